@@ -1,7 +1,6 @@
-/// What passed between the machines, the last of it: a table for whoever has to find out why a
-/// seed failed.
+/// Log of the latest traffic between the nodes, as a table for debugging a failed seed.
 package struct FlowLog {
-  /// Rows kept; older ones give way.
+  /// Maximum number of rows; the oldest rows are overwritten.
   package static let rowsMax = 1_000
   private static let previewBytes = 160
 
@@ -23,7 +22,7 @@ package struct FlowLog {
 
   package init() {}
 
-  /// `time`: nanoseconds since the world began.
+  /// `time`: nanoseconds since the simulation started.
   package mutating func add(_ time: Int64, from: String, to: String, _ what: What) {
     count += 1
     let row = Row(time: time, from: from, to: to, what: what)
@@ -70,7 +69,7 @@ package struct FlowLog {
   }
 }
 
-/// Bytes of the wire as a person can read them: HTTP as it stands, WebSocket frames unmasked.
+/// Readable form of bytes on the wire: HTTP unchanged, WebSocket frames unmasked.
 enum WireText {
   static func readable(_ bytes: [UInt8]) -> String {
     guard let first = bytes.first, first >= 0x80, let frame = frame(bytes[...]) else {
@@ -86,7 +85,7 @@ enum WireText {
     0: "more", 1: "text", 2: "binary", 8: "close", 9: "ping", 10: "pong",
   ]
 
-  /// The first frame of `bytes` (RFC 6455 section 5.2); nil where it is not whole.
+  /// Returns the first frame of `bytes` (RFC 6455 section 5.2); nil if it is incomplete.
   private static func frame(_ bytes: ArraySlice<UInt8>) -> (payload: [UInt8], end: Int)? {
     guard bytes.count >= 2 else { return nil }
     var position = bytes.startIndex + 2

@@ -1,5 +1,5 @@
-/// A running hash over all that nodes do and all that is left in the end: two runs of one seed are
-/// the same if and only if, for all we care, it is the same. Not for secrets.
+/// Running hash over all actions of nodes and the final state. Two runs of one seed count as equal
+/// if and only if their hashes are equal. Not for secrets.
 package struct RunHash: Hashable {
   package private(set) var value: UInt64 = 0x9E37_79B9_7F4A_7C15
 

@@ -1,17 +1,17 @@
 import LockstepModel
 import LockstepWire
 
-/// What the network and the timeline know of a node, whatever its type.
+/// Interface of a node for the network and the timeline, independent of the node's type.
 package protocol AnyNode: AnyObject {
   var name: String { get }
-  /// Never used twice in a world; a node that starts again after a crash has a new one.
+  /// Unique in a simulation; a node that restarts after a crash gets a new number.
   var number: Int { get }
   var isAlive: Bool { get }
   func deliver(_ id: ConnectionID, _ bytes: [UInt8])
   func tell(_ signal: Signal)
 }
 
-/// The events of a node that do not depend on its type.
+/// Events of a node that do not depend on its type.
 package enum Signal {
   case opened(ConnectionID, Opening)
   case drained(ConnectionID, unsent: Int)
@@ -21,8 +21,8 @@ package enum Signal {
   case stopping
 }
 
-/// Drives one node: tells it what happened, performs what it asks, keeps its deadline. All that is
-/// special to a type of node is what becomes of its jobs, reports and news.
+/// Driver of one node: delivers events, performs actions and schedules its deadline. The closures
+/// handle jobs, reports and news, which depend on the node's type.
 package final class Seat<Driven: Node & ~Copyable>: AnyNode {
   package typealias Action = NodeAction<Driven.Job, Driven.Report, Driven.News>
   package typealias Event = NodeEvent<Driven.Outcome, Driven.Order, Driven.News>
@@ -30,15 +30,15 @@ package final class Seat<Driven: Node & ~Copyable>: AnyNode {
   package let name: String
   package let number: Int
   package private(set) var isAlive = true
-  /// What the node asks that is not the network's affair.
+  /// Handlers for actions that do not concern the network.
   package var onJob: (JobID, Lane, Driven.Job) -> Void = { _, _, _ in }
   package var onReport: (Driven.Report) -> Void = { _ in }
   package var onNews: (Driven.News) -> Void = { _ in }
-  /// After the node was told something and all its actions are performed.
+  /// Called after an event was delivered and all resulting actions were performed.
   package var onRest: () -> Void = {}
-  /// Bytes came in.
+  /// Called when bytes were received.
   package var onBytes: () -> Void = {}
-  /// Bytes are to go out.
+  /// Called before bytes are sent.
   package var onSend: ([UInt8]) -> Void = { _ in }
 
   private let outside: SimulationEnvironment
@@ -46,13 +46,13 @@ package final class Seat<Driven: Node & ~Copyable>: AnyNode {
   private var clock: () -> VirtualClock
   private var wakeAt: Int64?
   private var wakeNumber = 0
-  /// Actions until the node is cut off in the middle of what it does; nil: not planned.
+  /// Number of actions until the node is killed between two actions; nil: not planned.
   private var actionsLeft: (count: Int, then: () -> Void)?
   private var spin = BusyLoopDetector()
-  /// What has come for a process that gets no time, in order; nil while it runs.
+  /// Events queued while the process is suspended, in order; nil while it runs.
   private var waiting: [() -> Void]?
 
-  /// `clock` is asked anew each time, so that a jump is seen at once.
+  /// `clock` is called each time, so that a jump takes effect immediately.
   package init(
     name: String, outside: SimulationEnvironment, clock: @escaping () -> VirtualClock,
     node: consuming Driven
@@ -64,21 +64,21 @@ package final class Seat<Driven: Node & ~Copyable>: AnyNode {
     number = outside.nextSeatNumber()
   }
 
-  /// What the node asked for when it was made.
+  /// Performs the actions that the node queued in its initialiser.
   package func begin() { performAll() }
 
   package var moment: Moment { clock().moment(at: outside.timeline.now) }
 
-  /// Until it has heard all that came meanwhile.
+  /// True until the queued events are delivered.
   package private(set) var isSuspended = false
 
-  /// The process is stopped, or its machine sleeps: what comes for it waits.
+  /// Stops the process, or puts its machine to sleep: events are queued.
   package func suspend() {
     isSuspended = true
     waiting = waiting ?? []
   }
 
-  /// It goes on, and sees that a deadline has passed before it reads what has come: the worse of
+  /// Continues the process. A passed deadline is delivered before the queued events: the harder of
   /// the two orders.
   package func resume() {
     guard let events = waiting else { return }
@@ -124,10 +124,10 @@ package final class Seat<Driven: Node & ~Copyable>: AnyNode {
     performAll()
   }
 
-  /// The process dies: what the node had in memory is gone, and nothing more is heard of it.
+  /// Kills the process: the node's memory is lost, and it performs no further actions.
   package func kill() { isAlive = false }
 
-  /// The process dies right before its `count`-th action from now; `then` says what comes of it.
+  /// Kills the process right before its `count`-th action from now, then calls `then`.
   package func kill(afterActions count: Int, then: @escaping () -> Void) {
     actionsLeft = (count, then)
   }
@@ -198,7 +198,7 @@ package final class Seat<Driven: Node & ~Copyable>: AnyNode {
     outside.timeline.at(time) { [weak self] in
       guard let self, isAlive, wake == wakeNumber else { return }
       wakeAt = nil
-      // It sees so when it goes on.
+      // `resume` delivers the deadline.
       if waiting != nil { return }
       if spin.isEndless(at: outside.timeline.now) {
         outside.fault("\(name) asks for the same instant again and again: a busy loop")
@@ -210,7 +210,7 @@ package final class Seat<Driven: Node & ~Copyable>: AnyNode {
   }
 }
 
-/// Notices a deadline that is asked for again and again while time stands still.
+/// Detects a deadline that is requested again and again at one instant.
 private struct BusyLoopDetector {
   private static let wakesMax = 1_000
   private var instant: Int64 = -1

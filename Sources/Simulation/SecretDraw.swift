@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// Bits that nobody may guess, for a world in which nobody guesses. One thread draws from it.
+/// Deterministic source of secrets for a simulation. For use by one thread.
 package final class SecretDraw: @unchecked Sendable {
   private var random: SeededRandom
 

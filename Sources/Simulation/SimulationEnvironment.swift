@@ -1,23 +1,23 @@
 import LockstepModel
 
-/// All that is outside of the nodes: time, the network, the log, the hash of what was done, and the
-/// list of what was found wrong. Machines share one; checkers write their findings to it.
+/// Environment of the nodes: time, network, log, hash of the run, and the list of faults found. All
+/// nodes share one; checkers write their findings to it.
 open class SimulationEnvironment {
   package let timeline = Timeline()
   package let network: VirtualNetwork
   package private(set) var flow = FlowLog()
   package private(set) var hash = RunHash()
-  /// What checkers found, bounded; the first is usually the cause.
+  /// Faults that checkers found, bounded in number; the first is usually the cause.
   package private(set) var faults: [String] = []
-  /// Actions of each seat since it was last asked: see `BoundsChecker`.
+  /// Number of actions of each seat since the last query: see `BoundsChecker`.
   package private(set) var actionCounts: [Int] = []
-  /// Deadlines of each seat that were reached, by its number.
+  /// Number of deadlines reached, by seat number.
   package private(set) var wakeCounts: [Int] = []
 
   private static let faultsMax = 20
   private var seats = 0
-  /// Whether the log is written; the same happens either way, and a world that nobody reads of is
-  /// played much faster without.
+  /// True if the log is written. It does not affect the run; without it a simulation runs much
+  /// faster.
   package let keepsFlow: Bool
 
   package init(random: SeededRandom, keepsFlow: Bool = true) {
@@ -59,12 +59,12 @@ open class SimulationEnvironment {
     hash.add(bytes)
   }
 
-  /// For what is left in the end.
+  /// Adds the final state to the hash.
   package func add(_ change: (inout RunHash) -> Void) { change(&hash) }
 }
 
 extension SeededRandom {
-  /// True `numerator` times of `denominator`.
+  /// True with probability `numerator` / `denominator`.
   package mutating func chance(_ numerator: Int, of denominator: Int) -> Bool {
     Int.random(in: 0..<denominator, using: &self) < numerator
   }
@@ -77,7 +77,7 @@ extension SeededRandom {
     Int.random(in: range, using: &self)
   }
 
-  /// One of a list that is not empty.
+  /// Returns a random element. The list must not be empty.
   package mutating func one<Element>(of list: [Element]) -> Element {
     list[Int.random(in: 0..<list.count, using: &self)]
   }

@@ -1,7 +1,7 @@
-/// What will happen, in order of time; at one instant in the order in which it was asked for. The
-/// world's only clock: it jumps from one event to the next, so that hours pass in milliseconds.
+/// Event queue in order of time; at one instant in order of scheduling. The only clock of a
+/// simulation: it jumps from one event to the next, so that hours pass in milliseconds.
 package final class Timeline {
-  /// Nanoseconds since the world began.
+  /// Nanoseconds since the simulation started.
   package private(set) var now: Int64 = 0
   package private(set) var steps = 0
   private var heap: [Event] = []
@@ -21,10 +21,10 @@ package final class Timeline {
 
   package var isEmpty: Bool { heap.isEmpty }
 
-  /// When the next event happens; nil where none will.
+  /// Time of the next event; nil if there is none.
   package var nextTime: Int64? { heap.first?.time }
 
-  /// `happen` is run `nanoseconds` from now; in the past counts as now.
+  /// Runs `happen` `nanoseconds` from now; a time in the past counts as now.
   package func after(_ nanoseconds: Int64, _ happen: @escaping () -> Void) {
     at(now + nanoseconds, happen)
   }
@@ -41,7 +41,8 @@ package final class Timeline {
     }
   }
 
-  /// Lets the next event happen, if it is due by `limit`. Otherwise time goes on to `limit`.
+  /// Runs the next event if it is due by `limit`; otherwise advances the time to `limit` and
+  /// returns false.
   package func step(until limit: Int64) -> Bool {
     guard let first = heap.first, first.time <= limit else {
       now = max(now, limit)
@@ -60,7 +61,7 @@ package final class Timeline {
     sink(last, in: &heap)
   }
 
-  /// Puts an event in the place of the first, and from there to where it belongs.
+  /// Replaces the first event and restores the heap order.
   private func sink(_ event: Event, in heap: inout [Event]) {
     var place = 0
     while true {
@@ -75,7 +76,7 @@ package final class Timeline {
   }
 }
 
-/// Spans of virtual time in nanoseconds.
+/// Durations in virtual time, in nanoseconds.
 package enum Span {
   package static func microseconds(_ count: Int64) -> Int64 { count * 1_000 }
   package static func milliseconds(_ count: Int64) -> Int64 { count * 1_000_000 }

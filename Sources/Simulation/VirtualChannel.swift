@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepWire
 
-/// One connection: two ends, and a pipe each way. Order is kept within it.
+/// One connection: two ends, and one ordered pipe per direction.
 final class VirtualChannel {
   let opener: End
   let acceptor: End
@@ -15,16 +15,16 @@ final class VirtualChannel {
 
   func other(_ end: End) -> End { end === opener ? acceptor : opener }
 
-  /// One node's side of a connection, with what is on its way *to* it.
+  /// One node's end of a connection, with the pipe *to* it.
   final class End {
     let seat: any AnyNode
     let id: ConnectionID
     weak var channel: VirtualChannel?
-    /// The node knows of it: it was told `opened`, and neither closed it nor was told `closed`.
+    /// True if the node has received `opened`, and neither closed the end nor received `closed`.
     var isOpen = false
-    /// The node asked for no more bytes for now.
+    /// True if the node has paused reading.
     var isPaused = false
-    /// The machine is too busy to read, whatever the node wants, until this time.
+    /// Time until which the machine does not read, even if the node wants to.
     var stalledUntil: Int64 = 0
     var inward = Pipe()
 
@@ -34,25 +34,25 @@ final class VirtualChannel {
     }
   }
 
-  /// What is on its way to one end.
+  /// Data in transit to one end.
   struct Pipe {
-    /// Written by the sender, not yet taken by its system, in order.
+    /// Written by the sender, not yet accepted by its system, in order.
     var waiting: [[UInt8]] = []
     var waitingBytes = 0
-    /// Taken, and somewhere between here and there.
+    /// Accepted by the sender's system, not yet arrived.
     var flightBytes = 0
-    /// Arrived, and not read yet.
+    /// Arrived, not yet read.
     var arrived: [[UInt8]] = []
     var arrivedBytes = 0
     var lastArrival: Int64 = 0
-    /// The sender was told, or will be, that bytes wait.
+    /// True if the sender was notified, or will be, that bytes wait.
     var owesDrained = false
-    /// Nothing that is sent arrives any more, and nobody is told.
+    /// True if sent bytes never arrive, without any notification.
     var isDead = false
-    /// After what waits, the stream ends for this reason.
+    /// Reason for the end of the stream, after the waiting bytes.
     var ending: CloseCause?
     var isEndSent = false
-    /// The end has arrived, behind what has arrived before.
+    /// Set when the end has arrived, after all bytes that arrived before.
     var arrivedEnd: CloseCause?
   }
 }

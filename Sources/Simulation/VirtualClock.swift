@@ -1,16 +1,17 @@
 import LockstepModel
 
-/// One machine's clocks: one that only goes forward, a little too fast or too slow, and one on the
-/// wall that is off by some time and jumps when somebody sets it.
+/// One machine's clocks: a monotonic clock with drift, and a wall clock with an offset, which jumps
+/// when it is set.
 package struct VirtualClock {
-  /// What the forward clock shows when the world begins, in nanoseconds.
+  /// Value of the monotonic clock at the start of the simulation, in nanoseconds.
   package var start: Int64
-  /// How much too fast both clocks go: millionths.
+  /// Drift of both clocks, in parts per million; positive: too fast.
   package var driftPartsPerMillion: Int64
-  /// How far the wall clock is from the true time, in milliseconds. A jump changes it.
+  /// Offset of the wall clock from the true time, in milliseconds. A jump changes it.
   package var offsetMilliseconds: Int64
 
-  /// The true time when a world begins: 2026-11-21 12:00 UTC, in milliseconds since the Unix epoch.
+  /// True time at the start of a simulation: 2026-11-21 12:00 UTC, in milliseconds since the Unix
+  /// epoch.
   package static let epoch: Int64 = 1_795_262_400_000
 
   package init(start: Int64 = 0, driftPartsPerMillion: Int64 = 0, offsetMilliseconds: Int64 = 0) {
@@ -19,7 +20,7 @@ package struct VirtualClock {
     self.offsetMilliseconds = offsetMilliseconds
   }
 
-  /// `now`: nanoseconds since the world began.
+  /// `now`: nanoseconds since the simulation started.
   package func moment(at now: Int64) -> Moment {
     let passed = passed(at: now)
     return Moment(
@@ -27,11 +28,12 @@ package struct VirtualClock {
       wall: VirtualClock.epoch + offsetMilliseconds + passed / 1_000_000)
   }
 
-  /// The first nanosecond of the world at which this machine's forward clock shows `instant`.
+  /// Returns the first nanosecond of the simulation at which this machine's monotonic clock shows
+  /// `instant`.
   package func worldTime(of instant: Instant) -> Int64 {
     let wanted = instant.nanoseconds - start
     guard wanted > 0 else { return 0 }
-    // Solved in parts, so that no product leaves 64 bits.
+    // Computed in parts, so that no product overflows 64 bits.
     let million: Int64 = 1_000_000
     let rate = million + driftPartsPerMillion
     var time = wanted / rate * million + (wanted % rate) * million / rate

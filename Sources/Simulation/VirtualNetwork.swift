@@ -1,43 +1,44 @@
 import LockstepModel
 import LockstepWire
 
-/// Carries bytes between nodes: late, in pieces of any size, in order within a connection and in
-/// none between two. Connections are refused, cut at any byte, left half open, and not read.
+/// Simulated network. Carries bytes between nodes with delay, in chunks of any size, ordered within
+/// a connection but not across connections. Connections are refused, cut at any byte, left half
+/// open, or not read.
 package final class VirtualNetwork {
-  /// What a connection attempt meets.
+  /// Result of a connection attempt.
   package enum Door {
     case open(any AnyNode)
     case refused
-    /// Nothing answers, for good or bad.
+    /// No response, neither success nor failure.
     case silent
   }
 
-  /// How the network behaves; a world's seed sets it.
+  /// Behaviour of the network, set from the simulation's seed.
   package struct Conditions {
     package var delayMin: Int64 = Span.microseconds(100)
     package var delayMax: Int64 = Span.milliseconds(20)
-    /// Bytes that a sender's system and the way take before the sender must wait.
+    /// Number of bytes that the sender's system and the path buffer before the sender must wait.
     package var windowBytes = 64 << 10
-    /// One in so many chunks is split at a random byte; 0: none.
+    /// One chunk in this many is split at a random byte; 0: none.
     package var splitOneIn = 4
 
     package init() {}
   }
 
-  /// How a connection comes to a bad end.
+  /// Ways in which a connection fails.
   package enum Cut {
     case bothTold
-    /// Only the opener hears of it; the other end waits for ever.
+    /// Only the opener is notified; the other end waits for ever.
     case openerTold
     case acceptorTold
-    /// Nobody hears of it; what is sent vanishes.
+    /// No end is notified; sent bytes are lost.
     case nobodyTold
   }
 
   package var conditions = Conditions()
-  /// Whom an address leads to, for this opener, now.
+  /// Result of an attempt to connect to an address, for this opener, at this time.
   package var door: (any AnyNode, PeerAddress) -> Door = { _, _ in .refused }
-  /// The most bytes that ever waited for one connection, at the sender.
+  /// Maximum number of bytes that ever waited at the sender of one connection.
   package private(set) var waitingBytesMax = 0
 
   weak var outside: SimulationEnvironment?
@@ -45,7 +46,7 @@ package final class VirtualNetwork {
   private var random: SeededRandom
   private var ends: [EndKey: VirtualChannel.End] = [:]
   private var channels: [VirtualChannel] = []
-  /// Attempts that were not answered yet and not given up.
+  /// Attempts without a result that were not abandoned.
   private var attempts: Set<EndKey> = []
   private var nextID: UInt64 = 1
 
@@ -59,7 +60,7 @@ package final class VirtualNetwork {
     self.random = random
   }
 
-  /// Connections that this node knows to be open.
+  /// Returns the number of this node's open connections.
   package func openCount(of seat: some AnyNode) -> Int {
     channels.reduce(0) { count, channel in
       count + (channel.opener.seat.number == seat.number && channel.opener.isOpen ? 1 : 0)
@@ -78,7 +79,7 @@ package final class VirtualNetwork {
   }
 }
 
-// What nodes ask.
+// Actions of nodes.
 extension VirtualNetwork {
   package func open(_ seat: any AnyNode, _ id: ConnectionID, _ address: PeerAddress) {
     let key = EndKey(seat: seat.number, id: id)
@@ -137,7 +138,8 @@ extension VirtualNetwork {
     pump(to: far)
     if far.inward.waitingBytes > 0, !far.inward.owesDrained {
       far.inward.owesDrained = true
-      // Like the loop: once the turn is over, the node is told what could not leave.
+      // As in the event loop: after the turn, the node is notified of the bytes that could not be
+      // sent.
       timeline.after(0) {
         guard end.isOpen, far.inward.waitingBytes > 0 else { return }
         seat.tell(.drained(id, unsent: far.inward.waitingBytes))
@@ -159,7 +161,7 @@ extension VirtualNetwork {
       far.inward.ending = random.chance(1, of: 2) ? .endOfStream : .failed("connection reset")
     } else {
       far.inward.ending = .endOfStream
-      // What waits is the network's from here on, which has room for it.
+      // From here on the network owns the waiting bytes and buffers all of them.
       timeline.after(0) { seat.tell(.holding(id, bytes: 0)) }
     }
     pump(to: far)
@@ -169,14 +171,14 @@ extension VirtualNetwork {
   package func setPaused(_ seat: any AnyNode, _ id: ConnectionID, _ isPaused: Bool) {
     guard let end = ends[EndKey(seat: seat.number, id: id)] else { return }
     end.isPaused = isPaused
-    // Not within the node's own action: what waits is read at the next turn.
+    // Not within the node's own action: waiting bytes are read in the next turn.
     if !isPaused { timeline.after(0) { [unowned self] in receive(end) } }
   }
 }
 
-// How bytes travel.
+// Transport of bytes.
 extension VirtualNetwork {
-  /// Hands on what waits, as far as the window allows.
+  /// Sends the waiting bytes as far as the window allows.
   private func pump(to far: VirtualChannel.End) {
     while !far.inward.waiting.isEmpty {
       let room = conditions.windowBytes - far.inward.flightBytes - far.inward.arrivedBytes
@@ -214,7 +216,7 @@ extension VirtualNetwork {
     receive(end)
   }
 
-  /// Gives the node what has arrived, unless it does not read.
+  /// Delivers arrived bytes to the node, unless it does not read.
   private func receive(_ end: VirtualChannel.End) {
     if end.stalledUntil > timeline.now {
       timeline.at(end.stalledUntil) { [unowned self] in receive(end) }
@@ -234,7 +236,8 @@ extension VirtualNetwork {
     finish(end, cause)
   }
 
-  /// The window has room again: the sender's next bytes go, and it is told.
+  /// Sends the sender's next bytes and notifies the sender, because the window has free space
+  /// again.
   private func takeMore(_ end: VirtualChannel.End) {
     let before = end.inward.waitingBytes
     pump(to: end)
@@ -253,7 +256,7 @@ extension VirtualNetwork {
     end.isOpen = false
     ends[EndKey(seat: end.seat.number, id: end.id)] = nil
     outside?.log(from: "", to: end.seat.name, .note("closed: \(cause)"))
-    // The other way ends as well: what this node still had to say is gone.
+    // The other direction ends too: this node's unsent bytes are lost.
     if let far = end.channel?.other(end) { bury(far) }
     end.seat.tell(.closed(end.id, cause))
     if cause == .endOfStream { end.seat.tell(.holding(end.id, bytes: 0)) }
@@ -277,8 +280,8 @@ extension VirtualNetwork {
 extension VirtualNetwork {
   package func channels(of seat: some AnyNode) -> Int { list(of: seat).count }
 
-  /// Breaks the connections of a node, each in a manner of its own if none is given. Whether there
-  /// were any.
+  /// Breaks all connections of a node; if no manner is given, each in a random one. Returns true if
+  /// there were any.
   @discardableResult
   package func cutAll(of seat: some AnyNode, _ cut: Cut? = nil) -> Bool {
     let channels = list(of: seat)
@@ -289,8 +292,8 @@ extension VirtualNetwork {
     return !channels.isEmpty
   }
 
-  /// The node's process is gone. Its system tells the others, or the machine went with it and
-  /// nobody does.
+  /// Removes a node whose process has ended. Its system notifies the peers, unless the machine is
+  /// gone too.
   package func forget(_ seat: some AnyNode, isMachineGone: Bool) {
     for channel in list(of: seat) {
       let mine = channel.opener.seat.number == seat.number ? channel.opener : channel.acceptor
@@ -307,7 +310,7 @@ extension VirtualNetwork {
     channels.removeAll { isForgotten($0) }
   }
 
-  /// For a while a node's machine takes no bytes from the connections it has. Whether it has some.
+  /// Stops reading from the node's present connections for a time. Returns true if there are any.
   @discardableResult
   package func stallAll(of seat: some AnyNode, nanoseconds: Int64) -> Bool {
     let channels = list(of: seat)
@@ -342,7 +345,7 @@ extension VirtualNetwork {
     }
   }
 
-  /// What arrives until then is still read; the rest is lost.
+  /// Bytes that arrive before the end are still read; the rest is lost.
   private func end(_ end: VirtualChannel.End, after nanoseconds: Int64) {
     timeline.after(nanoseconds) { [unowned self] in
       guard ends[EndKey(seat: end.seat.number, id: end.id)] === end else { return }

@@ -4,13 +4,13 @@ import LockstepRelay
 import LockstepStorage
 import LockstepWire
 
-/// A relay in virtual time, with accounts whose devices have joined: what the nodes of benches are
-/// tried on, and what `lockstep bench budget` lets a day pass by.
+/// A relay in virtual time, with accounts whose devices have joined. Used for tests of the bench
+/// nodes and for `lockstep bench budget`.
 package final class VirtualRelay {
   package let outside: SimulationEnvironment
   package let store = MemoryZoneStore()
   private let files = MemoryChunkStore()
-  /// How long the relay's store takes for a commit, in nanoseconds.
+  /// Duration of a commit in the relay's store, in nanoseconds.
   package var commitNanoseconds = Span.milliseconds(1)
   package private(set) var credentials: [Credentials] = []
   package let clock = VirtualClock()
@@ -27,7 +27,7 @@ package final class VirtualRelay {
       for device in 0..<devices { try join(account, device) }
     }
     var configuration = RelayConfiguration()
-    // Hosts of the virtual network have names of their own.
+    // The virtual network uses its own host names, so any host is accepted.
     configuration.hosts = .any
     configure(&configuration)
     let clock = clock
@@ -50,7 +50,7 @@ package final class VirtualRelay {
     seat.begin()
   }
 
-  /// Its counters as they stand.
+  /// The relay's current counters.
   package var status: RelayStatus {
     seat?.handle(.ordered(.reportStatus))
     return told

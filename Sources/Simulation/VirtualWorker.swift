@@ -1,14 +1,14 @@
 import LockstepModel
 import LockstepWire
 
-/// Does blocking work for nodes: one lane of it. Jobs wait, are taken in portions (`Backlog`), have
-/// their effect at some instant, and their outcome is known some time after.
+/// One lane of blocking work for nodes. Jobs wait, are taken in portions (`Backlog`), take effect
+/// at one instant, and return their outcome some time later.
 package final class VirtualWorker<Work> {
   package struct Pace {
-    /// How long work takes until it has its effect, and from there to its outcome; nanoseconds.
+    /// Time until work takes effect, and from there to its outcome; nanoseconds.
     package var effect: ClosedRange<Int64>
     package var outcome: ClosedRange<Int64>
-    /// What is taken at once.
+    /// Limits of one portion.
     package var portions: WorkPortions
 
     package init(
@@ -23,18 +23,18 @@ package final class VirtualWorker<Work> {
   private let timeline: Timeline
   private var random: SeededRandom
   private let pace: Pace
-  /// Has the effect now; what it returns is run when the outcome is known, unless the process has
+  /// Performs the work. The returned closure runs when the outcome is known, unless the process has
   /// died in between.
   private let perform: ([Work]) -> () -> Void
   private let weigh: (Work) -> WorkWeight
   private var waiting: Backlog<Work>
-  /// What came since the last portion: mostly, nothing else waits.
+  /// Work added since the last portion; usually nothing else waits.
   private var newcomers: [Work] = []
   private var isBusy = false
   private var generation = 0
-  /// Until when each portion takes longer, and how much longer at most.
+  /// Time until which each portion is slowed down, and the maximum delay.
   private var slow: (until: Int64, nanoseconds: Int64) = (0, 0)
-  /// The most jobs that ever waited.
+  /// Maximum number of jobs that ever waited.
   package private(set) var waitingMax = 0
 
   package init(
@@ -54,7 +54,7 @@ package final class VirtualWorker<Work> {
 
   private var count: Int { waiting.count + newcomers.count }
 
-  /// For a while each portion takes up to `nanoseconds` longer, before its effect or after it.
+  /// Delays each portion by up to `nanoseconds`, before or after its effect, until `time`.
   package func slowDown(until time: Int64, by nanoseconds: Int64) { slow = (time, nanoseconds) }
 
   package func add(_ work: Work) {
@@ -63,7 +63,7 @@ package final class VirtualWorker<Work> {
     start()
   }
 
-  /// The process died: what had its effect stays done, all else never was.
+  /// Handles the death of the process: work that took effect stays done, all other work is dropped.
   package func drop() {
     waiting = Backlog(pace.portions)
     newcomers = []
@@ -78,7 +78,7 @@ package final class VirtualWorker<Work> {
     let more = slow.until > timeline.now ? random.number(in: 0...slow.nanoseconds) : 0
     let moreBefore = more > 0 ? random.number(in: 0...more) : 0
     timeline.after(random.number(in: pace.effect) + moreBefore) { [weak self] in
-      // A process that started meanwhile has a worker of its own.
+      // A process that started since then has its own worker.
       guard let self, began == generation else { return }
       let portion = waiting.nextPortion(
         adding: newcomers, at: Instant(nanoseconds: timeline.now), weigh)
@@ -94,7 +94,7 @@ package final class VirtualWorker<Work> {
   }
 }
 
-/// Brings things to one node in order, each a little late.
+/// Mailbox of one node: delivers in order, each item with a small delay.
 package final class VirtualMailbox {
   private let timeline: Timeline
   private var random: SeededRandom

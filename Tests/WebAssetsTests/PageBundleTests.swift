@@ -3,7 +3,7 @@ import LockstepWebAssets
 import Testing
 
 struct PageBundleTests {
-  /// What the program holds is what lies in `Sources/WebClient`, byte by byte.
+  /// The embedded pages equal the files in `Sources/WebClient`, byte by byte.
   @Test func everyPageIsInTheProgram() throws {
     let folder = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../Sources/WebClient").standardizedFileURL

@@ -2,12 +2,12 @@ public import LockstepClient
 public import LockstepModel
 public import LockstepWire
 
-/// Measures how long a change takes from the moment a person acts on one device to the moment the
-/// app on another device has it, durable on both ends.
+/// Measures sync latency: from a person's action on one device until the app on another device has
+/// the change, durable on both ends.
 ///
-/// The load is open: changes fall due at fixed times, whatever became of those before, and the
-/// clock of each starts when it was due, so that a stall cannot hide itself. Every change is a
-/// record of its own, so that each must arrive at every other device exactly once.
+/// The load is open: changes are due at fixed times, independent of earlier ones, and each latency
+/// starts at the due time, so that a stall cannot hide itself. Every change is a separate record,
+/// which must arrive at every other device exactly once.
 public struct BenchNode: Node, ~Copyable {
   public typealias Job = FleetJob
   public typealias Outcome = AgentOutcome
@@ -16,7 +16,7 @@ public struct BenchNode: Node, ~Copyable {
   public typealias News = Never
 
   private enum Phase {
-    /// Agents read their homes, connect and come in sync.
+    /// Agents read their homes, connect and synchronise.
     case gathering(missing: Set<Int>)
     case running(since: Instant)
     case draining(until: Instant)
@@ -39,8 +39,8 @@ public struct BenchNode: Node, ~Copyable {
   private var seen: [UInt64] = []
   private var result = BenchResult()
 
-  /// The agents are those of `plan`, account by account: device d of account a is agent
-  /// `a × devices + d`. Their homes have joined already.
+  /// Agents are numbered by account: device d of account a is agent `a × devices + d`. Their homes
+  /// must have joined already.
   public init(plan: BenchPlan, random: SeededRandom, at moment: Moment) {
     precondition(plan.validate().isEmpty, "the plan was not validated")
     self.plan = plan
@@ -93,12 +93,12 @@ public struct BenchNode: Node, ~Copyable {
     act(at: moment)
     fleet.settle(into: &actions)
     for (agent, report) in fleet.takeReports() { take(report, from: agent, at: moment) }
-    // A report may have begun the run, or ended it.
+    // A report may have started or ended the run.
     act(at: moment)
     fleet.settle(into: &actions)
   }
 
-  /// Makes the changes that are due, and notices the end.
+  /// Makes the changes that are due, and detects the end.
   private mutating func act(at moment: Moment) {
     switch phase {
     case .gathering, .done: return
@@ -191,25 +191,25 @@ public struct BenchNode: Node, ~Copyable {
 }
 
 public enum BenchReport: Sendable {
-  /// All devices are in sync; the load begins.
+  /// All devices are in sync; the load starts.
   case running
   case finished(BenchResult)
 }
 
-/// What a bench saw.
+/// Result of a latency bench.
 public struct BenchResult: Sendable {
   public var latency = LatencyHistogram()
-  /// The same, by the second of the run in which each change was due.
+  /// Latencies by the second of the run in which each change was due.
   public var timeline = LatencyTimeline()
-  /// Changes made.
+  /// Number of changes made.
   public var sent = 0
-  /// Arrivals at other devices: at most `sent × (devices - 1)`.
+  /// Number of arrivals at other devices: at most `sent × (devices - 1)`.
   public var delivered = 0
   public var missing = 0
-  /// Changes that a device was shown twice.
+  /// Number of changes that a device received twice.
   public var duplicated = 0
-  /// How late the bench itself made a change, at worst: it counts as latency.
+  /// Maximum delay of the bench itself when it made a change; it counts as latency.
   public var lateNanoseconds: Int64 = 0
-  /// What went wrong on the way, a sentence each.
+  /// Failures during the run, one sentence each.
   public var failures: [String] = []
 }

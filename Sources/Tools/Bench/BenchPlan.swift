@@ -1,18 +1,18 @@
 import LockstepClient
 
-/// What a latency bench does: how many people with how many devices, who changes something how
-/// often, and how the changes travel.
+/// Parameters of a latency bench: the number of accounts and devices, the rate of changes, and the
+/// transport.
 public struct BenchPlan: Sendable, Hashable {
   public var accounts = 100
-  /// Devices an account, 2 to 64.
+  /// Number of devices per account, 2 to 64.
   public var devices = 3
-  /// Changes a second, over all accounts.
+  /// Changes per second, over all accounts.
   public var rate = 200
   public var seconds = 10
   public var transport = Transport.webSocket
-  /// Bytes of a change's fields, at least.
+  /// Minimum number of bytes of a change's fields.
   public var payloadBytes = 200
-  /// Spreads the changes over accounts and devices.
+  /// Seed for the distribution of changes over accounts and devices.
   public var seed: UInt64 = 1
 
   public init() {}
@@ -20,11 +20,10 @@ public struct BenchPlan: Sendable, Hashable {
   public var changes: Int { rate * seconds }
   public var deliveries: Int { changes * (devices - 1) }
 
-  /// How long to wait, after the last change, for what has not arrived: a poll may only just have
-  /// gone by.
+  /// Time to wait after the last change for missing arrivals. A poll interval may have just begun.
   var drainMilliseconds: Int64 { transport == .poll ? 40_000 : 10_000 }
 
-  /// All faults at once; empty where the plan is good.
+  /// Returns all faults; empty if the plan is valid.
   public func validate() -> [String] {
     var faults: [String] = []
     if accounts < 1 || accounts > 5_000 { faults.append("--accounts takes 1 to 5000") }

@@ -1,14 +1,16 @@
 public import LockstepModel
 
-/// What a bench saw, for a person and for a program.
+/// Result of a latency bench, as text and as JSON.
 public struct BenchTable: Sendable {
   public var plan: BenchPlan
   public var result: BenchResult
-  /// One commit to disk (a small write and its fsync), measured beside the bench, in nanoseconds.
+  /// Latencies of one commit to disk (a small write and its fsync), measured separately, in
+  /// nanoseconds.
   public var commits: LatencyHistogram
-  /// What the relay's process spent while the bench ran; nil where it could not be read.
+  /// Processor time of the relay process during the bench; nil if it could not be read.
   public var relayProcessorMicroseconds: Int64?
-  /// What the loop itself spends on a delivery, without sockets; nil where it cannot be counted.
+  /// Instructions that the event loop spends per delivery, without sockets; nil if they cannot be
+  /// counted.
   public var seamInstructions: Int64?
 
   public init(
@@ -28,11 +30,11 @@ public struct BenchTable: Sendable {
     }
   }
 
-  /// From a press on one device to the screen of another: what the product promises.
+  /// Promised time from an action on one device to the screen of another.
   private static let promiseMilliseconds: Int64 = 5_000
-  /// What the loop may spend on a delivery, in user instructions.
+  /// Maximum number of user-mode instructions that the event loop may spend per delivery.
   public static let seamInstructionsMost: Int64 = 700
-  /// The last resort's own bound: a poll interval and a second.
+  /// Limit for polling, the fallback transport: one poll interval and a second.
   private static let pollMilliseconds: Int64 = 31_000
 
   public var json: JSONValue {

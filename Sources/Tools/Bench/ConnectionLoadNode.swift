@@ -2,14 +2,14 @@ public import LockstepClient
 public import LockstepModel
 public import LockstepWire
 
-/// One of a crowd.
+/// One connection of the load.
 public enum ConnectionLoadMember: Sendable, Hashable {
-  /// A connection that never says a byte.
+  /// A connection that never sends a byte.
   case silent
-  /// A socket that is signed in, answers pings, and says nothing else.
+  /// A signed-in socket that answers pings and sends nothing else.
   case idle(token: String)
-  /// A socket that is signed in, stands at `since`, and takes a little once a second. How much is
-  /// the driver's share of one read: see `LoopLimits.receiveBytes`.
+  /// A signed-in socket with cursor `since` that reads a little once a second: as many bytes as the
+  /// event loop reads at once, see `LoopLimits.receiveBytes`.
   case slow(token: String, since: ChangeToken)
 
   fileprivate var token: String? {
@@ -24,8 +24,8 @@ public enum ConnectionLoadMember: Sendable, Hashable {
   }
 }
 
-/// Many connections that want room and give no work, or take what they are sent too slowly. A
-/// connection that the relay closes is opened again: so does a crowd.
+/// Load of many connections that use memory but send no requests, or that read too slowly. A
+/// connection that the relay closes is opened again.
 public struct ConnectionLoadNode: Node, ~Copyable {
   public typealias Job = Never
   public typealias Outcome = Never
@@ -39,7 +39,7 @@ public struct ConnectionLoadNode: Node, ~Copyable {
     var isStanding = false
   }
 
-  /// Connections under way at once: more would only wait in the relay's backlog.
+  /// Maximum number of concurrent connection attempts: more would only wait in the relay's backlog.
   private static let openingsAtOnce = 200
   private static let slowMilliseconds: Int64 = 1_000
 

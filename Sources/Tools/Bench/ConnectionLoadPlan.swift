@@ -1,15 +1,16 @@
-/// What a crowd bench does: how many people are measured, and who crowds the relay meanwhile.
+/// Parameters of a connection-load bench: the measured accounts, and the connections of the load.
 public struct ConnectionLoadPlan: Sendable, Hashable {
-  /// The people who are measured, as `BenchPlan` has them.
+  /// Measured accounts, as in `BenchPlan`.
   public var measured = BenchPlan()
-  /// Sockets that are signed in and say nothing, and connections that never say a byte: half each.
+  /// Number of idle connections: half are signed-in sockets that send nothing, half never send a
+  /// byte.
   public var idle = 10_000
-  /// Devices that read slower than they are pushed to.
+  /// Number of devices that read slower than the relay pushes.
   public var slow = 300
-  /// Saves a second into each account of slow readers, and bytes of each.
+  /// Saves per second into each account of slow readers, and bytes per save.
   public var saves = 20
   public var saveBytes = 4_096
-  /// Pairs of a quiet run and a crowded one.
+  /// Number of pairs of a quiet run and a loaded run.
   public var runs = 5
 
   public init() {
@@ -17,10 +18,10 @@ public struct ConnectionLoadPlan: Sendable, Hashable {
     measured.devices = 2
   }
 
-  /// Idle sockets, and slow readers, that share an account: as few as people have.
+  /// Idle sockets, and slow readers, per account: as few as real accounts have.
   public static let idleSocketsPerAccount = 50
   public static let slowReadersPerAccount = 30
-  /// What a slow reader takes a second, in bytes.
+  /// Bytes that a slow reader reads per second.
   public static let slowBytes = 4_096
 
   public var signedIn: Int { idle / 2 }

@@ -1,11 +1,11 @@
 public import LockstepModel
 
-/// One quiet run and the crowded one beside it.
+/// One quiet run and one run with the load.
 public struct ConnectionLoadPair: Sendable {
   public var quiet: BenchResult
   public var crowded: BenchResult
-  /// Of the relay, in bytes: before the crowd, and the most while it was there; nil where the
-  /// system does not tell.
+  /// Memory of the relay in bytes: before the load, and the peak during it; nil if the system does
+  /// not report it.
   public var relayBefore: Int64?
   public var relayPeak: Int64?
 
@@ -14,7 +14,7 @@ public struct ConnectionLoadPair: Sendable {
     self.crowded = crowded
   }
 
-  /// In thousandths: how much longer a change took beside the crowd.
+  /// Returns the latency under load relative to the quiet run, in thousandths.
   func ratio(_ share: Double) -> Int64? {
     guard let quiet = quiet.latency.quantile(share), quiet > 0,
       let crowded = crowded.latency.quantile(share)
@@ -22,18 +22,19 @@ public struct ConnectionLoadPair: Sendable {
     return crowded * 1_000 / quiet
   }
 
-  /// Every change arrived at every device, once.
+  /// True if every change arrived at every device exactly once.
   var isWhole: Bool {
     [quiet, crowded].allSatisfy { $0.missing == 0 && $0.duplicated == 0 && $0.failures.isEmpty }
   }
 }
 
-/// What a crowd bench found, as figures and as text for a person.
+/// Result of a connection-load bench, as figures and as text.
 public struct ConnectionLoadTable: Sendable {
   public var plan: ConnectionLoadPlan
   public var pairs: [ConnectionLoadPair]
 
-  /// What the others' changes may take beside a crowd: so many times their quiet 99th percentile.
+  /// Maximum 99th percentile of other accounts under load, in thousandths of the quiet 99th
+  /// percentile.
   public static let ratioMost: Int64 = 2_000
 
   public init(plan: ConnectionLoadPlan, pairs: [ConnectionLoadPair]) {
@@ -90,7 +91,7 @@ public struct ConnectionLoadTable: Sendable {
     return lines.joined(separator: "\n")
   }
 
-  /// Of the runs that have such a figure.
+  /// Returns the median over the pairs that have the figure.
   func median(_ figure: (ConnectionLoadPair) -> Int64?) -> Int64? {
     Figure.median(pairs.compactMap(figure))
   }

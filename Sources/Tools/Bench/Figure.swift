@@ -1,8 +1,8 @@
 import LockstepModel
 
-/// Figures as the tables of the benches show them.
+/// Formatting of figures in the tables of the benches.
 enum Figure {
-  /// A line of a table: its label, and a column a figure.
+  /// Returns a table line: its label, and one column per figure.
   static func row(_ label: String, _ columns: [String]) -> String {
     var line = label + String(repeating: " ", count: max(0, 28 - label.count))
     for column in columns {
@@ -19,17 +19,17 @@ enum Figure {
     bytes.map { decimal(thousandths: ($0 * 1_000) >> 20) + " MiB" } ?? "unknown"
   }
 
-  /// How many times as much; a dash where nothing was measured.
+  /// Formats a ratio; a dash if nothing was measured.
   static func ratio(thousandths: Int64?) -> String {
     thousandths.map { decimal(thousandths: $0) } ?? "–"
   }
 
-  /// Of an even number, the lower one in the middle.
+  /// Returns the median; of an even number of values the lower middle one.
   static func median(_ values: [Int64]) -> Int64? {
     values.isEmpty ? nil : values.sorted()[(values.count - 1) / 2]
   }
 
-  /// Two places behind the point below ten, one below a hundred, none above.
+  /// Formats with two decimals below ten, one below a hundred, none above.
   static func decimal(thousandths: Int64) -> String {
     guard thousandths >= 0 else {
       return "-" + decimal(thousandths: Int64(clamping: thousandths.magnitude))

@@ -2,39 +2,39 @@ public import LockstepClient
 public import LockstepModel
 public import LockstepWire
 
-/// What one connection of a hostile bench does, again and again.
+/// Task that one connection of a hostile bench repeats.
 public enum HostileTask: Sendable, Hashable {
-  /// Saves one small record, or reads one, fifty times a second: the victim.
+  /// Saves or reads one small record, fifty times a second: the victim.
   case saves
   case reads
-  /// Saves so many full batches, and is done.
+  /// Saves this many full batches, then ends.
   case fills(batches: Int)
-  /// Fills a zone with so many full batches, then deletes it.
+  /// Fills a zone with this many full batches, then deletes it.
   case deletesZone(batches: Int)
-  /// Saves a record that names as many chunks as it may, none of which is there.
+  /// Saves a record that names the maximum number of chunks, none of which exists.
   case namesChunks
-  /// Reads a zone that has no record, in an account that has many.
+  /// Reads a zone without records, in an account that has many.
   case readsEmptyZone
-  /// Saves the largest records.
+  /// Saves records of the largest size.
   case floods
-  /// Asks for full pages, and takes none of them.
+  /// Requests full pages and reads none of them.
   case takesNothing
-  /// Opens a socket, and sends most of the largest message in place of a hello.
+  /// Opens a socket and sends most of a message of the maximum size instead of a hello.
   case sendsHalf
-  /// Opens a socket, and sends a message byte by byte, ten a second.
+  /// Opens a socket and sends a message byte by byte, ten bytes per second.
   case drips
-  /// Tries pairing codes that are none, from this address behind a proxy.
+  /// Tries wrong pairing codes, from this address behind a proxy.
   case guesses(from: String)
-  /// Opens a socket, says hello, closes it when it is answered, and begins anew at once.
+  /// Opens a socket, says hello, closes it after the answer, and starts again immediately.
   case reconnects
 
   var isVictim: Bool { self == .saves || self == .reads }
 
-  /// A connection of it begins with an upgrade, whatever was sent on the one before.
+  /// True if each of its connections begins with an upgrade, whatever was sent on the previous one.
   fileprivate var isSocket: Bool { self == .sendsHalf || self == .drips || self == .reconnects }
 }
 
-/// One connection, and in whose name it asks.
+/// One connection, with the token of its requests.
 public struct HostileClient: Sendable, Hashable {
   public var token: String
   public var task: HostileTask
@@ -45,9 +45,9 @@ public struct HostileClient: Sendable, Hashable {
   }
 }
 
-/// Connections that ask all the time, one request after the other, whatever is answered. What a
-/// relay closes is opened again. Victims ask at a fixed pace, and are measured from when a request
-/// was due to its answer.
+/// Connections that send requests continuously, one after the other, whatever the answers are. A
+/// connection that the relay closes is opened again. Victims send requests at a fixed rate; their
+/// latency is measured from the time at which a request was due to its answer.
 public struct HostileNode: Node, ~Copyable {
   public typealias Job = Never
   public typealias Outcome = Never
@@ -61,14 +61,14 @@ public struct HostileNode: Node, ~Copyable {
     var parser = HTTPResponseParser()
     var sent = 0
     var isOpen = false
-    /// The request under way was due then; nil while none is.
+    /// Due time of the current request; nil if there is none.
     var dueAt: Instant?
     var nextDue: Instant?
   }
 
   private static let paceMilliseconds: Int64 = 20
   private static let dripMilliseconds: Int64 = 100
-  /// After a connection was closed.
+  /// Pause after a connection was closed.
   private static let pauseMilliseconds: Int64 = 100
 
   private let relay: RelayAddress
@@ -138,7 +138,7 @@ public struct HostileNode: Node, ~Copyable {
     case .ordered(.openWindow): counts = true
     case .ordered(.closeWindow):
       counts = false
-      // What an attack holds up for good must not look as if nobody had asked.
+      // A request that an attack blocks for good must count too, or the result would look idle.
       for case let dueAt? in seats.map(\.dueAt) {
         latency.record(nanoseconds: moment.instant.nanoseconds - dueAt.nanoseconds)
       }
@@ -149,7 +149,7 @@ public struct HostileNode: Node, ~Copyable {
     }
   }
 
-  // MARK: connections
+  // MARK: Connections
 
   private func place(of id: ConnectionID) -> Int? { seats.firstIndex { $0.id == id } }
 
@@ -175,7 +175,7 @@ public struct HostileNode: Node, ~Copyable {
     }
   }
 
-  // MARK: requests
+  // MARK: Requests
 
   private mutating func ask(_ place: Int, dueAt: Instant) {
     seats[place].dueAt = dueAt

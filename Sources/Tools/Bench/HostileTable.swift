@@ -1,6 +1,6 @@
 public import LockstepModel
 
-/// What one client does to others in the middle of a hostile bench.
+/// Attacks on other accounts in a hostile bench.
 public enum HostileAttack: String, Sendable, CaseIterable {
   case zoneDeletions = "zone deletions"
   case chunkNames = "saves with 4,096 hashes"
@@ -13,7 +13,7 @@ public enum HostileAttack: String, Sendable, CaseIterable {
   case reconnects = "reconnects"
 }
 
-/// The victim's saves and reads, quiet or beside an attack.
+/// Latencies of the victim's saves and reads, quiet or during an attack.
 public struct HostileWindow: Sendable {
   public var saves: LatencyHistogram
   public var reads: LatencyHistogram
@@ -24,7 +24,7 @@ public struct HostileWindow: Sendable {
   }
 }
 
-/// One attack: quiet windows and those beside it, in turns.
+/// Results of one attack: quiet windows and windows during the attack, alternating.
 public struct HostileRow: Sendable {
   public var attack: HostileAttack
   public var quiet: [HostileWindow] = []
@@ -38,7 +38,7 @@ public struct HostileRow: Sendable {
     Figure.median(windows.compactMap { $0[keyPath: part].quantile(share) })
   }
 
-  /// By how much an attack moves the 99th percentile, in nanoseconds; nil where nothing was
+  /// Returns the shift of the 99th percentile by the attack, in nanoseconds; nil if nothing was
   /// measured.
   func moved(_ part: KeyPath<HostileWindow, LatencyHistogram>) -> Int64? {
     guard let quiet = Self.median(quiet, part, 0.99),
@@ -48,20 +48,20 @@ public struct HostileRow: Sendable {
   }
 }
 
-/// What a hostile bench found, as figures and as text for a person.
+/// Result of a hostile bench, as figures and as text.
 public struct HostileTable: Sendable {
   public var rows: [HostileRow]
   public var seconds: Int
-  /// A latency bench of others, quiet and beside many hostile clients of every kind, in turns.
+  /// Latency bench of other accounts, quiet and with many hostile clients of every kind,
+  /// alternating.
   public var together: [ConnectionLoadPair]
-  /// The most bytes that the relay may hold by docs/operations.md, beyond what it held when nobody
-  /// was there.
+  /// Maximum memory of the relay in bytes as stated in docs/operations.md, beyond its idle memory.
   public var memoryMost: Int64
 
-  /// No account moves another's 99th percentile by more than this, whatever it does.
+  /// Maximum shift of another account's 99th percentile by one account, in nanoseconds.
   public static let movedMost: Int64 = 20_000_000
 
-  /// Hostile clients of every kind where all are there at once, each kind's in as many accounts.
+  /// Number of hostile clients of each kind when all run at once; each has its own account.
   public static let clientsOfAKind = 10
 
   public init(rows: [HostileRow], seconds: Int, together: [ConnectionLoadPair], memoryMost: Int64) {
@@ -85,7 +85,7 @@ public struct HostileTable: Sendable {
 
   private var isSmall: Bool { (taken ?? .max) <= memoryMost }
 
-  /// The most memory that the relay took on in a pair.
+  /// Maximum memory growth of the relay in a pair, in bytes.
   private var taken: Int64? {
     together.compactMap { pair in
       if let before = pair.relayBefore, let peak = pair.relayPeak { peak - before } else { nil }

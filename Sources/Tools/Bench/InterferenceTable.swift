@@ -1,16 +1,16 @@
 public import LockstepModel
 
-/// One quiet window and the one under load beside it.
+/// One quiet window and one window under load.
 public struct InterferencePair: Sendable {
   public var quiet: LatencyHistogram
   public var busy: LatencyHistogram
-  /// Records that the load moved, and how long it took.
+  /// Number of records that the load transferred, and its duration.
   public var records: Int
   public var nanoseconds: Int64
-  /// From the load's start to the end of each device's part; of one device: of that one.
+  /// Time from the start of the load until each device was done; one value if there is one device.
   public var devices: LatencyHistogram
-  /// Bytes: the relay's memory just before the load, its peak and the device's while it lasted; nil
-  /// where the system does not tell, or there is no such process.
+  /// Memory in bytes: the relay's just before the load, its peak, and the device's peak during the
+  /// load; nil if the system does not report it, or there is no such process.
   public var relayBefore: Int64?
   public var relayPeak: Int64?
   public var devicePeak: Int64?
@@ -24,7 +24,8 @@ public struct InterferencePair: Sendable {
     devices = LatencyHistogram()
   }
 
-  /// In thousandths: how much longer a save took under load; nil where one of the windows is empty.
+  /// Returns the save latency under load relative to the quiet window, in thousandths; nil if a
+  /// window is empty.
   func ratio(_ share: Double) -> Int64? {
     guard let quiet = quiet.quantile(share), let busy = busy.quantile(share), quiet > 0 else {
       return nil
@@ -37,17 +38,17 @@ public struct InterferencePair: Sendable {
   }
 }
 
-/// What a pace bench found, as figures and as text for a person. Each figure of several runs is
-/// their median.
+/// Result of an interference bench, as figures and as text. Each figure of several runs is their
+/// median.
 public struct InterferenceTable: Sendable {
   public var plan: InterferencePlan
   public var pairs: [InterferencePair]
-  /// How fast the large account was filled, in records a second; nil where none was.
+  /// Rate at which the large account was filled, in records per second; nil if none was filled.
   public var fillRecordsASecond: Int64?
-  /// The size of the relay's log after all, in bytes.
+  /// Size of the relay's log after the bench, in bytes.
   public var logBytes: Int64?
 
-  /// What another account's saves may take under load: so many times their quiet median.
+  /// Maximum median save latency of another account under load, in thousandths of its quiet median.
   public static let ratioMost: Int64 = 2_000
 
   public init(plan: InterferencePlan, pairs: [InterferencePair]) {
@@ -55,7 +56,7 @@ public struct InterferenceTable: Sendable {
     self.pairs = pairs
   }
 
-  /// Whether the others' saves keep their pace; nil where nothing was measured.
+  /// True if the other account's saves stay within the limit; nil if nothing was measured.
   public var isMet: Bool? { median { $0.ratio(0.5) }.map { $0 <= Self.ratioMost } }
 
   public var json: JSONValue {
@@ -126,7 +127,7 @@ public struct InterferenceTable: Sendable {
     return "\(load); another account saves \(plan.rate) times a second; \(pairs.count) pairs"
   }
 
-  /// Of the runs that have such a figure.
+  /// Returns the median over the pairs that have the figure.
   func median(_ figure: (InterferencePair) -> Int64?) -> Int64? {
     Figure.median(pairs.compactMap(figure))
   }

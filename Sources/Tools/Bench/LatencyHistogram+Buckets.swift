@@ -1,6 +1,5 @@
 extension LatencyHistogram {
-  /// How many lie in one bucket, which is named by the greatest value that falls into it, in
-  /// nanoseconds.
+  /// Count of one bucket. The bucket is identified by its greatest value, in nanoseconds.
   public struct Bucket: Hashable, Sendable {
     public var upTo: Int64
     public var count: UInt64
@@ -10,24 +9,24 @@ extension LatencyHistogram {
       self.count = count
     }
 
-    /// The bucket of `value`, with nothing in it.
+    /// Creates the empty bucket that contains `value`.
     init(of value: Int64) {
       upTo = LatencyHistogram.upperEnd(ofBucket: LatencyHistogram.bucket(of: max(0, value)))
       count = 0
     }
 
-    /// The least value that falls into it.
+    /// Least value of the bucket.
     var from: Int64 {
       let index = LatencyHistogram.bucket(of: upTo)
       return index == 0 ? 0 : LatencyHistogram.upperEnd(ofBucket: index - 1) + 1
     }
   }
 
-  /// More values than any bench records; sums of as many per bucket stay far from overflowing.
+  /// More values than any bench records; sums of this many per bucket cannot overflow.
   static let bucketCountMost: UInt64 = 1 << 48
 
-  /// nil where the buckets are not those of a histogram: out of order, empty, or at odds with the
-  /// least and the greatest value.
+  /// Returns nil if the buckets are not those of a histogram: out of order, empty, or inconsistent
+  /// with the least and the greatest value.
   init?(buckets: [Bucket], least: Int64, greatest: Int64) {
     self.init()
     guard !buckets.isEmpty else { return }

@@ -1,5 +1,5 @@
-/// Counts of latencies in buckets whose width grows with the value, so that a microsecond and a
-/// minute fit into a few kilobytes and every figure read from it is within 1/32 of the truth.
+/// Latency histogram with buckets whose width grows with the value. Values from a microsecond to a
+/// minute fit into a few kilobytes, and every figure is within 1/32 of the true value.
 ///
 ///     value in nanoseconds   1xxxxx yyyyyyyyy   bucket = exponent × 32 + the five bits x
 public struct LatencyHistogram: Sendable, Hashable {
@@ -15,7 +15,7 @@ public struct LatencyHistogram: Sendable, Hashable {
     counts = Array(repeating: 0, count: Self.bucket(of: .max) + 1)
   }
 
-  /// A negative latency (two clocks that disagree) counts as 0.
+  /// Records a latency. A negative one (two clocks that disagree) counts as 0.
   public mutating func record(nanoseconds: Int64) {
     let value = max(0, nanoseconds)
     counts[Self.bucket(of: value)] += 1
@@ -31,8 +31,9 @@ public struct LatencyHistogram: Sendable, Hashable {
     leastNanoseconds = min(leastNanoseconds, other.leastNanoseconds)
   }
 
-  /// The latency that `share` (0…1) of all stayed at or below, in nanoseconds; nil where nothing
-  /// was recorded. Rounded up to the end of its bucket, never beyond the greatest recorded.
+  /// Returns the latency that `share` (0…1) of all values did not exceed, in nanoseconds; nil if
+  /// nothing was recorded. Rounded up to the end of its bucket, but never above the greatest
+  /// recorded value.
   public func quantile(_ share: Double) -> Int64? {
     guard count > 0 else { return nil }
     let exact = share * Double(count)
@@ -45,7 +46,7 @@ public struct LatencyHistogram: Sendable, Hashable {
     return greatestNanoseconds
   }
 
-  /// Those with something in them, in ascending order.
+  /// Buckets that are not empty, in ascending order.
   public var buckets: [Bucket] {
     counts.indices.filter { counts[$0] > 0 }.map {
       Bucket(upTo: Self.upperEnd(ofBucket: $0), count: counts[$0])
@@ -62,8 +63,8 @@ public struct LatencyHistogram: Sendable, Hashable {
     greatestNanoseconds = greatest
   }
 
-  /// How many lie in each doubling from `first` nanoseconds on: what a small chart shows. Empty
-  /// rows at both ends are left out.
+  /// Counts per doubling from `first` nanoseconds, for a small chart. Empty rows at both ends are
+  /// omitted.
   public func doublings(from first: Int64 = 1 << 16) -> [(upTo: Int64, count: UInt64)] {
     var rows: [(upTo: Int64, count: UInt64)] = []
     var upTo = first

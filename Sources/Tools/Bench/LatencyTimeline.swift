@@ -1,9 +1,9 @@
 import LockstepModel
 
-/// Latencies by the second of a run, so that a stall is seen where it was. A second keeps only the
-/// buckets that something fell into: an hour of a bench takes a few megabytes.
+/// Latencies by the second of a run, to locate a stall in time. Only non-empty buckets are stored:
+/// an hour takes a few megabytes.
 public struct LatencyTimeline: Hashable, Sendable {
-  /// As long as a bench may last; what is later is counted with the last second.
+  /// Maximum length of a bench; later values are counted in the last second.
   public static let secondsMost = 3_600
 
   private struct Entry: Hashable {
@@ -25,7 +25,7 @@ public struct LatencyTimeline: Hashable, Sendable {
 
   public init() {}
 
-  /// `second`: from 0 on, that in which the measured change was due.
+  /// `second`: the second, from 0, in which the measured change was due.
   public mutating func record(nanoseconds: Int64, dueInSecond second: Int) {
     let value = max(0, nanoseconds)
     let index = min(max(0, second), Self.secondsMost - 1)
@@ -37,7 +37,7 @@ public struct LatencyTimeline: Hashable, Sendable {
     entries[index].greatest = max(entries[index].greatest, value)
   }
 
-  /// Second for second: what several runs of the same length saw.
+  /// Adds another run of the same length, second by second.
   public mutating func merge(_ other: LatencyTimeline) {
     extend(to: other.entries.count)
     for (index, entry) in other.entries.enumerated() {
@@ -51,7 +51,7 @@ public struct LatencyTimeline: Hashable, Sendable {
     while entries.count < count { entries.append(Entry()) }
   }
 
-  /// From the first second to the last that has something; nil where nothing arrived of a second.
+  /// From the first second to the last one with values; nil for a second without arrivals.
   public var seconds: [TimelineSecond?] {
     entries.map { entry in
       guard
@@ -65,7 +65,7 @@ public struct LatencyTimeline: Hashable, Sendable {
   }
 }
 
-/// What one second of a run saw; latencies in nanoseconds.
+/// Results of one second of a run; latencies in nanoseconds.
 public struct TimelineSecond: Hashable, Sendable {
   public var count: UInt64
   public var median: Int64

@@ -2,9 +2,9 @@ public import LockstepClient
 public import LockstepModel
 public import LockstepWire
 
-/// Many devices that load a relay by WebSockets spoken by hand: steady savers whose answers are
-/// timed, uploaders, and readers. What a bench sets beside one another in several of these nodes,
-/// each on a thread of its own, does not delay its own measuring.
+/// Many devices that load a relay over raw WebSockets: steady savers whose answers are timed,
+/// uploaders and readers. If a bench splits them over several nodes, each on its own thread, the
+/// load does not delay the measuring.
 public struct LoadNode: Node, ~Copyable {
   public typealias Job = Never
   public typealias Outcome = Never
@@ -27,7 +27,7 @@ public struct LoadNode: Node, ~Copyable {
   private var isOver = false
   private var actions = ActionQueue<NodeAction<Never, LoadReport, Never>>()
 
-  /// `devices` connect at once.
+  /// All `devices` connect immediately.
   public init(
     _ devices: [LoadDevice], to relay: RelayAddress, random: SeededRandom, at moment: Moment
   ) {
@@ -90,7 +90,7 @@ public struct LoadNode: Node, ~Copyable {
     isOver ? nil : members.compactMap(\.worker.deadline).min()
   }
 
-  /// Does what a device wants done.
+  /// Performs the steps of one device.
   private mutating func settle(_ index: Int, at now: Instant) {
     let id = members[index].socket.id
     for step in members[index].worker.takeSteps() where !isOver {

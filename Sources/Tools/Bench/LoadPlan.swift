@@ -1,7 +1,7 @@
 public import LockstepModel
 import LockstepWire
 
-/// A device of a load: whose token it shows, and what it does.
+/// A device of a load: its token and its task.
 public struct LoadDevice: Sendable {
   public var token: String
   public var task: LoadTask
@@ -12,20 +12,20 @@ public struct LoadDevice: Sendable {
   }
 }
 
-/// What one device of a load does.
+/// Task of one device of a load.
 public enum LoadTask: Sendable, Hashable {
-  /// Saves one record so many times a second, whatever became of those before, until it is told to
-  /// stop. `recordBytes`: what it holds beside its number.
+  /// Saves one record this many times a second, independent of earlier saves, until it is stopped.
+  /// `recordBytes`: bytes of a record's fields.
   case save(rate: Int, recordBytes: Int)
-  /// Uploads so many records of so many bytes, in batches as large as the protocol allows and with
-  /// as many of them under way as a socket may have. Their names are numbers from `first` on.
+  /// Uploads this many records of this size, in batches of the maximum size, with as many
+  /// concurrent batches as a socket may have. The record names are numbers, starting at `first`.
   case upload(first: Int, records: Int, recordBytes: Int)
-  /// Reads all that the account has, page by page.
+  /// Reads the whole account, page by page.
   case snapshot
-  /// Comes back with this cursor and waits until it has all that it missed.
+  /// Reconnects with this cursor and waits for all missed changes.
   case catchUp(since: ChangeToken)
 
-  /// Whether it comes to an end by itself.
+  /// True if the task ends by itself.
   var isFinite: Bool {
     switch self {
     case .save: false
@@ -35,35 +35,35 @@ public enum LoadTask: Sendable, Hashable {
 }
 
 public enum LoadOrder: Sendable {
-  /// Saves that fall due from now on count.
+  /// Start of the window: saves due from now on are counted.
   case openWindow
-  /// No further ones do; what counted is reported when the last of it is answered.
+  /// End of the window. The result is reported after the last counted save is answered.
   case closeWindow
 }
 
 public enum LoadReport: Sendable {
   /// All devices are signed in.
   case ready
-  /// How long each save that counted took, from when it was due to its answer.
+  /// Latencies of the counted saves, from due time to answer.
   case window(LatencyHistogram)
-  /// All that comes to an end has.
+  /// All finite tasks are done.
   case done(LoadResult)
-  /// A device cannot go on, for this reason; it is the node's last word.
+  /// A device failed, for this reason; the node reports nothing after it.
   case failed(String)
-  /// It was told to stop, and has.
+  /// The node has stopped, as ordered.
   case stopped
 }
 
-/// What a load did.
+/// Result of a load.
 public struct LoadResult: Sendable {
-  /// Records saved, or read.
+  /// Number of records saved or read.
   public var records = 0
   public var bytesReceived = 0
-  /// From the node's start to the end of the last device's task.
+  /// Time from the node's start to the end of the last device's task.
   public var nanoseconds: Int64 = 0
-  /// From the node's start to the end of each device's task.
+  /// Time from the node's start to the end of each device's task.
   public var devices = LatencyHistogram()
-  /// Requests that the relay put off (`overloaded`), and that were made again.
+  /// Number of requests that the relay deferred (`overloaded`) and that were repeated.
   public var putOff = 0
 
   public init() {}

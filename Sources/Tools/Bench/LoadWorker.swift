@@ -1,12 +1,12 @@
 import LockstepModel
 import LockstepWire
 
-/// One device of a load, after its socket stands: what it says, and what it makes of the answers.
-/// Its owner has the socket and the clock.
+/// One device of a load with an open socket: the messages it sends, and its handling of answers.
+/// The owner has the socket and the clock.
 struct LoadWorker {
   enum Step {
     case say(DeviceMessage)
-    /// Its task is done.
+    /// The task is done.
     case done
     case failed(String)
   }
@@ -19,23 +19,23 @@ struct LoadWorker {
   private(set) var isDone = false
   private(set) var records = 0
   private(set) var putOff = 0
-  /// When a steady saver saves next, or a request that was put off is made again.
+  /// Time of the next save of a steady saver, or of the retry of a deferred request.
   private(set) var deadline: Instant?
   private var steps: [Step] = []
 
-  // A steady saver's.
+  // State of a steady saver.
   private var begun: Instant?
   private var saves = 0
-  /// Saves that are not answered, oldest first: when each was due, and whether it counts.
+  /// Unanswered saves, oldest first: the due time of each, and true if it is counted.
   private var unanswered: [(id: BatchID, due: Instant, isCounted: Bool)] = []
   private var isWindowOpen = false
   private var latency = LatencyHistogram()
 
-  // An uploader's.
+  // State of an uploader.
   private var named = 0
   private var batchesUnderWay = 0
 
-  // A reader's.
+  // State of a reader.
   private var cursor: ChangeToken?
   private var fetches = 0
 
@@ -50,7 +50,7 @@ struct LoadWorker {
     return steps
   }
 
-  /// The socket stands.
+  /// Sends hello. Call it when the socket is open.
   mutating func greet() { steps.append(.say(.hello(token: nil, since: cursor))) }
 
   mutating func heard(_ bytes: [UInt8], at now: Instant) {
@@ -68,7 +68,7 @@ struct LoadWorker {
     }
   }
 
-  /// The deadline was reached.
+  /// Handles the deadline.
   mutating func expired(at now: Instant) {
     guard let deadline, deadline <= now else { return }
     self.deadline = nil
@@ -92,7 +92,8 @@ struct LoadWorker {
     steps.append(.done)
   }
 
-  /// A relay that has too much to do says when to ask again; anything else is a fault of the bench.
+  /// Handles a refusal. An overloaded relay names the time of the retry; any other refusal is a
+  /// fault of the bench.
   private mutating func refused(_ refusal: Refusal, at now: Instant) {
     guard isReading, refusal.code == .overloaded else {
       steps.append(.failed(refusal.detail))
@@ -102,16 +103,16 @@ struct LoadWorker {
     deadline = now.advanced(milliseconds: refusal.retryAfterMilliseconds ?? 1_000)
   }
 
-  // MARK: saving steadily
+  // MARK: Steady saves
 
   mutating func openWindow() { isWindowOpen = true }
 
   mutating func closeWindow() { isWindowOpen = false }
 
-  /// Whether all that counted in the last window is answered.
+  /// True if all counted saves of the last window are answered.
   var isWindowAnswered: Bool { !isWindowOpen && !unanswered.contains(where: \.isCounted) }
 
-  /// What the last window saw.
+  /// Returns the latencies of the last window and resets them.
   mutating func takeWindow() -> LatencyHistogram {
     defer { latency = LatencyHistogram() }
     return latency
@@ -158,7 +159,7 @@ struct LoadWorker {
     }
   }
 
-  // MARK: uploading
+  // MARK: Upload
 
   private mutating func upload() {
     guard case .upload(let first, let wanted, let bytes) = task else { return }
@@ -171,7 +172,7 @@ struct LoadWorker {
     if batchesUnderWay == 0, !isDone { finish() }
   }
 
-  /// As many as a batch may hold, by number and by bytes.
+  /// Returns the maximum number of records in a batch, by count and by bytes.
   private func batchRecords(of bytes: Int) -> Int {
     max(1, min(Limits.batchRecords, (Limits.batchBytes - 1_024) / (bytes + 192)))
   }
@@ -188,7 +189,7 @@ struct LoadWorker {
       id: BatchID(random: &random), zone: Self.zone, atomic: false, mutations: mutations)
   }
 
-  // MARK: reading
+  // MARK: Read
 
   private var isReading: Bool {
     switch task {
@@ -207,7 +208,7 @@ struct LoadWorker {
     records += page.records
     cursor = page.token
     if !page.more { return finish() }
-    // What was missed comes by itself, unless it is being fetched.
+    // The relay pushes missed changes by itself, unless they are being fetched.
     if fetches > 0 { fetch() }
   }
 }

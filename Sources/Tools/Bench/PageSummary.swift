@@ -1,8 +1,8 @@
 import LockstepModel
 
-/// What a loaded reader keeps of a `changes` message: the cursor, whether there is more, and how
-/// many records there are. All of it is checked to be JSON, but no record is made of it, so that
-/// the reader costs a small part of what the relay does.
+/// Summary of a `changes` message for a load reader: the cursor, whether there is more, and the
+/// number of records. The whole message is checked to be JSON, but no record is decoded, so that
+/// the reader costs a small part of the relay's work.
 struct PageSummary: Hashable {
   var token: ChangeToken
   var more: Bool
@@ -12,7 +12,7 @@ struct PageSummary: Hashable {
   private static let more = JSONKey("more".utf8)
   private static let changes = JSONKey("changes".utf8)
 
-  /// nil where it is no such message.
+  /// Returns nil if the message is not a `changes` message.
   init?(_ message: [UInt8]) {
     guard message.starts(with: #"{"op":"changes""#.utf8) else { return nil }
     var token: ChangeToken?

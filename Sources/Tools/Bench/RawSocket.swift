@@ -2,15 +2,14 @@ import LockstepClient
 import LockstepModel
 import LockstepWire
 
-/// A WebSocket to the relay, spoken by hand: what a bench loads a relay with where an agent would
-/// have too much work of its own. Gives bytes and takes bytes; what messages mean is its owner's
-/// matter.
+/// Minimal WebSocket client for load, where an agent would cost too much. It produces and consumes
+/// bytes; the owner handles the messages.
 struct RawSocket {
   enum Event {
-    /// The socket stands; say hello.
+    /// The socket is open; send hello.
     case standing
     case text([UInt8])
-    /// It is over, for this reason.
+    /// The socket has ended, for this reason.
     case ended(String)
   }
 
@@ -29,7 +28,7 @@ struct RawSocket {
   private let token: String
   private var stage = Stage.connecting
   private var random: SeededRandom
-  /// Answers to pings, ready to be sent.
+  /// Answers to pings, ready to send.
   private var replies: [[UInt8]] = []
 
   init(_ id: ConnectionID, to relay: RelayAddress, token: String, random: SeededRandom) {
@@ -39,7 +38,7 @@ struct RawSocket {
     self.random = random
   }
 
-  /// The connection stands: the request that opens the socket.
+  /// Returns the request that opens the socket. Call it when the connection is open.
   mutating func opened() -> [UInt8] {
     var nonce: [UInt8] = []
     for _ in 0..<16 { nonce.append(UInt8.random(in: 0...255, using: &random)) }
@@ -59,7 +58,7 @@ struct RawSocket {
   }
 
   mutating func receive(_ bytes: RawSpan) {
-    // The stage is emptied meanwhile, so that what it holds is not copied.
+    // The stage is cleared meanwhile, so that its contents are not copied.
     switch stage {
     case .connecting, .over: return
     case .handshaking(var parser, let key):
@@ -73,7 +72,7 @@ struct RawSocket {
     }
   }
 
-  /// What came next; nil while it is not all there.
+  /// Returns the next event; nil if it is incomplete.
   mutating func next() -> Event? {
     do {
       switch stage {

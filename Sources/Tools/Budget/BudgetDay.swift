@@ -3,9 +3,8 @@ import LockstepModel
 import LockstepSimulation
 import LockstepStorage
 
-/// A working day of one person with one app on three devices, all of which hear of changes in one
-/// way. It passes in virtual time, a day in a moment: the relay and the agents are the real ones,
-/// and what they ask of the network is counted.
+/// A working day of one person with one app on three devices that use one transport. Runs in
+/// virtual time, with the real relay and agents, and counts their network use.
 public struct BudgetDay: Sendable {
   public var app: KnownApp
   public var transport: Transport
@@ -68,23 +67,23 @@ public struct BudgetDay: Sendable {
 }
 
 extension Traffic {
-  /// Whatever asks the relay for something: calls, and messages on a socket.
+  /// Number of requests to the relay: HTTP calls, and messages on a socket.
   fileprivate var asked: Int { requests + messages }
 }
 
-/// What a day cost the device that it cost most.
+/// Cost of a day for the device with the highest cost.
 public struct BudgetRow: Hashable, Sendable {
   public var app: KnownApp
   public var transport: Transport
-  /// Of all devices together.
+  /// Sum over all devices.
   public var edits = 0
-  /// In the busiest hour: HTTP requests, and messages on a socket.
+  /// Requests in the busiest hour: HTTP requests, and messages on a socket.
   public var requests = 0
-  /// Up and down in the whole day, heads and frames included.
+  /// Bytes sent and received in the whole day, including headers and frames.
   public var bytes = 0
-  /// An hour, while nobody touches any device.
+  /// Wake-ups per hour while no device is used.
   public var idleWakes = 0
-  /// What went wrong, a sentence each.
+  /// Faults, one sentence each.
   public var faults: [String] = []
 
   public init(app: KnownApp, transport: Transport) {

@@ -1,23 +1,23 @@
 import LockstepClient
 public import LockstepModel
 
-/// What working days cost, beside what they may cost, for a person and for a program.
+/// Cost of working days, compared with the limits, as text and as JSON.
 public struct BudgetTable: Sendable {
   public var rows: [BudgetRow]
 
   public init(rows: [BudgetRow]) { self.rows = rows }
 
-  /// In the busiest hour, on every rung but the last.
+  /// Maximum requests in the busiest hour, for every transport except polling.
   static let requestsMost = 100
-  /// Of the timer in a day, on every rung but the last.
+  /// Maximum bytes of the timer per day, for every transport except polling.
   static let timerBytesMost = 1_000_000
-  /// An hour: a heartbeat every 25 s, which keeps a connection open through what stands in between,
-  /// makes 144; the clock is looked at now and then.
+  /// Maximum wake-ups per hour. A heartbeat every 25 s, which keeps a connection open through
+  /// proxies, makes 144; some more are clock checks.
   static let idleWakesMost = 160
 
   public var isMet: Bool { rows.allSatisfy { row in judged(row).allSatisfy { $0.isMet } } }
 
-  /// One figure beside its target; nil: it has none.
+  /// One figure and its limit; nil: no limit.
   struct Judged {
     var name: String
     var value: Int

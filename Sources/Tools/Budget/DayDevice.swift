@@ -5,8 +5,7 @@ import LockstepSimulation
 import LockstepStorage
 import LockstepWire
 
-/// One device of somebody whose working day passes in virtual time: its agent, and a count of what
-/// it asks of the network and how often it is woken.
+/// One device in a simulated working day: its agent, and counts of its network use and wake-ups.
 final class DayDevice {
   private let app: any App
   private let outside: SimulationEnvironment
@@ -18,18 +17,18 @@ final class DayDevice {
 
   private(set) var status = SyncStatus()
   private(set) var edits = 0
-  /// What the agent has asked of the network, read at the end of each hour.
+  /// Traffic of the agent, read at the end of each hour.
   private(set) var hours: [Traffic] = []
   private(set) var idleWakes = 0
   private(set) var faults: [String] = []
-  /// What this device itself asks of its agent wakes nobody.
+  /// True while the device itself calls its agent: such actions do not count as wake-ups.
   private var isAsking = false
   private var lastStir: Int64 = .min
   private var save: FileSave?
-  /// Chunks that another device wrote, the first of which is being read.
+  /// Chunks written by another device; the first is being read.
   private var wanted: [ChunkHash] = []
 
-  /// Chunks on their way into the home, one after the other, and then into the record.
+  /// Chunks being added to the home, one after the other; then the record is written.
   private struct FileSave {
     var size: Int
     var chunks: Int
@@ -38,7 +37,7 @@ final class DayDevice {
 
   private static let file = Name(trusted: "vault.db")
   static let chunkBytes = 128 << 10
-  /// What happens within this time of one another happens in one waking, in nanoseconds.
+  /// Events within this interval count as one wake-up, in nanoseconds.
   private static let wake = Span.seconds(1)
 
   init(
@@ -108,7 +107,7 @@ final class DayDevice {
       self.status = status
       hours.append(status.traffic)
     case .told(_, .success), .edited(_, .success): edits += 1
-    // A press that makes no sense just then: people do that.
+    // An order that the app refuses in its current state: people give such orders too.
     case .told(_, .failure(.refused)): break
     case .told(_, .failure(let failure)), .edited(_, .failure(let failure)):
       faults.append("\(failure)")
@@ -123,10 +122,10 @@ final class DayDevice {
     }
   }
 
-  // MARK: files
+  // MARK: Files
 
   private func addChunk() {
-    // No two chunks are alike.
+    // Every chunk is different.
     let mark = Int(outside.timeline.now / 1_000)
     let bytes = (0..<DayDevice.chunkBytes).map {
       UInt8(truncatingIfNeeded: ($0 &* 131) ^ (mark >> ($0 & 31)))
@@ -140,7 +139,7 @@ final class DayDevice {
     case .success(let hash):
       save?.hashes.append(hash)
       guard let save else { return }
-      // Not within what the agent does just now.
+      // Not within the agent's current action.
       outside.timeline.after(0) { [unowned self] in
         if save.hashes.count < save.chunks { addChunk() } else { write(save) }
       }
@@ -154,7 +153,7 @@ final class DayDevice {
       let before = context.current.flatMap { record in
         record.value.flatMap { seal.contents(of: $0, record: DayDevice.file) }
       }
-      // The new chunks stand in front.
+      // The new chunks come first.
       let kept = before.map { Array($0.chunks.dropFirst(new.count)) } ?? []
       let manifest = VaultManifest(
         file: DayDevice.file.text, size: save.size, sha256: new[0], chunks: new + kept)
@@ -163,8 +162,8 @@ final class DayDevice {
     ask { .edit($0, request) }
   }
 
-  /// What another device wrote is read at once, as whoever keeps the file would; what is in the
-  /// home already costs nothing.
+  /// Reads chunks of another device immediately, as a device that keeps the file would; chunks
+  /// already in the home cost nothing.
   private func fetch(_ records: [Record]) {
     let isReading = !wanted.isEmpty
     wanted += records.filter { $0.type == VaultApp.fileType && $0.tag > 0 }.flatMap(\.chunks)

@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// What a person does with one app on a working day, from nine to five, on the devices at hand.
+/// Actions of a person with one app on a working day, from nine to five, on several devices.
 struct DayScript {
   struct Act {
     /// Milliseconds since midnight.
@@ -10,20 +10,20 @@ struct DayScript {
   }
 
   enum What {
-    /// To the app, in its own form.
+    /// Order in the app's own format.
     case order(JSONValue)
-    /// A file is saved: so many chunks of it are new.
+    /// A file is saved; this many of its chunks are new.
     case saveFile(size: Int, chunks: Int)
   }
 
   static let hour: Int64 = 3_600_000
   static let minute: Int64 = 60_000
-  /// When people work; outside of it nobody touches anything.
+  /// Working hours; outside of them no device is used.
   static let work = 9 * hour..<17 * hour
-  /// An hour after the last act until the first of the next day is near.
+  /// From an hour after working hours until midnight.
   static let idle = 18 * hour..<24 * hour
 
-  /// In order of time.
+  /// Sorted by time.
   let acts: [Act]
 
   init(of app: KnownApp, devices: Int, random: inout SeededRandom) {
@@ -40,7 +40,7 @@ struct DayScript {
   }
 }
 
-/// Writes a day down, app by app.
+/// Builds the actions of a day, app by app.
 private struct DayWriter {
   let devices: Int
   var random: SeededRandom
@@ -56,10 +56,10 @@ private struct DayWriter {
     acts.append(DayScript.Act(at: at, device: device, what: what))
   }
 
-  /// Somewhere in the working hours.
+  /// Returns a random time in the working hours.
   private mutating func moment() -> Int64 { Int64.random(in: DayScript.work, using: &random) }
 
-  /// So many letters, in words.
+  /// Returns a text of this many letters, in words.
   private mutating func text(_ count: Int) -> String {
     var bytes: [UInt8] = []
     while bytes.count < count {
@@ -69,7 +69,7 @@ private struct DayWriter {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// A focus every half hour, most of them with an interruption; the ends come by themselves.
+  /// Adds a focus every half hour, most with an interruption; the countdowns end by themselves.
   mutating func pomodoros() {
     for start in stride(
       from: DayScript.work.lowerBound, to: DayScript.work.upperBound, by: 30 * 60_000)
@@ -83,7 +83,7 @@ private struct DayWriter {
     add(DayScript.work.upperBound, .order(["do": "stop"]))
   }
 
-  /// Eighty things are copied: most are lines, some are pages.
+  /// Adds eighty copied items: most are lines, some are pages.
   mutating func copies() {
     for number in 0..<80 {
       let letters = number % 10 == 0 ? 4_000 : Int.random(in: 8...300, using: &random)
@@ -94,7 +94,7 @@ private struct DayWriter {
     }
   }
 
-  /// Six memos, each of them written on every now and then.
+  /// Adds six memos, each edited several times.
   mutating func memos() {
     for number in 0..<6 {
       let name = JSONValue.string("memo \(number)")
@@ -112,7 +112,7 @@ private struct DayWriter {
     }
   }
 
-  /// Four habits that are checked once, and four that are counted all day.
+  /// Adds four habits that are checked once, and four that are counted during the day.
   mutating func habits() {
     for number in 0..<8 {
       let name = JSONValue.string("habit \(number)")
@@ -134,7 +134,7 @@ private struct DayWriter {
     }
   }
 
-  /// A file of a megabyte, saved ten times, a chunk of it changed each time.
+  /// Adds a file of a megabyte, saved ten times with one changed chunk.
   mutating func files() {
     let (size, chunks) = (8 * DayDevice.chunkBytes, 8)
     add(DayScript.work.lowerBound, .saveFile(size: size, chunks: chunks))

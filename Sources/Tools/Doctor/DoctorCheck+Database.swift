@@ -1,8 +1,8 @@
 import LockstepModel
 
-/// What is judged of a relay's database.
+/// Checks of a relay's database.
 extension DoctorCheck {
-  /// It cannot be had, for a reason that stands on its own.
+  /// Reports a database that cannot be opened; `reason` is a complete sentence.
   public static func noDatabase(_ reason: String) -> DoctorCheck {
     DoctorCheck(
       .database, "store", .problem, reason,
@@ -10,7 +10,7 @@ extension DoctorCheck {
         + "it in, and be no standby. A password comes from PGPASSWORD or ~/.pgpass.")
   }
 
-  /// `accounts`: nil where no relay has made its tables yet.
+  /// Checks the database. `accounts`: nil if no relay has created its tables yet.
   public static func database(
     _ name: String, server: String, accounts: Int?, isOlderCopy: Bool
   ) -> DoctorCheck {
@@ -32,7 +32,8 @@ extension DoctorCheck {
     return DoctorCheck(.database, "store", .ok, contents, figures: figures)
   }
 
-  /// `lossy`: the settings that are off, without which a crash loses what was answered.
+  /// Checks the durability. `lossy`: settings that are off although they are needed to keep
+  /// answered writes after a crash.
   public static func durability(lossy: [String]) -> DoctorCheck {
     guard let first = lossy.first else {
       return DoctorCheck(.database, "durability", .ok, "commits outlast a crash of its machine")
@@ -47,7 +48,7 @@ extension DoctorCheck {
       figures: [JSONMember("off", .array(lossy.map { .string($0) }))])
   }
 
-  /// Sessions of the server that are no administrator's.
+  /// Checks the number of server sessions that are not reserved for administrators.
   public static func databaseConnections(free: Int, of all: Int) -> DoctorCheck {
     let isEnough = free >= DoctorThresholds.databaseConnections
     return DoctorCheck(

@@ -1,39 +1,39 @@
 import LockstepModel
 
-/// What was found of a device's home.
+/// State of a device's home.
 public struct HomeFindings: Hashable, Sendable {
-  /// Who has the home in hand.
+  /// State of the process that has the home open.
   public enum Holder: Hashable, Sendable {
     case nobody
     /// A process that answers.
     case process
-    /// One that does not.
+    /// A process that does not answer.
     case silent
   }
 
   public var folder: String
   public var holder = Holder.nobody
-  /// Its number, where it is known.
+  /// Process id, if known.
   public var process: Int?
   public var relay = ""
   public var deviceName = ""
   public var schema = 0
-  /// Changes that wait for the relay, and since when the oldest does, in relay time.
+  /// Changes that wait for the relay, and the relay time since which the oldest one waits.
   public var waiting = 0
   public var waitingSince: Int64?
-  /// Records that wait for the person.
+  /// Number of records that need a person's decision.
   public var undecided = 0
-  /// Relay time; nil: never yet.
+  /// Relay time of the last sync; nil: never.
   public var lastSync: Int64?
-  /// What the relay's time is now, as far as the home knows, milliseconds.
+  /// Current relay time as estimated from the home, milliseconds.
   public var relayTime: Int64
-  /// What the holder says of its sync, where that is not all well.
+  /// Sync problem as reported by the holder; nil if there is none.
   public var fault: String?
-  /// Sync is over until a person acts.
+  /// True if sync has stopped until a person acts.
   public var isFailed = false
-  /// What SQLite finds wrong in the database.
+  /// Errors that SQLite finds in the database.
   public var damages: [String] = []
-  /// Files that others than the owner may read, or whose owner is another.
+  /// Files that others than the owner may read, or that have another owner.
   public var exposed: [String] = []
 
   public init(folder: String, relayTime: Int64) {
@@ -43,7 +43,7 @@ public struct HomeFindings: Hashable, Sendable {
 }
 
 extension DoctorCheck {
-  /// A home that cannot be looked at, in the words of whoever tried.
+  /// Reports a home that cannot be read, with the reason.
   public static func noHome(_ reason: String) -> DoctorCheck {
     DoctorCheck(
       .home, "store", .problem, reason,

@@ -1,15 +1,15 @@
 import LockstepModel
 import LockstepWire
 
-/// What is judged of the ways on which changes reach a device, each tried by itself.
+/// Checks of the transports, each tested separately.
 extension DoctorCheck {
   private static let belowSocket =
     "Devices go on by long-poll, which costs more. "
   private static let proxyStep =
     "If a proxy stands in front of the relay, see \"Behind a proxy\" in docs/operations.md: "
 
-  /// A plain poll, the last rung; it also shows whether the device is known. Without it nothing
-  /// syncs.
+  /// Checks a plain poll, the last fallback; it also detects a device that the relay does not know.
+  /// Without it nothing syncs.
   public static func poll(_ report: ProbeReport) -> DoctorCheck {
     switch report.status {
     case 200 where report.end == .done:
@@ -35,7 +35,7 @@ extension DoctorCheck {
     }
   }
 
-  /// A request that waits for a change. `isTold`: a change was made meanwhile.
+  /// Checks a request that waits for a change. `isTold`: a change was made while it waited.
   public static func longPoll(_ report: ProbeReport, isTold: Bool) -> DoctorCheck {
     let name = "long-poll"
     guard report.status == nil || report.status == 200 else {
@@ -62,7 +62,8 @@ extension DoctorCheck {
         ? DoctorCheck(.ladder, name, .ok, seen, figures: figures)
         : rung(name, seen, step: holdStep, figures)
     }
-    // Half of what it was asked for: who holds nothing answers at once.
+    // Half of the requested time: a proxy or server that does not hold requests answers
+    // immediately.
     guard report.hasChanges || (waited ?? 0) >= 500_000_000 else {
       return rung(
         name, "it did not wait: an empty answer came after \(Figure.milliseconds(waited))",
@@ -77,7 +78,7 @@ extension DoctorCheck {
   private static let holdStep =
     proxyStep + "it must hold a request for 60 s. Devices poll every 30 s otherwise."
 
-  /// A stream of events, where the first must come at once.
+  /// Checks an event stream; the first event must arrive immediately.
   public static func events(_ report: ProbeReport, isTold: Bool) -> DoctorCheck {
     let name = "events"
     let step =
@@ -112,7 +113,7 @@ extension DoctorCheck {
     return DoctorCheck(.ladder, name, .ok, seen, figures: figures)
   }
 
-  /// A WebSocket, from its upgrade to the answer of a question for the time.
+  /// Checks a WebSocket, from its upgrade to the answer to a time request.
   public static func socket(_ report: ProbeReport, isTold: Bool) -> DoctorCheck {
     let name = "websocket"
     let step = belowSocket + proxyStep + "it must pass Upgrade and Connection on."
@@ -144,7 +145,7 @@ extension DoctorCheck {
     return DoctorCheck(.ladder, name, .ok, seen, figures: figures)
   }
 
-  /// The same socket while nothing but pings goes over it.
+  /// Checks the same socket while only pings are sent.
   public static func idle(_ report: ProbeReport) -> DoctorCheck {
     let stood = report.lapse(report.idleSince, report.ended.instant)
     guard let stood else {
@@ -180,7 +181,7 @@ extension DoctorCheck {
 }
 
 extension ProbeReport {
-  /// The answer is a page with something in it.
+  /// True if the answer is a page with changes.
   fileprivate var hasChanges: Bool {
     do throws(Refusal) {
       return try !ChangePage.decoded(body: body).changes.isEmpty

@@ -1,9 +1,9 @@
 import LockstepApps
 import LockstepModel
 
-/// What is judged of this machine.
+/// Checks of this machine.
 extension DoctorCheck {
-  /// Free space where a home or a store lies; nil where the system does not tell.
+  /// Checks the free space for a home or a store; `free`: nil if the system does not report it.
   public static func disk(_ area: Area, of folder: String, free: Int64?) -> DoctorCheck {
     guard let free else {
       return .skipped(
@@ -22,7 +22,7 @@ extension DoctorCheck {
       figures: figures)
   }
 
-  /// The account of a trial is left with devices that nobody has.
+  /// Reports that the devices of the trial account could not be revoked.
   public static func leftDevices(_ reason: String) -> DoctorCheck {
     DoctorCheck(
       .ladder, "account", .warning,
@@ -31,7 +31,8 @@ extension DoctorCheck {
         + "list).")
   }
 
-  /// `needed`: by a relay with all its usual connections; nil where no relay is looked at here.
+  /// Checks the limit of open files. `needed`: open files of a relay with all its usual
+  /// connections; nil if no relay is checked here.
   public static func openFiles(soft: Int, hard: Int, needed: Int?) -> DoctorCheck {
     var figures = [
       JSONMember("soft", .whole(Int64(soft))), JSONMember("hard", .whole(Int64(hard))),
@@ -56,7 +57,8 @@ extension DoctorCheck {
       figures: figures)
   }
 
-  /// A relay's store on this machine. `contents`: how much there is, in words; `faults`: in words.
+  /// Checks a relay's store on this machine. `contents`: amount of data, as text; `faults`: as
+  /// text.
   public static func relayStore(_ contents: String, faults: [String]) -> DoctorCheck {
     guard let first = faults.first else {
       return DoctorCheck(
@@ -71,7 +73,7 @@ extension DoctorCheck {
       figures: [JSONMember("faults", .array(faults.map { .string($0) }))])
   }
 
-  /// A store that cannot be looked at.
+  /// Reports a store that cannot be read.
   public static func noRelayStore(_ reason: String) -> DoctorCheck {
     DoctorCheck(
       .machine, "store", .problem, reason,

@@ -1,9 +1,10 @@
 public import LockstepModel
 import LockstepWire
 
-/// What is judged of a relay's address, and of who answers there.
+/// Checks of a relay's address and of the server that answers there.
 extension DoctorCheck {
-  /// `addresses`: what the name stands for; empty where the resolver knows none, for this reason.
+  /// Checks the name resolution. `addresses`: resolved addresses; empty if the resolver found none,
+  /// for the reason `fault`.
   public static func name(
     _ host: String, addresses: [String], fault: String?, nanoseconds: Int64
   ) -> DoctorCheck {
@@ -21,7 +22,7 @@ extension DoctorCheck {
       figures: figures)
   }
 
-  /// A connection without TLS, and nothing said on it.
+  /// Checks a connection without TLS, on which nothing is sent.
   public static func connection(_ report: ProbeReport, to address: String) -> DoctorCheck {
     guard case .done = report.end, let took = report.lapse(report.begun.instant, report.opened)
     else {
@@ -41,7 +42,7 @@ extension DoctorCheck {
       figures: figures)
   }
 
-  /// A connection by TLS. `wall`: this machine's clock, milliseconds.
+  /// Checks a connection with TLS. `wall`: this machine's clock, milliseconds.
   public static func security(_ report: ProbeReport, wall: Int64) -> DoctorCheck {
     switch report.end {
     case .done: break
@@ -74,8 +75,8 @@ extension DoctorCheck {
       figures: figures)
   }
 
-  /// The answer to `GET /v1/limits`. `usual`: what a relay of this program's version answers where
-  /// its owner has set nothing.
+  /// Checks the answer to `GET /v1/limits`. `usual`: the answer of a relay of this version with
+  /// default settings.
   public static func relay(_ report: ProbeReport, usual: [JSONMember]) -> DoctorCheck {
     guard case .done = report.end, let limits = limits(report) else {
       var who = report.status.map { "the answer has status \($0)" } ?? report.reason
@@ -110,7 +111,7 @@ extension DoctorCheck {
     guard report.status == 200 else { return nil }
     do throws(JSONFault) {
       let members = try JSONValue(parsing: report.body).members
-      // No relay was ever without these.
+      // Every version of the relay sends these members.
       let isRelay = members?.contains { $0.name == "batchRecords" } == true
       return isRelay ? members : nil
     } catch {
@@ -118,7 +119,7 @@ extension DoctorCheck {
     }
   }
 
-  /// Answers to `GET /v1/time`, of which the one with the shortest way counts.
+  /// Checks the answers to `GET /v1/time`; the one with the shortest round trip counts.
   public static func clock(_ reports: [ProbeReport]) -> DoctorCheck {
     guard let best = reports.compactMap(\.clockOffset).min(by: { $0.error < $1.error }) else {
       return .skipped(
@@ -149,7 +150,7 @@ extension DoctorCheck {
       figures: figures)
   }
 
-  /// Of milliseconds, in a unit that a person would use.
+  /// Formats milliseconds in a suitable unit.
   private static func span(thousandths: Int64) -> String {
     let seconds = thousandths / 1_000_000
     return switch seconds {
@@ -160,7 +161,7 @@ extension DoctorCheck {
     }
   }
 
-  /// Whoever shows that he stands between.
+  /// Reports signs of a proxy in front of the relay.
   public static func proxy(_ report: ProbeReport) -> DoctorCheck {
     let seen =
       report.signs.isEmpty
@@ -173,8 +174,8 @@ extension DoctorCheck {
 }
 
 extension ProbeReport {
-  /// Relay time less this machine's clock, and by how much that may be wrong, in microseconds; nil
-  /// where no time came.
+  /// Relay time minus this machine's clock, and its uncertainty, in microseconds; nil if no time
+  /// was received.
   var clockOffset: (offset: Int64, error: Int64)? {
     guard case .done = end, status == 200, let way = lapse(opened, ended.instant) else {
       return nil
@@ -182,16 +183,16 @@ extension ProbeReport {
     do throws(Refusal) {
       let told = try TimeAnswer.decoded(body: body).time
       let (away, isFar) = told.subtractingReportingOverflow(ended.wall)
-      // No clock is as wrong as that; in microseconds it must fit.
+      // Larger offsets are not plausible, and in microseconds they would overflow.
       guard !isFar, away.magnitude < 1 << 43 else { return nil }
-      // Both clocks cut their time to whole milliseconds.
+      // Both clocks are truncated to whole milliseconds.
       return (away * 1_000 + way / 2_000, way / 2_000 + 1_000)
     } catch {
       return nil
     }
   }
 
-  /// Why nothing came of it, in words.
+  /// Reason for the failure, as text.
   var reason: String {
     switch end {
     case .done: "it answered otherwise than a relay does"

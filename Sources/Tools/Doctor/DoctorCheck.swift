@@ -1,31 +1,31 @@
 public import LockstepModel
 
-/// One thing that `lockstep doctor` looked at.
+/// One check of `lockstep doctor`.
 public struct DoctorCheck: Hashable, Sendable {
   public enum Verdict: String, Hashable, Sendable, CaseIterable {
     case ok
-    /// It could not be looked at.
+    /// The check could not be made.
     case skipped
-    /// Sync works, but not as well as it could, or not for long.
+    /// Sync works, but not as well as it could, or will stop soon.
     case warning
     /// Sync does not work.
     case problem
   }
 
-  /// What it is about; checks of one area stand together.
+  /// Subject of a check; checks of one area are shown together.
   public enum Area: String, Hashable, Sendable {
     case relay, ladder, home, machine, database
   }
 
   public var area: Area
-  /// A stable word, of its area alone.
+  /// Stable identifier, unique in its area.
   public var name: String
   public var verdict: Verdict
-  /// What was seen, with figures and their units.
+  /// Observation, with figures and their units.
   public var seen: String
-  /// What a person does about it, in one or two sentences; nil only where it is ok.
+  /// Advice in one or two sentences; nil only if the verdict is ok.
   public var nextStep: String?
-  /// The same figures for programs; names end in their unit.
+  /// The same figures for programs; each name ends with its unit.
   public var figures: [JSONMember]
 
   init(
@@ -40,7 +40,7 @@ public struct DoctorCheck: Hashable, Sendable {
     self.figures = figures
   }
 
-  /// For what could not be looked at.
+  /// Reports a check that could not be made.
   public static func skipped(
     _ area: Area, _ name: String, _ why: String, nextStep: String
   ) -> DoctorCheck {
@@ -57,29 +57,29 @@ public struct DoctorCheck: Hashable, Sendable {
   }
 }
 
-/// From where on something is worth a word, once for all checks.
+/// Thresholds of all checks.
 public enum DoctorThresholds {
-  /// This machine's clock against the relay's, in milliseconds. Devices reckon in the relay's time,
-  /// so that a wrong clock harms no edit; but whoever looks at it is misled.
+  /// Maximum difference between this machine's clock and the relay's, in milliseconds. Devices use
+  /// relay time, so a wrong clock harms no edit, but it misleads people.
   public static let clockWarningMilliseconds: Int64 = 30_000
-  /// A day: certificates then seem to begin late or to have ended.
+  /// A day: with such a clock certificates seem not yet valid or expired.
   public static let clockProblemMilliseconds: Int64 = 86_400_000
-  /// Days before a certificate's end: as long as those who renew by themselves need.
+  /// Days before a certificate's end: the lead time that automatic renewal needs.
   public static let certificateDays: Int64 = 14
-  /// A connection that takes longer is slow for a person.
+  /// Slower connections are slow for a person.
   public static let connectMilliseconds: Int64 = 1_000
-  /// What comes later than this did not come at once.
+  /// Later answers do not count as immediate.
   public static let promptMilliseconds: Int64 = 2_000
-  /// Free space below which a home, or a store, comes to a stop soon: a write-ahead log grows to
-  /// some tens of megabytes.
+  /// Minimum free space of a home or a store; below it, it will stop soon. A write-ahead log grows
+  /// to some tens of megabytes.
   public static let diskWarningBytes: Int64 = 256 << 20
   public static let diskProblemBytes: Int64 = 16 << 20
-  /// A change that waits longer, while a process keeps the home in sync, is stuck.
+  /// If a change waits longer while a process syncs the home, it is stuck.
   public static let waitingMilliseconds: Int64 = 60_000
-  /// Sessions that a relay holds with its database.
+  /// Database sessions that a relay uses.
   public static let databaseConnections = 4
-  /// Open files below which any program is in trouble.
+  /// Minimum number of open files; with fewer any program has problems.
   public static let openFiles = 256
-  /// How long `--long` lets a socket be idle: longer than proxies usually do.
+  /// Time for which `--long` leaves a socket idle: longer than the usual timeout of proxies.
   public static let idleMilliseconds: Int64 = 75_000
 }

@@ -1,9 +1,9 @@
 import LockstepApps
 public import LockstepModel
 
-/// All that `lockstep doctor` found, for a person and for programs.
+/// All results of `lockstep doctor`, as text and as JSON.
 public struct DoctorReport: Sendable {
-  /// What was looked at: a relay's address, a home, a store.
+  /// Checked subjects: a relay's address, a home, a store.
   public var subjects: [String]
   public var checks: [DoctorCheck] = []
 
@@ -27,7 +27,7 @@ public struct DoctorReport: Sendable {
     ])
   }
 
-  /// `isColoured`: it is shown where colours reach a person.
+  /// `isColoured`: true if the output supports colours.
   public func text(isColoured: Bool) -> String {
     var lines = [subjects.joined(separator: ", ")]
     var area: DoctorCheck.Area?

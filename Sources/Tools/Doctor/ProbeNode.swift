@@ -2,8 +2,8 @@ import LockstepClient
 public import LockstepModel
 public import LockstepWire
 
-/// Tries one connection to a relay, and tells what came and when. A second one makes the change
-/// that the first is to be told of.
+/// Tests one connection to a relay and records what was received and when. A second connection
+/// makes the change that the first must report.
 public struct ProbeNode: Node {
   public typealias Job = Never
   public typealias Outcome = Never
@@ -11,7 +11,7 @@ public struct ProbeNode: Node {
   public typealias Report = ProbeReport
   public typealias News = Never
 
-  /// What reads the answers of one connection.
+  /// Parser for the answers of one connection.
   private enum Reader {
     case nothing
     case http(HTTPResponseParser)
@@ -24,12 +24,12 @@ public struct ProbeNode: Node {
 
   private let plan: ProbePlan
   private var reader: Reader
-  /// Of the connection that makes the change; nil while there is none.
+  /// Parser of the connection that makes the change; nil if there is none.
   private var changer: HTTPResponseParser?
   private var report: ProbeReport
   private var isOver = false
   private var deadline: Instant
-  /// When the change is made; nil: not yet, or already.
+  /// Time at which to make the change; nil: not yet known, or already made.
   private var changeDue: Instant?
   private var actions = ActionQueue<NodeAction<Never, ProbeReport, Never>>()
 
@@ -94,7 +94,7 @@ public struct ProbeNode: Node {
     isOver ? nil : [deadline, changeDue].compactMap(\.self).min()
   }
 
-  // MARK: the connections
+  // MARK: Connections
 
   private mutating func stand(_ opening: Opening, at moment: Moment) {
     report.opened = moment.instant
@@ -162,7 +162,7 @@ public struct ProbeNode: Node {
 
   private static let slow = "no connection came about in time"
 
-  // MARK: the change
+  // MARK: Change
 
   private mutating func makeChange() {
     changeDue = nil
@@ -190,7 +190,7 @@ public struct ProbeNode: Node {
     }
   }
 
-  // MARK: what comes
+  // MARK: Input
 
   private mutating func read(
     _ parser: inout HTTPResponseParser, at moment: Moment
@@ -270,7 +270,8 @@ public struct ProbeNode: Node {
     }
   }
 
-  /// The first time it is where the account stands, from then on a change.
+  /// Records a change token. The first one is the account's current state; every later one is a
+  /// change.
   private mutating func hear(_ token: ChangeToken, at moment: Moment) {
     if report.greeted == nil {
       report.greeted = moment.instant
@@ -282,9 +283,9 @@ public struct ProbeNode: Node {
     settle(at: moment)
   }
 
-  // MARK: the end
+  // MARK: End
 
-  /// Ends, or begins to be idle, once all that was wanted has come.
+  /// Ends the probe, or starts the idle time, once everything expected has arrived.
   private mutating func settle(at moment: Moment) {
     guard !isOver, report.greeted != nil, report.idleSince == nil else { return }
     if plan.change != nil, report.told == nil { return }
@@ -306,7 +307,7 @@ public struct ProbeNode: Node {
 }
 
 extension ProbeReport {
-  /// Fields by which proxies and other servers show themselves. A relay sends none of them.
+  /// Header fields of proxies and other servers. A relay sends none of them.
   private static let signFields: [StaticString] = [
     "Server", "Via", "X-Accel-Buffering", "X-Cache", "X-Served-By", "X-Varnish", "CF-Ray",
     "X-Powered-By", "Alt-Svc",

@@ -1,32 +1,32 @@
 public import LockstepClient
 public import LockstepModel
 
-/// What one connection to a relay is tried with.
+/// Test of one connection to a relay.
 public struct ProbePlan: Hashable, Sendable {
   public enum Question: Hashable, Sendable {
-    /// The connection alone.
+    /// Only the connection.
     case connection
-    /// A request by HTTP, to the end of its answer.
+    /// An HTTP request, until the end of its answer.
     case request(HTTPCallRequest)
-    /// A long-poll from a place in the account's changes, which is held for so many seconds.
+    /// A long-poll from a cursor in the account's changes, held for this many seconds.
     case longPoll(token: String, since: ChangeToken, seconds: Int)
-    /// A stream of events from the account's newest place, until it is told of the first.
+    /// An event stream from the newest cursor, until its first event.
     case events(token: String)
-    /// A WebSocket: it is opened and greeted, and asked for the time.
+    /// A WebSocket: opened, welcomed, and asked for the time.
     case socket(token: String)
   }
 
   public var relay: RelayAddress
   public var question: Question
-  /// What another device asks meanwhile, once the question stands: a change, of which this one is
-  /// to be told. nil: nothing is changed.
+  /// A change that another device makes while the question is pending, and that the tested
+  /// connection must report. nil: no change is made.
   public var change: HTTPCallRequest?
-  /// A socket stays for so long after all else, and only answers pings.
+  /// Time for which a socket stays open after everything else, and only answers pings.
   public var idleMilliseconds: Int64 = 0
 
-  /// From the first moment to the end of what is not idle.
+  /// Time limit for everything except the idle time.
   public static let milliseconds: Int64 = 6_000
-  /// How long a long-poll must have stood before there is a change.
+  /// Time for which a long-poll must have waited before the change is made.
   static let quietMilliseconds: Int64 = 300
 
   public init(_ relay: RelayAddress, _ question: Question, change: HTTPCallRequest? = nil) {
@@ -36,50 +36,50 @@ public struct ProbePlan: Hashable, Sendable {
   }
 }
 
-/// What came of it, and when.
+/// Result of a probe, with times.
 public struct ProbeReport: Hashable, Sendable {
   public enum End: Hashable, Sendable {
-    /// All that was asked came.
+    /// All expected data arrived.
     case done
-    /// No connection came about.
+    /// No connection was made.
     case unreachable(String)
-    /// Somebody is there who is not believed to be the relay.
+    /// The server answered but could not be authenticated as the relay.
     case untrusted(String)
-    /// The connection stood, and ended, or said what it must not.
+    /// The connection was open, and ended or sent invalid data.
     case broken(String)
-    /// The time was up.
+    /// The time limit was reached.
     case late
   }
 
   public var end = End.late
   public var begun: Moment
   public var ended: Moment
-  /// The connection stood, and the request left.
+  /// Time at which the connection was open and the request was sent.
   public var opened: Instant?
-  /// Of TLS, as `TLSv1.3`.
+  /// TLS version, for example `TLSv1.3`.
   public var version: String?
-  /// Milliseconds since the Unix epoch.
+  /// End of the certificate, milliseconds since the Unix epoch.
   public var certificateEnd: Int64?
-  /// The answer's head; of a socket, its upgrade.
+  /// Time of the answer's head; for a socket, of the upgrade.
   public var answered: Instant?
   public var status: Int?
-  /// Fields of the head that the relay does not send by itself: whoever stands before it does.
+  /// Header fields that the relay does not send itself: a proxy added them.
   public var signs: [String] = []
-  /// Of a whole answer.
+  /// Body of a complete answer.
   public var body: [UInt8] = []
-  /// The first event, or the socket's welcome.
+  /// Time of the first event, or of the socket's welcome.
   public var greeted: Instant?
-  /// Where the account stood then.
+  /// The account's newest change token at that time.
   public var token: ChangeToken?
-  /// The socket's answer to the question for the time.
+  /// Time of the socket's answer to the time request.
   public var timed: Instant?
-  /// The change was asked for.
+  /// Time at which the change was requested.
   public var changed: Instant?
-  /// This end was told of it.
+  /// Time at which this connection reported the change.
   public var told: Instant?
-  /// From when on the socket was idle.
+  /// Time since which the socket was idle.
   public var idleSince: Instant?
-  /// Pings that were answered.
+  /// Number of answered pings.
   public var pings = 0
 
   public init(begun: Moment) {
@@ -87,14 +87,14 @@ public struct ProbeReport: Hashable, Sendable {
     ended = begun
   }
 
-  /// From one moment to another, in nanoseconds; nil where one of them did not come.
+  /// Returns the time between two instants, in nanoseconds; nil if one of them is missing.
   func lapse(_ from: Instant?, _ to: Instant?) -> Int64? {
     guard let from, let to else { return nil }
     return to.nanoseconds - from.nanoseconds
   }
 
-  /// From asking for the change to being told of it, what the save took included; nil where one of
-  /// them did not come, or was told before.
+  /// Time from requesting the change until it was reported, including the save; nil if one of them
+  /// is missing, or the report came earlier.
   public var pushNanoseconds: Int64? {
     lapse(changed, told).flatMap { $0 < 0 ? nil : $0 }
   }

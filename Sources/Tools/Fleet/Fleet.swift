@@ -2,16 +2,16 @@ import LockstepClient
 import LockstepModel
 import LockstepWire
 
-/// Many agents in one node: what the bench and the simulation of people drive. Each agent keeps
-/// its own connections, jobs and deadlines; the fleet only passes on what is whose.
+/// Many agents in one node, for the bench and the simulation of people. Each agent has its own
+/// connections, jobs and deadlines; the fleet only routes events and actions.
 ///
 /// Connections and jobs of agent n are numbered from n × 2³² (`AgentConfiguration.firstNumber`), so
-/// that an event finds its agent by its name alone.
+/// that the number of an event identifies its agent.
 struct Fleet: ~Copyable {
-  /// What is done for an agent elsewhere; its outcome comes back under the agent's own job id.
+  /// Action of the fleet's node. The outcome of a job returns under the agent's own job id.
   typealias Action<Report: Sendable> = NodeAction<FleetJob, Report, Never>
 
-  /// A place for an agent, since an array cannot hold agents themselves.
+  /// Box for an agent: an array cannot hold noncopyable values.
   private final class Seat {
     var agent: Agent
     init(_ agent: consuming Agent) { self.agent = agent }
@@ -19,7 +19,7 @@ struct Fleet: ~Copyable {
 
   private let seats: [Seat]
   private var deadlines = TimerWheel<Int>()
-  /// Agents that were told something and may want something done.
+  /// Agents that received an event and may have queued actions.
   private var stirred: [Int] = []
   private var told: [(agent: Int, report: AgentReport)] = []
 
@@ -33,14 +33,14 @@ struct Fleet: ~Copyable {
       seats.append(Seat(Agent(configuration, random: random.branch(), at: moment)))
     }
     self.seats = seats
-    // Each begins by reading its home.
+    // Every agent starts by reading its home.
     stirred = Array(seats.indices)
   }
 
   var count: Int { seats.count }
   var nextDeadline: Instant? { deadlines.next }
 
-  /// The first of the agents' deadlines and its owner's.
+  /// Returns the earliest of the agents' deadlines and the owner's deadline.
   func firstDeadline(with own: Instant?) -> Instant? {
     guard let own else { return nextDeadline }
     return nextDeadline.map { min($0, own) } ?? own
@@ -57,8 +57,7 @@ struct Fleet: ~Copyable {
     stirred.append(index)
   }
 
-  /// Passes an event of the driver to the agent that it is for. Orders and news are the owner's
-  /// own business.
+  /// Passes an event of the driver to its agent. The owner handles orders and news.
   mutating func handle<Order, News>(
     _ event: NodeEvent<AgentOutcome, Order, News>, at moment: Moment
   ) {
@@ -89,7 +88,7 @@ struct Fleet: ~Copyable {
     stirred.append(index)
   }
 
-  /// Moves what the stirred agents want done to `queue`; what they tell waits for `takeReports`.
+  /// Moves the actions of these agents to `queue`; their reports wait for `takeReports`.
   mutating func settle<Report>(into queue: inout ActionQueue<Action<Report>>) {
     for index in stirred {
       while let action = seats[index].agent.nextAction() {

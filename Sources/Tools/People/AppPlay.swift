@@ -1,22 +1,22 @@
 import LockstepClient
 import LockstepModel
 
-/// How simulated people use one app in one account, and what must come of all that they did, as the
-/// app's rule says it in words: no resolver is asked.
+/// Model of people who use one app in one account, and of the required result. It follows the app's
+/// rule as documented and does not use the resolver.
 protocol AppPlay {
-  /// What somebody does next on a device that shows these records; nil: nothing just now.
+  /// Returns the next order on a device that shows these records; nil: none at this time.
   mutating func press(
     _ order: OrderID, seeing shown: ShownRecords, _ random: inout SeededRandom
   ) -> AgentOrder?
-  /// What was ordered is done.
+  /// Records that the order was applied.
   mutating func done(_ order: OrderID)
-  /// It was refused, and nothing was done.
+  /// Records that the order was refused and changed nothing.
   mutating func dropped(_ order: OrderID)
-  /// A press on a device changed a record that it showed.
+  /// Records that an order on a device changed a record that it showed.
   mutating func edited(from before: Record?, to record: Record)
-  /// A device shows another version of a record, by no press of its own.
+  /// Records that a device shows another version of a record, not because of its own order.
   mutating func changed(from before: Record?, to record: Record)
-  /// What is wrong with what all devices show in the end, a sentence each.
+  /// Returns the faults in the records that all devices show at the end, one sentence each.
   func faults(in shown: ShownRecords) -> [String]
 }
 
@@ -27,7 +27,7 @@ extension AppPlay {
   mutating func changed(from before: Record?, to record: Record) {}
 }
 
-/// The plays of the apps.
+/// Models of the apps.
 enum AppPlays {
   static func play(of app: KnownApp) -> any AppPlay {
     switch app {
@@ -40,7 +40,7 @@ enum AppPlays {
   }
 }
 
-/// What was ordered and is not yet known to be done.
+/// Orders whose outcome is not yet known.
 struct PendingPresses<Press> {
   private var presses: [OrderID: Press] = [:]
 

@@ -2,8 +2,8 @@ import LockstepApps
 import LockstepClient
 import LockstepModel
 
-/// Things are copied, and some are removed again. In the end what was copied and not removed must
-/// be there, and nothing else.
+/// Items are copied, and some are removed. At the end exactly the items that were copied and not
+/// removed must exist.
 struct ClipboardPlay: AppPlay {
   private enum Press {
     case added(Name)
@@ -15,7 +15,7 @@ struct ClipboardPlay: AppPlay {
   private var removed: [Name] = []
   private var copies = 0
 
-  /// Beyond a hundred items the oldest go; here none may be missing.
+  /// With more than a hundred items the oldest are removed; in this test none may be missing.
   private static let copiesMax = 90
 
   mutating func press(

@@ -2,11 +2,11 @@ import LockstepApps
 import LockstepClient
 import LockstepModel
 
-/// Habits are made, renamed, removed, counted. What was counted must add up in the end, whoever
-/// counted it where; what no rule decides, people have decided by then.
+/// Habits are created, renamed, removed and counted. At the end the counts of all devices must add
+/// up. Conflicts without an automatic rule have been resolved by people.
 struct HabitPlay: AppPlay {
   private struct Counted {
-    /// The name of the day's record.
+    /// Name of the day's record.
     var day: Name
     var amount: Int64
   }

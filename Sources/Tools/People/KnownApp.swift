@@ -1,9 +1,9 @@
 import LockstepApps
 import LockstepModel
 
-/// An app of which the instruments know what people do with it (`AppPlay`, `DayScript`) and what
-/// must come of it. Nothing is said of any other: who adds an app to the catalog adds a case here,
-/// and the compiler names each place that must know of it.
+/// App for which the tools have a model of its use (`AppPlay`, `DayScript`) and of the required
+/// result. For a new app in the catalog, add a case here; the compiler then reports every place
+/// that needs it.
 public enum KnownApp: String, CaseIterable, Sendable {
   case timer
   case vault
@@ -21,16 +21,16 @@ public enum KnownApp: String, CaseIterable, Sendable {
     }
   }
 
-  /// What `--app` takes: all, and each app of the catalog.
+  /// Values of `--app`: all, and each app of the catalog.
   public static var words: [String] { ["all"] + AppCatalog.all.map(\.name) }
 
-  /// Which apps a word of `words` stands for.
+  /// Apps selected by one of `words`.
   public struct Choice: Hashable, Sendable {
     public var apps: [KnownApp]
-    /// Apps of the catalog that it stands for as well, and of which nothing is known.
+    /// Selected apps of the catalog without a model.
     public var unknown: [String]
 
-    /// One sentence, with the next step; nil where all are known.
+    /// One sentence, with the next step; nil if all apps are known.
     public var advice: String? {
       if unknown.isEmpty { return nil }
       return
@@ -43,7 +43,7 @@ public enum KnownApp: String, CaseIterable, Sendable {
     chosen(by: word, among: AppCatalog.all.map(\.name))
   }
 
-  /// `catalog`: the names of all apps there are.
+  /// `catalog`: names of all apps.
   static func chosen(by word: String, among catalog: [String]) -> Choice {
     let names = word == "all" ? catalog : [word]
     return Choice(

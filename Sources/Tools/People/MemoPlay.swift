@@ -2,8 +2,8 @@ import LockstepApps
 import LockstepClient
 import LockstepModel
 
-/// Memos are written, written anew, and removed. In the end no text may be lost that nobody saw
-/// when it was replaced.
+/// Memos are written, rewritten and removed. At the end every text must exist, unless a person who
+/// saw it replaced it.
 struct MemoPlay: AppPlay {
   private var texts = WrittenTexts()
   private var count = 0
@@ -29,7 +29,7 @@ struct MemoPlay: AppPlay {
       return .edit(
         order,
         EditRequest(key: key, type: MemosApp.memoType) { context throws(EditRefusal) in
-          // People remove what they see.
+          // People remove only texts that they see.
           guard context.current.flatMap(MemoPlay.content) == old else {
             throw EditRefusal("it is another text by now")
           }

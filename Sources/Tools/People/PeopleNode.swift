@@ -3,9 +3,9 @@ public import LockstepClient
 public import LockstepModel
 public import LockstepWire
 
-/// Simulated people on simulated devices that talk to a real relay: they use their apps, lose the
-/// network, go on, and come back. At the end all devices of an account must show the same, and that
-/// must be what the rules demand of what was done.
+/// Simulated people on simulated devices with a real relay: they use their apps, lose the network,
+/// continue offline, and reconnect. At the end all devices of an account must show the same, and
+/// the content must follow from the rules.
 public struct PeopleNode: Node, ~Copyable {
   public typealias Job = FleetJob
   public typealias Outcome = AgentOutcome
@@ -15,13 +15,13 @@ public struct PeopleNode: Node, ~Copyable {
 
   private enum Phase {
     case acting(until: Instant)
-    /// So many looks are left. Looks are counted and not the clock: time that this process lost
-    /// itself is no device's fault.
+    /// Number of remaining checks. Checks are counted instead of time, because a stall of this
+    /// process is not a fault of a device.
     case settling(looksLeft: Int)
     case done
   }
 
-  /// A device in a person's hand.
+  /// State of one device and its simulated user.
   private struct Hand {
     var nextPress: Instant
     var offlineUntil: Instant?
@@ -29,12 +29,12 @@ public struct PeopleNode: Node, ~Copyable {
     var status = SyncStatus()
   }
 
-  /// What an account came to when it was judged last.
+  /// Latest result of the check of one account.
   private struct Standing {
     var isStale = true
-    /// All its devices show the same.
+    /// True if all its devices show the same.
     var isEqual = false
-    /// And that is what the rules demand.
+    /// True if the devices also show the state that the rules require.
     var isAsDemanded = false
   }
 
@@ -42,12 +42,12 @@ public struct PeopleNode: Node, ~Copyable {
   private var random: SeededRandom
   private var fleet: Fleet
   private var hands: [Hand]
-  /// Of each account, those of the plan's apps.
+  /// For each account, the models of the plan's apps.
   private var plays: [[any AppPlay]]
   private var standings: [Standing]
-  /// Accounts that have changed since they were judged, those that wait longest first.
+  /// Accounts that changed since their last check, the longest waiting first.
   private var stale: [Int]
-  /// Orders that are not done yet, and whose they are.
+  /// Pending orders, with the account and model of each.
   private var presses = PendingPresses<(account: Int, play: Int)>()
   private var phase: Phase
   private var nextLook: Instant
@@ -55,7 +55,7 @@ public struct PeopleNode: Node, ~Copyable {
   private var result = PeopleResult()
   private var actions = ActionQueue<NodeAction<FleetJob, PeopleReport, Never>>()
 
-  /// The agents are those of `plan`, account by account; their homes have joined already.
+  /// Agents are numbered by account, as in `plan`. Their homes must have joined already.
   public init(plan: PeoplePlan, random: SeededRandom, at moment: Moment) {
     precondition(plan.validate().isEmpty, "the plan was not validated")
     self.plan = plan
@@ -103,7 +103,7 @@ public struct PeopleNode: Node, ~Copyable {
     for (agent, report) in fleet.takeReports() { take(report, from: agent) }
   }
 
-  /// Ten times a second: who presses something, who goes offline or comes back, and is it over?
+  /// Runs ten times a second: presses buttons, goes offline or online, and checks for the end.
   private mutating func look(at moment: Moment) {
     nextLook = moment.instant.advanced(milliseconds: 100)
     switch phase {
@@ -136,8 +136,8 @@ public struct PeopleNode: Node, ~Copyable {
       hands[index].offlineUntil = nil
       fleet.order(.goOnline, to: index, at: moment)
     }
-    // What is pressed before relay time is known is stamped anew later, and no screen tells by how
-    // much: nobody presses anything on a device before its first contact.
+    // An edit made before relay time is known gets a new timestamp later, and the screen does not
+    // show the difference. So no device is used before its first contact.
     guard hands[index].nextPress <= moment.instant, hands[index].status.clockOffset != nil else {
       return
     }
@@ -164,7 +164,7 @@ public struct PeopleNode: Node, ~Copyable {
     fleet.order(wanted, to: index, at: moment)
   }
 
-  /// Where no rule decides, the person does, sooner or later.
+  /// Resolves conflicts without an automatic rule, after a random delay, as a person would.
   private mutating func decide(_ index: Int, at moment: Moment) {
     if let question = hands[index].status.questions.first {
       orders += 1
@@ -200,7 +200,8 @@ public struct PeopleNode: Node, ~Copyable {
     }
   }
 
-  /// A decision is nobody's press: what it makes is shown, and belongs to no play.
+  /// Records an applied order. A decision is not an order of a model: its result is shown, but no
+  /// model tracks it.
   private mutating func done(_ order: OrderID, _ also: (inout any AppPlay) -> Void) {
     guard let (account, play) = presses.take(order) else { return }
     changed(account * plan.devices)
@@ -212,9 +213,9 @@ public struct PeopleNode: Node, ~Copyable {
   private mutating func dropped(_ order: OrderID, _ failure: EditFailure, on index: Int) {
     if let (account, play) = presses.take(order) { plays[account][play].dropped(order) }
     switch failure {
-    // Another device has decided it meanwhile.
+    // Another device has resolved the conflict already.
     case .refused, .nothingToDecide: result.refused += 1
-    // This device began with nothing; see `decide`.
+    // This device started without records; see `decide`.
     case .restoreFirst: result.refused += 1
     case .tooLarge, .outboxFull, .notJoined, .storage, .stopping:
       result.faults.append("device \(index): \(failure)")
@@ -229,7 +230,7 @@ public struct PeopleNode: Node, ~Copyable {
     }
   }
 
-  /// The account of this device must be judged anew.
+  /// Marks the device's account for a new check.
   private mutating func changed(_ index: Int) {
     let account = index / plan.devices
     guard !standings[account].isStale else { return }
@@ -237,8 +238,8 @@ public struct PeopleNode: Node, ~Copyable {
     stale.append(account)
   }
 
-  /// Is everything as it must be in the end? Only accounts that changed are looked at, and so many
-  /// at a time that the devices, which share this loop, do not wait for it.
+  /// Checks the final state of accounts that changed. The number per call is limited, because the
+  /// devices share this loop and must not wait for it.
   private mutating func judge(atMost count: Int) {
     let accounts = stale.prefix(count)
     stale.removeFirst(accounts.count)
@@ -259,7 +260,7 @@ public struct PeopleNode: Node, ~Copyable {
     return standing
   }
 
-  /// What each account that did not end well shows, device by device, and what it should.
+  /// Reports for each failed account the records of each device and the expected records.
   private mutating func explain() {
     for account in 0..<plan.accounts {
       let first = hands[account * plan.devices].shown

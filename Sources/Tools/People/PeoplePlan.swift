@@ -1,33 +1,33 @@
 public import LockstepClient
 import LockstepModel
 
-/// A simulation of people on real connections: how many, with how many devices, for how long.
+/// Parameters of a simulation of people on real connections.
 public struct PeoplePlan: Sendable, Hashable {
   public var accounts = 5
-  /// What people use.
+  /// Apps that people use.
   public var apps = [KnownApp.timer]
-  /// Devices an account, 2 to 16.
+  /// Number of devices per account, 2 to 16.
   public var devices = 3
-  /// How long they press buttons, before everybody comes online and things settle.
+  /// Length of the active phase in seconds. After it all devices go online and synchronise.
   public var seconds = 10
-  /// What they do, and when, follows from this; what the network does not.
+  /// Seed for people's actions and their times; the network's behaviour does not depend on it.
   public var seed: UInt64 = 1
-  /// How changes reach all devices; nil: the best way that works.
+  /// Transport of changes; nil: the best one that works.
   public var transport: Transport?
 
   public init() {}
 
-  /// Looks that it may take, with everybody online, until all is settled: one every tenth of a
-  /// second, for half a minute.
+  /// Maximum number of checks, with all devices online, until the state is final: one every tenth
+  /// of a second, for half a minute.
   static let settleLooks = 300
-  /// Accounts that are judged with one look, some milliseconds each.
+  /// Number of accounts per check; each takes some milliseconds.
   static let judgedALook = 20
-  /// From one press of a device to the next, at most.
+  /// Maximum time between two presses on a device.
   static let pauseMilliseconds: Int64 = 1_500
-  /// How long a device stays offline, at most.
+  /// Maximum time for which a device stays offline.
   static let offlineMilliseconds: Int64 = 4_000
 
-  /// All faults at once; empty where the plan is good.
+  /// Returns all faults; empty if the plan is valid.
   public func validate() -> [String] {
     var faults: [String] = []
     if accounts < 1 || accounts > 1_000 { faults.append("--accounts takes 1 to 1000") }
@@ -38,21 +38,21 @@ public struct PeoplePlan: Sendable, Hashable {
   }
 }
 
-/// How a simulation of people ended.
+/// Result of a simulation of people.
 public struct PeopleResult: Sendable, Hashable {
   public var edits = 0
-  /// Presses that made no sense just then, such as pause while nothing ran.
+  /// Orders refused in the current state, such as pause while nothing ran.
   public var refused = 0
   public var conflicts = 0
   public var timesOffline = 0
   public var accounts = 0
-  /// Accounts all of whose devices show the same.
+  /// Number of accounts in which all devices show the same.
   public var equal = 0
-  /// Accounts that show what the rules demand of the edits that were made.
+  /// Number of accounts that show the state that the rules require after the edits.
   public var asDemanded = 0
-  /// What is wrong, a sentence each.
+  /// Faults, one sentence each.
   public var faults: [String] = []
-  /// How often an account was held against what its rules demand.
+  /// Number of checks of an account against its rules.
   var judgements = 0
 
   public var isGood: Bool { faults.isEmpty && equal == accounts && asDemanded == accounts }

@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// What a device shows: its live records, by key.
+/// Live records that a device shows, by key.
 struct ShownRecords {
   private(set) var all: [Record] = []
 
@@ -9,10 +9,10 @@ struct ShownRecords {
     return place < all.count && all[place].key == key ? all[place] : nil
   }
 
-  /// By name.
+  /// Returns the records of a type, sorted by name.
   func records(of type: Name) -> [Record] { all.filter { $0.type == type } }
 
-  /// Gives what was shown before.
+  /// Shows a record and returns the version shown before.
   @discardableResult
   mutating func show(_ record: Record) -> Record? {
     let place = all.lowerBound { $0.key < record.key }
@@ -22,7 +22,7 @@ struct ShownRecords {
     return before
   }
 
-  /// Who saved a record last, and when, is not what a person sees.
+  /// True if the contents are equal. The author and time of a save are not visible to a person.
   func looksLike(_ other: ShownRecords) -> Bool {
     all.count == other.all.count
       && zip(all, other.all).allSatisfy { $0.key == $1.key && $0.fields == $1.fields }

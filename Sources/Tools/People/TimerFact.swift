@@ -1,9 +1,9 @@
 import LockstepModel
 
-/// What a person did to a timer, as rules.md names it, and how far time has brought it. Two are
-/// equal that are the same act.
+/// A person's act on a timer, as named in rules.md, and its current edit. Two facts are equal if
+/// they are the same act.
 package struct TimerFact {
-  /// A device's edit: these four make it what it is.
+  /// Edit of a device, identified by these four fields.
   package struct Edit: Hashable {
     package var timestamp: Int64
     package var stateType: String
@@ -17,7 +17,7 @@ package struct TimerFact {
       self.isPaused = isPaused
     }
 
-    /// nil where something is missing.
+    /// Returns nil if a field is missing.
     init?(_ value: JSONValue) {
       guard let timestamp = value["timestamp"]?.int64, let stateType = value["stateType"]?.string,
         let remaining = value["remaining"]?.int64, let isPaused = value["isPaused"]?.bool
@@ -29,7 +29,7 @@ package struct TimerFact {
 
   package var deviceID: String
   package var act: Edit
-  /// The edit as it stands: the act itself, or what time made of it.
+  /// Current edit: the act itself, or the edit that time made from it.
   package var edit: Edit
 
   package init(deviceID: String, act: Edit, edit: Edit) {
@@ -48,7 +48,7 @@ package struct TimerFact {
 
   package var isMadeByTime: Bool { edit != act }
 
-  /// The same edit with its act stamped otherwise, by so many milliseconds.
+  /// Returns the same edit with its timestamps moved by this many milliseconds.
   package func moved(by milliseconds: Int64) -> TimerFact {
     var fact = self
     fact.act.timestamp += milliseconds
@@ -56,24 +56,24 @@ package struct TimerFact {
     return fact
   }
 
-  /// Whether time alone makes this of `other`, in one step or several.
+  /// True if this edit follows from `other` by time alone, in one step or several.
   package func follows(_ other: TimerFact) -> Bool {
     let before = other.edit
     return deviceID == other.deviceID && !before.isPaused && before.remaining > 0
       && edit.timestamp >= before.timestamp + before.remaining
   }
 
-  /// Whether time has let go of `other`, which stood beside this act: the countdown ended when no
-  /// act could be concurrent with it any more.
+  /// True if `other`, a candidate next to this act, is removed by time: the countdown ended when no
+  /// act could be concurrent with `other` any more.
   package func outlasts(_ other: TimerFact) -> Bool {
     edit.timestamp - other.act.timestamp > TimerFact.window
   }
 
-  /// Beyond this an older act gives way to a newer one, in milliseconds.
+  /// Maximum age difference of concurrent acts, in milliseconds; beyond it the newer act wins.
   private static let window: Int64 = 5_000
   private static let priorities = ["focus", "breakTime", "snooze", "idle"]
 
-  /// Of acts that nobody replaced: those that stand, the shown one first.
+  /// Returns the candidates among acts that were not replaced, the shown one first.
   package static func standing(_ facts: [TimerFact]) -> [TimerFact] {
     guard let newest = facts.map(\.act.timestamp).max() else { return [] }
     let kept = facts.filter { newest - $0.act.timestamp <= window }
@@ -85,15 +85,15 @@ package struct TimerFact {
     }
   }
 
-  /// The same for a timer that shows `shown`: its acts are as far along as it shows them, and one
-  /// whose countdown ended after they were sorted keeps its place.
+  /// Returns the same for a timer that shows `shown`: its acts have the edits that it shows, and if
+  /// a countdown ended after the sorting, its act keeps its place.
   package static func standing(_ facts: [TimerFact], shown: [TimerFact]) -> [TimerFact] {
     let sorted = standing(facts.map { fact in shown.first { $0 == fact } ?? fact })
     let isInPlace = shown.first?.isMadeByTime == true && shown.count == sorted.count
     return isInPlace && Set(shown) == Set(sorted) ? shown : sorted
   }
 
-  /// Least first: priority, time left at `instant`, then the newest act.
+  /// Returns the sort key, least first: priority, time left at `instant`, then the newest act.
   private func sortKey(at instant: Int64) -> [Int64] {
     let priority =
       TimerFact.priorities.firstIndex(of: edit.stateType) ?? TimerFact.priorities.count
@@ -129,7 +129,7 @@ extension TimerFact.Edit: CustomStringConvertible {
   }
 }
 
-/// What the fields of a `TimerState` say.
+/// Decoded fields of a `TimerState`.
 package struct TimerFacts: Hashable {
   package var edits: [TimerFact]
   package var completedPomodoros: Int64
@@ -139,7 +139,7 @@ package struct TimerFacts: Hashable {
     self.completedPomodoros = completedPomodoros
   }
 
-  /// nil where there is nothing to read.
+  /// Returns nil if the fields are not JSON.
   package init?(fields: [UInt8]) {
     let value: JSONValue
     do throws(JSONFault) {

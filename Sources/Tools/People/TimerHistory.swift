@@ -1,19 +1,19 @@
 import LockstepModel
 
-/// Who had seen what when each act upon one account's timer was done, as its devices' screens tell
-/// it. From that, and from rules.md's words alone, follows what the timer must show in the end: no
-/// resolver is asked.
+/// History of the acts on one account's timer and of the acts that each device showed when a new
+/// one was made. The required final state follows from it and from the text of rules.md; the
+/// resolver is not used.
 struct TimerHistory {
   private var facts: Set<TimerFact> = []
-  /// In the order in which they were first seen.
+  /// Acts in the order in which they were first seen.
   private var order: [TimerFact] = []
   private var superseded: Set<TimerFact> = []
-  /// Acts that stood beside one whose countdown ended, after which nobody waits for them. A device
-  /// that has not heard of that end may hold them yet, and bring them with what it does.
+  /// Acts next to one whose countdown ended, after which they are no longer candidates. A device
+  /// that does not know of that end may still hold them and send them with its next edit.
   private var released: Set<TimerFact> = []
   private(set) var completedPomodoros: Int64 = 0
 
-  /// A device made an edit: its screen went from `before` to `after` by a press.
+  /// Records an edit on a device: a press changed its screen from `before` to `after`.
   mutating func made(from before: [UInt8]?, to after: [UInt8]?) {
     guard let made = count(after) else { return }
     for fact in made.edits where facts.insert(fact).inserted { order.append(fact) }
@@ -22,7 +22,7 @@ struct TimerHistory {
     }
   }
 
-  /// A countdown ended on a device: nobody did anything.
+  /// Records that a countdown ended on a device, without any action.
   mutating func ended(from before: [UInt8]?, to after: [UInt8]?) {
     guard let made = count(after), let first = made.edits.first else { return }
     for fact in TimerHistory.edits(before) where !made.edits.contains(fact) {
@@ -40,8 +40,8 @@ struct TimerHistory {
     fields.flatMap(TimerFacts.init(fields:))?.edits ?? []
   }
 
-  /// A device's screen went from `before` to `after` by no press of its own. An act that is known
-  /// to nobody then was made before its device knew the relay's time, and has been stamped anew.
+  /// Records that a device's screen changed from `before` to `after`, not because of its own press.
+  /// An unknown act was made before its device knew relay time, and now has a corrected timestamp.
   mutating func corrected(from before: [UInt8]?, to after: [UInt8]?) {
     let seen = TimerHistory.edits(before)
     for fact in TimerHistory.edits(after) where !facts.contains(fact) {
@@ -58,7 +58,7 @@ struct TimerHistory {
     }
   }
 
-  /// What a device that shows `shown` must show, the shown edit first.
+  /// Returns the edits that a device that shows `shown` must show, the shown edit first.
   func demanded(showing shown: [TimerFact] = []) -> [TimerFact] {
     let standing = order.filter {
       !superseded.contains($0) && (!released.contains($0) || shown.contains($0))

@@ -2,8 +2,9 @@ import LockstepApps
 import LockstepClient
 import LockstepModel
 
-/// The timer's buttons. In the end it must show what the set of all acts demands that nobody
-/// replaced knowingly: what time made of one on a device that was away undoes none.
+/// The timer's buttons. At the end the timer must show the result of all acts that were not
+/// replaced by a person who saw them. An edit made by time on an offline device does not undo an
+/// act.
 struct TimerPlay: AppPlay {
   private var history = TimerHistory()
 
@@ -14,7 +15,7 @@ struct TimerPlay: AppPlay {
   }
 
   private static func event(_ random: inout SeededRandom) -> TimerEvent {
-    // Short phases run out while people are still pressing, long ones do not.
+    // Short phases end during the simulation, long ones do not.
     let length: Int64 = Int.random(in: 0..<3, using: &random) == 0 ? 6_000 : 1_500_000
     return switch Int.random(in: 0..<10, using: &random) {
     case 0...3: .start(length: length)
@@ -31,8 +32,8 @@ struct TimerPlay: AppPlay {
     history.made(from: before?.fields, to: record.fields)
   }
 
-  /// What came from elsewhere brings nothing new to the history but corrected stamps, and what a
-  /// countdown that ended made of the screen.
+  /// Changes from other devices add nothing to the history, except corrected timestamps and the
+  /// effects of ended countdowns.
   mutating func changed(from before: Record?, to record: Record) {
     guard record.key == TimerApp.stateKey else { return }
     history.corrected(from: before?.fields, to: record.fields)

@@ -2,8 +2,8 @@ import LockstepApps
 import LockstepClient
 import LockstepModel
 
-/// Files are saved anew on any device. In the end every version must be there that nobody saw when
-/// it was replaced: under the file's name, or beside it as a conflict copy.
+/// Files are saved again on any device. At the end every version must exist under the file's name
+/// or as a conflict copy, unless a person who saw it replaced it.
 struct VaultPlay: AppPlay {
   private var versions = WrittenTexts()
   private static let files = 2
@@ -22,7 +22,7 @@ struct VaultPlay: AppPlay {
     return .edit(
       order,
       EditRequest(key: key, type: VaultApp.fileType) { context throws(EditRefusal) in
-        // Who saves a file has that version of it before him.
+        // A person who saves a file has seen that version of it.
         guard context.current.flatMap(VaultPlay.version) == old else {
           throw EditRefusal("it is another file by now")
         }

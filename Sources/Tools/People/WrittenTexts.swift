@@ -1,13 +1,13 @@
 import LockstepClient
 import LockstepModel
 
-/// What was written, each text unlike any other. A text may go only where somebody who saw it
-/// replaced or removed it; every other must stand somewhere in the end.
+/// Set of written texts, all different. A text may disappear only if a person who saw it replaced
+/// or removed it; every other text must exist at the end.
 struct WrittenTexts {
   private var pending = PendingPresses<(old: String?, new: String?)>()
   private var standing: Set<String> = []
 
-  /// Somebody saw `old` (nil: nothing) and wants `new` in its place (nil: nothing).
+  /// Records that a person saw `old` (nil: nothing) and replaces it with `new` (nil: nothing).
   mutating func ordered(_ order: OrderID, old: String?, new: String?) {
     pending.add(order, (old, new))
   }
@@ -20,6 +20,6 @@ struct WrittenTexts {
 
   mutating func dropped(_ order: OrderID) { _ = pending.take(order) }
 
-  /// Those that are nowhere in `found`.
+  /// Returns the texts that are not in `found`.
   func lost(in found: [String]) -> [String] { standing.subtracting(found).sorted() }
 }

@@ -1,19 +1,19 @@
-/// Latencies on a logarithmic axis, in nanoseconds.
+/// Logarithmic axis of latencies, in nanoseconds.
 struct LogScale: Hashable {
   let least: Int64
   let greatest: Int64
 
-  /// Less than a microsecond is shown as one.
+  /// Lower bound of the axis: shorter latencies are shown as one microsecond.
   private static let floor: Int64 = 1_000
-  /// As far as steps of the axis go: 5,000 s, beyond what any bench waits for.
+  /// Steps of the axis, up to 5,000 s, longer than any bench waits.
   private static let steps: [Int64] = (3...12).flatMap { power -> [Int64] in
     let unit = repeatElement(Int64(10), count: power).reduce(1, *)
     return [unit, 2 * unit, 5 * unit]
   }
-  /// More labels than this are thinned out to whole powers of ten.
+  /// Maximum number of labels; with more, only whole powers of ten are labelled.
   private static let ticksMost = 8
 
-  /// From the step below all of `values` to the step above.
+  /// Covers all `values`, from the step below them to the step above.
   init(holding values: [Int64]) {
     let low = max(Self.floor, values.min() ?? Self.floor)
     let high = max(low, values.max() ?? low)
@@ -23,13 +23,13 @@ struct LogScale: Hashable {
     greatest = Self.steps[max(above, min(below, Self.steps.count - 2) + 1)]
   }
 
-  /// 0 at the axis's beginning, 1 at its end; what lies outside is drawn at the edge.
+  /// Returns 0 at the start of the axis, 1 at its end; values outside are drawn at the edge.
   func position(of nanoseconds: Int64) -> Double {
     let value = min(greatest, max(least, nanoseconds))
     return (Logarithm.decimal(Double(value)) - lower) / (upper - lower)
   }
 
-  /// The ends as powers of ten.
+  /// Ends of the axis as powers of ten.
   var lower: Double { Logarithm.decimal(Double(least)) }
   var upper: Double { Logarithm.decimal(Double(greatest)) }
 
@@ -43,7 +43,7 @@ struct LogScale: Hashable {
     ticks.map { ChartFrame.Tick(position: position(of: $0), label: Self.label($0)) }
   }
 
-  /// Of a tick: `500 µs`, `20 ms`, `5 s`.
+  /// Returns the label of a tick: `500 µs`, `20 ms`, `5 s`.
   static func label(_ nanoseconds: Int64) -> String {
     switch nanoseconds {
     case 1_000_000_000...: "\(nanoseconds / 1_000_000_000) s"
@@ -53,33 +53,33 @@ struct LogScale: Hashable {
   }
 }
 
-/// Shares of all, where each further nine takes the same room: 0 %, 90 %, 99 %, 99.9 % …
+/// Axis of percentiles on which each further nine has the same width: 0 %, 90 %, 99 %, 99.9 % …
 struct NinesScale: Hashable {
-  /// How many nines the axis ends with.
+  /// Number of nines at the end of the axis.
   let nines: Double
 
-  /// Beyond this a bench cannot tell.
+  /// Maximum number of nines: a bench cannot resolve more.
   private static let ninesMost = 9.0
-  /// A little room behind the last of all.
+  /// Margin after the last value, in nines.
   private static let room = 0.1
 
-  /// `count`: of all; the last of them ends the axis.
+  /// `count`: number of all values; the last one ends the axis.
   init(count: UInt64) {
     nines = min(Self.ninesMost, max(1, Logarithm.decimal(Double(max(1, count)))) + Self.room)
   }
 
-  /// 0…1 of a share from 0 to 1.
+  /// Returns the position 0…1 of a share from 0 to 1.
   func position(of share: Double) -> Double {
     guard share < 1 else { return 1 }
     return min(1, max(0, -Logarithm.decimal(1 - share) / nines))
   }
 
-  /// Where the line of so many ends: a little behind the last but one.
+  /// Returns the end of the line for this many values: slightly after the last but one.
   func end(count: UInt64) -> Double {
     min(1, (Logarithm.decimal(Double(max(1, count))) + Self.room) / nines)
   }
 
-  /// In per cent, without the sign.
+  /// Ticks with labels in per cent, without the sign.
   var ticks: [(share: Double, label: String)] {
     var ticks = [(0.0, "0"), (0.5, "50"), (0.9, "90"), (0.99, "99")]
     var rest = 0.01
@@ -93,7 +93,7 @@ struct NinesScale: Hashable {
   }
 }
 
-/// Seconds of a run, from 0 on.
+/// Axis of the seconds of a run, from 0.
 struct SecondScale: Hashable {
   let seconds: Int
 
@@ -110,12 +110,12 @@ struct SecondScale: Hashable {
   }
 }
 
-/// Logarithms, which the standard library leaves to the system's.
+/// Logarithms: the standard library has none without the system's math library.
 enum Logarithm {
   private static let natural2 = 0.693_147_180_559_945_3
   private static let natural10 = 2.302_585_092_994_045_7
 
-  /// To base ten, of a positive number.
+  /// Returns the logarithm to base ten of a positive number.
   static func decimal(_ value: Double) -> Double {
     precondition(value > 0, "a logarithm of \(value)")
     // ln m = 2 (z + z³/3 + z⁵/5 …) with z = (m − 1) / (m + 1); m below 2 makes z at most 1/3.

@@ -1,10 +1,10 @@
 import LockstepModel
 
 extension BenchRun {
-  /// A run that no report or output of a bench comes near, in bytes.
+  /// Maximum file size in bytes, far above any report or output of a bench.
   public static let fileBytesMost = 4 << 20
 
-  /// From what an earlier run wrote: a report's page, or the output of `--json`.
+  /// Reads the file of an earlier run: a report's page, or the output of `--json`.
   public init(file bytes: [UInt8]) throws(RunFault) {
     let first = bytes.first { !" \t\r\n".utf8.contains($0) }
     guard first == UInt8(ascii: "<") else {

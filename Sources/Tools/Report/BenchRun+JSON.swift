@@ -1,11 +1,12 @@
 public import LockstepModel
 
 extension BenchRun {
-  /// Raised where a reader of today could not make sense of what is written.
+  /// Format number. Increment it if a current reader could not understand the new output.
   static let format: Int64 = 1
 
-  /// As `--json` has it, and as a page holds it for a later comparison. Latencies in nanoseconds; a
-  /// bucket is its greatest value and a count, a second of the timeline `[count, p50, p99, max]`.
+  /// The form of `--json`, also embedded in a page for later comparisons. Latencies are in
+  /// nanoseconds; a bucket is its greatest value and a count, a second of the timeline `[count,
+  /// p50, p99, max]`.
   public var json: JSONValue {
     .object([
       JSONMember("format", .whole(Self.format)),
@@ -22,7 +23,7 @@ extension BenchRun {
     ])
   }
 
-  /// Checks everything, since a file may come from anywhere.
+  /// Validates everything, because a file may come from anywhere.
   public init(json: JSONValue) throws(RunFault) {
     guard json.members != nil, let format = json["format"]?.int64 else { throw RunFault.noRun }
     guard format <= Self.format else { throw RunFault.newer(format) }
@@ -46,22 +47,22 @@ extension BenchRun {
   }
 }
 
-/// What the largest run stays below by far.
+/// Limits far above the largest run.
 enum RunBounds {
   static let facts = 40
   static let figures = 100
   static let notes = 20
   static let series = 2
-  /// Bytes of one text.
+  /// Maximum bytes of one text.
   static let textBytes = 16 << 10
-  /// The end of the year 9999.
+  /// End of the year 9999.
   static let madeAtMost: Int64 = 253_402_300_799_999
-  /// Below this a figure can be multiplied by a thousand.
+  /// Maximum figure: below it a multiplication by a thousand cannot overflow.
   static let figureMost: Int64 = 1 << 53
 }
 
 extension JSONValue {
-  /// A string that is not too long; nil for anything else.
+  /// String within the limit; nil for anything else.
   fileprivate var boundedText: String? {
     string.flatMap { $0.utf8.count <= RunBounds.textBytes ? $0 : nil }
   }
@@ -71,7 +72,7 @@ extension JSONValue {
     return text
   }
 
-  /// nil of `read`: no such element.
+  /// Reads a list. `read` returns nil for an invalid element.
   fileprivate func list<Element>(
     _ member: String, atMost most: Int, _ read: (JSONValue) -> Element?
   ) throws(RunFault) -> [Element] {

@@ -1,16 +1,15 @@
-/// One run of a bench, with all that a report shows of it: what a report is drawn from, and what it
-/// is compared with later.
+/// One run of a bench, with everything that a report shows and that a later report compares.
 public struct BenchRun: Hashable, Sendable {
   public var kind: BenchKind
-  /// One line: what was done.
+  /// One-line description of the run.
   public var summary: String
   public var origin: RunOrigin
-  /// What the bench was told to do; two runs are alike only where these are.
+  /// Parameters of the bench; two runs are comparable only if these are equal.
   public var plan: [RunFact]
   public var figures: [RunFigure]
-  /// What went wrong on the way, a sentence each.
+  /// Failures during the run, one sentence each.
   public var notes: [String]
-  /// What was measured, a distribution each: of one bench always the same ones.
+  /// Measured distributions; every run of a bench has the same ones.
   public var series: [RunSeries]
 
   public init(
@@ -27,13 +26,13 @@ public struct BenchRun: Hashable, Sendable {
   }
 }
 
-/// The benches that measure latencies, by their command's name.
+/// Benches that measure latencies, by the names of their commands.
 public enum BenchKind: String, Hashable, Sendable {
   case latency
   case crowd
   case firstSync = "first-sync"
 
-  /// What takes the time that is measured.
+  /// Name of the measured latency.
   var measured: String {
     switch self {
     case .latency, .crowd: "change to screen"
@@ -41,7 +40,7 @@ public enum BenchKind: String, Hashable, Sendable {
     }
   }
 
-  /// What is counted.
+  /// Name of the counted events.
   var counted: String {
     switch self {
     case .latency, .crowd: "deliveries"
@@ -50,13 +49,13 @@ public enum BenchKind: String, Hashable, Sendable {
   }
 }
 
-/// Where a run comes from.
+/// Origin of a run.
 public struct RunOrigin: Hashable, Sendable {
-  /// Of the program.
+  /// Version of the program.
   public var version: String
   /// Milliseconds since the Unix epoch.
   public var madeAt: Int64
-  /// What makes it again, without secrets.
+  /// Command that repeats the run, without secrets.
   public var command: String
   public var machine: [RunFact]
 
@@ -78,11 +77,11 @@ public struct RunFact: Hashable, Sendable {
   }
 }
 
-/// A distribution of latencies.
+/// Distribution of latencies.
 public struct RunSeries: Hashable, Sendable {
   public var name: String
   public var latency: LatencyHistogram
-  /// A second each; empty where the bench keeps none, nil where a second saw nothing.
+  /// One element per second; empty if the bench has no timeline, nil for a second without values.
   public var seconds: [TimelineSecond?]
 
   public init(name: String, latency: LatencyHistogram, seconds: [TimelineSecond?]) {

@@ -1,8 +1,8 @@
 extension BenchTable {
-  /// Sentences of what went wrong that a report repeats.
+  /// Maximum number of failure sentences in a report.
   static let failuresShown = 5
 
-  /// All that a report shows of it. `isOwnRelay`: no other relay was named.
+  /// Returns the contents of a report. `isOwnRelay`: true if no other relay was named.
   public func run(from origin: RunOrigin, isOwnRelay: Bool) -> BenchRun {
     BenchRun(
       kind: .latency, summary: title, origin: origin,
@@ -18,7 +18,7 @@ extension BenchTable {
 }
 
 extension BenchPlan {
-  /// What it does, for a report.
+  /// Parameters, for a report.
   var facts: [RunFact] {
     [
       RunFact("accounts", "\(accounts)"), RunFact("devices of each", "\(devices)"),

@@ -1,9 +1,9 @@
-/// One drawing of a report, ready to stand in a page or in a picture.
+/// One chart of a report, to be placed in a page or a picture.
 struct Chart {
-  /// Unique within a report, of plain letters.
+  /// Id, unique within a report; only plain letters.
   var id: String
   var heading: String
-  /// How it is to be read, in a sentence or two.
+  /// Explanation in a sentence or two.
   var caption: String
   var width: Double
   var height: Double
@@ -11,17 +11,17 @@ struct Chart {
   var body: String
 }
 
-/// A distribution as the charts show it: with its name among the others and its look.
+/// A distribution in the charts, with its name and style.
 struct ChartLine {
   var name: String
   var series: RunSeries
-  /// Below `ChartStyle.lines`; colour and dashes alike.
+  /// Index of colour and dashes, less than `ChartStyle.lines`.
   var style: Int
   var isEarlier: Bool
 
   var key: ChartFrame.Key { ChartFrame.Key(name: name, colour: style, dash: style) }
 
-  /// Those of the run first, then those of the earlier one.
+  /// Lines of the run first, then those of the earlier run.
   static func lines(of comparison: RunComparison) -> [ChartLine] {
     let series = comparison.run.series
     let isOne = series.count == 1
@@ -38,7 +38,7 @@ struct ChartLine {
     return lines
   }
 
-  /// The axis that all charts of a report share, so that they can be compared by eye.
+  /// Returns the shared axis of all charts of a report, so that they can be compared visually.
   static func scale(for lines: [ChartLine]) -> LogScale {
     LogScale(
       holding: lines.filter { $0.series.latency.count > 0 }.flatMap {

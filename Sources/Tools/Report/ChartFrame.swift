@@ -1,21 +1,21 @@
-/// The part of a chart that all have: heading, legend, axes with their labels, and where in the
-/// picture a place between the axes lies.
+/// Common parts of all charts: heading, legend, and axes with labels; and the conversion of axis
+/// positions to coordinates.
 ///
 ///      heading
 ///      ── legend
 ///      5 ms ┤───────────────┤      top
 ///      1 ms ┤───────────────┤
 ///           0   50   90   99       bottom
-///              what it is
+///              axis title
 struct ChartFrame {
-  /// A line of a certain look, and its name.
+  /// A legend entry: the style of a line, and its name.
   struct Key: Hashable {
     var name: String
     var colour: Int
     var dash: Int
   }
 
-  /// A line of the grid; 0…1 along its axis.
+  /// Grid line; its position on the axis is 0…1.
   struct Tick: Hashable {
     var position: Double
     var label: String
@@ -27,7 +27,7 @@ struct ChartFrame {
   private let rows: [[Key]]
 
   private static let left = 52.0
-  /// Half of the last label of an axis.
+  /// Margin for half of an axis's last label.
   private static let right = 20.0
   private static let bottom = 42.0
   private static let headingLine = 16.0
@@ -65,13 +65,13 @@ struct ChartFrame {
     Self.left + position * (width - Self.left - Self.right)
   }
 
-  /// 0 is the bottom.
+  /// Returns the y coordinate; position 0 is the bottom.
   func y(_ position: Double) -> Double {
     let floor = height - Self.bottom
     return floor - position * (floor - top)
   }
 
-  /// Everything but what is drawn between the axes. `below`: what the horizontal axis shows.
+  /// Draws everything except the data between the axes. `below`: title of the horizontal axis.
   func drawn(across: [Tick], up: [Tick], below: String) -> String {
     var svg = text(0, Self.headingLine - 2, "h", heading)
     for (row, keys) in rows.enumerated() {
@@ -107,7 +107,7 @@ struct ChartFrame {
       + path("M\(XMLText.number(x(0))) \(XMLText.number(y(0)))H\(XMLText.number(x(1)))", "axis")
   }
 
-  /// Those that would touch the one below are left out.
+  /// Omits labels that would touch the one below.
   private func upLabels(_ ticks: [Tick]) -> String {
     var svg = ""
     var last = Double.infinity
@@ -118,7 +118,7 @@ struct ChartFrame {
     return svg
   }
 
-  /// Those that would touch the one before are left out; the last stays within the picture.
+  /// Omits labels that would touch the previous one; the last one stays within the picture.
   private func acrossLabels(_ ticks: [Tick]) -> String {
     var svg = ""
     var end = -Double.infinity

@@ -1,10 +1,11 @@
-/// How lines and words of a picture look. Lines differ in colour and in their dashes, so that no
-/// colour is needed to tell them apart; all colours stand out from their ground at least 4.5 to 1.
+/// Styles of lines and texts in a picture. Lines differ in colour and in dashes, so that they can
+/// be distinguished without colour. All colours have a contrast of at least 4.5 to 1 to the
+/// background.
 enum ChartStyle {
-  /// Lines that look different.
+  /// Number of distinct line styles.
   static let lines = 4
-  /// Of all words in a picture but its headings, and what one of its letters takes at most, in
-  /// units of the picture.
+  /// Font size of all texts except headings, and the maximum width of a letter, in units of the
+  /// picture.
   static let fontSize = 12.0
   static let letterWidth = 6.6
 
@@ -27,8 +28,8 @@ enum ChartStyle {
 
   private static let dashes = ["none", "7 3", "1.5 3.5", "9 3 1.5 3"]
 
-  /// The rules of all pictures, without variables, which not every viewer of pictures knows. On
-  /// paper they are light.
+  /// CSS rules of all pictures. They use no variables, because not every picture viewer supports
+  /// them. In print the light colours are used.
   static var rules: String {
     var rules = """
       .chart text{font:12px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;\

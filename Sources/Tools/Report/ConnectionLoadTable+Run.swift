@@ -1,5 +1,5 @@
 extension ConnectionLoadTable {
-  /// All that a report shows of it. The distributions are those of all runs together.
+  /// Returns the contents of a report. The distributions are those of all runs together.
   public func run(from origin: RunOrigin) -> BenchRun {
     let results = pairs.flatMap { [$0.quiet, $0.crowded] }
     return BenchRun(

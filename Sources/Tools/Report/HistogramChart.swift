@@ -1,11 +1,12 @@
-/// How many of all took how long: ten bins to a power of ten, as high as their shares.
+/// Histogram of latencies: ten bins per power of ten; the height is the bin's share.
 struct HistogramChart {
   let kind: BenchKind
   let lines: [ChartLine]
   let scale: LogScale
 
   static let binsADecade = 10.0
-  /// Distances of the vertical axis's lines, in thousandths of all, and how many there may be.
+  /// Distances of the horizontal grid lines, in thousandths of all values, and their maximum
+  /// number.
   private static let steps: [Int64] = [1, 2, 5, 10, 20, 50, 100, 200, 250]
   private static let ticksMost: Int64 = 5
 
@@ -41,7 +42,8 @@ struct HistogramChart {
     Int((scale.upper * Self.binsADecade).rounded(.up)) - firstBin
   }
 
-  /// The share of all in each bin. A bucket on an edge is shared out as if it were filled evenly.
+  /// Returns the share of all values in each bin. A bucket across an edge is split as if its values
+  /// were evenly spread.
   func bins(of latency: LatencyHistogram) -> [Double] {
     var shares = [Double](repeating: 0, count: binCount)
     func place(_ nanoseconds: Int64) -> Double {
@@ -64,7 +66,7 @@ struct HistogramChart {
     return shares
   }
 
-  /// The outline of what is not empty, from the axis to the axis; nil where all is.
+  /// Returns the outline of the bins that are not empty, from axis to axis; nil if all are empty.
   private func data(of shares: [Double], top: Double, _ frame: ChartFrame) -> String? {
     guard let first = shares.firstIndex(where: { $0 > 0 }),
       let last = shares.lastIndex(where: { $0 > 0 })

@@ -1,6 +1,6 @@
 extension InterferenceTable {
-  /// All that a report shows of it. The distributions are those of all windows together; there is
-  /// no timeline, since windows are short and of different lengths.
+  /// Returns the contents of a report. The distributions are those of all windows together. There
+  /// is no timeline, because windows are short and differ in length.
   public func run(from origin: RunOrigin) -> BenchRun {
     var (quiet, busy) = (LatencyHistogram(), LatencyHistogram())
     for pair in pairs {

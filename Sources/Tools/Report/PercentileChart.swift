@@ -1,11 +1,11 @@
-/// Which latency a share of all stayed below, with as much room for each further nine as for the
-/// first: what the slowest of many felt is as easy to see as what most did.
+/// Latency by percentile. Each further nine has the same width as the first, so that the slowest
+/// cases are as visible as the common ones.
 struct PercentileChart {
   let kind: BenchKind
   let lines: [ChartLine]
   let scale: LogScale
 
-  /// Points that are nearer to one another than this are one, in units of the picture.
+  /// Points closer than this are merged, in units of the picture.
   private static let nearest = 0.3
 
   func chart(width: Double, height: Double) -> Chart {
@@ -30,7 +30,7 @@ struct PercentileChart {
       width: width, height: height, body: body)
   }
 
-  /// Steps: flat over the shares that lie in one bucket.
+  /// Returns steps: the line is constant over the shares in one bucket.
   private func data(
     of latency: LatencyHistogram, _ nines: NinesScale, _ frame: ChartFrame
   ) -> String {

@@ -1,14 +1,14 @@
-/// All charts of a report, in their order.
+/// All charts of a report, in order.
 struct ReportCharts {
-  /// Percentiles and histogram, side by side where there is room.
+  /// Percentiles and histogram, side by side if the width allows.
   let distributions: [Chart]
-  /// A chart a distribution that has one.
+  /// One chart per distribution that has a timeline.
   let timelines: [Chart]
 
   static let width = 360.0
   static let height = 260.0
 
-  /// `timelineWidth`: in units of the picture, as all that is drawn.
+  /// `timelineWidth`: in units of the picture, like all lengths.
   init(_ comparison: RunComparison, timelineWidth: Double) {
     let kind = comparison.run.kind
     let lines = ChartLine.lines(of: comparison)

@@ -1,12 +1,12 @@
 import LockstepModel
 
-/// A report as one HTML file: charts, all figures, and what was run where. It asks nobody for
-/// anything, and holds the run itself, so that a later one can be compared with it.
+/// A report as one HTML file: charts, all figures, and the origin of the run. It loads no other
+/// files and contains the run itself, so that a later one can be compared with it.
 public enum ReportPage {
   static let runStart = "<script type=\"application/json\" id=\"lockstep-run\">"
   static let runEnd = "</script>"
 
-  /// `earlier`: a run to stand beside it.
+  /// `earlier`: a run to compare with.
   public static func html(_ run: BenchRun, beside earlier: BenchRun? = nil) -> [UInt8] {
     let comparison = RunComparison(run: run, earlier: earlier)
     let title = XMLText.escaped("lockstep bench \(run.kind.rawValue)")
@@ -41,7 +41,7 @@ public enum ReportPage {
       """.utf8)
   }
 
-  /// JSON that no reader of HTML takes for markup.
+  /// Returns JSON in which HTML parsers find no markup.
   private static func embedded(_ run: BenchRun) -> String {
     run.json.text.split(separator: "<", omittingEmptySubsequences: false)
       .joined(separator: "\\u003c")
@@ -141,7 +141,7 @@ public enum ReportPage {
     }
   }
 
-  /// It scrolls by itself where a screen is narrower, also by the keyboard.
+  /// Returns a table that scrolls separately on a narrow screen, also with the keyboard.
   private static func table(
     _ name: String, _ heads: [Cell], _ rows: [(label: String, cells: [Cell])]
   ) -> String {
@@ -156,7 +156,7 @@ public enum ReportPage {
   }
 }
 
-/// How the page looks around its charts.
+/// Style of the page around the charts.
 private enum ReportPageStyle {
   static var rules: String {
     """

@@ -1,16 +1,16 @@
 import LockstepModel
 
-/// A report's charts as one SVG file, which stands for itself: in a document, or in a viewer of
-/// pictures with a light or a dark ground.
+/// A report's charts as one self-contained SVG file, for a document or an image viewer with a light
+/// or dark background.
 public enum ReportPicture {
   private static let margin = 20.0
   private static let gap = 20.0
   private static let width = 2 * ReportCharts.width + gap + 2 * margin
   private static let lineHeight = 17.0
-  /// Letters that fit into a line of the picture's head.
+  /// Maximum number of letters in a line of the picture's head.
   private static let lettersALine = 118
 
-  /// `earlier`: a run to stand beside it.
+  /// `earlier`: a run to compare with.
   public static func svg(_ run: BenchRun, beside earlier: BenchRun? = nil) -> [UInt8] {
     let comparison = RunComparison(run: run, earlier: earlier)
     let charts = ReportCharts(comparison, timelineWidth: width - 2 * margin)
@@ -52,7 +52,7 @@ public enum ReportPicture {
     "<g transform=\"translate(\(XMLText.number(x)) \(XMLText.number(y)))\">\n\(chart.body)</g>\n"
   }
 
-  /// What was measured, on what, and the figures that matter most.
+  /// Returns a summary of the run, the machine, and the most important figures.
   private static func head(_ comparison: RunComparison) -> [String] {
     let run = comparison.run
     var lines = ["lockstep bench \(run.kind.rawValue)"] + wrapped(run.summary)

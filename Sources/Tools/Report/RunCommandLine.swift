@@ -1,7 +1,7 @@
-/// The command that makes a run again, as a person would type it.
+/// Command that repeats a run, as a person would type it.
 public enum RunCommandLine {
-  /// `name`: the words of the command. `options`: in their order, without dashes; a value of nil is
-  /// a flag's. What stands before the @ of an address is left out: it may be a password.
+  /// `name`: the words of the command. `options`: in order, without dashes; a nil value marks a
+  /// flag. The part before the @ of an address is omitted: it may be a password.
   public static func text(_ name: String, options: [(name: String, value: String?)]) -> String {
     ([name]
       + options.map { option in
@@ -16,7 +16,7 @@ public enum RunCommandLine {
     return value[..<scheme.upperBound] + "…" + value[end...]
   }
 
-  /// For a shell, where the word has more in it than plain letters.
+  /// Quotes the word for a shell if it contains special characters.
   private static func quoted(_ word: String) -> String {
     let isPlain = word.utf8.allSatisfy { byte in
       switch byte {

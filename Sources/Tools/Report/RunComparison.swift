@@ -1,12 +1,11 @@
-/// A run beside an earlier one of the same bench.
+/// A run and an earlier one of the same bench.
 struct RunComparison {
   struct Row: Hashable {
     var figure: RunFigure
-    /// nil where the earlier run has none of that name.
+    /// nil if the earlier run has no figure of this name.
     var earlier: RunFigure?
 
-    /// How many times as much as earlier, in thousandths; nil where one is not known, or nothing
-    /// was there to be a multiple of.
+    /// Ratio to the earlier figure, in thousandths; nil if one is unknown, or the earlier one is 0.
     var ratioThousandths: Int64? {
       guard let now = figure.thousandths, let then = earlier?.thousandths, then > 0,
         earlier?.unit == figure.unit, now <= .max / 1_000
@@ -18,14 +17,14 @@ struct RunComparison {
   let run: BenchRun
   let earlier: BenchRun?
 
-  /// All figures of the run, in their order.
+  /// All figures of the run, in order.
   var rows: [Row] {
     run.figures.map { figure in
       Row(figure: figure, earlier: earlier?.figures.first { $0.label == figure.label })
     }
   }
 
-  /// What the two were told to do, or ran on, and is not the same; a sentence each.
+  /// Differences of plan and machine between the two runs, one sentence each.
   var differences: [String] {
     guard let earlier else { return [] }
     return differences("plan", run.plan, earlier.plan)
@@ -38,7 +37,7 @@ struct RunComparison {
     }
   }
 
-  /// The facts of both by their names, those of the run first; nil where one has none.
+  /// Facts of both runs by name, those of the run first; nil if one run lacks the fact.
   func pairs(
     _ facts: [RunFact], _ others: [RunFact]
   ) -> [(name: String, now: String?, then: String?)] {

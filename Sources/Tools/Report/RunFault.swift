@@ -1,22 +1,22 @@
 import LockstepModel
 
-/// Why a file is no run that another can stand beside.
+/// Reason why a file cannot be used for a comparison.
 public enum RunFault: Error, Hashable, Sendable {
-  /// Neither a page of a report nor JSON.
+  /// Neither a report's page nor JSON.
   case unreadable(JSONFault)
-  /// A picture alone: it shows a run, but does not hold it.
+  /// A picture only: it shows a run but does not contain its data.
   case picture
   /// JSON or a page, but not of a bench.
   case noRun
-  /// By a newer version of the program, in a format of this number.
+  /// Written by a newer version of the program, with this format number.
   case newer(Int64)
-  /// A member is missing or has a value that no bench writes.
+  /// A member is missing or has an invalid value.
   case bad(member: String)
   case otherBench(BenchKind, wanted: BenchKind)
 }
 
 extension RunFault: CustomStringConvertible {
-  /// Goes on from the file's name and a colon.
+  /// Continues a sentence that begins with the file's name and a colon.
   public var description: String {
     switch self {
     case .unreadable(let fault): "it is neither a report nor JSON: \(fault)"

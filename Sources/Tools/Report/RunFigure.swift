@@ -1,23 +1,23 @@
-/// One figure of a run, with its unit and its target.
+/// One figure of a run, with its unit and target.
 public struct RunFigure: Hashable, Sendable {
   public enum Unit: String, Hashable, Sendable {
     case milliseconds = "ms"
     case microseconds = "µs"
     case mebibytes = "MiB"
     case instructions = "instr."
-    /// How many times as much.
+    /// Ratio.
     case times = "×"
-    /// Whole ones.
+    /// Whole number without a unit.
     case pieces = ""
   }
 
   public var label: String
-  /// In thousandths of the unit; nil where it is not known.
+  /// Value in thousandths of the unit; nil if unknown.
   public var thousandths: Int64?
   public var unit: Unit
-  /// As it is shown: "< 5 s"; nil where there is none.
+  /// Target as shown: "< 5 s"; nil if there is none.
   public var target: String?
-  /// nil where nothing is judged.
+  /// nil if the figure has no verdict.
   public var isMet: Bool?
 
   init(
@@ -45,12 +45,12 @@ public struct RunFigure: Hashable, Sendable {
     self.init(label, thousandths: bytes.map { ($0 * 1_000) >> 20 }, .mebibytes)
   }
 
-  /// Of what must not be: 0 is its target.
+  /// Figure that counts faults; its target is 0.
   init(_ label: String, faults: Int) {
     self.init(label, count: Int64(faults), target: "0", isMet: faults == 0)
   }
 
-  /// With its unit.
+  /// Value with its unit.
   var text: String {
     guard let thousandths else { return unit == .milliseconds ? "–" : "unknown" }
     switch unit {
@@ -61,7 +61,7 @@ public struct RunFigure: Hashable, Sendable {
     }
   }
 
-  /// The target, and whether it was met; empty where there is none.
+  /// The target and the verdict; empty if there is no target.
   var judgement: String {
     let verdict = isMet.map { $0 ? " met" : " MISSED" } ?? ""
     return target.map { $0 + verdict } ?? ""

@@ -1,12 +1,12 @@
-/// Latency by the second of the run: a stall stands where it was.
+/// Latency by the second of the run, to locate stalls in time.
 struct TimelineChart {
   let kind: BenchKind
   let line: ChartLine
   let scale: LogScale
-  /// Of the longest run that is shown.
+  /// Length of the longest run shown.
   let seconds: Int
 
-  /// Steps that a line has at most; of more seconds, several share one.
+  /// Maximum number of steps per line; with more seconds, several share one step.
   static let stepsMost = 300
 
   private static let names = ["p50", "p99", "max"]
@@ -37,7 +37,7 @@ struct TimelineChart {
       width: width, height: height, body: body)
   }
 
-  /// As they are named.
+  /// Values in the order of `names`.
   private static func levels(of second: TimelineSecond) -> [Int64] {
     [second.median, second.p99, second.greatest]
   }

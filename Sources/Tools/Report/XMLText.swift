@@ -1,7 +1,7 @@
-/// What SVG and HTML have in common.
+/// Common functions for SVG and HTML.
 enum XMLText {
-  /// As text or within quotes. Characters that XML does not take, which a name from outside may
-  /// hold, become U+FFFD.
+  /// Escapes a text for content or a quoted attribute. Characters that are invalid in XML, which
+  /// foreign names may contain, become U+FFFD.
   static func escaped(_ text: String) -> String {
     var escaped = ""
     for scalar in text.unicodeScalars {
@@ -20,7 +20,7 @@ enum XMLText {
     return escaped
   }
 
-  /// A coordinate, to a tenth.
+  /// Formats a coordinate with one decimal.
   static func number(_ value: Double) -> String {
     let tenths = Int((value * 10).rounded())
     let sign = tenths < 0 ? "-" : ""

@@ -1,14 +1,15 @@
-/// How many values a histogram has counted up to each of its bounds, since it began or in a while.
+/// Cumulative histogram: the number of values up to each bound, in total or in a time window.
 package struct MetricHistogram: Hashable, Sendable {
-  /// They rise, and the last is infinite.
+  /// Bounds, ascending; the last one is infinite.
   package private(set) var bounds: [Double]
-  /// Values up to each bound; they do not fall.
+  /// Number of values up to each bound; never decreasing.
   package private(set) var cumulative: [Double]
 
-  /// A relay's have some 20.
+  /// Maximum number of bounds; a relay's histograms have some 20.
   package static let boundsMax = 200
 
-  /// nil where there is none such: bounds or counts that do not rise, or no last bucket.
+  /// Returns nil if the values are not a histogram: bounds or counts that do not rise, or no
+  /// infinite bound.
   package init?(bounds: [Double], cumulative: [Double]) {
     guard bounds.count == cumulative.count, bounds.count <= MetricHistogram.boundsMax,
       bounds.last == .infinity, let first = cumulative.first, first >= 0,
@@ -22,13 +23,13 @@ package struct MetricHistogram: Hashable, Sendable {
 
   package var count: Double { cumulative.last ?? 0 }
 
-  /// Values of each bucket alone.
+  /// Number of values in each bucket alone.
   package var buckets: [Double] {
     cumulative.indices.map { cumulative[$0] - ($0 == 0 ? 0 : cumulative[$0 - 1]) }
   }
 
-  /// What came in between an earlier state and this one. A histogram that has fewer values than
-  /// before, in any bucket, began anew, and so did one with other bounds.
+  /// Returns the values added since an earlier state. If any bucket has fewer values than before,
+  /// or the bounds differ, the histogram has restarted.
   package func growth(since before: MetricHistogram) -> MetricHistogram {
     let isAnew =
       before.bounds != bounds
@@ -39,15 +40,15 @@ package struct MetricHistogram: Hashable, Sendable {
     return growth
   }
 
-  /// The values of both, which must have the same bounds.
+  /// Adds the values of another histogram, which must have the same bounds.
   package mutating func add(_ other: MetricHistogram) {
     precondition(bounds == other.bounds, "only like buckets can be added")
     for index in cumulative.indices { cumulative[index] += other.cumulative[index] }
   }
 
-  /// The value that a share of all, from 0 to 1, stays below, as Prometheus' histogram_quantile
-  /// reckons: values spread evenly within their bucket, and nothing is known above the last bound.
-  /// nil where there are no values.
+  /// Returns the value below which this share (0 to 1) of all values is, computed like Prometheus'
+  /// histogram_quantile: values are evenly spread within their bucket, and above the last bound
+  /// nothing is known. nil if there are no values.
   package func quantile(_ share: Double) -> Double? {
     let rank = share * count
     guard count > 0, let index = cumulative.firstIndex(where: { $0 >= rank }) else { return nil }

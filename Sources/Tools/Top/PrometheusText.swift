@@ -13,13 +13,13 @@ package struct MetricSample: Hashable, Sendable {
   package subscript(label name: String) -> String? { labels.first { $0.name == name }?.value }
 }
 
-/// Why a text is not what is wanted; goes on from whom it came.
+/// Reason why a text cannot be used. Its explanation continues a sentence that names the source.
 package enum MetricsFault: Error, Hashable, Sendable {
   case tooLong
-  /// Counted from 1.
+  /// Line number, from 1.
   case badLine(Int)
   case badBuckets(String)
-  /// Metrics of something else.
+  /// Metrics of another program.
   case notRelay
 
   package var explanation: String {
@@ -32,17 +32,17 @@ package enum MetricsFault: Error, Hashable, Sendable {
   }
 }
 
-/// Reads Prometheus' text format, version 0.0.4
-/// (https://prometheus.io/docs/instrumenting/exposition_formats/). Whoever wrote the text may be
-/// anybody, so its length and what is kept of it have bounds.
+/// Parser of Prometheus' text format, version 0.0.4
+/// (https://prometheus.io/docs/instrumenting/exposition_formats/). The text is untrusted, so its
+/// length and the number of samples are limited.
 package enum PrometheusText {
-  /// A relay's metrics are some 15 kB.
+  /// Maximum length; a relay's metrics are some 15 kB.
   package static let bytesMax = 1 << 20
-  /// A relay has some 300.
+  /// Maximum number of samples; a relay has some 300.
   package static let samplesMax = 20_000
 
-  /// All samples in the order of the text: `name_bucket`, `name_sum` and `name_count` each on
-  /// their own.
+  /// Returns all samples in the order of the text; `name_bucket`, `name_sum` and `name_count` are
+  /// separate samples.
   package static func samples(_ text: [UInt8]) throws(MetricsFault) -> [MetricSample] {
     guard text.count <= bytesMax else { throw .tooLong }
     var samples: [MetricSample] = []
@@ -58,7 +58,8 @@ package enum PrometheusText {
     return samples
   }
 
-  /// `+Inf` and `NaN` are numbers of the format; hexadecimal ones, which Swift reads, are not.
+  /// Accepts `+Inf` and `NaN`, which the format allows, but not hexadecimal numbers, which Swift
+  /// would parse.
   package static func number(_ text: String) -> Double? {
     switch text.lowercased() {
     case "inf", "+inf": return .infinity
@@ -73,7 +74,7 @@ package enum PrometheusText {
   }
 }
 
-/// One line: `name{label="value",…} value [timestamp]`.
+/// Parser of one line: `name{label="value",…} value [timestamp]`.
 private struct SampleReader {
   private var rest: ArraySlice<UInt8>
 
@@ -86,7 +87,7 @@ private struct SampleReader {
     rest = rest.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == 13 }
   }
 
-  /// nil where the line is none of the format's.
+  /// Returns nil if the line is invalid.
   mutating func sample() -> MetricSample? {
     guard let name = name(isMetric: true) else { return nil }
     let hadBlank = next.map { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") } ?? false
@@ -102,7 +103,7 @@ private struct SampleReader {
     let number = String(decoding: word(), as: UTF8.self)
     guard let value = PrometheusText.number(number) else { return nil }
     skipBlanks()
-    // When it was measured, which a relay never tells.
+    // Optional timestamp; a relay sends none.
     let time = word()
     skipBlanks()
     guard time.isEmpty || Int64(String(decoding: time, as: UTF8.self)) != nil, isAtEnd else {
@@ -111,7 +112,7 @@ private struct SampleReader {
     return MetricSample(name: name, labels: labels, value: value)
   }
 
-  /// Up to the closing brace, which the last comma may stand before.
+  /// Reads the labels up to the closing brace; a comma before it is allowed.
   private mutating func labels() -> [MetricSample.Label]? {
     var labels: [MetricSample.Label] = []
     while true {
@@ -128,7 +129,7 @@ private struct SampleReader {
     }
   }
 
-  /// Behind the first quotation mark, and past the last.
+  /// Reads the rest of a quoted string, after the first quotation mark.
   private mutating func quoted() -> String? {
     var bytes: [UInt8] = []
     while let byte = rest.popFirst() {
@@ -147,7 +148,7 @@ private struct SampleReader {
     return nil
   }
 
-  /// A metric's name may have colons.
+  /// Reads a name. The name of a metric may contain colons.
   private mutating func name(isMetric: Bool) -> String? {
     let name = rest.prefix { byte in
       switch byte {

@@ -1,10 +1,10 @@
-/// Whether the relay answers. Times are this machine's wall clock, milliseconds.
+/// Availability of the relay. Times are this machine's wall clock, milliseconds.
 package struct RelayAvailability: Hashable, Sendable {
-  /// When it last answered; nil: never.
+  /// Time of the last answer; nil: never.
   package private(set) var answeredAt: Int64?
-  /// Since when it does not; nil: it does.
+  /// Time since which it does not answer; nil: it answers.
   package private(set) var silentSince: Int64?
-  /// Why it is silent.
+  /// Reason for the missing answer.
   package private(set) var reason: String?
 
   package init() {}
@@ -14,7 +14,7 @@ package struct RelayAvailability: Hashable, Sendable {
     answeredAt = wall
   }
 
-  /// It did not answer, or not with metrics.
+  /// Records that the relay did not answer, or not with metrics.
   package mutating func failed(_ reason: String, at wall: Int64) {
     silentSince = silentSince ?? wall
     self.reason = reason
@@ -22,8 +22,7 @@ package struct RelayAvailability: Hashable, Sendable {
 
   package var isSilent: Bool { silentSince != nil }
 
-  /// What a person is told, in one row or, where that has no room, in these. `clock`: how a person
-  /// reads a point in time.
+  /// Returns text for a person: one row if it fits, otherwise these rows. `clock`: formats a time.
   package func words(_ clock: (Int64) -> String) -> [String] {
     switch (silentSince, answeredAt) {
     case (let since?, let answered?):

@@ -1,7 +1,7 @@
 import LockstepApps
 
-/// What a relay's `/metrics` say, as far as a person wants to see it; nil is what this relay does
-/// not tell, or tells as no number.
+/// Figures from a relay's `/metrics` that are shown to a person; nil if the relay does not report a
+/// figure, or not as a number.
 package struct RelayFigures: Hashable, Sendable {
   package enum Counter: String, CaseIterable, Sendable {
     case accepted = "lockstep_connections_accepted_total"
@@ -39,7 +39,7 @@ package struct RelayFigures: Hashable, Sendable {
     case sync = "lockstep_fsync_duration_seconds"
   }
 
-  /// One value of a metric that has several, told apart by a label.
+  /// One value of a metric that has several, identified by a label.
   package struct Part: Hashable, Sendable {
     package var label: String
     package var value: Double
@@ -48,9 +48,9 @@ package struct RelayFigures: Hashable, Sendable {
   package let version: String
   private var numbers: [String: Double] = [:]
   private var histograms: [Histogram: MetricHistogram] = [:]
-  /// Open now, by transport, in the order of the text.
+  /// Open connections by transport, in the order of the text.
   package let connections: [Part]?
-  /// Since the relay began, by reason.
+  /// Rejected requests since the relay's start, by reason.
   package let rejected: [Part]?
 
   package init(metrics text: [UInt8]) throws(MetricsFault) {
@@ -80,7 +80,7 @@ package struct RelayFigures: Hashable, Sendable {
     rejected?.first { $0.label == reason }?.value
   }
 
-  /// nil where the metric is not told. A label that stands twice counts once.
+  /// Returns nil if the metric is missing. A repeated label counts once.
   private static func parts(_ samples: [MetricSample], _ name: String, label: String) -> [Part]? {
     let named = samples.filter { $0.name == name }
     guard !named.isEmpty else { return nil }

@@ -1,23 +1,23 @@
 import LockstepApps
 import LockstepModel
 
-/// What came back when the relay was asked for its figures.
+/// Result of a request for the relay's figures.
 package enum TopAnswer: Hashable, Sendable {
-  /// `wall`: when that was by the relay's clock, milliseconds; nil where it did not say.
+  /// `wall`: time of the answer by the relay's clock, milliseconds; nil if it was not sent.
   case metrics([UInt8], wall: Int64?)
   case failed(String)
 }
 
-/// What a person knows of a relay who looks at it for a while.
+/// State of a relay as observed over time.
 package struct TopBoard: Sendable {
-  /// Where the figures come from.
+  /// Source of the figures.
   package let source: String
-  /// With the silences.
+  /// All samples, including missing answers.
   package private(set) var history: TopHistory
-  /// As it was when the relay last answered: what is shown, which is old while it is silent.
+  /// History at the last answer. It is shown, and is out of date while the relay does not answer.
   package private(set) var shown: TopHistory?
   package private(set) var standing = RelayAvailability()
-  /// The relay's clock when it last answered; this machine's where it did not say.
+  /// The relay's clock at its last answer; this machine's clock if the relay did not send it.
   private var relayWall: Int64 = 0
 
   package init(source: String, everyMilliseconds: Int64) {
@@ -45,7 +45,7 @@ package struct TopBoard: Sendable {
     standing.failed(RowText.line(reason), at: moment.wall)
   }
 
-  /// How long the relay had been running when it last answered; nil where that is not told.
+  /// Uptime of the relay at its last answer; nil if unknown.
   package var uptimeSeconds: Int64? {
     guard let startedAt = shown?.newest?[.startedAt], startedAt.magnitude < 1e12 else { return nil }
     return max(0, relayWall / 1_000 - Int64(startedAt))

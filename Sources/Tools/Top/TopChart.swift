@@ -1,13 +1,13 @@
 import LockstepApps
 
-/// Small pictures of figures, made of letters. What they show stands beside them as text as well.
+/// Small charts made of characters. Their values are also shown as text.
 package enum TopChart {
   private static let heights = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
 
-  /// A line over time, the newest at the right edge; what is not known is a gap. Each place has the
-  /// mean of some values that follow one another: always the same ones, so that the line moves
-  /// without changing its shape. `added`: values that ever were, of which `values` are the newest;
-  /// `valuesMax`: how many the places have room for.
+  /// Draws a line over time, the newest value at the right edge; unknown values are gaps. Each
+  /// column is the mean of a fixed group of consecutive values, so that the line moves without
+  /// changing its shape. `added`: number of values ever added, of which `values` are the newest;
+  /// `valuesMax`: number of values that fit into the columns.
   package static func line(
     _ values: [Double?], added: Int, places: Int, valuesMax: Int
   ) -> String {
@@ -29,15 +29,16 @@ package enum TopChart {
       + means.map { $0.map { height($0, of: most) } ?? " " }.joined()
   }
 
-  /// 0 is the lowest, and all that is more is seen to be.
+  /// Returns the bar for a value. 0 has the lowest height; every greater value is at least one step
+  /// higher.
   private static func height(_ value: Double, of most: Double) -> String {
     guard value > 0, most > 0 else { return heights[0] }
     let steps = Double(heights.count - 1)
     return heights[max(1, min(heights.count - 1, Int((value / most * steps).rounded())))]
   }
 
-  /// Bars of a histogram's buckets in so many rows, with the bounds that are powers of ten below:
-  /// `height` + 1 rows of at most `columns`. Empty where there is no room for all bars.
+  /// Draws bars of a histogram's buckets in this many rows, with the bounds that are powers of ten
+  /// below: `height` + 1 rows of at most `columns`. Empty if the bars do not fit.
   package static func bars(
     _ histogram: MetricHistogram, columns: Int, height: Int, widthMax: Int = 4
   ) -> [String] {
@@ -59,7 +60,8 @@ package enum TopChart {
     return rows + [axis(histogram.bounds, width: width)]
   }
 
-  /// The name of a bound ends where its bucket does; one that has no room is left out.
+  /// Draws the labels. The label of a bound ends at the end of its bucket; labels that do not fit
+  /// are omitted.
   private static func axis(_ bounds: [Double], width: Int) -> String {
     var text = ""
     for (index, bound) in bounds.enumerated() where bound.isFinite {

@@ -1,33 +1,33 @@
 import LockstepModel
 
-/// The relay's figures over the last minutes, a sample each time it was asked, and what they tell
-/// together: a counter says something only beside an earlier one.
+/// The relay's figures over the last minutes, one sample per request, and values derived from
+/// several samples, such as rates of counters.
 package struct TopHistory: Sendable {
   package struct Sample: Sendable {
     package var at: Instant
-    /// nil where the relay did not answer, or nobody asked it for long.
+    /// nil if the relay did not answer, or was not asked for a long time.
     package var figures: RelayFigures?
   }
 
   /// Oldest first.
   package private(set) var samples: [Sample] = []
-  /// Samples that were ever added; they name the places of a line that moves.
+  /// Number of samples ever added; it fixes the grouping of a moving line.
   package private(set) var added = 0
-  /// Over which rates are told: the loops of a relay tell one another theirs every 5 s.
+  /// Window of the rates: the loops of a relay exchange their counters every 5 s.
   package let rateMilliseconds: Int64
-  /// Over which times are told.
+  /// Window of the times.
   package let timesMilliseconds: Int64
-  /// Longer without a question, and nothing is known of what was in between.
+  /// Interval between requests above which the time in between counts as unknown.
   private let gapMilliseconds: Int64
 
-  /// What lines show at the most: at a sample a second, the last three minutes.
+  /// Maximum number of samples in a line: at a sample per second, the last three minutes.
   package static let shownMax = 181
-  /// Older ones are kept as far as the rate of the oldest that is shown needs them.
+  /// Older samples are kept as needed for the rate of the oldest one shown.
   private static let samplesMax = shownMax + 20
 
-  /// `everyMilliseconds`: how often the relay is asked.
+  /// `everyMilliseconds`: interval of the requests.
   package init(everyMilliseconds: Int64) {
-    // What is told of a while needs some samples in it.
+    // A window needs several samples.
     rateMilliseconds = max(10_000, 3 * everyMilliseconds)
     timesMilliseconds = max(60_000, 3 * everyMilliseconds)
     gapMilliseconds = max(6_000, 3 * everyMilliseconds)
@@ -48,8 +48,8 @@ package struct TopHistory: Sendable {
     if samples.count > TopHistory.samplesMax { samples.removeFirst() }
   }
 
-  /// The samples of the last while up to one of them, the newest if not told otherwise, without a
-  /// gap. Empty where that one was not answered.
+  /// Returns the samples of a window that ends with one sample (default: the newest), without gaps.
+  /// Empty if that sample has no answer.
   package func window(_ milliseconds: Int64, upTo place: Int? = nil) -> ArraySlice<Sample> {
     let end = place ?? samples.count - 1
     guard samples.indices.contains(end), samples[end].figures != nil else { return [] }
@@ -60,17 +60,18 @@ package struct TopHistory: Sendable {
     return samples[first...end]
   }
 
-  /// How long that really is, in milliseconds: less than was asked for where the view is younger,
-  /// or the relay was silent in between.
+  /// Returns the actual length of the window, in milliseconds: less than requested if the history
+  /// is shorter, or the relay did not answer in between.
   package func span(of milliseconds: Int64, upTo place: Int? = nil) -> Int64 {
     let window = window(milliseconds, upTo: place)
     guard let first = window.first, let last = window.last else { return 0 }
-    // A little less only as the relay is not asked at the window's very beginning.
+    // The window is complete; it is slightly shorter only because no request was made exactly at
+    // its start.
     let isWhole = window.startIndex > 0 && samples[window.startIndex - 1].figures != nil
     return isWhole ? milliseconds : last.at.milliseconds(since: first.at)
   }
 
-  /// How much a counter grew in the last while; nil where that is not known yet.
+  /// Returns the increase of a counter in the window; nil if not known yet.
   package func increase(
     _ milliseconds: Int64, upTo place: Int? = nil, _ read: (RelayFigures) -> Double?
   ) -> Double? {
@@ -86,7 +87,7 @@ package struct TopHistory: Sendable {
     return increase
   }
 
-  /// The same a second.
+  /// Returns the increase per second.
   package func rate(
     upTo place: Int? = nil, _ read: (RelayFigures) -> Double?
   ) -> Double? {
@@ -102,8 +103,8 @@ package struct TopHistory: Sendable {
     rate(upTo: place) { $0[counter] }
   }
 
-  /// What came into a histogram in the last while; nil where that is not known yet. Buckets of an
-  /// older version are left out.
+  /// Returns the values added to a histogram in the window; nil if not known yet. Buckets of an
+  /// older version are ignored.
   package func histogram(_ histogram: RelayFigures.Histogram) -> MetricHistogram? {
     let window = window(timesMilliseconds)
     guard window.count > 1, let newest = window.last?.figures?[histogram] else { return nil }
@@ -118,12 +119,12 @@ package struct TopHistory: Sendable {
     return sum
   }
 
-  /// Whether the relay was started again, so that its counters began at 0.
+  /// True if the relay was restarted, so that its counters began at 0.
   private func isAnew(_ before: RelayFigures, _ after: RelayFigures) -> Bool {
     before[.startedAt] != after[.startedAt]
   }
 
-  /// A figure over the time that lines show, oldest first; nil where it is not known.
+  /// Returns a figure over the time that lines show, oldest first; nil if unknown.
   package func track(_ read: (Int) -> Double?) -> [Double?] {
     samples.indices.suffix(TopHistory.shownMax).map(read)
   }

@@ -1,15 +1,15 @@
 import LockstepApps
 
-/// How the relay's figures are laid out: whether it answers comes first, then what people feel; the
-/// rest comes as there is room for it. While the relay is silent, all that is shown is told to be
-/// old, in words and in faint letters.
+/// Layout of the relay's figures: availability first, then the latencies that people notice, then
+/// the rest as far as it fits. If the relay does not answer, everything shown is marked as old, by
+/// text and in faint style.
 package struct TopPage {
   let board: TopBoard
   let columns: Int
-  /// How a person reads a point in time, in milliseconds.
+  /// Formats a time, in milliseconds, for a person.
   let clock: (Int64) -> String
 
-  /// With less than this, tables stand below one another.
+  /// Minimum width for tables side by side; below it they are stacked.
   static let wideColumns = 76
 
   package init(_ board: TopBoard, columns: Int, clock: @escaping (Int64) -> String) {
@@ -21,7 +21,7 @@ package struct TopPage {
   var isWide: Bool { columns >= TopPage.wideColumns }
   var isOld: Bool { board.standing.isSilent }
 
-  /// A full screen: at most `height` rows, the last with what can be pressed.
+  /// Returns a full screen: at most `height` rows; the last one shows the keys.
   package func rows(height: Int) -> [ScreenRow] {
     let head = head(height)
     guard height > head.count else {
@@ -37,7 +37,7 @@ package struct TopPage {
     return (head + body + [foot]).map { $0.cut(to: columns) }
   }
 
-  /// All of it as plain lines, with no end of room below.
+  /// The whole page as plain lines, without a height limit.
   package var text: String {
     let rows = head(.max) + [ScreenRow()] + stacked(.max) + [ScreenRow(), note]
     return rows.map { row in
@@ -45,7 +45,7 @@ package struct TopPage {
     }.joined(separator: "\n")
   }
 
-  // MARK: the head
+  // MARK: Head
 
   private func head(_ height: Int) -> [ScreenRow] {
     let words = board.standing.words(clock)
@@ -71,13 +71,13 @@ package struct TopPage {
     return ScreenRow("Lockstep relay, version \(figures.version)\(uptime)", isOld ? .faint : .plain)
   }
 
-  // MARK: the body
+  // MARK: Body
 
   private func body(_ room: Int) -> [ScreenRow] {
     guard let history = board.shown else { return [] }
     let tables = TopTables(history: history, columns: columns)
     guard isWide else { return stacked(room) }
-    // What is left over goes to empty rows first, then to the picture, then to reasons.
+    // Spare rows are used for empty rows first, then for the chart, then for reasons.
     var spare = room - 4 - 4 - TopTables.blockRows
     let gaps = max(0, min(3, spare))
     spare -= gaps
@@ -91,7 +91,7 @@ package struct TopPage {
       + Array(repeating: ScreenRow(), count: gaps > 2 ? 1 : 0) + blocks
   }
 
-  /// One below the other, with empty rows between them where all have room.
+  /// Stacks the tables, with empty rows between them if everything fits.
   private func stacked(_ room: Int) -> [ScreenRow] {
     guard let history = board.shown else { return [] }
     let parts = TopTables(history: history, columns: columns).stacked
@@ -100,7 +100,7 @@ package struct TopPage {
       ? Array(parts.joined(separator: [ScreenRow()])) : rows
   }
 
-  // MARK: the foot
+  // MARK: Foot
 
   private var note: ScreenRow {
     guard let history = board.shown else { return ScreenRow() }

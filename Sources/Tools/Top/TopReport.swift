@@ -1,13 +1,13 @@
 import LockstepModel
 
-/// The relay's figures for programs. What the relay does not tell, or what one look cannot, is
-/// null; spans of time are named with the seconds that were seen.
+/// The relay's figures for programs. Figures that the relay does not report, or that need more
+/// samples, are null; windows carry the number of seconds observed.
 package struct TopReport {
   private let board: TopBoard
   private let history: TopHistory
   private let figures: RelayFigures
 
-  /// nil where the relay has never answered.
+  /// Returns nil if the relay has never answered.
   package init?(_ board: TopBoard) {
     guard let history = board.shown, let figures = history.newest else { return nil }
     self.board = board
@@ -48,7 +48,7 @@ package struct TopReport {
         + rates.map { JSONMember($0, .real(history.rate($1))) })
   }
 
-  /// Since the relay began.
+  /// Totals since the relay's start.
   private var total: JSONValue {
     let counters: [(String, RelayFigures.Counter)] = [
       ("accepted", .accepted), ("commits", .commits), ("deliveries", .deliveries),
@@ -68,7 +68,7 @@ package struct TopReport {
       JSONMember("p50Seconds", .real(histogram.quantile(0.5))),
       JSONMember("p90Seconds", .real(histogram.quantile(0.9))),
       JSONMember("p99Seconds", .real(histogram.quantile(0.99))),
-      // Above the last bound, nothing is known but that it is more: null.
+      // Above the last bound the value is unknown: null.
       JSONMember(
         "buckets",
         .array(
@@ -111,10 +111,11 @@ package struct TopReport {
 }
 
 extension JSONValue {
-  /// A number that need not be whole; null for none, and for what JSON has no number for.
+  /// Returns a number that may be fractional; null for nil, and for values that JSON cannot
+  /// represent.
   fileprivate static func real(_ value: Double?) -> JSONValue {
     guard let value, value.isFinite else { return .null }
-    // As whole numbers are written, where it is one.
+    // A whole number is written without a fraction.
     let whole = value.magnitude < 1e15 ? Int64(value) : 0
     let text = Double(whole) == value ? "\(whole)" : "\(value)"
     return JSONNumber(text).map { .number($0) } ?? .null

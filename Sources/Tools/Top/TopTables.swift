@@ -1,16 +1,15 @@
 import LockstepApps
 
-/// The tables of a relay's figures, each as rows: what is told of the newest sample of a history
-/// that was answered.
+/// Tables of a relay's figures as rows, from the newest answered sample of a history.
 struct TopTables {
   let history: TopHistory
   let columns: Int
 
   private var figures: RelayFigures? { history.newest }
 
-  /// Rows of the tables that stand side by side, where few requests were rejected.
+  /// Rows of the tables side by side, if few requests were rejected.
   static let blockRows = 12
-  /// What the whole table of times takes.
+  /// Columns of the complete table of times.
   private static let timesColumns = 56
 
   private static let transports = [
@@ -18,7 +17,7 @@ struct TopTables {
     "http": "HTTP",
   ]
 
-  // MARK: now
+  // MARK: Current values
 
   /// `Saves a second   12  ▁▂▃▂▁  4 requests a second`.
   var now: [ScreenRow] {
@@ -58,9 +57,9 @@ struct TopTables {
     return row + "  " + picture + ScreenRow(hasNote ? "  " + note : "", .faint)
   }
 
-  // MARK: times
+  // MARK: Times
 
-  /// A narrow screen has the least that tells how long it takes, and how long at worst.
+  /// A narrow screen shows only the median and the 99th percentile.
   private var times: [ScreenRow] {
     let isNarrow = columns < TopTables.timesColumns
     let shares: [(name: String, share: Double)] =
@@ -84,8 +83,8 @@ struct TopTables {
       }
   }
 
-  /// The times, and right of them how those from commit to socket lie: a caption, bars in so many
-  /// rows less one, and the axis.
+  /// Returns the times, and to their right the distribution from commit to socket: a caption, bars
+  /// in this many rows less one, and the axis.
   func timesBesidePicture(height: Int) -> [ScreenRow] {
     let left = TopTables.timesColumns + 2
     let picture = picture(columns: columns - left, height: height - 1)
@@ -104,9 +103,9 @@ struct TopTables {
       + bars.map { ScreenRow($0) }
   }
 
-  // MARK: tables
+  // MARK: Tables
 
-  /// What stands in one table: a label and a value a row.
+  /// Contents of one table: a label and a value per row.
   private struct Block {
     var title: String
     var rows: [(label: String, value: String)]
@@ -163,7 +162,7 @@ struct TopTables {
       ])
   }
 
-  /// The most frequent reasons first, in at most so many rows below the title.
+  /// Returns the most frequent reasons first, in at most this many rows below the title.
   private func rejected(_ most: Int, _ columns: Int) -> [ScreenRow] {
     let title = "Rejected, by reason"
     guard let rejected = figures?.rejected else {
@@ -201,7 +200,7 @@ struct TopTables {
     return RowText.left(RowText.cut(label, to: room), room) + " " + value
   }
 
-  /// Side by side; `rejectedMax`: reasons besides the first two that have room.
+  /// Places the tables side by side; `rejectedMax`: number of reasons that fit after the first two.
   func besides(rejectedMax: Int) -> [ScreenRow] {
     let left = min(48, columns * 45 / 100)
     let right = min(48, columns - left)
@@ -214,7 +213,7 @@ struct TopTables {
     }
   }
 
-  /// Below one another, those first that tell what people feel.
+  /// Tables stacked, those that people notice first.
   var stacked: [[ScreenRow]] {
     let each = min(52, columns - 1)
     let picture = picture(columns: columns - 2, height: 3).map { ScreenRow(" ") + $0 }

@@ -1,14 +1,14 @@
-/// Figures as people read them. What is not known is a dash, never 0.
+/// Figures formatted for people. Unknown values are a dash, never 0.
 package enum TopWords {
   package static let unknown = "–"
 
-  /// A whole number: `1,204`.
+  /// Formats a whole number: `1,204`.
   package static func count(_ value: Double?) -> String {
     guard let value, value.isFinite else { return unknown }
     return grouped(value)
   }
 
-  /// A few digits: `0`, `0.04`, `1.3`, `27`, `1,204`.
+  /// Formats a number with few digits: `0`, `0.04`, `1.3`, `27`, `1,204`.
   package static func few(_ value: Double?) -> String {
     guard let value, value.isFinite else { return unknown }
     if value == 0 { return "0" }
@@ -38,12 +38,12 @@ package enum TopWords {
     return few(size) + " " + units[power]
   }
 
-  /// `share`: from 0 on.
+  /// `share`: 0 or more.
   package static func percent(_ share: Double?) -> String {
     share.map { few($0 * 100) + " %" } ?? unknown
   }
 
-  /// A span of time in its two largest units: `14 s`, `3 min 5 s`, `2 h 10 min`, `4 d 1 h`.
+  /// Formats a duration in its two largest units: `14 s`, `3 min 5 s`, `2 h 10 min`, `4 d 1 h`.
   package static func span(seconds: Int64) -> String {
     let units: [(name: String, size: Int64)] = [("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)]
     var rest = max(0, seconds)
@@ -56,13 +56,13 @@ package enum TopWords {
     return parts.joined(separator: " ")
   }
 
-  /// `minute`, `10 s`: what stands behind "the last".
+  /// Returns the text after "the last": `minute`, `10 s`.
   package static func lately(milliseconds: Int64) -> String {
     let seconds = (milliseconds + 500) / 1_000
     return seconds == 60 ? "minute" : span(seconds: max(1, seconds))
   }
 
-  /// `batchMismatch` as `batch mismatch`: the wire's codes, to be read.
+  /// Makes codes of the wire format readable: `batchMismatch` becomes `batch mismatch`.
   package static func reason(_ code: String) -> String {
     var words: [String] = []
     var wasCapital = true
@@ -81,7 +81,7 @@ package enum TopWords {
     }.joined(separator: " ")
   }
 
-  /// With commas, as long as a number has all its digits.
+  /// Inserts commas if the number is small enough to have exact digits.
   private static func grouped(_ value: Double) -> String {
     let rounded = value.rounded()
     guard rounded.magnitude < 1e15 else { return "\(rounded)" }

@@ -2,8 +2,8 @@ public import LockstepClient
 public import LockstepModel
 public import LockstepWire
 
-/// Follows changes from one device to another of the same account, one at a time: each is made when
-/// both devices are at rest and the one before it has arrived.
+/// Follows changes from one device to another of the same account, one at a time. Each change is
+/// made when both devices are idle and the previous one has arrived.
 public struct TraceNode: Node, ~Copyable {
   public typealias Job = FleetJob
   public typealias Outcome = AgentOutcome
@@ -12,7 +12,7 @@ public struct TraceNode: Node, ~Copyable {
   public typealias News = Never
 
   private enum Phase {
-    /// The devices come in sync, until then at most. → resting, done
+    /// Both devices synchronise, at the latest by this time. → resting, done
     case settling(until: Instant)
     /// → settling, following
     case resting(until: Instant)
@@ -21,7 +21,7 @@ public struct TraceNode: Node, ~Copyable {
     case done
   }
 
-  /// Where changes are made, and where they are awaited.
+  /// Agent that makes the changes, and agent that receives them.
   private static let maker = 0
   private static let taker = 1
   private static let zone = Name(trusted: "Trace")
@@ -35,7 +35,8 @@ public struct TraceNode: Node, ~Copyable {
   private var made = 0
   private var result = TraceResult()
 
-  /// The first agent of the fleet is device A, the second device B. Their homes have joined.
+  /// The fleet's first agent is device A, the second device B. Their homes must have joined
+  /// already.
   public init(plan: TracePlan, random: SeededRandom, at moment: Moment) {
     precondition(1...TracePlan.changesMost ~= plan.changes, "the plan was not validated")
     self.plan = plan
@@ -75,7 +76,7 @@ public struct TraceNode: Node, ~Copyable {
     return fleet.firstDeadline(with: own)
   }
 
-  /// What the agents tell is of this moment; so it is taken before anything else is begun.
+  /// Reports belong to this moment, so they are handled before any new action.
   private mutating func settle(at moment: Moment) {
     fleet.settle(into: &actions)
     for (agent, report) in fleet.takeReports() { take(report, from: agent, at: moment) }
@@ -83,7 +84,7 @@ public struct TraceNode: Node, ~Copyable {
     fleet.settle(into: &actions)
   }
 
-  // MARK: what is done when
+  // MARK: Schedule
 
   private mutating func act(at moment: Moment) {
     let isAtRest = !isInSync.contains(false)
@@ -136,7 +137,7 @@ public struct TraceNode: Node, ~Copyable {
     fleet.order(.edit(OrderID(rawValue: UInt64(made)), request), to: Self.maker, at: moment)
   }
 
-  /// Of the change that is followed.
+  /// Key of the current change.
   private var key: RecordKey { RecordKey(zone: Self.zone, name: Name(trusted: "\(made)")) }
 
   private mutating func fail(_ reason: String) {
@@ -150,7 +151,7 @@ public struct TraceNode: Node, ~Copyable {
     actions.append(.report(.finished(result)))
   }
 
-  // MARK: what the agents tell
+  // MARK: Reports of the agents
 
   private mutating func take(_ report: AgentReport, from agent: Int, at moment: Moment) {
     switch report {
@@ -191,16 +192,16 @@ public struct TraceNode: Node, ~Copyable {
 }
 
 public enum TraceReport: Sendable {
-  /// This change is made now, and followed; the first is 1.
+  /// This change is made now and followed; numbers start at 1.
   case following(Int)
   case finished(TraceResult)
 }
 
-/// What a trace saw.
+/// Result of a trace.
 public struct TraceResult: Sendable {
-  /// Those that arrived, in the order in which they were made.
+  /// Changes that arrived, in the order in which they were made.
   public var changes: [TracedChange] = []
-  /// Why there are fewer than were planned, a sentence each.
+  /// Reasons for missing changes, one sentence each.
   public var failures: [String] = []
 
   public init() {}

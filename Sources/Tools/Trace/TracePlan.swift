@@ -1,8 +1,8 @@
 import LockstepClient
 
-/// What a trace does: how many changes it follows, one after the other, and how they travel.
+/// Parameters of a trace: the number of changes, followed one after the other, and the transport.
 public struct TracePlan: Sendable, Hashable {
-  /// 1 to `changesMost`.
+  /// Number of changes, 1 to `changesMost`.
   public var changes = 5
   public var transport = Transport.webSocket
 
@@ -10,9 +10,9 @@ public struct TracePlan: Sendable, Hashable {
 
   public init() {}
 
-  /// How long a change may take before it counts as lost: a poll may only just have gone by.
+  /// Time after which a change counts as lost. A poll interval may have just begun.
   var patienceMilliseconds: Int64 { transport == .poll ? 40_000 : 10_000 }
 
-  /// Before each change both devices are left alone for so long, as they are when a person comes.
+  /// Idle time of both devices before each change, as before a person's action.
   static let restMilliseconds: Int64 = 50
 }

@@ -1,6 +1,6 @@
 public import LockstepModel
 
-/// What a trace saw, for a person and for a program.
+/// Result of a trace, as text and as JSON.
 public struct TraceTable: Sendable {
   public var plan: TracePlan
   public var result: TraceResult
@@ -14,7 +14,7 @@ public struct TraceTable: Sendable {
 
   private var timelines: [TraceTimeline] { result.changes.compactMap(\.timeline) }
 
-  /// The one that took as long as the median, so that its parts add up to the whole.
+  /// Timeline with the median total, so that its steps add up to the total.
   private var middle: TraceTimeline? {
     let total = Figure.median(timelines.map(\.total))
     return timelines.first { $0.total == total }
@@ -121,7 +121,8 @@ public struct TraceTable: Sendable {
     return line + right(step, 12) + (bar.isEmpty ? "" : "  " + bar)
   }
 
-  /// Where in the whole the step lies; what takes no time has none.
+  /// Draws a bar that shows the position of the step in the total; empty for a step without
+  /// duration.
   private static func bar(_ step: TraceTimeline.Step, of total: Int64) -> String {
     guard step.duration > 0, total > 0 else { return "" }
     let start = (step.at - step.duration) * barWidth / total
@@ -154,7 +155,7 @@ extension TraceTimeline.Milestone {
     }
   }
 
-  /// What has happened to the change there.
+  /// Word for the event at this milestone.
   var word: String {
     switch self {
     case .cameToRelay: "received"
@@ -162,7 +163,7 @@ extension TraceTimeline.Milestone {
     }
   }
 
-  /// What lies between it and the one before.
+  /// Describes the step from the previous milestone.
   func part(tellsRelay: Bool) -> String {
     switch self {
     case .acted, .stored: "device A's own transaction"

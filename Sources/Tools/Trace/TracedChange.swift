@@ -1,26 +1,26 @@
 public import LockstepClient
 public import LockstepModel
 
-/// What was seen of one change on its way from device A to device B, both of this machine: by the
-/// one clock that both go by.
+/// Observed times of one change from device A to device B. Both run on this machine and use one
+/// clock.
 public struct TracedChange: Sendable, Hashable {
-  /// The change was asked for.
+  /// The change was requested.
   public var acted: Instant
-  /// Device A has it in a transaction.
+  /// Device A has stored it in a transaction.
   public var stored: Instant?
-  /// The batch with it was handed to device A's connection.
+  /// The batch with the change was handed to device A's connection.
   public var sent: Instant?
   public var isAnswered = false
-  /// Of the relay; nil where it does not tell.
+  /// Times at the relay; nil if the relay does not report them.
   public var passage: RelayPassage?
-  /// The bytes with it came to device B.
+  /// The bytes with the change arrived at device B.
   public var received: Instant?
-  /// Device B has it in a transaction, and its app is told.
+  /// Device B has stored it in a transaction, and its app was notified.
   public var applied: Instant?
 
   public init(acted: Instant) { self.acted = acted }
 
-  /// nil while it is on its way.
+  /// nil until the change has arrived.
   public var timeline: TraceTimeline? {
     guard let stored, let sent, let received, let applied, isAnswered else { return nil }
     var line = TraceTimeline(acted: acted)
@@ -33,7 +33,7 @@ public struct TracedChange: Sendable, Hashable {
   }
 }
 
-/// A change's milestones in their order, each at or after the one before it.
+/// Milestones of a change in their order, each at or after the previous one.
 public struct TraceTimeline: Sendable, Hashable {
   public enum Milestone: String, Sendable, CaseIterable {
     case acted
@@ -46,19 +46,19 @@ public struct TraceTimeline: Sendable, Hashable {
     case applied
   }
 
-  /// Between a milestone and the one before it.
+  /// Time between a milestone and the previous one.
   public struct Step: Sendable, Hashable {
     public var milestone: Milestone
-    /// Nanoseconds since the change was asked for.
+    /// Nanoseconds since the change was requested.
     public var at: Int64
-    /// Nanoseconds since the milestone before.
+    /// Nanoseconds since the previous milestone.
     public var duration: Int64
   }
 
-  /// The first is `acted`.
+  /// Steps; the first is `acted`.
   public private(set) var steps: [Step]
-  /// By how much the relay's three milestones together may lie earlier or later, in nanoseconds;
-  /// nil where there are none.
+  /// Uncertainty of the relay's three milestones, in nanoseconds: all may be earlier or later by
+  /// this; nil if there are none.
   public private(set) var uncertainty: Int64?
   private let acted: Instant
 
@@ -70,7 +70,7 @@ public struct TraceTimeline: Sendable, Hashable {
   /// Nanoseconds from the first milestone to the last.
   public var total: Int64 { steps.last?.at ?? 0 }
 
-  /// The first of the longest steps.
+  /// First of the longest steps.
   public var largest: Step? {
     steps.dropFirst().reduce(nil) { most, step in
       if let most, most.duration >= step.duration { return most }
@@ -86,17 +86,17 @@ public struct TraceTimeline: Sendable, Hashable {
     steps.append(Step(milestone: milestone, at: at, duration: at - before))
   }
 
-  /// How the relay's milestones lie to one another the relay knows; where all of them lie, the
-  /// agent knows to a millisecond or more. Often surer is that none comes before what it follows
-  /// from, so they are put into the middle of what both leave open.
+  /// Adds the relay's milestones. The relay measures the distances between them exactly; the agent
+  /// can place them on its clock only to a millisecond or more. The order of events often gives a
+  /// closer bound, so they are placed in the middle of the range that both bounds allow.
   fileprivate mutating func add(_ passage: RelayPassage, sent: Instant, received: Instant) {
     let span = passage.pushed.nanoseconds - passage.received.nanoseconds
     let earliest = sent.nanoseconds
-    // Another of the relay's loops may have told device B a little before.
+    // Another event loop of the relay may have notified device B slightly earlier.
     let latest = max(earliest, received.nanoseconds - span)
     var low = max(earliest, passage.received.nanoseconds - passage.errorNanoseconds)
     var high = min(latest, passage.received.nanoseconds + passage.errorNanoseconds)
-    // A clock was set meanwhile: what it says is worth nothing.
+    // A clock was set during the change: its times are ignored.
     if low > high { (low, high) = (earliest, latest) }
     let first = low + (high - low) / 2
     let shift = first - passage.received.nanoseconds

@@ -92,7 +92,7 @@ struct BenchNodeTests {
     try stage.overwriteOldest()
     let result = try finish(stage)
     #expect(result.missing == 0)
-    // Two of the three did not make it, and are shown it a second time.
+    // Two of the three devices did not make it, and receive it a second time.
     #expect(result.duplicated == 2)
   }
 

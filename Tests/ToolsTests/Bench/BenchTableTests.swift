@@ -84,6 +84,6 @@ struct BenchTableTests {
 }
 
 extension String {
-  /// How often `part` stands in it.
+  /// Returns the number of occurrences of `part`.
   fileprivate func components(of part: String) -> Int { ranges(of: part).count }
 }

@@ -48,7 +48,7 @@ struct LoadNodeTests {
     let devices = (1...3).map {
       LoadDevice(token: relay.credentials[$0].token, task: .catchUp(since: since))
     }
-    // With nothing missed the welcome is the end.
+    // If nothing was missed, the task ends with the welcome.
     #expect(try LoadStage(relay, devices).next(\.result).records == 0)
     _ = try upload(relay, 2_100)
     let result = try LoadStage(relay, devices).next(\.result)

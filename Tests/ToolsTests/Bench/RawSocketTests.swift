@@ -12,7 +12,7 @@ struct RawSocketTests {
       random: SeededRandom(seed: 1))
   }
 
-  /// The far end's answer to the request that opens the socket.
+  /// Returns the server's answer to the request that opens the socket.
   private func answer(to request: [UInt8]) throws -> [UInt8] {
     var parser = HTTPRequestParser()
     parser.receive(request.span.bytes)

@@ -6,7 +6,7 @@ import Testing
 struct BudgetDayTests {
   @Test(arguments: KnownApp.allCases)
   func aDayOfEachAppStaysWithinItsBudget(_ app: KnownApp) throws {
-    // Every day by every way to the relay is `lockstep bench budget`.
+    // `lockstep bench budget` runs every app with every transport.
     let transports = app == .timer ? [Transport.webSocket, .poll] : [.webSocket]
     let rows = try transports.map { transport in
       try BudgetDay(app: app, transport: transport, seed: 1).run()
@@ -14,7 +14,7 @@ struct BudgetDayTests {
     let table = BudgetTable(rows: rows)
     #expect(table.isMet, "\n\(table.text)")
     #expect(rows.allSatisfy { $0.edits > 0 && $0.bytes > 0 && $0.requests > 0 })
-    // People do the same whatever carries it.
+    // The actions do not depend on the transport.
     #expect(Set(rows.map(\.edits)).count == 1)
   }
 
@@ -23,7 +23,7 @@ struct BudgetDayTests {
     #expect(try day.run() == day.run())
   }
 
-  /// Polling asks more often the whole day, and a socket wakes a device for its heartbeat alone.
+  /// Polling sends more requests all day; a socket wakes a device only for its heartbeat.
   @Test func theRungsDifferAsTheyMust() throws {
     func row(_ transport: Transport) throws -> BudgetRow {
       try BudgetDay(app: .habits, transport: transport, seed: 1).run()

@@ -30,7 +30,7 @@ struct BudgetTableTests {
     }
   }
 
-  /// The timer's bytes have a target, other apps' have not: files are as large as they are.
+  /// The timer's bytes have a limit; other apps' bytes have none, because files may have any size.
   @Test func theLastRungAndOtherAppsHaveTargetsOfTheirOwn() {
     let poll = row { ($0.transport, $0.requests, $0.bytes) = (.poll, 130, 1_200_000) }
     let files = row { ($0.app, $0.bytes) = (.vault, 5_000_000) }

@@ -3,11 +3,11 @@ import Testing
 
 @testable import LockstepTools
 
-/// From where on what is seen is worth a warning, or keeps sync from working.
+/// Thresholds of warnings and problems.
 struct DoctorCheckTests {
   private let usual: [JSONMember] = [JSONMember("batchRecords", 400), JSONMember("uploads", 256)]
 
-  /// A probe that began at 0; times in milliseconds.
+  /// Returns a probe's report that starts at 0; times in milliseconds.
   private func report(
     _ end: ProbeReport.End = .done, status: Int? = nil, body: String = "", lasted: Int64 = 0,
     _ change: (inout ProbeReport) -> Void = { _ in }
@@ -36,7 +36,7 @@ struct DoctorCheckTests {
     #expect(verdict == .ok || check.nextStep != nil, sourceLocation: sourceLocation)
   }
 
-  // MARK: the relay
+  // MARK: Relay
 
   @Test func aNameWithoutAnAddressIsAProblem() {
     expect(
@@ -110,7 +110,7 @@ struct DoctorCheckTests {
       .clock([report(status: 200, body: #"{"time":9223372036854775807}"#)]), .skipped, "not tell")
   }
 
-  // MARK: the ladder
+  // MARK: Ladder
 
   @Test func withoutAPollNothingSyncs() {
     expect(.poll(report(status: 200)), .ok, "answered")
@@ -193,7 +193,7 @@ struct DoctorCheckTests {
     expect(.idle(report(.late)), .skipped, "no WebSocket stood")
   }
 
-  // MARK: the home
+  // MARK: Home
 
   private func home(
     _ name: String, _ change: (inout HomeFindings) -> Void
@@ -239,7 +239,7 @@ struct DoctorCheckTests {
     expect(.noHome("there is none"), .problem, "there is none")
   }
 
-  // MARK: the machine
+  // MARK: Machine
 
   @Test func roomIsJudgedByWhatALogTakes() {
     expect(.disk(.home, of: "x", free: 256 << 20), .ok, "256.0 MiB")
@@ -263,7 +263,7 @@ struct DoctorCheckTests {
     expect(.leftDevices("gone"), .warning, "gone")
   }
 
-  // MARK: the database
+  // MARK: Database
 
   @Test func aDatabaseIsJudgedByWhatARelayNeedsOfIt() {
     func store(_ accounts: Int?, isOlderCopy: Bool = false) -> DoctorCheck {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LockstepTools
 
-/// One connection at a time to a relay in virtual time.
+/// Single connections to a relay in virtual time.
 struct ProbeNodeTests {
   private let relay: VirtualRelay
   private let address = RelayAddress(host: "relay", port: 1)
@@ -17,7 +17,7 @@ struct ProbeNodeTests {
 
   private var token: String { relay.credentials[0].token }
 
-  /// The other device saves a record.
+  /// Returns a save of one record by the other device.
   private func change(_ number: UInt64) throws -> HTTPCallRequest {
     let zone = try #require(Name("Z"))
     let mutation = Mutation(
@@ -54,7 +54,7 @@ struct ProbeNodeTests {
     withExtendedLifetime(seat) {
       let end = outside.timeline.now + Span.seconds(120)
       while reports.isEmpty, outside.timeline.step(until: end) {}
-      // What comes afterwards is heard by nobody.
+      // Later events are not reported.
       let later = outside.timeline.now + Span.seconds(20)
       while outside.timeline.step(until: later) {}
     }

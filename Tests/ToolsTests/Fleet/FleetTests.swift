@@ -28,7 +28,8 @@ struct FleetTests {
     return Replica(store: store, apps: [])
   }
 
-  /// Does all that the fleet wants done, but connects nowhere; returns who asked for a connection.
+  /// Performs the fleet's jobs without opening connections; returns the ids of the requested
+  /// connections.
   private func settle(
     _ fleet: inout Fleet, _ replicas: inout [Replica<MemoryReplicaStore>]
   ) -> [ConnectionID] {
@@ -114,7 +115,7 @@ struct FleetTests {
     let opened = settle(&fleet, &replicas)
     let first = fleet.nextDeadline ?? start.instant
     #expect(opened.count == 2)
-    // Nobody answers: the agents give up, one deadline after the other.
+    // No connection is answered: the agents give up, one deadline after the other.
     let late = Moment(instant: first.advanced(milliseconds: 1), wall: 1_000)
     fleet.handle(NodeEvent<AgentOutcome, Never, Never>.deadlineReached, at: late)
     _ = settle(&fleet, &replicas)

@@ -44,7 +44,7 @@ struct PeopleNodeTests {
       #expect(result.edits > 20)
       conflicts += result.conflicts
     }
-    // Nobody is at odds over the clipboard: no item is written twice.
+    // The clipboard has no conflicts: no item is written twice.
     #expect(conflicts > 0 || app == .clipboard)
   }
 
@@ -55,7 +55,7 @@ struct PeopleNodeTests {
     }
   }
 
-  /// What the newer version alone stands for is lost to the older: people would notice.
+  /// The content of the older version is lost: people would notice.
   @Test(arguments: [KnownApp.memo, .vault])
   func aRuleThatLosesTextIsFound(_ app: KnownApp) throws {
     let apps = AppCatalog.all.map { $0.name == app.rawValue ? NewerAlone(inner: $0) : $0 }
@@ -72,7 +72,7 @@ struct PeopleNodeTests {
     for seed in UInt64(1)...3 {
       let stage = try stage(seed: seed, transport: transport)
       let result = try finish(stage)
-      // A poll may come after the end of the settling.
+      // A poll may come after the end of the settling phase.
       if transport == .poll { continue }
       #expect(result.isGood, "\(seed): \(result.faults.joined(separator: "\n"))")
       #expect(result.edits > 10)
@@ -103,14 +103,14 @@ struct PeopleNodeTests {
     #expect(fault.contains(" and should show "))
   }
 
-  /// Judging goes through all that an account's people did: done for a whole crowd with each look
-  /// it takes the loop from the devices, which then look as if they were behind.
+  /// A check goes through all acts of an account. If every check covered all accounts, it would
+  /// block the loop for the devices, which would then appear to be behind.
   @Test func aCrowdIsJudgedWhereItChangesAndNotWithEachLook() throws {
     let result = try finish(stage(seconds: 3, accounts: 40, people: KnownApp.allCases))
     #expect(result.isGood, "\(result.faults.joined(separator: "\n"))")
     #expect(result.equal == 40 && result.asDemanded == 40)
     #expect(result.judgements >= 40 && result.judgements < 40 * 20, "\(result.judgements)")
-    // Three hundred looks at people for whom nothing changes any more.
+    // Three hundred checks of people for whom nothing changes any more.
     let alone = try stage(seconds: 2)
     alone.run(seconds: 1)
     alone.killRelay()
@@ -118,7 +118,7 @@ struct PeopleNodeTests {
     #expect(!abandoned.isGood && abandoned.judgements < 100, "\(abandoned.judgements)")
   }
 
-  /// A loop that comes to each look half a minute late has still looked as often.
+  /// If each check of a loop is half a minute late, the number of checks is still the same.
   @Test func theTimeThatItLosesItselfIsNoDevicesFault() {
     var plan = PeoplePlan()
     (plan.accounts, plan.devices, plan.seconds) = (1, 2, 1)
@@ -145,7 +145,7 @@ struct PeopleNodeTests {
   }
 }
 
-/// An app whose conflicts the newer version wins, whatever it replaces.
+/// An app in whose conflicts the newer version wins, whatever it replaces.
 private struct NewerAlone: App, Resolver {
   let inner: any App
 

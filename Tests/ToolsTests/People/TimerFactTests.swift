@@ -2,7 +2,7 @@ import Testing
 
 @testable import LockstepTools
 
-/// The model that people's timers are held against has examples of its own, from its rules.
+/// Examples from the rules for the model against which simulated timers are checked.
 struct TimerFactTests {
   private func fact(
     _ deviceID: String, _ timestamp: Int64, _ stateType: String = "focus",
@@ -47,7 +47,7 @@ struct TimerFactTests {
     let ended = try #require(TimerFacts(fields: Array(text.utf8))?.edits.first)
     let focus = fact("a", 5, "focus", 4)
     #expect(ended == focus && ended.isMadeByTime && ended.follows(focus))
-    // As old as its act, and in the place that its act had.
+    // Its age is that of its act, and it takes its act's place.
     let pause = fact("b", 5_006, "focus", 60_000, isPaused: true)
     #expect(TimerFact.standing([ended, pause]) == [pause])
     let other = fact("b", 6, "focus")

@@ -35,7 +35,7 @@ struct TimerHistoryTests {
     ]
   }
 
-  /// What time made of an act.
+  /// Returns the edit that time made from an act.
   private func ended(_ fact: TimerFact, _ timestamp: Int64, _ stateType: String) -> TimerFact {
     TimerFact(
       deviceID: fact.deviceID, act: fact.act,

@@ -11,7 +11,7 @@ struct ReportChartsTests {
     return ChartLine.lines(of: RunComparison(run: run, earlier: earlier.isEmpty ? nil : other))
   }
 
-  /// What is drawn as the line of that look, of the last such element.
+  /// Returns the path data of the last element with that class.
   private func data(_ look: String, in chart: Chart) -> Substring? {
     guard let start = chart.body.ranges(of: "<path class=\"\(look)\" d=\"").last else {
       return nil

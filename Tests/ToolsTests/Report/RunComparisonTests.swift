@@ -17,7 +17,7 @@ struct RunComparisonTests {
     var earlier = SampleRun.run([2])
     earlier.figures[0].unit = .times
     let rows = RunComparison(run: run, earlier: earlier).rows
-    // Another unit; not known; nothing missing then.
+    // Another unit; unknown; nothing missing in the earlier run.
     #expect(rows.map(\.ratioThousandths) == [nil, nil, nil])
     earlier.figures = []
     #expect(RunComparison(run: run, earlier: earlier).rows[0].earlier == nil)

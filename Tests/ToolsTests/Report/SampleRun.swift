@@ -2,7 +2,7 @@ import LockstepModel
 
 @testable import LockstepTools
 
-/// A run as a latency bench of two seconds would give it.
+/// A run in the form of a latency bench of two seconds.
 enum SampleRun {
   static func histogram(_ milliseconds: [Int64]) -> LatencyHistogram {
     var histogram = LatencyHistogram()

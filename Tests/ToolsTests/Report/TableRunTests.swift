@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepTools
 
-/// What each bench makes of its table.
+/// Conversion of each bench's table to a run.
 struct TableRunTests {
   private func result(_ milliseconds: [Int64], missing: Int = 0) -> BenchResult {
     var result = BenchResult()

@@ -6,8 +6,8 @@ import LockstepStorage
 import LockstepTools
 import LockstepWire
 
-/// A relay and one node of many agents, in virtual time: what `lockstep bench` and `lockstep agent
-/// simulate` are for real.
+/// A relay and one node of many agents in virtual time: the simulated counterpart of `lockstep
+/// bench` and `lockstep agent simulate`.
 final class FleetStage<N: Node & ~Copyable>
 where N.Job == FleetJob, N.Outcome == AgentOutcome, N.Order == Never, N.News == Never {
   let relay: VirtualRelay
@@ -19,7 +19,7 @@ where N.Job == FleetJob, N.Outcome == AgentOutcome, N.Order == Never, N.News == 
   var outside: SimulationEnvironment { relay.outside }
   var store: MemoryZoneStore { relay.store }
   var credentials: [Credentials] { relay.credentials }
-  /// How long the relay's store takes for a commit, in nanoseconds.
+  /// Duration of a commit in the relay's store, in nanoseconds.
   var commitNanoseconds: Int64 {
     get { relay.commitNanoseconds }
     set { relay.commitNanoseconds = newValue }
@@ -55,7 +55,7 @@ where N.Job == FleetJob, N.Outcome == AgentOutcome, N.Order == Never, N.News == 
     seat.begin()
   }
 
-  /// Lets time pass: until `isDone`, or so many seconds.
+  /// Advances the time until `isDone` returns true, at most this many seconds.
   func run(seconds: Int64, until isDone: ([N.Report]) -> Bool = { _ in false }) {
     let end = outside.timeline.now + Span.seconds(seconds)
     while !isDone(reports), outside.timeline.step(until: end) {}
@@ -63,7 +63,7 @@ where N.Job == FleetJob, N.Outcome == AgentOutcome, N.Order == Never, N.News == 
 
   var fleet: Seat<N>? { seat }
 
-  /// Writes over the oldest record of the first account, by another way than the fleet.
+  /// Overwrites the oldest record of the first account without using the fleet.
   func overwriteOldest() throws {
     let (account, device) = (credentials[0].account, credentials[0].device)
     let answer = try store.read(.changes(account, since: nil, zone: nil, limit: 1))

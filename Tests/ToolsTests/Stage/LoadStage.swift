@@ -10,7 +10,7 @@ final class LoadStage<N: Node & ~Copyable>
 where N.Order == LoadOrder, N.Report == LoadReport, N.Job == Never, N.News == Never {
   let relay: VirtualRelay
   private(set) var reports: [LoadReport] = []
-  /// How often bytes came in.
+  /// Number of receive events.
   private(set) var reads = 0
   private let seat: Seat<N>
 
@@ -27,7 +27,7 @@ where N.Order == LoadOrder, N.Report == LoadReport, N.Job == Never, N.News == Ne
 
   func stop() { seat.tell(.stopping) }
 
-  /// Lets time pass until `pick` makes something of a report that was not looked at before.
+  /// Advances the time until `pick` returns a value for a new report.
   func next<Result>(_ pick: (LoadReport) -> Result?) throws -> Result {
     let end = relay.outside.timeline.now + Span.seconds(60)
     while true {

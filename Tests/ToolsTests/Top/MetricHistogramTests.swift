@@ -33,7 +33,7 @@ struct MetricHistogramTests {
   @Test func oneThatBeganAnewCountsFromNothing() throws {
     let after = try histogram(0, 1, 1, 2)
     #expect(try after.growth(since: histogram(6, 6, 6, 10)) == after)
-    // More in all than before, but less in a bucket: no difference can be.
+    // More in total than before, but fewer in one bucket: a difference is impossible.
     let more = try histogram(0, 0, 0, 11)
     #expect(try more.growth(since: histogram(6, 6, 6, 10)) == more)
   }

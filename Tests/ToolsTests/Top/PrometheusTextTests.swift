@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepTools
 
-/// The text comes from outside: all that the format allows is read, and nothing else.
+/// The text is untrusted: everything that the format allows is read, and nothing else.
 struct PrometheusTextTests {
   private func samples(_ text: String) throws(MetricsFault) -> [MetricSample] {
     try PrometheusText.samples(Array(text.utf8))
@@ -53,8 +53,7 @@ struct PrometheusTextTests {
     #expect(throws: Never.self) { try samples(String(many.dropFirst(4))) }
   }
 
-  /// Whatever becomes of a relay's metrics on the way: it is read or refused, and what was read can
-  /// be shown.
+  /// Metrics damaged in transit are either read or refused, and everything read can be shown.
   @Test func brokenMetricsNeverEndTheProgram() throws {
     var random = SeededRandom(seed: 9_625)
     var stage = TopStage()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LockstepTools
 
-/// What is said of a relay while it answers, is silent, and comes back.
+/// Text about a relay that answers, stops answering, and answers again.
 struct RelayAvailabilityTests {
   private func words(_ standing: RelayAvailability) -> String {
     standing.words { "\($0) o'clock" }.joined(separator: "; ")

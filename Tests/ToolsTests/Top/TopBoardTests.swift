@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepTools
 
-/// A person looks at a relay that runs, falls silent and comes back.
+/// A person watches a relay that runs, stops answering and comes back.
 struct TopBoardTests {
   private func stage(_ saves: Double) -> TopStage {
     var stage = TopStage()
@@ -31,7 +31,7 @@ struct TopBoardTests {
   }
 
   @Test func uptimeIsByTheRelaysClock() {
-    // It began at 1,000 s, and says that it is 5,000 s; this machine has another time.
+    // It started at 1,000 s and reports the time 5,000 s; this machine has another time.
     var board = TopStage.board([TopStage()])
     #expect(board.uptimeSeconds == 4_000)
     board.take(.metrics(TopStage().text, wall: nil), at: TopStage.moment(2_000))

@@ -20,7 +20,7 @@ struct TopChartTests {
   }
 
   @Test func aPlaceHasTheMeanOfSomeAndTheLineMovesAsItIs() {
-    // Values 0 to 5 two to a place, then 1 to 6 after one more: the pairs stay as they are.
+    // Values 0 to 5 in pairs, then 1 to 6 after one more: the pairs stay the same.
     #expect(line([0, 0, 4, 4, 8, 8], places: 3, most: 6) == "▁▅█")
     #expect(line([0, 4, 4, 8, 8, 4], added: 7, places: 4, most: 8) == "▁▅█▅")
     #expect(line([nil, 4, 8, nil], places: 2, most: 4) == "▅█")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepTools
 
-/// Rates and times of a relay that runs, is silent for a while, and is started again.
+/// Rates and times of a relay that runs, does not answer for a while, and is restarted.
 struct TopHistoryTests {
   private func history(_ values: [Double?], startedAt: [Double] = []) throws -> TopHistory {
     var history = TopHistory(everyMilliseconds: 1_000)
@@ -32,7 +32,7 @@ struct TopHistoryTests {
 
   @Test func aRelayThatWasStartedAgainCountsFromNothing() throws {
     #expect(try history([1_000, 1_010, 4, 6]).increase(10_000) { $0[.saves] } == 16)
-    // One that has done more since than it had before is told by when it began.
+    // A restart with a higher counter than before is detected by the start time.
     let busy = try history([10, 20, 50], startedAt: [1, 1, 2])
     #expect(busy.increase(10_000) { $0[.saves] } == 60)
   }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepTools
 
-/// What the owner of a relay sees, on terminals of all sizes.
+/// The page as the owner of a relay sees it, on terminals of all sizes.
 struct TopPageTests {
   private func stages(_ count: Int) -> [TopStage?] {
     (0..<count).map { second in
@@ -64,13 +64,13 @@ struct TopPageTests {
       #expect(all.contains("No answer since 20 o'clock"), "\(all)")
       #expect(all.contains("figures are of 19 o'clock"), "\(all)")
       #expect(all.contains("connection refused") && !all.contains("Live"), "\(all)")
-      // Figures are as they were, and only faint.
+      // The figures stay the same, in faint style.
       #expect(all.contains("Saves a second           10"), "\(all)")
       for row in rows where row.plainText.contains("Saves a second") {
         #expect(row == ScreenRow(row.plainText, .faint))
       }
     }
-    // Where hardly anything has room, it is not the figures.
+    // If almost nothing fits, the figures are omitted first.
     #expect(texts(board, 80, 1) == [" ○ No answer since 20 o'clock; figures are of 19 o'clock"])
     #expect(texts(board, 30, 1) == [" ○ No answer since 20 o'clock"])
   }

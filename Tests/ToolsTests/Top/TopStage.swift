@@ -3,17 +3,17 @@ import Testing
 
 @testable import LockstepTools
 
-/// A relay's metrics as a test wants them, and a board that has seen some of them.
+/// Metrics of a relay for a test, and a board that has received some of them.
 struct TopStage {
   var version = "1.2.3"
   var startedAt = 1_000.0
   var saves = 0.0
   var deliveries = 0.0
-  /// Deliveries of up to 1 ms, of up to 10 ms, and of more.
+  /// Number of deliveries of up to 1 ms, of up to 10 ms, and of more.
   var lag = [0.0, 0, 0]
   var rejected = 0.0
   var devices = 3.0
-  /// Lines besides.
+  /// Additional lines.
   var more = ""
 
   var text: [UInt8] {
@@ -52,7 +52,7 @@ struct TopStage {
     return Moment(instant: Instant(nanoseconds: wall * 1_000_000), wall: wall)
   }
 
-  /// What a relay tells in each second, from 0 on; nil: it does not answer.
+  /// Returns a board after the answers of a relay, one per second from 0; nil: no answer.
   static func board(_ seconds: [TopStage?]) -> TopBoard {
     var board = TopBoard(source: "http://127.0.0.1:9625", everyMilliseconds: 1_000)
     for (second, stage) in seconds.enumerated() {

@@ -2,7 +2,8 @@ import Testing
 
 @testable import LockstepTools
 
-/// As the status page in the browser writes them (Tests/WebClientTests/status/scales.test.js).
+/// The same texts as on the status page in the browser
+/// (Tests/WebClientTests/status/scales.test.js).
 struct TopWordsTests {
   @Test func figuresHaveTheirUnitAndNoMoreDigitsThanMatter() {
     #expect(
@@ -29,7 +30,7 @@ struct TopWordsTests {
     #expect(TopWords.duration(seconds: nil) == "–" && TopWords.percent(nil) == "–")
   }
 
-  /// A relay, or what says that it is one, may tell anything.
+  /// A relay, or another server in its place, may report any number.
   @Test(arguments: [.nan, .infinity, -.infinity, 1e300, -1e300, .leastNonzeroMagnitude, -0.0])
   func noNumberIsTooMuch(_ value: Double) {
     let texts = [

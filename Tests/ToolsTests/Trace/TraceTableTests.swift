@@ -48,7 +48,7 @@ struct TraceTableTests {
   @Test func barsLieOneBehindTheOther() {
     let rows = table([change(took: 2_500)]).text.split(separator: "\n")
     let bars = rows.filter { $0.contains("█") }
-    // A step without any time has no bar, and the last one ends where all does.
+    // A step without duration has no bar, and the last bar ends at the end of the total.
     #expect(bars.count == 6)
     #expect(bars.map(\.count).max() == bars.last?.count)
     #expect(bars.last?.count == 78)

@@ -9,7 +9,7 @@ struct TracedChangeTests {
     Instant(nanoseconds: 5_000_000_000 + microseconds * 1_000)
   }
 
-  /// Acted at 0, stored and sent at 100, on device B from 2,000 to 2,300 µs.
+  /// Returns a change acted at 0, stored and sent at 100, and on device B from 2,000 to 2,300 µs.
   private func change(_ passage: RelayPassage?) -> TracedChange {
     var change = TracedChange(acted: instant(0))
     (change.stored, change.sent) = (instant(100), instant(100))
@@ -19,7 +19,7 @@ struct TracedChangeTests {
     return change
   }
 
-  /// A thousand microseconds in the relay, 900 of them for the commit.
+  /// Returns a passage of a thousand microseconds in the relay, 900 of them for the commit.
   private func passage(from microseconds: Int64, error: Int64) -> RelayPassage {
     RelayPassage(
       received: instant(microseconds), durable: instant(microseconds + 900),
@@ -60,7 +60,7 @@ struct TracedChangeTests {
 
   @Test(arguments: [-500, 300, 4_000] as [Int64])
   func aPoorClockIsHeldByWhatMustComeFirst(_ start: Int64) throws {
-    // Between 100 and 1,000 the relay must have received it, to have told it by 2,000.
+    // The relay must have received it between 100 and 1,000 to have notified device B by 2,000.
     let change = change(passage(from: start, error: 5_000))
     #expect(try times(change) == [0, 100, 100, 550, 1_450, 1_550, 2_000, 2_300])
     #expect(change.timeline?.uncertainty == 450_000)
@@ -79,7 +79,8 @@ struct TracedChangeTests {
     #expect(change.timeline?.uncertainty == 450_000)
   }
 
-  /// Another of the relay's loops told device B before the one that answers had told its own.
+  /// Another event loop of the relay notified device B before the loop that answers notified its
+  /// own devices.
   @Test func noMilestoneComesBeforeTheOneBefore() throws {
     var change = change(passage(from: 400, error: 100))
     (change.received, change.applied) = (instant(600), instant(900))
