@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// The stories of `Stories/*.py`: the real program on loopback, with clients nobody here wrote.
-/// `scripts/test` runs them by itself, beside the other tests.
+/// End-to-end tests of `Stories/*.py`: the real program on loopback, with third-party clients.
+/// `scripts/test` runs them separately, beside the other tests.
 @Suite struct StoryTests {
   @Test(.timeLimit(.minutes(30)))
   func storiesHold() async throws {
@@ -19,7 +19,7 @@ import Testing
     #expect(process.terminationStatus == 0, "a story failed; see above")
   }
 
-  /// The program that was built along with these tests.
+  /// Returns the path of the program that was built along with these tests.
   private func binary() throws -> String {
     if let named = ProcessInfo.processInfo.environment["LOCKSTEP_BINARY"] { return named }
     let program = URL(
@@ -35,7 +35,7 @@ import Testing
       }
       folder = folder.deletingLastPathComponent()
     }
-    // The runner may be the toolchain's own; the test bundle then stands among its arguments.
+    // The runner may be the toolchain's own; the test bundle is then one of its arguments.
     let bundle = try #require(CommandLine.arguments.first { $0.contains(".xctest") })
     return URL(filePath: bundle).deletingLastPathComponent().appending(path: "lockstep").path
   }

@@ -1,11 +1,11 @@
 import Glibc
 import Simulator
 
-/// Plays slices in processes, so many at a time, and tells of each seed as it comes.
+/// Plays slices in several processes at a time, and reports each seed as it arrives.
 struct Crew {
   enum Event {
     case played(PlayedSeed, Slice)
-    /// The process of a slice ended at this seed, and said how; the rest of it is played anew.
+    /// The process of a slice ended at this seed, as `how` says; another process plays the rest.
     case crashed(seed: UInt64, how: String)
   }
 
@@ -18,7 +18,7 @@ struct Crew {
     waiting = slices.reversed()
   }
 
-  /// Until all is played, or `take` says that this is enough.
+  /// Runs until all slices are played, or until `take` returns false.
   mutating func run(_ take: (Event) -> Bool) throws(ProcessFault) {
     defer { for process in running { process.stop() } }
     while true {

@@ -1,6 +1,6 @@
 import Simulator
 
-/// Figures as a person reads them.
+/// Figures as text.
 struct FigureText {
   private let figures: Figures
   private let seconds: Double
@@ -54,7 +54,7 @@ struct FigureText {
     return "\(Output.grouped(tenths / 10)).\(tenths % 10)"
   }
 
-  /// In hundredths of a percent, and never rounded up to all.
+  /// Returns a percentage with hundredths, never rounded up to 100 %.
   private func share(_ part: Int, _ whole: Int) -> String {
     let share = part * 10_000 / whole
     let rest = share % 100

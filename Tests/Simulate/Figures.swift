@@ -1,7 +1,7 @@
 import LockstepModel
 import Simulator
 
-/// What happened in worlds, counted; sums of two are those of both.
+/// Counts of what happened in simulations; `add` sums them up.
 struct Figures {
   var seeds = 0
   var devices = 0

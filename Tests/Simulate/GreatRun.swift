@@ -1,11 +1,11 @@
 import LockstepModel
 import Simulator
 
-/// Many seeds, and what is to be said of them.
+/// A run of many seeds, and its report.
 struct GreatRun {
-  /// After so many that failed there is enough to work on.
+  /// Number of findings that ends the run: there is enough to work on.
   static let findingsMax = 20
-  /// So many of them are told with their story; each takes a while.
+  /// Number of findings that are reported with their story; each takes a while.
   static let storiesMax = 3
 
   let options: Options
@@ -13,17 +13,17 @@ struct GreatRun {
   private var figures = Figures()
   private var played = 0
   private var findings: [Finding] = []
-  /// Of each seed that one process has played, with `--twice`.
+  /// Digest of each seed that one process has played, with `--twice`.
   private var digests: [UInt64: UInt64] = [:]
   private var shownAt = 0.0
 
   struct Finding {
     enum Kind: String {
-      /// What a checker said.
+      /// A checker reported a violation.
       case fault
       /// Less happened than each seed must have.
       case shortfall
-      /// Two processes played it differently.
+      /// Two processes played the seed differently.
       case unlike
       case crash
     }
@@ -37,7 +37,7 @@ struct GreatRun {
 
   mutating func run() throws -> Int32 {
     let slices = Slice.portions(first: options.first, seeds: options.seeds, jobs: options.jobs)
-    // The second time each is played by another process than the first.
+    // The second time another process plays each seed.
     var crew = Crew(options: options, slices: options.isTwice ? slices + slices : slices)
     try crew.run { event in take(event) }
     Output.showProgress("")
@@ -98,7 +98,7 @@ struct GreatRun {
         + "\(left / 60) min \(left % 60) s to go, found: \(found.isEmpty ? "nothing" : found)")
   }
 
-  // MARK: what is said in the end
+  // MARK: report
 
   private func report() {
     for finding in findings {

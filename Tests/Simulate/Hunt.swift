@@ -1,7 +1,7 @@
 import LockstepModel
 import Simulator
 
-/// Something is broken on purpose: which seed finds it, and what do the checkers say?
+/// Search for a seed that detects an injected bug, and what the checkers report.
 struct Hunt {
   let options: Options
 

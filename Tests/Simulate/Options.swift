@@ -1,7 +1,7 @@
 import Glibc
 import Simulator
 
-/// What the command line asks.
+/// Command-line options.
 struct Options {
   enum Task {
     case help
@@ -19,9 +19,9 @@ struct Options {
   var task = Task.run
   var first: UInt64 = 1
   var seeds = Options.seedsUsual
-  /// Named on the command line; nil: `trial`, or where a breakage shows.
+  /// Profile named on the command line; nil: `trial`, or the one that exposes the breakage.
   var profileNamed: WorldProfile?
-  /// Whether the seeds are played in every profile, one after the other.
+  /// True if the seeds are played in every profile, one after the other.
   var isOfAllProfiles = false
   var breakage: Breakage?
   var jobs = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
@@ -31,7 +31,7 @@ struct Options {
 
   var profile: WorldProfile { profileNamed ?? breakage?.profile ?? .trial }
 
-  /// What plays a seed of this run again.
+  /// Returns the command that plays a seed of this run again.
   func replay(_ seed: UInt64) -> String {
     let name = profileNamed ?? (breakage == nil ? WorldProfile.trial : nil)
     let kind = name.map { " --profile " + $0.name.split(separator: " ").joined(separator: "-") }
@@ -99,7 +99,8 @@ struct Options {
     }
   }
 
-  /// A part of a run is played with what is broken; a whole run looks for it.
+  /// Sets the bug to inject. One seed, or a part of a run, is played with it; a whole run searches
+  /// for it.
   private mutating func take(breakage name: String) throws(UsageFault) {
     if name == "all" {
       task = .hunts(Breakage.allCases)
@@ -140,7 +141,7 @@ struct Options {
     return number
   }
 
-  /// Places in a list: `3,7,9`, or `none`.
+  /// Parses indices in a list: `3,7,9`, or `none`.
   private static func places(_ option: String, _ word: String?) throws(UsageFault) -> [Int] {
     let text = try value(option, word)
     if text == "none" { return [] }

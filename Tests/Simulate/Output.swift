@@ -1,16 +1,16 @@
 import Glibc
 
-/// What is said: results on standard output, all else on standard error.
+/// Output of the program: results on standard output, everything else on standard error.
 enum Output {
   static func say(_ text: String) { write(text + "\n", to: STDOUT_FILENO) }
 
   static func tell(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
 
-  /// Whether a person looks on, rather than into a file later.
+  /// True if standard error is a terminal.
   static let hasWatcher = isatty(STDERR_FILENO) == 1
 
-  /// One line that is written over and over where a person looks on, and line by line elsewhere.
-  /// Empty: no more of it comes.
+  /// Shows progress: one line that is overwritten on a terminal, and line by line elsewhere. Empty:
+  /// clears the line, since no more progress follows.
   static func showProgress(_ line: String) {
     if hasWatcher {
       write("\r\u{1B}[K" + line, to: STDERR_FILENO)
@@ -29,7 +29,7 @@ enum Output {
     return text
   }
 
-  /// All of it, or whoever reads has gone: then there is nobody to work for.
+  /// Writes all of the text. Ends the program if that fails, since the reader has closed the pipe.
   private static func write(_ text: String, to descriptor: Int32) {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
@@ -41,7 +41,7 @@ enum Output {
   }
 }
 
-/// How long something has taken.
+/// Measures elapsed time on the monotonic clock.
 struct Stopwatch {
   private let start = Stopwatch.now
 

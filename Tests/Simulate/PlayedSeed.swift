@@ -1,7 +1,7 @@
 import LockstepModel
 import Simulator
 
-/// What one process tells another of a seed that it played, on a line.
+/// Result of a seed, as one process sends it to another on one line.
 struct PlayedSeed {
   var seed: UInt64
   var digest: UInt64
@@ -17,7 +17,7 @@ struct PlayedSeed {
     figures = Figures(verdict)
   }
 
-  /// Said before a seed, so that one that ends the process is known.
+  /// Returns the line that is written before a seed, so that a seed that ends the process is known.
   static func begins(_ seed: UInt64) -> String { "begins \(seed)" }
 
   static func begun(_ line: some StringProtocol) -> UInt64? {

@@ -1,7 +1,7 @@
 import LockstepStorage
 import Simulator
 
-/// The program: what was asked, and how it ends.
+/// The program: dispatch of the task, and exit codes.
 enum Program {
   static let passed: Int32 = 0
   static let found: Int32 = 1
@@ -39,7 +39,7 @@ enum Program {
     }
   }
 
-  /// Ends with `found` where something is found in any of them, once all are played.
+  /// Plays all profiles, and then returns `found` if there is a finding in any of them.
   private static func runAllProfiles(_ options: Options) throws -> Int32 {
     var end = passed
     for profile in WorldProfile.all {

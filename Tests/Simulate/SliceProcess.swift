@@ -1,12 +1,12 @@
 import Glibc
 import Simulator
 
-/// A slice that is played by this very program in a process of its own, and what it says.
+/// A process of this same program that plays a slice, and its output.
 final class SliceProcess {
   let slice: Slice
-  /// What it says comes in here.
+  /// Read end of the pipe from the process's standard output.
   let descriptor: Int32
-  /// The seed that it plays.
+  /// Seed that the process is playing.
   private(set) var seed: UInt64?
   private let process: pid_t
   private var rest: [UInt8] = []
@@ -16,7 +16,7 @@ final class SliceProcess {
     guard pipe(&ends) == 0 else {
       throw ProcessFault(description: "no pipe can be made: \(String(cString: strerror(errno)))")
     }
-    // Other slices' processes must not keep it open.
+    // Processes of other slices must not keep the pipe open.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -37,7 +37,7 @@ final class SliceProcess {
     descriptor = ends[0]
   }
 
-  /// The seeds that it has played since it was last asked; nil when it has said all.
+  /// Returns the seeds that were played since the last call; nil at the end of the output.
   func read() -> [PlayedSeed]? {
     var buffer = [UInt8](repeating: 0, count: 64 << 10)
     let count = Glibc.read(descriptor, &buffer, buffer.count)
@@ -58,7 +58,7 @@ final class SliceProcess {
     return played
   }
 
-  /// Waits for its end: nil where it ended well, or how it ended.
+  /// Waits for the process to end. Returns nil if it succeeded, or else how it ended.
   func end() -> String? {
     close(descriptor)
     var status: Int32 = 0
@@ -69,14 +69,14 @@ final class SliceProcess {
     return code == 0 ? nil : "the process ended with \(code)"
   }
 
-  /// Ends it: nobody needs it any more.
+  /// Kills the process, which is not needed any more.
   func stop() {
     kill(process, SIGKILL)
     _ = end()
   }
 }
 
-/// The machine gives no process or pipe.
+/// The system cannot create a process or a pipe.
 struct ProcessFault: Error, CustomStringConvertible {
   var description: String
 }

@@ -2,9 +2,9 @@ import LockstepModel
 import LockstepStorage
 import Simulator
 
-/// One seed: what was planned, what passed between the machines, and the least that still fails.
+/// Report of one seed: its plan, the traffic between the machines, and the least that still fails.
 struct Story {
-  /// Worlds that are played to find it.
+  /// Limit of the simulations that are played to find the least.
   static let tries = 400
 
   let seed: UInt64
@@ -30,7 +30,7 @@ struct Story {
     return Program.found
   }
 
-  /// Leaves out faults, then what people did, as long as something is still found.
+  /// Leaves out faults, then user actions, as long as the seed still fails.
   private func tellLeast(of world: World, like words: String) throws(StorageError) {
     let start = excerpt(of: world)
     var shrinker = Shrinker(tries: Story.tries / 2)
@@ -57,7 +57,7 @@ struct Story {
       """)
   }
 
-  /// What is left must fail in the same way: another fault may need other causes.
+  /// True if the excerpt fails in the same way: another violation may have other causes.
   private func fails(_ excerpt: Excerpt, like words: String) throws(StorageError) -> Bool {
     let faults = try World(
       seed: seed, profile: options.profile, breakage: options.breakage, excerpt: excerpt
@@ -65,12 +65,12 @@ struct Story {
     return faults.first.map { Story.manner($0) == Story.manner(words) } ?? false
   }
 
-  /// The first words of a fault, without the numbers in them.
+  /// Returns the first four words of a violation, without the numbers in them.
   private static func manner(_ fault: String) -> String {
     String(fault.split { !$0.isLetter }.prefix(4).joined(separator: " "))
   }
 
-  /// All that is played, by place.
+  /// Returns the indices of all faults and user actions that are played.
   private func excerpt(of world: World) -> (faults: [Int], acts: [Int]) {
     let acts = world.people.reduce(0) { $0 + $1.acts.count }
     return (

@@ -1,4 +1,4 @@
 import Glibc
 
-// Plays many worlds: see `Options.help`.
+// Plays many simulations: see `Options.help`.
 exit(Program.run(Array(CommandLine.arguments.dropFirst())))

@@ -26,7 +26,7 @@ struct ShrinkerTests {
     #expect(shrinker.triesLeft == 10)
   }
 
-  /// The answer may be larger than need be then, but it fails.
+  /// If the tries are used up, the result may be larger than necessary, but it still fails.
   @Test(arguments: [0, 1, 5, 20]) func theTriesAreBounded(tries: Int) {
     var shrinker = Shrinker(tries: tries)
     var asked = 0

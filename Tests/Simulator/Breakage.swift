@@ -1,7 +1,7 @@
-/// A world that is broken on purpose, to prove that the checkers see it. The raw value is the name
-/// to type.
+/// A bug that is injected on purpose, to prove that the checkers detect it. The raw value is its
+/// name on the command line.
 package enum Breakage: String, CaseIterable {
-  // The relay.
+  // Bugs of the relay.
   case answersBeforeCommit = "answers-before-commit"
   case tellsBeforeCommit = "tells-before-commit"
   case reusesTags = "reuses-tags"
@@ -13,14 +13,14 @@ package enum Breakage: String, CaseIterable {
   case leaksAccounts = "leaks-accounts"
   case servesRevoked = "serves-revoked"
   case keepsCodesOfTheRevoked = "keeps-codes-of-the-revoked"
-  // A device.
+  // Bugs of a device.
   case losesOutbox = "loses-outbox"
   case forgetsLosses = "forgets-losses"
   case movesCursorFirst = "moves-cursor-first"
   case trustsDeviceClock = "trusts-device-clock"
   case tellsTwice = "tells-twice"
   case saysInSyncEarly = "says-in-sync-early"
-  // A rule of an app.
+  // Bugs in an app's merge rule.
   case takesRemote = "takes-remote"
   case timeUndoesActs = "time-undoes-acts"
   case skipsAncestor = "skips-ancestor"
@@ -29,10 +29,10 @@ package enum Breakage: String, CaseIterable {
   case neverAsks = "never-asks"
   case addsCounts = "adds-counts"
   case trimsUnread = "trims-unread"
-  // The vault.
+  // Bugs of the vault.
   case takesPlainForSealed = "takes-plain-for-sealed"
 
-  /// What is wrong, for a person to read.
+  /// Description of the bug, for reports.
   package var what: String {
     switch self {
     case .answersBeforeCommit: "the relay says \"saved\" before the save is durable"
@@ -66,7 +66,7 @@ package enum Breakage: String, CaseIterable {
     }
   }
 
-  /// The worlds in which it shows.
+  /// Profile of the simulations that expose the bug.
   package var profile: WorldProfile {
     switch self {
     case .answersBeforeCommit: .crashes.with { $0.kinds = [.crashRelay] }
@@ -106,7 +106,7 @@ package enum Breakage: String, CaseIterable {
     }
   }
 
-  /// What the checker that should see it says, or part of it.
+  /// Parts of the message of the checker that must detect the bug; one of them is enough.
   package var words: [String] {
     switch self {
     case .answersBeforeCommit: ["the store lost"]
@@ -141,7 +141,7 @@ extension WorldProfile {
     return profile
   }
 
-  /// Several devices are apart and together again, and all use the same app.
+  /// Several devices go offline and come back, and all use the same apps.
   fileprivate static func together(_ apps: PlayedApp...) -> WorldProfile {
     .apps.with { profile in
       profile.kinds = [.unplug, .switchOff]

@@ -1,7 +1,7 @@
 import LockstepApps
 import LockstepModel
 
-/// An app whose rules are broken in one way.
+/// An app whose merge rules have one bug.
 struct BrokenApp: App {
   let app: any App
   let breakage: Breakage
@@ -20,7 +20,7 @@ struct BrokenApp: App {
   func dueEdit(for record: Record) -> DueEdit? {
     guard var due = app.dueEdit(for: record) else { return nil }
     if breakage == .timeUndoesActs, let edits = due.fields["edits"]?.array {
-      // The edit alone, and nothing of whose act it is.
+      // Keeps the edit alone and drops the act that it belongs to.
       let made = edits.prefix(1).map { $0.setting("act", to: nil) }
       let fields = due.fields.setting("edits", to: .array(made))
       due.fields = fields
@@ -49,7 +49,7 @@ struct BrokenApp: App {
   func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
     var outcome = try app.outcome(of: order, on: state)
     if breakage == .trimsUnread, zone == ClipboardApp.zone, order["do"]?.string == "add" {
-      // At once, with the item that is too many, and not when the device is caught up.
+      // Trims at once, together with the new item, and not after the device has caught up.
       for item in ClipboardContents(state.records).items.dropFirst(Limits.clipboardItems - 1) {
         let edit = EditRequest(key: item.record.key, type: ClipboardApp.itemType) {
           _ throws(EditRefusal) in nil
@@ -88,7 +88,7 @@ private struct BrokenResolver: Resolver {
     }
   }
 
-  /// What was counted on both sides is added up, as if nobody had counted on top of the other.
+  /// Adds up the counts of both sides, as if neither had been made on top of the other.
   private func added(_ fields: JSONValue, _ conflict: Conflict) -> JSONValue {
     var counts: JSONValue = [:]
     for member in fields["counts"]?.members ?? [] {

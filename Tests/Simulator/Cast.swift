@@ -5,7 +5,8 @@ import LockstepModel
 import LockstepSimulation
 import LockstepStorage
 
-/// Who plays in a world: of each account its devices, its person, and perhaps one who listens.
+/// Participants of a simulation: the devices and the user of each account, and optionally a
+/// listener.
 struct Cast {
   let profile: WorldProfile
   let apps: [any App]
@@ -84,7 +85,7 @@ struct Cast {
     return configuration
   }
 
-  /// An account with its devices, as if they had joined before the world began.
+  /// Creates an account with its devices, as if they had joined before the simulation began.
   private func join(
     _ account: AccountID, devices: Int, _ relay: RelayMachine, _ random: inout SeededRandom
   ) throws(StorageError) -> [Credentials] {
@@ -127,7 +128,7 @@ struct Cast {
     return habitat
   }
 
-  /// The sealed files that stand in the account already; nil where it has none.
+  /// Saves the sealed files that the account has from the start; returns nil if it has none.
   private func prefillSealed(
     _ account: AccountID, _ device: DeviceID, _ relay: RelayMachine,
     _ random: inout SeededRandom
@@ -152,7 +153,7 @@ struct Cast {
     return sealedFiles
   }
 
-  /// What stands in the account already: notes, items of the clipboard, settings of the timer.
+  /// Saves the records that the account has from the start: notes, clipboard items, timer settings.
   private func prefill(
     _ account: AccountID, _ device: DeviceID, _ relay: RelayMachine,
     _ random: inout SeededRandom

@@ -1,9 +1,9 @@
-/// What of a seed's plan is played: all of it, or less, to find what a failure needs. All else
-/// follows from the seed as ever.
+/// Part of a seed's plan to play: all of it, or less, to find what a failure needs. Everything else
+/// follows from the seed as before.
 package struct Excerpt: Hashable, Sendable {
-  /// Faults by their place in the plan; nil: all.
+  /// Indices of the faults in the plan; nil: all.
   package var faults: [Int]?
-  /// Acts by their place, counted through one person after the other; nil: all.
+  /// Indices of the user actions, counted through all users in order; nil: all.
   package var acts: [Int]?
 
   package init(faults: [Int]? = nil, acts: [Int]? = nil) {

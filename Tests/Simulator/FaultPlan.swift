@@ -2,54 +2,56 @@ import LockstepApps
 import LockstepModel
 import LockstepSimulation
 
-/// What goes wrong in a world, and when: made from the seed alone, before the world begins, so that
-/// it can be printed and read.
+/// Faults of a simulation and their times. Made from the seed alone, before the simulation begins,
+/// so that the plan can be printed and read.
 package struct FaultPlan {
   package enum Fault: Hashable {
-    /// A device's connections break, each in one of several manners.
+    /// Breaks a device's connections, each in one of several ways.
     case cut(device: Int)
-    /// A device has no network; `isSilent`: nothing tells it.
+    /// Takes the network from a device. `isSilent`: neither end is notified, and connection
+    /// attempts get no answer.
     case unplug(device: Int, milliseconds: Int64, isSilent: Bool)
-    /// The person switches sync off and on again.
+    /// Switches sync off and on again, as the user.
     case switchOff(device: Int, milliseconds: Int64)
-    /// A device's process gets no time: it is stopped, or the lid is closed.
+    /// Suspends a device's process, as a stopped process or a closed lid does.
     case suspendDevice(device: Int, milliseconds: Int64)
-    /// A machine takes no bytes from its connections.
+    /// Reads no bytes from the machine's connections.
     case stallDevice(device: Int, milliseconds: Int64)
     case stallRelay(milliseconds: Int64)
-    /// The relay's process dies; with `isMachineGone` its peers are not told.
+    /// Kills the relay's process. `isMachineGone`: its peers are not notified.
     case crashRelay(milliseconds: Int64, isMachineGone: Bool)
-    /// The relay is asked to end, and starts again.
+    /// Stops the relay gracefully and starts it again.
     case restartRelay(milliseconds: Int64)
-    /// A device's process dies right before its n-th action from now.
+    /// Kills a device's process after `actions` more actions, right before the next one.
     case crashDevice(device: Int, milliseconds: Int64, actions: Int)
     case deviceClock(device: Int, jumpMilliseconds: Int64)
     case relayClock(jumpMilliseconds: Int64)
-    /// The next so many commits of the relay's store fail.
+    /// Fails the next `calls` commits of the relay's store.
     case failStore(calls: Int)
-    /// The device's store fails once, at its n-th write from now, and its process is started anew.
+    /// Fails the `write`-th write of a device's store from now, once; the process is then
+    /// restarted.
     case failReplica(device: Int, write: Int, milliseconds: Int64)
-    /// The relay's store is put back as it was so long ago, while the relay is down.
+    /// Restores the relay's store from a copy of this age, while the relay is down.
     case restoreStore(ageMilliseconds: Int64, milliseconds: Int64)
-    /// The same of all that the store is kept in, so that nothing in it tells.
+    /// Rolls back the store together with the chunk files, so that nothing in the store shows it.
     case rollBackStore(ageMilliseconds: Int64, milliseconds: Int64)
-    /// The person switches a zone off on one device, and on again.
+    /// Switches a zone off on one device and on again, as the user.
     case switchZone(device: Int, zone: Name, milliseconds: Int64)
-    /// The plan of a device's account has only these zones for a while.
+    /// Limits the plan of a device's account to these zones for this time.
     case changePlan(device: Int, zones: [Name], milliseconds: Int64)
-    /// No byte more goes on the disk of the relay, or of a device, for a while.
+    /// Fills the disk of the relay, or of a device: all its writes fail for this time.
     case fillRelayDisk(milliseconds: Int64)
     case fillDisk(device: Int, milliseconds: Int64)
-    /// For a while a commit takes up to 20 s: longer than a device waits for its answer.
+    /// Delays each commit by up to 20 s for this time: longer than a device waits for its answer.
     case slowStore(milliseconds: Int64)
-    /// The owner of the account signs the device out, for good.
+    /// Signs the device out for good, as the owner of the account.
     case revoke(device: Int)
-    /// Everybody's devices are put away, and the relay's machine too, for so many days.
+    /// Switches off all devices and the relay's machine for this number of days.
     case putAway(days: Int64)
   }
 
   package struct Planned: Hashable {
-    /// Milliseconds since the world began.
+    /// Milliseconds since the simulation began.
     package var at: Int64
     package var fault: Fault
 
@@ -65,13 +67,13 @@ package struct FaultPlan {
     self.faults = faults.sorted { $0.at < $1.at }
   }
 
-  /// Of these faults, by their place in the plan, only those.
+  /// Returns a plan with only the faults at these indices; nil: all.
   package func only(_ places: [Int]?) -> FaultPlan {
     guard let places else { return self }
     return FaultPlan(faults: places.filter(faults.indices.contains).map { faults[$0] })
   }
 
-  /// `kinds`: what may go wrong; `count`: how often; within `span` milliseconds.
+  /// Draws up to `count` faults of these `kinds` within `span` milliseconds.
   package init(
     random: inout SeededRandom, kinds: [Kind], count: Int, devices: Int, span: Int64
   ) {
@@ -85,8 +87,8 @@ package struct FaultPlan {
     leaveOutWhatDoesNotMeet()
   }
 
-  /// Weeks pass once at most. And nobody is signed out of a relay that is put back: what he alone
-  /// had seen of what the relay then lacks is gone with him, and no history tells what that was.
+  /// Keeps one `putAway` at most, and no `revoke` if a store is restored: a revoked device may be
+  /// the only one that had read what the restored relay lacks, and then no history contains it.
   private mutating func leaveOutWhatDoesNotMeet() {
     let isRestored = faults.contains { [.restoreStore, .rollBackStore].contains($0.fault.kind) }
     let away = faults.firstIndex { $0.fault.kind == .putAway }
@@ -100,8 +102,8 @@ package struct FaultPlan {
     faults = places.map { faults[$0] }
   }
 
-  /// When everything is put away, and for how long, in milliseconds. What is planned for later is
-  /// so much later.
+  /// Time at which all machines are switched off, and for how long, both in milliseconds; nil if
+  /// the plan has no `putAway`. Later faults are delayed by this duration.
   package var away: (at: Int64, milliseconds: Int64)? {
     for planned in faults {
       if case .putAway(let days) = planned.fault { return (planned.at, days * 86_400_000) }
@@ -114,7 +116,7 @@ package struct FaultPlan {
     case deviceClock, relayClock, failStore, failReplica, restoreStore, changePlan, switchZone
     case fillRelayDisk, fillDisk, slowStore, revoke, putAway, rollBackStore, suspendDevice
 
-    /// What goes wrong in the life of a relay that is never restored, and sells nothing.
+    /// Faults of a relay that is never restored and that sells no plans.
     package static let usual: [Kind] = [
       .cut, .unplug, .switchOff, .stallDevice, .stallRelay, .crashRelay, .restartRelay,
       .crashDevice, .deviceClock, .relayClock, .failStore, .failReplica, .fillRelayDisk, .fillDisk,
@@ -124,7 +126,7 @@ package struct FaultPlan {
 
   private static func fault(_ kind: Kind, _ devices: Int, _ random: inout SeededRandom) -> Fault {
     let device = random.count(in: 0...(devices - 1))
-    // Mostly short, sometimes long enough for deadlines and keep-alives to run out.
+    // Mostly short, sometimes long enough for deadlines and keep-alives to expire.
     let milliseconds =
       random.chance(1, of: 8)
       ? random.number(in: 5_000...70_000) : random.number(in: 10...5_000)
@@ -135,7 +137,7 @@ package struct FaultPlan {
         device: device, milliseconds: milliseconds, isSilent: random.chance(1, of: 2))
     case .switchOff: return .switchOff(device: device, milliseconds: milliseconds)
     case .suspendDevice:
-      // Long enough that countdowns end meanwhile.
+      // Long enough for countdowns to end during the suspension.
       return .suspendDevice(
         device: device, milliseconds: max(milliseconds, random.number(in: 1_000...40_000)))
     case .stallDevice: return .stallDevice(device: device, milliseconds: milliseconds)
@@ -219,7 +221,8 @@ extension FaultPlan.Fault {
     }
   }
 
-  /// How long before it a copy of the store is made, in milliseconds; nil where it takes none.
+  /// Age of the copy of the store that the fault restores, in milliseconds; nil if it restores
+  /// none.
   package var backupAge: Int64? {
     switch self {
     case .restoreStore(let age, _), .rollBackStore(let age, _): age

@@ -1,12 +1,12 @@
-/// Finds less of something that still fails, by delta debugging (Zeller and Hildebrandt 2002):
-/// halves are left out, then quarters, and at last single elements. Bounded by how often it tries.
+/// Finds a smaller input that still fails, by delta debugging (Zeller and Hildebrandt 2002): leaves
+/// out halves, then quarters, and at last single elements. The number of tries is limited.
 package struct Shrinker {
   package private(set) var triesLeft: Int
 
   package init(tries: Int) { triesLeft = tries }
 
-  /// What is left of `items`, in their order, when nothing more of it can be left out or the tries
-  /// are used up. `stillFails` is only asked of lists that are shorter than `items`.
+  /// Returns the elements of `items`, in their order, that are left when no more can be left out or
+  /// the tries are used up. Calls `stillFails` only with lists that are shorter than `items`.
   package mutating func shrink<Element, Failure: Error>(
     _ items: [Element], _ stillFails: ([Element]) throws(Failure) -> Bool
   ) throws(Failure) -> [Element] {
@@ -28,7 +28,7 @@ package struct Shrinker {
     return left
   }
 
-  /// The list without the first part that it fails without; nil where it needs them all.
+  /// Returns the list without the first part that the failure does not need; nil if it needs all.
   private mutating func without<Element, Failure: Error>(
     onePartOf parts: Int, _ items: [Element], _ stillFails: ([Element]) throws(Failure) -> Bool
   ) throws(Failure) -> [Element]? {

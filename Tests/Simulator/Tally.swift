@@ -1,45 +1,45 @@
 import LockstepSimulation
 
-/// What is outside of a world's nodes, and a count of what happened there.
+/// Environment of a simulation's nodes, with a count of its events.
 package final class WorldOutside: SimulationEnvironment {
   package var tally = Tally()
 }
 
 extension WorldOutside {
-  /// A fault of the plan met somebody; one that meets nobody does not count.
+  /// Counts a planned fault that took effect; a fault without effect does not count.
   func struck(_ kind: FaultPlan.Kind) { tally.struck(kind) }
 }
 
-/// How often what a world is named for happened in it: a fault that strikes nobody proves nothing.
+/// Counts of the events that a simulation is meant to cause: a fault without effect proves nothing.
 package struct Tally {
   package enum Happening: String, CaseIterable, Comparable {
-    /// A person's edit that was made, and one that came to nothing: there was nothing to pause.
+    /// Edits by users that were made, and edits that were refused, such as a pause without a timer.
     case edit, editRefused
-    /// What devices asked of the relay: requests, and messages on sockets.
+    /// Requests of devices to the relay: HTTP requests, and messages on sockets.
     case asked
-    /// The relay's store was put back.
+    /// Restore of the relay's store from a copy.
     case restore
     /// Saves that the copy did not have.
     case saveLost
-    /// 410 `tokenExpired`, 410 `storeRestored`, 400 `badChangeToken`.
+    /// Rejected cursors: 410 `tokenExpired`, 410 `storeRestored`, 400 `badChangeToken`.
     case cursorExpired, cursorLost, cursorUnknown
-    /// A device's cursor was of a history before a restore, and could still be followed.
+    /// A cursor from a history before a restore that could still be followed.
     case cursorKept
     /// A device found that the relay lacks a record that it holds, or has an older version.
     case recordMissed
-    /// It went back through an outbox.
+    /// Such a record was sent back to the relay through an outbox.
     case recordBroughtBack
     /// A conflict with a deletion of which the relay kept nothing.
     case deletionForgotten
-    /// A snapshot, its further pages, and those of them that were read after somebody had written.
+    /// A snapshot, its further pages, and those of them that were read after another write.
     case snapshot, snapshotPage, snapshotPageUnderWrites
-    /// A device heard that its plan does not include a zone, or no zone at all.
+    /// A device learned that its plan excludes a zone, or all zones.
     case zoneBlocked, planGone
-    /// A device's person switched a zone off, or on again.
+    /// A user switched a zone off or on.
     case zoneSwitched
-    /// A listener was told a change that it watches, or was hinted at one.
+    /// A listener received a change that it subscribes to, or a hint of one.
     case listenerWoken, listenerHinted
-    /// A chunk of a file that a record names in the end.
+    /// A chunk that a record names at the end.
     case chunkNamed
 
     package static func < (left: Happening, right: Happening) -> Bool {
@@ -58,7 +58,7 @@ package struct Tally {
     counts[happening, default: 0] += count
   }
 
-  /// How often a kind of fault struck somebody.
+  /// Number of times that a fault of this kind took effect.
   package subscript(_ kind: FaultPlan.Kind) -> Int { strikes[kind] ?? 0 }
 
   package mutating func struck(_ kind: FaultPlan.Kind, _ count: Int = 1) {

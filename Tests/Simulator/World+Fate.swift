@@ -5,16 +5,17 @@ import LockstepModel
 import LockstepSimulation
 import LockstepStorage
 
-// What goes wrong, and how it is mended.
+// Applies faults and ends them.
 extension World {
-  /// `number`: of the fault in the plan.
+  /// Applies a fault. `number`: its index in the plan.
   func strike(_ fault: FaultPlan.Fault, _ number: Int) {
     if strikesRelay(fault, number) || strikesStore(fault, number) || strikesDevice(fault) {
       outside.struck(fault.kind)
     }
   }
 
-  /// Whether it met somebody. What a store does not do counts when it is asked to: see the stores.
+  /// True if the fault took effect. A store's failure counts later, when a call fails by it: see
+  /// the stores.
   private func strikesRelay(_ fault: FaultPlan.Fault, _ number: Int) -> Bool {
     let timeline = outside.timeline
     let wasUp = relay.isUp
@@ -127,14 +128,14 @@ extension World {
     }
   }
 
-  /// The relay's program draws it when it starts.
+  /// Number that the relay's program draws when it opens the store.
   private func opening() -> UInt64 {
     OpeningNumber.draw(
       wall: relay.clock.moment(at: outside.timeline.now).wall,
       random: UInt64(outside.timeline.now))
   }
 
-  /// Whoever holds the device has it make a pairing code, before its owner signs it out.
+  /// Issues a pairing code on the device, before the device is signed out.
   func makeCode(_ number: Int, ofDevice device: Int) {
     let expiry = relay.clock.moment(at: outside.timeline.now).wall + Limits.pairingMilliseconds
     relay.administer(
@@ -143,7 +144,7 @@ extension World {
         NewPairing(codeHash: World.codeHash(number), expiresAt: expiry)))
   }
 
-  /// … and tries it afterwards. `WatchedZoneStore` demands that it is refused.
+  /// Redeems that code after the sign-out. `WatchedZoneStore` checks that it is refused.
   private func tryCode(_ number: Int) {
     var random = SeededRandom(seed: seed &+ UInt64(number))
     let thief = NewDevice(
@@ -157,7 +158,7 @@ extension World {
     SHA256.hash(Array("code \(number)".utf8))
   }
 
-  /// Of an account one device at most: somebody must be left to hold what the relay has.
+  /// Signs out one device of an account at most: another must remain to hold what the relay has.
   private func revoke(_ device: DeviceMachine, _ number: Int) {
     let account = device.credentials.account
     guard !devices.contains(where: { $0.credentials.account == account && isRevoked[$0.index] })
@@ -168,7 +169,7 @@ extension World {
     outside.timeline.after(Span.seconds(3)) { [unowned self] in tryCode(number) }
   }
 
-  /// One after the other is switched off, the relay last, and after the days the relay comes first.
+  /// Switches the devices off one by one, the relay last. After these days the relay starts first.
   private func putAllAway(days: Int64) {
     let timeline = outside.timeline
     for device in devices {
@@ -198,7 +199,7 @@ extension World {
     relay.administer(.setPlan(devices[device].credentials.account, plan))
   }
 
-  /// Somebody pays, and looks at all the devices.
+  /// Renews the plan and syncs all devices of the account, as a user who pays would.
   private func renewPlan(ofDevice device: Int) {
     setPlan(.everything, ofDevice: device)
     let account = devices[device].credentials.account
@@ -211,7 +212,7 @@ extension World {
 
   private func crash(_ device: DeviceMachine, after actions: Int, _ milliseconds: Int64) {
     device.crash(afterActions: actions, isMachineGone: actions % 3 == 0)
-    // Whoever does nothing dies at last.
+    // A process that performs too few actions dies after 1 s.
     outside.timeline.after(Span.seconds(1)) { [unowned self] in
       device.crashNow(isMachineGone: false)
       if breakage == .losesOutbox { loseOutbox(of: device) }
@@ -227,7 +228,7 @@ extension World {
     }
   }
 
-  /// The person looks which zones are off, and switches what should not be.
+  /// Orders the device to sync exactly the zones that its user wants.
   func settleZones(of device: DeviceMachine) {
     guard profile.kinds.contains(.switchZone) else { return }
     for zone in [NotesApp.zone, TimerApp.zone] where profile.notes > 0 || zone == TimerApp.zone {
@@ -242,7 +243,7 @@ extension World {
     devices[device].order(.goOnline)
   }
 
-  /// From here on nothing goes wrong any more, and everyone runs.
+  /// Ends all faults and starts all machines.
   func heal() {
     relay.store.heal()
     relay.slowDown(until: 0, by: 0)

@@ -4,16 +4,16 @@ import LockstepSimulation
 import LockstepStorage
 import LockstepTools
 
-/// What a person does about a file that no machine has whole any more: the relay lost it with a
-/// restore, and whoever had it has long let go of it.
+/// Actions of a user for a file that no machine has whole any more: the relay lost it with a
+/// restore, and the devices that had it have dropped it since.
 extension World {
-  /// So long after the last fault all that is anywhere has been brought.
+  /// Time after the last fault by which every chunk that any machine holds has been uploaded.
   private static let patienceSeconds: Int64 = 100
-  /// So long after it, a chunk that lies on a device which does not know that it is wanted, since
-  /// no record there names it any more, is not waited for.
+  /// Time after the last fault at which a missing chunk is given up although a device holds it: no
+  /// record there names the chunk any more, so the device does not offer it.
   private static let despairSeconds: Int64 = 140
 
-  /// Gives up the changes that wait for such a file, now and again.
+  /// Gives up the changes that wait for such a file, every 5 s.
   func giveUpLostFiles(since start: Int64) {
     let waited = outside.timeline.now - start
     guard waited >= Span.seconds(World.patienceSeconds), waited % Span.seconds(5) == 0 else {
@@ -35,7 +35,7 @@ extension World {
     }
   }
 
-  /// A person who is told that a chunk is lacking asks all devices to sync.
+  /// Syncs all devices of the account, as a user does who sees that a chunk is missing.
   private func bringChunks(to device: DeviceMachine) {
     let account = device.credentials.account
     for other in devices where other.credentials.account == account && other.isRunning {

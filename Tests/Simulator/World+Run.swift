@@ -2,42 +2,42 @@ import LockstepModel
 import LockstepSimulation
 import LockstepStorage
 
-/// What came of a world.
+/// Result of a simulation.
 package struct Verdict {
   package var seed: UInt64
   package var profile: String
-  /// Empty where all promises held.
+  /// Violations that were found; empty if all promises held.
   package var faults: [String]
   package var digest: UInt64
   package var tally: Tally
   package var steps: Int
   package var actions: Int
   package var devices: Int
-  /// What persons did that devices kept.
+  /// Edits by users that devices kept.
   package var edits: Int
-  /// How often two versions of a record met, of how many of them the model knows how they must end,
-  /// and how many ended so.
+  /// Conflicts between two versions of a record, those of them for which the model has a required
+  /// result, and those that ended with that result.
   package var conflicts: Int
   package var judged: Int
   package var asDemanded: Int
-  /// How long the world lasted.
+  /// Duration of the simulation.
   package var virtualMilliseconds: Int64
   /// Virtual milliseconds from the last fault to convergence.
   package var settledAfterMilliseconds: Int64
-  /// Where less happened than the profile promises of each seed.
+  /// Minimums of the profile that this seed did not reach.
   package var shortfalls: [String]
-  /// Seed, plan and the last of what was carried, where the world kept it.
+  /// Seed, plan and the end of the traffic log; empty if the log was not kept.
   package var story: String
 }
 
 extension World {
-  /// Everybody is in step, and all that was made is with the relay, this long after the last fault:
-  /// two missed keep-alives, the longest backoff, a poll, and some air.
+  /// Seconds after the last fault by which all devices are in step and all edits are with the
+  /// relay: two missed keep-alives, the longest backoff, a poll, and a margin.
   private static let settleSeconds: Int64 = 200
-  /// From there to rest: what people asked for last is answered, and a device whose long-poll was
-  /// cut has tried a longer one each minute, until it asks for the longest again.
+  /// Seconds from convergence to idle: the last orders of users are answered, and a device whose
+  /// long-poll was cut has tried a longer one each minute until it uses the longest again.
   private static let calmSeconds: Int64 = 20 + 5 * 60
-  /// Notes that each person changes at once while edits are lacking.
+  /// Notes that are edited at once on each device while edits are lacking.
   private static let pressesAtOnce = 3
 
   package func run() -> Verdict {
@@ -81,8 +81,8 @@ extension World {
     ].compactMap { $0 }
   }
 
-  /// Connections break until as much has gone wrong as a seed of the profile must have; but for
-  /// whoever has chosen the faults.
+  /// Cuts connections until the profile's minimum of faults is reached. Does nothing for an excerpt
+  /// of the plan.
   private func cutOn() {
     var number = 0
     while outside.tally.strikesInAll < profile.leastStrikes, number < 4 * profile.leastStrikes,
@@ -94,8 +94,8 @@ extension World {
     }
   }
 
-  /// Where much came to nothing that people wanted, they go on when all works again until enough is
-  /// done; but for whoever has chosen their acts.
+  /// Adds edits after the last fault until the profile's minimum is reached: many of the earlier
+  /// ones may have been refused. Does nothing for an excerpt of the plan.
   private func goOn() {
     var number = 0
     while outside.tally[.edit] < profile.leastEdits, number < 2 * profile.leastEdits,
@@ -114,7 +114,7 @@ extension World {
 
   private func runOn(to time: Int64) {
     while outside.timeline.now < time, outside.faults.isEmpty {
-      // Where nothing happens for days, nobody looks.
+      // Goes straight to the next event if nothing happens for days.
       let next = outside.timeline.nextTime ?? time
       let tick = min(time, max(outside.timeline.now + Span.seconds(1), next))
       while outside.faults.isEmpty, outside.timeline.step(until: tick) {}
@@ -123,7 +123,7 @@ extension World {
     }
   }
 
-  /// Runs until all replicas are equal; a fault where that takes too long or ends wrong.
+  /// Runs until all replicas are equal. Reports a violation if that takes too long or ends wrong.
   private func settle() -> Int64 {
     let start = outside.timeline.now
     let checker = ConvergenceChecker(ledger: ledger)
@@ -141,7 +141,7 @@ extension World {
     return (outside.timeline.now - start) / 1_000_000
   }
 
-  /// What somebody does not hold yet; put into words only where it is told.
+  /// Returns a description of the first replica that is behind; the text is only built if needed.
   private func difference(by checker: ConvergenceChecker) -> (() -> String)? {
     for device in devices where !device.isSignedOut {
       if let difference = checker.difference(of: device) { return difference }
@@ -159,8 +159,8 @@ extension World {
     }
   }
 
-  /// A device that was told late that the account's plan lacks a zone, or takes no chunks, waits
-  /// for its person, who looks now and then.
+  /// Syncs devices that learned late that the account's plan lacks a zone or takes no chunks. Such
+  /// a device waits for its user, who checks every 5 s.
   private func lookAtPlans(since start: Int64) {
     guard (outside.timeline.now - start) % Span.seconds(5) == 0 else { return }
     for device in devices where !device.isSignedOut {
@@ -170,7 +170,7 @@ extension World {
     }
   }
 
-  /// All devices come to say that they are in sync.
+  /// Runs until all devices report that they are in sync.
   private func settleStatus() {
     let start = outside.timeline.now
     let limit = start + Span.seconds(World.settleSeconds)

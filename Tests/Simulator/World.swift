@@ -7,9 +7,9 @@ import LockstepSimulation
 import LockstepStorage
 import LockstepWire
 
-/// The whole of Lockstep in virtual time: a relay, several accounts with their devices and persons,
-/// and all that can go wrong between them. Everything follows from the seed; two worlds of one seed
-/// are the same in every process.
+/// All of Lockstep in virtual time: a relay, several accounts with their devices and users, and all
+/// faults between them. Everything follows from the seed; two simulations of one seed are the same
+/// in every process.
 package final class World {
   package let seed: UInt64
   package let profile: WorldProfile
@@ -25,32 +25,32 @@ package final class World {
   let histories: [Histories]
   let span: Int64
   let breakage: Breakage?
-  /// All that the seed has planned is played.
+  /// True if everything that the seed has planned is played.
   let isWhole: Bool
   var status: StatusChecker
   var bounds: BoundsChecker
-  /// Whether the relay's machine is put away, and which devices are.
+  /// True if the relay's machine is switched off for days; `isAway` is the same per device.
   var isRelayAway = false
   var isAway: [Bool]
-  /// Which devices the owner of their account wants signed out.
+  /// Per device: true if the owner of the account wants it signed out.
   var isRevoked: [Bool]
-  /// What fate draws while the world goes on.
+  /// Random source of the faults while the simulation runs.
   var fate: SeededRandom
-  /// Per device: until when it has no network, and whether nothing tells it.
+  /// Per device: end of its network outage, and true if the outage is silent.
   var unplugged: [(until: Int64, isSilent: Bool)]
   var switchedOff: [Bool]
-  /// Per device: until when its process gets no time.
+  /// Per device: end of its suspension.
   var suspended: [Int64]
-  /// Per device: the zones that the person wants off.
+  /// Per device: zones that the user wants off.
   var zonesOff: [[Name]]
-  /// Of the relay's store, by the number of the fault that will put it back.
+  /// Copies of the relay's store, by the number of the fault that will restore them.
   var backups: [Int: WatchedZoneStore.Backup] = [:]
   var fileBackups: [Int: MemoryChunkStore] = [:]
   private(set) var isHealed = false
   private(set) var convergedAfter: Int64 = 0
 
-  /// `excerpt`: less than all that the seed has planned. `keepsFlow`: whether what passes between
-  /// the machines is written down, for whoever has to find out why a seed failed.
+  /// Creates the simulation of a seed. `excerpt`: part of the seed's plan. `keepsFlow`: true to
+  /// record the traffic between the machines, to find out why a seed failed.
   package init(
     seed: UInt64, profile: WorldProfile, breakage: Breakage? = nil, excerpt: Excerpt = Excerpt(),
     keepsFlow: Bool = false
@@ -104,7 +104,7 @@ package final class World {
   }
 }
 
-// How a world is made.
+// Construction.
 extension World {
   private static func conditions(
     _ profile: WorldProfile, _ random: inout SeededRandom
@@ -156,7 +156,7 @@ extension World {
     relay.store.breakage = breakage
     for device in devices { device.breakage = breakage }
     let prompt: Set<FaultPlan.Kind> = [.cut, .unplug, .switchOff, .crashDevice]
-    // The relay's clock may be set forward by a few seconds, now and again.
+    // Allowance for faults that set the relay's clock forward by a few seconds each.
     let clockSteps: Int64 = profile.kinds.contains(.relayClock) ? 60_000 : 0
     ledger.batchMemory = Span.milliseconds(max(0, profile.historyMilliseconds - clockSteps))
     ledger.isPrompt = prompt.isSuperset(of: profile.kinds)
@@ -190,7 +190,7 @@ extension World {
         ? random.number(in: 0...10_000) : random.number(in: 0...500)
       timeline.after(Span.milliseconds(late)) { [unowned self] in start(device) }
       device.onStoreFailure = { [unowned self] in
-        // The person makes room and starts the program again.
+        // The user frees disk space and starts the program again.
         timeline.after(Span.seconds(1)) { [unowned self] in
           device.crashNow(isMachineGone: false)
           device.store.repair()
@@ -228,7 +228,8 @@ extension World {
     }
   }
 
-  /// When what was planned happens: later by the days for which all was put away before.
+  /// Virtual time of a planned event, in nanoseconds. Days that all machines were switched off
+  /// before it are added.
   func instant(of milliseconds: Int64) -> Int64 {
     guard let away = plan.away, milliseconds > away.at else {
       return Span.milliseconds(milliseconds)
@@ -236,10 +237,10 @@ extension World {
     return Span.milliseconds(milliseconds + away.milliseconds)
   }
 
-  /// When nothing goes wrong any more.
+  /// Virtual time at which all faults end, in nanoseconds.
   var end: Int64 { instant(of: span) }
 
-  /// Whoever finds his device off, or signed out, takes another one.
+  /// Performs a user action, on another device of the account if this one is off or signed out.
   func press(_ act: People.Act) {
     let account = devices[act.device].credentials.account
     let own = devices.filter { $0.credentials.account == account }
@@ -263,7 +264,7 @@ extension World {
     }
     device.seat?.onBytes = { [unowned self] in status.heard(device.index) }
     if switchedOff[device.index] { device.order(.goOffline) }
-    // What a process was told right before it died, it may have forgotten.
+    // The process may have lost what it was ordered right before it died.
     settleZones(of: device)
   }
 }

@@ -1,14 +1,14 @@
-/// The worlds of the great run.
+/// Profiles of large runs.
 extension WorldProfile {
-  /// All that can go wrong, to three devices whose people are busy with all five apps. Each seed
-  /// must have at least 200 edits and five faults that struck somebody.
+  /// All faults, on three devices whose users are busy with all five apps. Each seed must have at
+  /// least 200 edits and five faults that took effect.
   package static let trial = WorldProfile(
     name: "trial", kinds: FaultPlan.Kind.allCases, faults: 10...16, accounts: 1...1,
     devicesPerAccount: 3...3, actsPerAccount: 260...290, leastEdits: 200, leastStrikes: 5,
     span: 40_000...90_000, idleSeconds: 600, clockOffset: -60_000...60_000,
     apps: PlayedApp.allCases, hasShortBreaks: true, notes: 8, hasListeners: true)
 
-  /// The same on several relays that share the store.
+  /// Like `trial`, on several relays that share the store.
   package static let sharedTrial: WorldProfile = {
     var profile = trial
     profile.name = "shared trial"
@@ -16,7 +16,7 @@ extension WorldProfile {
     return profile
   }()
 
-  /// The same to more devices, whose clipboard is nearly full.
+  /// Like `trial`, with more devices and a clipboard that is nearly full.
   package static let wideTrial: WorldProfile = {
     var profile = trial
     profile.name = "wide trial"

@@ -1,7 +1,7 @@
 import LockstepClient
 import LockstepModel
 
-/// What kind of world a seed is played in.
+/// Parameters of the simulations that seeds are played in.
 package struct WorldProfile {
   package var name: String
   package var kinds: [FaultPlan.Kind] = []
@@ -9,44 +9,45 @@ package struct WorldProfile {
   package var accounts: ClosedRange<Int> = 1...2
   package var devicesPerAccount: ClosedRange<Int> = 2...3
   package var actsPerAccount: ClosedRange<Int> = 8...20
-  /// Edits that people must have made in each seed, and faults that must have struck somebody.
+  /// Minimums for each seed: edits by users, and faults that took effect.
   package var leastEdits = 0
   package var leastStrikes = 0
-  /// How long people act and things go wrong, in milliseconds.
+  /// Time in which users act and faults happen, in milliseconds.
   package var span: ClosedRange<Int64> = 10_000...30_000
-  /// How long everybody is watched at rest, in seconds.
+  /// Time at the end in which all nodes must stay idle, in seconds.
   package var idleSeconds: Int64 = 60
-  /// Whether several relays share the store, each with devices of its own.
+  /// True if several relays share the store, each with devices of its own.
   package var areNeighbours = false
-  /// The relay's `sendQueueBytes`, and what the network takes before a sender must wait.
+  /// Limits of the relay's send queue, and of the bytes in flight before a sender must wait.
   package var sendQueueBytes = Limits.sendQueueBytes
   package var windowBytes = 64 << 10
-  /// How far devices' wall clocks are off, in milliseconds.
+  /// Offset of the devices' wall clocks, in milliseconds.
   package var clockOffset: ClosedRange<Int64> = -2_000...2_000
-  /// What persons use, besides notes.
+  /// Apps that users use, besides notes.
   package var apps: [PlayedApp] = [.timer]
-  /// Whether breaks last seconds, so that all of a timer's countdowns end while the world lasts.
+  /// True if breaks last seconds, so that all countdowns of a timer end during the simulation.
   package var hasShortBreaks = false
-  /// Items that stand in the clipboard before anybody comes.
+  /// Number of clipboard items that exist before the first device starts.
   package var clipboardItems = 0
-  /// Notes that persons write on and delete; they all stand before anybody comes. 0: none.
+  /// Number of notes that users write and delete; all exist before the first device starts. 0:
+  /// none.
   package var notes = 0
-  /// Whether each account has a device more, which listens by a subscription.
+  /// True if each account has one more device, which listens by a subscription.
   package var hasListeners = false
-  /// Whether devices come when much has been done already, or is being done.
+  /// True if devices start late, when others have written much or are writing.
   package var comesLate = false
-  /// How long the relay keeps tombstones and batch ids, in milliseconds.
+  /// Time that the relay keeps tombstones and batch ids, in milliseconds.
   package var historyMilliseconds = Limits.historyMilliseconds
 
-  /// Whether persons attach chunks of files to their notes, and read those that they find.
+  /// True if users attach chunks of files to their notes, and read those that they find.
   package var hasChunks = false
-  /// Whether one device of each account does not have the key of the vault, and the others keep
+  /// True if one device of each account does not have the key of the vault, and the others keep
   /// sealed files.
   package var hasStranger = false
-  /// How long the relay keeps a chunk that no record names, and a home likewise, in milliseconds.
+  /// Time that the relay and the devices keep a chunk that no record names, in milliseconds.
   package var chunkLeaseMilliseconds = Limits.chunkLeaseMilliseconds
 
-  /// Whether the relay may say that a device's cursor cannot be followed.
+  /// True if the relay may report that a device's cursor cannot be followed.
   var mayLoseCursor: Bool {
     kinds.contains { [.restoreStore, .rollBackStore, .putAway].contains($0) }
       || historyMilliseconds < Limits.historyMilliseconds
@@ -69,7 +70,7 @@ package struct WorldProfile {
     name: "clock jumps", kinds: [.deviceClock, .relayClock, .unplug], faults: 3...8,
     clockOffset: -86_400_000...86_400_000)
 
-  /// Devices are without a network, or suspended, over the end of several countdowns.
+  /// Devices are without a network, or suspended, while several countdowns end.
   package static let away = WorldProfile(
     name: "away", kinds: [.unplug, .switchOff, .suspendDevice], faults: 6...12,
     actsPerAccount: 12...30, span: 40_000...90_000, hasShortBreaks: true)
@@ -78,39 +79,39 @@ package struct WorldProfile {
     name: "everything", kinds: FaultPlan.Kind.usual, faults: 0...8,
     clockOffset: -60_000...60_000)
 
-  /// The same with more devices, more people and more time.
+  /// Like `everything`, with more devices, more user actions and more time.
   package static let crowded = WorldProfile(
     name: "crowded", kinds: FaultPlan.Kind.usual, faults: 2...12, devicesPerAccount: 2...5,
     actsPerAccount: 15...40, span: 15_000...40_000, clockOffset: -60_000...60_000)
 }
 
-/// Worlds of people who use all apps.
+/// Profiles with all apps.
 extension WorldProfile {
-  /// … on a relay that is never put back.
+  /// All apps, on a relay that is never restored.
   package static let apps = WorldProfile(
     name: "apps", kinds: FaultPlan.Kind.usual, faults: 0...8, devicesPerAccount: 2...4,
     actsPerAccount: 60...120, span: 15_000...60_000, clockOffset: -60_000...60_000,
     apps: PlayedApp.allCases, clipboardItems: 97, notes: 4)
 }
 
-/// Worlds whose history ends somewhere.
+/// Profiles in which the relay's history is cut, restored or restricted.
 extension WorldProfile {
-  /// Tombstones are gone soon, and devices are away for longer than that.
+  /// Tombstones expire soon, and devices are away for longer than that.
   package static let forgetful = WorldProfile(
     name: "forgetful", kinds: [.unplug, .switchOff, .crashDevice, .cut], faults: 4...10,
     span: 30_000...90_000, notes: 12, hasListeners: true, historyMilliseconds: 4_000)
 
-  /// The store is put back from a backup.
+  /// The store is restored from a backup.
   package static let restored = WorldProfile(
     name: "restored", kinds: [.restoreStore, .unplug, .cut, .crashDevice], faults: 2...6,
     span: 20_000...60_000, notes: 12, hasListeners: true)
 
-  /// All that the store is kept in goes back, and nothing tells.
+  /// The store is rolled back together with all its files, and nothing in it shows this.
   package static let rolledBack = WorldProfile(
     name: "rolled back", kinds: [.rollBackStore, .unplug, .cut, .crashDevice, .crashRelay],
     faults: 2...6, span: 20_000...60_000, notes: 12, hasListeners: true)
 
-  /// Plans run out and are renewed.
+  /// Plans expire and are renewed.
   package static let plans = WorldProfile(
     name: "plans", kinds: [.changePlan, .cut, .unplug, .crashRelay], faults: 3...8, notes: 12,
     hasListeners: true)
@@ -121,32 +122,32 @@ extension WorldProfile {
     devicesPerAccount: 2...3, actsPerAccount: 100...140, notes: 2_300, hasListeners: true,
     comesLate: true)
 
-  /// All of it at once, to a relay that is put back from a backup as well.
+  /// All faults at once, including a restore of the relay from a backup.
   package static let whole = WorldProfile(
     name: "whole", kinds: FaultPlan.Kind.allCases, faults: 2...12, devicesPerAccount: 2...4,
     actsPerAccount: 15...40, span: 15_000...60_000, clockOffset: -60_000...60_000, notes: 12,
     hasListeners: true, historyMilliseconds: 20_000)
 
-  /// The same with a first sync of several pages, and more people.
+  /// Like `whole`, with a first sync of several pages and more user actions.
   package static let wholeAndLarge = WorldProfile(
     name: "whole and large", kinds: FaultPlan.Kind.allCases, faults: 4...12,
     devicesPerAccount: 2...4, actsPerAccount: 30...60, span: 15_000...60_000,
     clockOffset: -60_000...60_000, notes: 1_200, hasListeners: true, comesLate: true,
     historyMilliseconds: 20_000)
 
-  /// All that can happen to a relay that is never put back.
+  /// All faults of a relay that is never restored.
   package static let unrestored = WorldProfile(
     name: "unrestored", kinds: FaultPlan.Kind.usual + [.changePlan], faults: 2...12,
     devicesPerAccount: 2...4, actsPerAccount: 15...40, span: 15_000...60_000,
     clockOffset: -60_000...60_000, notes: 12, hasListeners: true, historyMilliseconds: 20_000)
 
-  /// People switch zones off and on again.
+  /// Users switch zones off and on again.
   package static let zonesOff = WorldProfile(
     name: "zones off",
     kinds: [.switchZone, .cut, .unplug, .crashDevice, .failReplica, .crashRelay],
     faults: 4...10, notes: 12)
 
-  /// … of a relay that forgets, and is put back from a backup.
+  /// Like `zonesOff`, with a relay that drops history and is restored from a backup.
   package static let zonesOffAndRestored = WorldProfile(
     name: "zones off and restored",
     kinds: [.switchZone, .switchZone, .restoreStore, .rollBackStore, .unplug, .crashDevice],

@@ -1,4 +1,4 @@
-/// Errors are never dropped, and nothing from outside ends the process.
+/// Forbids dropped errors, and traps on input from outside.
 enum DropRule {
   static func faults(in file: SourceFile) -> [Fault] {
     let text = file.text

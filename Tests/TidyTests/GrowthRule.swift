@@ -1,8 +1,8 @@
-/// `setting(_:to:)` copies an object, and `records.first` walks all records: in a loop over what
-/// came from outside either takes time with the square of what came. Many members are set with
-/// `setting(_:)`, in one pass, and many records are found by `recordsByKey`.
+/// Forbids loops of quadratic cost. `setting(_:to:)` copies an object, and `records.first` walks
+/// all records: in a loop over outside input, either takes time with the square of its size. Use
+/// `setting(_:)` to set many members in one pass, and `recordsByKey` to find many records.
 enum GrowthRule {
-  /// Places where the loop is short whatever comes from outside, with the reason.
+  /// Files in which the loop is short for any input, with the reason.
   static let exceptions: [String: String] = [
     "Sources/Apps/Timer/TimerApp+Orders.swift": "six settings at the most, each named once"
   ]
@@ -31,7 +31,7 @@ enum GrowthRule {
     return "all records are walked for each turn of a loop; make a table of them before it"
   }
 
-  /// Whether what is set begins anew with each turn.
+  /// True if the object that is set is new in each iteration.
   private static func isFresh(_ text: SwiftText, _ index: Int, in body: Body) -> Bool {
     let name = text.tokens[max(0, index - 2)].text
     if name == "$0" { return !body.isReduce }
@@ -46,8 +46,8 @@ enum GrowthRule {
   private static let searches = ["first", "contains", "firstIndex"]
   private static let walks = ["reduce", "map", "flatMap", "compactMap", "filter", "forEach"]
 
-  /// What is done again and again by the loop, or the walk of a list, that begins here. A loop over
-  /// a list that is written down is as long as it is.
+  /// Returns the body of the loop, or of the walk of a list, that begins here; nil if there is
+  /// none, or if it walks a literal list, whose length is fixed.
   private static func body(_ text: SwiftText, at index: Int) -> Body? {
     let isLoop = ["for", "while"].contains { text.has($0, at: index) }
     let isWalk = text.has(".", at: index - 1) && walks.contains { text.has($0, at: index) }
@@ -62,7 +62,7 @@ enum GrowthRule {
     return isListed ? nil : Body(range: range, isReduce: text.has("reduce", at: index))
   }
 
-  /// Of what grows from one turn to the next: `a = a.setting(…, to: …)`, or `$0` of a `reduce`.
+  /// True if an object grows with each iteration: `a = a.setting(…, to: …)`, or `$0` of a `reduce`.
   private static func isSetting(_ text: SwiftText, _ index: Int) -> Bool {
     guard index > 1, text.has("setting", at: index), text.has(".", at: index - 1),
       text.has("(", at: index + 1)

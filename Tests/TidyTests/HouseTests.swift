@@ -1,6 +1,6 @@
 import Testing
 
-/// The house's rules, held against the house.
+/// Checks this package against its own style rules.
 struct SourceTreeTests {
   let tree = SourceTree.current
 

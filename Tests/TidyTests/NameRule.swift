@@ -1,4 +1,4 @@
-/// Names say what a thing is about, and open ends stand elsewhere.
+/// Requires names that say what a thing is about, and forbids notes of open work in comments.
 enum NameRule {
   static let banned = ["Manager", "Helper", "Helpers", "Util", "Utils", "Base", "Impl", "Data2"]
 
@@ -13,7 +13,7 @@ enum NameRule {
             reason: "`\(name)`: \(word) says nothing of what it is about"))
       }
     }
-    // A command's own type is the one exception: `lockstep` is the program, `Lockstep` its start.
+    // A command's own type is allowed: `lockstep` is the program, `Lockstep` its entry point.
     for (name, line) in file.declaredTypes where name == file.room {
       faults.append(
         Fault(
@@ -35,7 +35,7 @@ enum NameRule {
 
   private static let notes = ["TO" + "DO", "FIX" + "ME", "X" + "XX", "HA" + "CK"]
 
-  /// Folders of one machine: nothing in the package may name them.
+  /// Folders of one machine, which no file of the package may name.
   private static let workplaces = ["/wo" + "rk/", "/Us" + "ers/", "/ho" + "me/", "/ro" + "ot/"]
 
   static func workplacePaths(in text: SourceTree.TextFile) -> [Fault] {

@@ -1,8 +1,8 @@
-/// Dictionaries and sets have another order in every process: whoever walks one makes a seed
-/// worthless. The rule sees what text can tell: variables declared with such a type in the same
-/// file, and anything's `.keys` and `.values`.
+/// Forbids iteration over dictionaries and sets: their order differs between processes, so a seed
+/// would not be repeatable. The rule sees what text shows: variables declared with such a type in
+/// the same file, and the `.keys` and `.values` of anything.
 enum OrderRule {
-  /// Calls that do not show an order.
+  /// Calls whose result does not depend on the order.
   static let orderless = [
     "count", "isEmpty", "contains", "allSatisfy", "max", "min", "sorted", "isSubset", "isSuperset",
     "isDisjoint", "index", "remove", "removeAll", "removeValue", "insert", "update", "subtract",
@@ -11,7 +11,7 @@ enum OrderRule {
   ]
   static let walking = ["map", "compactMap", "flatMap", "forEach", "reduce", "first", "enumerated"]
 
-  /// Places where the order plays no part, with the reason.
+  /// Files in which the order does not matter, with the reason.
   static let exceptions: [String: String] = [:]
 
   static func faults(in file: SourceFile) -> [Fault] {
@@ -25,7 +25,7 @@ enum OrderRule {
       guard ["keys", "values"].contains(text.tokens[index].text),
         text.tokens[index].kind == .word, text.has(".", at: index - 1),
         !text.has("(", at: index + 1), !text.has("=", at: index + 1),
-        // One of them, at an index that was found by its key.
+        // Access to one element, at an index that was found by its key.
         !text.has("[", at: index + 1)
       else { return nil }
       if text.has(".", at: index + 1), index + 2 < text.tokens.count,
@@ -62,7 +62,7 @@ enum OrderRule {
     }
   }
 
-  /// Whether the statement goes on to sort: within the next lines, before the next statement.
+  /// True if a sort follows within the next two lines.
   private static func isSorted(_ text: SwiftText, around index: Int) -> Bool {
     let line = text.tokens[index].line
     var next = index
@@ -73,7 +73,7 @@ enum OrderRule {
     return false
   }
 
-  /// Names of variables whose declared type is `[K: V]`, `Set<…>` or `Dictionary<…>`.
+  /// Returns the names of variables whose declared type is `[K: V]`, `Set<…>` or `Dictionary<…>`.
   static func unordered(in text: SwiftText) -> Set<String> {
     var names: Set<String> = []
     for index in text.tokens.indices

@@ -1,6 +1,6 @@
 import Testing
 
-/// Every rule must be able to fail: each is shown a file that breaks it and one that does not.
+/// Every rule must be able to fail: each is tested with text that breaks it and text that does not.
 struct RuleTests {
   private func file(_ path: String, _ content: String) -> SourceFile {
     SourceFile(path: path, content: content)

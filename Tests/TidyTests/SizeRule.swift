@@ -1,5 +1,5 @@
-/// What fits on a screen can be read at once. A file has no such limit: a type whose state is
-/// private stands in one.
+/// Requires functions that fit on a screen, so that each can be read at once. Files have no such
+/// limit: a type whose state is private is in one file.
 enum SizeRule {
   static let functionLines = 60
   static let columns = 100
@@ -8,7 +8,7 @@ enum SizeRule {
     let lines = file.content.split(separator: "\n", omittingEmptySubsequences: false)
     var faults: [Fault] = []
     for (index, line) in lines.enumerated() where line.count > columns {
-      // A string that fills its line cannot be broken without harm to what it says.
+      // A string that fills its line cannot be broken without a change of its text.
       if line.drop(while: { $0 == " " }).first == "\"" { continue }
       faults.append(
         Fault(
@@ -31,7 +31,7 @@ enum SizeRule {
     var lines: Int
   }
 
-  /// Functions, initializers, subscripts and computed variables that have a body.
+  /// Returns functions, initializers, subscripts and computed variables that have a body.
   static func functions(in text: SwiftText) -> [Function] {
     text.tokens.indices.compactMap { index in
       let token = text.tokens[index]
@@ -55,11 +55,11 @@ enum SizeRule {
     return Function(name: text.tokens[name].text, line: token.line, lines: end - token.line + 1)
   }
 
-  /// The brace that opens the body; nil for a requirement of a protocol.
+  /// Returns the brace that opens the body; nil for a requirement of a protocol.
   private static func body(_ text: SwiftText, after index: Int) -> Int? {
     var next = index + 1
     if text.has("deinit", at: index) { return text.has("{", at: next) ? next : nil }
-    // On to the parameters: over the name, a `?` and generic arguments.
+    // Skips the name, a `?` and generic arguments, up to the parameters.
     while next < text.tokens.count, !text.has("(", at: next) {
       if text.has("{", at: next) || text.has("}", at: next) { return nil }
       next += 1
@@ -86,7 +86,7 @@ enum SizeRule {
     return nil
   }
 
-  /// `var name: Type {` with the brace before the line's end and no value given.
+  /// Returns the brace of `var name: Type {` if it is on the same line and no value is given.
   private static func computedBody(_ text: SwiftText, after index: Int) -> Int? {
     var next = index + 1
     while next < text.tokens.count, text.tokens[next].line == text.tokens[index].line {

@@ -1,19 +1,19 @@
 import Foundation
 
-/// The package as it lies on disk: what the rules read.
+/// The package on disk, as the rules read it.
 struct SourceTree {
   /// Swift files below Sources and Tests, by path.
   let files: [SourceFile]
-  /// All text files of the package: scripts and documents too.
+  /// All text files of the package, including scripts and documents.
   let texts: [TextFile]
 
   struct TextFile {
-    /// From the package's folder on.
+    /// Path from the package's folder on.
     var path: String
     var content: String
   }
 
-  /// Read once for all tests.
+  /// This package, read once for all tests.
   static let current = SourceTree(root: packageRoot)
 
   static var packageRoot: String {
@@ -23,7 +23,7 @@ struct SourceTree {
 
   init(root: String) {
     let endings = ["swift", "md", "sh", "py", "c", "h", "modulemap", "json", "yml", ""]
-    // Corpora and dictionaries are data, whose lines break where they like.
+    // Corpora and dictionaries are data, whose lines may have any length.
     let skipped = ["Vectors", "Corpus", "Dictionaries", "__pycache__"]
     var texts: [TextFile] = []
     func visit(_ folder: String) {
@@ -54,8 +54,8 @@ struct SourceTree {
 
   var sources: [SourceFile] { files.filter { $0.path.hasPrefix("Sources/") } }
 
-  /// Modules that ship, and the libraries of the tests, which follow the same rules. A plugin of the
-  /// build is neither.
+  /// Modules that ship, and the libraries of the tests, which follow the same rules. A build plugin
+  /// is neither.
   var libraries: [SourceFile] {
     files.filter { file in
       !file.path.hasPrefix("Sources/EmbedAssets/")
@@ -70,7 +70,7 @@ struct SourceTree {
   }
 }
 
-/// One Swift file with its words.
+/// A Swift file with its tokens.
 struct SourceFile {
   let path: String
   let content: String
@@ -82,13 +82,13 @@ struct SourceFile {
     text = SwiftText(content)
   }
 
-  /// The target it belongs to: `Link` of `Sources/Wire/HTTP/X.swift`.
+  /// Target of the file: `Wire` for `Sources/Wire/HTTP/X.swift`.
   var room: String {
     let parts = path.split(separator: "/")
     return String(parts[1])
   }
 
-  /// `X` of `Sources/Wire/HTTP/X.swift`.
+  /// File name without its ending: `X` for `Sources/Wire/HTTP/X.swift`.
   var stem: String { String(path.split(separator: "/").last?.dropLast(".swift".count) ?? "") }
 
   /// Names of the types that the file declares.
@@ -105,7 +105,7 @@ struct SourceFile {
   }
 }
 
-/// What a rule found.
+/// A violation of a rule.
 struct Fault: Hashable, CustomStringConvertible {
   var path: String
   var line: Int
@@ -114,7 +114,7 @@ struct Fault: Hashable, CustomStringConvertible {
   var description: String { "\(path):\(line): \(reason)" }
 }
 
-/// The words that a camel-case name is made of: `sendQueueBytes` gives send, Queue, Bytes.
+/// Returns the words of a camel-case name: `sendQueueBytes` gives send, Queue, Bytes.
 func camelWords(_ name: String) -> [String] {
   var words: [String] = []
   for character in name {

@@ -1,7 +1,6 @@
-/// The words and signs of a Swift file, with comments set apart and the contents of strings kept
-/// out of the way. It knows as much of the language as the rules of this folder need: where a
-/// comment, a string and an interpolation begin and end. It knows no regex literals; the house
-/// has none.
+/// Tokens of a Swift file, with comments set apart and the contents of strings kept out of the
+/// code. It parses only what the rules of this folder need: the beginning and end of a comment, a
+/// string and an interpolation. It does not parse regex literals; the package has none.
 struct SwiftText {
   private(set) var tokens: [Token]
   private(set) var comments: [Comment]
@@ -9,10 +8,10 @@ struct SwiftText {
   struct Token: Hashable {
     enum Kind: Hashable { case word, number, string, symbol }
     var kind: Kind
-    /// Of a string: what stands between the quotes, interpolations left out.
+    /// Text of the token; of a string: its content between the quotes, without interpolations.
     var text: String
     var line: Int
-    /// Where it stands in the file, in bytes: two tokens touch when one's end is the other's start.
+    /// Position in the file, in bytes: two tokens touch if one's end is the other's start.
     var start: Int
     var end: Int
   }
@@ -29,7 +28,7 @@ struct SwiftText {
     comments = scanner.comments
   }
 
-  /// Whether the token at `index` is the word or sign `text`, and not a string that says so.
+  /// True if the token at `index` is the word or symbol `text`, and not a string with this content.
   func has(_ text: String, at index: Int) -> Bool {
     tokens.indices.contains(index) && tokens[index].text == text && tokens[index].kind != .string
   }
@@ -38,7 +37,7 @@ struct SwiftText {
     index > 0 && tokens[index - 1].end == tokens[index].start
   }
 
-  /// The index of the sign that closes the bracket at `index`; the last token where none does.
+  /// Returns the index of the bracket that closes the one at `index`; the last token if none does.
   func closing(_ index: Int) -> Int {
     let open = tokens[index].text
     let close = ["(": ")", "[": "]", "{": "}"][open] ?? ""
@@ -69,7 +68,7 @@ private struct SwiftScanner {
     (0..<text.utf8CodeUnitCount).allSatisfy { byte($0) == text.utf8Start[$0] }
   }
 
-  /// Reads on to the end, or to the parenthesis that ends an interpolation.
+  /// Scans to the end, or to the parenthesis that ends an interpolation.
   mutating func scanCode(insideInterpolation: Bool) {
     var depth = 0
     while let next = byte() {
@@ -137,7 +136,7 @@ private struct SwiftScanner {
     append(isNumber ? .number : .word, from: start, to: position)
   }
 
-  /// An operator is a run of operator signs; dots make a run only among themselves and before `<`.
+  /// Scans a run of operator characters; dots form a run only with one another and before `<`.
   mutating func scanOperator() {
     let start = position
     let isDot = byte() == UInt8(ascii: ".")
@@ -168,7 +167,7 @@ private struct SwiftScanner {
 }
 
 extension SwiftScanner {
-  /// How a string that begins here is fenced.
+  /// Delimiters of a string that begins here.
   struct Fence {
     var hashes: Int
     var isMultiline: Bool

@@ -1,11 +1,11 @@
-/// Words that a folder never contains.
+/// Forbids certain words in certain folders.
 enum WordRule {
   struct Ban {
     var words: [String]
     var reason: String
-    /// Folders where the words are at home.
+    /// Folders in which the words are allowed.
     var allowed: [String] = []
-    /// Only where a call's parenthesis follows.
+    /// True if only calls are forbidden: the word followed by a parenthesis.
     var callOnly = false
   }
 
@@ -54,7 +54,7 @@ enum WordRule {
       reason: "a bug is a precondition, and what comes from outside is handled by name"),
   ]
 
-  /// Words of the product, which the loop must not know.
+  /// Words of the product, which the event loop must not contain.
   static let productWords = [
     "zone", "zones", "record", "records", "session", "sessions", "account", "accounts", "replica",
     "outbox",
@@ -83,7 +83,7 @@ enum WordRule {
     }
   }
 
-  /// `random(in:)`, `shuffled()`, `shuffle()` and `randomElement()` must name their generator.
+  /// Finds `random(in:)`, `shuffled()`, `shuffle()` and `randomElement()` that name no generator.
   private static func unseededRandomness(in file: SourceFile) -> [Fault] {
     let text = file.text
     let calls = ["random", "shuffled", "shuffle", "randomElement"]

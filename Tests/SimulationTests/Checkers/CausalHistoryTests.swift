@@ -74,7 +74,7 @@ struct CausalHistoryTests {
     #expect(outside.faults.count == 1)
   }
 
-  /// Also where the program does not say so.
+  /// Also if the program does not write that it is the same act.
   @Test func whatTimeMadeIsTheActThatItGoesOnFrom() {
     let history = CausalHistory<TimerFact>(outside: outside)
     let first = fields([("l", 10)])
@@ -86,7 +86,7 @@ struct CausalHistoryTests {
     history.deviceMade(entry(ended, base: saved, at: 5_000), on: right)
     #expect(history.standing.map(\.act.timestamp) == [10])
     #expect(TimerFact.list(in: ended).map { history.origin(of: $0).act.timestamp } == [10])
-    // A person who had seen the act replaces it, however far along it is elsewhere.
+    // A user who had seen the act replaces it, however far along it is on another device.
     history.deviceMade(
       entry(fields([("l", 2_000)]), base: saved, at: 2_000), byPerson: true, on: left)
     #expect(history.standing.map(\.act.timestamp) == [2_000])

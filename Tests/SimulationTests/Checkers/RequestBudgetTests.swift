@@ -5,7 +5,7 @@ import Testing
 struct RequestBudgetTests {
   @Test func whoAsksAgainAndAgainLeavesTheBudget() {
     let quietHour = RequestBudget(milliseconds: 3_600_000, saves: 0, strikes: 0)
-    // Every 30 s is a poll, every 10 s is not.
+    // A request every 30 s, as a poll makes, is within the budget; one every 10 s is not.
     #expect(quietHour.most >= 120)
     #expect(quietHour.most < 360)
     #expect(RequestBudget.mostInRest(milliseconds: 600_000, polls: false) < 20)

@@ -1,8 +1,8 @@
 import LockstepModel
 import LockstepWire
 
-/// A node that does what a test tells it: opens connections, sends and closes on order, and reports
-/// what it hears. Enough to hold the world's outside against the seam's contract.
+/// A node that follows a test's orders: opens connections, sends and closes, and reports what it
+/// receives. Enough to check the simulated environment against the contract of `Node`.
 struct ToyNode: Node {
   enum Order: Sendable {
     case open(UInt64)

@@ -5,7 +5,7 @@ import Simulator
 import Testing
 
 struct VirtualNetworkTests {
-  /// Two toys, of which the first connects to the second.
+  /// Two toy nodes; the first connects to the second.
   private final class Pair {
     let outside = SimulationEnvironment(random: SeededRandom(seed: 1))
     let left: Seat<ToyNode>

@@ -1,7 +1,7 @@
 import Simulator
 import Testing
 
-/// People use all apps, on devices that are offline, crash, and have wrong clocks.
+/// Users of all apps, on devices that are offline, crash, and have wrong clocks.
 struct AppsTests {
   @Test(arguments: 0..<4)
   func allEndsAsTheRulesDemand(shard: Int) throws {
@@ -15,7 +15,8 @@ struct AppsTests {
     #expect(conflicts > 0)
   }
 
-  /// 10,086: an item that two had deleted came back by an edit of a third, made in between.
+  /// Seed 10,086: two devices had deleted an item, and an edit by a third, made in between, brought
+  /// it back.
   @Test(arguments: [10_086] as [UInt64])
   func seedsThatOnceFailed(seed: UInt64) throws {
     try play(seed, .apps)

@@ -1,8 +1,8 @@
 import Simulator
 import Testing
 
-/// A checker that cannot fail is worth nothing: worlds broken on purpose must be found out, by the
-/// checker whose affair it is.
+/// Injected bugs must be detected, each by the checker that is responsible: a checker that cannot
+/// fail is worth nothing.
 struct BrokenWorldsTests {
   @Test(arguments: Breakage.allCases)
   func whatIsBrokenIsFoundOut(breakage: Breakage) throws {
@@ -10,7 +10,7 @@ struct BrokenWorldsTests {
     for seed in 1...60 as ClosedRange<UInt64> {
       let verdict = try World(seed: seed, profile: breakage.profile, breakage: breakage).run()
       for fault in verdict.faults where breakage.words.contains(where: fault.contains) {
-        // And in a world that is well without it.
+        // The same profile and seed must pass without the bug.
         try play(seed, breakage.profile)
         return
       }

@@ -1,7 +1,7 @@
 import Simulator
 import Testing
 
-/// Relay and devices die in the middle of what they do, and their stores fail.
+/// Relay and devices crash in the middle of their work, and their stores fail.
 struct CrashesTests {
   @Test(arguments: 1...8 as ClosedRange<UInt64>)
   func nothingThatWasAcknowledgedOrShownIsLost(seed: UInt64) throws {

@@ -1,7 +1,7 @@
 import Simulator
 import Testing
 
-/// Worlds in which notes name chunks of files.
+/// Simulations in which notes name chunks of files.
 struct FilesTests {
   @Test(arguments: 0..<6)
   func whatARecordNamesTheRelayHas(shard: Int) throws {
@@ -14,7 +14,7 @@ struct FilesTests {
     #expect(named > 0)
   }
 
-  /// And what others with the key write comes.
+  /// Changes by devices with the key arrive all the same.
   @Test(arguments: 1...8 as ClosedRange<UInt64>)
   func nobodyWithoutTheKeyWritesIntoASealedFile(seed: UInt64) throws {
     try play(seed, .strangers)

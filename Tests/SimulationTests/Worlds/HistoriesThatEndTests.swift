@@ -1,8 +1,8 @@
 import Simulator
 import Testing
 
-/// Worlds in which what a device has read is no more what the relay has: tombstones are dropped, a
-/// backup is put back, a plan runs out, a snapshot takes long.
+/// Simulations in which what a device has read is no longer what the relay has: tombstones are
+/// dropped, a backup is restored, a plan expires, a snapshot takes long.
 struct HistoriesThatEndTests {
   @Test(arguments: 1...8 as ClosedRange<UInt64>)
   func devicesThatWereAwayForLongLoseNothing(seed: UInt64) throws {

@@ -1,7 +1,7 @@
 import Simulator
 import Testing
 
-/// A world that is named for something must let it happen, often, or its seeds prove nothing.
+/// A profile must often cause the events that it is named for, or its seeds prove nothing.
 struct OccurrencesTests {
   private func tally(_ profile: WorldProfile, seeds: ClosedRange<UInt64>) throws -> Tally {
     var sum = Tally()

@@ -1,7 +1,7 @@
 import Simulator
 import Testing
 
-/// Plays one seed and records what was found wrong, with all that is needed to find out why.
+/// Plays one seed and records its violations, with everything that is needed to debug them.
 @discardableResult
 func play(
   _ seed: UInt64, _ profile: WorldProfile, sourceLocation: SourceLocation = #_sourceLocation

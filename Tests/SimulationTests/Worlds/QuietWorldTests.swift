@@ -1,13 +1,13 @@
 import Simulator
 import Testing
 
-/// Nothing goes wrong but the order of things.
+/// No faults: only the order of events varies.
 struct QuietWorldTests {
   @Test(arguments: 1...8 as ClosedRange<UInt64>)
   func devicesStayInStep(seed: UInt64) throws {
     let verdict = try play(seed, .quiet)
     #expect(verdict.edits > 0)
-    // Whoever polls hears of the last change at the next poll.
+    // A device that polls learns of the last change at its next poll.
     #expect(verdict.settledAfterMilliseconds < 35_000)
   }
 

@@ -2,9 +2,9 @@ import Foundation
 import Simulator
 import Testing
 
-/// Many seeds with everything that can go wrong, every fourth in a crowded world.
-/// `LOCKSTEP_SEED_FIRST` and `LOCKSTEP_SEED_COUNT` choose others; `LOCKSTEP_SEED_PRINT=1` prints
-/// the digest of each, to compare two processes. `LOCKSTEP_SEED_PROFILE` names another profile.
+/// Many seeds with all usual faults, every fourth in the profile `crowded`. `LOCKSTEP_SEED_FIRST`
+/// and `LOCKSTEP_SEED_COUNT` choose others; `LOCKSTEP_SEED_PRINT=1` prints the digest of each, to
+/// compare two processes. `LOCKSTEP_SEED_PROFILE` names another profile.
 struct SeedSweepTests {
   private static let shards = 8
 
@@ -35,7 +35,7 @@ struct SeedSweepTests {
     }
   }
 
-  /// Seeds that once found something.
+  /// Seeds that failed once.
   @Test(arguments: [1_469, 100_223] as [UInt64])
   func seedsThatOnceFailed(seed: UInt64) throws {
     try play(seed, .everything)

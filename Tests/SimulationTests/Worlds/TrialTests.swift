@@ -2,7 +2,7 @@ import LockstepModel
 import Simulator
 import Testing
 
-/// The world of `scripts/simulate`, a few seeds of it: all that can go wrong, to busy people.
+/// A few seeds of the default profile of `scripts/simulate`: all faults, with busy users.
 struct TrialTests {
   private static let shards = 8
 
@@ -16,7 +16,7 @@ struct TrialTests {
     }
   }
 
-  /// Several relays on one store, which hear of each other late or never, and die one by one.
+  /// Several relays on one store, which notify each other late or never, and crash one by one.
   @Test(arguments: 0..<4)
   func relaysThatShareAStoreKeepThemToo(shard: Int) throws {
     for seed in stride(from: UInt64(shard) + 1, through: 8, by: 4) {
@@ -24,13 +24,13 @@ struct TrialTests {
     }
   }
 
-  /// Seeds that once found something.
+  /// Seeds that failed once.
   @Test(arguments: [2_087] as [UInt64])
   func seedsThatOnceFailed(seed: UInt64) throws {
     try play(seed, .trial)
   }
 
-  /// A breakage that cannot show breaks nothing else.
+  /// An injected bug that cannot take effect breaks nothing else.
   @Test func whatIsBrokenInOneWayIsWholeInAllOthers() throws {
     let verdict = try World(seed: 768, profile: .trial, breakage: .leaksAccounts).run()
     #expect(verdict.faults.isEmpty)
@@ -44,7 +44,7 @@ struct TrialTests {
     }
   }
 
-  /// Weeks pass, and the relay has forgotten what a device that was away would have to know.
+  /// Weeks pass, and the relay has dropped the history that a device needs after its absence.
   @Test func whoWasPutAwayForWeeksReadsAnew() throws {
     var profile = WorldProfile.trial
     profile.kinds = [.putAway, .unplug]
@@ -57,7 +57,7 @@ struct TrialTests {
     #expect(expired > 0)
   }
 
-  /// What is left out changes nothing of the rest: the same devices, the same people.
+  /// An excerpt changes nothing of the rest: the same devices, the same users.
   @Test func lessOfASeedIsPlayedAsAsked() throws {
     let none = try World(
       seed: 4, profile: .trial, excerpt: Excerpt(faults: [], acts: [])

@@ -1,7 +1,7 @@
 import Simulator
 import Testing
 
-/// People switch zones off and on again while things go wrong.
+/// Users switch zones off and on again while faults happen.
 struct ZonesOffTests {
   @Test(arguments: 1...8 as ClosedRange<UInt64>)
   func whatWasMadeMeanwhileMeets(seed: UInt64) throws {

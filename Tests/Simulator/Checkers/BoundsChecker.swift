@@ -1,32 +1,31 @@
 import LockstepModel
 import LockstepSimulation
 
-/// Memory is bounded, and nobody is busy while there is nothing to do.
+/// Checks that memory is bounded, and that nodes without work are idle.
 package struct BoundsChecker {
-  /// Actions of one node a second in a world at rest: pings and polls, and some air.
+  /// Actions per second of one idle node: pings and polls, with a margin.
   private static let idleActionsPerSecond = 20
 
-  /// Deadlines that one node keeps a minute in a world at rest: a machine that wakes is a machine
-  /// that uses power.
+  /// Deadlines per minute of one idle node: a machine that wakes uses power.
   private static let idleWakesPerMinute = 40
 
-  /// Actions of one node a second, and for each edit that anybody made in it, and for how many
-  /// seconds in a row it may do more: whoever does asks for the same again and again.
+  /// Actions of one node per second, and for each edit that a user made meanwhile, and the number
+  /// of seconds in a row that may exceed both: a node that does so for longer repeats its requests.
   private static let busyActionsPerSecond = 60
   private static let busyActionsPerEdit = 15
   private static let busySecondsMax = 5
 
   private let outside: WorldOutside
-  /// Of each node: its actions when it was last looked at, and for how long it was busy by then.
+  /// Per node: its actions at the last check, and the number of busy seconds in a row by then.
   private var busy: [(actions: Int, seconds: Int)] = []
   private var edits = 0
   private var counts: [Int] = []
   private var wakes: [Int] = []
-  /// Of each device, by its number.
+  /// Requests of each device, by its index.
   private var asked: [Int] = []
   private var since: Int64 = 0
 
-  /// A relay that shares its store looks into it as often as it promises.
+  /// Store checks per minute that a relay promises if it shares its store; else 0.
   private let looksPerMinute: Int
 
   package init(outside: WorldOutside, sharesStore: Bool = false) {
@@ -34,7 +33,7 @@ package struct BoundsChecker {
     looksPerMinute = sharesStore ? Int(60_000 / Limits.movementMilliseconds) : 0
   }
 
-  /// Asked once a second of the world's time.
+  /// Checks for busy nodes. Called once per virtual second.
   package mutating func checkBusyness() {
     let made = outside.tally[.edit] - edits
     edits += made
@@ -59,7 +58,7 @@ package struct BoundsChecker {
 
   package func endIdling(_ devices: [DeviceMachine]) {
     let milliseconds = (outside.timeline.now - since) / 1_000_000
-    // What is asked by the hour comes in gusts.
+    // Requests that are due by the hour come in bursts: only ten minutes or more show the rate.
     for (device, before) in zip(devices, asked) where milliseconds >= 600_000 {
       let asked = device.asked - before
       let polls = device.status?.transport == .poll
@@ -81,7 +80,7 @@ package struct BoundsChecker {
     }
   }
 
-  /// `saves`: of the device's account.
+  /// Checks the number of a device's requests. `saves`: of the device's account.
   package func checkBudget(of device: DeviceMachine, saves: Int, strikes: Int) {
     let budget = RequestBudget(
       milliseconds: device.runTime / 1_000_000, saves: saves, strikes: strikes)
@@ -91,8 +90,8 @@ package struct BoundsChecker {
     }
   }
 
-  /// `sendQueueBytes`: what the relay was told to hold at most for one connection. One message may
-  /// be under way beyond it.
+  /// Checks the lengths of queues. `sendQueueBytes`: the relay's limit for one connection; one
+  /// message may be queued beyond it.
   package func checkQueues(sendQueueBytes: Int, storeRequestsWaiting: Int, nodes: Int) {
     let allowed = sendQueueBytes + Limits.messageBytes + (64 << 10)
     if outside.network.waitingBytesMax > allowed {

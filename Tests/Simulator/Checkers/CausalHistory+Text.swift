@@ -1,6 +1,6 @@
-// How a history is told to who looks for what went wrong.
+// Text of a history, to debug a failure.
 extension CausalHistory {
-  /// An act a line: who took its place, by the numbers of their acts.
+  /// One line per act, with the numbers of the acts that replaced it.
   package var description: String {
     acts.indices.map { act in
       let deed = acts[act] == Self.deletion ? "deleted" : "\(deeds[acts[act]])"

@@ -2,19 +2,19 @@ import LockstepModel
 import LockstepSimulation
 import LockstepStorage
 
-/// Something that a person did to a record, as it stands in the record's fields: an edit of a
-/// timer, a setting's new value. Two that are equal are the same deed.
+/// An action of a user on a record, as the record's fields show it: an edit of a timer, a setting's
+/// new value. Two equal values are the same deed.
 package protocol Deed: Hashable {
-  /// The deeds that stand in a record's fields; empty where there are none to read.
+  /// Returns the deeds in a record's fields; empty if there are none to read.
   static func list(in fields: [UInt8]) -> [Self]
-  /// Whether this one, done with knowledge of `other`, takes its place.
+  /// True if this deed, done with knowledge of `other`, replaces it.
   func replaces(_ other: Self) -> Bool
-  /// Whether this is `other` with its stamp corrected by so many milliseconds: the same deed, which
-  /// takes no one's place but that one's.
+  /// True if this is `other` with its stamp corrected by this many milliseconds: the same deed,
+  /// which replaces nothing else.
   func corrects(_ other: Self, by milliseconds: Int64) -> Bool
-  /// Whether time alone makes this of `other`: its countdown ran out.
+  /// True if time alone makes this of `other`: its countdown ended.
   func follows(_ other: Self) -> Bool
-  /// Whether time has let go of `other`, which stood beside this one.
+  /// True if time has dropped `other`, which was concurrent with this deed.
   func outlasts(_ other: Self) -> Bool
 }
 
@@ -23,54 +23,55 @@ extension Deed {
   package func outlasts(_ other: Self) -> Bool { false }
 }
 
-/// Who had seen what when each deed was done, taken from what the devices and the relay wrote, and
-/// from nothing else. From it follows what a record must be in the end, without asking a resolver.
+/// Causal order of the deeds on one record, taken only from what the devices and the relay wrote.
+/// It determines what the record must be in the end, without a resolver.
 ///
-/// One of these a record. A version's *past* is the set of acts that it was made with knowledge
-/// of, its own included. An act is one device doing a deed. What time does (a countdown that ends)
-/// is no deed: it is the one whose countdown it was, further along, whatever a program writes.
+/// A version's *past* is the set of acts that it was made with knowledge of, its own included. An
+/// act is one device doing a deed. A change by time (a countdown that ends) is no deed: it is the
+/// deed whose countdown it was, further along, whatever a program writes.
 package final class CausalHistory<Fact: Deed>: RecordHistory {
-  /// What an act did that deleted the record.
+  /// Deed number of a deletion of the record.
   static var deletion: Int { -1 }
 
   private unowned let outside: SimulationEnvironment
-  /// Whether a deletion is an act like any other: it takes the place of what its doer had seen, and
-  /// nothing else.
+  /// True if a deletion is an act like any other: it replaces what its device had seen, and nothing
+  /// else.
   private let countsDeletions: Bool
-  /// Whether only a person may write over what another did: each version must be made having seen
-  /// all of the one that it replaces.
+  /// True if only a user may overwrite another's change: each version must be made with knowledge
+  /// of all of the version that it replaces.
   private let asksPeople: Bool
   var deeds: [Fact] = []
   private var numbers: [Fact: Int] = [:]
-  /// Of each act, the deed.
+  /// Deed number of each act.
   var acts: [Int] = []
-  /// Of each act, who did it; nil where nobody in this world did.
+  /// Device of each act; nil if the act was before the simulation.
   var doers: [DeviceID?] = []
-  /// Of each act, those that took its place: done with knowledge of it.
+  /// For each act, the acts that replaced it: they were done with knowledge of it.
   var takers: [EditSet] = []
-  /// Acts that were taken back before anybody else heard of them.
+  /// Acts that were withdrawn before another device knew of them.
   var withdrawn = EditSet()
-  /// Acts that the relay has lost with all that was made on top of them.
+  /// Acts that the relay has lost, with everything that was made on top of them.
   private var forgotten = EditSet()
-  /// Deeds that stand in what the relay saved since it was put back.
+  /// Deeds in the versions that the relay has saved since its last restore.
   private var savedSince: Set<Int> = []
-  /// Acts that met what had taken their place as if neither had seen the other, or outlived it.
+  /// Acts that were merged with their replacement as if the two were concurrent, or that outlived
+  /// it.
   private var metAgain = EditSet()
-  /// What each device has seen, by its own record.
+  /// Acts that each device has seen, by its own record.
   private var seen: [DeviceID: EditSet] = [:]
   private var pastOfTag: [ChangeTag: EditSet] = [:]
   private var deletedTags: Set<ChangeTag> = []
   private var pastOfVersion: [VersionKey: EditSet] = [:]
-  /// What those who deleted the record had seen; nil while nobody did.
+  /// Acts that had been seen by the devices that deleted the record; nil if none did.
   private var pastOfDeletes: EditSet?
-  /// What the person at each device had seen when they last acted.
+  /// Acts that the user of each device had seen at the user's last action.
   private var informed: [DeviceID: EditSet] = [:]
-  /// What the versions stood for that the person at each device was asked about.
+  /// Acts in the versions that the user of each device was asked about.
   private var askedAbout: [DeviceID: EditSet] = [:]
   private var informedOfVersion: [VersionKey: EditSet] = [:]
   private var released: Set<Int> = []
 
-  /// A version that a device made, as its entry of the outbox and its save name it.
+  /// A version made by a device, as its outbox entry and its save identify it.
   private struct VersionKey: Hashable {
     var device: DeviceID
     var fields: [UInt8]?
@@ -86,23 +87,23 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     self.asksPeople = asksPeople
   }
 
-  /// How many deeds somebody did.
+  /// Number of deeds that users did.
   package var count: Int {
     var isDone = deeds.map { _ in false }
     for act in acts.indices where doers[act] != nil && acts[act] >= 0 { isDone[acts[act]] = true }
     return isDone.count { $0 } + acts.count { $0 == Self.deletion }
   }
 
-  /// Whether somebody did this.
+  /// True if the deed was done.
   package func knows(_ fact: Fact) -> Bool { numbers[fact] != nil }
 
-  /// All that anybody did but delete it.
+  /// All deeds except deletions.
   package var done: [Fact] { deeds }
 
-  /// Whether anybody ever deleted the record.
+  /// True if the record was ever deleted.
   package var wasDeleted: Bool { pastOfDeletes != nil }
 
-  /// Whether somebody deleted the record, and nobody did anything having seen that.
+  /// True if the record was deleted and no act followed with knowledge of that.
   package var isDeletionStanding: Bool {
     acts.indices.contains { acts[$0] == Self.deletion && !isReplaced($0) }
   }
@@ -111,16 +112,16 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     withdrawn.contains(act) || !takers[act].isSubset(of: withdrawn)
   }
 
-  /// The deeds whose place nobody took, in the order in which they were done.
+  /// Deeds that are not replaced, in the order in which they were done.
   package var standing: [Fact] {
     deeds.indices.filter { deed in
       acts.indices.allSatisfy { acts[$0] != deed || !isReplaced($0) }
     }.map { deeds[$0] }
   }
 
-  /// The deeds whose place was taken by somebody who did them too, but who had not heard that
-  /// another had, and those of which the relay has lost who had seen them. They may stand or not:
-  /// it depends on who hears of what first.
+  /// Deeds that may be in effect or not, depending on the order in which changes arrive: two
+  /// devices did the deed and one replaced it without knowledge of the other's act, or the relay
+  /// has lost the version that shows who had seen it.
   package var doubtful: [Fact] {
     deeds.indices.filter { deed in
       let own = acts.indices.filter { acts[$0] == deed }
@@ -129,25 +130,25 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     }.map { deeds[$0] }
   }
 
-  /// The relay has lost it, or all that took its place: who had seen it is not known any more.
+  /// True if the relay has lost the act, or all that replaced it: it is not known who had seen it.
   private func isForgotten(_ act: Int) -> Bool {
     if withdrawn.contains(act) { return false }
     return forgotten.contains(act) || metAgain.contains(act)
       || takers[act].isSubset(of: forgotten.union(withdrawn))
   }
 
-  /// Whether the relay has lost something that anybody did.
+  /// True if the relay has lost any act.
   package var hasForgotten: Bool { !forgotten.isEmpty }
 
-  /// Whether the record may be gone: somebody deleted it, and had seen what stands, or at least
-  /// something that may have won over it before.
+  /// True if the record may be deleted: its deletion was done with knowledge of all acts that are
+  /// not replaced, or at least of an act that may have won over them before.
   package var mayBeGone: Bool {
     guard let pastOfDeletes else { return false }
     return acts.indices.allSatisfy { isReplaced($0) || pastOfDeletes.contains($0) }
       || acts.indices.contains { pastOfDeletes.contains($0) }
   }
 
-  /// A version that stood before the world began, by nobody's hand.
+  /// Adds a version that existed before the simulation began.
   package func stood(_ record: Record) {
     let past = Fact.list(in: record.fields ?? []).reduce(into: EditSet()) {
       $0.insert(act(number(of: $1)))
@@ -155,9 +156,10 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     pastOfTag[record.tag] = past
   }
 
-  /// The relay was put back, and has lost the versions of some tags. A device that did not hear of
-  /// what was made on top of them may send the same once more. `isBlind`: the devices will not hear
-  /// how far back it went, so whatever stood there may win over what was made on top of it.
+  /// Registers a restore of the relay, which has lost the versions of some tags. A device that has
+  /// not read what was made on top of them may send the same again. `isBlind`: the devices do not
+  /// learn how far back the restore went, so an old version may win over what was made on top of
+  /// it.
   package func relayLost(isBlind: Bool, _ isLost: (ChangeTag) -> Bool) {
     savedSince = []
     var kept = EditSet()
@@ -171,9 +173,9 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     }
   }
 
-  /// The relay has lost a version, and this device, which holds it, gives it back with `entry`. Who
-  /// had seen it, and then did something else, is not known to anybody any more: it stands beside
-  /// what was done meanwhile, as if it were done only now.
+  /// Registers that this device gives back, with `entry`, a version that the relay has lost. It is
+  /// not known any more who had seen that version before doing something else. So the version is
+  /// concurrent with what was done meanwhile, as if it were done only now.
   package func deviceBringsBack(_ entry: OutboxEntry, on device: DeviceID) {
     var past = seen[device] ?? EditSet()
     for fact in Fact.list(in: entry.fields ?? []) { past.insert(again(number(of: fact), device)) }
@@ -184,8 +186,9 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     hold(entry, past, on: device)
   }
 
-  /// A new act of the deed, in the place of all whose place the same deed has taken before. Those
-  /// that a version of after the loss was made with meet it with that version's stamp.
+  /// Adds an act of the deed, which replaces all that the same deed has replaced before. If a
+  /// version that was saved after the loss contains a replaced act, that act competes with that
+  /// version's stamp.
   private func again(_ deed: Int, _ device: DeviceID) -> Int {
     let own = act(deed, by: device)
     let before = acts.indices.filter { acts[$0] == deed && $0 != own }
@@ -197,7 +200,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     return own
   }
 
-  /// A device was signed out: what it did and never brought to the relay is its own loss alone.
+  /// Registers that a device was signed out: only the device loses what it never sent to the relay.
   package func deviceRevoked(_ device: DeviceID, saved: Record?) {
     let standing = saved.flatMap { pastOfTag[$0.tag] } ?? EditSet()
     for act in acts.indices where doers[act] == device && isOwnAffair(act) {
@@ -205,8 +208,8 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     }
   }
 
-  /// A device has taken back what stood in its outbox and was never sent.
-  /// `isDoneByOthers`: another has done the same, so that what took a place keeps it.
+  /// Registers that a device withdrew an outbox entry that was never sent. `isDoneByOthers`:
+  /// another device has done the same, so that what the entry replaced stays replaced.
   package func deviceWithdrew(
     _ entry: OutboxEntry, butFor kept: [Fact], isDoneByOthers: Bool, on device: DeviceID
   ) {
@@ -222,7 +225,8 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     withdrawSteps(to: entry, butFor: kept, on: device)
   }
 
-  /// What led to a withdrawn act in the same entry, and would stand again without it.
+  /// Withdraws acts that led to a withdrawn act in the same entry and would be in effect again
+  /// without it.
   private func withdrawSteps(to entry: OutboxEntry, butFor kept: [Fact], on device: DeviceID) {
     let others = kept + Fact.list(in: entry.base?.fields ?? [])
     for act in acts.indices.reversed() where doers[act] == device && !isShared(act) {
@@ -231,14 +235,13 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     }
   }
 
-  /// A device holds a version that it made itself: `entry` stands in its outbox, where `before`
-  /// stood under the same number.
-  /// `byPerson`: with what somebody did just now.
+  /// Registers a version that a device made itself: `entry` is in its outbox, instead of `before`,
+  /// which had the same number. `byPerson`: true if the entry has what a user did just now.
   package func deviceMade(
     _ entry: OutboxEntry, insteadOf before: OutboxEntry? = nil, byPerson: Bool = false,
     on device: DeviceID
   ) {
-    // Its state alone is another one: it leaves, or comes back.
+    // Only its state has changed: it is sent, or not sent any more.
     if let before, before.fields == entry.fields, before.modifiedAt == entry.modifiedAt,
       before.base?.tag == entry.base?.tag, !byPerson
     {
@@ -274,7 +277,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     hold(entry, past, on: device)
   }
 
-  /// Nobody did anything: what the entry has that is new, time made of what stood there.
+  /// Registers a change without a user: time made what is new in the entry from what was there.
   private func noteEnd(_ entry: OutboxEntry, insteadOf before: OutboxEntry?) {
     let stood = Fact.list(in: before?.fields ?? entry.base?.fields ?? [])
     guard let shown = stood.first, let made = Fact.list(in: entry.fields ?? []).first else {
@@ -290,15 +293,15 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     }
   }
 
-  /// What somebody did that the fact is, or goes back to.
+  /// Returns the deed of a user that the fact is, or that time made it from.
   package func origin(of fact: Fact) -> Fact { numbers[fact].map { deeds[$0] } ?? fact }
 
-  /// Deeds that stood beside one whose countdown ended, after which nobody waits for them. A device
-  /// that has not heard of that end may hold them yet, and bring them with what it does.
+  /// Deeds that were concurrent with one whose countdown ended, and that are not needed after it. A
+  /// device that has not read that end may still hold them, and send them with its next change.
   package var letGo: [Fact] { released.sorted().map { deeds[$0] } }
 
-  /// A person has chosen between what the device had in its outbox and the relay's version. `made`:
-  /// what stands in the outbox now; nil where the relay's version was chosen.
+  /// Registers a user's choice between the device's outbox entry and the relay's version. `made`:
+  /// the entry that is in the outbox now; nil if the relay's version was chosen.
   package func deviceDecided(_ server: Record, made: OutboxEntry?, on device: DeviceID) {
     guard let made else {
       let chosen = Fact.list(in: server.fields ?? []).compactMap { numbers[$0] }
@@ -320,12 +323,12 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     hold(made, past, on: device)
   }
 
-  /// The person is asked about this version, which may be gone before there is an answer.
+  /// Registers that the user is asked about this version, which may be replaced before the answer.
   package func deviceAsked(tag: ChangeTag, on device: DeviceID) {
     askedAbout[device] = (askedAbout[device] ?? EditSet()).union(pastOfTag[tag] ?? EditSet())
   }
 
-  /// A new act of this deed, which takes the place of all that is known of any other.
+  /// Adds an act of this deed, which replaces all known acts of other deeds.
   private func takingAll(_ known: EditSet, _ deed: Int, on device: DeviceID) -> Int {
     let own = act(deed, by: device)
     for other in 0..<own where known.contains(other) && !withdrawn.contains(other) {
@@ -334,7 +337,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     return own
   }
 
-  /// The device holds this version, made with knowledge of `past`.
+  /// Registers that the device holds this version, made with knowledge of `past`.
   private func hold(_ entry: OutboxEntry, _ past: EditSet, on device: DeviceID) {
     seen[device] = past
     if entry.fields == nil { pastOfDeletes = (pastOfDeletes ?? EditSet()).union(past) }
@@ -345,7 +348,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     if asksPeople { informedOfVersion[key] = informed[device] }
   }
 
-  /// Whether a device has gone back to what it had already replaced in the same entry.
+  /// True if a device has gone back to a deed that it had already replaced in the same entry.
   package func isRewound(
     _ before: OutboxEntry, to entry: OutboxEntry, on device: DeviceID
   ) -> Bool {
@@ -358,7 +361,8 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     }
   }
 
-  /// The deed of `before` that `fact` is with another stamp. The same once more leaves fewer.
+  /// Returns the deed of `before` that `fact` is with a corrected stamp; nil if there is none. If a
+  /// deed is done again instead, the entry has fewer deeds.
   private func corrected(
     by fact: Fact, _ entry: OutboxEntry, _ before: OutboxEntry?
   ) -> Int? {
@@ -369,7 +373,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
       .flatMap { numbers[$0] }
   }
 
-  /// A device holds what the relay told it.
+  /// Registers that a device holds a version from the relay.
   package func deviceTook(tag: ChangeTag, isDeleted: Bool = false, on device: DeviceID) {
     let isOwnDeletion = acts.indices.contains {
       acts[$0] == Self.deletion && doers[$0] == device && !withdrawn.contains($0) && !isShared($0)
@@ -378,7 +382,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     seen[device] = (seen[device] ?? EditSet()).union(pastOfTag[tag] ?? EditSet())
   }
 
-  /// It had deleted the same, and nobody had heard of it: one deletion stands for both.
+  /// Makes one deletion of two: the device had deleted the same, and no other device knew of it.
   private func deletedTheSame(as tag: ChangeTag, _ device: DeviceID) {
     let known = pastOfTag[tag] ?? EditSet()
     let deletions = acts.indices.filter {
@@ -393,7 +397,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     }
   }
 
-  /// The relay saved a version.
+  /// Registers a version that the relay saved.
   package func relaySaved(_ record: Record, baseTag: ChangeTag?) {
     let key = VersionKey(
       device: record.device, fields: record.fields, modifiedAt: record.modifiedAt,
@@ -412,8 +416,8 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     if asksPeople { checkInformed(record, key) }
   }
 
-  /// Whether a change stands where somebody deleted the record, who had seen what it carries on: it
-  /// stood in its device's outbox before that had heard of the deletion.
+  /// True if a change was saved over a deletion that was done with knowledge of what the change
+  /// continues: the change was in its device's outbox before the device knew of the deletion.
   private func hasOutlivedDeletion(_ record: Record, _ key: VersionKey) -> Bool {
     guard !record.isDeleted, deletedTags.contains(key.baseTag), let known = pastOfTag[key.baseTag]
     else { return false }
@@ -424,7 +428,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     }
   }
 
-  /// Whoever had seen what the version did is not known any more: it is done as if only now.
+  /// Registers a forgotten save: it is not known who had seen its deeds, so they count as done now.
   package func relayForgotSave(_ mutation: Mutation, by device: DeviceID) {
     let key = VersionKey(
       device: device, fields: mutation.fields, modifiedAt: mutation.modifiedAt,
@@ -435,13 +439,14 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     }
   }
 
-  /// Whoever wrote over the version that stood there had it before them.
+  /// Reports a violation if the version overwrites what its user had not seen.
   private func checkInformed(_ record: Record, _ key: VersionKey) {
     let informed = informedOfVersion[key] ?? EditSet()
     let knownDeeds = acts.indices.filter { informed.contains($0) }.map { acts[$0] }
     let own = Fact.list(in: record.fields ?? []).compactMap { numbers[$0] }
     for act in acts.indices where pastOfTag[key.baseTag]?.contains(act) == true {
-      // Where what was deleted stands there again, whoever gave it back wrote over the deletion.
+      // If the base exists again after a deletion, the device that gave it back overwrote the
+      // deletion.
       let isUndone = acts[act] == Self.deletion && !deletedTags.contains(key.baseTag)
       let isBack = stoodAgain(act)
       let isForgiven =
@@ -453,8 +458,8 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     }
   }
 
-  /// Whether the relay has lost what took the act's place, and has got nothing since that does: it
-  /// stands there again for those who had seen it replaced.
+  /// True if the relay has lost what replaced the act, and has received no replacement since:
+  /// devices that had seen the act replaced see it again.
   private func stoodAgain(_ act: Int) -> Bool {
     if takers[act].isEmpty { return false }
     if isForgotten(act) { return true }
@@ -463,13 +468,13 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
       && others.allSatisfy { withdrawn.contains($0) || isOwnAffair($0) }
   }
 
-  /// Whether another act of the version that stood there had taken the act's place.
+  /// True if another act in the base of the version had replaced the act.
   private func isReplacedBefore(_ act: Int, _ key: VersionKey) -> Bool {
     guard let base = pastOfTag[key.baseTag] else { return false }
     return acts.indices.contains { base.contains($0) && takers[act].contains($0) }
   }
 
-  /// A new act of a deed.
+  /// Adds an act of a deed.
   private func act(_ deed: Int, by device: DeviceID? = nil) -> Int {
     acts.append(deed)
     doers.append(device)
@@ -477,10 +482,11 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     return acts.count - 1
   }
 
-  /// The relay has saved a version that was made with knowledge of the act.
+  /// True if the relay has saved a version that was made with knowledge of the act.
   private func isShared(_ act: Int) -> Bool { pastOfTag.values.contains { $0.contains(act) } }
 
-  /// Nobody else has heard of it, or the relay has lost it, and who has it gives it back.
+  /// True if no other device has read the act, or if the relay has lost it and its holder gives it
+  /// back.
   private func isOwnAffair(_ act: Int) -> Bool { !isShared(act) || forgotten.contains(act) }
 
   private func number(of fact: Fact) -> Int {

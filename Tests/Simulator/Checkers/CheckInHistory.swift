@@ -1,8 +1,8 @@
 import LockstepModel
 import LockstepStorage
 
-/// One day of a habit: what was counted on each device, and taken back, is the sum of what was done
-/// there, exactly. Whether the day is done is what the newest act says.
+/// One day of a habit: what each device has counted, and taken back, is exactly the sum of what was
+/// done there. The newest act decides if the day is done.
 package final class CheckInHistory: RecordHistory {
   package struct Sums: Hashable {
     package var counts: [DeviceID: Int64] = [:]
@@ -16,7 +16,7 @@ package final class CheckInHistory: RecordHistory {
 
   package var count: Int { stamps.count }
 
-  /// Somebody counted, or took back.
+  /// Registers a count; a negative amount was taken back.
   package func counted(_ amount: Int64, on device: DeviceID) {
     if amount > 0 {
       sums.counts[device, default: 0] += amount
@@ -25,7 +25,7 @@ package final class CheckInHistory: RecordHistory {
     }
   }
 
-  /// nil where the record's fields are what was done.
+  /// Returns nil if the record's fields are what was done.
   package func difference(_ fields: [UInt8]?) -> String? {
     let value = fields.flatMap { FieldsText.value($0) }
     let shown = Sums(
@@ -34,7 +34,7 @@ package final class CheckInHistory: RecordHistory {
     if shown != sums { return "counts \(shown), and \(sums) was done" }
     let isDone = value?["done"]?.bool
     let possible = stamps.newest.map { $0.fields.flatMap { FieldsText.value($0)?["done"]?.bool } }
-    // Who did all of it was signed out before any of it was saved.
+    // The device that did all of it was signed out before any of it was saved.
     if possible.isEmpty, fields == nil { return nil }
     if possible.contains(isDone) || stamps.isBlind { return nil }
     return "says done: \(isDone.map { "\($0)" } ?? "nothing"), by this history:\n"

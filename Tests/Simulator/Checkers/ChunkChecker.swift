@@ -2,7 +2,7 @@ import LockstepCrypto
 import LockstepModel
 import LockstepStorage
 
-/// Whatever chunks of files a live record names, the relay has, with the bytes of their hash.
+/// Checks that the relay has all chunks that live records name, with the bytes of their hash.
 package struct ChunkChecker {
   private let ledger: WriteTransaction
   private let relay: RelayMachine
@@ -12,7 +12,7 @@ package struct ChunkChecker {
     self.relay = relay
   }
 
-  /// nil where all is as it must be.
+  /// Returns nil if all chunks are correct.
   package func difference(of account: AccountID) -> String? {
     for record in ledger.newest(account) where !record.isDeleted {
       for hash in record.chunks {
@@ -31,7 +31,7 @@ package struct ChunkChecker {
     return nil
   }
 
-  /// How many chunks the live records name.
+  /// Returns the number of chunks that the live records name.
   package func count(of account: AccountID) -> Int {
     ledger.newest(account).reduce(0) { $0 + ($1.isDeleted ? 0 : $1.chunks.count) }
   }

@@ -1,14 +1,14 @@
 import LockstepModel
 import LockstepStorage
 
-/// After quiet, all replicas of an account equal the store, nothing waits, and all records are what
-/// the causal history demands.
+/// Checks the state after a quiet time: all replicas of an account equal the store, no change
+/// waits, and all records are what the causal history demands.
 package struct ConvergenceChecker {
   private let ledger: WriteTransaction
 
   package init(ledger: WriteTransaction) { self.ledger = ledger }
 
-  /// nil when the device holds exactly what the account holds; otherwise says what is different.
+  /// Returns nil if the device holds exactly what the account holds, or else the difference.
   package func difference(of device: DeviceMachine) -> (() -> String)? {
     guard device.isRunning else { return { "\(device.name) does not run" } }
     do throws(StorageError) {
@@ -27,12 +27,12 @@ package struct ConvergenceChecker {
     }
   }
 
-  /// What the causal history demands of the account's records.
+  /// Returns what the causal history demands of the account's records.
   package func demands(of account: AccountID, _ histories: Histories) -> Demands {
     Demands(histories) { ledger.current(account, $0) }
   }
 
-  /// nil when the account's records are what the rules demand.
+  /// Returns nil if the account's records are what the rules demand.
   package func difference(of account: AccountID, _ histories: Histories) -> String? {
     demands(of: account, histories).difference().map { "in \(account.text) \($0)" }
   }

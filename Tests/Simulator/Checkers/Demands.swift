@@ -3,11 +3,11 @@ import LockstepModel
 import LockstepStorage
 import LockstepTools
 
-/// What one account's records must be in the end, each by the rule of its app, as it follows from
-/// their histories alone: no resolver, agent or relay is asked.
+/// Required records of one account at the end, each by the rule of its app. They follow from the
+/// histories alone, without a resolver, agent or relay.
 package struct Demands {
   private let histories: Histories
-  /// The records as they are.
+  /// Current records.
   private let current: (RecordKey) -> Record?
 
   package init(_ histories: Histories, current: @escaping (RecordKey) -> Record?) {
@@ -15,12 +15,12 @@ package struct Demands {
     self.current = current
   }
 
-  /// Conflicts, and how they ended.
+  /// Number of conflicts, by result.
   package struct Judgement: Hashable {
     package var conflicts = 0
-    /// Of records that the model knows the rule of.
+    /// Conflicts of records for which the model has a rule.
     package var judged = 0
-    /// Of records that are as the rule demands.
+    /// Conflicts of records that are as the rule demands.
     package var asDemanded = 0
 
     package mutating func add(_ other: Judgement) {
@@ -41,12 +41,12 @@ package struct Demands {
     return judgement
   }
 
-  /// nil where all records are as they must be.
+  /// Returns nil if all records are as they must be.
   package func difference() -> String? {
     histories.recordKeys.lazy.compactMap(difference(at:)).first ?? clipboardDifference()
   }
 
-  /// nil when the record is what its rule demands.
+  /// Returns nil if the record is what its rule demands.
   package func difference(at key: RecordKey) -> String? {
     let fields = current(key)?.fields
     let difference: String? =
@@ -59,7 +59,7 @@ package struct Demands {
       case let history as CausalHistory<HabitFact>: habit(key, history, fields)
       case let history as CheckInHistory: history.difference(fields)
       case let history as StampedHistory: item(key, history, fields)
-      // Nothing of this record has happened.
+      // The record has no history.
       case nil: nil
       default: "has a history that nothing judges"
       }
@@ -81,12 +81,13 @@ package struct Demands {
 
 extension Demands {
   private func timer(_ history: CausalHistory<TimerFact>, _ fields: [UInt8]) -> String? {
-    // Whatever a program makes of what time did, it is the act whose countdown ended.
+    // A change that time made is the act whose countdown ended, whatever a program makes of it.
     let shown = TimerFact.list(in: fields).map { fact in
       TimerFact(deviceID: fact.deviceID, act: history.origin(of: fact).act, edit: fact.edit)
     }
     let doubtful = history.doubtful.filter { shown.contains($0) }
-    // What was let go may stand or not, and so may what was too old beside it.
+    // An act that was dropped may be in effect or not, and so may one that is too old beside the
+    // newest.
     let newest = history.standing.map(\.act.timestamp).max() ?? 0
     let standing = history.standing.filter { fact in
       let isDemanded =
@@ -105,8 +106,8 @@ extension Demands {
       ? nil : "counts \(completed) pomodoros, and not \(greatest)"
   }
 
-  /// Whether a countdown ended before the span was over within which acts are concurrent with the
-  /// newest: what the rule leaves then depends on whether it ended before the acts met.
+  /// True if a countdown ended within the time in which acts are concurrent with the newest: the
+  /// result of the rule then depends on whether it ended before the acts were merged.
   private static func isShort(
     _ history: CausalHistory<TimerFact>, until newest: Int64, _ shown: [TimerFact]
   ) -> Bool {
@@ -117,13 +118,13 @@ extension Demands {
       && !shown.isEmpty && shown.allSatisfy { fact in acts.contains { $0.act == fact.act } }
   }
 
-  /// Every setting has a value that nobody replaced who had seen it: which of several is the
-  /// resolver's affair, and all replicas agree on it.
+  /// Returns nil if every setting has a value that was not replaced with knowledge of it. The
+  /// resolver chooses one of several such values, and all replicas agree on it.
   private func settings(_ history: CausalHistory<SettingFact>, _ fields: [UInt8]) -> String? {
     let shown = SettingFact.list(in: fields)
     let standing = history.standing
-    // A setting that the relay has lost comes back without what it was made on, and a newer version
-    // of the record may have an older value of it.
+    // A setting that the relay has lost comes back without the version that it was made on, and a
+    // newer version of the record may have an older value of it.
     let possible = standing + history.doubtful + (history.hasForgotten ? history.done : [])
     let isRight =
       shown.allSatisfy { possible.contains($0) }
@@ -132,8 +133,8 @@ extension Demands {
       ? nil : "these are set:\n  \(lines(shown))\nand these stand:\n  \(lines(standing))"
   }
 
-  /// A note is as somebody left it, or as it was at first, and nobody who had seen it left it
-  /// otherwise.
+  /// Returns nil if the note is as a user left it, or as it was at first, and no user who had seen
+  /// this text has changed it.
   private func note(_ history: CausalHistory<NoteFact>, _ fields: [UInt8]?) -> String? {
     guard let fields else {
       return history.mayBeGone
@@ -147,7 +148,8 @@ extension Demands {
 }
 
 extension Demands {
-  /// A text that nobody replaced or deleted who had seen it stands as the memo, or as a copy.
+  /// Returns nil if each text that was not replaced or deleted with knowledge of it is the memo, or
+  /// a copy.
   private func memo(
     _ key: RecordKey, _ history: CausalHistory<MemoFact>, _ fields: [UInt8]?
   ) -> String? {
@@ -155,7 +157,7 @@ extension Demands {
     if let value, value["title"]?.string != Demands.title(of: value["content"]?.string ?? "") {
       return "has the title \(value["title"]?.string ?? "")"
     }
-    // A copy, and what outlived a deletion, have a later stamp than the text had.
+    // A copy, and a text that outlived a deletion, have a later stamp than the text had.
     let isOwnCopy = key.name.text.utf8.contains(UInt8(ascii: "~"))
     let isAsWritten = !isOwnCopy && !history.wasDeleted
     if let value, let record = current(key), isAsWritten,
@@ -168,7 +170,7 @@ extension Demands {
     }
   }
 
-  /// The first line, as far as it has a hundred characters.
+  /// Returns the first line, up to a hundred characters.
   private static func title(of content: String) -> String {
     var title = String.UnicodeScalarView()
     for scalar in content.unicodeScalars {
@@ -178,7 +180,7 @@ extension Demands {
     return String(title)
   }
 
-  /// The same of a file's bytes.
+  /// Returns nil if the bytes of a file pass the same check as a memo's text.
   private func file(
     _ key: RecordKey, _ history: CausalHistory<FileFact>, _ fields: [UInt8]?
   ) -> String? {
@@ -196,7 +198,8 @@ extension Demands {
     }
   }
 
-  /// `isCopy`: by the name of another record of the zone.
+  /// Returns nil if no content is lost. `isCopy`: true if another record of the zone, by its name,
+  /// is a copy of this one.
   private func kept<Fact: Deed>(
     _ key: RecordKey, _ history: CausalHistory<Fact>, _ fields: [UInt8]?, isOwnCopy: Bool,
     isCopy: (String) -> Bool
@@ -204,7 +207,7 @@ extension Demands {
     let shown = fields.map { Fact.list(in: $0) } ?? []
     if fields != nil {
       var possible = history.standing + history.doubtful
-      // A copy that somebody deleted is made once more where its conflict is met once more.
+      // A copy that a user deleted is made again if its conflict occurs again.
       if isOwnCopy { possible += history.done }
       guard shown.count == 1, possible.contains(shown[0]) else {
         return "is\n  \(lines(shown))\nby this history:\n\(history.description)"
@@ -220,7 +223,7 @@ extension Demands {
     return nil
   }
 
-  /// Nobody's habit is written over but by a person who has seen it.
+  /// Returns nil if the habit was overwritten only by users who had seen it.
   private func habit(
     _ key: RecordKey, _ history: CausalHistory<HabitFact>, _ fields: [UInt8]?
   ) -> String? {
@@ -228,7 +231,7 @@ extension Demands {
     let standing = history.standing
     let isWhole = standing.allSatisfy { shown.contains($0) }
     let isPossible = shown.allSatisfy { standing.contains($0) || history.doubtful.contains($0) }
-    // What a restored relay may have lost comes back where in doubt, also over a deletion.
+    // What a restored relay may have lost comes back if in doubt, also over a deletion.
     let isDeletionHeard =
       fields == nil || !history.isDeletionStanding || histories.wasRestored
       || histories.maybeRevived.contains(key)
@@ -240,12 +243,12 @@ extension Demands {
 }
 
 extension Demands {
-  /// Of all that was done to an item the newest stands.
+  /// Returns nil if the item is as the newest of all acts on it made it.
   private func item(
     _ key: RecordKey, _ history: StampedHistory, _ fields: [UInt8]?
   ) -> String? {
     let newest = history.newest
-    // What a relay lost that was put back, nobody may hold any more, if it was a deletion.
+    // If a restored relay has lost a deletion, it is possible that no device holds it any more.
     let isForgotten =
       fields != nil && (history.hasLost || histories.maybeRevived.contains(key))
       && history.acts.contains { $0.fields == fields }
@@ -255,7 +258,7 @@ extension Demands {
     return "is \(shown) by this history:\n\(history.description)"
   }
 
-  /// Not more than a hundred items stand.
+  /// Returns nil if there are at most a hundred items.
   private func clipboardDifference() -> String? {
     let live = histories.recordKeys.count {
       $0.zone == ClipboardApp.zone && current($0)?.isDeleted == false

@@ -1,4 +1,4 @@
-/// A set of small numbers: which edits somebody had seen.
+/// A set of small numbers, as a bit field: the edits that a device has seen.
 package struct EditSet: Hashable {
   private var words: [UInt64] = []
 

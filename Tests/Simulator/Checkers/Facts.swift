@@ -6,7 +6,7 @@ extension TimerFact: Deed {
     TimerFacts(fields: fields)?.edits ?? []
   }
 
-  /// A new edit replaces all that its device had seen.
+  /// True for each other edit: a new edit replaces all that its device had seen.
   package func replaces(_ other: TimerFact) -> Bool { other != self }
 
   package func corrects(_ other: TimerFact, by milliseconds: Int64) -> Bool {
@@ -14,7 +14,7 @@ extension TimerFact: Deed {
   }
 }
 
-/// One setting's new value. Persons never choose a value twice, so that it tells who chose it.
+/// New value of one setting. Users never choose a value twice, so that it identifies who chose it.
 package struct SettingFact: Deed {
   package var name: String
   package var value: JSONValue
@@ -33,7 +33,7 @@ package struct SettingFact: Deed {
   package func corrects(_ other: SettingFact, by milliseconds: Int64) -> Bool { false }
 }
 
-/// A memo's text. Persons never write one twice, so that it tells who wrote it.
+/// Text of a memo. Users never write one twice, so that it identifies its author.
 package struct MemoFact: Deed {
   package var content: String
 
@@ -46,7 +46,7 @@ package struct MemoFact: Deed {
   package func corrects(_ other: MemoFact, by milliseconds: Int64) -> Bool { false }
 }
 
-/// The bytes of a file, by their hash.
+/// Bytes of a file, by their hash.
 package struct FileFact: Deed {
   package var sha256: String
 
@@ -59,7 +59,7 @@ package struct FileFact: Deed {
   package func corrects(_ other: FileFact, by milliseconds: Int64) -> Bool { false }
 }
 
-/// A habit's title, which persons never choose twice.
+/// Title of a habit. Users never choose one twice.
 package struct HabitFact: Deed {
   package var title: String
 
@@ -73,7 +73,7 @@ package struct HabitFact: Deed {
 }
 
 enum FieldsText {
-  /// nil where the bytes are not JSON.
+  /// Returns nil if the bytes are not JSON.
   static func value(_ bytes: [UInt8]) -> JSONValue? {
     do throws(JSONFault) {
       return try JSONValue(parsing: bytes)

@@ -4,19 +4,19 @@ import LockstepSimulation
 import LockstepStorage
 import LockstepTools
 
-/// What is written down about each of one account's records, and how often versions of it met in
-/// conflict. What follows of it for the records in the end stands in `Demands`.
+/// Histories of one account's records, and the number of conflicts between their versions.
+/// `Demands` derives the required records from them.
 package final class Histories {
   private unowned let outside: SimulationEnvironment
   private var histories: [RecordKey: any RecordHistory] = [:]
-  /// The most that any version of the timer counted, by the entry that made it: it never goes back.
+  /// Greatest count in any version of the timer, by the entry that made it: it never decreases.
   private var completed: [Making: Int64] = [:]
-  /// How often versions of a record met that were made without knowledge of one another.
+  /// Number of conflicts of each record: two versions made without knowledge of one another.
   private(set) var conflicts: [RecordKey: Int] = [:]
-  /// Records of which a device came upon a deletion that the relay had forgotten.
+  /// Records that may have come back: the relay had forgotten a deletion or a save of them.
   private(set) var maybeRevived: Set<RecordKey> = []
 
-  /// The relay was put back from a backup.
+  /// True if the relay was restored from a backup.
   private(set) var wasRestored = false
 
   private struct Making: Hashable {
@@ -26,20 +26,20 @@ package final class Histories {
 
   package init(outside: SimulationEnvironment) { self.outside = outside }
 
-  /// How many deeds somebody did.
+  /// Number of deeds that users did.
   package var count: Int { recordKeys.reduce(0) { $0 + (histories[$1]?.count ?? 0) } }
 
   package private(set) var conflictCount = 0
 
-  /// Of all records that anything was ever done to.
+  /// Keys of all records that were ever changed.
   var recordKeys: [RecordKey] { histories.keys.sorted() }
 
   subscript(_ key: RecordKey) -> (any RecordHistory)? { histories[key] }
 
-  /// The greatest count of pomodoros of any version of the timer.
+  /// Greatest count of pomodoros in any version of the timer.
   var completedPomodoros: Int64 { completed.values.max() ?? 0 }
 
-  /// nil for what no app of this world knows.
+  /// Returns the history of a record; nil if no app of the simulation has its type.
   private func history(_ key: RecordKey, _ type: Name) -> (any RecordHistory)? {
     if let history = histories[key] { return history }
     let history: (any RecordHistory)? =
@@ -48,7 +48,7 @@ package final class Histories {
       case TimerApp.settingsType: CausalHistory<SettingFact>(outside: outside)
       case NotesApp.type: CausalHistory<NoteFact>(outside: outside)
       case MemosApp.memoType: CausalHistory<MemoFact>(outside: outside, countsDeletions: true)
-      // What becomes of sealed files a keeper looks after.
+      // Sealed files are checked by `VaultKeeper`.
       case VaultApp.fileType where SealedFiles.isSealed(key.name): nil
       case VaultApp.fileType: CausalHistory<FileFact>(outside: outside, countsDeletions: true)
       case HabitsApp.habitType:
@@ -62,9 +62,9 @@ package final class Histories {
   }
 }
 
-// What devices and relay do. See `RecordHistory`.
+// Events of devices and relay. See `RecordHistory`.
 extension Histories {
-  /// `hand`: of whoever did it just now.
+  /// Registers a version that a device made. `hand`: the user action that made it just now, if any.
   package func deviceMade(
     _ entry: OutboxEntry, insteadOf before: OutboxEntry?, by hand: Hand?, on device: DeviceID
   ) {
@@ -84,7 +84,7 @@ extension Histories {
     completed[making, default: 0].raise(to: count)
   }
 
-  /// Whether a countdown that had ended runs again: the device's clock was ahead.
+  /// True if a countdown that had ended runs again because the device's clock was ahead.
   private static func isTimeTakenBack(_ before: OutboxEntry, _ entry: OutboxEntry) -> Bool {
     guard let ended = TimerFact.list(in: before.fields ?? []).first,
       let runs = TimerFact.list(in: entry.fields ?? []).first(where: { $0 == ended })
@@ -121,8 +121,8 @@ extension Histories {
     histories[key]?.deviceDecided(server, made: made, on: device)
   }
 
-  /// The device was signed out: what it did and never brought to the relay is its own loss alone.
-  /// `saved`: what stands at the relay.
+  /// Registers that the device was signed out: only the device loses what it never sent to the
+  /// relay. `saved`: the records at the relay.
   package func deviceRevoked(_ device: DeviceID, saved: [Record]) {
     for key in recordKeys {
       histories[key]?.deviceRevoked(device, saved: saved.first { $0.key == key })
@@ -142,13 +142,13 @@ extension Histories {
       tag: record.tag, isDeleted: record.isDeleted, on: device)
   }
 
-  /// On a device two versions of the record met.
+  /// Registers a conflict between two versions of the record on a device.
   package func deviceMet(_ key: RecordKey) {
     conflicts[key, default: 0] += 1
     conflictCount += 1
   }
 
-  /// It stood before the world began.
+  /// Adds a record that existed before the simulation began.
   package func stood(_ record: Record) { history(record.key, record.type)?.stood(record) }
 
   package func relaySaved(_ record: Record, baseTag: ChangeTag?) {

@@ -1,14 +1,14 @@
 import LockstepModel
 import LockstepStorage
 
-/// What became of a device's local changes when the relay's versions met them, read from one write
-/// of its store.
+/// Results of the conflicts between a device's local changes and the relay's versions, read from
+/// one write of its store.
 struct Meeting {
-  /// What stood in the outbox, and what stands there instead, made of both versions.
+  /// Entries of the outbox, each with the one that replaces it, made of both versions.
   private(set) var merged: [(OutboxEntry, OutboxEntry)] = []
-  /// What did not land, and a later change of the record stands for.
+  /// Entries that were not saved, and that a later change of the record includes.
   private(set) var folded: [OutboxEntry] = []
-  /// Records of which two versions met, neither made with knowledge of the other.
+  /// Records with a conflict of two versions, neither made with knowledge of the other.
   private(set) var conflicts: [RecordKey] = []
 
   init(
@@ -35,7 +35,7 @@ struct Meeting {
     }
   }
 
-  /// The entry has left the outbox.
+  /// Handles an entry that has left the outbox.
   private mutating func leave(
     _ entry: OutboxEntry, _ before: ReplicaWatch.View, _ after: ReplicaWatch.View,
     _ device: DeviceID

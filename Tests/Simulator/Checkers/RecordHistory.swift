@@ -1,40 +1,41 @@
 import LockstepModel
 import LockstepStorage
 
-/// What is written down about one record: what persons did to it, on which device, knowing what.
-/// From that alone, and from the app's rule in words, follows what it must be in the end.
+/// History of one record: the users' actions, on which device and with knowledge of what. From it
+/// and the app's rule in words follows what the record must be in the end.
 package protocol RecordHistory: AnyObject {
-  /// How many deeds somebody did.
+  /// Number of deeds that users did.
   var count: Int { get }
-  /// It stood before the world began, by nobody's hand.
+  /// Adds a version that existed before the simulation began; no user made it.
   func stood(_ record: Record)
-  /// A device holds a version that it made itself: `entry` stands in its outbox, where `before`
-  /// stood under the same number. `byPerson`: with what somebody did just now.
+  /// Registers a version that a device made itself: `entry` is in its outbox, instead of `before`,
+  /// which had the same number. `byPerson`: true if the entry has what a user did just now.
   func deviceMade(
     _ entry: OutboxEntry, insteadOf before: OutboxEntry?, byPerson: Bool, on device: DeviceID)
-  /// `merged` holds what `entry` held, once that had met the relay's version.
+  /// Registers that `merged` holds what `entry` held, merged with the relay's version.
   func deviceMerged(_ entry: OutboxEntry, into merged: OutboxEntry, on device: DeviceID)
-  /// A later entry of the record stands for this one as well, which did not land.
+  /// Registers that a later entry of the record includes this one, which was not saved.
   func deviceFolded(_ entry: OutboxEntry, on device: DeviceID)
-  /// The relay has lost a version, and this device, which holds it, gives it back with `entry`.
+  /// Registers that this device gives back, with `entry`, a version that the relay has lost.
   func deviceBringsBack(_ entry: OutboxEntry, on device: DeviceID)
-  /// A device has taken back what stood in its outbox and was never sent. `isDoneByOthers`: since
-  /// another has brought the same to the relay.
+  /// Registers that a device withdrew an outbox entry that was never sent. `isDoneByOthers`:
+  /// because another device has brought the same to the relay.
   func deviceWithdrew(_ entry: OutboxEntry, isDoneByOthers: Bool, on device: DeviceID)
-  /// The device was signed out: what it did and never brought to the relay is its own loss alone.
-  /// `saved`: what stands at the relay.
+  /// Registers that the device was signed out: only the device loses what it never sent to the
+  /// relay. `saved`: the version at the relay.
   func deviceRevoked(_ device: DeviceID, saved: Record?)
-  /// A person has chosen; see `CausalHistory`.
+  /// Registers a user's choice; see `CausalHistory`.
   func deviceDecided(_ server: Record, made: OutboxEntry?, on device: DeviceID)
-  /// See `CausalHistory`.
+  /// Registers a question to the user; see `CausalHistory`.
   func deviceAsked(tag: ChangeTag, on device: DeviceID)
-  /// A device holds what the relay told it, and nothing of its own. `isDeleted`: a deletion.
+  /// Registers that a device holds a version from the relay, and no change of its own. `isDeleted`:
+  /// true if the version is a deletion.
   func deviceTook(tag: ChangeTag, isDeleted: Bool, on device: DeviceID)
-  /// The relay saved a version.
+  /// Registers a version that the relay saved.
   func relaySaved(_ record: Record, baseTag: ChangeTag?)
-  /// The relay saved this once, has forgotten the batch that it came with since, and got it anew.
+  /// Registers that the relay saved this once, forgot its batch since, and received it again.
   func relayForgotSave(_ mutation: Mutation, by device: DeviceID)
-  /// See `CausalHistory`.
+  /// Registers a restore of the relay; see `CausalHistory`.
   func relayLost(isBlind: Bool, _ isLost: (ChangeTag) -> Bool)
 }
 

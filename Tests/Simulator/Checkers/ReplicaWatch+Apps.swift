@@ -3,15 +3,15 @@ import LockstepModel
 import LockstepSimulation
 import LockstepStorage
 
-// What holds of stamps, and of what an app does by itself.
+// Checks of stamps, and of the changes that an app makes by itself.
 extension ReplicaWatch {
-  /// A stamp may be off by as much as two measurements of relay time are.
+  /// Greatest error of a stamp, in milliseconds: that of two measurements of relay time.
   private static let stampTolerance: Int64 = 3_000
-  /// Whoever is caught up knows all that was committed so long ago.
+  /// Age of a commit after which every device that is caught up has read it.
   private static let newsAge = Span.seconds(10)
 
-  /// What leaves is stamped with relay time, however wrong the device's clock is. But for the
-  /// timer, which time changes as well.
+  /// Reports a violation if an entry that is sent is not stamped with relay time, however wrong the
+  /// device's clock is. The timer is exempt: time changes it as well.
   func checkStamp(_ entry: OutboxEntry, byPerson: Bool) {
     guard let now = ledger.relayTime?(), entry.key != TimerApp.stateKey else { return }
     if byPerson { madeAt[entry.number] = now }
@@ -22,7 +22,8 @@ extension ReplicaWatch {
     }
   }
 
-  /// Only what is beyond the hundred newest goes, and only by a device that is caught up.
+  /// Reports a violation if the app trims an item that is not beyond the hundred newest, or if the
+  /// device that trims it is not caught up.
   func checkTrims(_ after: View, in store: MemoryReplicaStore) {
     guard !trimmed.isEmpty else { return }
     defer { trimmed = [] }

@@ -3,7 +3,7 @@ import LockstepModel
 import LockstepSimulation
 import LockstepStorage
 
-/// Watches one device's store: its cursor and tags only grow, what it takes from the relay is what
+/// Checks one device's store: its cursor and tags only grow, what it takes from the relay is what
 /// the relay saved in this device's own account, and what a screen shows is durable.
 package final class ReplicaWatch {
   let outside: WorldOutside
@@ -12,19 +12,19 @@ package final class ReplicaWatch {
   let account: AccountID
   let device: DeviceID
   let histories: Histories
-  /// The relay of this world may say that a cursor cannot be followed any more.
+  /// True if the relay may report that a cursor cannot be followed any more.
   let mayLoseCursor: Bool
-  /// Every version of a record that the store ever held: what a screen may show.
+  /// All versions of each record that the store ever held: a screen may show these.
   private var held: [RecordKey: Set<[UInt8]>] = [:]
-  /// Entries that give the relay back what it has lost, by number.
+  /// Numbers of the entries that give back what the relay has lost.
   private var broughtBack: Set<Int64> = []
-  /// Whose hand is behind what is being written; nil: time's, the relay's or the app's.
+  /// User action behind the current write; nil: time, the relay or the app made it.
   package var hand: Hand?
-  /// Items that the clipboard has just let go of.
+  /// Items that the clipboard has just trimmed.
   var trimmed: [OutboxEntry] = []
-  /// When somebody last did what an entry holds, in relay time, by number.
+  /// Relay time of the last user action that an entry holds, by its number.
   var madeAt: [Int64: Int64] = [:]
-  /// What the screen was last told of each record.
+  /// Last version of each record that was reported to the screen.
   private var told: [RecordKey: Record] = [:]
 
   package init(
@@ -41,7 +41,7 @@ package final class ReplicaWatch {
     self.mayLoseCursor = mayLoseCursor
   }
 
-  /// What of a store a write may change.
+  /// Part of a store that a write may change.
   package struct View {
     var records: [Record] = []
     var outbox: [OutboxEntry]
@@ -81,7 +81,7 @@ package final class ReplicaWatch {
   package func wrote(
     _ changes: [ReplicaChange], before: View, after: View, in store: MemoryReplicaStore
   ) {
-    // A zone that is switched on again is read once more from where it was switched off.
+    // A zone that is switched on again is read again from the point where it was switched off.
     let isSwitch = changes.contains { change in
       if case .setValue("zones.off", _) = change { true } else { false }
     }
@@ -92,7 +92,8 @@ package final class ReplicaWatch {
     for record in after.records {
       held[record.key, default: []].insert(record.fields ?? [])
       let old = before.record(record.key)
-      // An edit outlives the version that it was made on, where the relay forgot even its deletion.
+      // An edit outlives the version that it was made on if the relay has dropped even its
+      // tombstone.
       let isBaseGone = mayLoseCursor && record.tag == 0 && !after.entries(record.key).isEmpty
       if let old, record.tag < old.tag, !isBaseGone, !ledger.isLost(account, tag: old.tag) {
         fault("\(record.key.name) went back from tag \(old.tag) to \(record.tag)")
@@ -111,7 +112,7 @@ package final class ReplicaWatch {
     if hand == nil { for key in meeting.conflicts { histories.deviceMet(key) } }
     let decided = tellDecision(changes, before: before)
     for case .removeEntry(let number) in changes {
-      // Numbers are given anew by a later process.
+      // A later process uses the numbers again.
       madeAt[number] = nil
       guard let entry = latest.last(where: { $0.number == number }), entry.key != decided,
         after.entries(entry.key).isEmpty, !entry.isUnderWay
@@ -130,7 +131,7 @@ package final class ReplicaWatch {
     }
   }
 
-  /// What was made here, in order. The entries as they stood and stand, oldest first.
+  /// Reports what was made here, in order. Returns all states of the entries, oldest first.
   private func tell(_ changes: [ReplicaChange], before: View) -> [OutboxEntry] {
     var latest = before.outbox
     for case .putEntry(let entry) in changes {
@@ -143,12 +144,12 @@ package final class ReplicaWatch {
       } else if isDecision(entry) {
         checkStamp(entry, byPerson: true)
       } else {
-        // What was lost has met what the relay has by now, and both are one already.
+        // A lost version is already merged with the relay's current one.
         if old == nil, hand == nil, let lost = lostVersion(of: entry, in: before) {
           histories.deviceBringsBack(lost, on: device)
         }
         let isNew = old == nil || old?.fields != entry.fields
-        // What a person deleted here before stays deleted when it meets another's version.
+        // A deletion by this device's user remains when it is merged with another's version.
         let isTrim =
           entry.fields == nil && isNew && isItem(entry) && hand?.deletes(entry.key) != true
           && before.entries(entry.key).allSatisfy { $0.fields != nil }
@@ -165,7 +166,7 @@ package final class ReplicaWatch {
     return latest
   }
 
-  /// What the device held where the relay has lost that.
+  /// Returns the version that the device held and the relay has lost; nil if there is none.
   private func lostVersion(of entry: OutboxEntry, in view: View) -> OutboxEntry? {
     guard view.entries(entry.key).isEmpty, let held = view.record(entry.key), held.tag > 0,
       ledger.isLost(account, tag: held.tag)
@@ -181,7 +182,7 @@ package final class ReplicaWatch {
 
   private func isItem(_ entry: OutboxEntry) -> Bool { entry.type == ClipboardApp.itemType }
 
-  /// The record that a person has just decided about; nil where none was.
+  /// Reports a user's choice, and returns the record that it is about; nil if there was none.
   private func tellDecision(_ changes: [ReplicaChange], before: View) -> RecordKey? {
     guard case .keep(let key, _) = hand else { return nil }
     for entry in before.entries(key) {
@@ -197,11 +198,11 @@ package final class ReplicaWatch {
     return nil
   }
 
-  /// A new process has a new screen, which knows what stands in the store: what the one before was
-  /// told last says nothing, since it may have died before it was told more.
+  /// Starts a new screen, as a new process does. It shows what is in the store. The reports to the
+  /// one before prove nothing: its process may have died before it reported more.
   package func screenBegins() { told = [:] }
 
-  /// The screen is told that these records have changed, each change once.
+  /// Checks that each change is reported to the screen once.
   package func told(_ records: [Record]) {
     shown(records)
     for record in records {
@@ -214,8 +215,8 @@ package final class ReplicaWatch {
     }
   }
 
-  /// A device that was signed out goes on by itself: what it makes is its own affair, and it must
-  /// not hear of what others save.
+  /// Checks a device that was signed out: it may go on alone, but must not receive what others
+  /// save.
   private func checkForbidden(_ view: View) {
     for record in view.records {
       held[record.key, default: []].insert(record.fields ?? [])
@@ -225,7 +226,7 @@ package final class ReplicaWatch {
     }
   }
 
-  /// The screen shows these records.
+  /// Checks the records that the screen shows.
   package func shown(_ records: [Record]) {
     for record in records where held[record.key]?.contains(record.fields ?? []) != true {
       if record.isDeleted { continue }
@@ -233,13 +234,13 @@ package final class ReplicaWatch {
     }
   }
 
-  /// Whether the entry is of what the device held: nobody has edited anything.
+  /// True if the entry is what the device held: no user has edited anything.
   private func isHeld(_ entry: OutboxEntry, in view: View) -> Bool {
     guard view.entries(entry.key).isEmpty, let held = view.record(entry.key) else { return false }
     return held.modifiedAt == entry.modifiedAt && held.fields == entry.fields
   }
 
-  /// Whether somebody else has saved what this device was about to bring back.
+  /// True if another device has saved what this device was about to give back.
   private func isDoneByOthers(_ entry: OutboxEntry, in view: View) -> Bool {
     guard broughtBack.contains(entry.number), let held = view.record(entry.key) else {
       return false
@@ -248,13 +249,13 @@ package final class ReplicaWatch {
       && held.modifiedAt == entry.modifiedAt
   }
 
-  /// Whether the entry is gone without a trace: it was made and deleted before anybody heard of it,
-  /// or the device stands on its base again.
+  /// True if the entry left no trace: it was made and deleted before it was known elsewhere, or the
+  /// device is back at its base.
   private func isWithdrawn(
     _ entry: OutboxEntry, by changes: [ReplicaChange], in view: View
   ) -> Bool {
     guard view.record(entry.key) != nil else { return entry.base == nil }
-    // What the relay told may have come after it, in the same transaction.
+    // A version from the relay may have followed in the same transaction.
     return changes.contains { change in
       guard case .putRecord(let record, _) = change, record.key == entry.key else { return false }
       return record.tag == entry.base?.tag && record.fields == entry.base?.fields
@@ -274,7 +275,8 @@ package final class ReplicaWatch {
     }
   }
 
-  /// A record without a local edit is what the relay saved, to the byte, in this account.
+  /// Checks that a record without a local edit is, byte for byte, what the relay saved in this
+  /// account.
   private func checkTaken(_ record: Record) {
     guard record.tag > 0 else {
       fault("\(record.key.name) has neither an entry in the outbox nor a tag")

@@ -1,12 +1,12 @@
 import LockstepModel
 
-/// How often a device may ask the relay for something: HTTP requests, and messages on a socket.
+/// Limit of a device's requests to the relay: HTTP requests, and messages on a socket.
 package struct RequestBudget {
-  /// For how long its processes ran.
+  /// Run time of the device's processes.
   package var milliseconds: Int64
-  /// Versions that the account's devices saved.
+  /// Number of versions that the account's devices saved.
   package var saves: Int
-  /// Faults that struck anybody.
+  /// Number of faults that took effect.
   package var strikes: Int
 
   package init(milliseconds: Int64, saves: Int, strikes: Int) {
@@ -15,15 +15,16 @@ package struct RequestBudget {
     self.strikes = strikes
   }
 
-  /// A minute: two polls, and a measurement of the clock now and then. Nobody in rest may ask more.
+  /// Requests per minute: two polls, and sometimes a clock measurement. The most for an idle
+  /// device.
   package static let perMinute = 4
-  /// A version that somebody saves: the save itself, or on the last rungs the poll that told of it,
-  /// a fetch of what a hint did not tell, and the next poll.
+  /// Requests per saved version: the save itself, or for the last transports the poll that reported
+  /// it, a fetch of what a hint did not contain, and the next poll.
   package static let perSave = 3
-  /// A fault that strikes: a device finds the relay again by each of four transports, twice, at
-  /// most, and reads on from where it was; the wait from one try to the next doubles.
+  /// Requests per fault: a device reconnects by each of four transports, twice at most, and reads
+  /// on from its cursor; the wait between two tries doubles.
   package static let perStrike = 30
-  /// Coming at first, whatever the way.
+  /// Requests of the first connection, by any transport.
   package static let atFirst = 20
 
   package var most: Int {
@@ -32,14 +33,14 @@ package struct RequestBudget {
       + saves * RequestBudget.perSave + strikes * RequestBudget.perStrike
   }
 
-  /// In rest, less than a hundred an hour. Whoever has only the poll asks every 30 s, and now and
-  /// then looks for a better way.
+  /// Returns the limit for an idle device: less than a hundred an hour. A device that can only poll
+  /// asks every 30 s, and sometimes tries a better transport.
   package static func mostInRest(milliseconds: Int64, polls: Bool) -> Int {
     let perHour: Int64 = polls ? 150 : 100
     return Int(milliseconds * perHour / 3_600_000) + 1
   }
 
-  /// How many requests and messages begin in what a device sends.
+  /// Returns the number of requests and messages that begin in the bytes that a device sends.
   package static func asked(in bytes: [UInt8]) -> Int {
     guard let first = bytes.first else { return 0 }
     guard first >= 0x80 else {

@@ -1,33 +1,33 @@
 import LockstepModel
 import LockstepStorage
 
-/// Of a record where the newest act alone counts: what each act made of it, and when. An act made
-/// having seen another has a later stamp, so that of all acts the one with the greatest stamp
-/// stands, and who had seen what need not be known.
+/// History of a record in which only the newest act counts: the result and the stamp of each act.
+/// An act made with knowledge of another has a later stamp. So the act with the greatest stamp
+/// wins, and the causal order is not needed.
 package final class StampedHistory: RecordHistory {
   package struct Act: Hashable {
     package var device: DeviceID
-    /// The entry of the device's outbox that holds it.
+    /// Number of the outbox entry that holds the act.
     var entry: Int64
     package var stamp: Int64
-    /// nil: deleted.
+    /// Fields that the act made; nil: deleted.
     package var fields: [UInt8]?
-    /// Nobody's hand did it: the app let go of the record.
+    /// True if no user did it: the app trimmed the record.
     package var isByApp: Bool
     fileprivate var isSaved = false
   }
 
   package private(set) var acts: [Act] = []
   package private(set) var hasLost = false
-  /// The relay was put back more than once, and what it lost the first time may be gone for good.
+  /// True if the relay was restored more than once: what it lost first may be lost for good.
   package private(set) var isBlind = false
 
   package init() {}
 
   package var count: Int { acts.count { !$0.isByApp } }
 
-  /// Those of the acts of which one must stand: at one instant a delete comes first, and between
-  /// others the device decides, which may be the one that merged them.
+  /// Acts of which one must win: at one instant a delete wins, and between others the device
+  /// decides, which may be the one that merged them.
   package var newest: [Act] {
     let newest = acts.map(\.stamp).max()
     let top = acts.filter { $0.stamp == newest }
@@ -50,12 +50,12 @@ package final class StampedHistory: RecordHistory {
       if let index = index(of: before, on: device) {
         acts[index].stamp = entry.modifiedAt
       } else {
-        // What a merge made is stamped anew: so it is told from here on.
+        // A merged version has a new stamp, and counts as an act from here on.
         append(entry, isByApp: true, on: device)
       }
       return
     }
-    // What nobody did is what a merge made of it, or what the app let go of.
+    // A change without a user is the result of a merge, or a trim by the app.
     let isByApp = !byPerson
     if isByApp && entry.fields != nil { return }
     deviceFolded(entry, on: device)
@@ -79,7 +79,7 @@ package final class StampedHistory: RecordHistory {
     acts.removeAll { $0.device == device && $0.entry == entry.number && !$0.isSaved }
   }
 
-  /// What it brings back was done when it was done.
+  /// Does nothing: a version that is given back keeps the stamp of its act.
   package func deviceBringsBack(_ entry: OutboxEntry, on device: DeviceID) {}
 
   package func deviceWithdrew(_ entry: OutboxEntry, isDoneByOthers: Bool, on device: DeviceID) {

@@ -3,15 +3,15 @@ import LockstepModel
 import LockstepSimulation
 import LockstepStorage
 
-/// A device that says "in sync" has nothing left to send, has heard of the relay lately, and has
-/// read all that was saved before that.
+/// Checks that a device that reports "in sync" has nothing left to send, has received data from the
+/// relay lately, and has read all that was saved before that.
 package struct StatusChecker {
-  /// Longer than any wait for a sign of life. The longest: a poll's pause of 30 s, then a long-poll
-  /// that takes over and is held for 50 s, and up to 15 s for its answer.
+  /// Longest time without a message from the relay. The worst case: a poll's pause of 30 s, then a
+  /// long-poll that replaces it and is held for 50 s, and up to 15 s for its answer.
   private static let silenceMax = Span.seconds(96)
 
   private let outside: SimulationEnvironment
-  /// When each device, by its number, last said that it is in sync or heard from the relay.
+  /// Virtual time at which each device, by its index, last received bytes from the relay.
   private var lastHeard: [Int64]
 
   package init(outside: SimulationEnvironment, devices: Int) {
@@ -21,7 +21,7 @@ package struct StatusChecker {
 
   package mutating func heard(_ device: Int) { lastHeard[device] = outside.timeline.now }
 
-  /// Asked whenever a device has done all that it was told.
+  /// Checks the status. Called each time a device has performed all its actions.
   package func check(_ device: DeviceMachine, isSwitchedOff: Bool) {
     guard device.isAtRest, let status = device.status, status.state == .inSync else { return }
     if isSwitchedOff { outside.fault("\(device.name) says in sync while it is switched off") }
@@ -40,9 +40,9 @@ package struct StatusChecker {
     }
   }
 
-  /// Asked now and then.
+  /// Checks the time since the last bytes from the relay. Called regularly.
   package func checkSilence(_ device: DeviceMachine, _ ledger: WriteTransaction) {
-    // What a device said before it was suspended is not what it says.
+    // A status from before a suspension is out of date.
     guard device.isRunning, device.seat?.isSuspended == false, device.status?.state == .inSync
     else { return }
     let silence = outside.timeline.now - lastHeard[device.index]
@@ -53,7 +53,7 @@ package struct StatusChecker {
     checkLag(device, ledger)
   }
 
-  /// What was saved before the longest silence it has read, or knows that it has not.
+  /// Reports a violation if the device has not read what was saved before the longest silence.
   private func checkLag(_ device: DeviceMachine, _ ledger: WriteTransaction) {
     let saved = ledger.sequence(device.credentials.account, before: StatusChecker.silenceMax)
     do throws(StorageError) {

@@ -2,27 +2,27 @@ import LockstepModel
 import LockstepSimulation
 import LockstepStorage
 
-/// All that the relay's store ever committed, written down beside it. Each commit is held against
-/// what was committed before: tags only grow, a base is honoured, nothing is lost.
+/// Ledger of all commits of the relay's store. Each commit is checked against the earlier ones:
+/// tags only grow, a base is honoured, nothing is lost.
 package final class WriteTransaction {
   unowned let outside: WorldOutside
   private var accounts: [AccountID: Book] = [:]
 
   fileprivate struct Book {
     var newest: [RecordKey: Record] = [:]
-    /// By zone and name.
+    /// Keys by zone and name.
     var order: [RecordKey] = []
     var answers: [BatchID: SaveAnswer] = [:]
-    /// By the world's time.
+    /// Virtual time of the first answer to each batch.
     var firstAnswered: [BatchID: Int64] = [:]
     var sequence: Int64 = 0
-    /// The next tag need not follow the last one.
+    /// True if the next tag need not follow the last one.
     var mayPassOver = false
   }
 
-  /// All that was ever saved, also what a backup did not have.
+  /// All versions that were ever saved, including those that a backup did not have.
   private var everSaved: [AccountID: [ChangeTag: Record]] = [:]
-  /// When each version that a device made was first saved, by the world's time.
+  /// Virtual time at which each version that a device made was first saved.
   private var firstSaved: [AccountID: [Version: Int64]] = [:]
   private struct Version: Hashable {
     var key: RecordKey
@@ -30,28 +30,28 @@ package final class WriteTransaction {
     var modifiedAt: Int64
     var fields: [UInt8]?
   }
-  /// The tags that backups did not have when they were put back.
+  /// Tags that backups did not have when they were restored.
   private var lost: [AccountID: [ClosedRange<ChangeTag>]] = [:]
-  /// Devices that were signed out: from a little later on nobody tells them anything, and what
-  /// their accounts had saved by then is the last that they may hold.
+  /// Devices that were signed out. Soon after that no relay sends them anything, so that they may
+  /// hold at most what their accounts had saved by then.
   private var signedOut: [DeviceID: Fence] = [:]
   private struct Fence {
     var since: Int64
-    /// The account's newest tag when all relays had heard of it; nil before.
+    /// Newest tag of the account when all relays knew of the sign-out; nil before that.
     var tag: ChangeTag?
   }
-  /// How often a copy was put back.
+  /// Number of restores.
   package private(set) var restores = 0
-  /// When each account's saves were committed, by the world's time.
+  /// Virtual time and tag of each save that an account committed.
   private var times: [AccountID: [(at: Int64, tag: ChangeTag)]] = [:]
-  /// How long the relay remembers a batch at least, in nanoseconds.
+  /// Shortest time that the relay remembers a batch, in nanoseconds.
   package var batchMemory = Int64.max
-  /// Nothing makes news late in this world: what was committed is with all that are connected soon.
+  /// True if no fault delays news: a commit soon reaches all devices that are connected.
   package var isPrompt = false
-  /// What time it is at the relay, where no clock of this world is ever set.
+  /// Relay time; nil if clocks are set during the simulation.
   package var relayTime: (() -> Int64)?
 
-  /// Whether several relays share the store.
+  /// True if several relays share the store.
   private let sharesStore: Bool
 
   package init(outside: WorldOutside, sharesStore: Bool = false) {
@@ -59,12 +59,12 @@ package final class WriteTransaction {
     self.sharesStore = sharesStore
   }
 
-  /// The record that was saved with this tag; nil where none was.
+  /// Returns the record that was saved with this tag; nil if there is none.
   package func record(_ account: AccountID, tag: ChangeTag) -> Record? {
     everSaved[account]?[tag]
   }
 
-  /// What was saved after a tag, up to a token, in order.
+  /// Returns the records that were saved after a tag, up to a token, in order.
   package func saved(
     _ account: AccountID, after tag: ChangeTag, through token: ChangeToken
   ) -> [Record] {
@@ -73,20 +73,20 @@ package final class WriteTransaction {
       .compactMap { records[$0] }
   }
 
-  /// The newest tag that the account had so many nanoseconds ago.
+  /// Returns the newest tag that the account had this many nanoseconds ago.
   package func sequence(_ account: AccountID, before age: Int64) -> ChangeTag {
     let limit = outside.timeline.now - age
     return times[account]?.last { $0.at <= limit }?.tag ?? 0
   }
 
-  /// Versions that were ever saved.
+  /// Returns the number of versions that were ever saved.
   package func saveCount(_ account: AccountID) -> Int { everSaved[account]?.count ?? 0 }
 
   package func revoked(_ device: DeviceID, of account: AccountID) {
     guard signedOut[device] == nil else { return }
     outside.struck(.revoke)
     signedOut[device] = Fence(since: outside.timeline.now, tag: nil)
-    // What was read for it before is still on its way, and another relay may have to look for it.
+    // An answer read before the sign-out may be under way, and another relay may yet have to check.
     let hearing = Span.milliseconds(sharesStore ? 2 * Limits.movementMilliseconds : 0)
     outside.timeline.after(Span.seconds(1) + hearing) { [unowned self] in
       signedOut[device]?.tag = accounts[account]?.sequence ?? 0
@@ -95,7 +95,7 @@ package final class WriteTransaction {
 
   package func isSignedOut(_ device: DeviceID) -> Bool { signedOut[device] != nil }
 
-  /// Whether it was saved when the device had no business with it any more.
+  /// True if the tag was saved when the device had no access any more.
   package func isForbidden(_ tag: ChangeTag, to device: DeviceID) -> Bool {
     signedOut[device]?.tag.map { tag > $0 } ?? false
   }
@@ -103,15 +103,15 @@ package final class WriteTransaction {
   /// All accounts that ever saved.
   package var accountsEver: [AccountID] { everSaved.keys.sorted() }
 
-  /// Whether a backup was put back that did not have this tag.
+  /// True if a backup was restored that did not have this tag.
   package func isLost(_ account: AccountID, tag: ChangeTag) -> Bool {
     lost[account]?.contains { $0.contains(tag) } ?? false
   }
 
-  /// What a backup of the store holds, to be put back with it.
+  /// Part of the ledger that a backup of the store holds, to be restored with it.
   package struct Page {
     fileprivate var accounts: [AccountID: Book]
-    /// How often a copy had been put back when this one was made.
+    /// Number of restores before this copy was made.
     package let restores: Int
   }
 
@@ -133,12 +133,12 @@ package final class WriteTransaction {
     beganRun()
   }
 
-  /// The store was opened anew: the next tag of an account is any that is greater.
+  /// Registers that the store was opened again: the next tag of an account is any greater one.
   package func beganRun() {
     for account in accounts.keys.sorted() { accounts[account]?.mayPassOver = true }
   }
 
-  /// What stands in the account now, by zone and name.
+  /// Returns the account's current records, by zone and name.
   package func newest(_ account: AccountID) -> [Record] {
     guard let book = accounts[account] else { return [] }
     return book.order.compactMap { book.newest[$0] }
@@ -197,8 +197,8 @@ package final class WriteTransaction {
     accounts[save.account] = book
   }
 
-  /// What the relay saved once, and takes for new now, after a long time: asked before the save is
-  /// written down.
+  /// Returns the mutations that the relay saved once and accepts as new now, after longer than
+  /// `batchMemory`. Called before the save is recorded.
   package func forgottenSaves(of save: SaveCommit, _ outcome: SaveOutcome) -> [Mutation] {
     let isKnown = accounts[save.account]?.answers[save.request.id] != nil
     if isKnown && !isForgotten(save, outcome) { return [] }
@@ -211,7 +211,8 @@ package final class WriteTransaction {
     }
   }
 
-  /// What was saved by this batch once, where it is turned down now, after a long time.
+  /// Returns the mutations that this batch saved once, if it is refused now. Reports a violation if
+  /// the relay must still remember the batch.
   package func refusedAnew(_ save: SaveCommit) -> [Mutation] {
     guard let book = accounts[save.account], let answer = book.answers[save.request.id],
       let first = book.firstAnswered[save.request.id], save.unlessKnown != nil
@@ -231,7 +232,7 @@ package final class WriteTransaction {
     return book.answers[save.request.id]?.savedTags != outcome.answer.savedTags
   }
 
-  /// A base that is not what stands must be a conflict, and one that is must not.
+  /// Checks that a mutation is a conflict if its base is not current, and only then.
   private func check(_ save: SaveCommit, _ outcome: SaveOutcome, _ book: Book) {
     for (mutation, result) in zip(save.request.mutations, outcome.answer.results) {
       let key = RecordKey(zone: save.request.zone, name: mutation.name)
@@ -246,7 +247,7 @@ package final class WriteTransaction {
       switch result {
       case .saved where !stands:
         outside.fault("\(key.name) was saved over \(current?.tag ?? 0), unseen by its device")
-      // Of a deletion that is not kept any more the store knows nothing.
+      // The store cannot check a deletion whose tombstone it has dropped.
       case .conflict(_, let record) where stands && !(record.tag == 0 && !isLive):
         outside.fault("\(key.name) was refused though its base stands")
       case .conflict(_, let record) where record.tag > 0 && record != current:
@@ -256,7 +257,7 @@ package final class WriteTransaction {
     }
   }
 
-  /// After a crash and in the end: the store still holds all that it committed.
+  /// Checks that the store still holds all that it committed. Called after a crash and at the end.
   package func audit(_ store: any ZoneReader) {
     for account in accounts.keys.sorted() {
       for record in newest(account) {
@@ -284,7 +285,7 @@ package final class WriteTransaction {
 }
 
 extension SaveAnswer {
-  /// The tag of each record that was saved.
+  /// Tag of each record that was saved.
   fileprivate var savedTags: [ChangeTag] {
     results.compactMap { if case .saved(_, let tag) = $0 { tag } else { nil } }
   }

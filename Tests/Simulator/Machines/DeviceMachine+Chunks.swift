@@ -3,9 +3,9 @@ import LockstepCrypto
 import LockstepModel
 import LockstepStorage
 
-/// What a person has under way with chunks of files; gone with the process.
+/// Chunk operations that a user has started; lost when the process ends.
 struct ChunkHands {
-  /// An edit that is made once its chunks are in the home.
+  /// An edit that is made once its chunks are stored on the device.
   struct Attachment {
     var waiting: [OrderID]
     var edit: ([ChunkHash]) -> EditRequest
@@ -23,13 +23,13 @@ struct ChunkHands {
 }
 
 extension DeviceMachine {
-  /// Of a few sizes: nothing, a few bytes, and several portions.
+  /// Returns the bytes of a test chunk. Six sizes: empty, a few bytes, up to several portions.
   static func chunkBytes(_ number: Int) -> [UInt8] {
     let count = [0, 5, 1_000, 40_000, 140_000, 300_000][number % 6]
     return (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 131 &+ $0 >> 7 &+ number) }
   }
 
-  /// `edit`: of the hashes of the chunks, in their order.
+  /// Stores the chunks, then makes the edit. `edit`: gets the hashes of the chunks, in their order.
   func attach(_ chunks: [[UInt8]], _ edit: @escaping ([ChunkHash]) -> EditRequest) {
     let orders = chunks.map { _ in nextOrderID() }
     chunkHands.attachments.append(
@@ -43,7 +43,7 @@ extension DeviceMachine {
       let place = chunkHands.attachments[index].waiting.firstIndex(of: order)
     else { return }
     outside.log(from: name, to: "person", .note("piece kept: \(result)"))
-    // Who cannot keep the file writes no record of it.
+    // A user who cannot store the file writes no record of it.
     guard case .success(let hash) = result else {
       chunkHands.attachments.remove(at: index)
       return
@@ -52,7 +52,7 @@ extension DeviceMachine {
     let hashes = chunkHands.attachments[index].hashes.compactMap { $0 }
     guard hashes.count == chunkHands.attachments[index].waiting.count else { return }
     let done = chunkHands.attachments.remove(at: index)
-    // Not within what the agent does just now.
+    // Runs after the agent has performed its current actions.
     outside.timeline.after(0) { [weak self] in
       guard let self, isRunning else { return }
       edit(done.edit(hashes))
@@ -73,7 +73,7 @@ extension DeviceMachine {
     }
   }
 
-  /// What is told as a whole chunk has the bytes of its hash.
+  /// Checks that a chunk that was read to its end has the bytes of its hash.
   func chunkRead(_ order: OrderID, _ result: Result<ChunkPortion, ChunkFailure>) {
     guard let index = chunkHands.readings.firstIndex(where: { $0.order == order }) else { return }
     switch result {

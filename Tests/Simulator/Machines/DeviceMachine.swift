@@ -5,14 +5,14 @@ import LockstepSimulation
 import LockstepStorage
 import LockstepWire
 
-/// One device: its home, and the process that runs on it from time to time.
+/// One device: its local store, and the process that runs on it at times.
 package final class DeviceMachine {
   package let index: Int
   package let name: String
   package let credentials: Credentials
   package let store: WatchedReplicaStore
   package var clock: VirtualClock
-  /// What the device last told its person about itself.
+  /// Status that the device last reported to its user.
   package private(set) var status: SyncStatus?
   package private(set) var seat: Seat<Agent>?
 
@@ -23,22 +23,22 @@ package final class DeviceMachine {
   var random: SeededRandom
   private let worker: ReplicaWorker
   package let files: FileWorker
-  /// What it asked of the relay: requests, and messages on a socket.
+  /// Number of requests to the relay: HTTP requests, and messages on a socket.
   package private(set) var asked = 0
   private var runBefore: Int64 = 0
   private var startedAt: Int64 = 0
   private var nextOrder: UInt64 = 1
-  /// What the person does with chunks of files.
+  /// Chunk operations of the user.
   var chunkHands = ChunkHands()
-  /// Of the orders that were given: what the model must know of them.
+  /// User actions behind the orders that were given, for the model.
   var hands: [OrderID: Hand] = [:]
-  /// Where the account has sealed files: these, and what this device keeps of them, if it has the
-  /// key.
+  /// Sealed files of the account; nil if it has none. `vaultKeeper`: the copies that this device
+  /// keeps of them; nil if it does not have the key.
   var sealedFiles: SealedFiles?
   var vaultKeeper: VaultKeeper?
-  /// Whether its person writes into the second of them.
+  /// True if its user writes into the second sealed file.
   var writesJournal = false
-  /// What is broken in it, to prove that the checkers see it.
+  /// Injected bug, to prove that the checkers detect it.
   package var breakage: Breakage? {
     didSet {
       vaultKeeper?.takesPlain = breakage == .takesPlainForSealed
@@ -47,7 +47,7 @@ package final class DeviceMachine {
     }
   }
   private var changesTold = 0
-  /// The person has seen that something is asked, and will answer.
+  /// True if the user has seen a question and will answer it.
   var isAnswering = false
 
   package init(
@@ -78,20 +78,20 @@ package final class DeviceMachine {
 
   package var isRunning: Bool { seat?.isAlive ?? false }
 
-  /// For how long its processes have run, in nanoseconds.
+  /// Total run time of the device's processes, in nanoseconds.
   package var runTime: Int64 {
     runBefore + (seat == nil ? 0 : outside.timeline.now - startedAt)
   }
 
-  /// The account's owner signed it out.
+  /// True if the account's owner has signed the device out.
   package var isSignedOut: Bool { watch.isSignedOut }
 
-  /// It tells its person that nothing goes on without him.
+  /// True if the device reports that it needs its user to go on.
   package var hasFailed: Bool {
     if case .failed = status?.state { true } else { false }
   }
 
-  /// Nothing is being done for the agent, and it was told all that was done.
+  /// True if no job of the agent is in progress and all outcomes have been delivered.
   package var isAtRest: Bool {
     isRunning && seat?.isSuspended == false && worker.isIdle && files.isIdle
   }
@@ -128,7 +128,7 @@ package final class DeviceMachine {
     vaultKeeper?.look(into: store, outside)
   }
 
-  /// The process dies right before its `actions`-th action from now, or at once.
+  /// Kills the process after `actions` more actions, right before the next one.
   package func crash(afterActions actions: Int, isMachineGone: Bool) {
     guard let seat, isRunning else { return }
     seat.kill(afterActions: actions) { [unowned self, unowned seat] in
@@ -201,18 +201,18 @@ package final class DeviceMachine {
     if case .failed = new.state, status?.state != new.state { outside.tally.note(.planGone) }
   }
 
-  /// What a person does who reads that the store failed; set by the world.
+  /// Reaction of the user to a failure of the store; set by `World`.
   package var onStoreFailure: () -> Void = {}
 }
 
-/// Does a replica's jobs one after the other, as its thread would.
+/// Performs a replica's jobs one after the other, as its thread would.
 final class ReplicaWorker {
   typealias Tell = (JobID, ReplicaOutcome) -> Void
 
   private struct Work {
     var id: JobID
     var job: ReplicaJob
-    /// What the model must know of the order behind it; nil where no person is.
+    /// User action behind the job, for the model; nil if no user acted.
     var hand: Hand?
     var tell: Tell
   }
@@ -224,7 +224,7 @@ final class ReplicaWorker {
     var replica: Replica<WatchedReplicaStore>
     let make: () -> Replica<WatchedReplicaStore>
 
-    /// A broken device, to prove that the checkers see it.
+    /// Injected bug, to prove that the checkers detect it.
     var trustsDeviceClock = false
 
     init(_ make: @escaping () -> Replica<WatchedReplicaStore>) {
@@ -270,7 +270,7 @@ final class ReplicaWorker {
     set { replica.trustsDeviceClock = newValue }
   }
 
-  /// A new process: what the replica had in memory is read from its store again.
+  /// Starts a new process: the replica's memory is read from its store again.
   func begin() { replica.replica = replica.make() }
 
   func add(_ id: JobID, _ job: ReplicaJob, hand: Hand?, tell: @escaping Tell) {

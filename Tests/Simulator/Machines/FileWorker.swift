@@ -4,7 +4,7 @@ import LockstepSimulation
 import LockstepStorage
 import LockstepWire
 
-/// The files of a device's chunks, and the thread that works on them. A crash leaves what is whole.
+/// Chunk files of a device, and the thread that works on them. A crash keeps the complete files.
 package final class FileWorker {
   private typealias Tell = (JobID, AgentOutcome) -> Void
 
@@ -38,7 +38,7 @@ package final class FileWorker {
     worker.add((id, job, tell))
   }
 
-  /// The process is gone.
+  /// Drops all jobs, as the end of the process does.
   func drop() {
     worker.drop()
     disk.files = disk.files.reopened()

@@ -3,8 +3,8 @@ import LockstepSimulation
 import LockstepStorage
 import LockstepWire
 
-/// A device with a subscription, and an eye on what wakes it: nothing but changes that match, and
-/// each of those.
+/// A device with a subscription that checks its notifications: only changes that match may wake it,
+/// and each of them must.
 package final class ListenerMachine {
   package let name: String
   package let account: AccountID
@@ -15,18 +15,18 @@ package final class ListenerMachine {
   private let credentials: Credentials
   private let clock: VirtualClock
   private var seat: Seat<ListenerNode>?
-  /// Where the account was when the relay greeted it; up to there it is told what it missed.
+  /// Newest sequence of the account at the relay's welcome; changes up to it are sent as backlog.
   private var greetedAt: Int64 = 0
   private var cursor: ChangeToken?
 
-  /// What it subscribes to.
+  /// Subscription of the listener.
   package enum Watched: CaseIterable {
     case zoneOfNotes
     case deletesOfNotes
     case statesOfTimers
   }
 
-  /// `number`: its own in the world.
+  /// Creates a listener. `number`: its index in the simulation.
   package init(
     number: Int, credentials: Credentials, watched: Watched, outside: WorldOutside,
     ledger: WriteTransaction,
@@ -52,7 +52,7 @@ package final class ListenerMachine {
     seat.begin()
   }
 
-  /// The process ends; what comes next starts from nothing.
+  /// Ends the process. The next one starts without a cursor.
   package func stop() {
     guard let seat else { return }
     seat.kill()
@@ -95,7 +95,8 @@ package final class ListenerMachine {
     }
   }
 
-  /// What woke it may have been changed again by the time it was told.
+  /// True if the page has a matching change, or if a change in its range matched when it was saved:
+  /// it may have been changed again before the page was sent.
   private func isWanted(_ page: ChangePage) -> Bool {
     page.changes.contains(where: matches)
       || ledger.saved(account, after: page.since?.sequence ?? 0, through: page.token)
@@ -117,7 +118,7 @@ package final class ListenerMachine {
     }
   }
 
-  /// nil when it has been told of all that it watches.
+  /// Description of what is missing; nil if the listener has received all that it watches.
   package var difference: String? {
     let last = ledger.newest(account).filter(matches).map(\.tag).max() ?? 0
     return (cursor?.sequence ?? 0) >= last

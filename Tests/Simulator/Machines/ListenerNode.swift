@@ -1,8 +1,9 @@
 import LockstepModel
 import LockstepWire
 
-/// A device that only listens on a socket: it keeps a cursor and no records, and reports what it is
-/// told, to be held against its subscription. Written against the protocol alone, beside the agent.
+/// A device that only listens on a socket. It keeps a cursor and no records, and reports what it
+/// receives, to be checked against its subscription. Written from the protocol alone, separate from
+/// the agent.
 struct ListenerNode: Node, ~Copyable {
   typealias Job = Never
   typealias Outcome = Never
@@ -10,13 +11,13 @@ struct ListenerNode: Node, ~Copyable {
   typealias News = Never
 
   enum Report: Sendable {
-    /// Pushed, or what was missed; not an answer to a fetch.
+    /// A page that was pushed, or sent as backlog; not an answer to a fetch.
     case told(ChangePage)
     case hinted(ChangeToken)
-    /// The socket stands; `newest`: where the account is.
+    /// The socket is open; `newest`: the account's newest token.
     case welcomed(newest: ChangeToken)
     case fetched(ChangePage)
-    /// The chain of cursors is broken.
+    /// The page does not follow the cursor.
     case gap(ChangePage)
     case misunderstood(String)
   }
@@ -29,14 +30,15 @@ struct ListenerNode: Node, ~Copyable {
   }
 
   private let token: String
-  /// Where the device stands; kept over its connections.
+  /// Cursor of the device; kept across its connections.
   private var cursor: ChangeToken?
   private var stage = Stage.closed
   private var connection = ConnectionID.outgoing(0)
   private var connections: UInt64
   private var fetches = 0
   private var isFetching = false
-  /// On this connection; an answer may cross a push, and then the two do not follow one another.
+  /// True if this connection has fetched: an answer may cross a push, and then neither follows the
+  /// other.
   private var hasFetched = false
   private var heardAt = Instant(nanoseconds: 0)
   private var reopensAt: Instant?
@@ -186,7 +188,7 @@ struct ListenerNode: Node, ~Copyable {
       fetch()
     case .error(_, let refusal):
       isFetching = false
-      // What cannot be followed any more is read anew.
+      // Reads from the start if the cursor cannot be followed any more.
       if refusal.code.advice == .fetchFirst { cursor = nil }
       if refusal.code.advice == .fetchFirst { fetch() }
     case .saved, .time, .reconnect, .unknown: break

@@ -4,18 +4,18 @@ import LockstepSimulation
 import LockstepStorage
 import LockstepWire
 
-/// The relay's machine: one process with one or more nodes on one store, and the worker between
-/// them. It can crash and start again; what was not committed is gone then.
+/// The relay's machine: one process with one or more nodes on one store, and the workers between
+/// them. It can crash and start again; what was not committed is lost then.
 ///
-/// Or several relays that share the store (`areNeighbours`), each with one node: they tell each
-/// other which account moved, by a bus that is slow and loses things, and each can die alone.
+/// With `areNeighbours`: several relays that share the store, each with one node. They notify each
+/// other of changed accounts over a bus that is slow and loses messages, and each can crash alone.
 package final class RelayMachine {
   package let store: WatchedZoneStore
   private var files = MemoryChunkStore()
   package var clock: VirtualClock
   package private(set) var isUp = false
 
-  /// The owner's orders that the store has not taken yet; the first may be under way.
+  /// Orders of the relay's owner that the store has not done yet; the first may be in progress.
   private var owed: [CommitRequest] = []
   private var asking: JobID?
   private var asked: UInt64 = 0
@@ -28,21 +28,22 @@ package final class RelayMachine {
   private var commits: VirtualWorker<Waiting>?
   private var reads: VirtualWorker<Waiting>?
   private var fileJobs: VirtualWorker<Waiting>?
-  /// To each node: news and outcomes of commits, outcomes of reads, and of the files.
+  /// Mailboxes of each node: news and outcomes of commits, outcomes of reads, outcomes of file
+  /// jobs.
   private var mailboxes: [(commits: VirtualMailbox, reads: VirtualMailbox, files: VirtualMailbox)] =
     []
   private var stopped = 0
-  /// How many nodes were asked to stop; nil while none is.
+  /// Number of nodes that were asked to stop; nil if none was.
   private var stopping: Int?
-  /// Until when commits take long, and whether one has.
+  /// Virtual time until which commits are slow. `isSlownessMet`: true if a commit has been slow.
   private var slowUntil: Int64 = 0
   private var isSlownessMet = true
   private var commitsDone = 0
-  /// What is broken in it, to prove that the checkers see it.
+  /// Injected bug, to prove that the checkers detect it.
   package var breakage: Breakage?
 
   private struct Waiting {
-    /// nil where the relay's owner asks, and no node waits for the outcome.
+    /// Index of the node; nil if the relay's owner asked and no node waits for the outcome.
     var node: Int?
     var seat: Seat<RelayNode>?
     var id: JobID
@@ -62,7 +63,7 @@ package final class RelayMachine {
     self.random = random
   }
 
-  /// The most store requests that ever waited.
+  /// Greatest number of store requests that ever waited.
   package var waitingMax: Int {
     max(commits?.waitingMax ?? 0, reads?.waitingMax ?? 0, fileJobs?.waitingMax ?? 0)
   }
@@ -71,7 +72,7 @@ package final class RelayMachine {
 
   package var livingSeats: [any AnyNode] { seats.filter(\.isAlive) }
 
-  /// The node that the system gives a new connection to; nil while nobody listens.
+  /// Returns the node that the system gives a new connection to; nil if no node listens.
   package func listener() -> (any AnyNode)? {
     let living = seats.filter(\.isAlive)
     return isUp && !living.isEmpty ? random.one(of: living) : nil
@@ -91,7 +92,7 @@ package final class RelayMachine {
     carryOut()
   }
 
-  /// Of the store, as with each session that a relay begins to write by.
+  /// Opens the store under a new number, as each relay does before it writes.
   private func beginRun() {
     store.begin(
       run: OpeningNumber.draw(
@@ -127,8 +128,9 @@ package final class RelayMachine {
     return seat
   }
 
-  /// One of several relays dies, and another takes its place after so long. What it asked of the
-  /// store may still be done; nobody hears of it. False where there is only one relay.
+  /// Kills one of several relays and starts another in its place after this time. Its requests to
+  /// the store may still be done, but no outcome is delivered. Returns false if there is only one
+  /// relay.
   package func crashOne(milliseconds: Int64) -> Bool {
     guard areNeighbours, isUp, stopping == nil, livingSeats.count == nodes else { return false }
     let index = random.count(in: 0...nodes - 1)
@@ -145,7 +147,7 @@ package final class RelayMachine {
     return true
   }
 
-  /// The process dies. `isMachineGone`: its peers hear nothing.
+  /// Kills the process. `isMachineGone`: its peers are not notified.
   package func crash(isMachineGone: Bool) {
     guard isUp else { return }
     isUp = false
@@ -161,7 +163,7 @@ package final class RelayMachine {
     files = files.reopened()
   }
 
-  /// The process is asked to end; it is gone when all nodes are done, or time is up.
+  /// Asks the process to end. It ends when all nodes are done, or when the time limit is reached.
   package func stop() {
     guard isUp else { return }
     outside.log(from: "relay", to: "", .note("is asked to stop"))
@@ -184,14 +186,14 @@ package final class RelayMachine {
     look()
   }
 
-  /// The relay's owner asks for something: of the running relay, or else of its store.
+  /// Adds an order of the relay's owner: done by the running relay, or else on its store.
   package func administer(_ request: CommitRequest) {
     owed.append(request)
     carryOut()
   }
 
-  /// In the order in which they were given: whoever renews a plan after it ran out has it renewed.
-  /// Asked again until the store has done it.
+  /// Performs the owner's orders in the order in which they were given, so that a plan that is
+  /// renewed after it expired ends renewed. Repeats each until the store has done it.
   private func carryOut() {
     while asking == nil, let request = owed.first {
       asked += 1
@@ -222,19 +224,19 @@ package final class RelayMachine {
     owed.removeFirst()
   }
 
-  /// The files of chunks as they are now, to be put back with the store.
+  /// Returns a copy of the chunk files, to be restored with the store.
   package func copyFiles() -> MemoryChunkStore { files.reopened() }
 
   package func putBack(_ files: MemoryChunkStore) { self.files = files.reopened() }
 
-  /// Until then each commit takes up to so much longer.
+  /// Makes each commit take up to `nanoseconds` longer until this time.
   package func slowDown(until time: Int64, by nanoseconds: Int64) {
     slowUntil = time
     isSlownessMet = false
     commits?.slowDown(until: time, by: nanoseconds)
   }
 
-  /// The bytes of a chunk, as a download would give them; nil where the account has none.
+  /// Returns the bytes of a chunk, as a download would; nil if the account does not have it.
   package func chunk(_ hash: ChunkHash, of account: AccountID) throws(StorageError) -> [UInt8]? {
     guard case .chunk(let chunk) = try store.read(.chunk(account, hash)),
       case .bytes(let bytes) = try files.perform(.read(chunk.file, offset: 0, count: chunk.bytes))
@@ -242,13 +244,13 @@ package final class RelayMachine {
     return bytes
   }
 
-  /// Whether it has connections to take no bytes from.
+  /// Stops reading from the relay's connections for this time. Returns true if it has any.
   package func stall(nanoseconds: Int64) -> Bool {
     seats.reduce(false) { outside.network.stallAll(of: $1, nanoseconds: nanoseconds) || $0 }
   }
 }
 
-// The workers, a lane each, and the way back.
+// Workers, one per lane, and the delivery of their outcomes.
 extension RelayMachine {
   private func startWorker() {
     let timeline = outside.timeline
@@ -258,7 +260,7 @@ extension RelayMachine {
       pace: .init(
         effect: Span.microseconds(50)...Span.milliseconds(3),
         outcome: Span.microseconds(50)...Span.milliseconds(2),
-        // Small, so that much has to wait for its turn.
+        // Small, so that many jobs have to wait.
         portions: WorkPortions(cost: 12, lightCost: 3)),
       weigh: { StoreWork.weight(of: $0.job) }, perform: { [unowned self] in commit($0) })
     reads = VirtualWorker(
@@ -284,7 +286,7 @@ extension RelayMachine {
     }
   }
 
-  /// One transaction for the waiting jobs of all nodes.
+  /// Performs the waiting jobs of all nodes in one transaction.
   private func commit(_ waiting: [Waiting]) -> () -> Void {
     let wall = clock.moment(at: outside.timeline.now).wall
     if !isSlownessMet, outside.timeline.now <= slowUntil { outside.struck(.slowStore) }
@@ -335,7 +337,7 @@ extension RelayMachine {
     mailboxes[node].commits.post { seat.handle(event) }
   }
 
-  /// A commit that `origin` asked for; nil: the relays' owner.
+  /// Sends the news of a commit to all nodes. `origin`: the node that asked for it; nil: the owner.
   private func tellAll(_ news: RelayNews, from origin: Int?) {
     for node in 0..<nodes {
       if !areNeighbours || node == origin {
@@ -356,7 +358,7 @@ extension RelayMachine {
 }
 
 extension RelayNews {
-  /// What another relay on the same store is told of it.
+  /// Hint for another relay on the same store; nil if it needs none.
   fileprivate var hint: RelayNews? {
     switch self {
     case .changed(let change): .movedElsewhere(change.account, change.token)

@@ -4,17 +4,18 @@ import LockstepModel
 import LockstepSimulation
 import LockstepStorage
 
-/// The sealed files of an account that has a device without the vault's key, and what those who
-/// have the key ever wrote into them. They have no chunks: what a record may become of is decided
-/// before any is asked for.
+/// Sealed files of an account that has a device without the vault's key, and all contents that were
+/// written into them with the key. They have no chunks: a record is accepted or rejected before any
+/// chunk is requested.
 package final class SealedFiles {
-  /// Nobody with the key touches the first; a person writes the second on one device.
+  /// Names of the files. Users with the key never edit the first, and edit the second on one
+  /// device.
   package static let names = ["diary.txt", "journal.txt"]
 
   package let seal: VaultSeal
   fileprivate private(set) var written: [ChunkHash: String] = [:]
 
-  /// nil only where a key has another length than this one.
+  /// Returns nil if the bytes do not have the length of a key.
   init?(keyBytes: [UInt8]) {
     guard let key = VaultKey(bytes: keyBytes) else { return nil }
     seal = VaultSeal(key)
@@ -24,12 +25,12 @@ package final class SealedFiles {
     seal.recordName(of: file).map { RecordKey(zone: VaultApp.zone, name: $0) }
   }
 
-  /// Whether a record is called as those of sealed files are.
+  /// True if the name has the form of a sealed file's record name.
   static func isSealed(_ name: Name) -> Bool {
     name.text.utf8.count == 64 && name.text.utf8.allSatisfy(UInt8.isDigitOfHash)
   }
 
-  /// The fields of a version that somebody with the key writes.
+  /// Returns the fields of a version that is written with the key, and registers its content.
   func sealed(_ file: String, _ content: String) -> JSONValue? {
     guard let hash = ChunkHash(bytes: SHA256.hash(Array(content.utf8))) else { return nil }
     written[hash] = file
@@ -38,7 +39,8 @@ package final class SealedFiles {
     return seal.fields(of: manifest, chunks: [])
   }
 
-  /// The fields that somebody without the key writes; `file`: that they say they are of.
+  /// Returns the fields of a version that is written without the key. `file`: the name that they
+  /// claim.
   static func forged(_ file: String, _ content: String) -> JSONValue? {
     VaultFile.fields(file, Array(content.utf8), [])
   }
@@ -51,14 +53,14 @@ extension UInt8 {
   }
 }
 
-/// What a device with the key makes of these files: the disk, and the plan of the vault for each of
-/// them whenever the account's records have changed. Nobody else writes the files.
+/// Vault of a device with the key: the files on its disk, and the vault's plan for each of them
+/// whenever the account's records have changed. No other program writes the files.
 package final class VaultKeeper {
   private let sealed: SealedFiles
   private let device: String
-  /// The disk, which a crash leaves as it is.
+  /// Files on the disk; a crash does not change them.
   private(set) var files: [String: ChunkHash] = [:]
-  /// A device that takes what is not sealed, to prove that the checker sees it.
+  /// Injected bug: takes records that are not sealed, to prove that the checker detects it.
   var takesPlain = false
 
   init(_ sealed: SealedFiles, device: String) {
@@ -66,7 +68,7 @@ package final class VaultKeeper {
     self.device = device
   }
 
-  /// Does what the plan says. What has come of it that nobody with the key wrote is a fault.
+  /// Applies the vault's plan. Reports a violation if a file has content not written with the key.
   func look(into store: WatchedReplicaStore, _ outside: WorldOutside) {
     for name in SealedFiles.names {
       do throws(StorageError) {
@@ -89,12 +91,12 @@ package final class VaultKeeper {
       agreed: files[name], file: file, record: .init(content, at: record.modifiedAt))
     switch plan {
     case .pull, .keepEmptied: files[name] = content
-    // The file is as the record has it; and nobody changes it here, so nothing goes out.
+    // The file equals the record, and no program changes it here, so nothing is sent.
     case .settled, .push, .removeFile, .deleteRecord, .keepBoth: break
     }
   }
 
-  /// nil where the record does not stand for the file.
+  /// Returns the content of the file in this record; nil if the record is not valid for the file.
   func content(of name: String, in record: Record) -> ChunkHash? {
     if takesPlain, !VaultSeal.isSealed(record.value) {
       return record.value?["sha256"]?.string.flatMap(ChunkHash.init(text:))
@@ -109,12 +111,12 @@ package final class VaultKeeper {
 }
 
 extension DeviceMachine {
-  /// What a person does with the sealed files, on the device that may: the one without the key
-  /// writes over the diary, and the one that keeps the journal writes into it.
+  /// Writes a sealed file as the user: the device without the key overwrites the diary, and the
+  /// device with `writesJournal` writes the journal. Does nothing on other devices.
   func write(_ text: String, namesItself: Bool) {
     guard let sealedFiles else { return }
     let file = SealedFiles.names[vaultKeeper == nil ? 0 : 1]
-    // Who writes over a version has read it: two that meet are another matter.
+    // A user overwrites only a version that the device holds; conflicts are another matter.
     guard let key = sealedFiles.key(file), holds(key) else { return }
     if vaultKeeper == nil {
       let fields = SealedFiles.forged(namesItself ? key.name.text : file, text)
@@ -133,8 +135,8 @@ extension DeviceMachine {
     }
   }
 
-  /// In the end: nil where each file is as the account has it, or as it was when the account's
-  /// record does not stand for it any more.
+  /// Returns a difference at the end; nil if each file is as the account has it. If the account's
+  /// record is not valid for a file any more, the file may be as it was.
   func sealedFilesDifference(_ current: (RecordKey) -> Record?) -> String? {
     guard let vaultKeeper, let sealedFiles else { return nil }
     for name in SealedFiles.names {

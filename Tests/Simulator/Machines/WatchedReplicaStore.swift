@@ -1,31 +1,31 @@
 import LockstepModel
 import LockstepStorage
 
-/// A device's store with an eye on it: what is written is held against the ledger and told to the
-/// causal history, and a write fails when the fault plan says so.
+/// A device's store with checks: each write is compared with the ledger and reported to the causal
+/// history, and it fails if the fault plan says so.
 package final class WatchedReplicaStore: ReplicaStore {
   private let backing = MemoryReplicaStore()
   private let watch: ReplicaWatch
   private var failsAtWrite: Int?
-  /// Until when no write finds room, and whether one has looked for some.
+  /// Virtual time until which the disk is full. `isFullnessMet`: true if a write has failed by it.
   private var fullUntil: Int64 = 0
   private var isFullnessMet = true
 
-  /// What is broken in it, to prove that the checkers see it.
+  /// Injected bug, to prove that the checkers detect it.
   package var breakage: Breakage?
 
   package init(watch: ReplicaWatch) { self.watch = watch }
 
-  /// The `count`-th write from now fails.
+  /// Makes the `count`-th write from now fail.
   package func fail(atWrite count: Int) { failsAtWrite = count }
 
-  /// Until then no write finds room.
+  /// Makes all writes fail until this time, as on a full disk.
   package func fill(until time: Int64) {
     fullUntil = time
     isFullnessMet = false
   }
 
-  /// It is started anew, and what failed once fails no more.
+  /// Cancels the failure that was planned, as a restart does.
   package func repair() { failsAtWrite = nil }
 
   package func heal() {
@@ -33,7 +33,7 @@ package final class WatchedReplicaStore: ReplicaStore {
     fullUntil = 0
   }
 
-  /// A broken store that forgets what was not sent, to prove that the checkers see it.
+  /// Injected bug: drops what was not sent, to prove that the checkers detect it.
   package func loseOutbox() throws(StorageError) {
     let entries = try backing.outbox()
     try backing.write(entries.map { .removeEntry(number: $0.number) })

@@ -2,29 +2,32 @@ import LockstepModel
 import LockstepSimulation
 import LockstepStorage
 
-/// The relay's store with an eye on it: every commit is written down in the ledger, and it fails
-/// when the fault plan says so.
+/// The relay's store with checks: each commit is recorded in the ledger, and it fails if the fault
+/// plan says so.
 package final class WatchedZoneStore: ZoneStore {
   private var backing: MemoryZoneStore
   private let ledger: WriteTransaction
   private let histories: (AccountID) -> Histories?
   private var failures = 0
-  /// The failures to come have met nobody yet.
+  /// True if no commit has failed by the planned failures yet.
   private var isFailureDue = false
-  /// Until when no commit finds room, and whether one has looked for some.
+  /// Virtual time until which the disk is full. `isFullnessMet`: true if a commit has failed by it.
   private var fullUntil: Int64 = 0
   private var isFullnessMet = true
-  /// Pairing codes that stand, and those that stood when a device of their account was signed out.
+  /// Valid pairing codes. `endedCodes`: those that were valid when a device of their account was
+  /// signed out.
   private var codes: [(account: AccountID, pairing: NewPairing)] = []
   private var endedCodes: Set<[UInt8]> = []
-  /// What a store that answers before its commit is durable would still hold after a crash.
+  /// State that is left after a crash of a store that answers before its commit is durable; nil if
+  /// the store is correct.
   private var durable: MemoryZoneStore?
   private var commits = 0
-  /// What is broken in it, to prove that the checkers see it.
+  /// Injected bug, to prove that the checkers detect it.
   package var breakage: Breakage?
   private var breaks = SeededRandom(seed: 1)
 
-  /// `isCareless`: a broken store, to prove that the checkers see it.
+  /// Creates the store. `isCareless`: answers before commits are durable, to prove that the
+  /// checkers detect it.
   package init(
     ledger: WriteTransaction, rules: StoreRules, isCareless: Bool,
     histories: @escaping (AccountID) -> Histories?
@@ -35,7 +38,7 @@ package final class WatchedZoneStore: ZoneStore {
     durable = isCareless ? backing.copy() : nil
   }
 
-  /// What stood before the world began, by nobody's hand.
+  /// Saves a record that exists before the simulation begins; no user makes it.
   package func prefill(_ save: SaveCommit, wall: Int64) throws(StorageError) {
     for case .saved(let outcome) in try backing.commit([.save(save)], wall: wall) {
       ledger.committed(save, outcome)
@@ -44,16 +47,16 @@ package final class WatchedZoneStore: ZoneStore {
     durable = durable.map { _ in backing.copy() }
   }
 
-  /// Keeps a copy of what stands now.
+  /// Returns a copy of the current state.
   package func backUp() -> Backup {
     Backup(store: backing.copy(), page: ledger.page(), rollbacks: rollbacks)
   }
 
-  /// How often a copy was put back unseen.
+  /// Number of restores that nothing in the store shows.
   private var rollbacks = 0
 
-  /// Whether the copy may be put back. One that is older than a former rollback may be of a line of
-  /// history that was left then: the model cannot tell what devices make of its coming back.
+  /// True if the copy may be restored. A copy that is older than an earlier rollback may belong to
+  /// a history that was abandoned then: the model cannot predict how devices react to its return.
   package func mayRestore(_ backup: Backup, isSeen: Bool) -> Bool {
     backup.rollbacks == rollbacks && (isSeen || backup.page.restores == ledger.restores)
   }
@@ -64,8 +67,8 @@ package final class WatchedZoneStore: ZoneStore {
     fileprivate let rollbacks: Int
   }
 
-  /// Puts a copy back, as a relay finds it when it starts. `opening`: that start's random number;
-  /// nil where nothing in the store tells.
+  /// Restores a copy, as a relay finds it when it starts. `opening`: the random number of that
+  /// start; nil if nothing in the store shows the restore.
   package func restore(_ backup: Backup, opening: UInt64?) {
     backing = backup.store.copy()
     if let opening, breakage != .reusesTags { backing.restored(opening: opening) }
@@ -78,20 +81,20 @@ package final class WatchedZoneStore: ZoneStore {
     }
   }
 
-  /// A relay opens it.
+  /// Opens the store for a relay.
   package func begin(run: UInt64) {
     guard breakage != .trustsRolledBackTokens, breakage != .reusesTags else { return }
     backing.begin(run: run)
     ledger.beganRun()
   }
 
-  /// The next `calls` commits fail.
+  /// Makes the next `calls` commits fail.
   package func fail(calls: Int) {
     failures += calls
     isFailureDue = true
   }
 
-  /// Until then no commit finds room.
+  /// Makes all commits fail until this time, as on a full disk.
   package func fill(until time: Int64) {
     fullUntil = time
     isFullnessMet = false
@@ -102,7 +105,7 @@ package final class WatchedZoneStore: ZoneStore {
     fullUntil = 0
   }
 
-  /// The process died. A careful store loses nothing by it.
+  /// Ends the process without warning. A correct store loses nothing by it.
   package func crash() {
     if let durable { backing = durable.copy() }
   }
@@ -157,7 +160,7 @@ package final class WatchedZoneStore: ZoneStore {
     return broken(request, result)
   }
 
-  /// What would come of commits that are not made yet.
+  /// Returns a copy on which commits can be tried before they are made.
   package func preview() -> MemoryZoneStore { backing.copy() }
 
   private func revoked(_ device: DeviceID, of account: AccountID) {
@@ -165,14 +168,15 @@ package final class WatchedZoneStore: ZoneStore {
     histories(account)?.deviceRevoked(device, saved: ledger.newest(account))
   }
 
-  /// A code that stood when a device of its account was signed out lets nobody in any more.
+  /// Reports a violation if a code is redeemed that was valid when a device of its account was
+  /// signed out.
   private func watchCodes(
     _ request: CommitRequest, _ result: CommitResult, wall: Int64
   ) throws(StorageError) {
     switch (request, result) {
     case (.issuePairing(let account, let pairing), .done):
       codes.append((account, pairing))
-    // A store that serves the revoked is found by what it serves them.
+    // A store that serves revoked devices is detected by what it serves them.
     case (.revokeDevice(let account, _), .done) where breakage != .servesRevoked:
       let ended = codes.filter { $0.account == account }.map(\.pairing)
       codes.removeAll { $0.account == account }
@@ -199,7 +203,7 @@ package final class WatchedZoneStore: ZoneStore {
     histories(save.account)?.relayForgotDeletion(of: key)
   }
 
-  /// What is saved as new was deleted before the history that the relay keeps.
+  /// True if the record is saved as new, but was deleted before the history that the relay keeps.
   private func isDeletionForgotten(_ record: Record, _ save: SaveCommit, wall: Int64) -> Bool {
     let mutation = save.request.mutations.first { $0.name == record.name }
     guard !record.isDeleted, mutation?.baseTag == 0,
@@ -228,7 +232,7 @@ package final class WatchedZoneStore: ZoneStore {
   }
 }
 
-// What is broken in it.
+// Injected bugs.
 extension WatchedZoneStore {
   private func broken(_ request: CommitRequest) -> CommitRequest {
     if breakage == .servesRevoked, case .revokeDevice = request { return .touchDevices([]) }

@@ -2,8 +2,8 @@ import LockstepApps
 import LockstepClient
 import LockstepModel
 
-/// A sixth app, for simulated persons alone: many small records that are made, changed and deleted,
-/// as no single-record app does. The newer text wins; a change outlives a delete.
+/// A sixth app, for simulated users only: many small records that are created, changed and deleted,
+/// unlike any single-record app. The newer text wins; a change wins over a delete.
 package struct NotesApp: App {
   package static let zone = Name(trusted: "Notes")
   package static let type = Name(trusted: "Note")
@@ -36,9 +36,9 @@ package struct NotesApp: App {
     }
   }
 
-  /// The text of a note is a number that nobody writes twice, so that it tells who wrote it; nil
-  /// deletes the note, where there is one.
-  /// `chunks`: of files, which the note names.
+  /// Returns an edit of a note. `text`: a number that is written once only, so that it identifies
+  /// its writer; nil deletes the note, if there is one. `chunks`: chunks of files, which the note
+  /// names.
   package static func edit(
     _ number: Int, text: Int64?, chunks: [ChunkHash] = []
   ) -> EditRequest {
@@ -53,11 +53,11 @@ package struct NotesApp: App {
     }
   }
 
-  /// A note that stood before anybody came: text 0, which nobody writes.
+  /// Fields of a note that exists before the first device starts: text 0, which no user writes.
   package static func firstText() -> [UInt8] { Array(#"{"text":0}"#.utf8) }
 }
 
-/// A text that somebody wrote, or that stood at first.
+/// A text that a user wrote, or that existed at the start.
 package struct NoteFact: Deed {
   package var text: Int64
 

@@ -4,7 +4,7 @@ import LockstepModel
 import LockstepSimulation
 import LockstepStorage
 
-// How a press becomes an order: as the command line makes it.
+// Conversion of user actions into orders, as the command line does it.
 extension DeviceMachine {
   package func press(_ press: People.Press) {
     guard isRunning else { return }
@@ -50,7 +50,7 @@ extension DeviceMachine {
     }
   }
 
-  /// One of those that the screen shows; nil where there is none.
+  /// Returns one of the records that the screen shows; nil if it shows none.
   private func shown(_ pick: Int, of type: Name, in zone: Name) -> Record? {
     do throws(StorageError) {
       let records = try store.records(zone: zone, type: type)
@@ -161,7 +161,7 @@ extension DeviceMachine {
     attach([Array(bytes.prefix(7)), Array(bytes.dropFirst(7))]) { chunks in
       EditRequest(key: VaultFile.key(file), type: VaultApp.fileType) {
         (context) throws(EditRefusal) -> JSONValue? in
-        // Who saves a file has that version of it before him.
+        // A user who saves a file has that version of it open.
         guard context.current?.fields == before else {
           throw EditRefusal("it is another file by now")
         }
@@ -171,9 +171,9 @@ extension DeviceMachine {
   }
 }
 
-// What a person does who is asked something.
+// Reaction of a user to a question.
 extension DeviceMachine {
-  /// Looks at what the status asks, and answers a while later. `pause`: until then, nanoseconds.
+  /// Answers what the status asks after a random pause of 0.5 to 6 s.
   func answer(_ status: SyncStatus) {
     let isAsked = !status.asking.isEmpty || !status.questions.isEmpty
     guard isAsked, !isAnswering else { return }
@@ -187,7 +187,7 @@ extension DeviceMachine {
       if let key = status.asking.first {
         press(.habit(.keep(name: key.name.text, isLocal: random.chance(1, of: 2))))
       }
-      // Until nothing is asked any more.
+      // Repeats until nothing is asked any more.
       answer(status)
     }
   }

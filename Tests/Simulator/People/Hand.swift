@@ -1,29 +1,29 @@
 import LockstepModel
 
-/// Whose hand is behind a write of a device's store, and what of it the store does not tell.
+/// User action behind a write of a device's store, with the details that the store does not show.
 package enum Hand: Hashable {
-  /// Somebody did something.
+  /// Any action of a user.
   case edit
-  /// … namely counted, or took back.
+  /// A count, or the removal of one.
   case count(RecordKey, by: Int64)
-  /// … namely chose one of two versions.
+  /// A choice between two versions.
   case keep(RecordKey, isLocal: Bool)
-  /// … namely removed an item of the clipboard, or all.
+  /// The removal of an item of the clipboard, or of all items (`clear`).
   case remove(RecordKey)
   case clear
 
-  /// Whether this deletes an item of the clipboard: otherwise the app lets go of it.
+  /// True if this deletes an item of the clipboard; if not, the app has trimmed it.
   func deletes(_ key: RecordKey) -> Bool {
     switch self {
     case .clear: true
-    // The beginning of a name that only one item has is enough, also once that item is gone.
+    // A prefix of a name that only one item has is enough, also after that item is deleted.
     case .remove(let item): key.name.text.hasPrefix(item.name.text) && key.zone == item.zone
     case .edit, .count, .keep: false
     }
   }
 
-  /// How much this counts in a record of a day; nil where it counts elsewhere. The beginning of a
-  /// habit's name is enough here too.
+  /// Returns the amount that this adds to the record of a day; nil if it counts elsewhere. A prefix
+  /// of the habit's name is enough here too.
   func counts(in key: RecordKey) -> Int64? {
     guard case .count(let pressed, let amount) = self, key.zone == pressed.zone else { return nil }
     let named = pressed.name.text.split(separator: "/")

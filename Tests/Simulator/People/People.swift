@@ -1,11 +1,11 @@
 import LockstepModel
 import LockstepSimulation
 
-/// Simulated persons: each has an account and presses buttons on its devices, sometimes on two at
-/// once, online or not. What they do and when follows from the seed alone.
+/// Simulated users: each has an account and acts on its devices, sometimes on two at once, online
+/// or not. Their actions and times follow from the seed alone.
 package struct People {
   package struct Act: Hashable {
-    /// Milliseconds since the world began.
+    /// Milliseconds since the simulation began.
     package var at: Int64
     package var device: Int
     package var press: Press
@@ -15,20 +15,21 @@ package struct People {
 
   package init(acts: [Act]) { self.acts = acts }
 
-  /// What there is to do.
+  /// Apps and data that the users work with.
   package struct Habitat {
     package var apps: [PlayedApp] = [.timer]
-    /// How many notes there are to write on; 0: these persons write none.
+    /// Number of notes to write on; 0: these users write none.
     package var notes = 0
-    /// They attach chunks of files to notes.
+    /// True if users attach chunks of files to notes.
     package var hasChunks = false
-    /// One of the devices does not have the vault's key.
+    /// True if one of the devices does not have the vault's key.
     package var hasStranger = false
 
     package init() {}
   }
 
-  /// `devices`: the numbers of one person's devices; acts fall within `span` milliseconds.
+  /// Draws the actions of one user. `devices`: indices of the user's devices; `span`: time within
+  /// which the actions fall, in milliseconds.
   package init(
     random: inout SeededRandom, devices: [Int], count: Int, span: Int64, _ habitat: Habitat
   ) {
@@ -36,7 +37,7 @@ package struct People {
     var isSoon = false
     var app = random.one(of: habitat.apps)
     for number in 0..<count where at < span {
-      // In a hurry a person stays with what they do, so that devices meet.
+      // A user in a hurry stays with one app, so that changes of two devices conflict.
       if !isSoon { app = random.one(of: habitat.apps) }
       let press = People.press(&random, number, app, habitat)
       acts.append(Act(at: at, device: random.one(of: devices), press: press))
@@ -57,7 +58,7 @@ package struct People {
       return habitat.hasChunks ? withChunks(press, &random) : press
     }
     if habitat.hasStranger, random.chance(1, of: 2) {
-      // Empty now and then, as who knows nothing of a file would have it.
+      // Sometimes empty, as a device that cannot read the file would write it.
       let content = random.chance(1, of: 3) ? "" : "written \(act)"
       return .vault(.write(content: content, namesItself: random.chance(1, of: 2)))
     }
@@ -68,13 +69,13 @@ package struct People {
     }
   }
 
-  /// On few notes, so that persons meet; now and then on any.
+  /// Draws mostly from a few notes, so that changes conflict; sometimes from all.
   private static func note(_ random: inout SeededRandom, _ act: Int, of notes: Int) -> Press {
     let number = random.count(in: 0...(random.chance(4, of: 5) ? min(notes, 5) : notes) - 1)
     return .note(number, text: random.chance(1, of: 4) ? nil : Int64(act + 1))
   }
 
-  /// Of few chunks, so that they meet.
+  /// Draws from a few chunks, so that several notes name the same.
   private static func withChunks(_ press: Press, _ random: inout SeededRandom) -> Press {
     guard case .note(let number, let text) = press else { return press }
     guard let text else { return random.chance(1, of: 2) ? press : .readChunks(number) }

@@ -1,7 +1,7 @@
 import LockstepApps
 import LockstepModel
 
-/// An app that simulated persons use.
+/// An app that simulated users use.
 package enum PlayedApp: String, CaseIterable {
   case timer, memos, habits, clipboard, vault
 
@@ -15,7 +15,7 @@ package enum PlayedApp: String, CaseIterable {
     }
   }
 
-  /// What a person does next with it. `act`: the number of the act, which nobody else has.
+  /// Draws the next user action. `act`: number of the action, which is unique.
   func press(_ random: inout SeededRandom, _ act: Int) -> People.Press {
     switch self {
     case .timer: timerPress(&random, act)
@@ -40,7 +40,7 @@ package enum PlayedApp: String, CaseIterable {
     }
   }
 
-  /// Mostly so short that it runs out while the world lasts.
+  /// Returns a length that mostly ends during the simulation; nil: the default.
   private func length(_ random: inout SeededRandom) -> Int64? {
     random.chance(1, of: 4) ? nil : random.number(in: 300...15_000)
   }
@@ -53,7 +53,7 @@ package enum PlayedApp: String, CaseIterable {
     }
   }
 
-  /// Of one line or several, and now and then with a first line that is too long for a title.
+  /// Returns one line or several, sometimes with a first line that is too long for a title.
   private func text(_ random: inout SeededRandom, _ act: Int) -> String {
     switch random.count(in: 0...5) {
     case 0: "text \(act)"

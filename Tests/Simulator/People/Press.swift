@@ -2,16 +2,16 @@ import LockstepApps
 import LockstepModel
 
 extension People {
-  /// What a person does on one device. Of a list the device shows at that moment, `pick` takes one,
-  /// counted round and round. Texts and numbers that a person brings are never brought twice, so
-  /// that they tell who did it.
+  /// A user action on one device. `pick` selects from the list that the device shows at that
+  /// moment, modulo its length. Each text and number is used only once, so that it identifies its
+  /// author.
   package enum Press: Hashable {
     case timer(TimerEvent)
     /// Sets a whole number in the settings.
     case setting(String, Int64)
-    /// Writes a note, or deletes it.
+    /// Writes a note; nil deletes it.
     case note(Int, text: Int64?)
-    /// Writes a note that names chunks of files, which are put into the home first.
+    /// Writes a note that names chunks of files, which are stored on the device first.
     case attach(Int, text: Int64, chunks: [Int])
     /// Reads the chunks that a note names.
     case readChunks(Int)
@@ -35,17 +35,17 @@ extension People {
     case remove(pick: Int)
     case check(pick: Int, day: String, Bool)
     case count(pick: Int, day: String, by: Int64)
-    /// Where two versions wait for the person: this habit is now as this device has it, or as the
-    /// others do.
+    /// Resolves a conflict that waits for the user: keeps this device's version of the habit, or
+    /// the others'.
     case keep(name: String, isLocal: Bool)
-    /// What others made shall be here as well.
+    /// Agrees to take the records that other devices have made.
     case restore
   }
 
   package enum ClipboardPress: Hashable {
     case add(name: String, content: String)
     case remove(pick: Int)
-    /// Another program, which knows no better, writes over an item.
+    /// Overwrites an item from another program, which does not follow the app's rules.
     case write(pick: Int, content: String)
     case clear
   }
@@ -54,10 +54,10 @@ extension People {
     /// Saves a file anew; `content` is the whole of it.
     case save(file: String, content: String)
     case remove(file: String)
-    /// Removes the conflict copies that nobody needs.
+    /// Removes the conflict copies that are not needed.
     case clean
-    /// Writes into a sealed file: the device without the key in the clear, under the record's name
-    /// or the file's (`namesItself`).
+    /// Writes into a sealed file. The device without the key writes plain fields, under the name of
+    /// the record or of the file (`namesItself`).
     case write(content: String, namesItself: Bool)
   }
 }

@@ -2,7 +2,7 @@ import LockstepApps
 import LockstepCrypto
 import LockstepModel
 
-/// A file of the vault as simulated persons save it: in the clear.
+/// A file of the vault as simulated users save it: not encrypted.
 enum VaultFile {
   static func key(_ file: String) -> RecordKey {
     RecordKey(zone: VaultApp.zone, name: Name(trusted: file))
