@@ -22,7 +22,7 @@ struct Cast {
   }
 
   mutating func admit(
-    _ account: AccountID, _ histories: Histories, _ relay: RelayMachine, _ ledger: WriteTransaction,
+    _ account: AccountID, _ histories: Histories, _ relay: RelayMachine, _ ledger: CommitLedger,
     _ outside: WorldOutside, _ random: inout SeededRandom
   ) throws(StorageError) {
     let count = random.count(in: profile.devicesPerAccount)

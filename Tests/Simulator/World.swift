@@ -21,7 +21,7 @@ package final class World {
   package let listeners: [ListenerMachine]
 
   let accounts: [AccountID]
-  let ledger: WriteTransaction
+  let ledger: CommitLedger
   let histories: [Histories]
   let span: Int64
   let breakage: Breakage?
@@ -63,7 +63,7 @@ package final class World {
     let outside = WorldOutside(random: random.branch(), keepsFlow: keepsFlow)
     self.outside = outside
     outside.network.conditions = World.conditions(profile, &random)
-    let ledger = WriteTransaction(outside: outside, sharesStore: profile.areNeighbours)
+    let ledger = CommitLedger(outside: outside, sharesStore: profile.areNeighbours)
     self.ledger = ledger
     span = random.number(in: profile.span)
 
@@ -117,7 +117,7 @@ extension World {
   }
 
   private static func relay(
-    _ outside: WorldOutside, _ ledger: WriteTransaction, _ profile: WorldProfile, isCareless: Bool,
+    _ outside: WorldOutside, _ ledger: CommitLedger, _ profile: WorldProfile, isCareless: Bool,
     _ random: inout SeededRandom,
     histories: @escaping (AccountID) -> Histories?
   ) -> RelayMachine {

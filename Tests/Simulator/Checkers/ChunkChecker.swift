@@ -4,10 +4,10 @@ import LockstepStorage
 
 /// Checks that the relay has all chunks that live records name, with the bytes of their hash.
 package struct ChunkChecker {
-  private let ledger: WriteTransaction
+  private let ledger: CommitLedger
   private let relay: RelayMachine
 
-  package init(ledger: WriteTransaction, relay: RelayMachine) {
+  package init(ledger: CommitLedger, relay: RelayMachine) {
     self.ledger = ledger
     self.relay = relay
   }

@@ -4,9 +4,9 @@ import LockstepStorage
 /// Checks the state after a quiet time: all replicas of an account equal the store, no change
 /// waits, and all records are what the causal history demands.
 package struct ConvergenceChecker {
-  private let ledger: WriteTransaction
+  private let ledger: CommitLedger
 
-  package init(ledger: WriteTransaction) { self.ledger = ledger }
+  package init(ledger: CommitLedger) { self.ledger = ledger }
 
   /// Returns nil if the device holds exactly what the account holds, or else the difference.
   package func difference(of device: DeviceMachine) -> (() -> String)? {

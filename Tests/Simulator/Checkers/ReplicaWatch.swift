@@ -7,7 +7,7 @@ import LockstepStorage
 /// the relay saved in this device's own account, and what a screen shows is durable.
 package final class ReplicaWatch {
   let outside: WorldOutside
-  let ledger: WriteTransaction
+  let ledger: CommitLedger
   private let name: String
   let account: AccountID
   let device: DeviceID
@@ -28,7 +28,7 @@ package final class ReplicaWatch {
   private var told: [RecordKey: Record] = [:]
 
   package init(
-    outside: WorldOutside, ledger: WriteTransaction, name: String, account: AccountID,
+    outside: WorldOutside, ledger: CommitLedger, name: String, account: AccountID,
     device: DeviceID,
     histories: Histories, mayLoseCursor: Bool
   ) {

@@ -41,7 +41,7 @@ package struct StatusChecker {
   }
 
   /// Checks the time since the last bytes from the relay. Called regularly.
-  package func checkSilence(_ device: DeviceMachine, _ ledger: WriteTransaction) {
+  package func checkSilence(_ device: DeviceMachine, _ ledger: CommitLedger) {
     // A status from before a suspension is out of date.
     guard device.isRunning, device.seat?.isSuspended == false, device.status?.state == .inSync
     else { return }
@@ -54,7 +54,7 @@ package struct StatusChecker {
   }
 
   /// Reports a violation if the device has not read what was saved before the longest silence.
-  private func checkLag(_ device: DeviceMachine, _ ledger: WriteTransaction) {
+  private func checkLag(_ device: DeviceMachine, _ ledger: CommitLedger) {
     let saved = ledger.sequence(device.credentials.account, before: StatusChecker.silenceMax)
     do throws(StorageError) {
       let read = try device.store.cursor()?.sequence ?? 0

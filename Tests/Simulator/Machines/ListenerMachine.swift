@@ -10,7 +10,7 @@ package final class ListenerMachine {
   package let account: AccountID
   package let device: DeviceID
   private let outside: WorldOutside
-  private let ledger: WriteTransaction
+  private let ledger: CommitLedger
   private let watched: Watched
   private let credentials: Credentials
   private let clock: VirtualClock
@@ -29,7 +29,7 @@ package final class ListenerMachine {
   /// Creates a listener. `number`: its index in the simulation.
   package init(
     number: Int, credentials: Credentials, watched: Watched, outside: WorldOutside,
-    ledger: WriteTransaction,
+    ledger: CommitLedger,
     clock: VirtualClock
   ) {
     name = "listener\(number)"

@@ -6,7 +6,7 @@ import LockstepStorage
 /// plan says so.
 package final class WatchedZoneStore: ZoneStore {
   private var backing: MemoryZoneStore
-  private let ledger: WriteTransaction
+  private let ledger: CommitLedger
   private let histories: (AccountID) -> Histories?
   private var failures = 0
   /// True if no commit has failed by the planned failures yet.
@@ -29,7 +29,7 @@ package final class WatchedZoneStore: ZoneStore {
   /// Creates the store. `isCareless`: answers before commits are durable, to prove that the
   /// checkers detect it.
   package init(
-    ledger: WriteTransaction, rules: StoreRules, isCareless: Bool,
+    ledger: CommitLedger, rules: StoreRules, isCareless: Bool,
     histories: @escaping (AccountID) -> Histories?
   ) {
     backing = MemoryZoneStore(rules: rules)
@@ -63,7 +63,7 @@ package final class WatchedZoneStore: ZoneStore {
 
   package struct Backup {
     fileprivate let store: MemoryZoneStore
-    fileprivate let page: WriteTransaction.Page
+    fileprivate let page: CommitLedger.Page
     fileprivate let rollbacks: Int
   }
 

@@ -4,7 +4,7 @@ import LockstepStorage
 
 /// Ledger of all commits of the relay's store. Each commit is checked against the earlier ones:
 /// tags only grow, a base is honoured, nothing is lost.
-package final class WriteTransaction {
+package final class CommitLedger {
   unowned let outside: WorldOutside
   private var accounts: [AccountID: Book] = [:]
 
