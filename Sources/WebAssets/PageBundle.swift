@@ -1,6 +1,6 @@
-/// The files of `Sources/WebClient`, which the build puts into the program.
+/// Files of `Sources/WebClient`, embedded in the program by the build.
 public enum PageBundle {
-  /// Each with its path in that folder and its bytes.
+  /// Path in that folder, and bytes, of each file.
   public static var all: [(path: String, bytes: [UInt8])] {
     embeddedPages.map { page in
       (page.path, page.text.withUTF8Buffer { Array($0) })

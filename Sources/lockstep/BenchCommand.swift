@@ -2,7 +2,7 @@ import LockstepClient
 import LockstepModel
 import LockstepTools
 
-/// `lockstep bench`: measures.
+/// `lockstep bench`: measures a relay and its event loop.
 enum BenchCommand {
   static let command = Command(
     name: "bench", summary: "Measures a relay, and the loop that it runs on.",
@@ -13,7 +13,7 @@ enum BenchCommand {
     ])
 }
 
-/// `lockstep bench latency`: from a press on one device to the screen of another.
+/// `lockstep bench latency`: measures the time from a change on one device to the other devices.
 enum LatencyBenchCommand {
   static let relay = CommandOption.optional(
     "relay", ValueKind.relay, "An --open relay to measure; one of its own if not given.")

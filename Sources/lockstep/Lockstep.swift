@@ -3,11 +3,11 @@ import LockstepCrypto
 import LockstepStorageSQLite
 import LockstepWire
 
-/// The program: all its commands, and how the one that is asked for is found and run.
+/// The program: its command tree, and the dispatch to the requested command.
 package enum Lockstep {
   package static let version = "0.1.0"
 
-  /// A command of its own file joins the program by a line here.
+  /// Each top-level command has its own file and one line here.
   package static let root = Command(
     name: "lockstep",
     summary: "Keeps a person's devices in lockstep.",
@@ -20,7 +20,8 @@ package enum Lockstep {
       TopCommand.command, TraceCommand.command, DoctorCommand.command, ResolveCommand.command,
     ])
 
-  /// What was typed must be what is kept: letters of another encoding would become others.
+  /// Runs the process's command line. Rejects arguments that are not UTF-8, because decoding them
+  /// would change the text that is stored.
   package static func start() -> ExitCode {
     let arguments = CommandLine.unsafeArgv
     for index in 1..<max(1, Int(CommandLine.argc)) {
@@ -33,10 +34,10 @@ package enum Lockstep {
     return run(Array(CommandLine.arguments.dropFirst()))
   }
 
-  /// `words`: what stands behind the program's name. Faults go to standard error, each with its
-  /// next step.
+  /// Runs the command in `words`, the arguments after the program's name. Faults go to standard
+  /// error, each with its next step.
   package static func run(_ words: [String]) -> ExitCode {
-    // Who writes to a pipe that nobody reads any more is told so, instead of being killed.
+    // A write to a closed pipe then returns an error instead of killing the process.
     signal(SIGPIPE, SIG_IGN)
     let parser = ArgumentsParser(root: root, environment: environment)
     do throws(ArgumentsFault) {
@@ -73,7 +74,8 @@ package enum Lockstep {
     }
   }
 
-  /// What a relay or another device said may stand in it.
+  /// Writes a fault to standard error. It may contain text from a relay or another device, so it is
+  /// escaped for a terminal.
   private static func complain(_ line: String) {
     let isTerminal = TerminalOutput.standardError.isTerminal
     TerminalOutput.writeToStandardError((isTerminal ? TerminalOutput.shown(line) : line) + "\n")

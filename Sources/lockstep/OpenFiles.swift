@@ -1,9 +1,9 @@
 import Glibc
 
-/// How many files the process may have open.
+/// Limit of open files of this process.
 enum OpenFiles {
-  /// A connection is a descriptor; the usual soft limit of 1,024 is for programs that use select.
-  /// Returns how many there may be from here on.
+  /// Raises the soft limit to the hard limit: each connection is a descriptor, and the usual soft
+  /// limit of 1,024 is meant for programs that use select. Returns the new limit.
   @discardableResult
   static func raiseLimit() -> Int {
     var limit = rlimit()

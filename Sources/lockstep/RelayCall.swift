@@ -7,17 +7,17 @@ import Synchronization
 /// One request to a relay, made by a command that waits for the answer.
 struct RelayCall {
   let relay: RelayAddress
-  /// Whom it believes to be that relay, where the address is a secure one.
+  /// Trust policy for the relay's certificate, if the address uses TLS.
   var trust = Trust.system
 
-  /// The body of a response with a status of 200 to 299. Anything else is a failure with the
-  /// relay's own words.
+  /// Returns the body of a response with a status of 200 to 299. Throws the relay's error text for
+  /// any other status.
   func perform(_ request: HTTPCallRequest) throws(CommandFailure) -> [UInt8] {
     let (status, body) = try answer(request)
     return try Self.body(body, status: status)
   }
 
-  /// A response, whatever its status.
+  /// Returns the response, whatever its status.
   func answer(_ request: HTTPCallRequest) throws(CommandFailure) -> (status: Int, body: [UInt8]) {
     let report = try Self.outcome(
       of: HTTPCall(request, to: relay, at: SystemClock.moment()), trust: trust)
@@ -34,7 +34,7 @@ struct RelayCall {
     }
   }
 
-  /// Runs one call on a loop of its own until it has ended.
+  /// Runs one call on its own event loop until it ends.
   static func outcome(
     of call: sending HTTPCall, trust: Trust = .system
   ) throws(CommandFailure) -> HTTPCallReport {
@@ -54,16 +54,17 @@ struct RelayCall {
     return outcome.withLock { $0 } ?? .unanswered(reason: "the call was interrupted")
   }
 
-  /// The body of a response that says that it went well; otherwise the relay's own words.
+  /// Returns the body of a response with a status of 200 to 299; otherwise throws the relay's error
+  /// text.
   static func body(_ body: [UInt8], status: Int) throws(CommandFailure) -> [UInt8] {
     if (200..<300).contains(status) { return body }
     throw CommandFailure(Refusal.decoded(problem: body, status: status).detail)
   }
 }
 
-/// The calls that devices join and pair with.
+/// Calls about devices: join, pairing, list, rename, revoke.
 extension RelayCall {
-  /// A new account where there is no code, otherwise the account that issued it.
+  /// Joins the account that issued `code`, or a new account if `code` is nil.
   func join(code: String?, deviceName: String) throws(CommandFailure) -> Credentials {
     let path = ["v1", code == nil ? "accounts" : "devices"]
     let body = try perform(
@@ -71,8 +72,8 @@ extension RelayCall {
     return try decoded(body) { body throws(Refusal) in try Credentials.decoded(body: body) }
   }
 
-  /// `account` again, for a home that holds its data. nil where the code is of another account; it
-  /// stays good then.
+  /// Joins `account` again, for a home that has its data. Returns nil if the code is of another
+  /// account; the code stays valid then.
   func join(
     again account: AccountID, code: String, deviceName: String
   ) throws(CommandFailure) -> Credentials? {
@@ -115,7 +116,7 @@ extension RelayCall {
     }
   }
 
-  /// Where a new account stands: all of it fits one page.
+  /// Returns the change token of a new account, all of whose changes fit in one page.
   func newestToken(_ token: String) throws(CommandFailure) -> ChangeToken {
     let request = HTTPCallRequest("GET", path: ["v1", "changes"], token: token)
     return try decoded(try perform(request)) { body throws(Refusal) in
@@ -123,7 +124,7 @@ extension RelayCall {
     }
   }
 
-  /// The device as it is now, as JSON.
+  /// Renames a device. Returns the device as JSON.
   func rename(_ device: String, to name: String, token: String) throws(CommandFailure) -> [UInt8] {
     let body: JSONValue = ["deviceName": .string(name)]
     return try perform(
@@ -131,7 +132,7 @@ extension RelayCall {
         "PATCH", path: ["v1", "devices", device], token: token, body: body.serialized()))
   }
 
-  /// An account of so many devices, as benches and simulations use them.
+  /// Creates an account with that many devices, for benches and simulations.
   func account(devices: Int) throws(CommandFailure) -> [Credentials] {
     var members = [try join(code: nil, deviceName: "device 1")]
     for number in 2..<(devices + 1) {

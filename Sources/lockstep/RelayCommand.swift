@@ -6,7 +6,7 @@ import LockstepStorage
 import LockstepWebAssets
 import LockstepWire
 
-/// `lockstep relay`: stores records and tells devices.
+/// `lockstep relay`: stores records and pushes changes to devices.
 enum RelayCommand {
   static let listen = CommandOption.defaulted(
     "listen", .listener, default: "127.0.0.1:5625",
@@ -158,9 +158,9 @@ enum RelayCommand {
     case on, off
   }
 
-  /// Where a service manager gives the relay its own folder (systemd.exec(5), StateDirectory); for
-  /// root, where services keep their state; for others, where the XDG base directory specification
-  /// puts it.
+  /// Default store folder: the folder that a service manager assigns (systemd.exec(5),
+  /// StateDirectory); for root, the system's state folder; for other users, the state folder of the
+  /// XDG base directory specification.
   static var usualStore: String {
     if let folder = getenv("STATE_DIRECTORY").map({ String(cString: $0) }), folder.hasPrefix("/") {
       return String(folder.prefix { $0 != ":" })
@@ -171,6 +171,6 @@ enum RelayCommand {
     return home + "/.local/state/lockstep"
   }
 
-  /// Those that this process may use.
+  /// Number of online processors, 1 to 64.
   static var processors: Int { max(1, min(64, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
 }

@@ -5,28 +5,28 @@ import LockstepRelay
 import LockstepStorage
 import LockstepWire
 
-/// A relay of this process: its store, its listeners, a node a loop, and their workers.
+/// A relay in this process: its store, its listeners, one node per event loop, and their workers.
 struct RelayService {
   var listen: PeerAddress
   var adminListen: PeerAddress?
-  /// nil: devices speak plain HTTP.
+  /// TLS certificate; nil for plain HTTP.
   var certificate: ServerCertificate?
   var store: StorePlace
-  /// What all nodes have in common; how many they are.
+  /// Configuration of all nodes, including their number.
   var configuration: RelayConfiguration
-  /// Its owner says that the whole folder was put back from an older copy.
+  /// True if the owner declares that the whole folder was restored from an older copy.
   var isRestored: Bool
   var log: Log
 
-  /// Where the relay in that store takes the orders of its owner.
+  /// Returns the path of the socket on which the relay on that store accepts its owner's commands.
   static func controlSocket(inStore store: String) -> String {
     SocketPath.of("admin.sock", in: store)
   }
 
-  /// Runs until a signal ends it. Throws where it cannot begin.
+  /// Runs until a signal ends it. Throws if it cannot start.
   func run() throws(CommandFailure) {
     do {
-      // Before any thread: they inherit that the two signals are held back.
+      // Before any thread starts: threads inherit the blocked signals.
       let signals = try Signals([SIGTERM, SIGINT] + RelayMainThreadHandler.signals)
       let (configuration, ownerConnections) = try prepareProcess()
       let store = try RelayStore(
@@ -84,7 +84,7 @@ struct RelayService {
     }
   }
 
-  /// Has the certificate read anew on SIGHUP, and the nodes know its names.
+  /// Reloads the certificate on SIGHUP and sends its host names to the nodes.
   private func attend(
     to certificate: ServerCertificate?, _ attendant: RelayMainThreadHandler,
     _ group: NodeGroup<RelayNode>, _ configuration: RelayConfiguration
@@ -98,7 +98,8 @@ struct RelayService {
     }
   }
 
-  /// What comes in at the front takes no place from the owner.
+  /// Opens the owner's listeners with a limiter of their own, so that front connections cannot use
+  /// up the owner's.
   private func ownersDoors(
     _ connections: Int
   ) throws(ListenFault) -> (admin: Listener?, control: Listener?) {
@@ -112,7 +113,7 @@ struct RelayService {
     return (admin, control)
   }
 
-  /// A database has no place for a socket: its owner reaches the database itself.
+  /// Nil for a database: its owner opens the database directly.
   private var controlSocket: String? {
     guard case .folder(let folder) = store else { return nil }
     return RelayService.controlSocket(inStore: folder)
@@ -209,7 +210,8 @@ struct RelayService {
     }
   }
 
-  /// Chunks of files have a thread of their own, so that nobody else waits for them.
+  /// Starts the files worker. Chunks have their own thread, so that other requests do not wait for
+  /// them.
   private func startFiles(
     of group: NodeGroup<RelayNode>, on files: sending any ChunkStore
   ) throws {
@@ -227,7 +229,7 @@ struct RelayService {
     return count
   }
 
-  /// Those that its owner lists, and those that are this machine's or the certificate's.
+  /// Returns the hosts that the owner lists, and the names of this machine and of the certificate.
   private func hosts(
     _ configuration: RelayConfiguration, _ certificate: ServerCertificate?
   ) -> AllowedHosts {
@@ -276,14 +278,14 @@ struct RelayService {
       exempt: configuration.exempt + configuration.trustedProxies)
   }
 
-  /// Before any thread: how this process takes memory, and how many files it may open.
+  /// Sets up memory allocation and the limit of open files. Must run before any thread starts.
   private func prepareProcess() throws(CommandFailure) -> (RelayConfiguration, owner: Int) {
     Heap.mapLargeBlocks()
     let share = try shareOfDescriptors(OpenFiles.raiseLimit())
     return (share.configuration, share.ownerConnections)
   }
 
-  /// What of it all there are descriptors for, told where that is less than was asked.
+  /// Fits the limits to the available descriptors, and logs if that is less than was asked for.
   private func shareOfDescriptors(_ descriptors: Int) throws(CommandFailure) -> DescriptorShare {
     guard let share = DescriptorShare(of: descriptors, for: configuration) else {
       throw CommandFailure(
@@ -292,7 +294,7 @@ struct RelayService {
           + "LimitNOFILE)")
     }
     guard let words = share.words else { return share }
-    // Whoever asked for as many is to know; for others the usual number is only a ceiling.
+    // A warning only if the owner set the number; the default is only a ceiling.
     let isAskedFor = configuration.limits.connections != Limits.connections
     if isAskedFor || share.isSmall { log.warning(words) } else { log.debug(words) }
     return share

@@ -3,12 +3,12 @@ import LockstepModel
 
 /// A conflict as `lockstep resolve` reads it, and the answer as it prints it.
 package enum ResolveCase {
-  /// Why a line is no conflict that can be answered.
+  /// Reason why a line is not a valid conflict.
   package struct Fault: Error, Hashable, Sendable {
     package let reason: String
   }
 
-  /// The answer to one line, a JSON object without a line feed.
+  /// Returns the answer to one line: a JSON object without a line feed.
   package static func answer(to line: [UInt8]) throws(Fault) -> [UInt8] {
     let value = try parsed(line)
     guard value.members != nil else { throw Fault(reason: "a case is a JSON object") }
@@ -53,7 +53,7 @@ package enum ResolveCase {
     return Version(name: name, fields: fields, modifiedAt: modifiedAt, device: device)
   }
 
-  /// nil for a delete, which says so and has null for its fields.
+  /// Returns nil for a delete: its fields are null, and `deleted`, if given, is true.
   private static func fields(of version: JSONValue, _ side: String) throws(Fault) -> JSONValue? {
     guard let fields = version["fields"], fields.isNull || fields.members != nil else {
       throw fault(side, "fields", "a JSON object, or null for a delete")

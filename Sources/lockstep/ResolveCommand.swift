@@ -1,7 +1,8 @@
 import Glibc
 import LockstepModel
 
-/// `lockstep resolve`: conflicts in, a line each; answers out, a line each, in their order.
+/// `lockstep resolve`: reads one conflict per line and prints one answer per line, in the same
+/// order.
 enum ResolveCommand {
   static let command = Command(
     name: "resolve",
@@ -52,7 +53,7 @@ enum ResolveCommand {
   }
 }
 
-/// The lines of one run: numbers them, and writes answers and errors in the order of the lines.
+/// One run: numbers the lines, and writes answers and errors in the order of the lines.
 private struct ResolveSession {
   private var lines = LineReader(bytesMax: Limits.resolveLineBytes)
   private var number = 0
@@ -61,7 +62,7 @@ private struct ResolveSession {
 
   mutating func receive(_ bytes: ArraySlice<UInt8>) { lines.receive(bytes) }
 
-  /// Answers all whole lines there are; nobody waits for an answer until more cases come.
+  /// Answers all complete lines and flushes the answers, so that none waits for further input.
   mutating func answerLines() throws(CommandFailure) {
     while let line = lines.next() { try answer(line) }
     try flush()
@@ -77,7 +78,7 @@ private struct ResolveSession {
     switch line {
     case .tooLong: try complain("longer than \(Limits.resolveLineBytes) bytes")
     case .text(let bytes):
-      // A line of nothing but white space (RFC 8259 section 2) holds no case.
+      // A line of white space (RFC 8259 section 2) contains no case.
       if bytes.allSatisfy({ [0x20, 0x09, 0x0D].contains($0) }) { return }
       do throws(ResolveCase.Fault) {
         answers += try ResolveCase.answer(to: bytes)
@@ -89,7 +90,7 @@ private struct ResolveSession {
   }
 
   private mutating func complain(_ reason: String) throws(CommandFailure) {
-    // What was answered before stands before the error where both go to one place.
+    // Earlier answers must precede the error if both go to the same file.
     try flush()
     sawBadLine = true
     TerminalOutput.writeToStandardError("lockstep resolve: line \(number): \(reason)\n")

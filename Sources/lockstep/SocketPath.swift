@@ -1,18 +1,19 @@
 import Glibc
 import Synchronization
 
-/// The paths of Unix sockets, which may have 107 bytes at most, whatever the length of their
-/// folder's.
+/// Paths of Unix sockets, which are limited to 107 bytes, in folders with paths of any length.
 enum SocketPath {
-  /// Descriptors of folders whose names are too long, by name. They stay open as long as the
-  /// process lives: a listener needs its path to the end.
+  /// Descriptors of folders with too long names, by name. They stay open until the process ends,
+  /// because a listener needs its path until then.
   private static let folders = Mutex<[String: Int32]>([:])
 
-  /// Less than the kernel's limit, so that a name is reached in the same way everywhere.
+  /// Longest path that is used as it is, in bytes. Less than the kernel's limit, so that a name is
+  /// reached in the same way everywhere.
   private static let plainBytesMax = 100
 
-  /// A folder with a long name is reached through a descriptor of it. Where it cannot be opened,
-  /// the plain path comes back, and whoever uses it is told what is wrong.
+  /// Returns the path of a socket. Uses a descriptor of the folder if the plain path is too long.
+  /// If the folder cannot be opened, returns the plain path; the call that uses it reports the
+  /// error.
   static func of(_ name: String, in folder: String) -> String {
     let plain = folder + "/" + name
     guard plain.utf8.count > plainBytesMax else { return plain }

@@ -2,7 +2,7 @@ import LockstepClient
 import LockstepModel
 import LockstepTools
 
-/// `lockstep trace`: where the time goes between a change on one device and the app on another.
+/// `lockstep trace`: shows the time of each step from a change on one device to the app on another.
 enum TraceCommand {
   static let relay = CommandOption.optional(
     "relay", ValueKind.relay,

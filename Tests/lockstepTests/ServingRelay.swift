@@ -10,7 +10,7 @@ import Testing
 
 @testable import LockstepCommand
 
-/// A relay of this process on a store of its own, on loopback and at its control socket.
+/// A relay in this process with its own store, on loopback and on its control socket.
 final class ServingRelay {
   let address: RelayAddress
   private let group: NodeGroup<RelayNode>

@@ -1,7 +1,7 @@
 import Foundation
 
-// embed-assets FOLDER OUTPUT NAME…: writes the files of a folder into one Swift file, as text where
-// they are text, and otherwise, as icons are, as a list of bytes.
+// embed-assets FOLDER OUTPUT NAME…: writes the named files of FOLDER into one Swift file: UTF-8
+// files as string literals, others (icons) as byte arrays.
 
 let arguments = CommandLine.arguments
 guard arguments.count >= 3 else {
@@ -19,7 +19,8 @@ do {
       icons += "(\"\(name)\", [\(bytes)]),\n"
       continue
     }
-    // No run of these signs in the text is as long.
+    // More signs than follow any quote or backslash in the text, so the text cannot end the
+    // literal.
     var fence = "#"
     while text.contains("\"" + fence) || text.contains("\\" + fence) { fence += "#" }
     // The line break before the closing quotes is not part of the text.

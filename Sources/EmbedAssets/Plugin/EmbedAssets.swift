@@ -1,7 +1,8 @@
 import Foundation
 import PackagePlugin
 
-/// Puts the files of `Sources/WebClient` into the program, as Swift: nothing has to lie beside it.
+/// Embeds the files of `Sources/WebClient` in the program as Swift source, so the program needs no
+/// separate asset files.
 @main
 struct EmbedAssets: BuildToolPlugin {
   func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {

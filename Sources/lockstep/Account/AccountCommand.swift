@@ -3,7 +3,7 @@ import LockstepModel
 import LockstepRelay
 import LockstepStorage
 
-/// `lockstep account`: what a relay's owner does about accounts.
+/// `lockstep account`: administration of accounts by the relay's owner.
 enum AccountCommand {
   static let command = Command(
     name: "account",
@@ -28,13 +28,13 @@ enum AccountCommand {
     try AdminClient(arguments[RelayCommand.store], makesStore: makesStore)
   }
 
-  /// What an account is called, as a sentence names it.
+  /// Returns the account's label and id for use in a sentence; the id alone if the label is empty.
   static func name(of account: AccountSummary) -> String {
     account.label.isEmpty
       ? account.id.text : "\"\(Log.oneLine(account.label))\" (\(account.id.text))"
   }
 
-  /// A code, and what to do with it. `aim`: what it lets a device into.
+  /// Returns a pairing code with instructions. `aim`: the device and account that the code is for.
   static func text(of offer: AccountOffer, aim: String, from office: AdminClient) -> String {
     let wall = SystemClock.moment().wall
     let minutes = max(0, (offer.pairing.expiresAt - wall + 30_000) / 60_000)
@@ -59,7 +59,7 @@ enum AccountCommand {
   }
 }
 
-/// `lockstep account create`: an account for a person, without a device yet.
+/// `lockstep account create`: creates an account for a person, without a device yet.
 enum AccountCreateCommand {
   static let command = Command(
     name: "create",
@@ -77,7 +77,7 @@ enum AccountCreateCommand {
     let office = try AccountCommand.office(arguments, makesStore: true)
     let offer = try office.make(label: name)
     if let zones = arguments[AccountPlanCommand.zones] {
-      // Nobody has the code yet, so nobody saves anything before the plan stands.
+      // Before the code is printed, so that no device can save before the plan applies.
       try office.setPlan(Plan(zones: zones), of: offer.account)
     }
     if arguments[AccountCommand.json] {
@@ -88,7 +88,8 @@ enum AccountCreateCommand {
   }
 }
 
-/// `lockstep account pair`: lets a further device in, or the first one when its code was lost.
+/// `lockstep account pair`: issues a code for a further device, or for the first if its code was
+/// lost.
 enum AccountPairCommand {
   static let command = Command(
     name: "pair",

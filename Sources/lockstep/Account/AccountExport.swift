@@ -4,29 +4,29 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// Writes all of an account to a folder while its devices go on saving.
+/// Writes a complete account to a folder while its devices keep saving.
 ///
-/// The records are those of one moment: a snapshot is read first, then what changed meanwhile, and
-/// what that replaced is left out. The chunks of files come after them; where one is gone, the
-/// record that named it has changed since, and the changes are read on.
+/// The records are those of one moment: the export reads a snapshot, then the changes made
+/// meanwhile, and drops the versions that these replaced. It fetches the chunks of files
+/// afterwards. If a chunk is gone, the record that named it has changed since, and the export reads
+/// the further changes.
 ///
-/// What it holds in memory is a page, a chunk, and the names of the records that changed while it
-/// ran.
+/// Memory holds one page, one chunk, and the names of the records that changed during the export.
 struct AccountExport {
   let account: AccountSummary
   let office: AdminClient
   let folder: ExportFolder
   let progress: Progress
-  /// Whether somebody wants it to end.
+  /// Returns true if the export is to stop.
   let isInterrupted: () throws(CommandFailure) -> Bool
 
-  /// Where the records stand that were read so far.
+  /// Progress of the export.
   private struct Place {
     var token: ChangeToken?
     var records = 0
-    /// The newest tags of those that changed after the snapshot began.
+    /// Newest tags of the records that changed after the snapshot began.
     var newer: [RecordKey: ChangeTag] = [:]
-    /// Chunks that were fetched so far.
+    /// Number of chunks fetched so far.
     var chunks = 0
     var chunkBytes: Int64 = 0
   }
@@ -59,10 +59,10 @@ struct AccountExport {
 
   private static let spool = "records.partial"
   private static let lineFeed = [UInt8(ascii: "\n")]
-  /// How often the account may have moved on from under the chunks that were to be fetched.
+  /// Maximum number of passes; each further one is due to changes that removed a chunk meanwhile.
   private static let attempts = 20
 
-  /// Reads the account up to its newest change; the token of that.
+  /// Reads the account up to its newest change. Returns the token of that change.
   private func read(
     into spool: PlainFile, _ place: inout Place
   ) throws(CommandFailure) -> ChangeToken {
@@ -83,8 +83,8 @@ struct AccountExport {
     }
   }
 
-  /// Keeps the newest version of each record, and fetches its chunks; nil where one of them is not
-  /// there any more.
+  /// Keeps the newest version of each record and fetches its chunks. Returns nil if a chunk is
+  /// gone.
   private func sift(
     _ place: inout Place, _ token: ChangeToken
   ) throws(CommandFailure) -> Outcome? {
@@ -117,7 +117,7 @@ struct AccountExport {
     return outcome
   }
 
-  /// nil where the account has no such chunk any more.
+  /// Returns nil if the account no longer has the chunk.
   private func fetch(_ chunk: ChunkHash) throws(CommandFailure) -> [UInt8]? {
     try goOn()
     guard let bytes = try office.chunk(chunk, of: account.id) else { return nil }
@@ -146,7 +146,8 @@ struct AccountExport {
       .setting("exportedAt", to: JSONValue(integerLiteral: SystemClock.moment().wall))
   }
 
-  /// What is white space to JSON may be a line feed in the fields of a record.
+  /// Returns the record as one line. White space between JSON values may include line feeds, which
+  /// become spaces.
   private static func line(_ body: [UInt8]) -> [UInt8] {
     body.map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? UInt8(ascii: " ") : $0 }
       + lineFeed

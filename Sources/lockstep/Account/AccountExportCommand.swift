@@ -2,7 +2,7 @@ import LockstepEventLoop
 import LockstepModel
 import LockstepStorage
 
-/// `lockstep account export`: all of an account's data, as files that anybody can read.
+/// `lockstep account export`: writes all data of an account as JSON Lines and files.
 enum AccountExportCommand {
   static let command = Command(
     name: "export",
@@ -18,7 +18,7 @@ enum AccountExportCommand {
     options: [RelayCommand.store.entry, AccountCommand.json.entry],
     operands: Command.Operands("ACCOUNT DIR", "Which account, and where to.", counts: 2...2)
   ) { arguments throws(CommandFailure) in
-    // Before there is anything that an interruption would leave behind.
+    // Before anything exists that an interruption would leave behind.
     let signals = try AgentCommand.signals()
     let folder = try ExportFolder(path: arguments.operands[1])
     do throws(CommandFailure) {

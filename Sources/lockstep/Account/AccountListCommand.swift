@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepStorage
 
-/// `lockstep account list`: who uses the relay, and how much of it.
+/// `lockstep account list`: shows the relay's accounts and their usage.
 enum AccountListCommand {
   static let json = CommandOption.flag("json", "Print one JSON object a line, for each account.")
 
@@ -41,7 +41,7 @@ enum AccountListCommand {
 }
 
 extension Plan {
-  /// In a few words.
+  /// Short description of the plan.
   var text: String {
     let zones =
       zones.map { names in

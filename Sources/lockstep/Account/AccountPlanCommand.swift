@@ -2,7 +2,7 @@ import LockstepApps
 import LockstepModel
 import LockstepStorage
 
-/// `lockstep account plan`: what an account may save.
+/// `lockstep account plan`: shows or changes the plan of an account.
 enum AccountPlanCommand {
   static let zones = CommandOption.optional(
     "zones", ValueKind.zones,
@@ -51,7 +51,8 @@ enum AccountPlanCommand {
       "\(AccountCommand.name(of: account)) may save into \(account.plan.text)")
   }
 
-  /// What is not named stays as it is; nil where the plan is only to be shown.
+  /// Returns the changed plan; parts without an option stay as they are. Returns nil if the command
+  /// only shows the plan.
   private static func plan(_ old: Plan, _ zones: Plan?, _ arguments: Arguments) -> Plan? {
     var plan = old
     if let zones { plan.zones = zones.zones }
@@ -63,7 +64,7 @@ enum AccountPlanCommand {
     return isNamed ? plan : nil
   }
 
-  /// Of the zones; nil where none are named.
+  /// Returns the plan with the given zones, or nil if no zones are given.
   private static func plan(_ arguments: Arguments) throws(CommandFailure) -> Plan? {
     let plans = [
       arguments[zones].map { Plan(zones: $0) },
@@ -84,8 +85,8 @@ enum AccountPlanCommand {
 }
 
 extension ValueKind where Value == [Name] {
-  /// Names of zones, in order, each once. A word that is an app's name, or its zone's in another
-  /// case, is that zone: nobody means another one by it.
+  /// Zone names, sorted, without duplicates. An app's name, or its zone's name in another case,
+  /// means that zone.
   static var zones: ValueKind {
     ValueKind("ZONE,…") { text throws(ValueFault) in
       var names: Set<Name> = []

@@ -2,7 +2,7 @@ import Glibc
 import LockstepModel
 import LockstepStorage
 
-/// `lockstep account remove`: an account goes, with all that it has.
+/// `lockstep account remove`: removes an account with all its data.
 enum AccountRemoveCommand {
   static let yes = CommandOption.flag("yes", "Do not ask whether it is meant.")
 

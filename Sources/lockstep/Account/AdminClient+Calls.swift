@@ -4,15 +4,15 @@ import LockstepRelay
 import LockstepStorage
 import LockstepWire
 
-/// What an office is asked: each call once, for relay and store alike.
+/// Administrative calls; relay and store share one implementation of each.
 extension AdminClient {
-  /// A new account without a device.
+  /// Creates an account without a device.
   func make(label: String) throws(CommandFailure) -> AccountOffer {
     let body: JSONValue = ["label": .string(label)]
     return try offer(HTTPCallRequest("POST", path: Self.accounts, body: body.serialized()))
   }
 
-  /// A new pairing code.
+  /// Issues a new pairing code.
   func pair(_ account: AccountID) throws(CommandFailure) -> AccountOffer {
     try offer(HTTPCallRequest("POST", path: Self.path(account, "pairings")))
   }
@@ -24,7 +24,7 @@ extension AdminClient {
 
   func remove(_ account: AccountID) throws(CommandFailure) {
     var request = HTTPCallRequest("DELETE", path: Self.path(account))
-    // All records of an account go, portion by portion.
+    // The relay removes the account's records in portions, which takes longer than other calls.
     request.deadlineMilliseconds = Limits.removalMilliseconds
     _ = try answer(to: request)
   }
@@ -45,7 +45,7 @@ extension AdminClient {
     }
   }
 
-  /// The bytes of a chunk of a file; nil where the account has no such chunk.
+  /// Returns the bytes of a file's chunk, or nil if the account has no such chunk.
   func chunk(_ hash: ChunkHash, of account: AccountID) throws(CommandFailure) -> [UInt8]? {
     let response = try response(
       to: HTTPCallRequest("GET", path: Self.path(account, "chunks", hash.text)))
@@ -53,7 +53,7 @@ extension AdminClient {
     return try RelayCall.body(response.body, status: response.status)
   }
 
-  /// All accounts, a page at a time, in the order of their ids.
+  /// Visits all accounts in the order of their ids, one page at a time.
   func eachAccount(
     _ visit: (AccountSummary) throws(CommandFailure) -> Void
   ) throws(CommandFailure) {
@@ -70,7 +70,7 @@ extension AdminClient {
     }
   }
 
-  /// The account of this id, or else the only one of this label.
+  /// Returns the account with this id, otherwise the only one with this label.
   func account(named name: String) throws(CommandFailure) -> AccountSummary {
     if let id = AccountID(text: name) {
       let response = try response(to: HTTPCallRequest("GET", path: Self.path(id)))
@@ -115,7 +115,8 @@ extension AdminClient {
     }
   }
 
-  /// The body of an answer that says that it went well; otherwise the relay's own words.
+  /// Returns the body of a response with a status of 200 to 299; otherwise throws the relay's error
+  /// text.
   private func answer(to request: HTTPCallRequest) throws(CommandFailure) -> [UInt8] {
     let response = try response(to: request)
     return try RelayCall.body(response.body, status: response.status)

@@ -7,9 +7,10 @@ import LockstepStorage
 import LockstepStorageSQLite
 import LockstepWire
 
-/// Where a relay's owner does his work: at the relay that holds the store, by its control door, or,
-/// where none runs, in the store itself, which is held for as long as that takes. Both take the
-/// same calls and give the same answers. A database is always open to him; its relays hear of it.
+/// Client for the owner's administrative calls. Sends them to the control socket of the relay that
+/// holds the store. If no relay runs, opens the store itself and holds it until done. Both accept
+/// the same calls and give the same answers. A database is always opened directly; its relays are
+/// notified.
 struct AdminClient {
   let store: StorePlace
   private let place: Place
@@ -24,8 +25,8 @@ struct AdminClient {
     var body: [UInt8]
   }
 
-  /// Finds out which of the two it is. `makesStore`: a store that is not there yet is made.
-  /// `attempts`: how often to try, 50 ms apart, while a relay is just starting or ending.
+  /// Selects relay or store. `makesStore`: creates the store if it does not exist yet. `attempts`:
+  /// number of tries, 50 ms apart, while a relay is starting or stopping.
   init(
     _ store: StorePlace, makesStore: Bool = false, attempts: Int = 40
   ) throws(CommandFailure) {
@@ -58,13 +59,13 @@ struct AdminClient {
         + "(lock in that folder holds its number), and start the relay again")
   }
 
-  /// At a store that is open already.
+  /// Uses a store that is already open.
   init(_ store: StorePlace, _ writer: any ZoneStore, _ files: any ChunkStore) {
     self.store = store
     place = .store(HeldStore(writer, files))
   }
 
-  /// Whether a relay may run on the store; otherwise it is served by nobody.
+  /// True if a relay may run on the store.
   var hasRelay: Bool {
     switch (place, store) {
     case (.relay, _), (_, .database): true
@@ -72,7 +73,7 @@ struct AdminClient {
     }
   }
 
-  /// One call, and its answer whatever the status.
+  /// Makes one call and returns the response, whatever its status.
   func response(to request: HTTPCallRequest) throws(CommandFailure) -> Response {
     switch place {
     case .relay(let socket): try askRelay(request, socket)

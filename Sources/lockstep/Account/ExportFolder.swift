@@ -2,17 +2,16 @@ import CLinux
 import Glibc
 import LockstepModel
 
-/// The folder that an export writes: under another name at first, and under its own once all of it
-/// is there and durable, so that half an export is never taken for a whole one. Readable by its
-/// owner alone.
+/// Output folder of an export. It has a temporary name until all of it is written and durable, so
+/// that a partial export is never mistaken for a complete one. Readable by its owner only.
 struct ExportFolder {
-  /// Where it will stand.
+  /// Final path of the folder.
   let path: String
-  /// Those within it.
+  /// Names of its subfolders.
   private let folders: [String]
   private var partial: String { path + ".partial" }
 
-  /// Throws where `path` is something else than an empty folder or nothing.
+  /// Throws if `path` exists and is not an empty folder.
   init(path: String, folders: [String] = [chunks]) throws(CommandFailure) {
     self.path = try Self.checked(path)
     self.folders = folders
@@ -27,7 +26,7 @@ struct ExportFolder {
     }
   }
 
-  /// A new file in it; an older one of the name is gone.
+  /// Creates a file in the folder and removes an older one of that name.
   func create(_ name: String) throws(CommandFailure) -> PlainFile {
     let path = partial + "/" + name
     guard unlink(path) == 0 || errno == ENOENT else {
@@ -38,7 +37,7 @@ struct ExportFolder {
     return PlainFile(path: path, descriptor: descriptor)
   }
 
-  /// To read what was written.
+  /// Opens a written file for reading.
   func open(_ name: String) throws(CommandFailure) -> PlainFile {
     let path = partial + "/" + name
     let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
@@ -54,12 +53,12 @@ struct ExportFolder {
     try create(Self.name(of: chunk)).write(bytes)
   }
 
-  /// All is written: it gets its name.
+  /// Makes all files durable and gives the folder its final name.
   func finish() throws(CommandFailure) {
     let descriptor = Glibc.open(partial, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw PlainFile.failure(partial, "be opened", errno) }
     defer { close(descriptor) }
-    // One call for what may be many thousand files.
+    // One call for possibly many thousand files.
     guard linux_sync_filesystem(descriptor) == 0 else {
       throw PlainFile.failure(partial, "be made durable", errno)
     }
@@ -71,7 +70,7 @@ struct ExportFolder {
     }
   }
 
-  /// Nothing is left of it.
+  /// Removes the unfinished folder and its contents.
   func discard() throws(CommandFailure) {
     for folder in folders.map({ partial + "/" + $0 }) + [partial] {
       for name in try Self.names(in: folder) ?? [] { try Self.remove(folder + "/" + name) }
@@ -87,7 +86,8 @@ struct ExportFolder {
 
   private static func checked(_ path: String) throws(CommandFailure) -> String {
     guard let names = try names(in: path) else {
-      // It is not there yet. A slash at its end would end up within the other name.
+      // The folder does not exist yet. With a trailing slash, the temporary name would be inside
+      // it.
       let trimmed = String(path.reversed().drop { $0 == "/" }.reversed())
       guard !trimmed.isEmpty else { throw CommandFailure("an export needs a folder's name") }
       return trimmed
@@ -100,7 +100,7 @@ struct ExportFolder {
     return String(cString: real)
   }
 
-  /// nil where there is no such folder.
+  /// Returns nil if the folder does not exist.
   static func names(in folder: String) throws(CommandFailure) -> [String]? {
     guard let stream = opendir(folder) else {
       if errno == ENOENT { return nil }

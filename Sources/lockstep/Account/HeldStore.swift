@@ -5,14 +5,14 @@ import LockstepRelay
 import LockstepStorage
 import LockstepWire
 
-/// A relay's store that a command of its owner holds, since no relay does. Whatever is done in a
-/// folder, the letting go included, root does as the folder's owner (`StoreOwner`).
+/// A relay's store, opened by a command of its owner because no relay holds it. Root does
+/// everything in a folder, including the close, as the folder's owner (`StoreOwner`).
 final class HeldStore {
   private let folder: String?
   private var store: (any ZoneStore)?
   private var files: (any ChunkStore)?
 
-  /// nil where another process holds the store.
+  /// Returns nil if another process holds the store.
   init?(_ place: StorePlace) throws(CommandFailure) {
     folder = if case .folder(let path) = place { path } else { nil }
     let owner = try StoreOwner.become(ofFolder: folder)
@@ -27,7 +27,7 @@ final class HeldStore {
     }
   }
 
-  /// One that is open already.
+  /// Wraps a store that is already open.
   init(_ store: any ZoneStore, _ files: any ChunkStore) {
     folder = nil
     self.store = store
@@ -35,7 +35,7 @@ final class HeldStore {
   }
 
   deinit {
-    // Where root cannot become the owner, it could not when the store was opened either.
+    // If root cannot become the owner here, it could not when it opened the store either.
     let owner: StoreOwner?
     do throws(CommandFailure) {
       owner = try StoreOwner.become(ofFolder: folder)
@@ -61,7 +61,7 @@ final class HeldStore {
     }
   }
 
-  /// Nothing is forgotten by the way: how long history is kept is known to the relay alone.
+  /// Never expires history: only the relay knows the retention.
   private static var rules: StoreRules {
     var rules = StoreRules()
     rules.historyMilliseconds = Limits.sequenceLimit

@@ -4,15 +4,14 @@ import LockstepEventLoop
 import LockstepModel
 import LockstepWire
 
-/// What the commands of all apps do alike: hand an order or a question to the home, and print what
-/// comes back.
+/// Common part of all app commands: sends an order or a query to the home and prints the result.
 enum AgentApp {
   static let options = [
     AgentCommand.home.entry, AgentCommand.transport.entry, AgentCommand.json.entry,
   ]
 
-  /// Gives an order, and prints what the app says of it. Where the relay has it not yet, a person
-  /// is told so on standard error.
+  /// Sends an order and prints the app's answer. If the relay does not have the change yet, prints
+  /// a note on standard error.
   static func order(
     _ arguments: Arguments, _ app: String, _ order: JSONValue
   ) throws(CommandFailure) -> ExitCode {
@@ -22,20 +21,20 @@ enum AgentApp {
     }
   }
 
-  /// What the app says of an order, and where sync stands then.
+  /// Returns the app's answer to an order, and the sync status afterwards.
   static func ordered(
     _ session: HomeSession, _ app: String, _ order: JSONValue
   ) throws(CommandFailure) -> (HomeView, HomeStatus) {
-    // A home that nobody held may not know yet what other devices did; a person means what they
-    // show. Without a relay in reach, what is known has to do.
+    // Sync first, so the order applies to the newest state: a home that no process held may lack
+    // changes of other devices. If the relay is unreachable, use local state.
     let isInReach = session.isHolder ? try synced(session).isInReach : true
     try askFirst(session, app)
     let view = HomeView(try session.ask(.order(app: app, order)))
     return (view, standing(session, isInReach))
   }
 
-  /// Where sync stands after an order. That is done, and the command has not failed, even where
-  /// whoever holds the home cannot say any more how it goes on.
+  /// Returns the sync status after an order. The order is done, so the command does not fail if the
+  /// process that holds the home can no longer report the status.
   private static func standing(_ session: HomeSession, _ isInReach: Bool) -> HomeStatus {
     do throws(CommandFailure) {
       return isInReach ? try synced(session) : HomeStatus(json: try session.ask(.status))
@@ -46,12 +45,12 @@ enum AgentApp {
     }
   }
 
-  /// Prints a view in which devices are named.
+  /// Prints a view that names devices.
   static func show(
     _ arguments: Arguments, _ app: String, _ question: JSONValue
   ) throws(CommandFailure) -> ExitCode {
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      // A process that holds the home for long learns the names by itself.
+      // A process that holds the home for long updates the names itself.
       if session.isHolder, try synced(session).isInReach { try learnNames(session) }
       try askFirst(session, app)
       let view = HomeView(try session.ask(.show(app: app, question)))
@@ -60,7 +59,7 @@ enum AgentApp {
     }
   }
 
-  /// A view of what the device has, after a little patience with a home that nobody held.
+  /// Returns a view of local data. Waits briefly for sync first if no other process held the home.
   static func view(
     _ session: HomeSession, _ app: String, _ question: JSONValue
   ) throws(CommandFailure) -> (HomeView, HomeStatus) {
@@ -69,8 +68,8 @@ enum AgentApp {
     return (HomeView(try session.ask(.show(app: app, question))), status)
   }
 
-  /// Asks the relay what the account's devices are called, and tells the home, which remembers it
-  /// for views. Where it cannot be asked, that is no reason to show nothing.
+  /// Fetches the names of the account's devices from the relay and stores them in the home for
+  /// views. Does nothing if the relay cannot be asked, because the view can be shown without them.
   private static func learnNames(_ session: HomeSession) throws(CommandFailure) {
     let member = try HomeMember(of: session)
     let names = member.call.deviceNames(
@@ -78,17 +77,17 @@ enum AgentApp {
     if let names { _ = try session.ask(.names(names)) }
   }
 
-  /// Where sync stands; a home that nobody held has only just begun to connect.
+  /// Returns the sync status. Waits briefly if this process has only just opened the home.
   private static func settled(_ session: HomeSession) throws(CommandFailure) -> HomeStatus {
     session.isHolder ? try synced(session) : HomeStatus(json: try session.ask(.status))
   }
 
-  /// Where sync stands after a little patience: at once where no relay is in reach.
+  /// Returns the sync status after a short wait, or at once if no relay is reachable.
   private static func synced(_ session: HomeSession) throws(CommandFailure) -> HomeStatus {
     HomeStatus(json: try session.ask(.sync(milliseconds: AgentCommand.patienceMilliseconds)))
   }
 
-  /// What the person must say before the app is used, where somebody is there to say it.
+  /// Asks for the decision that the app needs before it is used, if a person is at the terminal.
   static func askFirst(_ session: HomeSession, _ app: String) throws(CommandFailure) {
     guard let zone = zone(of: app) else { return }
     try RestorePrompt.settle(session, app, zone)
@@ -115,14 +114,14 @@ enum AgentApp {
     return code
   }
 
-  /// A new record's name, which nobody else draws.
+  /// Random name for a new record, unique across devices.
   static var newName: JSONValue {
     var random = Entropy.seededRandom()
     return .string(BatchID(random: &random).text)
   }
 
-  /// The text that stands on the command line, or, without one, on standard input. `noun`: what it
-  /// is for.
+  /// Returns the text of the operand, or of standard input if there is none. `noun`: name of the
+  /// text in prompts and errors.
   static func text(_ operands: [String], _ noun: String) throws(CommandFailure) -> String {
     if let text = operands.first, text != "-" { return text }
     if isatty(STDIN_FILENO) == 1 {
@@ -131,7 +130,7 @@ enum AgentApp {
     return try StandardInput.text(try StandardInput.read(atMost: Limits.recordBytes, noun), noun)
   }
 
-  /// The day that it is where the person is, `2026-03-01`.
+  /// Current date in local time, such as `2026-03-01`.
   static var today: String {
     var seconds = time_t(SystemClock.moment().wall / 1_000)
     var parts = tm()

@@ -1,7 +1,7 @@
 import LockstepApps
 import LockstepModel
 
-/// `lockstep agent clipboard`: what was copied, on whichever device.
+/// `lockstep agent clipboard`: the clipboard that all devices share.
 enum AgentClipboardCommand {
   static let command = Command(
     name: "clipboard",

@@ -1,17 +1,16 @@
 import LockstepEventLoop
 import LockstepModel
 
-/// The clock of a device that is wrong on purpose: what a test sets off stays right everywhere else
-/// on the machine.
+/// Deliberately wrong clock of one device, for tests. The machine's clock stays correct.
 enum AgentClock {
-  /// A century either way.
+  /// Largest offset, in seconds: a century in either direction.
   private static let farthestSeconds = 3_155_760_000
 
   static let offset = CommandOption.optional(
     "clock-offset", ValueKind.integer(-farthestSeconds...farthestSeconds, "SECONDS"),
     "For tests: this device's clock is ahead by so much, or behind (-SECONDS).")
 
-  /// The command with that option, or the group with all its commands so.
+  /// Returns the command with that option, or the group with the option on all its commands.
   static func settable(_ command: Command) -> Command {
     guard let action = command.action else {
       return Command(

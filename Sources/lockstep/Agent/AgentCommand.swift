@@ -35,7 +35,7 @@ enum AgentCommand {
     "log-format", ValueKind<LogLine.Format>.choice, default: "plain",
     "How the log looks: plain for people, logfmt or json for programs.")
 
-  /// How the agent behaves that this command runs, if it does.
+  /// Returns the configuration of the agent, if this command runs one.
   static func configuration(_ arguments: Arguments) -> AgentConfiguration {
     var configuration = AgentConfiguration()
     if let transport = arguments[transport] { configuration.transports = [transport] }
@@ -46,7 +46,7 @@ enum AgentCommand {
     HomeFolder(path: arguments[home])
   }
 
-  /// Opens the home of a command, does what it wants there, and lets go of the home again.
+  /// Opens the home, runs `body`, and closes the home.
   static func inHome<Result>(
     _ arguments: Arguments, _ body: (HomeSession) throws(CommandFailure) -> Result
   ) throws(CommandFailure) -> Result {
@@ -71,16 +71,16 @@ enum AgentCommand {
     }
   }
 
-  /// What a command that changed something says of the relay, after having waited a little.
-  /// `goesOn`: another process holds the home, and goes on syncing.
+  /// Returns a note on the sync status, for a command that changed something and waited briefly.
+  /// `goesOn`: another process holds the home and continues to sync.
   static func syncNote(_ status: HomeStatus, goesOn: Bool) -> String {
     if status.isInSync { return "synced" }
-    // What the relay says of itself may stand in it.
+    // The status may contain text from the relay.
     let line = Log.oneLine(status.line(wall: SystemClock.moment().wall))
     if status.needsPerson || goesOn { return line }
     return line + "; it will be synced with the next command, or by lockstep agent run"
   }
 
-  /// How long a command that changes something waits for the relay.
+  /// Maximum wait for the relay, in milliseconds, of a command that changes something.
   static let patienceMilliseconds: Int64 = 2_000
 }

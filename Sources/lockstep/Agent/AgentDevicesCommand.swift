@@ -3,7 +3,7 @@ import LockstepEventLoop
 import LockstepModel
 import LockstepWire
 
-/// `lockstep agent devices`: the account's devices, as the relay knows them.
+/// `lockstep agent devices`: lists the account's devices as the relay reports them.
 enum AgentDevicesCommand {
   static let command = Command(
     name: "devices",
@@ -34,7 +34,7 @@ enum AgentDevicesCommand {
   }
 }
 
-/// `lockstep agent rename`: what a device is called.
+/// `lockstep agent rename`: changes the name of a device.
 enum AgentRenameCommand {
   static let device = CommandOption.optional(
     "device", ValueKind.text("DEVICE"), "Another one of the account's devices, by its id.")
@@ -59,7 +59,7 @@ enum AgentRenameCommand {
   }
 }
 
-/// `lockstep agent revoke`: takes another device out of the account.
+/// `lockstep agent revoke`: removes another device from the account.
 enum AgentRevokeCommand {
   static let command = Command(
     name: "revoke",

@@ -1,7 +1,7 @@
 import LockstepEventLoop
 import LockstepModel
 
-/// `lockstep agent export`: all that a home holds, as files that anybody can read.
+/// `lockstep agent export`: writes all data of a home as JSON and text files.
 enum AgentExportCommand {
   static let command = Command(
     name: "export",
@@ -23,7 +23,7 @@ enum AgentExportCommand {
   ) { arguments throws(CommandFailure) in
     let home = AgentCommand.folder(arguments)
     guard home.exists else { throw HomeSession.noHome(home) }
-    // Before there is anything that an interruption would leave behind.
+    // Before anything exists that an interruption would leave behind.
     let signals = try AgentCommand.signals()
     let folder = try ExportFolder(path: arguments.operands[0], folders: HomeExport.folders)
     do throws(CommandFailure) {

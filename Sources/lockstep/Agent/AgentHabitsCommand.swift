@@ -1,7 +1,7 @@
 import LockstepApps
 import LockstepModel
 
-/// `lockstep agent habits`: what is to be done every day.
+/// `lockstep agent habits`: daily habits.
 enum AgentHabitsCommand {
   static let command = Command(
     name: "habits",

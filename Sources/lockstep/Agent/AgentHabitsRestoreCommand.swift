@@ -2,8 +2,7 @@ import Glibc
 import LockstepApps
 import LockstepModel
 
-/// `lockstep agent habits restore`: what becomes of habits that others made before this device was
-/// there.
+/// `lockstep agent habits restore`: decides about habits that existed before this device joined.
 enum AgentHabitsRestoreCommand {
   static let isSure = CommandOption.flag("yes", "Wipe without asking once more.")
 

@@ -5,7 +5,7 @@ import LockstepModel
 import LockstepStorage
 import LockstepStorageSQLite
 
-/// `lockstep agent pair`: a code that lets another device in.
+/// `lockstep agent pair`: issues a pairing code for another device.
 enum AgentPairCommand {
   static let command = Command(
     name: "pair",
@@ -59,17 +59,17 @@ enum AgentPairCommand {
   }
 }
 
-/// `lockstep agent status`: who this device is, and whether it is in sync.
+/// `lockstep agent status`: shows the device's identity and sync status.
 enum AgentStatusCommand {
   static let command = Command(
     name: "status",
     summary: "Tells whose device this is, and whether it is in sync.",
     options: AgentApp.options, action: run)
 
-  /// Also what `status` of an app that has no more to say of itself does.
+  /// Also implements `status` of apps that have nothing to add.
   @Sendable static func run(_ arguments: Arguments) throws(CommandFailure) -> ExitCode {
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      // A home that nobody held has only just begun to connect.
+      // A home that no process held has only just begun to connect.
       if session.isHolder {
         _ = try session.ask(.sync(milliseconds: AgentCommand.patienceMilliseconds))
       }
@@ -82,7 +82,7 @@ enum AgentStatusCommand {
   }
 }
 
-/// `lockstep agent sync`: syncs now, and says how it went.
+/// `lockstep agent sync`: syncs now and reports the result.
 enum AgentSyncCommand {
   private static let patienceMilliseconds: Int64 = 20_000
 
@@ -98,8 +98,8 @@ enum AgentSyncCommand {
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       var status = try synced(session)
-      // Nobody has looked at the vault's files: what was written into them goes, what has come
-      // comes into them, and what both may lead to goes again.
+      // No process has scanned the vault's files yet: upload local writes, apply downloads, and
+      // sync the records that result.
       if session.isHolder, try !VaultFileStatus.all(session.ask(.mirrorStatus)).isEmpty {
         _ = try session.ask(.mirror(["do": "look"]))
         _ = try VaultWait(
@@ -133,7 +133,7 @@ enum AgentRunCommand {
   ) { arguments throws(CommandFailure) in
     let folder = AgentCommand.folder(arguments)
     guard folder.exists else { throw HomeSession.noHome(folder) }
-    // Before any thread: they inherit that the two signals are held back.
+    // Before any thread starts: threads inherit the blocked signals.
     let signals = try AgentCommand.signals()
     let log = Log(
       "lockstep agent", level: arguments[AgentCommand.logLevel],
@@ -151,7 +151,7 @@ enum AgentRunCommand {
   }
 }
 
-/// `lockstep agent leave`: the device leaves its account.
+/// `lockstep agent leave`: removes the device from its account.
 enum AgentLeaveCommand {
   static let isForced = CommandOption.flag(
     "force", "Leave even if changes were not synced, or the relay cannot be told.")

@@ -68,8 +68,8 @@ enum AgentJoinCommand {
       credentials = try call.join(code: typed?.code.relayPart, deviceName: deviceName)
     }
     try trust.keep(in: folder)
-    // Records, outbox and cursor are the account's, and stay; a batch that the device before had
-    // sent goes out again by this one.
+    // Records, outbox and cursor belong to the account and stay. This device sends a batch again
+    // that the previous device had sent.
     let identity = HomeIdentity(
       relay: relay.url, credentials: credentials, deviceName: deviceName)
     do throws(StorageError) {
@@ -108,15 +108,16 @@ enum AgentJoinCommand {
       let credentials = try call.join(again: account, code: code, deviceName: deviceName)
     else { throw belongsTo(owner, folder) }
     guard credentials.account == account else {
-      // An older relay, which used the code up. That account is not to list a device nobody has.
+      // An older relay, which has used up the code. That account must not list a device that no one
+      // uses.
       try call.revoke(credentials.device, token: credentials.token)
       throw belongsTo(owner, folder)
     }
     return credentials
   }
 
-  /// nil where the vault's key came along, or the code did not say that it does. The device has
-  /// joined, whatever became of it.
+  /// Returns nil if the vault's key arrived, or if the code carries none. The device has joined in
+  /// any case.
   private static func keyFault(
     _ typed: TypedCode?, _ folder: HomeFolder, _ member: HomeMember
   ) -> CommandFailure? {
@@ -131,7 +132,7 @@ enum AgentJoinCommand {
     }
   }
 
-  /// Where to join: what the command says, or the link.
+  /// Returns the relay's address from the command or the link.
   private static func relay(
     _ arguments: Arguments, _ typed: TypedCode?
   ) throws(CommandFailure) -> RelayAddress {
@@ -149,7 +150,7 @@ enum AgentJoinCommand {
     return address
   }
 
-  /// The home's store, and who it belongs to already.
+  /// Opens the home's store. Also returns the identity of the home, if it has one already.
   private static func open(_ folder: HomeFolder)
     throws(CommandFailure) -> (SQLiteReplicaStore, HomeIdentity?)
   {

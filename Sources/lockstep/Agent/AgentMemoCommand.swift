@@ -37,7 +37,7 @@ enum AgentMemoCommand {
     options: AgentApp.options, operands: memo
   ) { arguments throws(CommandFailure) in
     let question: JSONValue = ["show": "memo", "memo": .string(arguments.operands[0])]
-    // The home is let go of while the person writes: other commands may use it.
+    // The home is closed while the person writes, so that other commands can use it.
     let before = try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       try AgentApp.view(session, app, question).0.json
     }
@@ -58,7 +58,8 @@ enum AgentMemoCommand {
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       let question: JSONValue = ["show": "memo", "memo": .string(arguments.operands[0])]
       let (view, _) = try AgentApp.view(session, app, question)
-      // On a terminal nothing of it may move the cursor; a file gets it byte for byte.
+      // Escaped on a terminal, so that the text cannot move the cursor; a file gets it byte for
+      // byte.
       let isForPerson = TerminalOutput.standard.isTerminal
       return try TerminalOutput.printed(
         arguments[AgentCommand.json]

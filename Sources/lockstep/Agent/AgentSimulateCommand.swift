@@ -4,7 +4,7 @@ import LockstepEventLoop
 import LockstepModel
 import LockstepTools
 
-/// `lockstep agent simulate`: simulated people on a real relay.
+/// `lockstep agent simulate`: runs simulated users on a real relay.
 enum AgentSimulateCommand {
   static let app = CommandOption.defaulted(
     "app", .word(of: KnownApp.words), default: "all",
@@ -55,7 +55,7 @@ enum AgentSimulateCommand {
     return result.isGood ? .success : .failure
   }
 
-  /// What is not played is said, and nothing at all is played in its place.
+  /// Reports apps that are not simulated. Throws if none is left, instead of simulating others.
   static func tell(_ choice: KnownApp.Choice) throws(CommandFailure) {
     guard let advice = choice.advice else { return }
     if choice.apps.isEmpty { throw CommandFailure(advice, exitCode: .usage) }

@@ -1,7 +1,7 @@
 import LockstepApps
 import LockstepModel
 
-/// `lockstep agent timer settings`: how long the phases are.
+/// `lockstep agent timer settings`: shows or changes the timer's settings.
 enum AgentTimerSettingsCommand {
   static let command = Command(
     name: "settings",
@@ -36,7 +36,7 @@ enum AgentTimerSettingsCommand {
     return try AgentApp.order(arguments, app, ["do": "set", "settings": all])
   }
 
-  /// A number or a truth where it is one, otherwise a text.
+  /// Returns the text as a JSON number or Boolean if it is one, otherwise as a string.
   private static func value(_ text: String) -> JSONValue {
     do throws(JSONFault) {
       return try JSONValue(parsing: Array(text.utf8))

@@ -1,7 +1,7 @@
 import LockstepApps
 import LockstepModel
 
-/// `lockstep agent timer watch`: the timer, live.
+/// `lockstep agent timer watch`: shows the timer live.
 enum AgentTimerWatchCommand {
   static let isSilent = CommandOption.flag("no-bell", "Ring no bell when a countdown ends.")
   static let isUntold = CommandOption.flag(

@@ -4,7 +4,7 @@ import LockstepClient
 import LockstepEventLoop
 import LockstepModel
 
-/// `lockstep agent vault`: files that are the same on every device.
+/// `lockstep agent vault`: files that are kept the same on all devices.
 enum AgentVaultCommand {
   static let command = Command(
     name: "vault",
@@ -44,7 +44,8 @@ enum AgentVaultCommand {
   ) { arguments throws(CommandFailure) in
     let path = try absolute(arguments.operands[0])
     return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      // What the account has of it must be known first; without the relay, what is known has to do.
+      // Sync first, because the account's version of the file matters; without the relay, use local
+      // state.
       _ = try session.ask(.sync(milliseconds: AgentCommand.patienceMilliseconds))
       if !arguments[isPlain] {
         let known = arguments[name] ?? FilePath.name(of: path)
@@ -61,7 +62,7 @@ enum AgentVaultCommand {
     }
   }
 
-  /// Where the files stand; a failure where one cannot be synced.
+  /// Prints the state of each file. Throws if one cannot be synced.
   private static func printed(
     _ wait: VaultWait, _ arguments: Arguments
   ) throws(CommandFailure) -> ExitCode {
@@ -85,7 +86,8 @@ enum AgentVaultCommand {
     return .success
   }
 
-  /// Whether the account's file of that name is sealed; one that it does not have will be.
+  /// True if the account's file of that name is sealed, or if the account has no such file: a new
+  /// one will be sealed.
   private static func isSealed(
     _ name: String, _ session: HomeSession
   ) throws(CommandFailure) -> Bool {
@@ -94,7 +96,7 @@ enum AgentVaultCommand {
     return standing?["isSealed"]?.bool ?? true
   }
 
-  /// From the root; a command's own folder is not the one of the process that holds the home.
+  /// Returns an absolute path, because the process that holds the home may run in another folder.
   private static func absolute(_ path: String) throws(CommandFailure) -> String {
     if path.hasPrefix("/") { return path }
     guard let here = getcwd(nil, 0) else {
@@ -116,7 +118,7 @@ enum AgentVaultCommand {
     options: AgentApp.options
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      // A home that nobody held has only just begun to look.
+      // A home that no process held has only just begun to scan.
       let patience = session.isHolder ? AgentCommand.patienceMilliseconds : 0
       let wait = try VaultWait(
         AgentCommand.folder(arguments), names: nil, milliseconds: patience)
@@ -197,7 +199,7 @@ enum AgentVaultCommand {
     }
     return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       let (view, _) = try AgentApp.ordered(session, app, ["do": "clean"])
-      // The files of the copies go as well.
+      // Wait until the files of the copies are removed too.
       _ = try VaultWait(
         AgentCommand.folder(arguments), names: nil,
         milliseconds: AgentCommand.patienceMilliseconds)

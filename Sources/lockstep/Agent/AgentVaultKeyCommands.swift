@@ -2,8 +2,8 @@ import Glibc
 import LockstepApps
 import LockstepModel
 
-/// `lockstep agent vault unlock`, `phrase` and `restore`: the vault's key comes to a device, is
-/// written down, and comes back.
+/// `lockstep agent vault unlock`, `phrase`, `restore` and `new-key`: get, print, restore and
+/// replace the vault's key.
 enum AgentVaultKeyCommands {
   static let code = CommandOption.optional(
     "code", ValueKind.text("CODE"),
@@ -127,7 +127,7 @@ enum AgentVaultKeyCommands {
   static let isForced = CommandOption.flag(
     "force", "Also where files are sealed with another key than this device's.")
 
-  /// Files that are sealed with a key that this device does not have.
+  /// Returns the number of files that are sealed with a key that this device does not have.
   private static func unreadable(_ session: HomeSession) throws(CommandFailure) -> Int {
     let view = HomeView(try session.ask(.show(app: VaultApp().name, ["show": "files"])))
     let troubles = (view.json["others"]?.array ?? []).compactMap { $0["trouble"]?.string }
@@ -135,12 +135,12 @@ enum AgentVaultKeyCommands {
     return troubles.count { unopened.map(\.rawValue).contains($0) }
   }
 
-  /// Conflicts that came while the key was away are judged now.
+  /// Resolves conflicts that arrived while the device had no key.
   private static func settle(_ session: HomeSession) throws(CommandFailure) {
     _ = try session.ask(.order(app: VaultApp().name, ["do": "settle"]))
   }
 
-  /// Nine words, each perhaps in a line of its own.
+  /// Reads the nine words of the phrase; each may be on its own line.
   private static func readPhrase() throws(CommandFailure) -> VaultKey {
     let isAsked = isatty(STDIN_FILENO) == 1
     if isAsked { TerminalOutput.writeToStandardError("Phrase: ") }

@@ -3,21 +3,22 @@ import LockstepClient
 import LockstepModel
 import LockstepWire
 
-/// A device that began with nothing, in an account that has something: the person says whether it
-/// shall be here, or be deleted everywhere.
+/// Question for a device that began with no records in an account that has some: keep them here, or
+/// delete them on all devices.
 enum RestorePrompt {
-  /// What a command says that cannot go on before that.
+  /// Returns the error text of a command that cannot continue before the answer.
   static func explanation(_ app: String, _ count: Int64) -> String {
     "other devices of this account have \(count) \(noun(app, count)), and this one began with "
       + "none; lockstep agent \(app) restore yes takes them, restore wipe deletes them everywhere"
   }
 
-  /// `habits` are called so; of one the s goes.
+  /// Returns the app's name as a noun, such as `habits`, without the s for a count of one.
   private static func noun(_ app: String, _ count: Int64) -> String {
     count == 1 && app.hasSuffix("s") ? String(app.dropLast()) : app
   }
 
-  /// Asks a person at a terminal. Who puts it off, or is none, is refused by the home itself.
+  /// Asks a person at a terminal. If the person postpones, or there is none, the home itself
+  /// refuses.
   static func settle(_ session: HomeSession, _ app: String, _ zone: Name) throws(CommandFailure) {
     guard isatty(STDIN_FILENO) == 1, TerminalOutput.standardError.isTerminal,
       let count = HomeStatus(json: try session.ask(.status)).restoreCount(of: app)
@@ -52,8 +53,8 @@ enum RestorePrompt {
     _ = try session.ask(.answerRestore(app: app))
   }
 
-  /// Deletes what the relay holds, as far as this device has read it: what others make meanwhile
-  /// stays.
+  /// Deletes the relay's records up to this device's cursor. Records that other devices add
+  /// meanwhile stay.
   static func wipe(_ session: HomeSession, _ app: String, _ zone: Name) throws(CommandFailure) {
     let member = try HomeMember(of: session)
     guard let cursor = member.cursor else {
@@ -66,14 +67,14 @@ enum RestorePrompt {
 
   private static func say(_ text: String) { TerminalOutput.writeToStandardError(text) }
 
-  /// nil at the end of what is typed.
+  /// Returns nil at the end of input.
   private static func answer() -> String? {
     readLine()?.split(separator: " ").joined(separator: " ").lowercased()
   }
 }
 
 extension RelayCall {
-  /// Deletes all records of a zone that a token covers.
+  /// Deletes all records of a zone up to a change token.
   func delete(_ zone: Name, through cursor: String, token: String) throws(CommandFailure) {
     var request = HTTPCallRequest("DELETE", path: ["v1", "zones", zone.text], token: token)
     request.query = [RequestTarget.QueryItem(name: "through", value: cursor)]

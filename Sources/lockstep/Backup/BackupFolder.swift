@@ -2,27 +2,26 @@ import CLinux
 import Glibc
 import LockstepModel
 
-/// A folder that backups are made in, each in a folder of its own that is named by when it was
-/// made, so that the names' order is that of time:
+/// Folder for backups. Each backup is a subfolder named by its time, so that names sort by time:
 ///
-///     DIR/2026-03-01T12-00-00Z/             whole
-///     DIR/2026-03-02T12-00-00Z.partial/     being made
+///     DIR/2026-03-01T12-00-00Z/             complete
+///     DIR/2026-03-02T12-00-00Z.partial/     in progress
 ///
-/// One backup at a time is made in it; the lock is the folder's own.
+/// Only one backup at a time can be made in it; the lock is on the folder itself.
 final class BackupFolder {
   let path: String
   private let descriptor: Int32
-  /// It was made for this backup; it goes with it where that does not come to its end.
+  /// True if this backup created the folder; the folder is removed if the backup does not complete.
   private let isNew: Bool
 
-  /// Where the backup will stand, and where it stands until it is whole.
+  /// Final path of the backup, and its path until it is complete.
   let place: String
   var draft: String { place + Self.partial }
 
   private static let partial = ".partial"
 
-  /// Begins a backup. What an earlier one left that did not end is removed. `wall`: milliseconds
-  /// since the Unix epoch.
+  /// Begins a backup. Removes the remains of earlier incomplete ones. `wall`: milliseconds since
+  /// the Unix epoch.
   init(_ path: String, wall: Int64) throws(CommandFailure) {
     isNew = mkdir(path, 0o700) == 0
     if !isNew, errno != EEXIST { throw PlainFile.failure(path, "be made", errno) }
@@ -35,7 +34,7 @@ final class BackupFolder {
     }
     let stamp = Self.stamp(wall)
     var name = stamp
-    // Several in one second; the names keep their order.
+    // Several backups in one second; their names stay in order.
     for number in 2..<100 where FolderTree.has(path + "/" + name) {
       name = stamp + (number < 10 ? "-0" : "-") + "\(number)"
     }
@@ -48,7 +47,8 @@ final class BackupFolder {
 
   deinit { close(descriptor) }
 
-  /// All is written: it gets its name. `copied`: there are files in it that are not durable yet.
+  /// Makes the backup durable and gives it its final name. `copied`: it has files that are not
+  /// durable yet.
   func finish(copied: Bool) throws(CommandFailure) {
     try FolderTree.sync(draft, all: copied)
     guard linux_rename_new(draft, place) == 0 else {
@@ -57,18 +57,18 @@ final class BackupFolder {
     try FolderTree.sync(path)
   }
 
-  /// Nothing is left of it.
+  /// Removes the incomplete backup.
   func discard() throws(CommandFailure) {
     try FolderTree.remove(draft)
-    // Somebody may have put something there meanwhile.
+    // Fails if another process has put something there meanwhile.
     if isNew { rmdir(path) }
   }
 
-  /// Removes the oldest, so that `count` stay; the names of those that went.
+  /// Removes the oldest backups, so that `count` stay. Returns the names of those removed.
   func keep(_ count: Int) throws(CommandFailure) -> [String] {
     let gone = try Self.backups(in: path).dropLast(count)
     for name in gone {
-      // One whose removal does not end is no backup any more.
+      // Renamed first, so that a backup whose removal is interrupted is no longer a backup.
       let leaving = path + "/" + name + Self.partial
       try FolderTree.move(path + "/" + name, to: leaving)
       try FolderTree.remove(leaving)
@@ -78,14 +78,14 @@ final class BackupFolder {
 
   // MARK: names
 
-  /// The whole ones in a folder, the oldest first.
+  /// Returns the names of the complete backups in a folder, oldest first.
   static func backups(in path: String) throws(CommandFailure) -> [String] {
     (try ExportFolder.names(in: path) ?? []).filter {
       isName($0) && FolderTree.has("\(path)/\($0)/\(BackupManifest.name)")
     }.sorted()
   }
 
-  /// The backup that a person names: the folder itself, or the newest in it.
+  /// Returns the backup at `path`: the folder itself, or the newest backup in it.
   static func backup(_ path: String) throws(CommandFailure) -> String {
     if FolderTree.has(path + "/" + BackupManifest.name) { return path }
     guard let newest = try backups(in: path).last else {
@@ -104,7 +104,7 @@ final class BackupFolder {
     name.hasSuffix(partial) && isName(String(name.dropLast(partial.count)))
   }
 
-  /// `2026-03-01T12-00-00Z`, or with a number behind it.
+  /// True for `2026-03-01T12-00-00Z`, also with a number after it.
   private static func isName(_ name: String) -> Bool {
     let form = "0000-00-00T00-00-00Z"
     let digits = UInt8(ascii: "0")...UInt8(ascii: "9")

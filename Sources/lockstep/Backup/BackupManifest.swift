@@ -2,19 +2,19 @@ import LockstepCrypto
 import LockstepModel
 import LockstepStorageSQLite
 
-/// What a backup says of itself, in a file beside the database: when and by what it was made, how
-/// much is in it, and the hash by which the database is known again.
+/// Manifest of a backup, in a file beside the database: time, program version, counts, and the hash
+/// that identifies the database.
 struct BackupManifest: Hashable {
-  /// Of how it is written.
+  /// Version of the manifest's format.
   static let format: Int64 = 1
   static let name = "backup.json"
 
-  /// Milliseconds since the Unix epoch.
+  /// Time of the backup, in milliseconds since the Unix epoch.
   var madeAt: Int64
-  /// Of the program that made it.
+  /// Version of the program that made the backup.
   var version: String
   var counts: StoreCounts
-  /// Chunks that the store itself lacked.
+  /// Number of chunks that the store itself lacked.
   var lacking: Int
   /// SHA-256 of the database, in hexadecimal digits.
   var databaseHash: String
@@ -27,7 +27,7 @@ struct BackupManifest: Hashable {
       .setting("databaseSha256", to: .string(databaseHash))
   }
 
-  /// Of the backup in that folder. Throws where there is none.
+  /// Reads the manifest of the backup in that folder. Throws if there is none.
   static func read(from folder: String) throws(CommandFailure) -> BackupManifest {
     let path = folder + "/" + name
     guard FolderTree.has(path) else {
@@ -51,7 +51,7 @@ struct BackupManifest: Hashable {
     self.databaseHash = databaseHash
   }
 
-  /// nil where something of it is missing. Numbers of a later format may stand beside.
+  /// Returns nil if a member is missing. Ignores members of later formats.
   init?(_ json: JSONValue) {
     guard json["format"]?.int64 ?? 0 >= Self.format, let madeAt = json["madeAt"]?.int64,
       let version = json["version"]?.string, let counts = StoreCounts(json),
@@ -62,7 +62,7 @@ struct BackupManifest: Hashable {
       madeAt: madeAt, version: version, counts: counts, lacking: lacking, databaseHash: hash)
   }
 
-  /// The hash of a file, as `databaseHash` tells it; nil where it was interrupted.
+  /// Returns the hash of a file in the form of `databaseHash`, or nil if interrupted.
   static func hash(
     of path: String, goesOn: () -> Bool
   ) throws(CommandFailure) -> String? {
@@ -109,7 +109,8 @@ extension StoreCounts {
     self.databaseBytes = databaseBytes
   }
 
-  /// `3 accounts, 7 devices, 1204 records (2.1 MiB), 40 chunks of files (31 MiB)`.
+  /// Text such as `3 accounts, 7 devices, 1204 records (2.1 MiB)`, with the number and bytes of
+  /// chunks.
   var text: String {
     func of(_ count: Int, _ one: String, _ many: String) -> String {
       "\(count) \(count == 1 ? one : many)"

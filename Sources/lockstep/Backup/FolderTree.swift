@@ -1,9 +1,9 @@
 import CLinux
 import Glibc
 
-/// A folder with all that is in it. Symbolic links are taken for what they are.
+/// Operations on a folder with all its contents. Symbolic links are treated as links.
 enum FolderTree {
-  /// It is gone; one that is not there is passed over.
+  /// Removes a file or a folder with its contents. Does nothing if it does not exist.
   static func remove(_ path: String) throws(CommandFailure) {
     if unlink(path) == 0 || errno == ENOENT { return }
     guard errno == EISDIR else { throw PlainFile.failure(path, "be removed", errno) }
@@ -11,7 +11,7 @@ enum FolderTree {
     guard rmdir(path) == 0 else { throw PlainFile.failure(path, "be removed", errno) }
   }
 
-  /// All of it belongs to that user and group.
+  /// Changes the owner and group of the whole tree.
   static func give(_ path: String, to owner: stat) throws(CommandFailure) {
     var status = stat()
     guard lstat(path, &status) == 0, lchown(path, owner.st_uid, owner.st_gid) == 0 else {
@@ -31,7 +31,7 @@ enum FolderTree {
     }
   }
 
-  /// A new file, for its owner alone.
+  /// Creates a file that is accessible to its owner only.
   static func makeFile(_ path: String) throws(CommandFailure) -> PlainFile {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw PlainFile.failure(path, "be made", errno) }
@@ -49,7 +49,7 @@ enum FolderTree {
     return lstat(path, &status) == 0
   }
 
-  /// Returns when the file, or the names in the folder, would survive a power failure; with `all`,
+  /// Makes the file, or the names in the folder, durable against a power failure; with `all`,
   /// everything that was written to its file system.
   static func sync(_ path: String, all: Bool = false) throws(CommandFailure) {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)

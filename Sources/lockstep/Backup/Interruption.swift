@@ -1,33 +1,34 @@
 import LockstepEventLoop
 
-/// Whether somebody wants long work to end (SIGINT, SIGTERM): asked in between, so that the work
-/// can leave everything as it was.
+/// Request to stop long work (SIGINT, SIGTERM). The work polls it between steps, so that it can
+/// leave everything as it was.
 final class Interruption {
   private let isAsked: () -> Bool
   private(set) var isWanted = false
 
   init(isAsked: @escaping () -> Bool) { self.isAsked = isAsked }
 
-  /// Of this process. Make it before there is anything that an interruption would leave behind.
+  /// Uses this process's signals. Create it before anything exists that an interruption would leave
+  /// behind.
   convenience init() throws(CommandFailure) {
     let signals = try AgentCommand.signals()
     self.init {
       do throws(SystemFault) {
         return try !signals.take().isEmpty
       } catch {
-        // Who cannot be told to end had better end.
+        // Work that cannot be interrupted must not continue.
         return true
       }
     }
   }
 
-  /// False once it is wanted.
+  /// Returns false once an interruption is requested.
   func goesOn() -> Bool {
     isWanted = isWanted || isAsked()
     return !isWanted
   }
 
-  /// `work` is what is ended: "the backup".
+  /// Throws if an interruption is requested. `work`: name of the work, such as "the backup".
   func check(_ work: String) throws(CommandFailure) {
     guard goesOn() else { throw Interruption.failure(work) }
   }

@@ -5,11 +5,11 @@ import LockstepStorageFiles
 import LockstepStoragePostgres
 import LockstepStorageSQLite
 
-/// A store that is moved, of either kind, with the chunks of its files. Nobody else writes to it
-/// meanwhile.
+/// Store to be moved, in a folder or a database, with the chunks of its files. No other process
+/// writes to it during the move.
 final class MoveSource {
   let rows: any StoreSource
-  /// nil where there are none.
+  /// Nil if the store has no chunks.
   private let files: (any ChunkStore)?
   private let folder: (path: String, lock: DirectoryLock)?
 
@@ -33,8 +33,8 @@ final class MoveSource {
     }
   }
 
-  /// A part of a chunk, and whether there may be more behind it; or what is wrong with the chunk.
-  /// Throws where the store as a whole cannot be read.
+  /// Returns a part of a chunk and whether it is the last one, or the chunk's defect. Throws if the
+  /// store as a whole cannot be read.
   func read(_ file: ChunkFile, from offset: Int) throws(StorageError) -> Part {
     guard let files else { return .bad("is missing") }
     do throws(StorageError) {
@@ -47,7 +47,7 @@ final class MoveSource {
     } catch {
       switch error {
       case .corrupt(_, let detail): return .bad("cannot be read (\(detail))")
-      // One file of many that the disk does not give.
+      // The disk fails to read one file of many.
       case .failed(_, _, let detail) where folder != nil: return .bad("cannot be read (\(detail))")
       default: throw error
       }
@@ -56,15 +56,15 @@ final class MoveSource {
 
   enum Part {
     case bytes([UInt8], isLast: Bool)
-    /// As a sentence goes on behind "the piece".
+    /// Defect, worded as the end of a sentence about the chunk.
     case bad(String)
   }
 
-  /// It was moved.
+  /// Marks the store as moved.
   func retire() throws(CommandFailure) {
     try reporting { () throws(StorageError) in try rows.retire() }
     guard let folder, getuid() == 0 else { return }
-    // As root it may be another's that runs the relay.
+    // If root runs the move, the relay may run as another user.
     var owner = stat()
     guard stat(folder.path, &owner) == 0 else {
       throw PlainFile.failure(folder.path, "be looked at", errno)

@@ -5,15 +5,15 @@ import LockstepStorageFiles
 import LockstepStoragePostgres
 import LockstepStorageSQLite
 
-/// Where a store is moved to, of either kind, with room for the chunks of its files. Until `finish`
-/// there is nothing that could be mistaken for a store: in a folder it is made in a draft beside, a
-/// database is closed to all others meanwhile.
+/// Target of a move, in a folder or a database, with its chunk store. Until `finish`, nothing there
+/// can be mistaken for a store: in a folder it is made in a draft, and a database is closed to all
+/// other clients.
 final class MoveTarget {
   private let rows: any StoreTarget
   private let files: any ChunkStore
   private let folder: (replacement: StoreReplacement, lock: DirectoryLock)?
 
-  /// `wall`: milliseconds since the Unix epoch. Throws where there are accounts already.
+  /// `wall`: milliseconds since the Unix epoch. Throws if the target already has accounts.
   init(_ place: StorePlace, wall: Int64) throws(CommandFailure) {
     switch place {
     case .folder(let path):
@@ -45,7 +45,8 @@ final class MoveTarget {
     }
   }
 
-  /// A store without any, as a relay leaves it that was started once, may stand there.
+  /// Throws if the store there has accounts. One without any, such as a relay leaves after its
+  /// first start, is allowed.
   private static func refuseAccounts(
     in replacement: StoreReplacement
   ) throws(CommandFailure) {
@@ -63,7 +64,7 @@ final class MoveTarget {
     }
   }
 
-  /// What holds a store is told with what to do about it.
+  /// Rethrows errors; for a store in use, says how to proceed.
   static func reporting<Value>(
     _ work: () throws(StorageError) -> Value
   ) throws(CommandFailure) -> Value {
@@ -78,12 +79,12 @@ final class MoveTarget {
 
   func take(_ more: StoreRows) throws(StorageError) { try rows.take(more) }
 
-  /// The file's bytes so far go on with these.
+  /// Appends bytes to the file.
   func append(_ bytes: [UInt8], to file: ChunkFile) throws(StorageError) -> Refusal? {
     try answer(.append(file, bytes))
   }
 
-  /// Stands from here on, if it has the bytes of its hash.
+  /// Completes the file if its bytes have that hash.
   func finish(_ file: ChunkFile, _ hash: ChunkHash) throws(StorageError) -> Refusal? {
     try answer(.finish(file, expecting: hash))
   }
@@ -95,8 +96,8 @@ final class MoveTarget {
     return refusal
   }
 
-  /// It is a store from here on. Gives where that is which was in the folder before; nil where
-  /// there was nothing.
+  /// Makes the target a store. Returns the path of the folder's former contents, or nil if there
+  /// were none.
   func finish(_ totals: StoreTotals, isOlderCopy: Bool) throws(CommandFailure) -> String? {
     try MoveTarget.reporting { () throws(StorageError) in
       try rows.finish(totals, isOlderCopy: isOlderCopy)
@@ -106,10 +107,10 @@ final class MoveTarget {
     return try replacement.run(opening: nil)
   }
 
-  /// Nothing is left of it.
+  /// Removes everything that the move wrote.
   func abandon() throws(CommandFailure) {
     try MoveTarget.reporting { () throws(StorageError) in try rows.abandon() }
-    // Where it stands half replaced, the mark keeps relays off until it is done again.
+    // If the replacement is half done, its mark blocks relays until it is repeated.
     if let replacement = folder?.replacement, !replacement.isHalf {
       try FolderTree.remove(replacement.draft)
     }

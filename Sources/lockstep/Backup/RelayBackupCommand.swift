@@ -2,7 +2,7 @@ import LockstepEventLoop
 import LockstepModel
 import LockstepStorageSQLite
 
-/// `lockstep relay backup`: a whole copy of the store.
+/// `lockstep relay backup`: makes a complete copy of the store.
 enum RelayBackupCommand {
   static let keep = CommandOption.optional(
     "keep", ValueKind<Int>.integer(1...10_000),
@@ -30,7 +30,7 @@ enum RelayBackupCommand {
     options: [RelayCommand.store.entry, keep.entry, isQuick.entry, json.entry],
     operands: Command.Operands("DIR", "The folder that backups are made in.")
   ) { arguments throws(CommandFailure) in
-    // Before there is anything that an interruption would leave behind.
+    // Before anything exists that an interruption would leave behind.
     let interruption = try Interruption()
     let store = try arguments[RelayCommand.store].folder(
       insteadOfDatabase: "back it up with pg_dump or by archiving its log; see docs/operations.md")

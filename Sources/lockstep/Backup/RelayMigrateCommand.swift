@@ -2,7 +2,7 @@ import LockstepEventLoop
 import LockstepModel
 import LockstepStorage
 
-/// `lockstep relay migrate`: a store goes to another place.
+/// `lockstep relay migrate`: moves a store between a folder and a database.
 enum RelayMigrateCommand {
   static let from = CommandOption.required(
     "from", .storePlace, "Where the store is: its folder, or postgres://USER@HOST/DATABASE.")
@@ -29,7 +29,7 @@ enum RelayMigrateCommand {
       """,
     options: [from.entry, to.entry, json.entry]
   ) { arguments throws(CommandFailure) in
-    // Before there is anything that an interruption would leave behind.
+    // Before anything exists that an interruption would leave behind.
     let interruption = try Interruption()
     let begun = SystemClock.moment()
     let move = StoreMove(

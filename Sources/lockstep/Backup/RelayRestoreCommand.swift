@@ -2,7 +2,7 @@ import LockstepEventLoop
 import LockstepModel
 import LockstepStorageSQLite
 
-/// `lockstep relay restore`: a backup becomes the store.
+/// `lockstep relay restore`: makes a backup the store.
 enum RelayRestoreCommand {
   static let isForced = CommandOption.flag(
     "force", "Where there is a store already, move it aside, into a folder within it.")
@@ -44,7 +44,7 @@ enum RelayRestoreCommand {
 }
 
 extension StoreRestore {
-  /// What it is about to do.
+  /// Description of the restore, printed before it begins.
   var plan: String {
     let lines = [
       "puts the backup \(backup) into \(store):",

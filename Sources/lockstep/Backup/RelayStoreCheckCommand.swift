@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepStorageSQLite
 
-/// `lockstep relay check`: whether a store, or a backup of one, is whole.
+/// `lockstep relay check`: checks a store or a backup for missing or damaged data.
 enum RelayStoreCheckCommand {
   static let json = CommandOption.flag("json", "Print one JSON object.")
 

@@ -4,34 +4,34 @@ import LockstepStorage
 import LockstepStorageFiles
 import LockstepStorageSQLite
 
-/// Makes a backup of a store, beside a relay that goes on saving.
+/// Makes a backup of a store while a relay keeps saving to it.
 ///
-/// The database is copied as it is at one moment, then the chunks of files that the copy names are
-/// taken over. Where one is gone by then, it was removed meanwhile, and the database is copied once
-/// more; all that was taken stays good, since a chunk never changes.
+/// Copies the database as of one moment, then takes over the chunks that the copy names. If a chunk
+/// is gone, it was removed meanwhile, and the database is copied again. Chunks that were taken over
+/// stay valid, because a chunk never changes.
 struct StoreBackup {
   let store: String
   let shelf: BackupFolder
-  /// Chunks that are the store's own files under a second name are not read again.
+  /// True to skip reading all chunks again after they are linked or copied.
   var isQuick = false
-  /// Milliseconds since the Unix epoch.
+  /// Time of the backup, in milliseconds since the Unix epoch.
   let madeAt: Int64
-  /// What the copy's database is known by: a number that no store was opened under.
+  /// Number that identifies the copied database; no store was opened under it.
   let opening: UInt64
   let progress: Progress
   let interruption: Interruption
 
   struct Outcome: Hashable {
     var manifest: BackupManifest
-    /// How many chunks are the store's own files, or an earlier backup's, under a second name, and
-    /// how many are copies.
+    /// Number of chunks that are hard links to the store's files or an earlier backup's, and number
+    /// of copies.
     var linked: Int
     var copied: Int
-    /// What is wrong with the store itself.
+    /// Faults of the store itself.
     var faults: [StoreFault]
   }
 
-  /// What was taken over so far.
+  /// Number of chunks taken over so far.
   private struct Taken {
     var linked = 0
     var copied = 0
@@ -82,7 +82,7 @@ struct StoreBackup {
     return manifest
   }
 
-  // MARK: taking
+  // MARK: copying
 
   private func takeAll() throws(CommandFailure) -> Taken {
     let earlier = try BackupFolder.backups(in: shelf.path).last
@@ -121,7 +121,7 @@ struct StoreBackup {
     return true
   }
 
-  /// False where a chunk was removed since the database was copied; nil where it was interrupted.
+  /// Returns false if a chunk was removed since the database was copied, nil if interrupted.
   private func takeChunks(
     from source: ChunkFolder?, _ live: ZoneInspector, to target: ChunkFolder,
     _ earlier: ChunkFolder?, _ taken: inout Taken
@@ -145,7 +145,7 @@ struct StoreBackup {
         case .linked: taken.linked += 1
         case .copied: taken.copied += 1
         case .standing: break
-        // What the store itself lacks is told when the backup is looked through.
+        // The inspection of the backup reports chunks that the store itself lacks.
         case .missing: if try !live.has(chunk) { isWhole = false }
         }
       }
@@ -153,16 +153,16 @@ struct StoreBackup {
     }
   }
 
-  /// What an earlier copy of the database named and the last one does not.
+  /// Removes chunks that an earlier copy of the database named and the last one does not.
   private func removeStrays(in target: ChunkFolder) throws(StorageError) {
     let copy = try ZoneInspector(directory: draft)
     defer { copy.close() }
     for file in try target.files() where try !copy.hasChunk(in: file) { try target.remove(file) }
   }
 
-  // MARK: room
+  // MARK: free space
 
-  /// A disk that the backup would fill is the relay's too, as a rule.
+  /// Throws if the backup would fill the disk, which is usually the relay's disk too.
   private func requireRoom() throws(CommandFailure) {
     let counts = try reporting { () throws(StorageError) in
       let live = try ZoneInspector(directory: store)
@@ -175,7 +175,7 @@ struct StoreBackup {
     }
     let isSameDisk = source.st_dev == target.st_dev
     let free = Int64(clamping: space.f_bavail) * Int64(clamping: space.f_frsize)
-    // On another disk as many chunks are copied as no earlier backup has, which is not known yet.
+    // On another disk, chunks that no earlier backup has are copied; how many is not known yet.
     let needed = counts.databaseBytes + (isSameDisk ? Limits.backupReserveBytes : 0)
     guard free >= needed else {
       throw CommandFailure(

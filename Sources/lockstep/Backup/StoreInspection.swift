@@ -3,18 +3,18 @@ import LockstepStorage
 import LockstepStorageFiles
 import LockstepStorageSQLite
 
-/// What is found in a store or a backup: how much there is, and what is wrong with it.
+/// Result of the inspection of a store or a backup: counts and faults.
 struct StoreInspection: Hashable {
   var counts = StoreCounts()
   var faults: [StoreFault] = []
-  /// Chunks whose files are not what they should be; a fault each, as far as they are told.
+  /// Chunks whose files are missing or damaged. Each has a fault, up to the number of faults shown.
   var badChunks: [ExportedChunkContent] = []
-  /// Chunks that an earlier restore lost; devices that hold them bring them back.
+  /// Number of chunks that an earlier restore lost; devices that hold them bring them back.
   var lostChunks = 0
-  /// Files that are no chunk of anybody: being written just now, or left by a crash.
+  /// Number of files that belong to no chunk: being written now, or left by a crash.
   var strayFiles = 0
 
-  /// Whether the database itself is nothing to go by.
+  /// True if the database itself is unusable.
   var hasBadDatabase: Bool { faults.contains { Self.databaseCodes.contains($0.code) } }
 
   private static let databaseCodes = ["databaseDamaged", "databaseDiffers", "schemaDiffers"]
@@ -25,23 +25,23 @@ struct StoreInspection: Hashable {
   }
 }
 
-/// Looks through a store or a backup. Nothing is changed, and a relay may be at work there.
+/// Inspects a store or a backup. Changes nothing; a relay may be running on the store.
 struct StoreInspector {
   let folder: String
-  /// Of the backup that is looked at; nil for a store.
+  /// Manifest of the backup that is inspected; nil for a store.
   var manifest: BackupManifest?
-  /// All bytes of all chunks are read; otherwise only how many there are.
+  /// True to read all bytes of all chunks; false to check only their number of bytes.
   var readsChunks = true
   let progress: Progress
   let interruption: Interruption
-  /// What an interruption ends: "the check".
+  /// Name of the work that an interruption stops, such as "the check".
   let work: String
 
   func run() throws(CommandFailure) -> StoreInspection {
     defer { progress.clear() }
     var found = StoreInspection()
     try compareHash(&found)
-    // It is known already that it is not the one that was backed up.
+    // The database is already known to differ from the one that was backed up.
     if found.hasBadDatabase { return found }
     let isWhole = try reporting { () throws(StorageError) in try look(&found) }
     guard isWhole else { throw Interruption.failure(work) }
@@ -63,7 +63,7 @@ struct StoreInspector {
     }
   }
 
-  /// False where it was interrupted.
+  /// Returns false if interrupted.
   private func look(_ found: inout StoreInspection) throws(StorageError) -> Bool {
     let database: ZoneInspector
     do throws(StorageError) {
@@ -121,7 +121,7 @@ struct StoreInspector {
       ?? .missing
     switch state {
     case .whole: return
-    // A relay that is at work may have removed it since its row was read.
+    // A running relay may have removed it since its row was read.
     case _ where try !database.has(chunk): return
     case .missing where chunk.isDoubtful:
       if chunk.isNamed { found.lostChunks += 1 }
@@ -140,11 +140,11 @@ struct StoreInspector {
 }
 
 extension ChunkFile {
-  /// Where it lies in the folder of chunks.
+  /// Path of the file in the folder of chunks.
   var path: String { account.text + "/" + HexText.text(number) }
 }
 
-/// What a store says of its own is what a person is told.
+/// Converts a storage error into a command failure with the same text.
 func reporting<Value>(
   _ work: () throws(StorageError) -> Value
 ) throws(CommandFailure) -> Value {

@@ -2,22 +2,22 @@ import Glibc
 import LockstepModel
 import LockstepStorage
 
-/// Moves a relay's store to another place: from a folder into a database, back, or from one of a
-/// kind to another. Devices notice nothing but a pause: what they are told is the same, to the tag.
+/// Moves a relay's store to another place: from a folder into a database, back, or within a kind.
+/// Devices see only a pause: the relay's answers stay the same, including tags.
 ///
-///     1. the rows of all tables, in portions, from one view of the old store
-///     2. with the rows of chunks their bytes, whose hashes are looked at on the way
-///     3. nobody has written to the old store meanwhile; the new one holds as much as it
-///     4. the new one is a store, all at once and durably
-///     5. the old one is an older copy from then on
+///     1. copy the rows of all tables, in portions, from one view of the old store
+///     2. with the rows of chunks, copy their bytes and check their hashes
+///     3. check that the old store was not written to, and that the new one has the same totals
+///     4. make the new one a store, atomically and durably
+///     5. mark the old one as an older copy
 ///
-/// Between the last two a crash leaves two stores that both may go on; that is told by the words
-/// that are missing then. The other way round a move that fails at its last step would have all
-/// devices read everything anew.
+/// A crash between steps 4 and 5 leaves two usable stores; a person notices because the command's
+/// output is missing. In the reverse order, a move that fails at its last step would make all
+/// devices read everything again.
 struct StoreMove {
   let from: StorePlace
   let to: StorePlace
-  /// Milliseconds since the Unix epoch.
+  /// Time of the move, in milliseconds since the Unix epoch.
   let wall: Int64
   /// An `OpeningNumber`.
   let opening: UInt64
@@ -26,18 +26,18 @@ struct StoreMove {
 
   struct Outcome: Hashable {
     var totals = StoreTotals()
-    /// Chunks whose bytes are not what they should be, each with what is wrong; devices that hold
-    /// them bring them back.
+    /// Chunks with missing or wrong bytes, each with its defect; devices that hold them bring them
+    /// back.
     var lost: [LostChunk] = []
-    /// Chunks that an earlier restore lost, and nobody has brought back.
+    /// Number of chunks that an earlier restore lost and no device has brought back.
     var lostBefore = 0
-    /// What was in the new store's folder before.
+    /// Path of the former contents of the new store's folder.
     var aside: String?
   }
 
   struct LostChunk: Hashable {
     var chunk: ExportedChunk
-    /// As a sentence goes on behind "the piece".
+    /// Defect, worded as the end of a sentence about the chunk.
     var how: String
   }
 
@@ -72,7 +72,7 @@ struct StoreMove {
     return outcome
   }
 
-  /// Throws `failure`, with what else a person must know.
+  /// Removes what was copied and throws `failure`. If the removal fails, the error says so.
   private func abandon(
     _ target: MoveTarget, after failure: CommandFailure
   ) throws(CommandFailure) -> Never {
@@ -100,7 +100,7 @@ struct StoreMove {
     }
   }
 
-  // MARK: carrying
+  // MARK: copying
 
   private func carry(
     _ source: MoveSource, to target: MoveTarget, _ outcome: inout Outcome
@@ -122,7 +122,8 @@ struct StoreMove {
     try MoveTarget.reporting { () throws(StorageError) in try source.rows.confirm() }
   }
 
-  /// The rows, with the bytes of the chunks that they tell of; those that lack them are doubtful.
+  /// Returns the rows. For chunks, also copies the bytes; those without valid bytes become
+  /// doubtful.
   private func bringing(
     _ rows: StoreRows, from source: MoveSource, to target: MoveTarget, _ carried: StoreTotals,
     _ outcome: inout Outcome
@@ -147,7 +148,7 @@ struct StoreMove {
     return .chunks(chunks)
   }
 
-  /// What is wrong with the chunk; nil where it stands in the new store.
+  /// Copies a chunk. Returns its defect, or nil if the new store has the chunk.
   private func bring(
     _ chunk: ExportedChunk, from source: MoveSource, to target: MoveTarget
   ) throws(StorageError) -> String? {

@@ -2,35 +2,36 @@ import Glibc
 import LockstepModel
 import LockstepStorageSQLite
 
-/// Puts a store that was made beside in place of what is in a relay's folder. What was there is
-/// moved aside, within that folder, and stays as it was.
+/// Replaces the store in a relay's folder with one that was made in a draft folder. The former
+/// store is moved aside, within the relay's folder, and stays as it was.
 ///
-///     NAME.partial/         the new store's files, until all of them are there
-///     restoring             stands while what is there is replaced: no relay opens the store then
-///     replaced-TIME/        what was there before
+///     NAME.partial/         files of the new store, until all of them exist
+///     restoring             exists during the replacement; no relay opens the store then
+///     replaced-TIME/        the former store
 struct StoreReplacement {
   let store: String
-  /// In the store's folder: the database, `chunks`, and nothing else that matters.
+  /// Path in the store's folder. The draft contains the database, `chunks`, and nothing else that
+  /// matters.
   let draft: String
-  /// Milliseconds since the Unix epoch.
+  /// Time of the replacement, in milliseconds since the Unix epoch.
   let wall: Int64
 
-  /// What a store consists of; the lock stays where it is.
+  /// Names of the files of a store; the lock file stays where it is.
   private static let parts = [
     SQLiteZoneStore.databaseName, SQLiteZoneStore.databaseName + "-wal",
     SQLiteZoneStore.databaseName + "-shm", "chunks", "opening",
   ]
   private var mark: String { SQLiteZoneStore.replacementMark(in: store) }
 
-  /// Which parts of a store are there.
+  /// Parts of a store that the folder contains.
   var standing: [String] { Self.parts.filter { FolderTree.has(store + "/" + $0) } }
 
-  /// Whether what is there is the middle of a replacement that did not come to its end.
+  /// True if a replacement was begun and not completed.
   var isHalf: Bool { FolderTree.has(mark) }
 
-  /// Gives where that is which was there before; nil where there was nothing. It is not ended
-  /// early. `opening`: the number under which the database was opened last, if it should not be the
-  /// one in it.
+  /// Returns the path of the former store, or nil if there was none. Cannot be interrupted.
+  /// `opening`: number under which the database was last opened, if it is to differ from the one in
+  /// it.
   func run(opening: UInt64?) throws(CommandFailure) -> String? {
     var owner = stat()
     guard stat(store, &owner) == 0 else { throw PlainFile.failure(store, "be looked at", errno) }
@@ -46,7 +47,7 @@ struct StoreReplacement {
       try FolderTree.makeFile(path).write(Array("\(number) \(number)\n".utf8))
       try FolderTree.sync(path)
     }
-    // As root it may be for another that runs the relay.
+    // If root runs this, the relay may run as another user.
     if getuid() == 0 && owner.st_uid != 0 {
       let new = (standing + ["lock"]).map { store + "/" + $0 } + [aside].compactMap(\.self)
       for path in new { try FolderTree.give(path, to: owner) }

@@ -4,24 +4,24 @@ import LockstepStorage
 import LockstepStorageFiles
 import LockstepStorageSQLite
 
-/// Puts a backup into a relay's folder, as `StoreReplacement` does it.
+/// Puts a backup into a relay's folder by means of `StoreReplacement`.
 ///
 /// The file `opening` beside the database gets a number that no database has, so that the relay
-/// takes what it finds for an older copy, which it is.
+/// treats the store as an older copy, which it is.
 struct StoreRestore {
   let backup: String
   let manifest: BackupManifest
   let store: String
-  /// What is there is moved aside; otherwise there may be nothing.
+  /// True to move an existing store aside; otherwise the folder must not contain one.
   let isForced: Bool
-  /// Milliseconds since the Unix epoch.
+  /// Time of the restore, in milliseconds since the Unix epoch.
   let wall: Int64
   let opening: UInt64
   let progress: Progress
   let interruption: Interruption
 
   struct Outcome: Hashable {
-    /// Where that is which was there before; nil where there was nothing.
+    /// Path of the former store; nil if there was none.
     var aside: String?
   }
 
@@ -31,7 +31,7 @@ struct StoreRestore {
     StoreReplacement(store: store, draft: draft, wall: wall)
   }
 
-  /// Which parts of a store are there.
+  /// Parts of a store that the folder contains.
   var standing: [String] { replacement.standing }
 
   func run() throws(CommandFailure) -> Outcome {
@@ -67,7 +67,7 @@ struct StoreRestore {
     }
   }
 
-  /// Nothing is begun with a backup that is not whole.
+  /// Throws if the backup is damaged, before anything is changed.
   private func check() throws(CommandFailure) {
     let found = try StoreInspector(
       folder: backup, manifest: manifest, progress: progress, interruption: interruption,
@@ -80,7 +80,7 @@ struct StoreRestore {
         + (found.faults.count > 1 ? ", and more" : "") + "; take another one")
   }
 
-  // MARK: filling
+  // MARK: copying
 
   private func fill() throws(CommandFailure) {
     try copyDatabase()
@@ -111,7 +111,7 @@ struct StoreRestore {
       if bytes.isEmpty { break }
       try target.write(bytes)
     }
-    // Read back: what was copied is what was checked.
+    // Read back, so that the copy is verified and not only its source.
     let hash = try BackupManifest.hash(of: draft + name, goesOn: interruption.goesOn)
     guard hash == manifest.databaseHash else {
       try interruption.check(Self.work)

@@ -3,7 +3,7 @@ import LockstepEventLoop
 import LockstepModel
 import LockstepTools
 
-/// What becomes of a bench's run: its output, and the reports that were asked for.
+/// Output of a bench's run: its figures and the requested reports.
 struct BenchReport {
   static let report = CommandOption<[ReportFile]>.repeatable(
     "report", .report,
@@ -16,8 +16,8 @@ struct BenchReport {
   private let files: [ReportFile]
   private let earlier: BenchRun?
 
-  /// Before the bench: what cannot be written or read is said before it takes its time. `kind`: the
-  /// command's own.
+  /// Reads and checks all files before the bench, so that errors appear before it takes its time.
+  /// `kind`: kind of the command's bench.
   init(_ arguments: Arguments, of kind: BenchKind) throws(CommandFailure) {
     files = arguments[Self.report]
     let against = arguments[Self.against]
@@ -53,8 +53,8 @@ struct BenchReport {
     }
   }
 
-  /// The figures first: they are there even where a file then cannot be written. `json`:
-  /// where it is printed instead of the text; the run joins it, for a later --against.
+  /// Prints the figures first, so that they exist even if a file then cannot be written. `json`:
+  /// printed instead of the text if not nil, together with the run, for a later --against.
   func finish(_ run: BenchRun, text: String, json: JSONValue?) throws(CommandFailure) {
     try TerminalOutput.standard.write(
       (json?.setting("run", to: run.json).text ?? text) + "\n")

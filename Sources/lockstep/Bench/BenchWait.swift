@@ -2,16 +2,15 @@ import Glibc
 import LockstepEventLoop
 import LockstepModel
 
-/// How a bench waits for what it has set going: until it is there, a signal comes, or its patience
-/// ends.
+/// Waits of a bench: until a condition holds, a signal arrives, or a timeout expires.
 struct BenchWait {
   private let signals: Signals
 
-  /// Nothing that a bench waits for takes as long as this.
+  /// Timeout in seconds; longer than anything that a bench waits for.
   private static let patienceSeconds: Int64 = 600
   private static let pauseMicroseconds: UInt32 = 2_000
 
-  /// On the main thread, before any other is started.
+  /// Must run on the main thread, before any other thread starts.
   init() throws(CommandFailure) {
     do throws(SystemFault) {
       signals = try Signals()
@@ -20,7 +19,7 @@ struct BenchWait {
     }
   }
 
-  /// Asks `look` again and again until it gives something. `what`: for the complaint, such as
+  /// Calls `look` repeatedly until it returns a result. `what`: subject of the error text, such as
   /// "the upload".
   func wait<Result>(
     for what: String, _ look: () throws(CommandFailure) -> Result?

@@ -2,7 +2,7 @@ import LockstepClient
 import LockstepStorage
 import LockstepTools
 
-/// `lockstep bench budget`: what a working day costs a device.
+/// `lockstep bench budget`: counts the cost of a simulated working day for a device.
 enum BudgetBenchCommand {
   static let app = CommandOption.defaulted(
     "app", .word(of: KnownApp.words), default: "all", "The app that is used.")

@@ -1,13 +1,13 @@
 import Glibc
 
-/// This very program, started again in a process of its own: so that a bench can tell what each
-/// side spends.
+/// This program, started again as a child process, so that a bench can measure the costs of each
+/// side.
 final class ChildProcess {
   let process: Int32
-  /// Stays open, so that what the child says later finds a reader's end.
+  /// Read end of the child's standard error. Stays open, so that later writes of the child succeed.
   private let errors: Int32
 
-  /// `arguments`: behind the program's name.
+  /// `arguments`: words after the program's name.
   init(_ arguments: [String]) throws(CommandFailure) {
     var ends: [Int32] = [0, 0]
     guard pipe(&ends) == 0 else {
@@ -32,7 +32,7 @@ final class ChildProcess {
     errors = ends[0]
   }
 
-  /// What it says on standard error, up to the line with `mark` in it or its end.
+  /// Returns the child's standard error up to the line that contains `mark`, or up to its end.
   func said(until mark: String) -> String {
     var text = ""
     var buffer = [UInt8](repeating: 0, count: 4 << 10)
@@ -45,7 +45,7 @@ final class ChildProcess {
     return text
   }
 
-  /// Asks it to end, or with SIGKILL makes it, and waits until it has. Once.
+  /// Sends the signal, and waits until the process has ended. Must be called once.
   func stop(by signal: Int32 = SIGTERM) {
     kill(process, signal)
     var status: Int32 = 0
@@ -54,7 +54,7 @@ final class ChildProcess {
   }
 }
 
-/// A folder that a bench writes to and removes again.
+/// A temporary folder of a bench.
 struct ScratchFolder {
   let path: String
 
@@ -71,7 +71,7 @@ struct ScratchFolder {
 
   func remove() { Self.remove(path) }
 
-  /// Depth first; what cannot be removed stays.
+  /// Removes the folder depth first; files that cannot be removed stay.
   static func remove(_ path: String) {
     if let folder = opendir(path) {
       defer { closedir(folder) }

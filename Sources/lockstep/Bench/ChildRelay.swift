@@ -2,8 +2,7 @@ import Glibc
 import LockstepClient
 import LockstepModel
 
-/// A relay in a process of its own, on a temporary store: what a bench measures when it is not told
-/// of another.
+/// A relay in a child process, on a temporary store. Benches measure it if they are given no other.
 final class ChildRelay {
   let address: RelayAddress
   let store: String
@@ -11,14 +10,14 @@ final class ChildRelay {
   private let child: ChildProcess
   private let folder: ScratchFolder
 
-  /// Starts this very program again, and waits until it listens. `options`: further ones.
+  /// Starts this program as a relay and waits until it listens. `options`: additional ones.
   init(_ options: [String] = []) throws(CommandFailure) {
     folder = try ScratchFolder()
     store = folder.path
     child = try ChildProcess(
       [
         "relay", "--open", "--listen", "127.0.0.1:0", "--store", store + "/relay",
-        // Nobody reads what it says later.
+        // Its log is not read after the start.
         "--log-level", "error",
       ] + options)
     let said = child.said(until: "listening on http://")
@@ -33,7 +32,7 @@ final class ChildRelay {
     self.address = address
   }
 
-  /// Ends it in order, and removes its store.
+  /// Stops the relay in order, and removes its store.
   func stop() {
     child.stop()
     folder.remove()

@@ -4,8 +4,8 @@ import LockstepModel
 import LockstepTools
 import Synchronization
 
-/// Times one commit to disk, the least that a durable save costs, again and again beside a bench:
-/// a write of a page and its fdatasync, on the file system of the relay's store.
+/// Measures a disk commit repeatedly during a bench: a write of a page and its fdatasync, on the
+/// file system of the relay's store. This is the least that a durable save costs.
 struct CommitProbe {
   private final class State: Sendable {
     let histogram = Mutex(LatencyHistogram())
@@ -16,7 +16,7 @@ struct CommitProbe {
   private let thread: LoopThread
 
   private static let pageBytes = 4_096
-  /// Rarely enough not to be a load of its own.
+  /// Pause in microseconds, long enough that the probe is not a load of its own.
   private static let pauseMicroseconds: UInt32 = 20_000
 
   init(folder: String) throws(CommandFailure) {
@@ -38,7 +38,7 @@ struct CommitProbe {
     }
   }
 
-  /// Ends it, and gives what was measured.
+  /// Stops the probe and returns the measurements.
   func finish() -> LatencyHistogram {
     state.isStopping.store(true, ordering: .relaxed)
     thread.join()

@@ -4,15 +4,15 @@ import LockstepModel
 import LockstepTools
 import LockstepWire
 
-/// Measures whether a crowd of idle connections and slow readers delays everybody else: quiet runs
-/// and crowded ones, in turns, on a relay of its own.
+/// Measures whether many idle connections and slow readers delay other devices. Alternates quiet
+/// and crowded runs, on a relay of its own.
 struct ConnectionLoadBench {
   let plan: ConnectionLoadPlan
   let progress: Progress
   private let waiting: BenchWait
 
-  /// From when the crowd stands to when it is measured beside: the slow readers' queues are full by
-  /// then. And from its end to the next quiet run.
+  /// Pause in milliseconds before a crowded run, after which the slow readers' queues are full, and
+  /// before the next quiet run.
   private static let settleMilliseconds: Int64 = 3_000
 
   init(plan: ConnectionLoadPlan, progress: Progress) throws(CommandFailure) {
@@ -63,7 +63,8 @@ struct ConnectionLoadBench {
     ).run().result
   }
 
-  /// The crowd's accounts: everyone in it, and what is saved beside the slow readers.
+  /// Creates the crowd's accounts. Returns its members, and the devices that save for the slow
+  /// readers.
   private func join(
     _ relay: RelayAddress
   ) throws(CommandFailure) -> (crowd: [ConnectionLoadMember], loads: [LoadDevice]) {

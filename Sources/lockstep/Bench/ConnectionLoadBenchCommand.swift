@@ -1,6 +1,6 @@
 import LockstepTools
 
-/// `lockstep bench crowd`: whether idle connections and slow readers delay the others.
+/// `lockstep bench crowd`: measures whether idle connections and slow readers delay other devices.
 enum ConnectionLoadBenchCommand {
   static let idle = CommandOption.defaulted(
     "idle", .integer(0...40_000), default: "10000",

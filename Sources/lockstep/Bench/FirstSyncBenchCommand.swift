@@ -1,6 +1,6 @@
 import LockstepTools
 
-/// `lockstep bench first-sync`: whether one account's large load delays the others.
+/// `lockstep bench first-sync`: measures whether one account's large load delays other accounts.
 enum FirstSyncBenchCommand {
   static let records = CommandOption.defaulted(
     "records", .integer(1...10_000_000), default: "100000", "Records of the large account.")

@@ -6,13 +6,13 @@ import LockstepTools
 import LockstepWire
 import Synchronization
 
-/// The homes of many devices, in memory: what benches and simulations on a real relay start from.
+/// In-memory homes of many devices, for benches and simulations on a real relay.
 struct FleetHomes {
   let relay: RelayAddress
   let trust: Trust
   let progress: Progress
 
-  /// Joins so many devices of so many new accounts; account by account.
+  /// Creates `accounts` accounts with `devices` devices each, one account after the other.
   func join(accounts: Int, devices: Int) throws(CommandFailure) -> [MemoryReplicaStore] {
     let call = RelayCall(relay: relay, trust: trust)
     var stores: [MemoryReplicaStore] = []
@@ -34,8 +34,8 @@ struct FleetHomes {
     return stores
   }
 
-  /// Runs a node of many agents on this thread's behalf until `last` makes something of a report,
-  /// and gives that; nil where a signal came first.
+  /// Runs a node of many agents until `last` returns a result for a report, and returns that
+  /// result. Returns nil if a signal arrived first.
   static func drive<N: Node & ~Copyable, Result: Sendable>(
     _ node: consuming sending N, apps: [any App], on stores: sending [MemoryReplicaStore],
     _ trust: Trust,
@@ -47,7 +47,7 @@ struct FleetHomes {
       if let result = last(report) { outcome.withLock { $0 = result } }
     }
     settings.isLastReport = { last($0) != nil }
-    // The fleet measures: what it is told must carry the time at which it happened.
+    // The fleet measures time, so each event must carry the time at which it happened.
     settings.clock = .eachEvent
     settings.trust = trust
     do throws(SystemFault) {

@@ -3,8 +3,8 @@ import LockstepEventLoop
 import LockstepModel
 import LockstepTools
 
-/// Measures what one hostile account does to another: quiet windows and attacked ones, in turns, on
-/// a relay of its own.
+/// Measures the effect of a hostile account on another. Alternates quiet windows and windows under
+/// attack, on a relay of its own.
 struct HostileBench {
   let seconds: Int
   let runs: Int
@@ -12,12 +12,13 @@ struct HostileBench {
   private let waiting: BenchWait
 
   private static let settleMilliseconds: Int64 = 500
-  /// Between the beginning of all attacks and the measurement: what they ask first comes at once.
+  /// Pause in milliseconds from the start of all attacks to the measurement: their first requests
+  /// arrive at once.
   private static let crowdSettleMilliseconds: Int64 = 3_000
-  /// What the attacker's account holds where an attack reads it: full batches.
+  /// Full batches in the attacker's account, for attacks that read it.
   private static let heldBatches = 100
-  /// What docs/operations.md lets a relay take on beside its idle connections, of which there are
-  /// few: bodies and answers, and the pages that its loops read.
+  /// Memory in bytes that docs/operations.md allows a relay besides its idle connections, of which
+  /// there are few: bodies and answers, and the pages that its loops read.
   private static var memoryMost: Int64 {
     Int64(Limits.bodyBudgetBytes) + Int64(RelayCommand.processors) * (32 << 20)
   }
@@ -33,7 +34,7 @@ struct HostileBench {
   func run() throws(CommandFailure) -> HostileTable {
     defer { progress.clear() }
     progress.show("starting a relay on a temporary store")
-    // Who tries pairing codes comes from addresses of his own, or nobody else could pair.
+    // Pairing codes are tried from separate addresses; otherwise no other device could pair.
     let relay = try ChildRelay(["--trust-proxy", "127.0.0.1"])
     defer { relay.stop() }
     let rows = try attacks(on: relay)
@@ -42,7 +43,7 @@ struct HostileBench {
       rows: rows, seconds: seconds, together: together, memoryMost: Self.memoryMost)
   }
 
-  /// Each attack by itself, by one account, and what it does to another.
+  /// Runs each attack alone, by one account, and measures its effect on another.
   private func attacks(on relay: ChildRelay) throws(CommandFailure) -> [HostileRow] {
     let call = RelayCall(relay: relay.address)
     let victim = try call.join(code: nil, deviceName: "victim").token
@@ -74,7 +75,7 @@ struct HostileBench {
     return rows
   }
 
-  /// All attacks at once, by as many accounts as there are clients of a kind.
+  /// Runs all attacks at once, by as many accounts as there are clients of each kind.
   private func together(on relay: ChildRelay) throws(CommandFailure) -> [ConnectionLoadPair] {
     let call = RelayCall(relay: relay.address)
     var clients: [HostileClient] = []

@@ -6,16 +6,16 @@ import LockstepStorage
 import LockstepTools
 import LockstepWire
 
-/// Measures whether a large load on one account delays the saves of another: pairs of a quiet
-/// window and one under load, in turns, on a relay of its own.
+/// Measures whether a large load on one account delays the saves of another. Alternates quiet
+/// windows and windows under load, on a relay of its own.
 struct InterferenceBench {
   let plan: InterferencePlan
   let progress: Progress
   private let waiting: BenchWait
 
-  /// Between a window and the next, for what a load leaves behind.
+  /// Pause in milliseconds between windows, for the after-effects of a load.
   private static let restMilliseconds: Int64 = 500
-  /// What each of the other account's records holds beside its number.
+  /// Bytes in each of the other account's records, besides its number.
   private static let smallBytes = 100
 
   init(plan: InterferencePlan, progress: Progress) throws(CommandFailure) {

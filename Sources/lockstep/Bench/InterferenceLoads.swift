@@ -7,15 +7,15 @@ import LockstepStorageSQLite
 import LockstepTools
 import LockstepWire
 
-/// The loads of a pace bench: what stands on the relay beforehand, and one load a run.
+/// Loads of an interference bench: the data on the relay beforehand, and one load per run.
 struct InterferenceLoads {
   let plan: InterferencePlan
   let relay: RelayAddress
   let waiting: BenchWait
   let progress: Progress
-  /// The large account's first device.
+  /// First device of the large account.
   private var owner: Credentials?
-  /// The devices that come back, each with where it stood.
+  /// Devices that reconnect, each with its change token.
   private var returning: [LoadDevice] = []
 
   init(plan: InterferencePlan, relay: RelayAddress, waiting: BenchWait, progress: Progress) {
@@ -27,8 +27,8 @@ struct InterferenceLoads {
 
   private var call: RelayCall { RelayCall(relay: relay) }
 
-  /// Makes the accounts and what they hold; tells how fast that went, in records a second, where
-  /// it was one account.
+  /// Creates the accounts and their records. Returns the upload rate in records per second if there
+  /// is one account.
   mutating func fill() throws(CommandFailure) -> Int64? {
     let owner = try call.join(code: nil, deviceName: "owner")
     self.owner = owner
@@ -73,7 +73,7 @@ struct InterferenceLoads {
     return result
   }
 
-  /// The load of one run, ready to be set going.
+  /// Returns the load of one run, ready to start.
   mutating func prepare(_ number: Int) throws(CommandFailure) -> any InterferenceLoad {
     guard let owner else { preconditionFailure("a load before there is an account") }
     switch plan.load {
@@ -93,14 +93,14 @@ struct InterferenceLoads {
 
 /// One load on a relay, from its first byte to its last.
 protocol InterferenceLoad: AnyObject {
-  /// Bytes; nil where the devices are no process of their own.
+  /// Peak memory in bytes; nil if the devices have no process of their own.
   var devicePeak: Int64? { get }
   func run() throws(CommandFailure) -> LoadResult
-  /// Clears up, and checks that nothing is missing.
+  /// Cleans up, and checks that nothing is missing.
   func finish() throws(CommandFailure)
 }
 
-/// Sockets spoken by hand, in this process.
+/// Protocol clients without an agent, in this process.
 final class RawLoad: InterferenceLoad {
   private let devices: [LoadDevice]
   private let relay: RelayAddress
@@ -148,7 +148,7 @@ final class AgentLoad: InterferenceLoad {
     }
   }
 
-  /// From the start of the process to the moment at which it says that it is in sync.
+  /// Measures from the start of the process until it reports that it is in sync.
   func run() throws(CommandFailure) -> LoadResult {
     let begun = SystemClock.instant()
     let child = try ChildProcess([

@@ -4,15 +4,15 @@ import LockstepModel
 import LockstepStorage
 import LockstepTools
 
-/// Runs a latency bench: accounts and devices on a relay, many agents in one loop of this process,
-/// and what the relay and the disk do meanwhile.
+/// Runs a latency bench: accounts and devices on a relay, and many agents in one event loop of this
+/// process. Also measures the relay and the disk meanwhile.
 struct LatencyBench {
   var plan: BenchPlan
-  /// nil: a relay of its own, in another process, on a temporary store.
+  /// Relay to measure; nil for one of its own, in another process, on a temporary store.
   var relay: RelayAddress?
-  /// Whom to believe to be that relay.
+  /// Trust policy for the relay's certificate.
   var trust = Trust.system
-  /// The process of `relay`, where its CPU time is to be counted.
+  /// Process of `relay`, if its CPU time is to be counted.
   var relayProcess: Int32?
   var progress: Progress
 
@@ -49,7 +49,7 @@ struct LatencyBench {
       seamInstructions: try seamInstructions())
   }
 
-  /// nil where this machine lets no program count them.
+  /// Returns nil if this machine does not let programs count instructions.
   private func seamInstructions() throws(CommandFailure) -> Int64? {
     do throws(SystemFault) {
       return try SeamCost.measure().instructions

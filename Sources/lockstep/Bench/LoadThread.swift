@@ -6,20 +6,20 @@ import LockstepTools
 import LockstepWire
 import Synchronization
 
-/// What a node has reported, and nobody has looked at yet.
+/// Reports of a node that have not been read yet.
 private final class LoadInbox: Sendable {
   let reports = Mutex<[LoadReport]>([])
 }
 
-/// A node that loads a relay, on a thread of its own, and what it reports.
+/// A node that loads a relay, on its own thread, and its reports.
 final class LoadThread<N: Node & ~Copyable>
 where N.Order == LoadOrder, N.Report == LoadReport, N.Job == Never {
   private let group: NodeGroup<N>
   private let inbox: LoadInbox
   private let waiting: BenchWait
 
-  /// `receiveBytes`: what is read at once from a connection. `isElsewhere`: the load stands for
-  /// machines of its own, so what it computes is to take little from those who are measured.
+  /// `receiveBytes`: maximum bytes of one read from a connection. `isElsewhere`: the load stands
+  /// for other machines, so its computation must take little time from the measured processes.
   init(
     _ node: consuming sending N, receiveBytes: Int = Limits.receiveBytes,
     isElsewhere: Bool = false, _ waiting: BenchWait
@@ -34,7 +34,7 @@ where N.Order == LoadOrder, N.Report == LoadReport, N.Job == Never {
       case .ready, .window, .done: false
       }
     }
-    // It measures: what it is told must carry the time at which it happened.
+    // It measures time, so each event must carry the time at which it happened.
     settings.clock = .eachEvent
     settings.limits.receiveBytes = receiveBytes
     do throws(SystemFault) {
@@ -55,11 +55,11 @@ where N.Order == LoadOrder, N.Report == LoadReport, N.Job == Never {
     self.waiting = waiting
   }
 
-  /// SCHED_IDLE (sched(7)), which Glibc's module leaves out: the processor's time that nobody else
-  /// wants.
+  /// SCHED_IDLE (sched(7)), which Glibc's module leaves out: runs only if a processor is otherwise
+  /// idle.
   private static var idle: Int32 { 5 }
 
-  /// Of this process, by the numbers that Linux gives them.
+  /// Returns the Linux thread ids of this process.
   private static func threads() -> Set<id_t> {
     guard let folder = opendir("/proc/self/task") else { return [] }
     defer { closedir(folder) }
@@ -75,7 +75,7 @@ where N.Order == LoadOrder, N.Report == LoadReport, N.Job == Never {
 
   func order(_ order: LoadOrder) { group.post(order) }
 
-  /// Waits for the report that `pick` makes something of; those before it are passed over.
+  /// Waits for the first report for which `pick` returns a result; skips those before it.
   func wait<Result>(
     for what: String, _ pick: (LoadReport) -> Result?
   ) throws(CommandFailure) -> Result {
@@ -103,7 +103,7 @@ where N.Order == LoadOrder, N.Report == LoadReport, N.Job == Never {
 }
 
 extension LoadThread where N == LoadNode {
-  /// The devices connect at once.
+  /// Connects the devices at once.
   convenience init(
     _ devices: [LoadDevice], to relay: RelayAddress, _ waiting: BenchWait
   ) throws(CommandFailure) {

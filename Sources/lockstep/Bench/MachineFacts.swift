@@ -1,7 +1,7 @@
 import Glibc
 import LockstepTools
 
-/// What a bench ran on, as Linux tells it; what it does not tell is left out.
+/// Facts about the machine of a bench; leaves out those that Linux does not report.
 enum MachineFacts {
   static func all() -> [RunFact] {
     var facts: [RunFact] = []
@@ -16,7 +16,7 @@ enum MachineFacts {
     return facts
   }
 
-  /// The first one's name (proc_cpuinfo(5)); not every kind of processor tells it.
+  /// Name of the first processor (proc_cpuinfo(5)); not every kind of processor reports one.
   private static var processor: String? {
     let descriptor = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
@@ -37,7 +37,7 @@ enum MachineFacts {
     return [text(names.sysname), text(names.release), text(names.machine)].joined(separator: " ")
   }
 
-  /// A C string in an array of the system's.
+  /// Returns the C string in an array of a system structure.
   private static func text(_ letters: some Any) -> String {
     withUnsafeBytes(of: letters) { bytes in
       String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)

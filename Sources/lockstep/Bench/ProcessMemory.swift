@@ -1,15 +1,15 @@
 import Glibc
 
-/// What a process of this user holds in memory, as Linux tells it (proc_pid_status(5)).
+/// Memory of a process of this user, as Linux reports it (proc_pid_status(5)).
 enum ProcessMemory {
-  /// Resident now, in bytes; nil where the system does not tell.
+  /// Returns the resident memory in bytes, or nil if the system does not report it.
   static func resident(_ process: Int32) -> Int64? { figure("VmRSS:", of: process) }
 
-  /// The most that was ever resident, or since `forgetPeak`.
+  /// Returns the peak of the resident memory in bytes, since the process's start or `forgetPeak`.
   static func peak(_ process: Int32) -> Int64? { figure("VmHWM:", of: process) }
 
-  /// The peak begins anew from what is resident now. Where the system does not allow it, the peak
-  /// stays that of the process's whole life: too high, never too low.
+  /// Resets the peak to the memory that is resident now. If the system does not allow it, the peak
+  /// stays that of the process's lifetime: too high, never too low.
   static func forgetPeak(_ process: Int32) {
     let descriptor = open("/proc/\(process)/clear_refs", O_WRONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return }

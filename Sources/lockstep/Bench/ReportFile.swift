@@ -1,7 +1,7 @@
 import Glibc
 import LockstepTools
 
-/// A file that a report goes into: a page or a picture, as its name ends.
+/// Output file of a report. The suffix of its name selects a page or a picture.
 struct ReportFile: Hashable {
   enum Format: String, CaseIterable {
     case page = ".html"
@@ -11,7 +11,7 @@ struct ReportFile: Hashable {
   let path: String
   let format: Format
 
-  /// nil where the ending names no format.
+  /// Returns nil if the suffix names no format.
   init?(path: String) {
     let name = FilePath.name(of: path).lowercased()
     guard
@@ -23,13 +23,13 @@ struct ReportFile: Hashable {
     self.format = format
   }
 
-  /// Beside it, so that it takes its place at once.
+  /// Temporary file in the same folder, so that a rename replaces the report atomically.
   private var fresh: String {
     FilePath.joined(
       FilePath.folder(of: path), ".\(FilePath.name(of: path)).lockstep-new")
   }
 
-  /// Whether it can be written, before a bench takes its time. Leaves nothing behind.
+  /// Checks that the file can be written, before a bench takes its time. Leaves nothing behind.
   func check() throws(CommandFailure) {
     var status = stat()
     if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
@@ -47,7 +47,8 @@ struct ReportFile: Hashable {
     unlink(fresh)
   }
 
-  /// Whoever reads it meanwhile, or after a crash, finds all of the one before or all of this one.
+  /// Replaces the file atomically: a reader, also after a crash, finds either the old or the new
+  /// report.
   func write(_ bytes: [UInt8]) throws(CommandFailure) {
     do throws(CommandFailure) {
       let (file, descriptor) = try opened()

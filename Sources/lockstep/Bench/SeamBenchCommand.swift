@@ -2,7 +2,7 @@ import LockstepEventLoop
 import LockstepModel
 import LockstepTools
 
-/// `lockstep bench seam`: what the loop costs a delivery, without sockets, store or network.
+/// `lockstep bench seam`: counts the loop's cost of a delivery, without sockets, store or network.
 enum SeamBenchCommand {
   static let changes = CommandOption.defaulted(
     "changes", .integer(1...100_000_000), default: "20000",
@@ -52,7 +52,7 @@ enum SeamBenchCommand {
 }
 
 extension SeamCost.Figure {
-  /// A delivery, rounded; nil where they could not be counted.
+  /// Instructions per delivery, rounded; nil if they could not be counted.
   var instructions: Int64? {
     switch self {
     case .instructionsPerDelivery(let count): Int64(count.rounded())

@@ -4,12 +4,12 @@ import LockstepModel
 import LockstepStorage
 import LockstepTools
 
-/// Follows changes between two devices of this process, on a relay that is given or one of its own.
+/// Follows changes between two devices of this process, on the given relay or one of its own.
 struct TraceRun {
   var plan: TracePlan
-  /// nil: a relay of its own, in another process, on a temporary store.
+  /// Relay to use; nil for one of its own, in another process, on a temporary store.
   var relay: RelayAddress?
-  /// Whom to believe to be that relay.
+  /// Trust policy for the relay's certificate.
   var trust: Trust
   var progress: Progress
 

@@ -1,6 +1,6 @@
-/// What a command was given, checked: read an option's value by the option.
+/// Checked arguments of a command; the subscript returns an option's value.
 package struct Arguments: Sendable {
-  /// Who gave a value.
+  /// Origin of a value.
   package enum Source: Hashable, Sendable {
     case line
     /// A variable of the environment.
@@ -19,20 +19,20 @@ package struct Arguments: Sendable {
     }
   }
 
-  /// An option as it is in force.
+  /// An option with the value in force.
   package struct Setting: Hashable, Sendable {
     package let name: String
-    /// nil where nobody gave it and it has no default.
+    /// Text of the value; nil if none was given and there is no default.
     package let text: String?
     package let source: Source
   }
 
   private var texts: [String: String] = [:]
   private var sources: [String: Source] = [:]
-  /// All options that the command has.
+  /// All options of the command.
   private var options: [CommandOptionEntry] = []
   private var known: Set<String> = []
-  /// The words that are no options, in their order.
+  /// Words that are not options, in their order.
   package private(set) var operands: [String] = []
 
   package init() {}
@@ -53,7 +53,7 @@ package struct Arguments: Sendable {
     return option.value(of: texts[option.entry.name])
   }
 
-  /// All that a file can set, in the order of the table.
+  /// All settings that a file can set, in the order of the table.
   package var settings: [Setting] {
     options.filter { !ConfigFile.besides.contains($0.name) }.map { option in
       var usual: String?
@@ -65,8 +65,8 @@ package struct Arguments: Sendable {
     }
   }
 
-  /// What was given, by whomever, in the order of the table, so that a line made of it does the
-  /// same again: a flag has no value, and what was repeated stands there as often.
+  /// Options given by any source, in the order of the table. A command line made of them does the
+  /// same again: a flag has no value, and a repeated option occurs as often as given.
   package var given: [(name: String, value: String?)] {
     options.filter { !ConfigFile.besides.contains($0.name) }.flatMap { option in
       guard let text = texts[option.name] else { return [(name: String, value: String?)]() }

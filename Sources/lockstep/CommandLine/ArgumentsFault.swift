@@ -1,30 +1,30 @@
-/// Why a command line is not understood.
+/// Fault in a command line.
 package struct ArgumentsFault: Error, Hashable, Sendable {
   package enum Reason: Hashable, Sendable {
-    /// A group's name alone.
+    /// A group's name without a subcommand.
     case subcommandMissing([String])
     case subcommandUnknown(String, nearest: String?)
     case optionBeforeSubcommand(String)
     case optionUnknown(String, nearest: String?)
     case valueMissing(String, placeholder: String)
-    /// `source`: the option, or the variable of the environment that it came from.
+    /// `source`: the option, or the environment variable that it came from.
     case valueBad(source: String, reason: String)
     case optionMissing(String, placeholder: String, environmentName: String)
     case operandMissing(String)
     case operandSurplus(String)
-    /// The file of settings, in words.
+    /// The config file cannot be read; the reason in words.
     case fileUnreadable(String)
-    /// All that is wrong in that file.
+    /// All faults in that file.
     case fileBad(String, [ConfigFile.Fault])
   }
 
-  /// The words that lead to the command, the program's name first.
+  /// Words that lead to the command, the program's name first.
   package let path: [String]
   package let reason: Reason
 
   package var commandName: String { path.joined(separator: " ") }
 
-  /// One sentence and the next step; of a file, a line a fault.
+  /// One sentence and the next step; for a file, one line per fault.
   package var explanation: String {
     "\(sentence)\(sentence.hasSuffix("?") ? "" : ";") `\(commandName) --help` tells all"
   }
@@ -57,10 +57,11 @@ package struct ArgumentsFault: Error, Hashable, Sendable {
   }
 }
 
-/// Finds what a person may have meant.
+/// Suggestion of a word that a person may have meant.
 package enum Suggestion {
-  /// The candidate that is fewest slips away (a letter wrong, missing, added, or two exchanged), if
-  /// that is not more than a third of its length; the first of several.
+  /// Returns the candidate with the fewest typing errors (a letter wrong, missing, added, or two
+  /// exchanged), or nil if they are more than a third of its length and more than one. Returns the
+  /// first of several.
   package static func nearest(to word: String, among candidates: [String]) -> String? {
     var best: (candidate: String, slips: Int)?
     for candidate in candidates {
@@ -71,7 +72,7 @@ package enum Suggestion {
     return best?.candidate
   }
 
-  /// The optimal string alignment distance.
+  /// Returns the optimal string alignment distance.
   private static func slips(from word: [Character], to other: [Character]) -> Int {
     var rows = [Array(0...other.count)]
     for (row, letter) in word.enumerated() {

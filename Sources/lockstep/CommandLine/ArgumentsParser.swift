@@ -1,7 +1,7 @@
-/// Finds the command that the words name, and checks what they give it.
+/// Finds the command that the words name, and checks its arguments.
 package struct ArgumentsParser {
   package enum Outcome {
-    /// The commands that lead to the one to be run, the program first.
+    /// Commands that lead to the one to run, the program first.
     case run([Command], Command.Action, Arguments)
     case help([Command])
     case version
@@ -11,7 +11,7 @@ package struct ArgumentsParser {
   private let environment: (String) -> String?
   private let readFile: (String) throws(CommandFailure) -> [UInt8]
 
-  /// `readFile`: the bytes of the file of settings that a person named.
+  /// `readFile`: returns the bytes of the named config file.
   package init(
     root: Command, environment: @escaping (String) -> String?,
     readFile: @escaping (String) throws(CommandFailure) -> [UInt8] = ConfigFile.bytes
@@ -21,12 +21,13 @@ package struct ArgumentsParser {
     self.readFile = readFile
   }
 
-  /// What is known so far of the options' values.
+  /// Option values that are known so far.
   private struct Values {
     var texts: [String: String] = [:]
     var sources: [String: Arguments.Source] = [:]
 
-    /// `source` goes behind those that were there before. Of a list it adds what they do not name.
+    /// Adds a value of lower precedence than those before. Of a list, adds the names that are not
+    /// set yet.
     mutating func add(_ text: String, to option: CommandOptionEntry, from source: Arguments.Source)
     {
       if let before = texts[option.name] {
@@ -56,13 +57,13 @@ package struct ArgumentsParser {
     return .help([root])
   }
 
-  /// Whether the word goes on from a command that does something by itself.
+  /// True if the word is a subcommand of a command that also has an action.
   private func leadsOn(_ command: Command, _ word: String?) -> Bool {
     guard let word, !command.subcommands.isEmpty else { return false }
     return command.operands == nil && !word.hasPrefix("-")
   }
 
-  /// `lockstep help agent timer`.
+  /// Resolves the words after `help`, as in `lockstep help agent timer`.
   private func path(to words: ArraySlice<String>) throws(ArgumentsFault) -> [Command] {
     var path = [root]
     for word in words { path.append(try subcommand(word, of: path)) }
@@ -115,8 +116,8 @@ package struct ArgumentsParser {
         operands: operands))
   }
 
-  /// `--name VALUE`, `--name=VALUE`, or `--flag`; the last of several counts, where it may not be
-  /// repeated.
+  /// Parses `--name VALUE`, `--name=VALUE` or `--flag`. The last of several counts, unless the
+  /// option is repeatable.
   private func option(
     _ word: String, _ rest: inout ArraySlice<String>, of path: [Command]
   ) throws(ArgumentsFault) -> (CommandOptionEntry, String) {
@@ -129,7 +130,8 @@ package struct ArgumentsParser {
     }
     if parts.count == 2 { return (entry, String(parts[1])) }
     guard let placeholder = entry.placeholder else { return (entry, "true") }
-    // The next option is no value: it was forgotten. A lone "-" and a negative number are.
+    // The next option is no value: the value was forgotten. A lone "-" and a negative number are
+    // values.
     guard let next = rest.first, !next.hasPrefix("--") else {
       throw fault(path, .valueMissing(name, placeholder: placeholder))
     }
@@ -137,7 +139,7 @@ package struct ArgumentsParser {
     return (entry, next)
   }
 
-  /// An empty variable counts as one that is not set.
+  /// Adds values from the environment. An empty variable counts as not set.
   private func addEnvironment(to values: inout Values, of path: [Command]) throws(ArgumentsFault) {
     for entry in path.last?.options ?? [] where values.texts[entry.name] == nil || entry.isList {
       guard let text = environment(entry.environmentName), !text.isEmpty else { continue }
@@ -146,7 +148,7 @@ package struct ArgumentsParser {
     }
   }
 
-  /// What stands in the file that the line or the environment names, where the command takes one.
+  /// Adds values from the file that the line or the environment names, if the command accepts one.
   private func addFile(to values: inout Values, of path: [Command]) throws(ArgumentsFault) {
     let options = path.last?.options ?? []
     guard options.contains(where: { $0.name == ConfigFile.option.entry.name }),

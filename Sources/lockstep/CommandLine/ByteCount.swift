@@ -1,15 +1,15 @@
 import LockstepApps
 
-/// Numbers of bytes as people write and read them: `10G` is ten times 2³⁰.
+/// Numbers of bytes in the form that people use: `10G` is ten times 2³⁰.
 enum ByteCount {
   private static let units: [(letter: String, bytes: Int64)] = [
     ("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10),
   ]
 
-  /// `3.4 MiB`; small numbers as they are.
+  /// Returns a text such as `3.4 MiB`; small numbers as they are.
   static func text(_ bytes: Int64) -> String { RowText.bytes(bytes) }
 
-  /// nil for what is no such number.
+  /// Returns nil if the text is no such number.
   static func parse(_ text: String) -> Int64? {
     let unit = units.first { text.hasSuffix($0.letter) || text.hasSuffix($0.letter.lowercased()) }
     let digits = unit == nil ? text[...] : text.dropLast()

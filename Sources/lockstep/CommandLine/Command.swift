@@ -1,5 +1,5 @@
-/// One command of the program: a word, what it takes, and what it does; or a group of such. The
-/// help text, the parser and the names in the environment all come from here.
+/// One command of the program with its name, arguments and action, or a group of commands. The help
+/// text, the parser and the names in the environment are derived from it.
 ///
 /// A command is written in a file of its own:
 ///
@@ -19,21 +19,21 @@ package struct Command: Sendable {
   package typealias Action = @Sendable (Arguments) throws(CommandFailure) -> ExitCode
 
   package let name: String
-  /// One line for the list that the command stands in.
+  /// One line for the parent command's list.
   package let summary: String
-  /// What a person wants to know before using it; may be empty.
+  /// Details for a person who is about to use it; may be empty.
   package let discussion: String
   package let options: [CommandOptionEntry]
-  /// What stands on the line besides options; nil where nothing may.
+  /// Words besides options; nil if none are allowed.
   package let operands: Operands?
-  /// Besides an action too: the word that follows says which is meant.
+  /// Subcommands. If there is an action too, the next word selects between them.
   package let subcommands: [Command]
-  /// nil for a group, which is only a way to its subcommands.
+  /// Nil for a group, which only leads to its subcommands.
   package let action: Action?
 
-  /// Words that are no options, such as a name or files.
+  /// Words that are not options, such as a name or files.
   package struct Operands: Sendable {
-    /// As in the usage line: `NAME`, or `FROM TO` for several.
+    /// Text in the usage line: `NAME`, or `FROM TO` for several.
     package let placeholder: String
     package let help: String
     package let counts: ClosedRange<Int>
@@ -71,18 +71,18 @@ package struct Command: Sendable {
   }
 }
 
-/// What the program's caller is told.
+/// Exit code of the program.
 package enum ExitCode: Int32, Sendable {
   case success = 0
-  /// It was tried, and it did not work out.
+  /// The command was tried and failed.
   case failure = 1
-  /// It was not understood.
+  /// The command line was not understood.
   case usage = 2
 }
 
-/// Why a command ends early.
+/// Failure that ends a command early.
 package struct CommandFailure: Error, Hashable, Sendable {
-  /// One sentence, or more, with the next step; nil where there is nothing left to say.
+  /// One or more sentences with the next step; nil if there is nothing left to say.
   package let message: String?
   package let exitCode: ExitCode
 
@@ -96,6 +96,7 @@ package struct CommandFailure: Error, Hashable, Sendable {
     exitCode = .failure
   }
 
-  /// Nobody reads what the command prints any more (`lockstep … | head`): it ends without a word.
+  /// The reader of standard output has closed it (`lockstep … | head`): the command ends without a
+  /// message.
   package static let nobodyReads = CommandFailure()
 }

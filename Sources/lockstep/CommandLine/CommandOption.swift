@@ -1,12 +1,12 @@
-/// An option of a command, `--name VALUE`, with the type of what it gives. Its name in the
-/// environment is `LOCKSTEP_NAME`; a flag on the line goes before the environment, and the
-/// environment before the default.
+/// An option of a command, `--name VALUE`, with the type of its value. Its name in the environment
+/// is `LOCKSTEP_NAME`. The command line takes precedence over the environment, and the environment
+/// over the default.
 package struct CommandOption<Value: Sendable>: Sendable {
   package let entry: CommandOptionEntry
-  /// From the text that was given, or that stands as the default; nil where there is neither.
+  /// Returns the value of the given text, or of the default if the text is nil.
   fileprivate let read: @Sendable (String?) throws(ValueFault) -> Value
 
-  /// The value of a text that the parser has checked.
+  /// Returns the value of a text that the parser has checked.
   package func value(of text: String?) -> Value {
     do throws(ValueFault) {
       return try read(text)
@@ -16,17 +16,17 @@ package struct CommandOption<Value: Sendable>: Sendable {
   }
 }
 
-/// What parser and help need to know of an option, whatever its type.
+/// Properties of an option that parser and help need, independent of its type.
 package struct CommandOptionEntry: Sendable {
-  /// Without the dashes, in lowercase words with hyphens.
+  /// Name without the dashes, in lowercase words with hyphens.
   package let name: String
-  /// What the value looks like: `HOST:PORT`; nil for a flag, which needs none.
+  /// Form of the value, such as `HOST:PORT`; nil for a flag, which needs none.
   package let placeholder: String?
   package let help: String
   package let presence: Presence
   package let check: @Sendable (String) throws(ValueFault) -> Void
-  /// Whether it may stand on the line more than once. Its texts are kept as one, with a NUL between
-  /// them, which no argument of a program can hold.
+  /// True if the option may be given more than once. Its texts are kept as one, separated by a NUL,
+  /// which no argument of a program can contain.
   package var isRepeatable = false
 
   package enum Presence: Hashable, Sendable {
@@ -42,14 +42,14 @@ package struct CommandOptionEntry: Sendable {
   }
 }
 
-/// Why a text is not the value that is wanted: goes on from "--name: ".
+/// Reason why a text is not a valid value; worded to follow "--name: ".
 package struct ValueFault: Error, Hashable, Sendable {
   package let reason: String
   package init(_ reason: String) { self.reason = reason }
 }
 
 extension CommandOptionEntry {
-  /// One more text of an option, behind those before it.
+  /// Appends one more text of an option to those before it.
   package static func joined(_ text: String, behind before: String?) -> String {
     before.map { $0 + "\0" + text } ?? text
   }
@@ -60,7 +60,7 @@ extension CommandOptionEntry {
 }
 
 extension CommandOption {
-  /// Must be given.
+  /// Option that must be given.
   package static func required(
     _ name: String, _ kind: ValueKind<Value>, _ help: String
   ) -> CommandOption {
@@ -72,7 +72,8 @@ extension CommandOption {
       })
   }
 
-  /// `default` is a text like one that is given, so that the help shows it as it is written.
+  /// Option with a default. `default` is written as a person would give it, and the help shows it
+  /// so.
   package static func defaulted(
     _ name: String, _ kind: ValueKind<Value>, default usual: String, _ help: String
   ) -> CommandOption {
@@ -81,7 +82,7 @@ extension CommandOption {
       read: { text throws(ValueFault) in try kind.parse(text ?? usual) })
   }
 
-  /// nil where it is not given.
+  /// Option that is nil if not given.
   package static func optional<Wrapped>(
     _ name: String, _ kind: ValueKind<Wrapped>, _ help: String
   ) -> CommandOption where Value == Wrapped? {
@@ -93,7 +94,7 @@ extension CommandOption {
       })
   }
 
-  /// As often as one likes; empty where it is not given.
+  /// Option that may be given any number of times; empty if not given.
   package static func repeatable<Element>(
     _ name: String, _ kind: ValueKind<Element>, _ help: String
   ) -> CommandOption where Value == [Element] {
@@ -121,7 +122,7 @@ extension CommandOption {
 }
 
 extension CommandOption where Value == Bool {
-  /// True where it stands on the line; `--name=false` takes back what the environment says.
+  /// Option that is true if given; `--name=false` overrides the environment.
   package static func flag(_ name: String, _ help: String) -> CommandOption {
     CommandOption(
       entry: CommandOptionEntry(

@@ -12,42 +12,42 @@ import LockstepModel
 /// connections = 2000
 /// ```
 ///
-/// A key is the name of an option without its dashes. The lines of a section join the option of its
-/// name, which takes a list of `NAME=VALUE`.
+/// A key is the name of an option without its dashes. The lines of a section are joined into the
+/// option of its name, which takes a list of `NAME=VALUE`.
 package struct ConfigFile: Sendable {
-  /// What one option is given, and in which line (from 1); of a section, its first.
+  /// Value of one option, and its line (from 1); for a section, the first line.
   package struct Entry: Hashable, Sendable {
     package var text: String
     package var line: Int
   }
 
-  /// What is wrong in a line; 0 where it is the file as a whole.
+  /// Fault in a line; line 0 means the file as a whole.
   package struct Fault: Error, Hashable, Sendable {
     package var line: Int
     package var reason: String
   }
 
-  /// By the name of the option.
+  /// Entries by the name of the option.
   package private(set) var entries: [String: Entry] = [:]
-  /// All that is wrong, by line.
+  /// All faults, by line.
   package private(set) var faults: [Fault] = []
 
-  /// Options that a file cannot give: they say which file it is, or what to do with it.
+  /// Options that a file cannot set: they name the file, or say what to do with it.
   static let besides: Set<String> = ["config", "check", "json"]
 
-  /// The option that has a command read its settings from a file too.
+  /// Option that makes a command read settings from a file too.
   static let option = CommandOption.optional(
     "config", ValueKind.text("FILE"),
     "A file of settings, a line each: key = value. What stands here or in the environment goes "
       + "before it.")
 
   private let options: [CommandOptionEntry]
-  /// The option whose section it is.
+  /// Option of the current section.
   private var section: CommandOptionEntry?
-  /// Lines in which a key stood first; of a section's, `SECTION.KEY`.
+  /// Line of the first occurrence of each key; in a section, of `SECTION.KEY`.
   private var lines: [String: Int] = [:]
 
-  /// `options`: those of the command.
+  /// `options`: options of the command.
   package init(_ bytes: [UInt8], options: [CommandOptionEntry]) {
     self.options = options.filter { !ConfigFile.besides.contains($0.name) }
     guard bytes.count <= Limits.configBytes else {
@@ -96,7 +96,7 @@ package struct ConfigFile: Sendable {
     entries[key] = Entry(text: value, line: line)
   }
 
-  /// A line of a section: one more of the list.
+  /// Adds a line of a section to the option's list.
   private mutating func take(
     _ key: String, _ value: String, of section: CommandOptionEntry, _ line: Int
   ) throws(ValueFault) {
@@ -144,7 +144,7 @@ package struct ConfigFile: Sendable {
 
   // MARK: values
 
-  /// Without its quotes, or up to a comment.
+  /// Returns the value without its quotes, or up to a comment.
   private static func value(_ text: Substring) throws(ValueFault) -> String {
     guard text.first == "\"" else {
       let plain = trimmed(text.prefix(upTo: comment(in: text)))
@@ -174,7 +174,7 @@ package struct ConfigFile: Sendable {
     throw ValueFault("the closing quote is missing")
   }
 
-  /// Where a comment begins: at a # with white space before it.
+  /// Returns the start of the comment: a # at the beginning or after white space.
   private static func comment(in text: Substring) -> Substring.Index {
     var isBehindSpace = true
     for index in text.indices {
@@ -193,10 +193,10 @@ package struct ConfigFile: Sendable {
 }
 
 extension CommandOptionEntry {
-  /// Takes `NAME=VALUE,NAME=VALUE…`, so that a file may give it as a section.
+  /// True if the option takes `NAME=VALUE,NAME=VALUE…`, which a file may give as a section.
   var isList: Bool { placeholder?.hasPrefix("NAME=VALUE") ?? false }
 
-  /// `text`, and of what stands behind it (`lower`) those whose names are not in `text`.
+  /// Returns `text`, and those pairs of `lower` whose names are not in `text`.
   static func merged(_ text: String, over lower: String) -> String {
     let pairs = text.split(separator: ",")
     let names = Set(pairs.map { $0.prefix { $0 != "=" } })
@@ -206,7 +206,7 @@ extension CommandOptionEntry {
 }
 
 extension ConfigFile {
-  /// The bytes of a file, not more than can be taken.
+  /// Returns the bytes of a file. Stops reading once they exceed the limit.
   package static func bytes(of path: String) throws(CommandFailure) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw PlainFile.failure(path, "be read", errno) }

@@ -1,10 +1,10 @@
-/// Spans of time as people write them: `30d`, `12h`, `5m`, `90s`.
+/// Spans of time in the form that people use: `30d`, `12h`, `5m`, `90s`.
 enum DurationArgument {
   private static let units: [(letter: String, milliseconds: Int64)] = [
     ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000),
   ]
 
-  /// In milliseconds; nil for what is no such span.
+  /// Returns milliseconds, or nil if the text is no such span.
   static func parse(_ text: String) -> Int64? {
     guard let unit = units.first(where: { text.hasSuffix($0.letter) }) else { return nil }
     let digits = text.dropLast()
@@ -15,7 +15,7 @@ enum DurationArgument {
     return isTooLarge ? nil : milliseconds
   }
 
-  /// In the largest unit of which it is a whole number.
+  /// Returns the span in the largest unit of which it is a whole number.
   static func text(_ milliseconds: Int64) -> String {
     let unit = units.first { milliseconds % $0.milliseconds == 0 }
     return unit.map { "\(milliseconds / $0.milliseconds)\($0.letter)" } ?? "\(milliseconds) ms"

@@ -1,10 +1,10 @@
 import Glibc
 import LockstepModel
 
-/// The person's own editor, for texts of more than a line.
+/// The person's editor, for texts of more than one line.
 enum Editor {
-  /// Hands on what the person made of `text`; where no terminal is there, what comes on standard
-  /// input. Where that cannot be used, what was written stays in a file, and its path is told.
+  /// Passes the edited `text` to `use`; without a terminal, the text from standard input. If that
+  /// fails, the draft stays in a file, and the error names its path.
   static func edit(
     _ text: String, suffix: String, _ noun: String,
     _ use: (String) throws(CommandFailure) -> ExitCode
@@ -25,7 +25,7 @@ enum Editor {
     }
   }
 
-  /// As git does it: through the shell, so that an editor may have arguments.
+  /// Runs the editor through the shell, as git does, so that its command may have arguments.
   private static func run(on path: String) throws(CommandFailure) {
     let variables = ["VISUAL", "EDITOR"] as [String]
     let named = variables.compactMap { getenv($0) }.map { String(cString: $0) }
@@ -35,7 +35,7 @@ enum Editor {
     }
   }
 
-  /// A file with the text, for its owner alone.
+  /// Creates a file with the text, for its owner only.
   private static func draft(_ text: String, _ suffix: String) throws(CommandFailure) -> String {
     let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
     var template = Array((folder + "/lockstep-XXXXXX" + suffix).utf8CString)
@@ -62,7 +62,7 @@ enum Editor {
       .contents(atMost: Limits.recordBytes, noun)
   }
 
-  /// The exit status of a program that has this terminal; -1 where it could not be run.
+  /// Runs a program on this terminal. Returns its exit status, or -1 if it could not be run.
   private static func run(_ words: [String]) -> Int32 {
     var arguments = words.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }

@@ -1,9 +1,9 @@
-/// The text of `--help`, made from the same table that the parser reads.
+/// Text of `--help`, made from the same table that the parser reads.
 package enum HelpText {
-  /// Lines end here: the narrowest terminal that people use.
+  /// Maximum columns of a line: the narrowest terminal that people use.
   private static let columns = 80
 
-  /// `path`: the commands that lead to the one explained, the program first.
+  /// Returns the help of a command. `path`: commands that lead to it, the program first.
   package static func text(for path: [Command]) -> String {
     guard let command = path.last else { return "" }
     var blocks = [usage(path, command), paragraph(command.summary)]
@@ -63,7 +63,7 @@ package enum HelpText {
     "--\(entry.name)" + (entry.placeholder.map { " \($0)" } ?? "")
   }
 
-  /// Two columns; a left part that is too wide has a line of its own.
+  /// Formats two columns; a left part that is too wide gets its own line.
   private static func list(_ title: String, _ rows: [(left: String, right: String)]) -> String {
     let width = min(26, rows.map(\.left.count).max() ?? 0)
     var text = title + "\n"
@@ -84,7 +84,7 @@ package enum HelpText {
     wrapped(text, to: columns).map { $0 + "\n" }.joined()
   }
 
-  /// Lines that the text already has stay apart.
+  /// Wraps the text, and keeps its line breaks.
   private static func wrapped(_ text: String, to width: Int) -> [String] {
     text.split(separator: "\n", omittingEmptySubsequences: false).flatMap { line in
       var lines = [""]

@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// Cuts a stream of bytes into lines. A line that is too long is passed over, not kept.
+/// Splits a stream of bytes into lines. Discards a line that is too long.
 package struct LineReader {
   package enum Line: Hashable {
     case text([UInt8])
@@ -9,9 +9,9 @@ package struct LineReader {
 
   private let bytesMax: Int
   private var waiting: [UInt8] = []
-  /// Where the next line begins.
+  /// Index at which the next line begins.
   private var head = 0
-  /// How much of what waits has been searched for a line feed.
+  /// Index up to which the buffer has been searched for a line feed.
   private var searched = 0
   private var isPassingOver = false
 
@@ -24,7 +24,7 @@ package struct LineReader {
     waiting += bytes
   }
 
-  /// The next whole line, without its line feed; nil until there is one.
+  /// Returns the next complete line without its line feed, or nil if there is none yet.
   package mutating func next() -> Line? {
     guard let end = waiting[searched...].firstIndex(of: UInt8(ascii: "\n")) else {
       searched = waiting.count
@@ -37,7 +37,7 @@ package struct LineReader {
     return finished(line)
   }
 
-  /// What stands behind the last line feed, once the stream has ended.
+  /// Returns the bytes after the last line feed, once the stream has ended.
   package mutating func rest() -> Line? {
     let line = Array(waiting[head...])
     guard isPassingOver || !line.isEmpty else { return nil }

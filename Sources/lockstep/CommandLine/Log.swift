@@ -2,10 +2,10 @@ import Glibc
 import LockstepEventLoop
 import LockstepModel
 
-/// What a long-running command says of itself, a line at a time, on standard error, in one of the
-/// forms of `LogLine`.
+/// Log of a long-running command: one line per message, on standard error, in a format of
+/// `LogLine`.
 ///
-/// No secret may stand in a message or a field: no token, no pairing code, no payload.
+/// Messages and fields must not contain secrets: no token, no pairing code, no payload.
 package struct Log: Sendable {
   package enum Level: String, CaseIterable, Comparable, Sendable {
     case error, warning, info, debug, trace
@@ -22,7 +22,7 @@ package struct Log: Sendable {
       }
     }
 
-    /// As the journal counts them (sd-daemon(3)).
+    /// Priority of the journal (sd-daemon(3)).
     fileprivate var priority: Int {
       switch self {
       case .error: 3
@@ -33,10 +33,10 @@ package struct Log: Sendable {
     }
   }
 
-  /// Where lines go, and what is known of that place.
+  /// Destination of log lines, and its properties.
   package struct Sink: Sendable {
     package var takesColours = false
-    /// The journal reads a level in front of a plain line.
+    /// True for the journal, which reads a level in front of a plain line.
     package var takesPriorities = false
     package var write: @Sendable (String) -> Void
 
@@ -93,8 +93,8 @@ package struct Log: Sendable {
   package func trace(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> Fields = [])
   { say(.trace, message, fields) }
 
-  /// Whatever the level is: what a person has asked for or must be told. `block`: the whole text
-  /// for people, of any number of lines; without it the message is that.
+  /// Logs at any level, for what a person has asked for or must know. `block`: the whole text in
+  /// plain format, of any number of lines; without it, the message is logged.
   package func tell(_ message: String, _ fields: Fields = [], block: String? = nil) {
     guard format == .plain, let block else {
       write(line(.info, message, fields))
@@ -114,15 +114,15 @@ package struct Log: Sendable {
       fields: fields)
   }
 
-  /// One call of the system a line, so that lines of several threads do not mix.
+  /// Writes each line with one system call, so that lines of several threads do not mix.
   private func write(_ line: LogLine) {
     let isMarked = format == .plain && sink.takesPriorities
     let mark = isMarked ? "<\(line.level.priority)>" : ""
     sink.write(mark + line.text(format, takesColours: sink.takesColours) + "\n")
   }
 
-  /// What others chose (a device's name) may stand in a message: it must not forge a line of its
-  /// own, nor drive the terminal.
+  /// Escapes control characters. A message may contain text that others chose (a device's name),
+  /// which must not forge a log line or control the terminal.
   static func oneLine(_ message: String) -> String {
     guard message.unicodeScalars.contains(where: isControl) else { return message }
     return message.unicodeScalars.map { scalar in
@@ -135,7 +135,7 @@ package struct Log: Sendable {
       || isDirection(scalar)
   }
 
-  /// Marks that change the order in which letters are shown (UAX #9).
+  /// True for marks that change the order in which letters are shown (UAX #9).
   private static func isDirection(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true

@@ -1,19 +1,20 @@
 import LockstepModel
 
-/// One thing that a log says, before it has a form. `LogLine.text` gives it one: a line each, that
-/// nothing in a message or a field can break or forge.
+/// One entry of a log, independent of its format. `text` formats it as a single line, which no
+/// message or field can break or forge.
 package struct LogLine: Sendable {
-  /// How a log looks.
+  /// Format of the log.
   package enum Format: String, CaseIterable, Sendable {
-    /// For people: `lockstep relay: warning: …`. It has no time; whoever collects it adds one.
+    /// For people: `lockstep relay: warning: …`. Contains no time; the program that collects it
+    /// adds one.
     case plain
     /// `time=… level=… msg=… account=…`, for programs and people.
     case logfmt
-    /// An object a line, for programs.
+    /// One object per line, for programs.
     case json
   }
 
-  /// What a line is about, apart from its words, so that it can be searched for.
+  /// Searchable detail of a line, apart from its message.
   package struct Field: Sendable {
     package let name: String
     package let value: JSONValue
@@ -32,25 +33,25 @@ package struct LogLine: Sendable {
 
   package var source: String
   package var level: Log.Level
-  /// Milliseconds since the Unix epoch.
+  /// Time of the entry, in milliseconds since the Unix epoch.
   package var wall: Int64
   package var message: String
   package var fields: [Field]
 
-  /// Without its line feed.
+  /// Returns the line without its line feed.
   package func text(_ format: Format, takesColours: Bool = false) -> String {
     switch format {
     case .plain: plain(takesColours: takesColours)
     case .logfmt:
       all.map { "\($0.name)=\(LogLine.logfmt($0.value))" }.joined(separator: " ")
     case .json:
-      // In this order, which an object of `JSONValue` would not keep: people read these too.
+      // In this order, because people read these too; an object of `JSONValue` would not keep it.
       LogLine.escaped(
         "{" + all.map { "\"\($0.name)\":\($0.value.text)" }.joined(separator: ",") + "}")
     }
   }
 
-  /// What a line of any program has, and then what is its own.
+  /// Fields that every line has, followed by its own.
   private var all: [Field] {
     [
       Field("time", UniversalTime(wall).timestamp), Field("level", level.rawValue),
@@ -81,7 +82,7 @@ package struct LogLine: Sendable {
     }
   }
 
-  /// JSON text, in which what else may drive a terminal is escaped too.
+  /// Returns JSON text in which other characters that may control a terminal are escaped too.
   private static func escaped(_ json: String) -> String {
     guard json.unicodeScalars.contains(where: Log.isControl) else { return json }
     return json.unicodeScalars.map { scalar in
@@ -98,7 +99,7 @@ package struct LogLine: Sendable {
 
   // MARK: logfmt
 
-  /// Quoted where it is not one plain word, with the escapes of JSON.
+  /// Returns the value, quoted with the escapes of JSON if it is not one plain word.
   private static func logfmt(_ value: JSONValue) -> String {
     let text = words(value)
     let isWord =

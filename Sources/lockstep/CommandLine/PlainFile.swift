@@ -1,6 +1,6 @@
 import Glibc
 
-/// One open file that a command reads or writes; closed when nobody holds it any more.
+/// An open file that a command reads or writes; closed when the last reference is released.
 final class PlainFile {
   private let path: String
   private let descriptor: Int32
@@ -12,7 +12,7 @@ final class PlainFile {
 
   deinit { close(descriptor) }
 
-  /// Adds to its end.
+  /// Appends the bytes.
   func write(_ bytes: [UInt8]) throws(CommandFailure) {
     var written = 0
     while written < bytes.count {
@@ -27,7 +27,7 @@ final class PlainFile {
     }
   }
 
-  /// At most `count` bytes; none at the end.
+  /// Returns at most `count` bytes; none at the end of the file.
   func read(_ count: Int) throws(CommandFailure) -> [UInt8] {
     while true {
       var reason: Int32 = 0
@@ -43,7 +43,8 @@ final class PlainFile {
     }
   }
 
-  /// All of it. Throws where it is more than `limit` bytes; `noun` says what it is.
+  /// Returns the whole content. Throws if it has more than `limit` bytes. `noun`: name of the
+  /// content in the error.
   func contents(atMost limit: Int, _ noun: String) throws(CommandFailure) -> [UInt8] {
     var bytes: [UInt8] = []
     while true {
@@ -56,8 +57,8 @@ final class PlainFile {
     }
   }
 
-  /// A descriptor of a new file at this path, to be written and then renamed. What an interruption
-  /// left there is removed, and a link is not followed. -1 with `errno` where there can be none.
+  /// Returns a descriptor of a new file at this path, to be written and then renamed. Removes the
+  /// remains of an interruption, and does not follow a link. Returns -1 with `errno` on failure.
   static func makeDraft(_ path: String) -> Int32 {
     guard unlink(path) == 0 || errno == ENOENT else { return -1 }
     return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)

@@ -1,5 +1,5 @@
-/// What long work tells a person meanwhile: one line on standard error that is written over and
-/// over, and nothing at all where no person looks.
+/// Progress of long work: one line on standard error that is overwritten each time. Prints nothing
+/// if standard error is not a terminal.
 struct Progress: Sendable {
   private let isShown: Bool
   private let write: @Sendable (String) -> Void

@@ -1,8 +1,9 @@
 import Glibc
 
-/// What another program, or a person, hands in.
+/// Input from another program or from a person.
 enum StandardInput {
-  /// All of it. Throws where it is more than `limit` bytes; `noun` says what it is.
+  /// Returns the whole input. Throws if it has more than `limit` bytes. `noun`: name of the input
+  /// in the error.
   static func read(atMost limit: Int, _ noun: String) throws(CommandFailure) -> [UInt8] {
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 64 << 10)
@@ -25,7 +26,8 @@ enum StandardInput {
     }
   }
 
-  /// The text of these bytes; `noun` says what they are.
+  /// Returns the bytes as text. Throws if they are not UTF-8. `noun`: name of the input in the
+  /// error.
   static func text(_ bytes: [UInt8], _ noun: String) throws(CommandFailure) -> String {
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw CommandFailure("\(noun) is not UTF-8 text; nothing was changed")

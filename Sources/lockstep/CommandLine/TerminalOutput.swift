@@ -1,8 +1,8 @@
 import Glibc
 import LockstepModel
 
-/// Where the program writes for people and other programs: standard output and standard error.
-/// Every call leaves at once; nothing is kept back.
+/// Standard output and standard error of the program. Every call writes at once; nothing is
+/// buffered.
 package struct TerminalOutput: Sendable {
   package static let standard = TerminalOutput(descriptor: STDOUT_FILENO)
   package static let standardError = TerminalOutput(descriptor: STDERR_FILENO)
@@ -13,7 +13,7 @@ package struct TerminalOutput: Sendable {
 
   package func write(_ text: String) throws(CommandFailure) { try write(Array(text.utf8)) }
 
-  /// Writes all of it, or throws: `nobodyReads` where the reader has gone.
+  /// Writes all bytes, or throws: `nobodyReads` if the reader has closed its end.
   package func write(_ bytes: [UInt8]) throws(CommandFailure) {
     if let code = failure(writing: bytes) {
       if code == EPIPE { throw .nobodyReads }
@@ -21,38 +21,39 @@ package struct TerminalOutput: Sendable {
     }
   }
 
-  /// How a command ends that has said what it has to say: with a line feed behind `text`, where
-  /// none stands there yet. What others wrote may stand in it: on a terminal it is `shown`.
+  /// Prints the final text of a command, with a line feed if it does not end in one. It may contain
+  /// text from others, so a terminal gets it as `shown`.
   static func printed(_ text: String) throws(CommandFailure) -> ExitCode {
     try standard.writeForPerson(text.hasSuffix("\n") ? text : text + "\n")
     return .success
   }
 
-  /// A terminal gets the text as `shown`; a file or a pipe gets it byte for byte.
+  /// Writes the text: as `shown` to a terminal, byte for byte to a file or a pipe.
   func writeForPerson(_ text: String) throws(CommandFailure) {
     try write(isTerminal ? TerminalOutput.shown(text) : text)
   }
 
-  /// The text with escapes in the place of whatever would move the cursor, set the terminal, or
-  /// change the order of letters. They are escapes of JSON, so that JSON stays JSON.
+  /// Returns the text with escapes for all characters that would move the cursor, control the
+  /// terminal, or change the order of letters. They are escapes of JSON, so that JSON stays JSON.
   static func shown(_ text: String) -> String {
     func isShown(_ scalar: Unicode.Scalar) -> Bool {
       scalar == "\n" || scalar == "\t" || !Log.isControl(scalar)
     }
     if text.unicodeScalars.allSatisfy(isShown) { return text }
     return text.unicodeScalars.map { scalar in
-      // All of them have four digits at most.
+      // All of these scalars have four digits at most.
       isShown(scalar)
         ? String(scalar) : "\\u" + HexText.text(UInt64(scalar.value)).suffix(4)
     }.joined()
   }
 
-  /// For what has no better place to go: where standard error fails too, nobody can be told.
+  /// Writes to standard error. Ignores a failure, because there is no other place to report it.
   package static func writeToStandardError(_ text: String) {
     _ = standardError.failure(writing: Array(text.utf8))
   }
 
-  /// Whether the other end of the pipe has gone, which one who only waits would never notice.
+  /// True if the reader has closed its end of the pipe. A process that only waits does not notice
+  /// that.
   package var hasNoReader: Bool {
     var wanted = pollfd(fd: descriptor, events: 0, revents: 0)
     return poll(&wanted, 1, 0) == 1 && wanted.revents & Int16(POLLERR) != 0
@@ -60,8 +61,8 @@ package struct TerminalOutput: Sendable {
 
   package var isTerminal: Bool { isatty(descriptor) == 1 }
 
-  /// Whether standard error is the journal's own stream, as systemd says by the device and inode of
-  /// it (systemd.exec(5), JOURNAL_STREAM): behind a pipe or in a file its marks would be noise.
+  /// True if standard error is the journal's own stream, by its device and inode (systemd.exec(5),
+  /// JOURNAL_STREAM). In a pipe or a file, priority marks would be noise.
   package static var isErrorJournal: Bool {
     guard let stream = getenv("JOURNAL_STREAM") else { return false }
     var status = stat()
@@ -69,32 +70,32 @@ package struct TerminalOutput: Sendable {
     return String(cString: stream) == "\(status.st_dev):\(status.st_ino)"
   }
 
-  /// How many letters a line has; 80 where nobody knows.
+  /// Number of columns; 80 if unknown.
   package var columns: Int {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
     return Int(size.ws_col)
   }
 
-  /// How many lines stand on it; 24 where nobody knows.
+  /// Number of lines; 24 if unknown.
   package var rows: Int {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0 else { return 24 }
     return Int(size.ws_row)
   }
 
-  /// Whether a cursor can be moved on it.
+  /// True if the terminal can move its cursor.
   package var takesScreens: Bool {
     guard isTerminal, let terminal = getenv("TERM") else { return false }
     return terminal.pointee != 0 && String(cString: terminal) != "dumb"
   }
 
-  /// Whether colours would reach a person who wants them (https://no-color.org).
+  /// True if the terminal shows colours and the person wants them (https://no-color.org).
   package var takesColours: Bool {
     takesScreens && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
   }
 
-  /// The code of the system's error; nil when all is written.
+  /// Writes the bytes. Returns the code of the system's error, or nil if all were written.
   private func failure(writing bytes: [UInt8]) -> Int32? {
     var written = 0
     while written < bytes.count {
@@ -104,7 +105,7 @@ package struct TerminalOutput: Sendable {
       if count >= 0 {
         written += count
       } else if errno == EAGAIN {
-        // A terminal or pipe that another process has set not to block.
+        // A terminal or pipe that another process has set to non-blocking.
         var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         _ = poll(&wanted, 1, -1)
       } else if errno != EINTR {

@@ -1,4 +1,4 @@
-/// Rows for a person: columns as wide as their widest cell, two spaces apart.
+/// Table for a person: columns as wide as their widest cell, two spaces apart.
 struct TextTable {
   enum Side {
     case left
@@ -14,7 +14,8 @@ struct TextTable {
     rows = [columns.map(\.title)]
   }
 
-  /// A cell a column. What others chose may stand in one; it stays on its line.
+  /// Adds a row with one cell per column. A cell may contain text from others; it stays on its
+  /// line.
   mutating func add(_ cells: String...) {
     precondition(cells.count == sides.count, "a cell a column")
     rows.append(cells.map(Log.oneLine))

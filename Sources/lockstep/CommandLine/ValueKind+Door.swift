@@ -1,10 +1,10 @@
 import LockstepRelay
 import LockstepWire
 
-// What the options take that say who is let in at a relay's front door.
+// Kinds of values for the options that control access to a relay's public listener.
 
 extension ValueKind where Value == RelayLimits {
-  /// `NAME=VALUE`, as many as one likes, with commas between them.
+  /// `NAME=VALUE`, any number of them, separated by commas.
   static var limits: ValueKind {
     ValueKind("NAME=VALUE,…") { text throws(ValueFault) in
       var limits = RelayLimits()
@@ -30,7 +30,7 @@ extension ValueKind where Value == RelayLimits {
 }
 
 extension RelayLimits {
-  /// Sets one limit from texts that a person wrote, with a guess at the name that was meant.
+  /// Sets one limit from a person's text. For an unknown name, the fault suggests a similar one.
   mutating func set(_ name: String, text: String) throws(ValueFault) {
     do throws(LimitFault) {
       try set(name, to: text)
@@ -45,7 +45,7 @@ extension RelayLimits {
 }
 
 extension ValueKind where Value == AllowedOrigins {
-  /// Origins with commas between them, `*` for any page, or `own` for the relay's own alone.
+  /// Origins separated by commas, `*` for any page, or `own` for the relay's own only.
   static var origins: ValueKind {
     ValueKind("LIST") { text throws(ValueFault) in
       if text == "*" { return .any }
@@ -65,7 +65,7 @@ extension ValueKind where Value == AllowedOrigins {
 }
 
 extension ValueKind where Value == AllowedHosts {
-  /// Names with commas between them, `*` for any, or `own` for no more than the relay knows itself.
+  /// Names separated by commas, `*` for any, or `own` for only those that the relay knows itself.
   static var hosts: ValueKind {
     ValueKind("LIST") { text throws(ValueFault) in
       if text == "*" { return .any }
@@ -85,7 +85,7 @@ extension ValueKind where Value == AllowedHosts {
 }
 
 extension ValueKind where Value == [IPNetwork] {
-  /// Networks with commas between them, or `none`.
+  /// Networks separated by commas, or `none`.
   static var networks: ValueKind {
     ValueKind("LIST") { text throws(ValueFault) in
       if text == "none" { return [] }

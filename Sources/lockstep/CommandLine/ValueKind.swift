@@ -1,7 +1,7 @@
 import LockstepClient
 import LockstepWire
 
-/// A kind of value that an option takes: how it looks, and how it is read.
+/// A kind of option value: its placeholder and its parser.
 package struct ValueKind<Value: Sendable>: Sendable {
   package let placeholder: String
   package let parse: @Sendable (String) throws(ValueFault) -> Value
@@ -15,7 +15,7 @@ package struct ValueKind<Value: Sendable>: Sendable {
 }
 
 extension ValueKind where Value == String {
-  /// Any text but an empty one.
+  /// Any text that is not empty.
   package static func text(_ placeholder: String) -> ValueKind {
     ValueKind(placeholder) { text throws(ValueFault) in
       guard !text.isEmpty else { throw ValueFault("it is empty") }
@@ -23,7 +23,7 @@ extension ValueKind where Value == String {
     }
   }
 
-  /// One of a few words that are known when the program runs.
+  /// One of several words that are known at run time.
   package static func word(of words: [String]) -> ValueKind {
     ValueKind(words.joined(separator: "|")) { text throws(ValueFault) in
       guard words.contains(text) else {
@@ -33,10 +33,10 @@ extension ValueKind where Value == String {
     }
   }
 
-  /// The path of a folder. Whether it is there is found out where it is used.
+  /// Path of a folder. The parser does not check that it exists.
   package static var folder: ValueKind { .text("DIR") }
 
-  /// The path of a file, likewise.
+  /// Path of a file. The parser does not check that it exists.
   package static var file: ValueKind { .text("FILE") }
 }
 
@@ -53,7 +53,7 @@ extension ValueKind where Value == Int {
 }
 
 extension ValueKind where Value == UInt64 {
-  /// What a simulation or a test is to be run again from.
+  /// Seed that repeats a simulation or a test.
   package static var seed: ValueKind {
     ValueKind("N") { text throws(ValueFault) in
       guard let value = UInt64(text) else {
@@ -68,7 +68,7 @@ extension ValueKind where Value == Double {
   /// A number that need not be whole.
   package static func decimal(_ range: ClosedRange<Double>, _ placeholder: String) -> ValueKind {
     ValueKind(placeholder) { text throws(ValueFault) in
-      // `Double` also reads "nan", "inf" and "0x1p3", which are slips here.
+      // `Double` also reads "nan", "inf" and "0x1p3", which are typing errors here.
       guard let value = Double(text), text.utf8.allSatisfy({ $0 < UInt8(ascii: "a") }) else {
         throw ValueFault("\"\(text)\" is no number")
       }
@@ -81,7 +81,7 @@ extension ValueKind where Value == Double {
 }
 
 extension ValueKind where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
-  /// One of a few words.
+  /// One of the raw values of an enumeration.
   package static var choice: ValueKind {
     let word = ValueKind<String>.word(of: Value.allCases.map(\.rawValue))
     return ValueKind(word.placeholder) { text throws(ValueFault) in
@@ -94,7 +94,7 @@ extension ValueKind where Value: RawRepresentable & CaseIterable, Value.RawValue
 }
 
 extension ValueKind where Value == RelayAddress {
-  /// Where a relay is.
+  /// Address of a relay.
   package static var relay: ValueKind {
     ValueKind("URL") { text throws(ValueFault) in
       guard let address = RelayAddress(url: text) else {
@@ -108,7 +108,7 @@ extension ValueKind where Value == RelayAddress {
 }
 
 extension ValueKind where Value == PeerAddress {
-  /// Where to listen. An IPv6 address stands in brackets; port 0 is any free one.
+  /// Address to listen on. An IPv6 address is in brackets; port 0 means any free port.
   package static var listener: ValueKind {
     ValueKind("ADDRESS:PORT") { text throws(ValueFault) in
       guard let colon = text.lastIndex(of: ":"),

@@ -2,7 +2,7 @@ import LockstepClient
 import LockstepEventLoop
 import LockstepTools
 
-/// `lockstep doctor`: why sync does not work, or that it does.
+/// `lockstep doctor`: finds out why sync does not work, or that it does.
 enum DoctorCommand {
   static let relay = CommandOption.optional(
     "relay", ValueKind.relay, "The relay; that of the home if not given.")
@@ -61,7 +61,8 @@ enum DoctorCommand {
     if arguments[json] {
       _ = try TerminalOutput.printed(report.json.text)
     } else {
-      // Colours reach the terminal; its rows are free of what others might have put there.
+      // Not escaped, so that colours reach the terminal; the rows contain no unsafe text from
+      // others.
       try TerminalOutput.standard.write(report.text(isColoured: isColoured) + "\n")
     }
     return report.hasProblem ? .failure : .success

@@ -6,14 +6,14 @@ import LockstepStorage
 import LockstepStorageSQLite
 import LockstepTools
 
-/// Looks into a device's home, beside whatever process holds it, and writes nothing there.
+/// Inspects a device's home while any process may hold it. Writes nothing there.
 struct HomeProbe {
   private(set) var checks: [DoctorCheck] = []
-  /// Who the home is at its relay; nil where that cannot be read.
+  /// Relay and token of the home; nil if they cannot be read.
   private(set) var member: HomeMember?
   private let folder: HomeFolder
 
-  /// How long the process that holds the home has to say how it is.
+  /// Timeout in milliseconds for the status of the process that holds the home.
   private static let patienceMilliseconds: Int32 = 3_000
   private static let shownDamages = 3
 
@@ -33,9 +33,9 @@ struct HomeProbe {
     checks.append(.disk(.home, of: folder.path, free: MachineProbe.freeBytes(of: folder.path)))
   }
 
-  // MARK: who holds it
+  // MARK: process that holds the home
 
-  /// Who holds the home, and what he says of it; nil where he says nothing.
+  /// Returns the status that the process that holds the home reports, or nil if there is none.
   private func askHolder(_ findings: inout HomeFindings) throws(CommandFailure) -> HomeStatus? {
     do throws(StorageError) {
       try DirectoryLock(directory: folder.path).release()
@@ -60,7 +60,7 @@ struct HomeProbe {
     return status
   }
 
-  // MARK: what is in it
+  // MARK: store
 
   private mutating func readStore(
     _ findings: inout HomeFindings, _ status: HomeStatus?
@@ -89,7 +89,8 @@ struct HomeProbe {
       throw CommandFailure(
         "the home \(folder.path) has not joined an account; see lockstep agent join --help")
     }
-    // The holder knows it to the second; the home's own note may be older.
+    // The process that holds the home reports it to the second; the value in the store may be
+    // older.
     findings.lastSync = status?.lastSync ?? findings.lastSync
   }
 
@@ -109,7 +110,7 @@ struct HomeProbe {
     }
   }
 
-  /// What waits there waits because the person wants it to.
+  /// Returns the zones that are switched off. Changes in them wait because the person wants it.
   private static func zonesOff(_ text: String?) -> [String] {
     do throws(JSONFault) {
       let list = try text.map { text throws(JSONFault) in try JSONValue(parsing: text) }
@@ -119,9 +120,9 @@ struct HomeProbe {
     }
   }
 
-  // MARK: who may read it
+  // MARK: permissions
 
-  /// Files with a secret in them that others than this user own or may read.
+  /// Returns the files with a secret that others than this user own or may access.
   static func exposed(in folder: HomeFolder) -> [String] {
     ["replica.sqlite", "replica.sqlite-wal", "vault.key", "vault.key.new"].filter { name in
       var status = stat()

@@ -8,9 +8,9 @@ import LockstepStorageSQLite
 import LockstepTools
 import LockstepWire
 
-/// Looks at this machine, and at a relay's store on it.
+/// Checks this machine, and a relay's store on it.
 struct MachineProbe {
-  /// nil: no relay is looked at here.
+  /// Store to check; nil if no relay on this machine is checked.
   let store: StorePlace?
   let progress: Progress
 
@@ -29,7 +29,7 @@ struct MachineProbe {
     return checks
   }
 
-  /// That all chunks are there, and as long as they should be; their bytes are not read.
+  /// Checks that all chunks exist and have the right length; does not read their bytes.
   private func look(into store: String) -> DoctorCheck {
     do throws(CommandFailure) {
       if let fault = try Self.faultOfRelay(on: store) { return .noRelayStore(fault) }
@@ -48,8 +48,8 @@ struct MachineProbe {
     }
   }
 
-  /// What a relay that runs says of its store, where that does not work: it may hold files that are
-  /// not there any more.
+  /// Returns the fault of its store that a running relay reports, or nil. The relay may have files
+  /// open that no longer exist.
   private static func faultOfRelay(on store: String) throws(CommandFailure) -> String? {
     let question = HTTPCallRequest("GET", path: ["readyz"])
     let call = HTTPCall(
@@ -61,7 +61,8 @@ struct MachineProbe {
     return refusal.code == .storeUnavailable ? refusal.detail : nil
   }
 
-  /// What another machine may have: its disk and its tables are for PostgreSQL's own tools.
+  /// Checks a database. It may be on another machine: its disk and tables need PostgreSQL's own
+  /// tools.
   private func look(at address: PostgresAddress) -> [DoctorCheck] {
     do throws(StorageError) {
       let found = try DatabaseFindings(address)
@@ -77,14 +78,14 @@ struct MachineProbe {
     }
   }
 
-  /// What a process may open, and how far it may raise that itself.
+  /// Soft and hard limit of open files of a process.
   static var openFiles: (soft: Int, hard: Int) {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return (0, 0) }
     return (Int(clamping: limit.rlim_cur), Int(clamping: limit.rlim_max))
   }
 
-  /// For this user, where the folder lies; nil where the system does not tell.
+  /// Returns the free bytes for this user on the folder's file system, or nil if unknown.
   static func freeBytes(of folder: String) -> Int64? {
     var space = statvfs()
     guard statvfs(folder, &space) == 0 else { return nil }

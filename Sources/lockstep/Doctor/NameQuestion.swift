@@ -1,8 +1,8 @@
 import Glibc
 
-/// What a host's name stands for, as the system's resolver says. Waits as long as that does.
+/// Resolution of a host name by the system's resolver. Blocks until the resolver answers.
 enum NameQuestion {
-  /// Literal addresses, each once, in the order in which they would be tried.
+  /// Returns literal addresses without duplicates, in the order in which they would be tried.
   static func addresses(of host: String) -> (addresses: [String], fault: String?) {
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)

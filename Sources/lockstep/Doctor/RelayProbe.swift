@@ -6,27 +6,27 @@ import LockstepTools
 import LockstepWire
 import Synchronization
 
-/// Looks at a relay from outside, as a device would: the way there, who answers, and each rung of
-/// the ladder by itself.
+/// Checks a relay from outside, as a device would: name and connection, the relay's answer, and
+/// each transport separately.
 struct RelayProbe {
   let relay: RelayAddress
   let trust: Trust
-  /// Whose account is read; nil: one is made for it, where the relay lets anybody.
+  /// Account to read; nil to create one, if the relay lets anyone do so.
   let member: HomeMember?
   let isLong: Bool
   let progress: Progress
 
   private static let clockQuestions = 3
   private static let zone = "lockstep-doctor"
-  /// How long a long-poll is asked to wait: with a change meanwhile, and without.
+  /// Requested wait of a long-poll in seconds, with and without a change meanwhile.
   private static let longPollSeconds = (changed: 5, unchanged: 1)
 
-  /// Whose token the ladder is tried with.
+  /// Account and token for the transport checks.
   private struct Trial {
     var token: String
-    /// The account's other device, which makes changes; nil: none are made.
+    /// Token of the account's second device, which makes changes; nil if none are made.
     var other: String?
-    /// Where the account stood when its home last read it.
+    /// Change token up to which the account's home has read.
     var cursor: ChangeToken?
   }
 
@@ -45,7 +45,7 @@ struct RelayProbe {
     return checks + trial()
   }
 
-  // MARK: the way there
+  // MARK: name and connection
 
   private func way() -> [DoctorCheck] {
     progress.show("looking for \(relay.host)")
@@ -76,7 +76,7 @@ struct RelayProbe {
     }
   }()
 
-  // MARK: the ladder
+  // MARK: transports
 
   private func trial() -> [DoctorCheck] {
     if let member {
@@ -134,7 +134,7 @@ struct RelayProbe {
 
   private func longPoll(_ trial: Trial, since told: ChangeToken?) -> DoctorCheck {
     var since = told ?? trial.cursor
-    // The changes of the trial have moved the place since.
+    // The changes of the trial have advanced the account's token since.
     if trial.other != nil {
       do throws(CommandFailure) {
         since = try RelayCall(relay: relay, trust: trust).newestToken(trial.token)
@@ -155,7 +155,7 @@ struct RelayProbe {
       isTold: trial.other != nil)
   }
 
-  /// A record of its own each time, in an account that is nobody's.
+  /// Returns a request that saves a new record each time, in the account made for the trial.
   private func change(by token: String?) -> HTTPCallRequest? {
     guard let token, let zone = Name(Self.zone) else { return nil }
     var random = Entropy.seededRandom()
@@ -177,7 +177,7 @@ struct RelayProbe {
     Self.run(ProbePlan(relay, question, change: change), trust)
   }
 
-  /// Runs one probe on a loop of its own until it has ended.
+  /// Runs one probe on its own event loop until it has ended.
   static func run(_ plan: ProbePlan, _ trust: Trust = .system) -> ProbeReport {
     let outcome = Mutex<ProbeReport?>(nil)
     var fault = "it was interrupted"
@@ -188,7 +188,7 @@ struct RelayProbe {
       }
       settings.isLastReport = { _ in true }
       settings.trust = trust
-      // A probe measures: what it is told must carry the time at which it happened.
+      // A probe measures time, so each event must carry the time at which it happened.
       settings.clock = .eachEvent
       let group = try NodeGroup<ProbeNode>(count: 1, settings)
       try group.add(ProbeNode(plan, random: Entropy.seededRandom(), at: begun))

@@ -1,14 +1,14 @@
 import Glibc
 import LockstepModel
 
-/// A command's end of a home's socket: it asks, and waits for lines. Blocking, with a bound on
-/// every wait: a command does one thing at a time.
+/// Client of a home's socket: sends requests and waits for lines. Blocking, with a timeout for
+/// every wait, because a command does one thing at a time.
 final class HomeConnection {
   private let descriptor: Int32
-  /// A list of all that an account holds is one line: it is searched once, however it comes in.
+  /// Unlimited, because a list of all that an account has is one line. Each byte is searched once.
   private var lines = LineReader(bytesMax: .max)
 
-  /// Connects to the process that holds the home; nil where none does.
+  /// Connects to the process that holds the home; returns nil if there is none.
   init?(socket path: String) {
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { return nil }
@@ -32,7 +32,8 @@ final class HomeConnection {
 
   deinit { close(descriptor) }
 
-  /// False where the process that holds the home has gone away; then it has not got the request.
+  /// Returns false if the process that holds the home has ended; it has not received the request
+  /// then.
   func send(_ request: HomeRequest) -> Bool {
     var bytes = request.line.serialized()[...]
     bytes.append(UInt8(ascii: "\n"))
@@ -49,15 +50,15 @@ final class HomeConnection {
 
   enum Event {
     case line(JSONValue)
-    /// Another descriptor can be read.
+    /// Another descriptor is readable.
     case other(Int32)
     case timeout
-    /// The process that holds the home has gone away.
+    /// The process that holds the home has ended.
     case closed
   }
 
-  /// Waits for a line, for one of `others` to be readable, the first of them first, or for the
-  /// time to be up.
+  /// Waits for a line, for one of `others` to be readable (the first one has precedence), or for
+  /// the timeout.
   func next(milliseconds: Int32, others: [Int32] = []) -> Event {
     while true {
       if case .text(let line) = lines.next() {

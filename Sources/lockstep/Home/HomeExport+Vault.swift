@@ -3,12 +3,12 @@ import LockstepApps
 import LockstepModel
 import LockstepStorage
 
-/// The vault's files, as they are on the devices that keep them.
+/// Export of the vault's files, with the content that they have on the devices.
 extension HomeExport {
-  /// How many there are, and the chunks that they are made of. A file of which this home lacks the
-  /// key or a chunk is left as it lies: its chunks are among the others. Where the home has a key,
-  /// files that are not sealed stand in a folder of their own: anybody who can write into the
-  /// account may have made them, and they must not pass for the sealed ones.
+  /// Writes the files. Returns their number and the chunks that they consist of. Skips a file if
+  /// this home lacks the key or a chunk of it; its chunks are exported with the others. If the home
+  /// has a key, unsealed files go to a folder of their own: anyone who can write to the account may
+  /// have made them, and they must not be mistaken for sealed ones.
   func writeFiles(
     _ records: [Record], _ seal: VaultSeal?, _ held: [HeldChunk], of account: AccountID
   ) throws(CommandFailure) -> (count: Int, chunks: Set<ChunkHash>) {
@@ -31,7 +31,8 @@ extension HomeExport {
   static let files = "vault"
   static let unsealedFiles = "vault-unsealed"
 
-  /// What a record says, and what reads its chunks, where this home can.
+  /// Returns a record's contents and the seal that opens its chunks, or nil if this home cannot
+  /// read it.
   static func contents(
     of record: Record, _ seal: VaultSeal?
   ) -> (VaultSeal, VaultSeal.Contents)? {
@@ -46,7 +47,7 @@ extension HomeExport {
     return place < held.count && held[place].hash == hash ? held[place] : nil
   }
 
-  /// False, and nothing is left of it, where a chunk has gone meanwhile or is not what it was.
+  /// Returns false and removes the file if a chunk is gone meanwhile or cannot be opened.
   private func writeFile(
     _ name: String, _ chunks: [HeldChunk], _ seal: VaultSeal, of account: AccountID
   ) throws(CommandFailure) -> Bool {
@@ -62,7 +63,7 @@ extension HomeExport {
     return true
   }
 
-  /// nil where it has gone meanwhile.
+  /// Returns nil if the chunk is gone meanwhile.
   func bytes(of chunk: HeldChunk, _ account: AccountID) throws(CommandFailure) -> [UInt8]? {
     let path = "\(home.chunks)/\(account.text)/\(HexText.text(chunk.file))"
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)

@@ -4,26 +4,25 @@ import LockstepModel
 import LockstepStorage
 import LockstepStorageSQLite
 
-/// Writes all that a home holds to a folder, as files that anybody can read. It looks into the
-/// store beside whatever process holds the home, at one moment, and asks no relay. The token stays
-/// where it is.
+/// Writes all data of a home to a folder, as JSON and text files. Reads the store as of one moment,
+/// while any process may hold the home, and sends nothing to a relay. Does not export the token.
 struct HomeExport {
   let home: HomeFolder
   let folder: ExportFolder
-  /// Whether somebody wants it to end.
+  /// Returns true if the export is to stop.
   let isInterrupted: () throws(CommandFailure) -> Bool
 
   struct Outcome: Hashable {
     var records = 0
     var memos = 0
     var conflicts = 0
-    /// Of the vault.
+    /// Number of the vault's files.
     var files = 0
-    /// Those of none of these files.
+    /// Number of chunks that belong to none of these files.
     var chunks = 0
   }
 
-  /// What is read from the store, all of one moment.
+  /// Data read from the store, as of one moment.
   private struct View {
     var identity: HomeIdentity?
     var records: [Record]
@@ -92,7 +91,7 @@ struct HomeExport {
 
   // MARK: records
 
-  /// A JSON list with a record a line.
+  /// Writes a JSON list with one record per line.
   private func writeRecords(
     _ records: [Record], _ waiting: Set<RecordKey>, _ seal: VaultSeal?, to name: String
   ) throws(CommandFailure) {
@@ -119,7 +118,8 @@ struct HomeExport {
     return isUnsent ? json.setting("unsent", to: true) : json
   }
 
-  /// What waits for the person: both versions, and what the relay refused with its reason.
+  /// Writes what waits for the person: both versions of a record, and refused changes with the
+  /// reason.
   private func writeConflicts(_ view: View) throws(CommandFailure) -> Int {
     let held = Dictionary(view.records.map { ($0.key, $0) }) { first, _ in first }
     var lines: [String] = []
@@ -149,7 +149,7 @@ struct HomeExport {
   private func writeMemos(_ records: [Record]) throws(CommandFailure) -> Int {
     let memos = MemoContents(records).memos
     var taken: Set<String> = []
-    // The last number behind a name: many memos may begin alike.
+    // Last number used for each name, because many memos may begin alike.
     var numbers: [String: Int] = [:]
     for memo in memos {
       try goOn()
@@ -169,7 +169,7 @@ struct HomeExport {
     return memos.count
   }
 
-  /// A title as a name that every file system takes.
+  /// Returns the title as a file name that every file system accepts.
   static func fileName(_ title: String) -> String {
     let kept = RowText.line(title).unicodeScalars.map { scalar -> Character in
       "/\\:*?\"<>|".unicodeScalars.contains(scalar) ? "-" : Character(scalar)
@@ -182,7 +182,8 @@ struct HomeExport {
 
   // MARK: chunks of files
 
-  /// As they lie in the home: sealed ones stay sealed. One that goes meanwhile is left out.
+  /// Writes chunks as the home stores them: sealed ones stay sealed. Skips one that is removed
+  /// meanwhile.
   private func writeChunks(
     _ chunks: [HeldChunk], of account: AccountID
   ) throws(CommandFailure) -> Int {

@@ -4,35 +4,36 @@ import LockstepStorage
 import LockstepStorageFiles
 import LockstepStorageSQLite
 
-/// The folder that holds a device's data, and who may use it: one process at a time.
+/// Folder that holds a device's data, used by one process at a time:
 ///
 ///     HOME/lock              locked by the process that holds the home
-///     HOME/replica.sqlite    records, cursor, outbox, and who this device is
+///     HOME/replica.sqlite    records, cursor, outbox, and the device's identity
 ///     HOME/chunks            chunks of files
-///     HOME/vault.key         what opens the vault
+///     HOME/vault.key         key of the vault
 ///     HOME/vault.json        files that are kept as the account has them; their history beside it
-///     HOME/relay-ca.pem      whom it believes to be its relay; not there: whom the system believes
-///     HOME/agent.sock        where that process takes the orders of the others
+///     HOME/relay-ca.pem      authorities trusted for the relay; if missing, the system's
+///     HOME/agent.sock        socket on which that process takes the requests of others
 struct HomeFolder: Sendable {
   let path: String
 
   var exists: Bool { access(path + "/replica.sqlite", F_OK) == 0 }
 
-  /// Where the chunks of files lie.
+  /// Folder of the chunks of files.
   var chunks: String { path + "/chunks" }
 
-  /// The authorities that sign its relay's certificate.
+  /// File with the authorities that sign the relay's certificate.
   var authorities: String { path + "/relay-ca.pem" }
 
-  /// Which files are kept the same as the account's.
+  /// File that lists the files that are kept the same as the account's.
   var vault: String { path + "/vault.json" }
-  /// What happened to them, and what happened before that.
+  /// History of these files; older events are in the second file.
   var vaultHistory: String { path + "/vault-history.jsonl" }
   var olderVaultHistory: String { path + "/vault-history.1.jsonl" }
 
   var socket: String { SocketPath.of("agent.sock", in: path) }
 
-  /// Locks the home, and makes the folder where there is none; nil where another process holds it.
+  /// Locks the home, and creates its folder if needed. Returns nil if another process holds the
+  /// home.
   func lock() throws(CommandFailure) -> DirectoryLock? {
     do throws(StorageError) {
       return try DirectoryLock(directory: path)
@@ -42,7 +43,7 @@ struct HomeFolder: Sendable {
     }
   }
 
-  /// What a device that left its account leaves behind: nothing but the empty folder.
+  /// Removes the data of a device that left its account; only the empty folder remains.
   func removeData() throws(CommandFailure) {
     do throws(StorageError) {
       try FileChunkStore.remove(directory: chunks)

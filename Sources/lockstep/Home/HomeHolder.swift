@@ -7,9 +7,8 @@ import LockstepStorageFiles
 import LockstepStorageSQLite
 import LockstepWire
 
-/// Holds a home for as long as it runs: its store, its agent on a thread of its own, the mirror of
-/// its files beside it, and the socket where commands, this process's own too, hand in what they
-/// want.
+/// Holds a home for as long as it runs: its store, its agent on a separate thread, the mirror of
+/// its files, and the socket for requests of commands, including those of this process.
 final class HomeHolder {
   private let group: NodeGroup<HomeNode>
   private let mirror: VaultMirror
@@ -17,7 +16,7 @@ final class HomeHolder {
   private let lock: DirectoryLock
   private let log: Log
 
-  /// nil where another process holds the home.
+  /// Returns nil if another process holds the home.
   static func hold(
     _ folder: HomeFolder, _ configuration: AgentConfiguration = AgentConfiguration(), log: Log,
     warnsOfPlainHTTP: Bool = false
@@ -57,7 +56,7 @@ final class HomeHolder {
       try group.work(on: .commits) { assignments, _ in
         assignments.map { (AgentWork.commit($0.job, on: &replica), nil) }
       }
-      // Chunks of files have a thread of their own, so that no edit waits for them.
+      // Chunks of files have their own thread, so that no edit waits for them.
       let files = try FileChunkStore(directory: folder.chunks)
       try group.work(on: .files) { assignments, _ in
         assignments.map { (AgentWork.file($0.job, on: files), nil) }
@@ -94,7 +93,7 @@ final class HomeHolder {
     self.lock = lock
   }
 
-  /// Runs until a signal comes; a service manager that started it is told how it is.
+  /// Runs until a signal arrives. Reports its state to the service manager that started it, if any.
   func run(until signals: Signals) throws(CommandFailure) {
     try mirror.start()
     defer { mirror.stop() }
@@ -120,7 +119,7 @@ final class HomeHolder {
       })
   }
 
-  /// Runs on threads of its own, until `stop`.
+  /// Runs on separate threads until `stop`.
   func start() throws(CommandFailure) {
     do throws(SystemFault) {
       try group.start()
@@ -130,7 +129,7 @@ final class HomeHolder {
     try mirror.start()
   }
 
-  /// Finishes what the store has begun, and lets go of the home.
+  /// Completes the store's pending work and releases the home.
   func stop() throws(CommandFailure) {
     mirror.stop()
     group.stop()

@@ -4,11 +4,12 @@ import LockstepModel
 import LockstepStorage
 import Synchronization
 
-/// When the relay is to be asked what the account's devices are called.
+/// Decides when to ask the relay for the names of the account's devices.
 struct NamesNeed {
-  /// What somebody looks at is asked about at most this often.
+  /// Minimum time in milliseconds between requests that are made because a command shows names.
   static let lookMilliseconds: Int64 = 60_000
-  /// Devices that the relay did not name, as such that were removed; beyond it they are forgotten.
+  /// Maximum number of remembered devices that the relay did not name, such as removed ones. Beyond
+  /// it all are forgotten.
   private static let strangersMax = 1_000
 
   private var isInReach = false
@@ -18,7 +19,7 @@ struct NamesNeed {
   private var strangers: Set<DeviceID> = []
   private var isWanted = false
 
-  /// With each new connection, and where a device has changed something that has no name yet.
+  /// Requests names after each new connection, and if a device without a name has changed a record.
   mutating func told(_ report: AgentReport) {
     switch report {
     case .ready(let status), .status(let status), .synced(_, let status):
@@ -36,7 +37,7 @@ struct NamesNeed {
     }
   }
 
-  /// A command shows names: another device may be called otherwise by now.
+  /// Requests names because a command shows them, and another device may have been renamed.
   mutating func shown(at now: Instant) {
     guard let askedAt, askedAt.advanced(milliseconds: Self.lookMilliseconds) > now else {
       isWanted = true
@@ -44,7 +45,7 @@ struct NamesNeed {
     }
   }
 
-  /// Whether to ask now.
+  /// Returns true if the relay is to be asked now.
   mutating func takeTurn(at now: Instant) -> Bool {
     guard isInReach, isWanted, !isAsking else { return false }
     isWanted = false
@@ -53,19 +54,20 @@ struct NamesNeed {
     return true
   }
 
-  /// nil: the relay gave no answer. The next connection, or the next look, asks again.
+  /// Handles the answer; nil if the relay gave none. The next connection or the next view asks
+  /// again.
   mutating func answered(_ names: [DeviceID: String]?) {
     isAsking = false
     if let names { named = Set(names.keys) }
   }
 }
 
-/// Keeps what a held home knows of its devices' names fresh, beside the agent, so that no command
-/// waits for the relay to show what the home holds.
+/// Keeps a held home's names of devices up to date, beside the agent, so that no command waits for
+/// the relay to show local data.
 final class HomeNames: Sendable {
   private struct State: Sendable {
     var need = NamesNeed()
-    /// Only a process that stays asks.
+    /// True in a process that keeps running; only such a process asks.
     var isBegun = false
   }
 
@@ -75,7 +77,7 @@ final class HomeNames: Sendable {
   private let post: @Sendable (HomeOrder) -> Void
   private let state = Mutex(State())
 
-  /// `post`: to the node of the home.
+  /// `post`: sends an order to the home's node.
   init(
     _ identity: HomeIdentity, _ trust: Trust, log: Log,
     post: @escaping @Sendable (HomeOrder) -> Void
@@ -91,7 +93,7 @@ final class HomeNames: Sendable {
     askIfNeeded()
   }
 
-  /// An answer that is on its way is waited for by nobody.
+  /// Does not wait for an answer that is on its way.
   func stop() { state.withLock { $0.isBegun = false } }
 
   func told(_ report: AgentReport) {
@@ -125,13 +127,13 @@ final class HomeNames: Sendable {
       return state.isBegun
     }
     if isBegun, let names { post(.agent(.nameDevices(names))) }
-    // What was wanted meanwhile.
+    // Names may have been requested meanwhile.
     askIfNeeded()
   }
 }
 
 extension RelayCall {
-  /// What the account's devices are called; nil where the relay cannot be asked.
+  /// Returns the names of the account's devices, or nil if the relay cannot be asked.
   func deviceNames(
     token: String, milliseconds: Int64 = Limits.answerMilliseconds
   ) -> [DeviceID: String]? {

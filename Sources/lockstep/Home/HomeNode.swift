@@ -3,8 +3,8 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// The process that holds a home: its agent, and the commands that hand it their orders through
-/// the home's socket. It knows no app: what is asked of one goes to the agent as it came.
+/// Node of the process that holds a home: its agent, and the commands that send requests through
+/// the home's socket. It contains no app logic: requests to an app go to the agent unchanged.
 struct HomeNode: Node, ~Copyable {
   typealias Job = AgentJob
   typealias Outcome = AgentOutcome
@@ -12,14 +12,14 @@ struct HomeNode: Node, ~Copyable {
   typealias Report = HomeReport
   typealias News = Never
 
-  /// Commands that may be connected at a time; a person has a few terminals.
+  /// Maximum number of connected commands; a person has a few terminals.
   private static let clientsMax = 32
-  /// An order with two records at their largest, as a memo that is written anew.
+  /// Maximum bytes of a request: an order with two records of maximum size, such as an edited memo.
   private static let lineBytesMax = 4 << 20
-  /// A terminal that is halted (Ctrl-S) takes no lines: beyond this it gets no ticks, which would
-  /// be old by the time it goes on.
+  /// Unsent bytes beyond which a client gets no ticks. A stopped terminal (Ctrl-S) reads no lines,
+  /// and the ticks would be old by the time it continues.
   private static let untickedBytesMin = 64 << 10
-  /// Beyond this a client that takes nothing is cut off; it can ask anew.
+  /// Unsent bytes beyond which a client is disconnected; it can connect again.
   private static let unsentBytesMax = 8 << 20
 
   private struct Client {
@@ -27,43 +27,43 @@ struct HomeNode: Node, ~Copyable {
     var input: [UInt8] = []
     var watch: Watch?
     var watchesMirror = false
-    /// Bytes that wait for the client to take them.
+    /// Bytes that the client has not read yet.
     var unsent = 0
   }
 
-  /// A view that a client is told again and again.
+  /// A view that a client gets again and again.
   private struct Watch {
     let app: String
     let question: JSONValue
     let isTicking: Bool
-    /// Of the view that was told last: others are told of changes alone, unless they tick.
+    /// Face of the view sent last. A client without ticks gets a view only if its face has changed.
     var face: JSONValue?
-    /// When the view looks otherwise though nobody acts.
+    /// Time at which the view changes without any event.
     var changesAt: Instant?
-    /// The agent was asked for it, and has not answered.
+    /// True while the agent's answer is outstanding.
     var isAsked = false
-    /// Something changed since it was asked.
+    /// True if something changed since the agent was asked.
     var isStale = false
   }
 
-  /// A request that waits for its agent.
+  /// A request that waits for the agent.
   private struct Pending {
     let client: ConnectionID
     var isForWatch = false
-    /// When to answer in any case.
+    /// Time at which to answer in any case.
     var deadline: Instant?
   }
 
   private let identity: HomeIdentity
   private var agent: Agent
   private var status = SyncStatus()
-  /// The home was read; until then what commands ask waits in their input.
+  /// False until the home has been read; until then the requests of commands stay in their input.
   private var isReady = false
   private var clients: [Client] = []
   private var pending: [OrderID: Pending] = [:]
   private var waiting: [OrderID] = []
   private var orders: UInt64 = 0
-  /// Where the mirror stands, as it said last; nil until it has.
+  /// State of the mirror, as reported last; nil before the first report.
   private var mirror: JSONValue?
   private var actions = ActionQueue<NodeAction<AgentJob, HomeReport, Never>>()
 
@@ -169,7 +169,7 @@ struct HomeNode: Node, ~Copyable {
     case .watchMirror:
       guard let index = clients.firstIndex(where: { $0.id == id }) else { return }
       clients[index].watchesMirror = true
-      // That no file is kept is known once the mirror has looked.
+      // Before its first report it is not known whether the mirror has files.
       if let mirror { tell(id, HomeNode.mirrorLine(mirror)) }
       tellStatus(to: index)
     case .setSyncing(let zone, let isOn):
@@ -186,7 +186,7 @@ struct HomeNode: Node, ~Copyable {
     }
   }
 
-  /// What the mirror wants.
+  /// Handles an order of the mirror or of `HomeNames`.
   private mutating func take(_ order: HomeOrder, at moment: Moment) {
     switch order {
     case .agent(.nameDevices(let names)):
@@ -285,12 +285,12 @@ struct HomeNode: Node, ~Copyable {
       case .failure(let failure): answer(asked.client, .failure(failure.explanation))
       }
     case .edited, .read, .statusRead, .chunkAdded, .chunkRead, .chunkProgress: tellMirror(report)
-    // Nobody follows a change through a home.
+    // A home does not trace changes.
     case .milestone: break
     }
   }
 
-  /// All orders but those of commands are the mirror's.
+  /// Forwards the report to the mirror. All orders that no command gave are the mirror's.
   private mutating func tellMirror(_ report: AgentReport) {
     actions.append(.report(.told(report)))
   }
@@ -314,9 +314,9 @@ struct HomeNode: Node, ~Copyable {
     ["view": view.json, "lines": .array(view.lines.map { .string($0) })]
   }
 
-  // MARK: those who watch
+  // MARK: watching clients
 
-  /// Asks for the view that a client watches.
+  /// Requests the view that a client watches.
   private mutating func look(_ index: Int, at moment: Moment) {
     guard let watch = clients[index].watch else { return }
     clients[index].watch?.changesAt = nil
@@ -347,14 +347,14 @@ struct HomeNode: Node, ~Copyable {
     watch.isStale = false
     clients[index].watch = watch
     if isNew || (watch.isTicking && clients[index].unsent <= Self.untickedBytesMin) {
-      // Who counts on by himself counts by the relay's clock, as all others do.
+      // A client that counts by itself uses the relay's clock, as all others do.
       let clock = JSONValue.number(JSONNumber(relayTime - moment.wall))
       tell(id, HomeNode.line(view).setting("clock", to: clock))
     }
     if wasStale { look(index, at: moment) }
   }
 
-  /// When a client that ticks is to be told anew.
+  /// Returns the time at which a client with ticks is due for its view.
   private func tickAt(_ client: Client) -> Instant? {
     guard let watch = client.watch, watch.isTicking, !watch.isAsked else { return nil }
     return watch.changesAt
@@ -377,7 +377,7 @@ struct HomeNode: Node, ~Copyable {
     guard let index = clients.firstIndex(where: { $0.id == id }) else { return }
     let bytes = line.serialized() + [UInt8(ascii: "\n")]
     actions.append(.send(id, bytes))
-    // What the kernel has no room for is told by `drained`; from then on it adds up.
+    // `drained` reports what the kernel has no room for; from then on bytes are added up here.
     guard clients[index].unsent > 0 else { return }
     clients[index].unsent += bytes.count
   }

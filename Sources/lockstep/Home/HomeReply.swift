@@ -3,32 +3,32 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// What the holder of a home tells the process that it is in.
+/// Reports of a home's node to its process.
 enum HomeReport: Sendable {
   case failed(StorageError)
   case stopped
-  /// For the mirror, which works beside the agent: what the agent says of its orders, of changes,
-  /// and of where sync stands.
+  /// Report of the agent for the mirror, which works beside it: results of orders, changes, and the
+  /// sync status.
   case told(AgentReport)
-  /// A command asks something of the mirror, which answers by `HomeOrder.answer`.
+  /// Request of a command to the mirror, which answers by `HomeOrder.answer`.
   case asked(ConnectionID, JSONValue)
-  /// A command shows what an app has.
+  /// A command shows the data of an app.
   case shown
 }
 
-/// What the mirror asks of the holder of a home.
+/// Orders of the mirror to a home's node.
 enum HomeOrder: Sendable {
-  /// An order to the agent. Its number is the mirror's own: `HomeOrder.firstNumber` or above.
+  /// Order to the agent. The mirror assigns its number: `HomeOrder.firstNumber` or above.
   case agent(AgentOrder)
   case answer(ConnectionID, HomeReply)
-  /// Where the mirror stands: told to whoever asks, at once, and to those who watch.
+  /// State of the mirror, for commands that ask for it and for clients that watch.
   case stands(JSONValue)
 
-  /// The holder numbers its own orders from 1.
+  /// First order number of the mirror; the node numbers its own orders from 1.
   static let firstNumber: UInt64 = 1 << 63
 }
 
-/// The answer to a request: a value, or one sentence for a person.
+/// Answer to a request: a value, or one sentence for a person.
 enum HomeReply: Equatable {
   case success(JSONValue)
   case failure(String)

@@ -1,36 +1,36 @@
 import LockstepModel
 
-/// What a command asks of the process that holds a home, as a line of JSON on the home's socket.
-/// Every request is answered by one line, `watch` by one line a change until the socket closes.
+/// Request of a command to the process that holds a home, as a line of JSON on the home's socket.
+/// Each request is answered by one line, `watch` by one line per change until the socket closes.
 enum HomeRequest: Equatable {
-  /// A person's order to an app, in the app's own form. Answered with what the app says, once all
-  /// that comes of it is durable.
+  /// Order of a person to an app, in the app's own form. Answered with the app's result, once all
+  /// resulting changes are durable.
   case order(app: String, JSONValue)
-  /// A question to an app, answered with its view.
+  /// Query to an app, answered with its view.
   case show(app: String, JSONValue)
-  /// The view is told anew with every change; with ticks, also whenever it looks otherwise because
-  /// time passes.
+  /// View that is sent again after every change; with ticks, also when it changes because time
+  /// passes.
   case watch(app: String, JSONValue, isTicking: Bool)
   case status
-  /// What the devices are called, as the relay told a command. Answered at once.
+  /// Names of the devices, as the relay reported them to a command. Answered at once.
   case names([DeviceID: String])
-  /// Switch the sync of a zone on or off; answered once that is durable.
+  /// Switches the sync of a zone on or off; answered once that is durable.
   case setSyncing(zone: Name, Bool)
-  /// What others have made of an app shall be here.
+  /// Accepts the records that other devices have made for an app.
   case answerRestore(app: String)
-  /// Sync now, and answer when all is there, nothing more can be done, or the time is up.
+  /// Syncs now. Answered when all is synced, nothing more can be done, or the time is up.
   case sync(milliseconds: Int64)
-  /// Who this home is, with its token, and up to where it has read: for calls that the command
-  /// makes itself.
+  /// Relay, token and cursor of this home, for requests that the command makes itself.
   case credentials
-  /// For the mirror, which keeps real files the same as the account's; answered by it.
+  /// Request to the mirror, which keeps real files the same as the account's; the mirror answers
+  /// it.
   case mirror(JSONValue)
-  /// Where the mirror stands. Answered at once, whatever it is doing.
+  /// State of the mirror. Answered at once, whatever the mirror is doing.
   case mirrorStatus
-  /// The same, told anew with every change, between lines about the sync.
+  /// State of the mirror, sent again after every change, between lines about the sync.
   case watchMirror
 
-  /// Asking it twice does the same as asking it once.
+  /// True if a repeated request has the same effect as a single one.
   var mayBeRepeated: Bool {
     switch self {
     case .order: false

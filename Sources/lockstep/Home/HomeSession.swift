@@ -2,19 +2,19 @@ import Glibc
 import LockstepClient
 import LockstepModel
 
-/// A command's way into a home: through the process that holds it, or, where none does, by holding
-/// it itself for as long as the command takes.
+/// A command's access to a home: through the process that holds it; if there is none, by holding it
+/// for as long as the command runs.
 final class HomeSession {
   private(set) var connection: HomeConnection
   let folder: HomeFolder
-  /// Of the agent, where this command comes to hold the home.
+  /// Configuration of the agent, if this command holds the home.
   private let configuration: AgentConfiguration
   private let log: Log
   private var holder: HomeHolder?
 
-  /// Attempts, 25 ms apart, while another process is just opening or closing the home.
+  /// Maximum attempts, 25 ms apart, while another process is opening or closing the home.
   private static let attemptsMax = 200
-  /// Processes that are asked one after the other, each having gone away before it answered.
+  /// Maximum number of processes asked in turn, if each ends before it answers.
   private static let holdersMax = 3
 
   init(
@@ -50,18 +50,18 @@ final class HomeSession {
         + folder.path)
   }
 
-  /// Whether this very command holds the home.
+  /// True if this command itself holds the home.
   var isHolder: Bool { holder != nil }
 
-  /// After the process that held the home went away.
+  /// Opens the home again after the process that held it has ended.
   func reopen() throws(CommandFailure) {
     try close()
     (connection, holder) = try Self.open(folder, configuration, log: log)
   }
 
-  /// Asks, and gives the answer's value; a refusal is a failure in the answer's own words. Where
-  /// the process that holds the home goes away meanwhile, whoever holds it then is asked, unless
-  /// the request may have been done: a press that is repeated would be two.
+  /// Sends a request and returns the answer's value; a refusal throws the answer's text. If the
+  /// process that holds the home ends meanwhile, asks the next one, unless the first may have
+  /// applied a request that must not be applied twice.
   func ask(_ request: HomeRequest, milliseconds: Int32 = 10_000) throws(CommandFailure) -> JSONValue
   {
     for _ in 0..<Self.holdersMax {
@@ -96,7 +96,7 @@ final class HomeSession {
         + "look before you do it again")
   }
 
-  /// It stands still, and takes the request where it goes on.
+  /// The process is stopped, and will handle the request when it continues.
   private var notYetDone: CommandFailure {
     CommandFailure(
       "the process that holds the home \(folder.path) did not answer; what you wanted may still be "

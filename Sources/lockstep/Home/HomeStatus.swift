@@ -3,8 +3,8 @@ import LockstepEventLoop
 import LockstepModel
 import LockstepStorage
 
-/// Who a home is and where its sync stands, as a line of JSON for other commands and `--json`, and
-/// as sentences for a person.
+/// Identity and sync status of a home, as a line of JSON for other commands and `--json`, and as
+/// sentences for a person.
 struct HomeStatus {
   let json: JSONValue
 
@@ -66,7 +66,8 @@ struct HomeStatus {
 
   init(json: JSONValue) { self.json = json }
 
-  /// Credentials for a command of the same person; they go through the home's socket alone.
+  /// Returns credentials for a command of the same person; they are sent through the home's socket
+  /// only.
   static func secret(_ identity: HomeIdentity, cursor: ChangeToken?) -> JSONValue {
     .object([
       JSONMember("relay", .string(identity.relay)),
@@ -79,7 +80,7 @@ struct HomeStatus {
   private func count(_ name: String) -> Int64 { json[name]?.int64 ?? 0 }
 
   var isInSync: Bool { text("state") == "inSync" }
-  /// The relay answers, whatever it or a person has to say to single records.
+  /// True if the relay answers, even if it refuses single records or a person must decide.
   var isInReach: Bool { json["transport"]?.string != nil }
   var needsPerson: Bool { text("state") == "needsPerson" }
   var isFailed: Bool { text("state") == "failed" }
@@ -87,27 +88,29 @@ struct HomeStatus {
   var device: String { text("device") }
   var deviceName: String { text("deviceName") }
   var transport: String? { json["transport"]?.string }
-  /// Relay time, milliseconds.
+  /// Time of the last sync: relay time, in milliseconds.
   var lastSync: Int64? { json["lastSync"]?.int64 }
-  /// Conflicts that were settled since the process that holds the home began.
+  /// Number of conflicts resolved since the process that holds the home started.
   var conflicts: Int64 { count("conflicts") }
-  /// Why there is no connection; nil where there is one, or none was tried yet.
+  /// Reason why there is no connection; nil if there is one, or none was tried yet.
   var trouble: String? { ["offline", "failed"].contains(text("state")) ? text("reason") : nil }
 
-  /// Changes that wait in a zone that is switched off; nil where it is on.
+  /// Returns the number of changes that wait in a zone that is switched off; nil if it is on.
   func waitingOff(in zone: Name) -> Int64? {
     (json["zonesOff"]?.array ?? []).first { $0["zone"]?.string == zone.text }?["waiting"]?.int64
   }
 
-  /// How much of an app the account has, where the person must say first what becomes of it.
+  /// Returns the number of the account's records of an app, if a person must decide about them
+  /// first.
   func restoreCount(of app: String) -> Int64? {
     (json["restore"]?.array ?? []).first { $0["app"]?.string == app }?["count"]?.int64
   }
 
-  /// The relay's time, in milliseconds, where this machine's clock, right or wrong, says `wall`.
+  /// Returns the relay's time, in milliseconds, at the time `wall` of this machine's clock, right
+  /// or wrong.
   func relayTime(atWall wall: Int64) -> Int64 { wall + (json["clockOffset"]?.int64 ?? 0) }
 
-  /// What a person wants to know first, in one line; `wall` is this machine's clock.
+  /// Returns the most important facts in one line. `wall`: this machine's clock.
   func line(wall: Int64) -> String { state(now: relayTime(atWall: wall)) + offNote }
 
   private var offNote: String {
@@ -156,13 +159,13 @@ struct HomeStatus {
     }
   }
 
-  /// Zones that the plan does not include; nil where there are none.
+  /// Zones that the plan does not include; nil if there are none.
   private var blockedZones: String? {
     let zones = (json["blockedZones"]?.array ?? []).compactMap(\.string)
     return zones.isEmpty ? nil : zones.joined(separator: ", ")
   }
 
-  /// Several lines for a person.
+  /// Returns several lines for a person.
   func text(wall: Int64) -> String {
     """
     device    \(text("deviceName")) (\(text("device")))
@@ -179,8 +182,8 @@ struct HomeStatus {
     }.joined() + (count("parked") == 0 ? "" : "\nretry     lockstep agent sync")
   }
 
-  /// The time from one instant to another, in the unit that a person would use; nil where it is
-  /// next to nothing.
+  /// Returns the time between two instants in a suitable unit, or nil if it is less than two
+  /// seconds.
   private func lapse(from instant: Int64, to now: Int64) -> String? {
     let seconds = max(0, (now - instant) / 1_000)
     return switch seconds {
@@ -207,7 +210,7 @@ extension SyncStatus.State {
 }
 
 extension EditFailure {
-  /// One sentence, with the next step in it.
+  /// One sentence that includes the next step.
   var explanation: String {
     switch self {
     case .refused(let refusal): refusal.reason
@@ -217,8 +220,8 @@ extension EditFailure {
     case .notJoined: "this home has not joined an account; see lockstep agent join --help"
     case .nothingToDecide: "that record waits for no decision"
     case .restoreFirst(let app, let count): RestorePrompt.explanation(app, Int64(count))
-    // What reached a disk that failed to sync it comes back where the process ends before it has
-    // written over that.
+    // A change that reached a disk that failed to sync it reappears if the process ends before it
+    // has overwritten it.
     case .storage(let error):
       if case .failed = error {
         "\(error); the change may still be done: look before you do it again"
@@ -230,13 +233,13 @@ extension EditFailure {
   }
 }
 
-/// Who a home is, for calls that a command makes itself.
+/// Relay, token and cursor of a home, for requests that a command makes itself.
 struct HomeMember {
   let relay: RelayAddress
   let token: String
-  /// Whom it believes to be that relay.
+  /// Trust policy for the relay's certificate.
   let trust: Trust
-  /// Up to where the home has read; nil before its first sync is done.
+  /// Change token up to which the home has read; nil before its first sync is done.
   let cursor: String?
 
   init(relay: RelayAddress, token: String, trust: Trust = .system, cursor: String? = nil) {
@@ -246,7 +249,7 @@ struct HomeMember {
     self.cursor = cursor
   }
 
-  /// Whose home it is that a command works on.
+  /// Asks for the credentials of the home that a command works on.
   init(of session: HomeSession) throws(CommandFailure) {
     try self.init(session.ask(.credentials), trust: HomeTrust.of(session.folder).trust)
   }

@@ -2,16 +2,16 @@ import Glibc
 import LockstepEventLoop
 import LockstepModel
 
-/// Whom a command, or a home, believes when a relay shows its certificate: the authorities that the
-/// system trusts, or those of a file that a person names, and nobody else.
+/// Authorities that a command or a home trusts for a relay's certificate: those that the system
+/// trusts, or only those in a file that a person names.
 ///
-///     HOME/relay-ca.pem     a copy of what was named when the home joined; not there: the system's
+///     HOME/relay-ca.pem     copy of the file named when the home joined; if missing, the system's
 ///
-/// The home has a copy, so that what a person calls `ca.pem` today may move or change. An owner
-/// whose authority changes replaces it.
+/// The home has a copy, because the named file may move or change. An owner whose authority changes
+/// replaces the copy.
 struct HomeTrust {
   let trust: Trust
-  /// As it stands in the file; nil for the system's.
+  /// Content of the file; nil for the system's authorities.
   private let text: [UInt8]?
 
   static let option = CommandOption.optional(
@@ -21,14 +21,14 @@ struct HomeTrust {
 
   static let system = HomeTrust(trust: .system, text: nil)
 
-  /// The file that a person names, if any.
+  /// Reads the file that a person names; returns the system's authorities if `path` is nil.
   static func named(_ path: String?) throws(CommandFailure) -> HomeTrust {
     guard let path else { return .system }
     guard let found = try read(path) else { throw PlainFile.failure(path, "be read", ENOENT) }
     return found
   }
 
-  /// What the home keeps.
+  /// Returns the authorities that the home keeps.
   static func of(_ folder: HomeFolder) throws(CommandFailure) -> HomeTrust {
     try read(folder.authorities) ?? .system
   }
@@ -48,7 +48,7 @@ struct HomeTrust {
     }
   }
 
-  /// Puts it into the home; the system's needs no file.
+  /// Stores the authorities in the home; the system's need no file.
   func keep(in folder: HomeFolder) throws(CommandFailure) {
     guard let text else { return }
     let fresh = folder.authorities + ".new"

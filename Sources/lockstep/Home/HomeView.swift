@@ -1,11 +1,11 @@
 import LockstepModel
 
-/// An app's view as the process that holds the home tells it.
+/// An app's view as the process that holds the home sends it.
 struct HomeView {
   let json: JSONValue
   let lines: [String]
 
-  /// For people: its rows, one below the other.
+  /// Rows for a person, one per line.
   var text: String { lines.joined(separator: "\n") }
 
   init(_ answer: JSONValue) {

@@ -4,7 +4,8 @@ import LockstepModel
 import LockstepRelay
 import LockstepStoragePostgres
 
-/// Hears on a thread of its own what other relays on the store do, and tells it to the nodes.
+/// Receives notices of other relays on the store, on its own thread, and forwards them to the
+/// nodes.
 struct BusThread {
   private let bell: BusWakeup
   private let isEnding: Locked<Bool>
@@ -47,7 +48,7 @@ struct BusThread {
   }
 }
 
-/// Makes it possible to hand the bus to the one thread that uses it.
+/// Transfers the bus to the one thread that uses it.
 private final class BusHandover: @unchecked Sendable {
   let bus: PostgresBus
   init(_ bus: sending PostgresBus) { self.bus = bus }

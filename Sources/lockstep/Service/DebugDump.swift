@@ -3,26 +3,25 @@ import LockstepModel
 import LockstepRelay
 import LockstepWire
 
-/// Collects what the nodes of a relay say of themselves when a person asks (SIGUSR1). The nodes
-/// answer on their own threads; the main thread looks, and tells what is there when all have
-/// answered or the time is up.
+/// Collects the state of a relay's nodes when a person asks for it (SIGUSR1). The nodes answer on
+/// their own threads. The main thread polls, and reports once all have answered or the time is up.
 final class DebugDump: Sendable {
   private struct Inquiry: Sendable {
     var endsAt: Instant
     var answers: [NodeState?]
   }
 
-  /// What is known when an inquiry is over.
+  /// Result of an inquiry.
   struct Findings: Hashable, Sendable {
-    /// By place; nil for a loop that did not answer.
+    /// States by node; nil for a loop that did not answer.
     var states: [NodeState?]
-    /// Lanes whose thread was at one and the same piece of work all the time.
+    /// Lanes whose thread worked on the same job all the time.
     var busyLanes: [Lane]
   }
 
   private let inquiry = Locked<Inquiry?>(nil)
 
-  /// False where one is under way, whose answers will do.
+  /// Begins an inquiry. Returns false if one is running already.
   func begin(nodes: Int, at now: Instant) -> Bool {
     inquiry.withLock { inquiry in
       guard inquiry == nil else { return false }
@@ -33,20 +32,20 @@ final class DebugDump: Sendable {
     }
   }
 
-  /// A late answer is dropped.
+  /// Stores an answer; drops a late one.
   func answered(_ node: Int, _ state: NodeState) {
     inquiry.withLock { $0?.answers[node] = state }
   }
 
-  /// When to look again; nil while nobody asks.
+  /// Returns the time of the next poll; nil if there is no inquiry.
   func nextLook(at now: Instant) -> Instant? {
     inquiry.withLock { inquiry in
       inquiry.map { min($0.endsAt, now.advanced(milliseconds: 10)) }
     }
   }
 
-  /// What there is to tell, once: when all have answered, or the time is up. `busyLanes`: those
-  /// that have not moved on since the inquiry began.
+  /// Returns the result, once: when all have answered, or the time is up. `busyLanes`: lanes that
+  /// have made no progress since the inquiry began.
   func findings(busyLanes: [Lane], at now: Instant) -> Findings? {
     inquiry.withLock { inquiry -> Findings? in
       guard let current = inquiry else { return nil }

@@ -1,19 +1,19 @@
 import LockstepModel
 import LockstepRelay
 
-/// How the files that a process may open are shared out: no more connections than there are
-/// descriptors for, so that the owner, the store and what is being uploaded never lack one.
+/// Allocation of the files that a process may open. Limits connections to the available
+/// descriptors, so that the owner, the store and uploads always have some.
 struct DescriptorShare {
-  /// With no more connections and uploads than there are descriptors for.
+  /// Configuration whose connections and uploads fit the available descriptors.
   let configuration: RelayConfiguration
-  /// Connections at the owner's doors.
+  /// Maximum number of connections on the owner's listeners.
   let ownerConnections: Int
-  /// For a log; nil where there are enough for all that was asked for.
+  /// Text for a log; nil if there are enough descriptors for all that was asked for.
   let words: String?
-  /// There are so few that the owner and uploads get less, too.
+  /// True if there are so few descriptors that the owner's connections and uploads are reduced too.
   let isSmall: Bool
 
-  /// nil where they are too few for any relay.
+  /// Returns nil if there are too few for any relay.
   init?(of descriptors: Int, for asked: RelayConfiguration) {
     var configuration = asked
     var owner = Limits.ownerConnections
@@ -44,19 +44,19 @@ struct DescriptorShare {
       + "\(descriptors) files; raise that limit (ulimit -n, LimitNOFILE) for more"
   }
 
-  /// The fewest descriptors that a relay starts with.
+  /// Returns the minimum number of descriptors with which a relay starts.
   static func fewest(for configuration: RelayConfiguration) -> Int {
     var descriptors = base(configuration)
     while DescriptorShare(of: descriptors, for: configuration) == nil { descriptors += 1 }
     return descriptors
   }
 
-  /// Of the store, and of each loop.
+  /// Returns the number of descriptors for the store and for the loops.
   private static func base(_ configuration: RelayConfiguration) -> Int {
     Limits.spareDescriptors + 8 * configuration.nodes
   }
 
-  /// With as many connections nobody else has to do with less.
+  /// Number of connections above which only connections are limited.
   private static let plenty = 1_000
   private static let fewestConnections = 16
 }

@@ -2,9 +2,9 @@ import LockstepEventLoop
 import LockstepStorage
 import LockstepStorageSQLite
 
-/// A thread for each time that a store's log is moved: about once a second, under load.
+/// Moves a store's log on a new thread each time: about once a second, under load.
 final class LogThread: LogFallback {
-  /// While the log is being moved, the mover is that thread's alone.
+  /// During a move, only that thread uses the mover.
   private final class Desk: @unchecked Sendable {
     let mover: LogMover
     let progress = Locked(LogProgress.resting)

@@ -1,11 +1,13 @@
 import Glibc
 import LockstepWire
 
-/// The names by which a relay is reached without its owner saying so: this machine's own, also as
-/// the local network's name service has it (`nas` as `nas.local`, RFC 6762), and where it listens.
+/// Names by which a relay is reached without configuration: this machine's own name, also in the
+/// form of the local network's name service (`nas` as `nas.local`, RFC 6762), and its listen
+/// addresses.
 ///
-/// Nobody beyond the local network can have one of them lead elsewhere, which is what names are
-/// checked for. Other names that a router gives (`nas.lan`) are for the owner to list.
+/// No one outside the local network can make these names resolve to another address, which is the
+/// attack that the check of names prevents. The owner must list other names that a router assigns
+/// (`nas.lan`).
 enum OwnHosts {
   static func names(hostname: String, listen: [PeerAddress]) -> [String] {
     var names: [String] = []
@@ -16,7 +18,7 @@ enum OwnHosts {
     return names
   }
 
-  /// Empty where the system does not tell it.
+  /// Name of this machine; empty if the system does not report one.
   static var hostname: String {
     var facts = utsname()
     guard uname(&facts) == 0 else { return "" }

@@ -1,36 +1,35 @@
 import LockstepClient
 import LockstepWire
 
-/// Warnings of plain HTTP where strangers may be on the way: they read tokens, and all that is not
-/// sealed, and may speak as the device.
+/// Warnings of plain HTTP over networks with untrusted parties: they can read tokens and all data
+/// that is not sealed, and can impersonate the device.
 enum PlainAddress {
-  /// Loopback, link-local and private networks, those that carriers and overlay networks share
-  /// among them (RFC 1122, 1918, 3927, 4193, 4291, 6598).
+  /// Loopback, link-local and private networks, and those that carriers and overlay networks use
+  /// internally (RFC 1122, 1918, 3927, 4193, 4291, 6598).
   private static let near = [
     "127.0.0.0/8", "::1", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16",
     "100.64.0.0/10", "fe80::/10", "fc00::/7",
   ].compactMap { IPNetwork($0) }
   private static let loopback = ["127.0.0.0/8", "::1"].compactMap { IPNetwork($0) }
-  /// What local networks call their own (RFC 6761, 6762, 8375), and what routers do.
+  /// Suffixes of names in local networks (RFC 6761, 6762, 8375), and those that routers use.
   private static let nearNames = ["localhost", "local", "lan", "home", "internal", "home.arpa"]
 
-  /// Whether the host is on this machine or in its own network, as far as its address or name
-  /// tells.
-  /// A name without a dot is one that only the local network knows.
+  /// True if the host is on this machine or in its own network, as far as its address or name
+  /// shows. A name without a dot is known in the local network only.
   static func isNear(_ host: String) -> Bool {
     if let address = IPAddress(host) { return near.contains(address: address) }
     let name = host.lowercased()
     return !name.contains(".") || nearNames.contains { name.hasSuffix("." + $0) }
   }
 
-  /// For a device; nil where there is nothing to warn of.
+  /// Returns a warning for a device, or nil if there is nothing to warn of.
   static func warning(ofRelay relay: RelayAddress) -> String? {
     guard !relay.isSecure, !isNear(relay.host) else { return nil }
     return "\(relay.url) is plain HTTP beyond this network: whoever is on the way can read this "
       + "device's token and all but the vault; use the relay's https:// address"
   }
 
-  /// For a relay that listens without TLS.
+  /// Returns a warning for a relay that listens without TLS, or nil if there is none.
   static func warning(ofListening address: PeerAddress) -> String? {
     guard case .host(let host, _) = address, isOpen(host) else { return nil }
     return "devices speak plain HTTP on \(address.text), which others than this network may reach, "

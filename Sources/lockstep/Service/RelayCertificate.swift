@@ -1,8 +1,8 @@
 import LockstepEventLoop
 
-/// The certificate that a relay shows: where it comes from, and what its owner is told of it.
+/// Certificate of a relay: its files, and warnings to the owner.
 enum RelayCertificate {
-  /// Both files, or neither.
+  /// Loads the certificate if both files are named; returns nil if neither is.
   static func named(_ certificate: String?, key: String?) throws(CommandFailure)
     -> ServerCertificate?
   {
@@ -22,8 +22,8 @@ enum RelayCertificate {
     }
   }
 
-  /// A relay with a certificate that nobody takes runs all the same: it may have been started by
-  /// what renews it.
+  /// Warns if the certificate is not valid now. The relay runs all the same, because the program
+  /// that renews the certificate may have started it.
   static func warn(of certificate: ServerCertificate, _ log: Log) {
     switch certificate.validity {
     case .valid: break
@@ -34,7 +34,7 @@ enum RelayCertificate {
     }
   }
 
-  /// Reads its files anew.
+  /// Reads the certificate's files again.
   static func reload(_ certificate: ServerCertificate, _ log: Log) {
     do throws(CertificateFault) {
       try certificate.reload()

@@ -3,11 +3,11 @@ import LockstepModel
 import LockstepStorage
 import LockstepStoragePostgres
 
-/// `lockstep relay --check`: shows the settings in force and where each comes from, and whether a
-/// relay could begin with them. It starts nothing and makes nothing.
+/// `lockstep relay --check`: shows the settings in force and the source of each, and whether a
+/// relay could start with them. Starts and creates nothing.
 struct RelayCheck {
   var settings: [Arguments.Setting]
-  /// Sentences, each with its next step.
+  /// Faults as sentences, each with its next step.
   var faults: [String]
 
   init(_ arguments: Arguments, store: StorePlace, certificate: String?, key: String?) {
@@ -17,7 +17,7 @@ struct RelayCheck {
     ].compactMap(\.self)
   }
 
-  /// Whether both files of a certificate can be read and belong together.
+  /// Returns a fault unless both files of the certificate can be read and belong together.
   static func fault(ofCertificate certificate: String?, key: String?) -> String? {
     do throws(CommandFailure) {
       _ = try RelayCertificate.named(certificate, key: key)
@@ -27,7 +27,7 @@ struct RelayCheck {
     }
   }
 
-  /// Prints what there is on standard output, and what is wrong on standard error.
+  /// Prints the settings on standard output, and the faults on standard error.
   func report(isJSON: Bool) throws(CommandFailure) -> ExitCode {
     _ = try TerminalOutput.printed(isJSON ? json.text : text)
     guard faults.isEmpty else {
@@ -70,7 +70,7 @@ struct RelayCheck {
     }
   }
 
-  /// Whether the folder is there and can be written, or can be made where it is missing.
+  /// Returns a fault unless the folder exists and is writable, or can be created.
   static func fault(ofStore path: String) -> String? {
     var folder = path
     var status = stat()

@@ -3,22 +3,22 @@ import LockstepEventLoop
 import LockstepModel
 import LockstepRelay
 
-/// What the relay's main thread does while the loops work: answers signals, and tells a person who
-/// asks how the loops are.
+/// Tasks of the relay's main thread while the loops run: handles signals, and reports the state of
+/// the loops on request.
 final class RelayMainThreadHandler {
   private let group: NodeGroup<RelayNode>
   private let nodes: Int
   private let board: DebugDump
   private let log: Log
   private let startedAt: Instant
-  /// nil where no service manager wants to be told.
+  /// Nil if no service manager wants to be notified.
   private let manager: SystemdNotifier?
   private var isReadyTold = false
   private var heap = HeapWatch(slackBytes: Limits.heapSlackBytes)
   private var heapLookAt: Instant
-  /// What the manager shows of a relay that runs.
+  /// Status that the manager shows for a running relay.
   private let status: String
-  /// Reads again what may change under a relay that runs (SIGHUP); nil where there is nothing.
+  /// Reads again what may change while the relay runs (SIGHUP); nil if there is nothing.
   var reload: (() -> Void)?
 
   init(
@@ -35,7 +35,7 @@ final class RelayMainThreadHandler {
     heapLookAt = startedAt.advanced(milliseconds: Limits.heapLookMilliseconds)
   }
 
-  /// Those that are taken besides SIGTERM and SIGINT.
+  /// Signals that are handled besides SIGTERM and SIGINT.
   static let signals = [SIGHUP, SIGUSR1]
 
   var attendant: MainThreadHandler {
@@ -73,7 +73,7 @@ final class RelayMainThreadHandler {
         "state", findings.fields(uptime: uptime, process: process),
         block: findings.block(uptime: uptime, process: process))
     }
-    // The loops turn: all that was opened is served from now on.
+    // The loops run: all listeners are served from now on.
     if !isReadyTold {
       manager?.ready(status)
       isReadyTold = true

@@ -7,7 +7,7 @@ import LockstepStorageFiles
 import LockstepStoragePostgres
 import LockstepStorageSQLite
 
-/// A relay's store, open: what writes it, and what other threads look at it with.
+/// An open store of a relay: its writer, and readers for other threads.
 final class RelayStore {
   private enum Kind {
     case folder(String, SQLiteZoneStore)
@@ -17,11 +17,11 @@ final class RelayStore {
   private let kind: Kind
   private let restored: @Sendable () -> Void
 
-  /// A relay before this one may just be ending, or `lockstep account` be at work: a store in use
-  /// is asked for again for a second, and so is a database that is away.
+  /// Opens the store. Retries for a second if it is in use, because an earlier relay may be ending
+  /// or `lockstep account` may be running, or if the database is unavailable.
   ///
-  /// `isRestored`: its owner says so. `restored` is told, on whichever thread, where an older copy
-  /// is found, now or later.
+  /// `isRestored`: the owner declares that the store was restored. `restored`: called on any thread
+  /// if an older copy is found, now or later.
   init(
     _ place: StorePlace, rules: StoreRules, isRestored: Bool = false, attempts: Int = 20,
     restored: @escaping @Sendable () -> Void = {}
@@ -62,12 +62,12 @@ final class RelayStore {
     return try open()
   }
 
-  /// The number to open a store in a folder under now.
+  /// Returns the number under which to open a store in a folder now.
   static func openingNumber() -> UInt64 {
     OpeningNumber.draw(wall: SystemClock.moment().wall, random: Entropy.secrets.word())
   }
 
-  /// Where a relay keeps the chunks of files in that folder.
+  /// Returns the path of the chunks of files in a store's folder.
   static func chunks(in folder: String) -> String { folder + "/chunks" }
 
   var writer: any ZoneStore {
@@ -77,7 +77,7 @@ final class RelayStore {
     }
   }
 
-  /// An older copy was found when it was opened, or its owner said so.
+  /// True if an older copy was found when the store was opened, or if the owner declared it.
   var wasRestored: Bool {
     switch kind {
     case .folder(_, let store): store.wasRestored
@@ -85,7 +85,7 @@ final class RelayStore {
     }
   }
 
-  /// For another thread.
+  /// Returns a reader for another thread.
   func makeReader() throws(StorageError) -> sending any ZoneReader {
     switch kind {
     case .folder(_, let store): try store.makeReader()
@@ -93,7 +93,7 @@ final class RelayStore {
     }
   }
 
-  /// The chunks of files, for another thread. `uploads`: how many may be written at a time.
+  /// Returns the store of chunks, for another thread. `uploads`: maximum number of concurrent ones.
   func makeFiles(uploads: Int) throws(StorageError) -> sending any ChunkStore {
     switch kind {
     case .folder(let folder, let store):
@@ -105,20 +105,20 @@ final class RelayStore {
     }
   }
 
-  /// Has the store's own work, which commits waited for, done beside them from now on.
+  /// Moves the store's own work, for which commits waited, to a separate thread.
   func workAside() throws(StorageError) {
     guard case .folder(_, let store) = kind else { return }
     store.moveLog(by: LogThread(try store.makeLogMover()))
   }
 
-  /// What other relays on the store tell, for another thread; nil where there can be none.
+  /// Returns the source of other relays' notices, for another thread; nil if there can be none.
   func makeBus() throws(StorageError) -> sending PostgresBus? {
     guard case .database(_, let store) = kind else { return nil }
     return try store.makeBus()
   }
 
-  /// What is wrong with the files of a store in a folder, those of `makeFiles` among them; nil
-  /// where nothing is. For any thread; a look is good for `storeLookMilliseconds`.
+  /// Returns a fault in the files of a store in a folder, including those of `makeFiles`, or nil.
+  /// May be called on any thread; a result is reused for `storeLookMilliseconds`.
   var fileFault: @Sendable () -> StorageError? {
     guard case .folder(_, let store) = kind else { return { nil } }
     let standing = store.standing
@@ -136,8 +136,8 @@ final class RelayStore {
     }
   }
 
-  /// Tells `observer`, on the thread that commits, how many nanoseconds each sync of the log takes,
-  /// where the store has one of its own.
+  /// Calls `observer`, on the thread that commits, with the nanoseconds of each sync of the log, if
+  /// the store has a log of its own.
   func observeSyncs(_ observer: @escaping @Sendable (_ nanoseconds: Int64) -> Void) {
     if case .folder(_, let store) = kind { store.observeSyncs(observer) }
   }

@@ -4,7 +4,7 @@ import LockstepRelay
 import LockstepStorage
 import LockstepStorageSQLite
 
-/// Measures on the threads that write and read the store, read by whoever shows them.
+/// Metrics of the threads that write and read the store; any thread may read them.
 final class StoreMetrics: Sendable {
   private let measures: Locked<StoreMeasures>
 
@@ -14,7 +14,7 @@ final class StoreMetrics: Sendable {
     self.measures = Locked(measures)
   }
 
-  /// `store`: where it is; `fault`: what is wrong with its files.
+  /// `store`: its location. `fault`: returns a fault in its files.
   func source(
     of store: StorePlace, fault: @escaping @Sendable () -> StorageError? = { nil }
   ) -> MeasureSource {
@@ -37,7 +37,7 @@ final class StoreMetrics: Sendable {
     }
   }
 
-  /// Does `work`, which makes `requests` durable in one transaction.
+  /// Runs and measures `work`, which makes `requests` durable in one transaction.
   func commit<Result>(_ requests: Int, _ work: () -> Result) -> Result {
     let begun = SystemClock.instant()
     let result = work()
@@ -49,8 +49,8 @@ final class StoreMetrics: Sendable {
     return result
   }
 
-  /// Does `work`, which reads the store for one request, and tells the result how many nanoseconds
-  /// it took.
+  /// Runs and measures `work`, which reads the store for one request. Calls `took` with the result
+  /// and the nanoseconds.
   func fetch<Result>(
     _ work: () -> Result, took: (inout Result, Int64) -> Void = { _, _ in }
   ) -> Result {
@@ -62,7 +62,7 @@ final class StoreMetrics: Sendable {
     return result
   }
 
-  /// The log was synced, for so many nanoseconds.
+  /// Records the duration of a sync of the log.
   func synced(_ nanoseconds: Int64) { measures.withLock { $0.syncs.observe(nanoseconds) } }
 
   func accounts(change: Int) { measures.withLock { $0.accounts += change } }

@@ -1,18 +1,19 @@
 import CLinux
 import Glibc
 
-/// The user whom a store's folder belongs to, while root does something in it.
+/// Identity change of root to the owner of a store's folder, for work in that folder.
 ///
-/// Who runs the relay may put anything into that folder, so root works there as that user: it
-/// writes nothing that the user could not write, and what it makes belongs to the user. It may
-/// still read as root does, since the way to the folder, or a backup, may be closed to the user.
+/// The user who runs the relay may put anything into that folder, so root works there as that user:
+/// it writes nothing that the user could not write, and the user owns all files that it creates.
+/// Root keeps its right to read, because the path to the folder, or a backup, may be closed to the
+/// user.
 final class StoreOwner {
   private let groups: [gid_t]
   private let group: gid_t
   private var isOver = false
 
-  /// From here on, until `end`. nil where the process is not root's, the folder is root's own, or
-  /// there is none yet. For one thread at a time, and no other may need root meanwhile.
+  /// Becomes the owner until `end`. Returns nil if the process is not root, the folder belongs to
+  /// root, or there is none yet. For one thread at a time; no other thread may need root meanwhile.
   static func become(ofFolder folder: String?) throws(CommandFailure) -> StoreOwner? {
     var status = stat()
     guard let folder, geteuid() == 0, stat(folder, &status) == 0, status.st_uid != 0 else {
@@ -36,11 +37,11 @@ final class StoreOwner {
         "\(folder) belongs to another user, whom root cannot become here (\(reason)); run the "
           + "command as that user")
     }
-    // Without that right it is an ordinary user, who may not reach all that root does.
+    // If this fails, the process is an ordinary user, who may not reach all that root does.
     _ = linux_keep_reading()
   }
 
-  /// Root again.
+  /// Becomes root again.
   func end() {
     if isOver { return }
     isOver = true

@@ -1,10 +1,10 @@
 import LockstepStoragePostgres
 
-/// Where a relay keeps its store.
+/// Location of a relay's store.
 enum StorePlace: Hashable, Sendable {
   /// A folder of this machine, for one relay.
   case folder(String)
-  /// A PostgreSQL database, for as many relays as like.
+  /// A PostgreSQL database, for any number of relays.
   case database(PostgresAddress)
 
   init(_ text: String) throws(ValueFault) {
@@ -19,7 +19,7 @@ enum StorePlace: Hashable, Sendable {
     }
   }
 
-  /// As errors and logs show it.
+  /// Text for errors and logs.
   var text: String {
     switch self {
     case .folder(let path): path
@@ -27,7 +27,8 @@ enum StorePlace: Hashable, Sendable {
     }
   }
 
-  /// For what can be done with a folder alone. `advice`: what serves a database instead.
+  /// Returns the folder, for operations that support no database. `advice`: the alternative for a
+  /// database.
   func folder(insteadOfDatabase advice: String) throws(CommandFailure) -> String {
     switch self {
     case .folder(let path): return path

@@ -2,14 +2,14 @@ import Glibc
 import LockstepEventLoop
 import LockstepModel
 
-/// What a long-running command says to the service manager that started it, if one did
-/// (sd_notify(3)): that it is ready, what it does, that its threads are well, that it stops.
+/// Notifications to the service manager that started a long-running command, if one did
+/// (sd_notify(3)): ready, status, watchdog and stopping.
 final class SystemdNotifier {
   private let notifier: ServiceNotifier
   private var keeper: WatchdogKeeper?
   private let log: Log
 
-  /// From what systemd puts into the environment; nil where nobody wants to be told.
+  /// Reads the environment that systemd sets; returns nil if no notifications are wanted.
   init?(
     environment: (String) -> String?, process: Int32, log: Log, at now: Instant
   ) throws(SystemFault) {
@@ -25,14 +25,14 @@ final class SystemdNotifier {
     }
   }
 
-  /// As systemd started this process.
+  /// Uses the environment of this process.
   static func ofThisProcess(_ log: Log) throws(SystemFault) -> SystemdNotifier? {
     try SystemdNotifier(
       environment: { getenv($0).map { String(cString: $0) } }, process: getpid(), log: log,
       at: SystemClock.instant())
   }
 
-  /// How often the manager wants a sign of life, where it is this process that it wants one of
+  /// Returns the interval of the manager's watchdog, or nil if it does not watch this process
   /// (sd_watchdog_enabled(3)).
   static func watchdogMicroseconds(_ environment: (String) -> String?, process: Int32) -> Int64? {
     guard let text = environment("WATCHDOG_USEC"), let microseconds = Int64(text),
@@ -48,7 +48,8 @@ final class SystemdNotifier {
 
   func stopping() { notifier.tell(["STOPPING=1", "STATUS=stopping"]) }
 
-  /// Around what SIGHUP has read again. `now`: of CLOCK_MONOTONIC, as the manager wants it.
+  /// Notifies the manager before and after the reload of SIGHUP. The manager requires the time of
+  /// CLOCK_MONOTONIC.
   func reload(_ work: () -> Void) {
     let microseconds = SystemClock.monotonicNanoseconds() / 1_000
     notifier.tell(["RELOADING=1", "MONOTONIC_USEC=\(microseconds)"])
@@ -56,8 +57,8 @@ final class SystemdNotifier {
     notifier.tell(["READY=1"])
   }
 
-  /// Keeps the manager's watchdog content while all threads of the group answer. Gives when to call
-  /// it again; nil where the manager has none.
+  /// Notifies the manager's watchdog while all loops and the commit thread answer. Returns the time
+  /// of the next call, or nil if the manager has no watchdog.
   func attend(
     at now: Instant, silent: UnresponsiveThreads, ask: () -> Void
   ) -> Instant? {

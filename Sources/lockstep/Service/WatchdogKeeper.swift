@@ -1,34 +1,34 @@
 import LockstepModel
 
-/// When the service manager is told that all is well, and when the threads are asked whether it is:
-/// a plain value, so that a stuck thread can be tried without one.
+/// Schedule of watchdog notifications and of liveness checks of the threads. It is a plain value,
+/// so that a stuck thread can be tested without one.
 ///
-/// The manager ends a process that says nothing for `interval`. So the threads are asked when half
-/// of it has passed since the last word, and the word goes out once all have answered. Where one
-/// does not, none goes out, and the manager does what it is there for.
+/// The manager ends a process that sends no notification for `interval`. So the threads are asked
+/// shortly before half of it has passed since the last notification, and the next one is sent once
+/// all have answered. If one does not answer, none is sent, and the manager ends the process.
 struct WatchdogKeeper {
   enum Step: Hashable {
     /// Ask every thread for a sign of life.
     case ask
-    /// All have answered: say so.
+    /// All have answered: notify the manager.
     case beat
-    /// Somebody has not answered for half of the interval; told once each time.
+    /// A thread has not answered for half of the interval; reported once each time.
     case silent
   }
 
   private let interval: Int64
   private var toldAt: Instant
-  /// When the threads were asked; nil when no answer is waited for.
+  /// Time at which the threads were asked; nil if no answer is outstanding.
   private var askedAt: Instant?
   private var isSilenceTold = false
 
-  /// `microseconds`: of WATCHDOG_USEC, at least 8.
+  /// `microseconds`: value of WATCHDOG_USEC, at least 8.
   init(microseconds: Int64, at now: Instant) {
     interval = microseconds * 1_000
     toldAt = now
   }
 
-  /// What to do now. `allAnswered`: since the last `ask`.
+  /// Returns the steps to take now. `allAnswered`: since the last `ask`.
   mutating func steps(allAnswered: Bool, at now: Instant) -> [Step] {
     var steps: [Step] = []
     if let askedAt {
@@ -48,7 +48,7 @@ struct WatchdogKeeper {
     return steps
   }
 
-  /// When to look again: soon while answers are waited for.
+  /// Returns the time of the next check: soon while answers are outstanding.
   func nextLook(at now: Instant) -> Instant {
     if askedAt != nil {
       return Instant(nanoseconds: now.nanoseconds + min(interval / 16, 50_000_000))

@@ -4,7 +4,7 @@ import LockstepEventLoop
 import LockstepTools
 import LockstepWire
 
-/// `lockstep top`: what a relay does just now, for its owner.
+/// `lockstep top`: shows a relay's current activity to its owner.
 enum TopCommand {
   static let admin = CommandOption.defaulted(
     "admin", ValueKind.admin, default: "http://127.0.0.1:\(usualPort)",
@@ -17,13 +17,13 @@ enum TopCommand {
     "How often the relay is asked, each second if not given; with --once or --json, how long is "
       + "looked, 10 s if not given.")
 
-  /// That of the examples in docs/operations.md.
+  /// Port in the examples of docs/operations.md.
   static let usualPort: UInt16 = 9_625
 
-  /// With --once: the loops of a relay tell one another their figures every 5 s, so what is
-  /// reckoned from a shorter look may be much too large or too small.
+  /// Seconds to observe with --once. The loops of a relay exchange their figures every 5 s, so
+  /// rates from a shorter time may be much too large or too small.
   private static let onceSeconds = 10.0
-  /// A relay that takes longer is as good as silent.
+  /// Timeout of a request in milliseconds; a slower relay counts as not responding.
   private static let patienceMilliseconds: Int64 = 3_000
 
   static let command = Command(
@@ -45,7 +45,7 @@ enum TopCommand {
       !arguments[isOnce] && !arguments[json] && TerminalOutput.standard.takesScreens
       && isatty(STDIN_FILENO) == 1
     if isLive {
-      // Before any thread is started: they inherit that the signals are held back.
+      // Before any thread starts: threads inherit the blocked signals.
       let signals = try AgentCommand.signals([SIGTERM, SIGINT, SIGHUP, SIGQUIT])
       let resizes = try AgentCommand.signals([SIGWINCH])
       let look = try Look("top") { answer(of: relay) }
@@ -61,7 +61,7 @@ enum TopCommand {
     return try TerminalOutput.printed(page.text)
   }
 
-  /// Two looks at a relay: one alone tells no rate.
+  /// Fetches a relay's figures twice, because a single sample gives no rate.
   private static func looked(
     at relay: RelayAddress, seconds: Double
   ) throws(CommandFailure) -> TopBoard {
@@ -78,7 +78,7 @@ enum TopCommand {
     return board
   }
 
-  /// Asks once, and waits for the answer.
+  /// Sends one request and waits for the answer.
   static func answer(of relay: RelayAddress) -> TopAnswer {
     var request = HTTPCallRequest("GET", path: ["metrics"])
     request.deadlineMilliseconds = patienceMilliseconds
@@ -98,7 +98,7 @@ enum TopCommand {
     }
   }
 
-  /// Where a relay never answered, a person may not know what it takes.
+  /// Returns an error that explains --admin-listen, because the relay has never answered.
   static func failure(_ standing: RelayAvailability, _ relay: RelayAddress) -> CommandFailure {
     CommandFailure(
       "\(relay.url) tells no figures of a relay: \(standing.reason ?? "it does not answer"). A "
@@ -108,7 +108,7 @@ enum TopCommand {
 }
 
 extension ValueKind where Value == RelayAddress {
-  /// Where a relay's admin listener is; as `--admin-listen` has it will do.
+  /// Address of a relay's admin listener; the form of `--admin-listen` is accepted too.
   static var admin: ValueKind {
     ValueKind("URL") { text throws(ValueFault) in
       let url = text.contains("://") ? text : "http://" + text

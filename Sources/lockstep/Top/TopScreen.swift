@@ -4,8 +4,8 @@ import LockstepEventLoop
 import LockstepModel
 import LockstepTools
 
-/// A relay's figures on the full screen of a terminal: asks for them again and again, and waits for
-/// answers, for keys, and for the terminal to get another size.
+/// A relay's figures on the full screen of a terminal. Polls the relay, and waits for answers,
+/// keys, and changes of the terminal's size.
 struct TopScreen {
   private let relay: RelayAddress
   private let everyMilliseconds: Int64
@@ -48,7 +48,7 @@ struct TopScreen {
     do throws(CommandFailure) {
       try screen.show(page.rows(height: screen.height))
     } catch {
-      // A terminal that is gone has nobody to be told of it.
+      // The terminal is gone, so no error can be shown on it.
       throw error.exitCode == .failure ? .nobodyReads : error
     }
   }
@@ -57,7 +57,7 @@ struct TopScreen {
     let now = SystemClock.instant()
     guard !isAsking, asksNextAt <= now else { return }
     isAsking = true
-    // A relay that was slow to answer is not asked several times for it.
+    // Counted from now, so that a slow answer does not cause several requests.
     asksNextAt = now.advanced(milliseconds: everyMilliseconds)
     try look.ask()
   }
@@ -66,21 +66,21 @@ struct TopScreen {
     guard let answer = look.take() else { return }
     isAsking = false
     board.take(answer, at: SystemClock.moment())
-    // One that never answered may not be there at all, and nothing is to be seen of it.
+    // A relay that never answered may not exist, and there is nothing to show of it.
     if board.shown == nil { throw TopCommand.failure(board.standing, relay) }
   }
 
-  /// The first of the descriptors that can be read; nil once it is time to ask.
+  /// Returns the first descriptor that is readable; nil once it is time to ask.
   private func nextReadable(of descriptors: [Int32]) -> Int32? {
     var polled = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
     let left = asksNextAt.milliseconds(since: SystemClock.instant())
-    // While an answer is on its way, there is nothing else to wait for.
+    // While an answer is outstanding, no further request is due.
     let milliseconds = isAsking ? -1 : max(0, min(60_000, left + 1))
     guard poll(&polled, nfds_t(polled.count), Int32(milliseconds)) > 0 else { return nil }
     return polled.first { $0.revents != 0 }?.fd
   }
 
-  /// The screen asks for its size whenever it draws.
+  /// Clears the signal. The screen reads its size whenever it draws.
   private func take(_ resizes: Signals) throws(CommandFailure) {
     do throws(SystemFault) { _ = try resizes.take() } catch { throw CommandFailure("\(error)") }
   }

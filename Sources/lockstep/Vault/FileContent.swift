@@ -3,14 +3,14 @@ import Glibc
 import LockstepCrypto
 import LockstepModel
 
-/// A file that is read from its beginning to its end, once.
+/// A file that is read once from its beginning to its end.
 final class FileContent {
   private let path: String
   private let descriptor: Int32
 
-  /// Throws where there is none, or where it may not be read.
+  /// Throws if there is no file, or if it may not be read.
   init(_ path: String) throws(VaultFault) {
-    // A pipe that stands in the file's place would never open.
+    // Non-blocking: opening a pipe in the file's place would otherwise never return.
     let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     if descriptor < 0 {
       if errno == ENOENT { throw .changed }
@@ -31,10 +31,10 @@ final class FileContent {
     }
   }
 
-  /// Whether another program may write into it.
+  /// True if another program may write into the file.
   var hasWriters: Bool { linux_has_writers(descriptor) == 1 }
 
-  /// The next bytes, at most `count`; none at the end.
+  /// Returns the next bytes, at most `count`; none at the end.
   func read(_ count: Int) throws(VaultFault) -> [UInt8] {
     while true {
       var code: Int32 = 0
@@ -51,8 +51,8 @@ final class FileContent {
 
   private var failure: VaultFault { .problem("\(path) cannot be read: \(FileInfo.text(errno))") }
 
-  /// Of all of it, and of what it was while it was read. Throws `changed` where somebody wrote
-  /// meanwhile. `pause`: called now and then; what it throws ends the reading.
+  /// Returns the hash of the whole file, and its signature. Throws `changed` if it was written
+  /// meanwhile. `pause`: called between reads; an error from it ends the reading.
   static func hash(
     _ path: String, pause: () throws(VaultFault) -> Void = {}
   ) throws(VaultFault) -> (ChunkHash, FileSignature) {
@@ -64,7 +64,7 @@ final class FileContent {
       let bytes = try file.read(portion)
       if bytes.isEmpty { break }
       count += Int64(bytes.count)
-      // One that grows all the while would never end.
+      // A file that grows all the time would never end.
       if count > before.bytes { throw .changed }
       digest.update(bytes)
       try pause()
@@ -75,6 +75,6 @@ final class FileContent {
     return (hash, before)
   }
 
-  /// Bytes that are read at once.
+  /// Bytes per read.
   static let portion = 1 << 20
 }

@@ -1,13 +1,14 @@
 import Glibc
 import LockstepModel
 
-/// What tells that a file is the one that was looked at, and that nobody has written since: enough
-/// to know its content without reading it.
+/// Identity, size and times of a file. If they are unchanged, the file was not written since, and
+/// its content is known without reading it.
 struct FileSignature: Hashable, Sendable {
   var device: UInt64
   var inode: UInt64
   var bytes: Int64
-  /// When its content, and when anything of it, was changed; nanoseconds since the Unix epoch.
+  /// Time of the last change of the content, and of any change, in nanoseconds since the Unix
+  /// epoch.
   var modified: Int64
   var changed: Int64
 
@@ -23,7 +24,7 @@ struct FileSignature: Hashable, Sendable {
     Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
   }
 
-  /// The wall clock when its content was changed, in milliseconds.
+  /// Wall-clock time of the last change of the content, in milliseconds.
   var modifiedAt: Int64 { modified / 1_000_000 }
 
   init?(_ json: JSONValue?) {
@@ -39,8 +40,8 @@ struct FileSignature: Hashable, Sendable {
   }
 }
 
-/// Which folder it was that a file was in: where a disk is not mounted, another one stands in its
-/// place, and what it lacks was not deleted.
+/// Identity of the folder that contains a file. If a disk is not mounted, another folder is in its
+/// place, and files that this one lacks were not deleted.
 struct FolderMark: Hashable, Sendable {
   var device: UInt64
   var inode: UInt64
@@ -57,21 +58,21 @@ struct FolderMark: Hashable, Sendable {
   }
 }
 
-/// What stands at a path.
+/// State of a path.
 enum FileInfo: Hashable, Sendable {
   case absent
   case file(FileSignature, FileRights)
   case folder(FolderMark)
-  /// Something else, or the system does not say; a sentence for a person.
+  /// Another kind of file, or the system returns an error; a sentence for a person.
   case unfit(String)
 
-  /// Who may do what with a file.
+  /// Mode and owner of a file.
   struct FileRights: Hashable, Sendable {
     var mode: UInt32
     var owner: UInt32
     var group: UInt32
 
-    /// For a file that was not there: its owner alone reads it.
+    /// Rights of a file that did not exist: only its owner can read it.
     static let new = FileRights(mode: 0o600, owner: UInt32.max, group: UInt32.max)
   }
 
@@ -101,7 +102,7 @@ enum FileInfo: Hashable, Sendable {
   }
 }
 
-/// Paths as text, and what the system makes of them.
+/// Operations on paths.
 enum FilePath {
   static func folder(of path: String) -> String {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
@@ -117,14 +118,14 @@ enum FilePath {
     folder == "/" ? "/" + name : folder + "/" + name
   }
 
-  /// The same path without links and dots, from the root; nil where nothing stands there.
+  /// Returns the absolute path without links and dots, or nil if it does not exist.
   static func real(_ path: String) -> String? {
     guard let found = realpath(path, nil) else { return nil }
     defer { free(found) }
     return String(validatingCString: found)
   }
 
-  /// The path of a file that may not be there yet, in a folder that must be.
+  /// Returns the absolute path of a file that may not exist yet, in a folder that must exist.
   static func absolute(_ path: String) -> String? {
     if let real = real(path) { return real }
     guard let folder = real(folder(of: path)) else { return nil }

@@ -2,28 +2,27 @@ import CLinux
 import Glibc
 import LockstepModel
 
-/// One file that takes another's place, or goes, so that nothing which another program writes
-/// meanwhile is lost. What is to happen is written down first, so that a crash in between is
-/// mended by `recover`.
+/// Replacement or removal of one file, such that nothing that another program writes meanwhile is
+/// lost. The plan is stored first, so that `recover` can repair a crash in between.
 ///
 ///     NAME   temporary                NAME   temporary
-///     old    incoming   exchange →    incoming   old       look at it: is it what was expected?
+///     old    incoming   exchange →    incoming   old       check: is it the expected content?
 ///                                                          yes: remove it.  no: it is new; keep it
 struct FileSwap: Hashable, Sendable {
   let path: String
-  /// A file beside it that nobody else uses.
+  /// Path of a file in the same folder that no other program uses.
   let temporary: String
-  /// What comes; nil where the file is removed.
+  /// Hash of the new content; nil if the file is to be removed.
   let incoming: ChunkHash?
-  /// What it takes the place of; nil where there was no file.
+  /// Hash of the content to be replaced; nil if there was no file.
   let expected: ChunkHash?
 
-  /// How it ended.
+  /// Result of a swap.
   enum End: Hashable {
     case done
-    /// Nothing was changed: something else stands there by now.
+    /// Nothing was changed: the path has other content by now.
     case changed
-    /// It is done, and what came away is content that nobody had seen. It lies at this path.
+    /// Done. The replaced file had unknown content; it is at this path.
     case kept(at: String)
   }
 
@@ -49,14 +48,14 @@ struct FileSwap: Hashable, Sendable {
       .setting("expected", to: expected.map { .string($0.text) })
   }
 
-  /// Where the old file goes on a file system that cannot exchange two.
+  /// Path of the old file on a file system that cannot exchange two files.
   private var aside: String { temporary + ".old" }
 
-  // MARK: what is done
+  // MARK: replacement
 
-  /// Puts the temporary file in the place of what is expected there. Where it throws, nothing was
-  /// changed but that the temporary file is gone. `canExchange`: false where the file system is
-  /// said to lack it.
+  /// Replaces the expected file with the temporary one. If it throws, the only change is that the
+  /// temporary file is removed. `canExchange`: false for a file system that cannot exchange two
+  /// files.
   func replace(canExchange: Bool = true) throws(VaultFault) -> End {
     do throws(VaultFault) {
       let end = try expected == nil ? place() : exchange(canExchange)
@@ -84,7 +83,7 @@ struct FileSwap: Hashable, Sendable {
       if code == ENOENT { return .changed }
       guard [EINVAL, ENOSYS, ENOTSUP].contains(code) else { throw failure("replaced", code) }
     }
-    // For a moment there is no file: readers may miss it, but no writer's work is lost.
+    // For a moment no file exists: readers may miss it, but no writer's work is lost.
     guard rename(path, aside) == 0 else {
       if errno == ENOENT { return .changed }
       throw failure("replaced", errno)
@@ -92,22 +91,22 @@ struct FileSwap: Hashable, Sendable {
     if linux_rename_new(temporary, path) == 0 { return try settle(aside) }
     let code = errno
     if linux_rename_new(aside, path) == 0 { throw failure("replaced", code) }
-    // Somebody has made another one meanwhile.
+    // Another program has created a file meanwhile.
     unlink(temporary)
     return isExpected(aside) ? removed(aside, .changed) : .kept(at: aside)
   }
 
-  /// What came away from `path` lies at `place` now.
+  /// Completes a replacement, after which the old file is at `place`.
   private func settle(_ place: String) throws(VaultFault) -> End {
     if case .file = FileInfo(place) {
       return isExpected(place) ? removed(place, .done) : .kept(at: place)
     }
-    // A folder was put there: it was no file that we came to replace.
+    // The path contained a folder, not the file to be replaced: undo the exchange.
     guard linux_exchange(place, path) == 0 else { throw failure("replaced", errno) }
     return .changed
   }
 
-  /// Removes the file where it is what is expected.
+  /// Removes the file if it has the expected content.
   func remove() throws(VaultFault) -> End {
     guard case .file = FileInfo(path) else { return .changed }
     try refuseWriters()
@@ -120,7 +119,7 @@ struct FileSwap: Hashable, Sendable {
     return linux_rename_new(temporary, path) == 0 ? .changed : .kept(at: temporary)
   }
 
-  /// After a crash: the file, the temporary one, or both are there.
+  /// Repairs the state after a crash: the file, the temporary one, or both exist.
   func recover() -> End {
     defer { FileSwap.syncFolder(FilePath.folder(of: path)) }
     var end = End.done
@@ -137,9 +136,9 @@ struct FileSwap: Hashable, Sendable {
     return end
   }
 
-  // MARK: looking
+  // MARK: checks
 
-  /// A program that has it open would go on writing where nobody looks any more.
+  /// Throws if a program has the file open to write: its further writes would be lost.
   private func refuseWriters() throws(VaultFault) {
     if try FileContent(path).hasWriters {
       throw .waiting("another program has \(path) open to write; it is replaced once that is done")
@@ -154,7 +153,7 @@ struct FileSwap: Hashable, Sendable {
     }
   }
 
-  /// nil where it cannot be read, or is being written.
+  /// Returns nil if the file cannot be read or is being written.
   private func content(_ place: String) -> ChunkHash? {
     do throws(VaultFault) {
       return try FileContent.hash(place).0
@@ -172,7 +171,7 @@ struct FileSwap: Hashable, Sendable {
     .problem("\(path) cannot be \(what): \(FileInfo.text(code))")
   }
 
-  /// Names in it survive a power failure from here on, where the file system keeps such promises.
+  /// Makes the names in a folder durable against a power failure, if the file system supports it.
   static func syncFolder(_ path: String) {
     let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { return }

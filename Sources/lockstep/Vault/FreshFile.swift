@@ -2,15 +2,15 @@ import Glibc
 import LockstepCrypto
 import LockstepModel
 
-/// A file that is being written beside the one whose place it takes. Gone with its owner, unless it
-/// is finished.
+/// A file that is written beside the one it replaces. It is removed with this object unless it is
+/// finished.
 final class FreshFile {
   let path: String
   private var descriptor: Int32
   private let digest = SHA256()
   private(set) var bytes = 0
 
-  /// What a killed process left there is of no use: its chunks lie in the home.
+  /// Removes the remains of a killed process: they are not needed, because the home has the chunks.
   init(_ path: String) throws(VaultFault) {
     unlink(path)
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
@@ -43,22 +43,23 @@ final class FreshFile {
     bytes += more.count
   }
 
-  /// Of all bytes; once. The file is durable then, and has these rights, but never those of its
-  /// owner for whoever runs it (set-user-ID, set-group-ID): other devices chose its content.
+  /// Makes the file durable, sets its rights, and returns the hash of all bytes. Must be called
+  /// once. Never sets the bits set-user-ID and set-group-ID, because other devices chose the
+  /// content.
   func finish(_ rights: FileInfo.FileRights) throws(VaultFault) -> ChunkHash? {
-    // Who may not give files away keeps it; its group and rights are tried all the same.
+    // A user who may not give files away keeps it; its group and rights are set all the same.
     if fchown(descriptor, rights.owner, rights.group) != 0 {
       _ = fchown(descriptor, uid_t.max, rights.group)
     }
     guard fchmod(descriptor, rights.mode & 0o777) == 0, fsync(descriptor) == 0 else {
       throw failure
     }
-    // From here on nobody has it open to write.
+    // From here on no descriptor is open to write it.
     close(descriptor)
     descriptor = -1
     return ChunkHash(bytes: digest.finish())
   }
 
-  /// After `finish`, where it is of no use.
+  /// Removes a finished file that is not needed.
   func discard() { unlink(path) }
 }

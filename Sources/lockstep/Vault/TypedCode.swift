@@ -2,23 +2,23 @@ import Glibc
 import LockstepApps
 import LockstepClient
 
-/// What a person gives for a code: the code itself, or the link that stands beside it, from the
+/// A pairing code as a person enters it: the code itself, or the link printed with it, from the
 /// command line or from standard input.
 ///
 ///     http://RELAY:5625/#code=7Q2M-0XKD-9RTA
 ///     lockstep+http://RELAY:5625/#code=7Q2M-0XKD-9RTA-C4VH-1EZB-83NW
 ///
-/// A link that browsers open has the relay's part alone: the relay's own page would be what reads
-/// the rest there. The whole code is in a link that no browser opens; https:// likewise.
+/// A link for browsers contains the relay's part only, because the relay's own page would read the
+/// rest. The whole code is in a link that no browser opens. The same applies to https://.
 struct TypedCode: Equatable {
   let code: VaultCode
-  /// Of a link.
+  /// Relay of the link; nil for a code alone.
   let relay: RelayAddress?
 
   private static let mark = "/#code="
   private static let scheme = "lockstep+"
 
-  /// `given`: nil or `-` reads a line of standard input.
+  /// `given`: if nil or `-`, a line of standard input is read.
   static func read(_ given: String?) throws(CommandFailure) -> TypedCode {
     if let given, given != "-" { return try TypedCode(given) }
     if isatty(STDIN_FILENO) == 1 { TerminalOutput.writeToStandardError("Code: ") }
@@ -46,12 +46,12 @@ struct TypedCode: Equatable {
     code = try Self.code(String(link[mark.upperBound...]))
   }
 
-  /// For a browser. `relayPart`: of the code.
+  /// Returns a link for a browser. `relayPart`: the relay's part of the code.
   static func pageLink(to relay: RelayAddress, _ relayPart: String) -> String {
     relay.url + mark + relayPart
   }
 
-  /// For the program on another device: it may hold the whole code.
+  /// Returns a link for the program on another device; it may contain the whole code.
   static func deviceLink(to relay: RelayAddress, _ code: String) -> String {
     scheme + relay.url + mark + code
   }

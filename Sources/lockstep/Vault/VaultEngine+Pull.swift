@@ -3,9 +3,9 @@ import LockstepClient
 import LockstepCrypto
 import LockstepModel
 
-/// From the account to the file: its chunks come into a file beside it, which then takes its place.
+/// Download of a file: its chunks are written to a file beside it, which then replaces it.
 extension VaultEngine {
-  /// Chunks that are asked for at a time; each may lie in memory.
+  /// Maximum number of chunks requested at a time; each may be in memory.
   private static let ahead = 4
 
   func pull(
@@ -28,7 +28,7 @@ extension VaultEngine {
       while let chunk = try reader.next(ahead: VaultEngine.ahead) {
         try fresh.add(chunk)
         tracks[name]?.bytesDone = fresh.bytes
-        // A newer one has come meanwhile, or it was forgotten.
+        // A newer version has arrived meanwhile, or the file was forgotten.
         if moved.contains(record.name) || registry?[name] == nil { throw .changed }
         try breathe()
       }
@@ -70,7 +70,7 @@ extension VaultEngine {
     let result: Result<FileSwap.End, VaultFault> = captured { () throws(VaultFault) in
       try swap.replace()
     }
-    // The swap stands in the registry until what came away is safe.
+    // The swap stays in the registry until the replaced content is safe.
     if case .success(.kept(let place)) = result { try keepAside(place, of: entry) }
     entry.swap = nil
     if case .success(let end) = result, end != .changed {
@@ -90,13 +90,13 @@ extension VaultEngine {
   }
 }
 
-/// The chunks of one file, in order, from the home or from the relay.
+/// Chunks of one file, in order, from the home or the relay.
 struct ChunkFetcher {
   private let engine: VaultEngine
   private let seal: VaultSeal
   private let contents: VaultSeal.Contents
   private var orders: [OrderID] = []
-  /// Of the chunk that is asked for next, and of the one that is given next.
+  /// Index of the next chunk to request, and of the next one to return.
   private var asked = 0
   private var given = 0
 
@@ -106,7 +106,8 @@ struct ChunkFetcher {
     self.contents = contents
   }
 
-  /// The next chunk in the clear; nil after the last. So many are asked for beforehand.
+  /// Returns the next chunk in the clear; nil after the last. `ahead`: chunks to request
+  /// beforehand.
   mutating func next(ahead: Int) throws(VaultFault) -> [UInt8]? {
     while orders.count < ahead, asked < contents.chunks.count {
       let hash = contents.chunks[asked]

@@ -3,20 +3,20 @@ import LockstepClient
 import LockstepCrypto
 import LockstepModel
 
-/// From the file to the account: it is read once, cut, and its new chunks go into the home before
+/// Upload of a file: it is read once and split, and its new chunks are stored in the home before
 /// the record that names them is changed.
 extension VaultEngine {
-  /// A file as its record will say it.
+  /// A split file, as its record will describe it.
   struct Cut {
     var manifest: VaultManifest
-    /// What its chunks are called at the relay.
+    /// Names of its chunks at the relay.
     var chunks: [ChunkHash]
     var signature: FileSignature
-    /// Those that were not known before, by what they are called, with their bytes.
+    /// Bytes of the chunks that were not known before, by their names at the relay.
     var new: [ChunkHash: Int]
   }
 
-  /// `contents`: what the record says of the file; nil where it says nothing of it.
+  /// `contents`: description of the file in its record; nil if there is none.
   func push(
     _ entry: VaultEntry, _ seal: VaultSeal, over base: Record?, _ contents: VaultSeal.Contents?
   ) throws(VaultFault) {
@@ -31,7 +31,7 @@ extension VaultEngine {
     let fields = seal.fields(of: cut.manifest, chunks: cut.chunks)
     guard let recordName = seal.recordName(of: name) else { throw .changed }
     let key = RecordKey(zone: VaultApp.zone, name: recordName)
-    // Before the agent is told: the chunks begin to leave at once.
+    // Before the edit, because the agent begins to send the chunks at once.
     let bytes = cut.new.values.reduce(0, +)
     tracks[name]?.upload = cut.new.mapValues { VaultTrack.Part(bytes: $0) }
     tracks[name]?.bytesDone = 0
@@ -53,8 +53,8 @@ extension VaultEngine {
     log.info("\(name): \(cut.new.count) new pieces of \(bytes) bytes")
   }
 
-  /// Reads the file, and puts those chunks into the home that are not `known` (what a chunk is
-  /// called at the relay, by the hash of its content).
+  /// Reads the file, and stores the chunks in the home that are not `known` (names at the relay by
+  /// the hash of the content).
   func cut(
     _ entry: VaultEntry, as name: String, _ seal: VaultSeal, known: [ChunkHash: ChunkHash]
   ) throws(VaultFault) -> Cut {
@@ -71,7 +71,7 @@ extension VaultEngine {
     throw .problem("it has more pieces than a record names; split it, or forget it")
   }
 
-  /// nil where it comes to more chunks than a record may name.
+  /// Returns nil if there are more chunks than a record may name.
   private func cut(
     _ entry: VaultEntry, as name: String, _ seal: VaultSeal, _ sizes: ContentChunker.Sizes,
     _ known: [ChunkHash: ChunkHash]
@@ -113,18 +113,18 @@ extension VaultEngine {
   }
 }
 
-/// Chunks of one file on their way into the home, a few at a time.
+/// Chunks of one file that are being stored in the home, a few at a time.
 struct ChunkBuffer {
-  /// The hashes of their contents, in order.
+  /// Hashes of the chunks' contents, in order.
   private(set) var contents: [ChunkHash] = []
   private(set) var new: [ChunkHash: Int] = [:]
   private let engine: VaultEngine
   private let seal: VaultSeal
-  /// What a chunk is called at the relay, by the hash of its content.
+  /// Names at the relay, by the hash of the content.
   private var names: [ChunkHash: ChunkHash]
-  /// Given to the agent, and not told of.
+  /// Chunks that were given to the agent and are not reported yet.
   private var waiting: [(order: OrderID, content: ChunkHash, bytes: Int)] = []
-  /// Of those.
+  /// Content hashes of the waiting chunks.
   private var under: Set<ChunkHash> = []
 
   init(_ engine: VaultEngine, _ seal: VaultSeal, _ known: [ChunkHash: ChunkHash]) {
@@ -137,14 +137,14 @@ struct ChunkBuffer {
     guard let content = ChunkHash(bytes: SHA256.hash(chunk)) else { return }
     contents.append(content)
     if names[content] != nil || under.contains(content) { return }
-    // The agent takes one more than this.
+    // The agent accepts one more than this.
     while waiting.count >= Limits.chunkAdds - 1 { try collect() }
     let sealed = seal.sealed(chunk)
     waiting.append((engine.order { .addChunk($0, sealed) }, content, sealed.count))
     under.insert(content)
   }
 
-  /// What all of them are called at the relay, in order, once they are in the home.
+  /// Waits until the home has all chunks. Returns their names at the relay, in order.
   mutating func finish() throws(VaultFault) -> [ChunkHash] {
     while !waiting.isEmpty { try collect() }
     return contents.compactMap { names[$0] }
@@ -170,7 +170,7 @@ struct ChunkBuffer {
 }
 
 extension ChunkFailure {
-  /// What it means for the file that the chunk is of.
+  /// Fault of the file that contains the chunk.
   var fault: VaultFault {
     switch self {
     case .tooLarge(let bytes): .problem("a piece has \(bytes) bytes, which is too large")

@@ -4,12 +4,12 @@ import LockstepClient
 import LockstepEventLoop
 import LockstepModel
 
-/// What commands ask of the mirror. All of it is answered at once, whatever is under way: bytes are
-/// moved afterwards.
+/// Requests of commands to the mirror. Each is answered at once, even during other work; bytes are
+/// transferred afterwards.
 ///
-///     {"do": "add", "path": from the root, "name": in the vault, "plain": bool}
+///     {"do": "add", "path": absolute, "name": in the vault, "plain": bool}
 ///     {"do": "forget", "name": …}
-///     {"do": "look"}                              look at all files now
+///     {"do": "look"}                              check all files now
 extension VaultEngine {
   func answer(_ request: JSONValue) -> HomeReply {
     do throws(VaultRefusal) {
@@ -22,7 +22,7 @@ extension VaultEngine {
       case "look":
         for (name, track) in tracks {
           tracks[name]?.wakes(at: now)
-          // Not before it was looked at.
+          // It is not in sync before it has been checked.
           if track.state == .synced { tracks[name]?.state = .syncing }
         }
         return .success(["files": .number(JSONNumber(Int64(tracks.count)))])
@@ -33,7 +33,7 @@ extension VaultEngine {
     }
   }
 
-  /// Nothing was done; a sentence for a person.
+  /// Refusal: nothing was done. A sentence for a person.
   struct VaultRefusal: Error {
     let reason: String
     init(_ reason: String) { self.reason = reason }
@@ -71,8 +71,8 @@ extension VaultEngine {
     return VaultEngine.told(entry)
   }
 
-  /// A file that is added again takes the place of the record that stands now, where that is not
-  /// one of this file.
+  /// Lets a file that is added again replace the current record, if that is not a valid record of
+  /// this file.
   private func overrule(_ entry: VaultEntry) throws(VaultRefusal) {
     do throws(VaultFault) {
       try refreshShelf()
@@ -94,7 +94,7 @@ extension VaultEngine {
     ["name": .string(entry.name), "path": .string(entry.path), "plain": .bool(entry.isPlain)]
   }
 
-  /// The same file, if it is kept already.
+  /// Returns the entry if the same file is kept already.
   private func standing(_ name: String, _ path: String) throws(VaultRefusal) -> VaultEntry? {
     let entries = registry?.entries ?? []
     if let entry = registry?[name] {
@@ -137,9 +137,9 @@ extension VaultEngine {
     }
   }
 
-  /// Whether the file's record is in the clear: as the account has it, or else as it is wanted. A
-  /// record in the clear may come from nobody of the account, and must not be what opens a file
-  /// that a person means to seal.
+  /// True if the file's record is unencrypted: as in the account, otherwise as requested. An
+  /// unencrypted record may come from outside the account, and must not make a file unencrypted
+  /// that a person wants sealed.
   private func isPlain(
     _ name: String, wanted: Bool, _ isThere: Bool, _ path: String
   ) throws(VaultRefusal) -> Bool {
@@ -203,7 +203,7 @@ extension VaultEngine {
     return VaultEngine.told(entry)
   }
 
-  /// A copy, or a copy of a copy.
+  /// True for a copy, or a copy of a copy.
   private func isCopy(_ copy: String, of name: String) -> Bool {
     var copy = copy
     while let original = VaultFileResolver.original(ofCopy: copy) {
@@ -213,7 +213,7 @@ extension VaultEngine {
     return false
   }
 
-  /// The files stay where they are, and are looked at no more.
+  /// Removes files from the registry. The files themselves stay, and are no longer watched.
   func forget(_ names: [String]) throws(VaultFault) {
     do throws(CommandFailure) {
       try registry?.remove(names)

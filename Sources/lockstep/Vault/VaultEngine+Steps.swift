@@ -6,16 +6,16 @@ import LockstepCrypto
 import LockstepEventLoop
 import LockstepModel
 
-/// What a file is, as it was just looked at.
+/// State of a file, as just checked.
 struct VaultFileState {
   var content: ChunkHash
   var signature: FileSignature
   var rights: FileInfo.FileRights
 }
 
-/// One step with one file: look at it and at its record, and do what the plan says.
+/// One step for one file: check the file and its record, and execute the plan.
 extension VaultEngine {
-  /// Where something is left to do afterwards, the file is due at once.
+  /// Performs one step. If more is left to do, makes the file due at once.
   func step(_ name: String) throws(VaultFault) {
     try refreshShelf()
     guard let standing = registry?[name] else { return }
@@ -47,7 +47,7 @@ extension VaultEngine {
     case .deleteRecord: return try delete(entry, record)
     case .keepBoth(.record):
       try copyFile(entry, seal, file, at: (file?.signature.modifiedAt ?? 0) + clockOffset)
-    // By the record's time, so that all devices make the same copy.
+    // Named by the record's time, so that all devices make the same copy.
     case .keepEmptied: try copyFile(entry, seal, file, at: record?.modifiedAt ?? 0)
     case .keepBoth(.file): try copyRecord(entry, seal, record, contents)
     }
@@ -58,8 +58,8 @@ extension VaultEngine {
     VaultPlan.Version(file.content, at: file.signature.modifiedAt + clockOffset)
   }
 
-  /// The account's version of the file; nil where it has none, and where a person has said that
-  /// the file takes the place of a record that does not stand for it.
+  /// Returns the account's version of the file. Returns nil if there is none, or if a person has
+  /// ordered that the file replaces a record that is not valid for it.
   private func contents(
     of entry: VaultEntry, isThere: Bool, in record: VaultRecord?
   ) throws(VaultFault) -> VaultSeal.Contents? {
@@ -86,7 +86,7 @@ extension VaultEngine {
     "the file stays as it is; to put this device's version there, add it again "
     + "(lockstep agent vault add)"
 
-  /// Whether a conflict copy of the file with this content is in the account.
+  /// True if the account has a conflict copy of the file with this content.
   private func isCopied(_ content: ChunkHash, of entry: VaultEntry) -> Bool {
     shelf.values.contains { record in
       guard record.isPlain == entry.isPlain, let manifest = record.contents?.manifest else {
@@ -97,9 +97,9 @@ extension VaultEngine {
     }
   }
 
-  // MARK: looking
+  // MARK: state of a file
 
-  /// The file as it is now; nil where there is none, in a folder that is there.
+  /// Returns the state of the file, or nil if it is missing from an existing folder.
   private func look(_ name: String) throws(VaultFault) -> VaultFileState? {
     guard var entry = registry?[name] else { return nil }
     guard case .folder(let mark) = FileInfo(entry.folderPath) else {
@@ -131,11 +131,11 @@ extension VaultEngine {
         try breathe()
       }
       guard read == signature else { throw .changed }
-      // The system's clock for files is coarse: what was written just now may be written again
-      // without a trace.
+      // The system's clock for files is coarse: a later write may leave the same time as a recent
+      // one.
       let age = wall - max(signature.modified, signature.changed) / 1_000_000
       let isOld = age > Limits.vaultClosedMilliseconds / 2
-      // While it was read a command may have had it forgotten.
+      // A command may have made the mirror forget the file while it was read.
       guard let current = registry?[name] else { throw .changed }
       entry = current
       entry.seen = isOld ? .init(signature: signature, content: content) : nil
@@ -145,7 +145,7 @@ extension VaultEngine {
     }
   }
 
-  // MARK: steps without bytes
+  // MARK: steps without transfers
 
   private func settle(_ entry: VaultEntry, _ file: VaultFileState?) throws(VaultFault) {
     if file == nil, entry.isCopy {
@@ -163,7 +163,7 @@ extension VaultEngine {
     settleSent(entry.name)
   }
 
-  /// The file was deleted on another device, and not touched here.
+  /// Removes a file that was deleted on another device and not changed here.
   private func remove(_ entry: VaultEntry) throws(VaultFault) {
     var entry = entry
     tracks[entry.name]?.state = .syncing
@@ -174,7 +174,7 @@ extension VaultEngine {
     let result: Result<FileSwap.End, VaultFault> = captured { () throws(VaultFault) in
       try swap.remove()
     }
-    // The swap stands in the registry until what came away is safe.
+    // The swap stays in the registry until the replaced content is safe.
     if case .success(.kept(let place)) = result { try keepAside(place, of: entry) }
     entry.swap = nil
     if case .success(let end) = result, end != .changed {
@@ -188,7 +188,8 @@ extension VaultEngine {
     }
   }
 
-  /// The file was deleted here. Not at once: an editor may be about to make it anew.
+  /// Deletes the record of a file that was deleted here. Not at once, because an editor may be
+  /// about to create it again.
   private func delete(_ entry: VaultEntry, _ base: Record?) throws(VaultFault) {
     guard let base else { return }
     if let mark = entry.folder, FileInfo(entry.folderPath) != .folder(mark) {
@@ -217,8 +218,9 @@ extension VaultEngine {
     tracks[entry.name]?.wakes(at: now)
   }
 
-  /// The account's version is newer and keeps the name: the file's goes beside it, as a record; the
-  /// file of that name follows from the record, as on every device. `modifiedAt`: in its name.
+  /// Makes a conflict copy of the file, because the account's version is newer and keeps the name.
+  /// The copy is a record; its file follows from the record, as on every device. `modifiedAt`: time
+  /// in the copy's name.
   private func copyFile(
     _ entry: VaultEntry, _ seal: VaultSeal, _ file: VaultFileState?, at modifiedAt: Int64
   ) throws(VaultFault) {
@@ -228,13 +230,13 @@ extension VaultEngine {
     guard cut.manifest.sha256 == file.content else { throw .changed }
     try save(copy: cut.manifest, chunks: cut.chunks, of: entry, seal)
     var entry = entry
-    // It is safe now: the account's may take its place.
+    // The file's content is safe now: the account's version may replace it.
     (entry.agreed, entry.isHeld) = (file.content, false)
     try put(entry)
     tracks[entry.name]?.isUnsent = true
   }
 
-  /// The file is newer and keeps the name: the account's version goes beside it.
+  /// Makes a conflict copy of the account's version, because the file is newer and keeps the name.
   private func copyRecord(
     _ entry: VaultEntry, _ seal: VaultSeal, _ record: Record?, _ contents: VaultSeal.Contents?
   ) throws(VaultFault) {
@@ -275,7 +277,7 @@ extension VaultEngine {
     shelfChanges += 1
   }
 
-  /// What another program wrote between the look and the replacement: a version of its own.
+  /// Keeps content that another program wrote between check and replacement, as a conflict copy.
   func keepAside(_ place: String, of entry: VaultEntry) throws(VaultFault) {
     guard case .file(let signature, _) = FileInfo(place) else { return }
     let at = signature.modifiedAt + clockOffset
@@ -290,9 +292,9 @@ extension VaultEngine {
     throw .problem("\(place) holds another version; move it to a name of your own")
   }
 
-  // MARK: what steps share
+  // MARK: shared by the steps
 
-  /// Changes a record, durably.
+  /// Changes a record durably.
   func edit(_ request: EditRequest) throws(VaultFault) {
     guard case .edited(_, let result) = try ask({ .edit($0, request) }) else { return }
     shelfChanges += 1
@@ -306,12 +308,12 @@ extension VaultEngine {
 
   private static let moved = EditRefusal("the record has changed; look at it again")
 
-  /// The record is the one that the plan was made on.
+  /// Throws unless the record is the one on which the plan was made.
   static func require(_ current: Record?, is base: Record?) throws(EditRefusal) {
     guard current?.fields == base?.fields else { throw moved }
   }
 
-  /// A name beside the file that nobody else uses, the same with every start.
+  /// Returns a path beside the file that no other program uses, the same after every start.
   func temporary(_ entry: VaultEntry) -> String {
     let digest = SHA256.hash(Array("\(home.path)\n\(entry.name)".utf8))
     let own = String((ChunkHash(bytes: digest)?.text ?? "").prefix(12))
@@ -319,7 +321,7 @@ extension VaultEngine {
     return FilePath.joined(entry.folderPath, name)
   }
 
-  /// After a crash: within a replacement, or while the file that comes was written.
+  /// Repairs the state after a crash during a replacement, or while the new file was written.
   func recover(_ entry: VaultEntry) {
     do throws(VaultFault) {
       if try !mendSwap(of: entry) { unlink(temporary(entry)) }
@@ -328,7 +330,7 @@ extension VaultEngine {
     }
   }
 
-  /// Ends a replacement that was not ended; false where there was none.
+  /// Completes an unfinished replacement. Returns false if there was none.
   func mendSwap(of entry: VaultEntry) throws(VaultFault) -> Bool {
     guard let swap = entry.swap else { return false }
     if case .kept(let place) = swap.recover() { try keepAside(place, of: entry) }

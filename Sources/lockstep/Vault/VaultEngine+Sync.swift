@@ -2,15 +2,15 @@ import LockstepApps
 import LockstepClient
 import LockstepModel
 
-/// What the account has of the files, and what has become of what was sent.
+/// Records of the account's files, and the progress of sent changes.
 extension VaultEngine {
-  /// Where sync stands.
+  /// Handles a new sync status.
   func take(_ status: SyncStatus) {
     let wasInReach = sync.transport != nil
     sync = status
     if !isSyncKnown {
       isSyncKnown = true
-      // What was changed before the home was closed, or the process killed, may not have left it.
+      // Changes from before the home was closed, or the process killed, may not have been sent.
       let isUnsent = status.waiting > 0 || status.parkedCount > 0
       for name in tracks.keys { tracks[name]?.isUnsent = isUnsent }
     }
@@ -22,7 +22,7 @@ extension VaultEngine {
     for (name, track) in tracks where track.isUnsent { settleSent(name) }
   }
 
-  /// What was changed here is at the relay, or on its way, or will not go.
+  /// Updates the state of a sent change: at the relay, on its way, or refused.
   func settleSent(_ name: String) {
     guard let entry = registry?[name], tracks[name]?.isUnsent ?? false else { return }
     if let refusal = refusal(of: entry) {
@@ -38,7 +38,7 @@ extension VaultEngine {
       }
       return
     }
-    // An error that is not tried again by itself was the relay's, which has thought better of it.
+    // An error without a retry was a refusal of the relay, which no longer applies.
     let wasRefused = tracks[name]?.state == .error && tracks[name]?.due == nil
     let state = tracks[name]?.state
     guard state == .uploading || state == .synced || wasRefused else { return }
@@ -49,7 +49,7 @@ extension VaultEngine {
     }
   }
 
-  /// Why the relay does not take this file's change; nil where it says no such thing.
+  /// Returns the relay's reason for the refusal of this file's change, or nil if there is none.
   private func refusal(of entry: VaultEntry) -> String? {
     if sync.blockedZones.contains(VaultApp.zone) {
       return "the account's plan does not include the vault; ask the relay's owner"
@@ -60,7 +60,7 @@ extension VaultEngine {
     return parked.map { "the relay does not take it: \($0.refusal.detail)" }
   }
 
-  /// Nothing is left to be done with a file for now.
+  /// Marks a file as synced: nothing is left to do for now.
   func rest(_ name: String) {
     tracks[name]?.state = .synced
     tracks[name]?.reason = nil
@@ -68,19 +68,19 @@ extension VaultEngine {
     tracks[name]?.bytesInAll = 0
   }
 
-  /// Records changed, by whichever device.
+  /// Handles changed records, of any device.
   func take(_ records: [Record]) {
     let own = records.filter { $0.zone == VaultApp.zone && $0.type == VaultApp.fileType }
     guard !own.isEmpty else { return }
     shelfChanges += 1
     for record in own { moved.insert(record.name) }
-    // A copy may have come for any of them.
+    // Each of these files may have a new copy.
     for name in tracks.keys { tracks[name]?.wakes(at: now) }
   }
 
   // MARK: records
 
-  /// How this file's record is written for the relay.
+  /// Returns the seal of this file's record.
   func seal(of entry: VaultEntry) throws(VaultFault) -> VaultSeal {
     if entry.isPlain { return .plain }
     guard let seal = homeSeal else {
@@ -90,7 +90,7 @@ extension VaultEngine {
     return seal
   }
 
-  /// nil where this home has no key that can be used. It may come at any time.
+  /// Seal with the home's key; nil if the home has no usable key. A key may arrive at any time.
   var homeSeal: VaultSeal? {
     do throws(CommandFailure) { return try VaultKeys.seal(in: home) } catch { return nil }
   }
@@ -99,11 +99,11 @@ extension VaultEngine {
     (entry.isPlain ? .plain : homeSeal)?.recordName(of: entry.name)
   }
 
-  /// Reads the vault's records where they have changed.
+  /// Reads the vault's records if they have changed.
   func refreshShelf() throws(VaultFault) {
     guard isShelfStale else { return }
     moved = []
-    // A command may ask for the same meanwhile, and must not be told of what stood before.
+    // A command may request the same meanwhile, and must not get an earlier state.
     let known = shelfChanges
     let answer = try ask {
       .readRecords($0, zone: VaultApp.zone, type: VaultApp.fileType)
@@ -122,7 +122,7 @@ extension VaultEngine {
     try adoptCopies()
   }
 
-  /// Conflict copies of files that are kept here are kept here as well, beside them.
+  /// Keeps the conflict copies of files that are kept here, beside these files.
   private func adoptCopies() throws(VaultFault) {
     let known = shelf.values.filter { $0.contents != nil }.sorted {
       $0.record.name < $1.record.name
@@ -136,7 +136,7 @@ extension VaultEngine {
     }
   }
 
-  /// A conflict copy beside its file is a file of the vault from here on.
+  /// Adds a conflict copy beside its file to the kept files.
   func keep(copy name: String, of entry: VaultEntry) throws(VaultFault) {
     var copy = VaultEntry(name: name, path: FilePath.joined(entry.folderPath, name))
     copy.isPlain = entry.isPlain

@@ -1,10 +1,10 @@
 import LockstepEventLoop
 import LockstepModel
 
-/// Which folders are watched, and what is made of what happens in them.
+/// Watched folders, and the handling of events in them.
 extension VaultEngine {
-  /// The folders of all files; where one is not there, the nearest above it that is, so that its
-  /// return is noticed.
+  /// Watches the folders of all files. If one is missing, watches its nearest existing ancestor, so
+  /// that its return is noticed.
   func watchFolders() {
     guard let registry, !registry.entries.isEmpty || watcher != nil else { return }
     guard let watcher = openedWatcher else { return }
@@ -19,7 +19,7 @@ extension VaultEngine {
     for folder in watcher.watched where !wanted.contains(folder) { watcher.unwatch(folder) }
   }
 
-  /// A home without files needs none; nil where the system gives none.
+  /// Nil if the system provides none. A home without files needs none.
   private var openedWatcher: FileWatcher? {
     if let watcher { return watcher }
     do throws(SystemFault) {
@@ -30,7 +30,7 @@ extension VaultEngine {
     return watcher
   }
 
-  /// Throws where changes in a folder would not be noticed.
+  /// Throws if changes in a folder would not be noticed.
   func requireWatch(of folder: String) throws(VaultFault) {
     guard let watcher = openedWatcher else {
       throw .problem(
@@ -72,7 +72,7 @@ extension VaultEngine {
     }
   }
 
-  /// Something happened in a folder above those that are missing.
+  /// Handles an event in an ancestor of missing folders.
   private func lookForFolders() {
     guard let watcher, let registry else { return }
     let before = Set(watcher.watched)

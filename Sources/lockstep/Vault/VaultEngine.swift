@@ -4,14 +4,13 @@ import LockstepEventLoop
 import LockstepModel
 import LockstepWire
 
-/// Keeps files on this disk the same as what the account has of them: looks at a file when it was
-/// written or its record changed, makes a plan (`VaultPlan`), and does one step of it, until there
-/// is nothing left to do.
+/// Keeps files on this disk the same as in the account. Checks a file after it was written or its
+/// record changed, makes a plan (`VaultPlan`), and performs one step of it, until nothing is left
+/// to do.
 ///
-/// It runs on a thread of its own and waits for the agent as for the disk. Whatever it waits for,
-/// it answers commands, tells where it stands, and stops when it is asked to. It holds nothing in
-/// memory that a crash may not take: what was agreed on, and what is being replaced, stand in the
-/// registry first.
+/// Runs on a separate thread and waits for the agent as for the disk. During every wait it answers
+/// commands, reports its state, and can be stopped. It keeps nothing in memory alone that a crash
+/// must not lose: agreed contents and pending replacements are written to the registry first.
 final class VaultEngine {
   let home: HomeFolder
   let log: Log
@@ -22,15 +21,15 @@ final class VaultEngine {
   var registry: VaultRegistry?
   var watcher: FileWatcher?
   var tracks: [String: VaultTrack] = [:]
-  /// The vault's records as the device holds them, by name.
+  /// The vault's records on this device, by name.
   var shelf: [Name: VaultRecord] = [:]
-  /// How often they may have changed, and as of which of these times they were read.
+  /// Count of their possible changes, and its value when the records were last read.
   var shelfChanges = 1
   var shelfRead = 0
-  /// Records that changed since the shelf was read.
+  /// Names of records that changed since `shelf` was read.
   var moved: Set<Name> = []
   var sync = SyncStatus()
-  /// Whether `sync` was ever told.
+  /// True once a value of `sync` was reported.
   var isSyncKnown = false
 
   private var replies: [OrderID: [AgentReport]] = [:]
@@ -54,10 +53,10 @@ final class VaultEngine {
 
   var now: Instant { SystemClock.instant() }
   var wall: Int64 { SystemClock.moment().wall }
-  /// Relay time less this machine's.
+  /// Relay time minus this machine's time, in milliseconds.
   var clockOffset: Int64 { sync.clockOffset ?? 0 }
 
-  /// Until it is told to stop.
+  /// Runs until it is stopped.
   func run() {
     do throws(CommandFailure) {
       let registry = try VaultRegistry(home: home)
@@ -68,7 +67,7 @@ final class VaultEngine {
       }
       watchFolders()
     } catch {
-      // The home's records are synced all the same; whoever asks for files is told.
+      // The home's records are synced all the same; requests about files get an error.
       log.error("files are not kept in step: \(error.message ?? "")")
     }
     tell()
@@ -82,7 +81,7 @@ final class VaultEngine {
     }
   }
 
-  // MARK: whose turn it is
+  // MARK: scheduling
 
   private var nextDue: String? {
     let now = now
@@ -98,7 +97,7 @@ final class VaultEngine {
     return tracks.values.compactMap(\.due).min().map { $0.milliseconds(since: now) + 1 }
   }
 
-  /// One step with one file.
+  /// Performs one step for one file.
   private func work(_ name: String) {
     tracks[name]?.due = nil
     tracks[name]?.touchedAt = nil
@@ -107,7 +106,7 @@ final class VaultEngine {
       tracks[name]?.restarts = 0
       tracks[name]?.retryMilliseconds = 0
     } catch {
-      // It may have been forgotten meanwhile.
+      // The file may have been forgotten meanwhile.
       guard tracks[name] != nil else { return }
       switch error {
       case .stopping: break
@@ -130,7 +129,7 @@ final class VaultEngine {
     }
   }
 
-  /// Something changed under the work: it begins anew, and not for ever.
+  /// Begins a file's step again after a concurrent change, a limited number of times.
   private func restart(_ name: String) {
     shelfChanges += 1
     tracks[name]?.isSuspect = true
@@ -154,12 +153,12 @@ final class VaultEngine {
 
   // MARK: the agent
 
-  /// Gives an order, and waits for the first that is reported about it.
+  /// Sends an order, and waits for the first report about it.
   func ask(_ make: (OrderID) -> AgentOrder) throws(VaultFault) -> AgentReport {
     try report(order(make))
   }
 
-  /// Gives an order; `report` tells what comes of it.
+  /// Sends an order; `report` returns its result.
   func order(_ make: (OrderID) -> AgentOrder) -> OrderID {
     let id = OrderID(rawValue: orders)
     orders += 1
@@ -168,7 +167,7 @@ final class VaultEngine {
     return id
   }
 
-  /// Waits for what is reported about an order; `isMore`: it is reported about again.
+  /// Waits for a report about an order. `isMore`: true if another report follows.
   func report(
     _ id: OrderID, isMore: (AgentReport) -> Bool = { _ in false }
   ) throws(VaultFault) -> AgentReport {
@@ -184,15 +183,15 @@ final class VaultEngine {
     }
   }
 
-  /// What is still reported about these interests nobody.
+  /// Discards further reports about these orders.
   func abandon(_ ids: [OrderID]) {
     for id in ids { replies[id] = nil }
   }
 
-  // MARK: what comes in
+  // MARK: events
 
-  /// Waits, and takes what has come: messages, and what happened in folders. Without end, where no
-  /// time is given; a home that watches no folder waits for messages alone.
+  /// Waits for messages and for events of folders, and handles them. Waits without limit if
+  /// `milliseconds` is nil; a home that watches no folder waits for messages only.
   func pump(milliseconds: Int64?) {
     guard let watcher else {
       var messages: [VaultMessage] = []
@@ -215,7 +214,7 @@ final class VaultEngine {
     }
   }
 
-  /// Between two pieces of work that wait for nothing.
+  /// Handles pending messages and events between two parts of longer work.
   func breathe() throws(VaultFault) {
     pump(milliseconds: 0)
     tell()
@@ -227,7 +226,7 @@ final class VaultEngine {
     case .stop: isStopping = true
     case .asked(let id, let request):
       let reply = answer(request)
-      // Whoever asks next where it stands is told of what was just done.
+      // Reported before the answer, so that the next query of the state includes this request.
       tell()
       post(.answer(id, reply))
     case .told(let report): take(report)
@@ -249,8 +248,8 @@ final class VaultEngine {
     }
   }
 
-  /// Tells the node where all files stand: at once where something changed, and now and then while
-  /// bytes alone do.
+  /// Reports the state of all files to the node: at once after a change, at intervals while only
+  /// the number of bytes changes.
   func tell() {
     let json = standing
     guard json != told else { return }

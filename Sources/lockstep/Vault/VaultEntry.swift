@@ -1,26 +1,26 @@
 import LockstepApps
 import LockstepModel
 
-/// A file that this device keeps the same as the account's, and how far it has come with it.
+/// A file that this device keeps the same as the account's, and its sync state.
 struct VaultEntry: Hashable, Sendable {
-  /// In the vault; the file itself may be called otherwise.
+  /// Name in the vault; the file itself may have another name.
   let name: String
-  /// From the root.
+  /// Absolute path of the file.
   let path: String
-  /// Its record is not sealed.
+  /// True if its record is not sealed.
   var isPlain = false
-  /// It stands here because another file of the home has it as its conflict copy.
+  /// True if the file is kept as a conflict copy of another file of the home.
   var isCopy = false
-  /// The content that file and account had in common last; nil where they never had, or where both
-  /// have none.
+  /// Content that file and account last had in common; nil if they never had any, or if both have
+  /// none.
   var agreed: ChunkHash?
-  /// All chunks of `agreed` were put into the home by this device.
+  /// True if this device has put all chunks of `agreed` into the home.
   var isHeld = false
-  /// What was read last, and what told then that nobody wrote since.
+  /// Content read last, and the signature that shows that the file was not written since.
   var seen: Seen?
-  /// The folder when the file last stood in it.
+  /// Folder that last contained the file.
   var folder: FolderMark?
-  /// Under way when the process ended, if it did.
+  /// Replacement in progress, possibly since before the process started.
   var swap: FileSwap?
 
   struct Seen: Hashable, Sendable {

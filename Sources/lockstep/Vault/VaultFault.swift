@@ -1,10 +1,10 @@
-/// Why nothing more is done with a file for now.
+/// Reason why the work on a file stops for now.
 enum VaultFault: Error, Hashable {
-  /// It cannot be synced until something changes; a sentence for a person.
+  /// The file cannot be synced until something changes; a sentence for a person.
   case problem(String)
-  /// It goes on by itself, once the relay or another program lets it; a sentence as well.
+  /// The work continues by itself once the relay or another program permits it; a sentence as well.
   case waiting(String)
-  /// File or account are not what they were a moment ago: it is to be looked at anew.
+  /// File or account changed during the step: check the file again.
   case changed
   /// The process ends.
   case stopping

@@ -1,7 +1,7 @@
 import LockstepApps
 import LockstepModel
 
-/// Where a file stands, as the mirror tells it, for commands and for people.
+/// State of a file, as the mirror reports it, for commands and for people.
 struct VaultFileStatus: Hashable {
   let name: String
   let path: String
@@ -12,7 +12,7 @@ struct VaultFileStatus: Hashable {
   let bytesInAll: Int64
   let isPlain: Bool
   let isCopy: Bool
-  /// As it was told.
+  /// The state as received.
   let json: JSONValue
 
   init?(_ json: JSONValue) {
@@ -31,12 +31,12 @@ struct VaultFileStatus: Hashable {
     isCopy = json["copy"]?.bool ?? false
   }
 
-  /// Of all files, as `HomeRequest.mirrorStatus` is answered.
+  /// Returns the state of all files, from an answer to `HomeRequest.mirrorStatus`.
   static func all(_ mirror: JSONValue) -> [VaultFileStatus] {
     (mirror["files"]?.array ?? []).compactMap(VaultFileStatus.init)
   }
 
-  /// Nothing more is done with it by itself.
+  /// True if nothing more happens to the file by itself.
   var isDone: Bool {
     switch state {
     case .synced, .error: true
@@ -44,24 +44,24 @@ struct VaultFileStatus: Hashable {
     }
   }
 
-  /// It goes on once something else lets it: the relay, or another program.
+  /// True if the file waits for the relay or for another program.
   var isWaiting: Bool { !isDone && reason != nil }
 
-  /// `45 %  5.6 MiB of 12.5 MiB`; empty where nothing is on its way.
+  /// Text such as `45 %  5.6 MiB of 12.5 MiB`; empty if nothing is being transferred.
   var progress: String {
     guard bytesInAll > 0, state == .uploading || state == .downloading else { return "" }
     let done = min(bytesDone, bytesInAll)
     return "\(done * 100 / bytesInAll) %  \(ByteCount.text(done)) of \(ByteCount.text(bytesInAll))"
   }
 
-  /// `▓▓▓▓░░░░░░`, of so many places; blank where nothing is on its way.
+  /// Returns `▓▓▓▓░░░░░░` with that many characters; empty if nothing is being transferred.
   func bar(_ places: Int) -> String {
     guard bytesInAll > 0, state == .uploading || state == .downloading else { return "" }
     let full = Int(min(bytesDone, bytesInAll) * Int64(places) / bytesInAll)
     return String(repeating: "▓", count: full) + String(repeating: "░", count: places - full)
   }
 
-  /// For a person; several may stand below one another.
+  /// Returns a table for a person.
   static func table(_ files: [VaultFileStatus]) -> String {
     guard !files.isEmpty else {
       return "no file is kept in step here; add one with lockstep agent vault add FILE"

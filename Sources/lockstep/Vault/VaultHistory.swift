@@ -1,8 +1,9 @@
 import Glibc
 import LockstepModel
 
-/// What happened to a home's files, a line of JSON an event, in `HOME/vault-history.jsonl` and,
-/// before that, `HOME/vault-history.1.jsonl`: bounded, so that it never has to be looked after.
+/// History of a home's files, one line of JSON per event, in `HOME/vault-history.jsonl` and, for
+/// older events, `HOME/vault-history.1.jsonl`. Its size is limited, so that it needs no
+/// maintenance.
 struct VaultHistory {
   struct Event: Hashable {
     enum What: String {
@@ -16,11 +17,11 @@ struct VaultHistory {
 
     var what: What
     var file: String
-    /// Milliseconds since the Unix epoch, by this machine's clock.
+    /// Time by this machine's clock, in milliseconds since the Unix epoch.
     var at: Int64
     var bytes: Int?
     var chunks: Int?
-    /// Who wrote it, where it was received.
+    /// Device that wrote a received version.
     var device: String?
     var note: String?
 
@@ -45,14 +46,14 @@ struct VaultHistory {
   private let older: String
   private let bytesMax: Int64
 
-  /// `bytesMax`: of each of the two files.
+  /// `bytesMax`: limit of each of the two files.
   init(home: HomeFolder, bytesMax: Int64 = Int64(Limits.vaultHistoryBytes)) {
     path = home.vaultHistory
     older = home.olderVaultHistory
     self.bytesMax = bytesMax
   }
 
-  /// A history that cannot be written is no reason to keep a file from being synced.
+  /// Appends an event. Ignores errors, because they are no reason to stop the sync of a file.
   func add(_ event: Event) {
     if case .file(let signature, _) = FileInfo(path), signature.bytes >= bytesMax {
       _ = rename(path, older)
@@ -64,7 +65,7 @@ struct VaultHistory {
     close(descriptor)
   }
 
-  /// The last `count` events, the oldest first. Lines that a crash cut are passed over.
+  /// Returns the last `count` events, oldest first. Skips lines that a crash truncated.
   func last(_ count: Int) throws(CommandFailure) -> [JSONValue] {
     var events: [JSONValue] = []
     for path in [older, path] {
@@ -86,7 +87,8 @@ struct VaultHistory {
     return events.suffix(count)
   }
 
-  /// For a person: when, which file, and what. A device without a name is called by its id.
+  /// Returns an event as a line for a person: time, file and event. A device without a name is
+  /// shown by its id.
   static func line(_ event: JSONValue, deviceNames: [DeviceID: String] = [:]) -> String {
     let bytes = event["bytes"]?.int64.map(ByteCount.text) ?? ""
     let chunks = event["pieces"]?.int64 ?? 0

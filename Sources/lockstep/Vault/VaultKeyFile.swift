@@ -3,14 +3,15 @@ import LockstepApps
 import LockstepEventLoop
 import LockstepModel
 
-/// The vault's key in a device's home: 32 hexadecimal digits and a line feed, for its owner alone.
+/// File of the vault's key in a device's home: 32 hexadecimal digits and a line feed, for its owner
+/// only.
 ///
 ///     HOME/vault.key        the key
 ///     HOME/vault.key.new    a key that this device made, until the relay knows that the account
-///                           has one; what became of it is found out by the next who asks
+///                           has one; the next command that needs the key finds out the result
 ///
-/// Both are written under a name of their own, made durable, and only then called so: nobody ever
-/// reads half a key.
+/// Both are written under a unique name, made durable, and only then get their final name, so that
+/// no process reads a partial key.
 struct VaultKeyFile {
   private let folder: String
 
@@ -19,20 +20,20 @@ struct VaultKeyFile {
   private var path: String { folder + "/vault.key" }
   private var newPath: String { path + ".new" }
 
-  /// The most that is read of a file that should have 33 bytes.
+  /// Maximum bytes to read of a file that should have 33.
   private static let bytesMax = 256
 
-  /// nil where this device has no key.
+  /// Returns nil if this device has no key.
   func key() throws(CommandFailure) -> VaultKey? { try read(path) }
 
-  /// The key that this device made and has not announced yet, as far as it knows.
+  /// Returns the key that this device has made and, as far as it knows, not announced yet.
   func newKey() throws(CommandFailure) -> VaultKey? { try read(newPath) }
 
-  /// Keeps a key that this device has just made; where another process did so at the same moment,
-  /// gives that one's.
+  /// Stores a key that this device has just made. If another process did so at the same moment,
+  /// returns that key.
   func keepNew(_ key: VaultKey) throws(CommandFailure) -> VaultKey {
     let written = try write(key)
-    // A link, unlike a rename, never takes the place of another.
+    // A link, unlike a rename, never replaces an existing file.
     let isLinked = link(written, newPath) == 0
     let reason = errno
     try remove(written)
@@ -44,19 +45,19 @@ struct VaultKeyFile {
     return other
   }
 
-  /// The key that was made is the account's.
+  /// Makes the new key the account's key on this device.
   func adoptNew() throws(CommandFailure) {
-    // Another process may have done it a moment ago.
+    // Another process may just have done it.
     guard rename(newPath, path) == 0 || errno == ENOENT else {
       throw PlainFile.failure(newPath, "become \(path)", errno)
     }
     try syncFolder()
   }
 
-  /// The key that was made is not the account's, and nothing was sealed with it.
+  /// Removes the new key, which is not the account's and has sealed nothing.
   func dropNew() throws(CommandFailure) { try remove(newPath) }
 
-  /// The account's key came from a person.
+  /// Stores the account's key, which a person has supplied.
   func keep(_ key: VaultKey) throws(CommandFailure) {
     let written = try write(key)
     guard rename(written, path) == 0 else {
@@ -84,7 +85,7 @@ struct VaultKeyFile {
     return key
   }
 
-  /// A durable file with the key, under a name that nobody else has.
+  /// Writes the key durably to a file with a unique name. Returns its path.
   private func write(_ key: VaultKey) throws(CommandFailure) -> String {
     let path = path + "." + HexText.text(Entropy.secrets.word())
     let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -103,7 +104,7 @@ struct VaultKeyFile {
     }
   }
 
-  /// Nothing of a key is left, also not what a crash left half written.
+  /// Removes all keys, including files that a crash left incomplete.
   func removeAll() throws(CommandFailure) {
     for name in try ExportFolder.names(in: folder) ?? [] where name.hasPrefix("vault.key") {
       try remove(folder + "/" + name)

@@ -3,17 +3,17 @@ import LockstepEventLoop
 import LockstepModel
 import LockstepWire
 
-/// The vault's key on this device: how it is made, handed over and brought back. It never leaves a
-/// device in the clear, unless a person writes it down.
+/// The vault's key on this device: creation, transfer and recovery. It never leaves a device
+/// unencrypted, unless a person writes it down.
 enum VaultKeys {
-  /// How this home writes its vault for the relay; nil where it has no key yet.
+  /// Returns the seal with this home's key, or nil if the home has no key yet.
   static func seal(in folder: HomeFolder) throws(CommandFailure) -> VaultSeal? {
     try VaultKeyFile(folder).key().map(VaultSeal.init)
   }
 
-  /// For the apps of whoever holds the home: reads the key whenever it is asked for, so that one
-  /// that comes while the process runs is used at once. A file that cannot be read counts as none;
-  /// the commands about keys say what is wrong with it.
+  /// Returns a function for the apps that reads the key at each call, so that a key that arrives
+  /// while the process runs is used at once. A file that cannot be read counts as no key; the
+  /// commands about keys report its fault.
   static func source(in folder: HomeFolder) -> @Sendable () -> VaultKey? {
     {
       do throws(CommandFailure) {
@@ -24,8 +24,8 @@ enum VaultKeys {
     }
   }
 
-  /// The home's key; made now, if this is the account's first device with a vault. Throws where
-  /// another device was first, with the way to its key.
+  /// Returns the home's key. Creates it if this is the account's first device with a vault. If
+  /// another device was first, throws with instructions to get its key.
   static func ensure(_ session: HomeSession) throws(CommandFailure) -> VaultKey {
     if let key = try VaultKeyFile(session.folder).key() { return key }
     return try ensure(session.folder, VaultRecords(HomeMember(of: session)))
@@ -36,7 +36,7 @@ enum VaultKeys {
   ) throws(CommandFailure) -> VaultKey {
     let file = VaultKeyFile(folder)
     if let key = try file.key() { return key }
-    // One of an attempt before, whose end nobody saw, is as good as a new one.
+    // A key of an earlier attempt, whose result is unknown, is as good as a new one.
     let key: VaultKey
     if let attempt = try file.newKey() {
       key = attempt
@@ -63,14 +63,14 @@ enum VaultKeys {
     return key
   }
 
-  /// For whoever finds that the account names a key that none of its devices has.
+  /// Returns advice for an account that names a key that none of its devices has.
   static func wayOut(of id: String) -> String {
     "if none of your devices has that key, and no phrase of it is written down, somebody else has "
       + "put it there: lockstep agent vault new-key --instead-of \(id) puts this device's in its "
       + "place"
   }
 
-  /// This home's key, or a new one, becomes the account's in the place of the one that it names.
+  /// Makes this home's key, or a new one, the account's key in place of the named one.
   static func replace(
     _ id: String, _ folder: HomeFolder, _ records: VaultRecords
   ) throws(CommandFailure) -> VaultKey {
@@ -93,8 +93,8 @@ enum VaultKeys {
     return key
   }
 
-  /// A code that brings the key along, which waits at the relay from now on, wrapped; nil where
-  /// this home has no key.
+  /// Returns a code that includes the key, and stores the wrapped key at the relay until it is
+  /// used. Returns nil if this home has no key.
   static func code(
     for offer: PairingOffer, _ session: HomeSession, _ records: VaultRecords
   ) throws(CommandFailure) -> VaultCode? {
@@ -118,14 +118,14 @@ enum VaultKeys {
     return code
   }
 
-  /// The key waits for whoever has the code. `expired`: records of others that nobody can use any
-  /// more, which go then.
+  /// Stores the wrapped key at the relay for the holder of the code. `expired`: names of other
+  /// records that are useless by now, which are removed as well.
   static func offered(
     _ key: VaultKey, _ code: VaultCode, expiresAt: Int64, _ records: VaultRecords,
     removing expired: [Name]
   ) throws(CommandFailure) {
     guard let name = code.recordName, let secret = code.secret else { return }
-    // Where somebody deleted the whole zone, the account has its key again.
+    // If the whole zone was deleted, this declares the account's key again.
     let standing = try records.announce(key)
     guard standing == key.id else {
       throw CommandFailure(
@@ -140,10 +140,10 @@ enum VaultKeys {
     try records.put(wrapped, as: name, removing: Array(expired.prefix(expiredMax)))
   }
 
-  /// Records that go with one save; the others go with the next.
+  /// Maximum number of records removed with one save; the others are removed with the next.
   private static let expiredMax = 100
 
-  /// Takes the key that waits under a code. What went wrong changed nothing, here or there.
+  /// Fetches the key that is stored under a code. If it throws, nothing was changed, here or there.
   static func unlock(
     _ code: VaultCode, _ folder: HomeFolder, _ records: VaultRecords
   ) throws(CommandFailure) -> VaultKey {
@@ -165,12 +165,13 @@ enum VaultKeys {
     do throws(CommandFailure) {
       try records.remove(name)
     } catch {
-      // It is of no use without the code, it expires, and whoever makes the next removes it.
+      // It is useless without the code and expires; the next code with a key removes it.
     }
     return key
   }
 
-  /// Takes the key that a person wrote down; the account gets it where it has none.
+  /// Stores the key that a person wrote down; if the account has none, it becomes the account's
+  /// key.
   static func restore(
     _ key: VaultKey, _ folder: HomeFolder, _ records: VaultRecords
   ) throws(CommandFailure) {
@@ -178,7 +179,7 @@ enum VaultKeys {
     try keep(key, folder, standing: try records.announce(key))
   }
 
-  /// `standing`: the id of the account's key, where it is known.
+  /// `standing`: id of the account's key, if it is known.
   private static func keep(
     _ key: VaultKey, _ folder: HomeFolder, standing: String?
   ) throws(CommandFailure) {
@@ -194,7 +195,7 @@ enum VaultKeys {
     try file.dropNew()
   }
 
-  /// `own`: what the home has already.
+  /// `own`: key that the home already has.
   private static func compare(_ key: VaultKey, _ own: VaultKey?) throws(CommandFailure) {
     guard let own, own != key else { return }
     throw CommandFailure(

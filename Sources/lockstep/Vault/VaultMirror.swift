@@ -3,21 +3,21 @@ import LockstepEventLoop
 import LockstepModel
 import LockstepWire
 
-/// What reaches the mirror's thread.
+/// Messages to the mirror's thread.
 enum VaultMessage: Sendable {
   case told(AgentReport)
-  /// By a command.
+  /// Request of a command.
   case asked(ConnectionID, JSONValue)
   case stop
 }
 
-/// The thread that keeps a home's files the same as the account's, for as long as the home is held.
+/// Thread that keeps a home's files the same as the account's while the home is held.
 final class VaultMirror {
   private let mail: Mailbox<VaultMessage>
   private let begin: () throws(SystemFault) -> LoopThread
   private var thread: LoopThread?
 
-  /// `post`: to the node of the home.
+  /// `post`: sends an order to the home's node.
   init(
     _ home: HomeFolder, _ mail: Mailbox<VaultMessage>, log: Log,
     post: @escaping @Sendable (HomeOrder) -> Void
@@ -36,7 +36,7 @@ final class VaultMirror {
     }
   }
 
-  /// What is under way is put down where it can be taken up again.
+  /// Stops the thread. Unfinished work is stored such that it can be resumed.
   func stop() {
     mail.post(.stop)
     thread?.join()

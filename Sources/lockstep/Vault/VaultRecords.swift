@@ -4,8 +4,8 @@ import LockstepEventLoop
 import LockstepModel
 import LockstepWire
 
-/// What the relay keeps of the vault's key: which one it is, and keys that wait, wrapped, for
-/// another device. Asked past the outbox, since who asks must know at once what became of it.
+/// The relay's records about the vault's key: the id of the key, and wrapped keys for other
+/// devices. Requests bypass the outbox, because the caller needs the result at once.
 struct VaultRecords {
   private let call: RelayCall
   private let token: String
@@ -15,14 +15,14 @@ struct VaultRecords {
     token = member.token
   }
 
-  /// The id of the account's key; nil where it has none yet.
+  /// Returns the id of the account's key, or nil if it has none yet.
   func keyID() throws(CommandFailure) -> String? {
     guard let record = try call.record(VaultApp.keyRecord, zone: VaultApp.zone, token: token)
     else { return nil }
     return try Self.id(in: record)
   }
 
-  /// Says which key is the account's, where it has none yet. The id that holds then: this one's,
+  /// Declares the account's key, if it has none yet. Returns the id that is valid then: this key's,
   /// or that of another device that was first.
   func announce(_ key: VaultKey) throws(CommandFailure) -> String {
     if let standing = try keyID() { return standing }
@@ -38,8 +38,8 @@ struct VaultRecords {
     }
   }
 
-  /// Says that this key is the account's from now on, in the place of the one that the record
-  /// names now: `id`, or `unreadable`.
+  /// Declares that this key is the account's from now on, in place of the one that the record names
+  /// now: `id`, or `unreadable`.
   func replace(_ id: String, by key: VaultKey) throws(CommandFailure) {
     let record = try call.record(VaultApp.keyRecord, zone: VaultApp.zone, token: token)
     guard let record else {
@@ -61,10 +61,10 @@ struct VaultRecords {
     }
   }
 
-  /// Stands for the id in a record that says none.
+  /// Value used instead of the id of a record that contains none.
   static let unreadable = "unreadable"
 
-  /// What waits for whoever has a code; nil where nothing does.
+  /// Returns the wrapped key for the holder of a code, or nil if there is none.
   func wrapped(_ name: Name) throws(CommandFailure) -> WrappedVaultKey? {
     guard let record = try call.record(name, zone: VaultApp.zone, token: token) else { return nil }
     guard let fields = record.value, let wrapped = WrappedVaultKey(fields: fields) else {
@@ -74,7 +74,7 @@ struct VaultRecords {
     return wrapped
   }
 
-  /// `expired`: others that nobody can use any more, which go with the same save.
+  /// Stores a wrapped key. `expired`: other useless records, removed with the same save.
   func put(_ wrapped: WrappedVaultKey, as name: Name, removing expired: [Name])
     throws(CommandFailure)
   {
@@ -93,12 +93,12 @@ struct VaultRecords {
     }
   }
 
-  /// Nobody needs it any more.
+  /// Removes a wrapped key that is no longer needed.
   func remove(_ name: Name) throws(CommandFailure) {
     _ = try call.save([Self.delete(name, try call.time())], zone: VaultApp.zone, token: token)
   }
 
-  /// Relay time, milliseconds since the Unix epoch.
+  /// Returns the relay time, in milliseconds since the Unix epoch.
   func time() throws(CommandFailure) -> Int64 { try call.time() }
 
   private static func delete(_ name: Name, _ now: Int64) -> Mutation {
@@ -116,7 +116,7 @@ struct VaultRecords {
 }
 
 extension RelayCall {
-  /// nil where there is no such record, or it is deleted.
+  /// Returns nil if there is no such record, or it is deleted.
   func record(_ name: Name, zone: Name, token: String) throws(CommandFailure) -> Record? {
     let path = ["v1", "zones", zone.text, "records", name.text]
     let (status, body) = try answer(HTTPCallRequest("GET", path: path, token: token))
@@ -126,7 +126,7 @@ extension RelayCall {
     }
   }
 
-  /// One result a mutation, in order.
+  /// Saves mutations. Returns one result per mutation, in order.
   func save(_ mutations: [Mutation], zone: Name, token: String) throws(CommandFailure)
     -> [MutationResult]
   {
@@ -142,7 +142,7 @@ extension RelayCall {
     }.results
   }
 
-  /// Relay time, milliseconds since the Unix epoch.
+  /// Returns the relay time, in milliseconds since the Unix epoch.
   func time() throws(CommandFailure) -> Int64 {
     try decoded(try perform(HTTPCallRequest("GET", path: ["v1", "time"]))) {
       body throws(Refusal) in try TimeAnswer.decoded(body: body)

@@ -1,12 +1,12 @@
 import Glibc
 import LockstepModel
 
-/// The files that a home keeps, in `HOME/vault.json`: written anew and whole with every change.
+/// Files that a home keeps, in `HOME/vault.json`. Each change writes the whole file again.
 struct VaultRegistry {
   private(set) var entries: [VaultEntry] = []
   private let path: String
 
-  /// What a registry may be long; a few files of a few hundred bytes each.
+  /// Maximum bytes of a registry; it usually has a few files of a few hundred bytes each.
   private static let bytesMax = 16 << 20
 
   init(home: HomeFolder) throws(CommandFailure) {
@@ -27,11 +27,12 @@ struct VaultRegistry {
     }
   }
 
-  /// Two names that look alike, however their bytes differ, are one: people could not tell them
-  /// apart.
+  /// Names that look alike are equal even if their bytes differ, because people could not
+  /// distinguish them.
   subscript(_ name: String) -> VaultEntry? { entries.first { $0.name == name } }
 
-  /// Returns when it would survive a power failure; where it throws, nothing has changed.
+  /// Adds or replaces an entry. Returns once it would survive a power failure; if it throws,
+  /// nothing has changed.
   mutating func put(_ entry: VaultEntry) throws(CommandFailure) {
     var next = entries
     if let index = next.firstIndex(where: { $0.name == entry.name }) {

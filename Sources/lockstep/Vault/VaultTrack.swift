@@ -2,47 +2,47 @@ import LockstepClient
 import LockstepEventLoop
 import LockstepModel
 
-/// What the mirror knows of a file for as long as it runs: where it stands, and when to look at it.
+/// State of a file that the mirror keeps while it runs, with the time of the next check.
 struct VaultTrack {
   enum State: String {
-    /// It was not looked at yet.
+    /// Not checked yet.
     case unknown
     case synced
-    /// It is being looked at, or waits for something.
+    /// Being checked, or waiting for something.
     case syncing
     case uploading
     case downloading
-    /// Nothing is done until something changes; `reason` says what.
+    /// Nothing is done until something changes; `reason` gives the reason.
     case error
   }
 
   var state = State.unknown
-  /// A sentence for a person: why it is in error, or what it waits for.
+  /// Sentence for a person: the reason of the error, or of the wait.
   var reason: String?
-  /// Of the file, where there is one.
+  /// Bytes of the file, if there is one.
   var size: Int?
-  /// Of what is on its way.
+  /// Bytes of the current transfer.
   var bytesDone = 0
   var bytesInAll = 0
 
-  /// When to look at it.
+  /// Time of the next check.
   var due: Instant?
-  /// When the first of a row of writes was noticed.
+  /// Time at which the first of several successive writes was noticed.
   var touchedAt: Instant?
-  /// Since when the file is gone, which may not be for good.
+  /// Time at which the file disappeared, perhaps not for good.
   var goneSince: Instant?
-  /// Somebody wrote since it was read: its times alone say nothing.
+  /// True if the file may have been written since it was read: unchanged times are no proof then.
   var isSuspect = false
-  /// Looks in a row that came to nothing because somebody wrote meanwhile.
+  /// Number of successive checks that failed because the file was written meanwhile.
   var restarts = 0
   var retryMilliseconds: Int64 = 0
 
-  /// A record that does not stand for this file, in whose place a person wants the file.
+  /// Record that is not valid for this file, and that a person wants the file to replace.
   var overruled: Record?
 
-  /// The relay has not acknowledged what was changed here.
+  /// True until the relay has acknowledged the local change.
   var isUnsent = false
-  /// Chunks on their way up, and how many of their bytes have arrived.
+  /// Chunks that are being uploaded, with the number of their bytes that have arrived.
   var upload: [ChunkHash: Part] = [:]
 
   struct Part: Hashable {
@@ -52,7 +52,7 @@ struct VaultTrack {
 
   mutating func wakes(at instant: Instant) { due = due.map { min($0, instant) } ?? instant }
 
-  /// What was heard of the file: later words put the look off, but not for ever.
+  /// Handles an event of the file. Further events postpone the check, but not without limit.
   mutating func heard(_ kind: FileEvent.Kind, at now: Instant) {
     let first = touchedAt ?? now
     touchedAt = first

@@ -3,17 +3,17 @@ import LockstepClient
 import LockstepEventLoop
 import LockstepModel
 
-/// Waits until files are the same as the account's, or can be no further for now.
+/// Waits until files are the same as the account's, or no progress is possible for now.
 struct VaultWait {
-  /// Where the files that were waited for stand, and the home's sync.
+  /// State of the files at the end of the wait, and the home's sync status.
   private(set) var files: [VaultFileStatus] = []
   private(set) var status = HomeStatus(json: .null)
 
-  /// For how long a file may wait for the relay or another program before that is told.
+  /// Milliseconds that a file may wait for the relay or another program before this wait ends.
   private static let patienceMilliseconds: Int64 = 3_000
 
-  /// `names`: nil for all that the home keeps. `milliseconds`: how long in all; without end where
-  /// there is none.
+  /// `names`: nil for all files that the home keeps. `milliseconds`: limit of the whole wait; nil
+  /// for none.
   init(
     _ folder: HomeFolder, names: [String]?, progress: Progress = Progress(),
     milliseconds: Int64? = nil
@@ -53,7 +53,7 @@ struct VaultWait {
     }
   }
 
-  /// What both versions of a file are kept in is waited for as well.
+  /// True for the named files and for their conflict copies.
   private static func belongs(_ file: VaultFileStatus, to names: [String]?) -> Bool {
     guard let names else { return true }
     let original = file.isCopy ? VaultFileResolver.original(ofCopy: file.name) : nil

@@ -1,9 +1,9 @@
-/// A time in digits of several rows, made of blocks.
+/// Time in digits of several rows, made of block characters.
 enum BigDigits {
   /// Rows of a digit at scale 1.
   static let height = 5
 
-  /// Three dots wide, five high; a colon is one wide.
+  /// Shapes, three dots wide and five high; a colon is one wide.
   private static let shapes: [Character: [String]] = [
     "0": ["###", "# #", "# #", "# #", "###"], "1": [" # ", "## ", " # ", " # ", "###"],
     "2": ["###", "  #", "###", "#  ", "###"], "3": ["###", "  #", "###", "  #", "###"],
@@ -13,7 +13,8 @@ enum BigDigits {
     ":": [" ", "#", " ", "#", " "],
   ]
 
-  /// `text`: digits and colons; others are left out. `dot`: columns of a dot; `scale`: rows of one.
+  /// Returns the rows of `text`: digits and colons; others are left out. `dot`: columns per dot.
+  /// `scale`: rows per dot.
   static func rows(_ text: String, dot: Int, scale: Int) -> [String] {
     let letters = text.compactMap { shapes[$0] }
     return (0..<height).flatMap { row in
@@ -24,7 +25,7 @@ enum BigDigits {
     }
   }
 
-  /// Columns of a text at so many columns a dot.
+  /// Returns the number of columns of a text. `dot`: columns per dot.
   static func width(of text: String, dot: Int) -> Int {
     let dots = text.reduce(0) { $0 + (shapes[$1]?[0].count ?? 0) + 1 } - 1
     return max(0, dots) * dot

@@ -1,11 +1,11 @@
 import Glibc
 
-/// Tells a person at a desktop by `notify-send`, where there is one and a desktop to show it.
-/// Nobody waits for it, and what has ended is cleared away.
+/// Notifications on the desktop by `notify-send`, if both exist. Does not wait for its processes,
+/// and reaps those that have ended.
 struct DesktopNotice {
   private var running: [pid_t] = []
 
-  /// A desktop that answers none of them must not gather processes.
+  /// Maximum number of running processes, in case the desktop does not respond.
   private static let runningMax = 4
 
   private static var hasDesktop: Bool {
@@ -15,7 +15,7 @@ struct DesktopNotice {
     }
   }
 
-  /// Does nothing where there is nothing to tell it by.
+  /// Shows a notification. Does nothing if that is not possible.
   mutating func tell(_ title: String, _ text: String) {
     clear()
     guard Self.hasDesktop, running.count < Self.runningMax else { return }
@@ -25,7 +25,7 @@ struct DesktopNotice {
     for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {
       posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
     }
-    // This process holds signals back; the other one must hear them.
+    // This process blocks signals; the child must receive them.
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
@@ -42,7 +42,7 @@ struct DesktopNotice {
     running.append(process)
   }
 
-  /// Takes note of those that have ended.
+  /// Reaps the processes that have ended.
   mutating func clear() {
     running.removeAll { process in
       var status: Int32 = 0

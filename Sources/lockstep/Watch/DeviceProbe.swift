@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepWire
 
-/// What the relay says of the account's devices.
+/// Query for the account's devices at the relay.
 enum DeviceProbe {
   enum Found: Sendable {
     case devices([Device])

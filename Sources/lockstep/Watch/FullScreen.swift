@@ -1,14 +1,13 @@
 import LockstepApps
 
-/// The terminal's other screen, for as long as a view has it. When it is left, what stood there
-/// before comes back.
+/// The terminal's alternate screen, while a view uses it. Leaving it restores the former contents.
 struct FullScreen {
   private let output: TerminalOutput
   private let takesColours: Bool
-  /// What was drawn last, and on how large a screen.
+  /// Rows that were drawn last, and the size of the screen then.
   private var drawn: (rows: [ScreenRow], columns: Int, height: Int)?
 
-  /// The other screen, without a cursor.
+  /// Sequence that switches to the alternate screen and hides the cursor.
   private static let entrance = "\u{1B}[?1049h\u{1B}[?25l"
   private static let exit = "\u{1B}[0m\u{1B}[?25h\u{1B}[?1049l"
 
@@ -21,7 +20,7 @@ struct FullScreen {
   var columns: Int { output.columns }
   var height: Int { output.rows }
 
-  /// Draws what differs from what is there already; nothing at all where nothing does.
+  /// Draws the rows that have changed; writes nothing if there are none.
   mutating func show(_ rows: [ScreenRow]) throws(CommandFailure) {
     let (columns, height) = (columns, height)
     let fitting = rows.prefix(height).map { $0.cut(to: columns) }
@@ -33,8 +32,8 @@ struct FullScreen {
     drawn = (fitting, columns, height)
   }
 
-  /// Rows over those that stand there; nil: over whatever stands there. Each row is wiped before it
-  /// is written: behind a full one the wiping would take its last letter.
+  /// Returns the sequence that draws rows over `before`, or over unknown contents if nil. Each row
+  /// is erased before it is written: after a full row, erasing would remove its last letter.
   static func frame(_ rows: [ScreenRow], over before: [ScreenRow]?, takesColours: Bool) -> String {
     var text = before == nil ? "\u{1B}[H\u{1B}[2J" : ""
     for (index, row) in rows.enumerated() {
@@ -45,10 +44,10 @@ struct FullScreen {
     return text
   }
 
-  /// The terminal's own bell.
+  /// Rings the terminal's bell.
   func ring() throws(CommandFailure) { try output.write("\u{07}") }
 
-  /// Gives the terminal back. One that is gone needs nothing any more.
+  /// Restores the terminal. Ignores errors, because a terminal that is gone needs no restoring.
   func leave() {
     do throws(CommandFailure) { try output.write(Self.exit) } catch { return }
   }

@@ -3,20 +3,20 @@ import LockstepApps
 import LockstepEventLoop
 import LockstepModel
 
-/// What a person sees of an app on a full screen, drawn anew with whatever the home tells. Times
-/// are this machine's wall clock, in milliseconds.
+/// Full-screen view of an app, drawn again after each message from the home. Times are this
+/// machine's wall clock, in milliseconds.
 protocol WatchView {
   mutating func take(_ line: JSONValue, at wall: Int64)
-  /// What the relay says of the account's devices, where the view shows them.
+  /// Handles the relay's answer about the account's devices, if the view shows them.
   mutating func take(_ found: DeviceProbe.Found, at wall: Int64)
   mutating func pressed(_ key: UInt8) -> WatchPress
-  /// Time has passed.
+  /// Handles the passing of time.
   mutating func pass(at wall: Int64)
-  /// What a person who looks elsewhere should hear of; told once.
+  /// Returns a text for a person who is not watching the screen; each text once.
   mutating func takeAlarm() -> String?
-  /// Whether the relay is to be asked for the devices; told once.
+  /// Returns true if the relay is to be asked for the devices; once per request.
   mutating func takeWishForDevices(at wall: Int64) -> Bool
-  /// When it looks otherwise though nobody tells it anything; nil where it stands still.
+  /// Returns the time at which the view changes without any message, or nil if it does not.
   func changesAt(_ wall: Int64) -> Int64?
   func rows(columns: Int, height: Int, at wall: Int64) -> [ScreenRow]
 }
@@ -30,26 +30,26 @@ extension WatchView {
   func changesAt(_ wall: Int64) -> Int64? { nil }
 }
 
-/// What a key means.
+/// Effect of a key.
 enum WatchPress: Equatable {
   case order(JSONValue)
   case nothing
 }
 
-/// Shows an app live, until q, Ctrl-C, or nobody reads it any more.
+/// Shows an app live, until q or Ctrl-C, or until the output has no reader.
 enum HomeWatch {
-  /// What a terminal gets.
+  /// Settings for the view on a terminal.
   struct Live: Sendable {
-    /// nil: the same view of the app that programs get.
+    /// Query for the view; nil for the same view of the app that programs get.
     var question: JSONValue?
-    /// The view is told anew whenever time makes it look otherwise.
+    /// True if the view is to be sent whenever it changes because time passes.
     var isTicking = false
     var ringsBell: @Sendable (Arguments) -> Bool = { _ in false }
     var notifies: @Sendable (Arguments) -> Bool = { _ in false }
     var view: @Sendable () -> any WatchView = { ListView() }
   }
 
-  /// A command `watch`. `question`: what of the app is shown.
+  /// Returns a command `watch`. `question`: query for the view of the app.
   static func command(
     _ summary: String, discussion: String = "It ends with q, Ctrl-C, or when nobody reads it.",
     options: [CommandOptionEntry] = [], app: String, live: Live = Live(),
@@ -66,8 +66,8 @@ enum HomeWatch {
           try lines(session, .watch(app: app, question, isTicking: false))
         }
       }
-      // Whatever ends it, the terminal is put back first. Before any thread is started: they
-      // inherit that the signals are held back.
+      // These signals end the view in order, so that the terminal is restored first. Before any
+      // thread starts: threads inherit the blocked signals.
       let signals = try AgentCommand.signals([SIGTERM, SIGINT, SIGHUP, SIGQUIT])
       let resizes = try AgentCommand.signals([SIGWINCH])
       return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
@@ -93,7 +93,8 @@ enum HomeWatch {
         continue
       }
       lines: while true {
-        // A reader that has gone is noticed only by writing, so the wait is bounded.
+        // A process that only waits does not notice that its reader is gone, so the wait is
+        // limited.
         switch session.connection.next(milliseconds: 1_000) {
         case .line(let line):
           if let view = line["view"] { _ = try TerminalOutput.printed(view.text) }

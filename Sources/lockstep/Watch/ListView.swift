@@ -2,7 +2,8 @@ import LockstepApps
 import LockstepEventLoop
 import LockstepModel
 
-/// An app's rows as far as the terminal has room for them, sync below, and how to end it.
+/// An app's rows as far as the terminal has room for them, then the sync status, and the key to
+/// quit.
 struct ListView: WatchView {
   private var lines = ["…"]
   private var status: HomeStatus?
@@ -16,7 +17,7 @@ struct ListView: WatchView {
     self.status = status
   }
 
-  /// Rows name devices, so what they are called is asked with each new connection.
+  /// Requests the devices after each new connection, because rows contain their names.
   mutating func takeWishForDevices(at wall: Int64) -> Bool {
     defer { hasNewConnection = false }
     return hasNewConnection

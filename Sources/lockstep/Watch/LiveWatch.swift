@@ -2,8 +2,8 @@ import Glibc
 import LockstepEventLoop
 import LockstepModel
 
-/// A view on the full screen of a terminal: waits for what the home tells, for keys, for the
-/// terminal to get another size, and for the next second.
+/// A view on the full screen of a terminal. Waits for messages of the home, keys, changes of the
+/// terminal's size, and the next second.
 struct LiveWatch {
   let session: HomeSession
   let app: String
@@ -28,12 +28,13 @@ struct LiveWatch {
     self.notifies = notifies
   }
 
-  /// While nothing is on its way, ages and the state of sync are looked at so often.
+  /// Interval in milliseconds at which ages and the sync status are redrawn if nothing else
+  /// happens.
   private static let idleMilliseconds: Int64 = 1_000
 
   private enum Turn {
     case goOn
-    /// The process that held the home has gone away.
+    /// The process that held the home has ended.
     case reopen
     case end
   }
@@ -69,7 +70,7 @@ struct LiveWatch {
         if notifies { notice.tell("Lockstep timer", words) }
       }
     } catch {
-      // A terminal that is gone has nobody to be told of it.
+      // The terminal is gone, so no error can be shown on it.
       throw error.exitCode == .failure ? .nobodyReads : error
     }
     notice.clear()
@@ -100,12 +101,12 @@ struct LiveWatch {
     return .goOn
   }
 
-  /// The screen asks for its size whenever it draws.
+  /// Clears the signal. The screen reads its size whenever it draws.
   private func take(_ resizes: Signals) throws(CommandFailure) {
     do throws(SystemFault) { _ = try resizes.take() } catch { throw CommandFailure("\(error)") }
   }
 
-  /// The home remembers what the devices are called.
+  /// Passes the devices to the view, and their names to the home, which stores them.
   private mutating func take(_ found: DeviceProbe.Found) -> Turn {
     view.take(found, at: SystemClock.moment().wall)
     guard case .devices(let devices) = found else { return .goOn }
@@ -116,7 +117,7 @@ struct LiveWatch {
   }
 }
 
-/// Keys as they are pressed, without waiting for a whole line.
+/// Single keys as they are pressed, without waiting for a whole line.
 struct RawKeys {
   private var before = termios()
 
@@ -128,7 +129,7 @@ struct RawKeys {
       throw CommandFailure("the terminal cannot be used; try --json")
     }
     var raw = before
-    // Ctrl-C comes as a key too, so that the terminal is always put back.
+    // Ctrl-C is read as a key too, so that the terminal is always restored.
     raw.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
     _ = tcsetattr(STDIN_FILENO, TCSANOW, &raw)
   }
@@ -138,7 +139,7 @@ struct RawKeys {
     _ = tcsetattr(STDIN_FILENO, TCSANOW, &before)
   }
 
-  /// nil where nobody presses any more.
+  /// Returns nil at the end of the input.
   func read() -> UInt8? {
     var byte: UInt8 = 0
     return Glibc.read(STDIN_FILENO, &byte, 1) == 1 ? byte : nil

@@ -3,8 +3,8 @@ import Glibc
 import LockstepEventLoop
 import Synchronization
 
-/// Asks somebody who may take long, on a thread of its own: whoever shows the answer goes on
-/// meanwhile, and finds a descriptor readable once there is one.
+/// Runs a slow query on a separate thread, while the caller continues. A descriptor becomes
+/// readable once there is an answer.
 final class Look<Found: Sendable>: Sendable {
   private struct State: Sendable {
     var found: Found?
@@ -15,10 +15,10 @@ final class Look<Found: Sendable>: Sendable {
   private let name: String
   private let find: @Sendable () -> Found
   private let state = Mutex(State())
-  /// Can be read once there is something to take.
+  /// Readable once there is an answer to take.
   let descriptor: Int32
 
-  /// `name`: the thread's, of at most 15 bytes. `find` must come back by itself.
+  /// `name`: name of the thread, at most 15 bytes. `find` must return by itself.
   init(_ name: String, _ find: @escaping @Sendable () -> Found) throws(CommandFailure) {
     descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
     guard descriptor >= 0 else {
@@ -30,7 +30,7 @@ final class Look<Found: Sendable>: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Nothing where an answer is still on its way.
+  /// Starts the query. Does nothing if one is running.
   func ask() throws(CommandFailure) {
     let last = state.withLock { state -> (isFree: Bool, thread: LoopThread?) in
       guard !state.isAsking else { return (false, nil) }
@@ -39,7 +39,7 @@ final class Look<Found: Sendable>: Sendable {
       return (true, state.thread)
     }
     guard last.isFree else { return }
-    // It has given its answer, and has nothing more to do.
+    // That thread has given its answer and has nothing more to do.
     last.thread?.join()
     do throws(SystemFault) {
       let thread = try LoopThread(name) { [self] in look() }
@@ -59,7 +59,7 @@ final class Look<Found: Sendable>: Sendable {
     _ = write(descriptor, &one, 8)
   }
 
-  /// Nobody asks any more. An answer that is still on its way is waited for by nobody.
+  /// Ends the use of this object. Does not wait for an outstanding answer.
   func end() {
     let (last, isAsking) = state.withLock { state in
       defer { state.thread = nil }
@@ -68,7 +68,7 @@ final class Look<Found: Sendable>: Sendable {
     if isAsking { last?.detach() } else { last?.join() }
   }
 
-  /// What was found since the last time.
+  /// Returns the answer that arrived since the last call, if any.
   func take() -> Found? {
     var count: UInt64 = 0
     _ = read(descriptor, &count, 8)

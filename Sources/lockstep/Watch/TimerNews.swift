@@ -1,21 +1,20 @@
 import LockstepApps
 import LockstepModel
 
-/// What just happened, in a line each, from what the home tells: two boards, or two states of sync,
-/// one after the other.
+/// Recent events, one line each, derived from two successive boards or sync states of the home.
 enum TimerNews {
-  /// Nothing where no more than time has passed.
+  /// Returns nil if nothing has changed but the time.
   static func line(from old: TimerContents, to new: TimerContents) -> String? {
     guard new.editedAt != old.editedAt || new.screen.face != old.screen.face else { return nil }
     let (was, now) = (old.screen, new.screen)
-    // An edit at zero has the instant at which the countdown ran out.
+    // An edit at zero has the time at which the countdown ran out.
     let isZero = was.zeroAt != nil && was.zeroAt == new.editedAt
     let who = RowText.line(new.deviceName)
-    // But for a break that is put off once more.
+    // Except for a break that is put off once more.
     if was.stateType == now.stateType, was.isPaused == now.isPaused,
       now.stateType != TimerPhase.snooze.rawValue
     {
-      // Nobody presses what leads here: of two edits that met, another one stands now.
+      // No key leads here: of two concurrent edits, another one has prevailed now.
       let stands = "what \(who) did at the same time stands"
       return was.device == now.device || now.device.isEmpty ? nil : stands
     }
@@ -42,7 +41,7 @@ enum TimerNews {
     return board.screen.isPaused ? "\(who) paused, \(left) left" : "\(who) goes on, \(left) left"
   }
 
-  /// nil where a person would not want to know.
+  /// Returns nil if there is nothing of interest to a person.
   static func line(from old: HomeStatus?, to new: HomeStatus) -> String? {
     guard let old else { return nil }
     if new.conflicts > old.conflicts {
@@ -54,7 +53,7 @@ enum TimerNews {
     return nil
   }
 
-  /// `25 min`, `90 s`, `1.5 min`: as short as it can be said.
+  /// Returns a text as short as possible, such as `25 min`, `90 s` or `02:30`.
   static func minutes(_ milliseconds: Int64) -> String {
     if milliseconds % 60_000 == 0 { return "\(milliseconds / 60_000) min" }
     if milliseconds < 120_000 { return "\((max(0, milliseconds) + 999) / 1_000) s" }

@@ -1,16 +1,16 @@
 import LockstepApps
 import LockstepModel
 
-/// How the timer's full screen is laid out: what matters most has its place on the smallest
-/// terminal, the rest comes as there is room for it.
+/// Layout of the timer's full screen. The most important rows fit on the smallest terminal; the
+/// others are shown if there is room.
 struct TimerPage {
   let view: TimerView
   let columns: Int
   let height: Int
-  /// This machine's wall clock, milliseconds.
+  /// This machine's wall clock, in milliseconds.
   let wall: Int64
 
-  /// At most `height` rows.
+  /// Rows to draw, at most `height`.
   var rows: [ScreenRow] {
     guard height > 2 else { return Array([countdownLine, sync].prefix(max(0, height))) }
     let foot = [notice, keys].compactMap(\.self).suffix(height > 4 ? 2 : 1)
@@ -36,7 +36,7 @@ struct TimerPage {
     if columns >= 100 {
       return head + [ScreenRow()] + beside(devices(left - 1), news(left - 1))
     }
-    // The devices come first; of what just happened, as much as is left.
+    // The devices come first; recent events get the remaining rows.
     let devices = devices(min(left - 1, max(3, (left - 2) / 2 + 1)))
     let newsRoom = left - devices.count - 2
     head += [ScreenRow()] + devices
@@ -59,7 +59,7 @@ struct TimerPage {
     }
   }
 
-  /// Empty where there is no room for them.
+  /// Returns no rows if there is no room for them.
   private func bigDigits(_ room: Int) -> [ScreenRow] {
     guard view.board != nil else { return [] }
     let sizes: [(dot: Int, scale: Int)] = [(4, 2), (2, 1), (1, 1)]
@@ -94,21 +94,21 @@ struct TimerPage {
     view.board?.screen.isPaused == true ? ScreenRow("  paused", .strong) : ScreenRow()
   }
 
-  /// Where digits are no larger than the other letters.
+  /// Row for screens on which the large digits do not fit.
   private var countdownLine: ScreenRow {
     guard let screen = view.board?.screen else { return ScreenRow(" …") }
     guard screen.stateType != TimerPhase.idle.rawValue else { return ScreenRow(" " + title, ink) }
     return ScreenRow(" \(title) \(time)", ink) + pausedMark
   }
 
-  /// `focus ━━━━━━────── 25 min`.
+  /// Row such as `focus ━━━━━━────── 25 min`.
   private var phase: ScreenRow {
     let name = ScreenRow(" " + title, ink) + pausedMark
     guard let duration = view.board?.duration, duration > 0, remaining > 0 else { return name }
     let length = TimerNews.minutes(duration)
     let room = min(60, columns - name.width - RowText.width(of: length) - 6)
     guard room >= 6 else { return name }
-    // Records come from other programs as well, which may say a length of any size.
+    // Records come from other programs as well, and may contain a length of any size.
     let passed = max(0, Double(duration) - Double(remaining))
     let done = Int(Double(room) * passed / Double(duration))
     return name + ScreenRow("  " + String(repeating: "━", count: done), ink)
@@ -116,14 +116,14 @@ struct TimerPage {
       + ScreenRow("  " + length, .faint)
   }
 
-  /// `●●○○ 2 done, long break in 2`.
+  /// Row such as `●●○○ 2 done, long break in 2`.
   private var pomodoros: ScreenRow? {
     guard let board = view.board else { return nil }
-    // None of ours counts below 0; what another program wrote may.
+    // This program never counts below 0, but another program may.
     let (done, every) = (max(0, board.screen.completedPomodoros), board.longBreakEvery)
     let count = done == 0 ? "none done yet" : "\(done) done"
     guard every > 0 else { return ScreenRow(" " + count) }
-    // Once the last of them is done the row stays full as long as the long break goes on.
+    // After the last one is done, the row stays full during the long break.
     let inCycle =
       isLongBreak && board.screen.stateType == TimerPhase.breakTime.rawValue
       ? every : done % every
@@ -134,7 +134,7 @@ struct TimerPage {
       + ScreenRow(String(repeating: "○", count: Int(left)), .faint) + " \(count)\(ahead)"
   }
 
-  /// Whose edit it is, and when.
+  /// Device and time of the last edit.
   private var edit: ScreenRow? {
     guard let board = view.board, let editedAt = board.editedAt else { return nil }
     let age = RowText.age(of: editedAt, at: view.relayTime(at: wall))
@@ -147,7 +147,7 @@ struct TimerPage {
 
   // MARK: sync, devices, news
 
-  /// The state of sync, with the device's name at the right end where there is room.
+  /// Sync status, with the device's name at the right end if there is room.
   private var sync: ScreenRow {
     guard let status = view.status else { return ScreenRow(" …", .faint) }
     let isGood = status.isInSync
@@ -165,7 +165,7 @@ struct TimerPage {
     return row.padded(to: columns - name.width) + name
   }
 
-  /// The other devices of the account, under their heading, in at most so many rows.
+  /// Returns a heading and the account's other devices, in at most so many rows.
   private func devices(_ room: Int) -> [ScreenRow] {
     var heading = ScreenRow(" Other devices", .strong)
     if view.devicesTrouble != nil {

@@ -1,31 +1,31 @@
 import LockstepApps
 import LockstepModel
 
-/// What the full screen of the timer knows: the board that the home told last, sync, the other
-/// devices, and what just happened. It counts on by itself, by relay time, so that all screens
-/// change their second at one instant. How it is laid out is `TimerPage`'s.
+/// State of the timer's full screen: the last board from the home, the sync status, the other
+/// devices, and recent events. It counts down by itself, by relay time, so that all screens change
+/// their second at the same instant. `TimerPage` does the layout.
 struct TimerView: WatchView {
   struct News: Hashable {
-    /// By this machine's wall clock, milliseconds.
+    /// Time by this machine's wall clock, in milliseconds.
     var at: Int64
     var text: String
   }
 
   private(set) var board: TimerContents?
   private(set) var status: HomeStatus?
-  /// The newest first.
+  /// Recent events, the newest first.
   private(set) var news: [News] = []
-  /// Why the last press did nothing.
+  /// Reason why the last key had no effect.
   private(set) var refusal: String?
   private(set) var devices: [Device]?
   private(set) var devicesTrouble: String?
   private(set) var showsHelp = false
-  /// A point in time as the person's clock shows it.
+  /// Returns a point in time as the person's clock shows it.
   let clock: @Sendable (Int64) -> String
-  /// Relay time less wall clock, milliseconds, as the home told last.
+  /// Relay time minus wall clock, in milliseconds, as the home reported last.
   private var offset: Int64 = 0
   private var alarm: String?
-  /// The countdown's end that was rung for.
+  /// End of the countdown for which the bell has rung.
   private var rungFor: Int64?
   private var refusedAt: Int64 = 0
   private var lookedAt: Int64?
@@ -33,12 +33,12 @@ struct TimerView: WatchView {
 
   private static let newsMax = 20
   private static let refusalMilliseconds: Int64 = 6_000
-  /// From one look at the account's devices to the next, in milliseconds.
+  /// Interval in milliseconds between requests for the account's devices.
   static let lookMilliseconds: Int64 = 30_000
 
   init(clock: @escaping @Sendable (Int64) -> String = CalendarTime.clock) { self.clock = clock }
 
-  // MARK: what comes in
+  // MARK: input
 
   mutating func take(_ line: JSONValue, at wall: Int64) {
     if let clock = line["clock"]?.wholeNumber { offset = clock }
@@ -48,7 +48,7 @@ struct TimerView: WatchView {
       refusal = RowText.line(reason)
       refusedAt = wall
     }
-    // What the devices are called is told to the home unasked; all else is a press.
+    // An answer with names is to a request that the view sent by itself; all others are to keys.
     if let answer = line["answer"], answer["names"] == nil { refusal = nil }
   }
 
@@ -56,7 +56,8 @@ struct TimerView: WatchView {
     if let old = board {
       noteEnd(of: old, at: max(wall + offset, new.screen.at))
       if let text = TimerNews.line(from: old, to: new) {
-        // An edit of a device that was away happened when it was made, not when it came.
+        // The time of an edit is when the device made it, not when it arrived from an offline
+        // device.
         add(text, at: new.editedAt.map { min($0 - offset, wall) } ?? wall)
       }
     }
@@ -102,12 +103,12 @@ struct TimerView: WatchView {
     }
   }
 
-  // MARK: what time does
+  // MARK: time
 
   func relayTime(at wall: Int64) -> Int64 { wall + offset }
 
-  /// When the screen looks otherwise though nobody acts, by the wall clock: with the next second of
-  /// a countdown, which is one instant of relay time everywhere.
+  /// Returns the time, by the wall clock, at which the screen changes without input: at the next
+  /// second of a countdown, which is the same instant of relay time on all devices.
   func changesAt(_ wall: Int64) -> Int64? {
     board?.screen.zeroAt.map {
       TimerScreen.nextSecond(to: $0, from: relayTime(at: wall)) - offset
@@ -135,8 +136,7 @@ struct TimerView: WatchView {
     return alarm
   }
 
-  /// The devices are asked for when the view begins, when this one is connected anew, and now and
-  /// then.
+  /// Requests the devices when the view begins, after a new connection, and at regular intervals.
   mutating func takeWishForDevices(at wall: Int64) -> Bool {
     let isLate = lookedAt.map { abs(wall - $0) >= Self.lookMilliseconds } ?? true
     guard isLate || hasNewConnection else { return false }

@@ -4,11 +4,12 @@ import LockstepClient
 import LockstepEventLoop
 import LockstepModel
 
-/// The vault, live: a row a file, with a bar where bytes are on their way, and sync below.
+/// Live view of the vault: one row per file, with a bar during a transfer, and the sync status
+/// below.
 struct VaultView: WatchView {
   private var files: [VaultFileStatus]?
   private var status: HomeStatus?
-  /// Bytes a second, by file, and what they were reckoned from.
+  /// Bytes per second, by file, and the values from which they were calculated.
   private var rates: [String: Rate] = [:]
 
   private struct Rate {
@@ -17,7 +18,7 @@ struct VaultView: WatchView {
     var perSecond: Int64 = 0
   }
 
-  /// The rate is that of about the last second.
+  /// Milliseconds over which a rate is calculated: about the last second.
   private static let rateMilliseconds: Int64 = 1_000
 
   mutating func take(_ line: JSONValue, at wall: Int64) {
@@ -77,7 +78,7 @@ struct VaultView: WatchView {
   }
 }
 
-/// What needs a person stands out, and what is as it should be.
+/// Returns a colour for the states that need a person and for the good ones.
 private func ink(of state: VaultTrack.State) -> TextStyle {
   switch state {
   case .error: .red
@@ -86,7 +87,7 @@ private func ink(of state: VaultTrack.State) -> TextStyle {
   }
 }
 
-/// `lockstep agent vault watch`.
+/// `lockstep agent vault watch`: shows the files live.
 enum VaultWatch {
   @Sendable static func run(_ arguments: Arguments) throws(CommandFailure) -> ExitCode {
     guard TerminalOutput.standard.takesScreens, isatty(STDIN_FILENO) == 1,
@@ -96,7 +97,7 @@ enum VaultWatch {
         try lines(session)
       }
     }
-    // Before any thread is started: they inherit that the signals are held back.
+    // Before any thread starts: threads inherit the blocked signals.
     let signals = try AgentCommand.signals([SIGTERM, SIGINT, SIGHUP, SIGQUIT])
     let resizes = try AgentCommand.signals([SIGWINCH])
     return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
@@ -115,7 +116,8 @@ enum VaultWatch {
         continue
       }
       lines: while true {
-        // A reader that has gone is noticed only by writing, so the wait is bounded.
+        // A process that only waits does not notice that its reader is gone, so the wait is
+        // limited.
         switch session.connection.next(milliseconds: 1_000) {
         case .line(let line):
           if let mirror = line["mirror"] { _ = try TerminalOutput.printed(mirror.text) }

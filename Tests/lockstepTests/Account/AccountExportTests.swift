@@ -8,7 +8,7 @@ import Testing
 
 @testable import LockstepCommand
 
-/// Exports of an account that goes on being saved into.
+/// Exports of an account while records are saved to it.
 final class AccountExportTests {
   private let home: TemporaryFolder
   private let store: SQLiteZoneStore
@@ -30,7 +30,7 @@ final class AccountExportTests {
     office = AdminClient(.folder(home.path + "/store"), store, files)
     account = try office.make(label: "mum").account
     let description = DeviceDescription(deviceName: "A", platform: "p", appVersion: "1")
-    // A device that no code let in, since only its saves are wanted.
+    // A device that joined without a person's code, because only its saves are needed.
     let pairing = NewPairing(codeHash: [9], expiresAt: wall + 1_000)
     let newcomer = NewDevice(id: device, description: description, tokenHash: [8])
     _ = try store.commit(
@@ -68,7 +68,7 @@ final class AccountExportTests {
     return hash
   }
 
-  /// `meanwhile`: what happens before each page and chunk, with the number of the call.
+  /// `meanwhile`: called before each page and chunk, with the number of the call.
   private func export(
     meanwhile: @escaping (Int) throws -> Void = { _ in }
   ) throws -> (outcome: AccountExport.Outcome, lines: [String: JSONValue]) {
@@ -140,7 +140,7 @@ final class AccountExportTests {
     try save(["a"], chunks: [hash])
     try save(["b"])
     let (outcome, lines) = try export { [self] call in
-      // The records are read; the next would be the chunk.
+      // The records have been read; the next call precedes the chunk.
       guard call == 3 else { return }
       try save(["a"], nil)
       wall += 2 * Limits.chunkLeaseMilliseconds

@@ -6,15 +6,15 @@ import Testing
 
 @testable import LockstepCommand
 
-/// Each claim holds at the relay that runs on a store, and in the store itself.
+/// Each test runs with a relay on the store, and with the store alone.
 struct AdminClientTests {
-  /// What is done at the office of a store, with a relay running there or none.
+  /// Runs `body` with a client of a store, with and without a running relay.
   private func atBoth(
     _ body: (AdminClient, _ folder: String) throws -> Void
   ) throws {
     for hasRelay in [false, true] {
       let folder = try TemporaryFolder()
-      // A name that is too long for a socket's path is reached all the same.
+      // The path is too long for a socket, which must work all the same.
       let store = try folder.longFolder()
       let relay = hasRelay ? try ServingRelay(store: store, isOpen: false) : nil
       let office = try AdminClient(.folder(store), makesStore: true)
@@ -40,7 +40,7 @@ struct AdminClientTests {
   @Test func anAccountIsFoundByItsIDAndByItsLabel() throws {
     try atBoth { office, _ in
       let mum = try office.make(label: "mum").account
-      // Its label is the other's id, which wins.
+      // Its label is the other account's id, which takes precedence.
       let other = try office.make(label: mum.text).account
       #expect(try office.account(named: "mum").id == mum)
       #expect(try office.account(named: mum.text).id == mum)

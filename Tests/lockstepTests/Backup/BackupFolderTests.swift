@@ -11,7 +11,7 @@ struct BackupFolderTests {
 
   init() throws { directory = try TemporaryFolder() }
 
-  /// A whole backup, as far as the shelf looks.
+  /// Makes a backup that `BackupFolder` considers complete. Returns its name.
   private func make(_ wall: Int64) throws -> String {
     let shelf = try BackupFolder(path, wall: wall)
     try FolderTree.makeFile(shelf.draft + "/" + BackupManifest.name).write([])

@@ -40,7 +40,7 @@ struct BackupManifestTests {
   @Test func aFileIsKnownByItsHash() throws {
     let folder = try TemporaryFolder()
     try folder.write("abc", to: "file")
-    // FIPS 180-4's example.
+    // Example from FIPS 180-4.
     #expect(
       try BackupManifest.hash(of: folder.path("file")) { true }
         == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")

@@ -8,7 +8,7 @@ import TemporaryFolders
 
 @testable import LockstepCommand
 
-/// A relay's folder with an account in it, and a place for backups.
+/// A relay's folder with an account in it, and a folder for backups.
 struct BackupStage {
   let directory: TemporaryFolder
   let account = AccountID(rawValue: 1)
@@ -21,7 +21,7 @@ struct BackupStage {
     try SQLiteZoneStore(directory: store, opening: .random(in: 1 ... .max))
   }
 
-  /// An account with one record, which names a chunk.
+  /// Creates an account with one record, which names a chunk.
   func fill() throws {
     let zones = try open()
     let description = DeviceDescription(deviceName: "d", platform: "p", appVersion: "1")
@@ -37,7 +37,7 @@ struct BackupStage {
     zones.close()
   }
 
-  /// A record with a chunk of a file, the chunk under that number.
+  /// Adds a record with a chunk of a file. `number`: number of the chunk's file.
   func add(_ bytes: [UInt8], number: UInt64, to zones: SQLiteZoneStore) throws {
     guard let hash = ChunkHash(bytes: SHA256.hash(bytes)) else { return }
     let file = ChunkFile(account: account, number: number)
@@ -61,7 +61,7 @@ struct BackupStage {
       ], wall: 0)
   }
 
-  /// The file of a chunk in a store or backup.
+  /// Returns the path of a chunk's file in a store or backup.
   static func chunk(_ number: UInt64) -> String {
     "chunks/0000000000000001/" + HexText.text(number)
   }

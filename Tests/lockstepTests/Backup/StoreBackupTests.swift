@@ -56,8 +56,8 @@ struct StoreBackupTests {
     }
   }
 
-  /// An account goes, with its chunks, when one of the two was taken over: the database is copied
-  /// once more, and nothing of the account is left.
+  /// An account is removed with its chunks after one of two was taken over: the database is copied
+  /// again, and the backup contains nothing of the account.
   @Test func whatIsRemovedMeanwhileIsNotInTheBackup() throws {
     let store = try stage.open()
     defer { store.close() }

@@ -49,13 +49,13 @@ struct StoreMoveTests {
     let store = try open(new)
     #expect(!store.wasRestored)
     store.close()
-    // What was left is whole too, and an older copy.
+    // The old store is undamaged too, and is an older copy.
     #expect(try stage.inspect(stage.store).faults.isEmpty)
     let left = try open(stage.store)
     #expect(left.wasRestored)
   }
 
-  /// Whenever it is wanted, the move ends, and there is no store.
+  /// A move ends whenever it is interrupted, and leaves no store.
   @Test func anInterruptedMoveLeavesNoStore() throws {
     var questions = 0
     while true {
@@ -83,7 +83,7 @@ struct StoreMoveTests {
   }
 
   @Test func aMoveThatDidNotEndIsDoneAgain() throws {
-    // As a crash leaves it, in the middle of the rows and in the middle of the replacement.
+    // State after a crash: among the rows, and in the middle of the replacement.
     try FileManager.default.createDirectory(
       atPath: new + "/moved.partial/chunks", withIntermediateDirectories: true)
     try Data().write(to: URL(fileURLWithPath: new + "/moved.partial/zones.sqlite"))
@@ -123,7 +123,7 @@ struct StoreMoveTests {
     ).text(of: outcome, milliseconds: 1_234)
     #expect(words.contains("in 1.2 s:") && words.contains("5 pieces of files"))
     #expect(words.contains("The old store still stands; do not start a relay on it"))
-    // Once more: they were lost before by now.
+    // A second move: the chunks count as lost before by now.
     let next = try move(.folder(new), .folder(stage.directory.path("next")))
     #expect(next.lost.isEmpty && next.lostBefore == 2)
   }
@@ -133,7 +133,7 @@ struct StoreMoveTests {
     #expect(try move(old, .folder(new)).lost.map(\.how) == ["is missing"])
   }
 
-  /// What is given up leaves no draft behind, and no bytes but those of their hash stand.
+  /// An abandoned move leaves no draft, and only chunks with the bytes of their hash are kept.
   @Test func whatIsGivenUpIsGone() throws {
     let target = try MoveTarget(.folder(new), wall: 0)
     let file = ChunkFile(account: AccountID(rawValue: 1), number: 1)
@@ -189,7 +189,7 @@ struct StoreMoveTests {
   private static let need: Comment =
     "LOCKSTEP_POSTGRES names no server: run this by scripts/with-postgres"
 
-  /// A database for the length of `body`.
+  /// Creates a database for the duration of `body`.
   private func withDatabase(_ body: (PostgresAddress) throws -> Void) throws {
     let url = try PostgresAddress(try #require(Self.server))
     let name = "test_" + String(UInt64.random(in: 0 ... .max), radix: 36)
@@ -223,7 +223,7 @@ struct StoreMoveTests {
       (relay.writer as? PostgresZoneStore)?.close()
       let back = try move(.database(address), .folder(new))
       #expect(back.lost.isEmpty && back.lostBefore == 1 && back.totals == into.totals)
-      // It was left, and is an older copy for whoever opens it.
+      // It was moved, so it is an older copy when it is opened.
       #expect(try PostgresZoneStore(address).wasRestored)
     }
     let found = try stage.inspect(new)

@@ -50,7 +50,7 @@ struct StoreReplacementTests {
     #expect(try content(store + "/zones.sqlite") == "newer")
   }
 
-  /// No relay opens what is half one store and half another.
+  /// No relay opens a store that is half replaced.
   @Test func whatStoppedHalfwayIsSeenAndDoneAgain() throws {
     try FileManager.default.moveItem(
       atPath: replacement.draft + "/zones.sqlite", toPath: directory.path("elsewhere"))

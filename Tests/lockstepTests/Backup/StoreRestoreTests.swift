@@ -14,7 +14,7 @@ struct StoreRestoreTests {
     try stage.fill()
   }
 
-  /// Without what SQLite leaves of an empty log.
+  /// Returns the names in the store's folder, except for SQLite's files of an empty log.
   private func contents() throws -> Set<String> {
     Set(
       try FileManager.default.contentsOfDirectory(atPath: stage.store).filter {
@@ -40,7 +40,7 @@ struct StoreRestoreTests {
     let store = try stage.open()
     #expect(store.wasRestored)
     store.close()
-    // What was there is a store as it was.
+    // The former store is as it was.
     #expect(try stage.inspect(aside).counts.records == 2)
     #expect(try stage.inspect(aside).faults.isEmpty)
     #expect(try stage.inspect(place).faults.isEmpty)
@@ -95,8 +95,8 @@ struct StoreRestoreTests {
     #expect(try contents() == before)
   }
 
-  /// Each moment at which the machine may stop in the middle: no relay opens what is there, and the
-  /// same command once more ends it.
+  /// For each moment at which the machine may stop: no relay opens the store, and the same command
+  /// completes the restore.
   @Test func aRestoreThatDidNotEndIsDoneAgain() throws {
     let (place, _) = try stage.backUp()
     for parts in [[], ["zones.sqlite"], ["zones.sqlite", "chunks"], ["chunks", "opening"]] {

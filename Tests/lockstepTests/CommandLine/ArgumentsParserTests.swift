@@ -37,7 +37,7 @@ struct ArgumentsParserTests {
     return arguments
   }
 
-  /// The whole sentence that the line gets.
+  /// Returns the whole error text for the line.
   private func fault(_ line: String, environment: [String: String] = [:]) -> String {
     do throws(ArgumentsFault) {
       _ = try parse(line, environment: environment)

@@ -9,7 +9,7 @@ struct CalendarTimeTests {
     #expect(CalendarTime.text(4_102_444_799_999) == "2099-12-31 23:59 UTC")
   }
 
-  /// The hour is the person's own, which a test does not know.
+  /// The hour depends on the local time zone, which a test does not know.
   @Test func aClockOnTheWallHasSecondsWhereTheyMatter() {
     #expect(CalendarTime.clockWithSeconds(1_709_210_096_789).hasSuffix(":56"))
     #expect(

@@ -163,7 +163,7 @@ struct ConfigFileTests {
   }
 }
 
-/// The sample that is shipped says of every option what it is when nobody sets it.
+/// The shipped sample file shows each option's default.
 struct SampleConfigTests {
   private static let sample: String = {
     do {
@@ -179,7 +179,7 @@ struct SampleConfigTests {
     !ConfigFile.besides.contains($0.name)
   }
 
-  /// The commented settings, as a person would have them who removes each `#`.
+  /// The commented settings, after a person has removed each `#`.
   private static let uncommented = sample.split(separator: "\n").filter { line in
     line.hasPrefix("#") && !line.hasPrefix("# ") && line != "#"
   }.map { String($0.dropFirst()) }
@@ -191,7 +191,7 @@ struct SampleConfigTests {
         Issue.record("docs/relay.conf does not show \(option.name)")
         continue
       }
-      // The machine says these.
+      // These defaults depend on the machine.
       if option.name == "store" || option.name == "loops" { continue }
       if case .default(let usual) = option.presence { #expect(row == "\(option.name) = \(usual)") }
       if option.isFlag { #expect(row == "\(option.name) = false") }

@@ -12,7 +12,7 @@ struct DurationArgumentTests {
   }
 
   @Test func whatIsNoSpanIsNone() {
-    // A number alone could be days as well as seconds.
+    // A number alone could mean days as well as seconds.
     for text in [
       "", "d", "30", "1.5d", "-1s", "+1s", "1 d", "1w", "1d12h", "99999999999999999999d",
     ] {

@@ -3,7 +3,7 @@ import LockstepCommand
 import Testing
 
 struct TerminalOutputTests {
-  /// Both ends of a pipe; the reading one closes with `endReading`.
+  /// Returns both ends of a pipe.
   private func pipe() throws -> (read: Int32, write: Int32) {
     var ends: [Int32] = [0, 0]
     try #require(Glibc.pipe(&ends) == 0)

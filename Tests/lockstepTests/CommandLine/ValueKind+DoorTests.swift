@@ -4,7 +4,8 @@ import Testing
 
 @testable import LockstepCommand
 
-/// What the options of a relay's front door take, and what they say to slips.
+/// Values of the options that control access to a relay's public listener, and the errors for wrong
+/// ones.
 struct ValueKindDoorTests {
   private func reason<Value>(_ kind: ValueKind<Value>, _ text: String) -> String? {
     do throws(ValueFault) {

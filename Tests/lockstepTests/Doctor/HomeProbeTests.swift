@@ -13,7 +13,7 @@ struct HomeProbeTests {
   private let progress = Progress(isShown: false) { _ in }
   private let log = Log("test", level: .error, sink: Log.Sink { _ in })
 
-  /// A home that has joined a relay which nobody runs.
+  /// Returns a home that has joined a relay that does not run.
   private func home(in folder: TemporaryFolder) throws -> HomeFolder {
     let home = HomeFolder(path: try folder.longFolder())
     let store = try SQLiteReplicaStore(home: home.path)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LockstepCommand
 
-/// A relay of this process, looked at over loopback.
+/// Checks of a relay in this process, over loopback.
 struct RelayProbeTests {
   private let progress = Progress(isShown: false) { _ in }
 

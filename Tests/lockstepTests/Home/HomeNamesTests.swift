@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepCommand
 
-/// When a process that holds a home asks the relay what the devices are called.
+/// Times at which a process that holds a home asks the relay for the devices' names.
 struct HomeNamesTests {
   private let start = Instant(nanoseconds: 0)
   private let laptop = DeviceID(rawValue: 2)

@@ -35,7 +35,7 @@ struct HomeNodeMirrorTests {
     stage.ask(2, .mirrorStatus)
     _ = stage.lines(2)
     let first = stage.lines(1)
-    // The mirror has not looked yet.
+    // The mirror has not reported yet.
     #expect(first.count == 1 && first.first?["status"] != nil)
     stage.order(.stands(["files": [2]]))
     #expect(stage.lines(1) == [["mirror": ["files": [2]]]])

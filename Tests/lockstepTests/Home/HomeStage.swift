@@ -7,15 +7,15 @@ import Testing
 
 @testable import LockstepCommand
 
-/// Drives the node of a home with its replica in memory, no relay in reach, and commands as
-/// connections by their numbers.
+/// Drives the node of a home with its replica in memory, without a relay, and with commands as
+/// numbered connections.
 struct HomeStage: ~Copyable {
-  /// Whether the store is at work; what is asked of it meanwhile waits.
+  /// True if the store performs its jobs; otherwise they wait.
   var isReading: Bool
-  /// Whether nothing answers the agent, for good or bad; otherwise it is refused.
+  /// True if a connection attempt gets no answer at all; otherwise it is refused.
   var isSilent = false
   private(set) var closed: [ConnectionID] = []
-  /// But for those that are the mirror's.
+  /// Reports, except for those to the mirror.
   private(set) var reports: [HomeReport] = []
   private(set) var told: [AgentReport] = []
   /// Requests of commands to the mirror.
@@ -28,7 +28,7 @@ struct HomeStage: ~Copyable {
   private var sent: [ConnectionID: [UInt8]] = [:]
   private var now: Int64 = 0
 
-  /// `clockOffset`: what the home remembers of the relay's clock.
+  /// `clockOffset`: offset of the relay's clock, as stored in the home.
   init(isReading: Bool = true, clockOffset: Int64 = 0) throws {
     self.isReading = isReading
     let identity = HomeIdentity(
@@ -64,7 +64,7 @@ struct HomeStage: ~Copyable {
     settle()
   }
 
-  /// The command took bytes, and so many still wait.
+  /// Reports that the command has read bytes, and that `unsent` bytes still wait.
   mutating func drained(_ number: UInt64, unsent: Int) {
     node.handle(.drained(ConnectionID(rawValue: number), unsent: unsent), at: moment)
     settle()
@@ -79,7 +79,7 @@ struct HomeStage: ~Copyable {
     send(number, request.line.serialized() + [UInt8(ascii: "\n")])
   }
 
-  /// The mirror wants something.
+  /// Handles an order of the mirror.
   mutating func order(_ order: HomeOrder) {
     node.handle(.ordered(order), at: moment)
     settle()
@@ -90,7 +90,7 @@ struct HomeStage: ~Copyable {
     settle()
   }
 
-  /// Lets time pass, with every deadline at its instant.
+  /// Advances the time, and reaches every deadline at its instant.
   mutating func pass(milliseconds: Int64) {
     let end = now + milliseconds * 1_000_000
     while let deadline = node.nextDeadline, deadline.nanoseconds <= end {
@@ -101,7 +101,7 @@ struct HomeStage: ~Copyable {
     now = end
   }
 
-  /// What was sent to a command since the last time, line by line.
+  /// Returns the lines that were sent to a command since the last call.
   mutating func lines(_ number: UInt64) -> [JSONValue] {
     let bytes = sent.removeValue(forKey: ConnectionID(rawValue: number)) ?? []
     return bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
@@ -114,7 +114,7 @@ struct HomeStage: ~Copyable {
     }
   }
 
-  /// The value of the one answer that was sent to a command.
+  /// Returns the value of the single answer that was sent to a command.
   mutating func answer(_ number: UInt64) throws -> JSONValue {
     let lines = lines(number)
     #expect(lines.count == 1)
@@ -162,6 +162,6 @@ extension HomeRequest {
 }
 
 extension JSONValue {
-  /// Of a view that was told: its first row.
+  /// First row of a view that was sent.
   var row: String? { self["lines"]?.array?.first?.string }
 }

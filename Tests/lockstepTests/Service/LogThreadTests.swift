@@ -28,7 +28,7 @@ struct LogThreadTests {
     store.close()
   }
 
-  /// A store that is closed while its log is moved waits for that.
+  /// Closing a store waits for the move of its log.
   @Test func closingWaitsForTheThread() throws {
     for number: UInt64 in 1...5 {
       let directory = try TemporaryFolder()

@@ -10,7 +10,7 @@ struct ProcessMeterTests {
     #expect(try #require(measures.processorNanoseconds) > 0)
     let most = try #require(measures.mostDescriptors)
     #expect(most > 0)
-    // Systems before Linux 6.2 do not tell how many are open.
+    // Linux before 6.2 does not report the number of open descriptors.
     if let count = measures.openDescriptors { #expect((1...most).contains(count)) }
   }
 

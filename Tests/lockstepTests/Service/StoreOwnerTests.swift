@@ -4,8 +4,8 @@ import Testing
 
 @testable import LockstepCommand
 
-/// What root becomes, the story of account_stories.py tells: a test that changes the process's user
-/// would change it for all that run beside it.
+/// The change from root to the owner is tested by account_stories.py: a test that changes the
+/// process's user would change it for all tests that run at the same time.
 struct StoreOwnerTests {
   @Test func whoOwnsTheFolderStaysWhoHeIs() throws {
     let folder = try TemporaryFolder()

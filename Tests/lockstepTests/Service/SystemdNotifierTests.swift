@@ -10,7 +10,7 @@ import Testing
 struct SystemdNotifierTests {
   private let log = Log("test", level: .error, sink: Log.Sink { _ in })
 
-  /// A socket as systemd has one, and what came into it.
+  /// A socket like systemd's, with the messages that it received.
   private final class NotifySocket {
     let descriptor: Int32
 
@@ -87,7 +87,7 @@ struct SystemdNotifierTests {
     look(450, UnresponsiveThreads(lanes: [.commits]))
     #expect(asked == 1)
     #expect(socket.messages.isEmpty)
-    // Reads and files may take their time: nobody's save waits for them.
+    // Reads and files may take long: no save waits for them.
     look(500, UnresponsiveThreads(lanes: [.files]))
     #expect(socket.messages == ["WATCHDOG=1"])
   }

@@ -4,7 +4,7 @@ import Testing
 @testable import LockstepCommand
 
 struct WatchdogKeeperTests {
-  /// With a second for its interval, in milliseconds since its start.
+  /// Returns the steps with an interval of one second, at times in milliseconds since the start.
   private func steps(_ looks: [(Int64, Bool)]) -> [[WatchdogKeeper.Step]] {
     var keeper = WatchdogKeeper(microseconds: 1_000_000, at: Instant(nanoseconds: 0))
     return looks.map { milliseconds, allAnswered in

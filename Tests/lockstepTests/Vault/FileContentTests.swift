@@ -33,7 +33,7 @@ struct FileContentTests {
   @Test func whatIsNoFileIsNotRead() throws {
     let folder = try TemporaryFolder()
     #expect(throws: VaultFault.changed) { try FileContent.hash(folder.path("none")) }
-    // Nobody writes into it; a reader that waited would wait for ever.
+    // The pipe has no writer, so a blocking reader would wait forever.
     #expect(mkfifo(folder.path("pipe"), 0o600) == 0)
     #expect(throws: VaultFault.changed) { try FileContent.hash(folder.path("pipe")) }
     try folder.write("a", to: "a")

@@ -6,8 +6,8 @@ import Testing
 
 @testable import LockstepCommand
 
-/// What another program does between the check and the replacement is done here before the call:
-/// the swap has been planned by then.
+/// Changes that another program makes between the check and the replacement are made before the
+/// call here: the swap has been planned by then.
 struct FileSwapTests {
   private let folder: TemporaryFolder
   private let path: String
@@ -23,7 +23,7 @@ struct FileSwapTests {
     ChunkHash(bytes: SHA256.hash(Array(text.utf8)))
   }
 
-  /// `incoming` in the place of `expected`; nil for no file.
+  /// Returns a swap that replaces `expected` with `incoming`; nil means no file.
   private func swap(_ incoming: String?, over expected: String?) throws -> FileSwap {
     if let incoming { try folder.write(incoming, to: ".vault.db.lockstep-1") }
     return FileSwap(
@@ -36,7 +36,7 @@ struct FileSwapTests {
     return String(decoding: try folder.bytes(name), as: UTF8.self)
   }
 
-  /// Another program writes anew and renames, as editors do.
+  /// Writes a new file and renames it to the path, as editors do.
   private func another(_ text: String) throws {
     try folder.write(text, to: "other")
     #expect(rename(folder.path("other"), path) == 0)

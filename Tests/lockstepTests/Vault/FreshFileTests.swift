@@ -21,7 +21,7 @@ struct FreshFileTests {
     #expect(try !FileContent(folder.path("new")).hasWriters)
   }
 
-  /// What other devices write must not run with its owner's rights.
+  /// Content from other devices must not run with the rights of the file's owner.
   @Test(arguments: [0o4755, 0o2750, 0o6711, 0o1644] as [UInt32])
   func itRunsWithNobodysRights(mode: UInt32) throws {
     let folder = try TemporaryFolder()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LockstepCommand
 
-/// Real folders, real homes, and mostly a real relay.
+/// Tests with real folders, real homes, and mostly a real relay.
 struct VaultEngineTests {
   @Test(arguments: [true, false])
   func aFileArrivesAndFollows(_ isSealed: Bool) throws {
@@ -22,7 +22,7 @@ struct VaultEngineTests {
     try stage.end()
   }
 
-  /// The record may not have come yet.
+  /// Returns false if the file's record has not arrived yet.
   private func isAdded(_ stage: VaultStage, _ device: Int) throws -> Bool {
     if case .success = try stage.add(device) { true } else { false }
   }
@@ -39,7 +39,7 @@ struct VaultEngineTests {
     try stage.until(0) { try stage.all(0).count == 2 }
     try stage.until(1) { try stage.all(1) == stage.all(0) }
     #expect(try Set(stage.all(0).values) == ["of the first", "of the second"])
-    // What is the newer keeps the name.
+    // The newer version keeps the name.
     #expect(try stage.read(1) == "of the second")
     try stage.end()
   }
@@ -83,7 +83,7 @@ struct VaultEngineTests {
     try stage.until(0) { files in files.first?.state == .syncing }
     try stage.write("second", 0)
     try stage.until(1) { try stage.read(1) == "second" }
-    // What is received is written down when it is there.
+    // The event is written after the file has arrived.
     try stage.until(1) { _ in try VaultHistory(home: stage.home(1)).last(100).count == 2 }
     let events = try VaultHistory(home: stage.home(1)).last(100).compactMap { $0["what"]?.string }
     #expect(events == ["received", "received"])
@@ -115,7 +115,7 @@ struct VaultEngineTests {
     try stage.until(0) { files in
       files.first?.state == .error && files.first?.reason?.contains("is not there") == true
     }
-    // An empty one in its place, as where a disk is not mounted.
+    // An empty folder in its place, as if a disk is not mounted.
     #expect(mkdir(stage.path(0), 0o700) == 0)
     try stage.until(0) { files in files.first?.reason?.contains("another one") == true }
     #expect(rmdir(stage.path(0)) == 0)
@@ -237,7 +237,7 @@ struct VaultEngineTests {
     try stage.end()
   }
 
-  /// Beside the mirror the home goes on: its thread ends with it, whatever it is doing.
+  /// The mirror's thread ends with the home, whatever it is doing.
   @Test func closingDoesNotWaitForALargeFile() throws {
     let stage = try VaultStage(devices: 1, hasRelay: false)
     try stage.write([UInt8](repeating: 7, count: 60_000_000), 0)

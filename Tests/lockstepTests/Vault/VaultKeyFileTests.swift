@@ -40,7 +40,7 @@ struct VaultKeyFileTests {
     _ = try file.keepNew(key)
     try file.adoptNew()
     #expect(try file.key() == key && (try file.newKey()) == nil)
-    // Another process did it a moment ago.
+    // As if another process has just done it.
     try file.adoptNew()
     #expect(try file.key() == key)
     _ = try file.keepNew(other)

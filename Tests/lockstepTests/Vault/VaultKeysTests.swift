@@ -7,7 +7,7 @@ import Testing
 
 @testable import LockstepCommand
 
-/// Two devices of an account, on a relay of this process.
+/// Tests with two devices of an account, on a relay in this process.
 struct VaultKeysTests {
   private final class Stage {
     let folder: TemporaryFolder
@@ -30,7 +30,7 @@ struct VaultKeysTests {
       records = members.map { VaultRecords(HomeMember(relay: address, token: $0.token)) }
     }
 
-    /// The second device writes the account's record of its key, whatever stands there.
+    /// Writes the account's record of its key from the second device, whatever it contains.
     func put(_ fields: JSONValue) throws {
       let call = RelayCall(relay: relay.address)
       let standing = try call.record(VaultApp.keyRecord, zone: VaultApp.zone, token: tokens[1])
@@ -51,7 +51,7 @@ struct VaultKeysTests {
       try VaultKeys.unlock(code, homes[device], records[device])
     }
 
-    /// A code of the first device, which has the key.
+    /// Returns a code of the first device, which has the key.
     func code(expiresIn milliseconds: Int64 = 600_000) throws -> VaultCode {
       let code = try #require(
         VaultCode(offer: "7Q2M-0XKD-9RTA", secret: VaultSecret(word: 0x1234_5678_9ABC_DEF0)))
@@ -85,7 +85,7 @@ struct VaultKeysTests {
     try stage.relay.stop()
   }
 
-  /// Somebody without the vault's key, or the relay, has said that there is one.
+  /// A device without the vault's key, or the relay, has declared that there is a key.
   @Test(arguments: ["0123456789abcdef", nil])
   func aKeyThatNobodyHasIsReplacedByThisDevices(squatted: String?) throws {
     let stage = try Stage()
@@ -95,7 +95,7 @@ struct VaultKeysTests {
     let told = reason { _ = try stage.ensure(0) }
     #expect(told.contains("vault new-key --instead-of \(id)"), "\(told)")
     #expect(try stage.key(0) == nil)
-    // Only the one that was looked at is replaced.
+    // Only the named key is replaced.
     let other = reason {
       _ = try VaultKeys.replace("ffffffffffffffff", stage.homes[0], stage.records[0])
     }
@@ -105,7 +105,8 @@ struct VaultKeysTests {
     #expect(try stage.key(0) == key)
     #expect(try stage.ensure(0) == key)
     #expect(try stage.records[1].keyID() == key.id)
-    // It is put there again after the key was made: the key stays, and so does what it seals.
+    // The false key is declared again after the key was made: the key stays, and so does the data
+    // that it seals.
     try stage.put(["key": "fedcba9876543210"])
     let refusal = reason { _ = try stage.code() }
     #expect(refusal.contains("--instead-of fedcba9876543210"), "\(refusal)")
@@ -117,7 +118,7 @@ struct VaultKeysTests {
     try stage.relay.stop()
   }
 
-  /// One has drawn a key and not announced it when the other goes all the way.
+  /// One device has drawn a key and not declared it when the other completes all steps.
   @Test func twoFirstDevicesMakeOneKey() throws {
     let stage = try Stage()
     let drawn = try #require(VaultKey(bytes: Array(0..<16)))
@@ -154,7 +155,7 @@ struct VaultKeysTests {
     #expect(try stage.key(1) == key)
     #expect(try stage.records[0].wrapped(try #require(code.recordName)) == nil)
     #expect(reason { _ = try stage.unlock(1, code) }.contains("no vault's key waits"))
-    // A second code for who has the key already changes nothing.
+    // A second code changes nothing on a device that has the key already.
     #expect(try stage.unlock(1, try stage.code()) == key)
     try stage.relay.stop()
   }
@@ -209,7 +210,8 @@ struct VaultKeysTests {
     try stage.relay.stop()
   }
 
-  /// Whoever has another key than the account's gives it to nobody, and loses it to no phrase.
+  /// A device with another key than the account's gives it to no other device, and no phrase
+  /// replaces it.
   @Test func aHomeWithAnotherKeyKeepsItToItself() throws {
     let stage = try Stage()
     let key = try stage.ensure(0)
@@ -224,7 +226,7 @@ struct VaultKeysTests {
       try VaultKeys.offered(other, code, expiresAt: .max, stage.records[1], removing: [])
     }
     #expect(given.contains("is not the one of the account's vault"))
-    // Nothing of it was taken from who has the right one.
+    // The device with the right key is not affected.
     #expect(try stage.unlock(0, code) == key)
     try stage.relay.stop()
   }

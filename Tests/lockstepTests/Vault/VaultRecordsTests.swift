@@ -25,7 +25,7 @@ struct VaultRecordsTests {
     }
     #expect(try call.record(name, zone: VaultApp.zone, token: token)?.type == VaultApp.keyType)
     let records = VaultRecords(HomeMember(relay: relay.address, token: token))
-    // Another program wrote what is no key.
+    // Another program wrote a record that contains no key.
     #expect(throws: CommandFailure.self) { try records.wrapped(name) }
     try records.remove(name)
     #expect(try call.record(name, zone: VaultApp.zone, token: token) == nil)

@@ -11,14 +11,14 @@ import Testing
 
 @testable import LockstepCommand
 
-/// Devices of one account with their homes and folders, and a relay in this process, if they are to
-/// reach one.
+/// Devices of one account with their homes and folders, and a relay in this process if they need
+/// one.
 final class VaultStage {
   let folder: TemporaryFolder
   private let relay: ServingRelay?
   private var holders: [HomeHolder?] = []
 
-  /// Files are sealed by a key that all devices have.
+  /// True if files are sealed with a key that all devices have.
   private let isSealed: Bool
 
   init(devices: Int, hasRelay: Bool = true, isSealed: Bool = false) throws {
@@ -51,7 +51,7 @@ final class VaultStage {
 
   func home(_ device: Int) -> HomeFolder { HomeFolder(path: folder.path("home\(device)")) }
 
-  /// A device's folder for files.
+  /// Returns the path of a device's folder for files, or of a file in it.
   func path(_ device: Int, _ name: String? = nil) -> String {
     folder.path("\(device)") + (name.map { "/" + $0 } ?? "")
   }
@@ -83,8 +83,8 @@ final class VaultStage {
     try folder.write(bytes, to: "\(device)/\(name)")
   }
 
-  /// As if it had been written a minute from now. The system's clock for files is some milliseconds
-  /// behind the one that records are stamped by, so what follows at once may seem to come before.
+  /// Sets the file's time one minute ahead. The system's clock for files is some milliseconds
+  /// behind the clock for records, so a write directly after a record may seem to precede it.
   func makeNewer(_ device: Int, _ name: String = "vault.db") throws {
     let path = path(device, name)
     var status = stat()
@@ -94,13 +94,13 @@ final class VaultStage {
   }
 
   func read(_ device: Int, _ name: String = "vault.db") throws -> String? {
-    // One open, no look before it: the file may go in between.
+    // One open without an earlier check, because the file may be removed in between.
     guard let bytes = FileManager.default.contents(atPath: path(device, name)) else { return nil }
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The files in a device's folder that a person sees, by name. A file that is being received
-  /// stands under a hidden name, and goes at any moment.
+  /// Returns the visible files in a device's folder, by name. A file that is being received has a
+  /// hidden name, and may disappear at any moment.
   func all(_ device: Int) throws -> [String: String] {
     var all: [String: String] = [:]
     for name in try FileManager.default.contentsOfDirectory(atPath: path(device))
@@ -125,7 +125,7 @@ final class VaultStage {
     try ask(device, ["do": "add", "path": .string(path(device, name)), "plain": .bool(!isSealed)])
   }
 
-  /// Waits until all that a device keeps is in step, or can be no further.
+  /// Waits until all files of a device are in sync, or no progress is possible.
   @discardableResult
   func settled(_ device: Int) throws -> [VaultFileStatus] {
     try VaultWait(
@@ -134,7 +134,7 @@ final class VaultStage {
     ).files
   }
 
-  /// Waits until a device tells that it is so.
+  /// Waits until a condition holds on a device.
   func until(_ device: Int, _ isSo: () throws -> Bool) throws {
     try until(device) { _ in try isSo() }
   }
@@ -144,7 +144,7 @@ final class VaultStage {
     #expect(connection.send(.watchMirror))
     var files: [VaultFileStatus] = []
     for _ in 0..<10_000 {
-      // Files are written before it is told; other programs' work is told by nobody.
+      // Files are written before the mirror reports it; it does not report other programs' writes.
       switch connection.next(milliseconds: 20) {
       case .line(let line): if let mirror = line["mirror"] { files = VaultFileStatus.all(mirror) }
       case .timeout: break

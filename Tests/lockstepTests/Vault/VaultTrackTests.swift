@@ -47,7 +47,7 @@ struct VaultTrackTests {
     }
     #expect(progress(hashes[0], 4))
     #expect(progress(hashes[0], 4))
-    // A broken upload begins anew.
+    // A broken upload begins again.
     #expect(progress(hashes[0], 0))
     #expect(progress(hashes[0], 10))
     #expect(track.bytesDone == 10)

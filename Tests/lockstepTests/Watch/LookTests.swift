@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepCommand
 
-/// Somebody is asked while the screen goes on.
+/// A query runs while the screen continues.
 struct LookTests {
   /// Waits until there is an answer to take.
   private func answer(_ look: Look<Int>) throws -> Int? {

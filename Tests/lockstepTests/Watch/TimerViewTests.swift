@@ -51,7 +51,7 @@ struct TimerViewTests {
     #expect(small(90_000).contains("focus 00:00"))
   }
 
-  /// Whatever the wall clocks of their machines say.
+  /// Independent of the wall clocks of the two machines.
   @Test func twoScreensChangeTheirSecondAtOneInstantOfRelayTime() {
     var (one, other) = (Self.view(), Self.view())
     one.take(Self.line(Self.board(left: 59_300, at: 700), clock: 1_000_000), at: -999_300)
@@ -67,7 +67,7 @@ struct TimerViewTests {
     #expect(one.changesAt(-999_300) == -999_000)
   }
 
-  /// Other programs write records as well: whatever numbers they say, the screen is drawn.
+  /// Records may come from other programs: the screen is drawn for any numbers.
   @Test(arguments: [0, 1, 153_722_867_280_912_930, 1 << 60, Int64.max, -1, Int64.min])
   func anyLengthIsDrawn(_ length: Int64) {
     for left in [0, 1, 60_000, 1 << 60] as [Int64] {
@@ -105,7 +105,7 @@ struct TimerViewTests {
       Self.line(Self.board("breakTime", left: 60_000, at: 60_000, edited: 60_000, done: 1)),
       at: 60_002)
     #expect(alarm(&view) == nil)
-    // The home may tell what follows before this screen has looked at its clock.
+    // The home may send the next phase before this screen has checked its clock.
     view.take(Self.line(Self.board("idle", left: 0, at: 120_000, edited: 120_000)), at: 119_999)
     #expect(alarm(&view) == "The break is over.")
     view.pass(at: 200_000)
@@ -165,7 +165,7 @@ struct TimerViewTests {
     view.take(Self.line(Self.board(edited: 5_000), clock: 1_000), at: 4_500)
     view.take(["status": ["state": "inSync", "transport": "websocket"]], at: 5_000)
     view.take(["status": ["state": "offline", "reason": "refused"]], at: 6_000)
-    // It was made before that, on a device that was away.
+    // The edit was made before that, on a device that was offline.
     view.take(
       Self.line(Self.board(left: 30_000, edited: 6_500, paused: true), clock: 1_000), at: 7_000)
     #expect(
