@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepStorage
 
-/// What is asked of accounts and devices.
+/// Queries on accounts and devices.
 enum AccountQueries {
   static func principal(
     _ tokenHash: [UInt8], on connection: PostgresConnection
@@ -29,7 +29,7 @@ enum AccountQueries {
     after: AccountID?, limit: Int, on connection: PostgresConnection
   ) throws(PostgresFault) -> ReadResult {
     let count = max(1, min(limit, Limits.listedAccounts))
-    // Ids have no sign and the database's integers have one: the upper half stands before 0 there.
+    // Ids are unsigned and the database's integers are signed: the upper half sorts before 0.
     let first = after.map { $0.rawValue &+ 1 } ?? 0
     if after != nil, first == 0 { return .accounts([], more: false) }
     let halves: [ClosedRange<UInt64>] =
@@ -58,7 +58,7 @@ enum AccountQueries {
     return found.map { .account($0) } ?? .refused(StoreRefusals.unknownAccount)
   }
 
-  /// `relay`: who asks, and knows of its own connections.
+  /// `relay`: the relay that asks. It tracks its own connections itself.
   static func devices(
     of account: AccountID, for relay: UInt64, on connection: PostgresConnection
   ) throws(PostgresFault) -> ReadResult {
@@ -78,7 +78,8 @@ enum AccountQueries {
       })
   }
 
-  /// Where accounts stand, and how often what concerns them changed; one that is gone is missing.
+  /// Returns the head and the number of membership changes of each account; a removed account is
+  /// omitted.
   static func movements(
     of accounts: [AccountID], on connection: PostgresConnection
   ) throws(PostgresFault) -> ReadResult {
@@ -146,7 +147,7 @@ extension PostgresRow {
       recordBytes: integer(9), records: integer(10))
   }
 
-  /// From `plan`, `quota_bytes` and `quota_records`.
+  /// Reads the plan from `plan`, `quota_bytes` and `quota_records`.
   fileprivate func plan(_ column: Int32) throws(PostgresFault) -> Plan {
     guard var plan = Plan(storedText: isNull(column) ? nil : text(column)) else {
       throw PostgresFault(cause: .damaged, message: "a plan is not of the form that one has")
@@ -156,7 +157,7 @@ extension PostgresRow {
     return plan
   }
 
-  /// From `id` and `content`.
+  /// Reads the subscription from `id` and `content`.
   func subscription() throws(PostgresFault) -> Subscription {
     guard let subscription = Subscription(id: try name(0), storedText: text(1)) else {
       throw PostgresFault(

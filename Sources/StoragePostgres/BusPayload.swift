@@ -1,22 +1,22 @@
 import LockstepModel
 
-/// What a commit tells the other relays of the database: which accounts moved, and how far, and of
-/// which ones devices, plan or subscriptions changed. In as many notices as it takes.
+/// Notice from a commit to the other relays of the database: the accounts with new tokens, and the
+/// accounts whose devices, plan or subscriptions changed. Split into as many notices as needed.
 ///
 ///     1 <relay> <account>=<token> <account>! <account>=<token>! …
 ///
-/// `1` is the form; `relay` and `account` have sixteen hexadecimal digits; `!` marks changed
-/// affairs. A notice of another form says nothing, and of one that was cut what is whole counts: a
-/// push is a hint, and who missed one asks for movements.
+/// `1` is the format version; `relay` and `account` have sixteen hexadecimal digits; `!` marks
+/// changed affairs. A notice of another version is ignored, and of a truncated notice the complete
+/// words count: a push is a hint, and a relay that missed a notice requests the movements.
 package struct BusPayload: Hashable, Sendable {
   package struct Movement: Hashable, Sendable {
     package var account: AccountID
-    /// nil where it did not move.
+    /// New token; nil if the account's token did not change.
     package var token: ChangeToken?
     package var hasNewAffairs: Bool
   }
 
-  /// Who sends it: a relay passes over its own.
+  /// Sender; a relay ignores its own notices.
   package var relay: UInt64
   package var movements: [Movement]
 
@@ -36,7 +36,7 @@ package struct BusPayload: Hashable, Sendable {
       }
   }
 
-  /// nil where the text is no notice of ours.
+  /// Returns nil if the text is not a valid notice.
   package init?(text: String) {
     let words = text.split(separator: " ")
     guard words.count >= 2, words[0] == BusPayload.form, let relay = HexText.parse(String(words[1]))
@@ -45,7 +45,7 @@ package struct BusPayload: Hashable, Sendable {
     movements = words.dropFirst(2).compactMap(BusPayload.movement)
   }
 
-  /// Of at most `Limits.noticeBytes` each; none where there is nothing to tell.
+  /// Texts of at most `Limits.noticeBytes` each; empty if there are no movements.
   package var texts: [String] {
     let head = "\(BusPayload.form) \(HexText.text(relay))"
     var texts: [String] = []
@@ -61,8 +61,8 @@ package struct BusPayload: Hashable, Sendable {
     return movements.isEmpty ? [] : texts + [text]
   }
 
-  /// Relays of one database with tables in several schemas do not hear one another. A channel's
-  /// name has at most 63 bytes.
+  /// Returns the channel's name, at most 63 bytes. Relays whose tables are in different schemas of
+  /// one database use different channels.
   static func channel(of schema: String) -> String {
     let plain = "lockstep_" + schema
     if plain.utf8.count <= 63 { return plain }

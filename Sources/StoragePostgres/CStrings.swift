@@ -1,6 +1,6 @@
 import Glibc
 
-/// Texts as C takes a list of them: pointers, the last of which points nowhere.
+/// A null-terminated array of C strings.
 final class CStrings {
   private let copies: [UnsafeMutablePointer<CChar>?]
 
@@ -8,6 +8,6 @@ final class CStrings {
 
   deinit { for copy in copies { free(copy) } }
 
-  /// Good for as long as this is.
+  /// Valid for the lifetime of this object.
   var pointers: [UnsafePointer<CChar>?] { copies.map { $0.map { UnsafePointer($0) } } }
 }

@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepStorage
 
-/// What is asked of the chunks of files.
+/// Queries on the chunks of files.
 enum ChunkQueries {
   static func chunk(
     _ hash: ChunkHash, of account: AccountID, on connection: PostgresConnection

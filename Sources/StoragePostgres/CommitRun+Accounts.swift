@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 
 /// Accounts, their plans, devices and pairing codes. Each request is decided in full before its
-/// first write, so that one which is refused leaves no trace in the transaction that it shares.
+/// first write, so that a refused request leaves no trace in the shared transaction.
 extension CommitRun {
   func createAccount(
     _ id: AccountID, generation: UInt32, label: String, device: NewDevice?, pairing: NewPairing?
@@ -30,7 +30,7 @@ extension CommitRun {
     return .done
   }
 
-  /// A portion with each commit; its devices are turned away with the first.
+  /// Removes one portion per commit. The first portion also signs out the account's devices.
   func removeAccount(_ id: AccountID) throws(PostgresFault) -> CommitResult {
     guard accounts[id] != nil else { return .refused(StoreRefusals.unknownAccount) }
     readAnew()
@@ -75,7 +75,7 @@ extension CommitRun {
     }
     guard let found else { return .refused(StoreRefusals.badPairingCode) }
     guard accounts[found.id] != nil else {
-      // The code was issued while we locked the accounts that we knew of.
+      // The code was issued while the known accounts were being locked.
       throw PostgresFault(cause: .refused(state: "40001"), message: "a code came meanwhile")
     }
     guard device.mayJoin(found.id) else { return .refused(StoreRefusals.otherAccount) }
@@ -98,8 +98,8 @@ extension CommitRun {
     return .done
   }
 
-  /// The device's row goes, its token's hash with it, and what woke it. So do the account's pairing
-  /// codes: the device may have made them.
+  /// Deletes the device's row with its token hash, and the device's subscriptions. Also deletes the
+  /// account's pairing codes, because the device may have created them.
   func revoke(_ device: DeviceID, of id: AccountID) -> CommitResult {
     guard accounts.isMember(device, of: id) else { return .refused(StoreRefusals.unknownDevice) }
     let row = PostgresParameters().bind(id.rawValue).bind(device.rawValue)
@@ -133,7 +133,7 @@ extension CommitRun {
   }
 
   private func offer(_ pairing: NewPairing, by id: AccountID) {
-    // One that has expired and was not forgotten yet may have the same hash.
+    // An expired code that was not deleted yet may have the same hash.
     write(AccountWriter.deleteCode, PostgresParameters().bind(pairing.codeHash))
     write(AccountWriter.deleteExpired, PostgresParameters().bind(id.rawValue).bind(wall))
     write(
@@ -157,7 +157,7 @@ extension CommitRun {
   }
 }
 
-/// The statements.
+/// SQL statements.
 private enum AccountWriter {
   static let insert = PostgresStatement(
     "insert account",
@@ -173,8 +173,8 @@ private enum AccountWriter {
       quota_records = ($4::bigint[])[1]
     WHERE account = $1::bigint
     """)
-  /// Of every table, what belongs to one account: what lets somebody in, what there may be much of,
-  /// and the rest.
+  /// Deletes an account's rows: from the tables that grant access, from those that may be large,
+  /// and from the rest.
   static let accessRemovals = removals(["devices", "pairings", "subscriptions"])
   static let portionRemovals = ["records", "batches", "chunks"].map { table in
     PostgresStatement(
@@ -222,8 +222,8 @@ private enum AccountWriter {
   static let deleteSubscriptions = PostgresStatement(
     "delete subscriptions",
     "DELETE FROM subscriptions WHERE account = $1::bigint AND device = $2::bigint")
-  /// A device that another relay writes to just now is heard of again. What another relay says of
-  /// a connection stands until this one has one too.
+  /// Skips a device row that another relay has locked; the device is reported again later. A
+  /// connection that another relay has recorded stays valid until this relay has one too.
   static let touchDevices = PostgresStatement(
     "touch devices",
     """
@@ -260,7 +260,7 @@ private enum AccountWriter {
   static let deleteExpired = PostgresStatement(
     "delete expired codes",
     "DELETE FROM pairings WHERE account = $1::bigint AND expires_at <= $2::bigint")
-  /// All but the newest ones, of which there may be so many.
+  /// Deletes all but the newest codes; the second parameter is the number to keep.
   static let deleteOldest = PostgresStatement(
     "delete oldest codes",
     """

@@ -1,8 +1,8 @@
 import LockstepModel
 import LockstepStorage
 
-/// Which chunks of files an account has, how many records name each, and until when it stays
-/// although none does.
+/// An account's chunks of files, the number of records that name each chunk, and the lease until
+/// which an unnamed chunk is kept.
 extension CommitRun {
   func addChunk(
     _ hash: ChunkHash, of id: AccountID, file: ChunkFile, bytes: Int
@@ -56,7 +56,7 @@ extension CommitRun {
     return .done
   }
 
-  /// Passes over accounts that another relay has locked: a later collection gets theirs.
+  /// Skips accounts that another relay has locked: a later collection removes their chunks.
   func collectChunks(atMost limit: Int) throws(PostgresFault) -> CommitResult {
     readAnew()
     let asked = PostgresParameters().bind(wall).bind(Int64(max(0, limit)))
@@ -76,7 +76,7 @@ extension CommitRun {
   }
 }
 
-/// The statements.
+/// SQL statements.
 private enum ChunkWriter {
   static let insert = PostgresStatement(
     "insert piece",
@@ -115,7 +115,7 @@ private enum ChunkWriter {
     FROM unnest($1::bigint[], $2::bigint[]) AS seen (account, file)
     WHERE chunks.account = seen.account AND chunks.file = seen.file AND NOT doubtful
     """)
-  /// Those whose lease ended first go first.
+  /// Deletes the chunks whose lease ended first.
   static let collect = PostgresStatement(
     "collect",
     """

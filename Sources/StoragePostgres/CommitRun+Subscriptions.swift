@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepStorage
 
-/// What wakes a device.
+/// The subscriptions of devices.
 extension CommitRun {
   func put(
     _ subscription: Subscription, for device: DeviceID, of id: AccountID
@@ -41,7 +41,7 @@ extension CommitRun {
     return .subscribed(standing.filter { $0.id != name }, isNew: false)
   }
 
-  /// By id.
+  /// Returns the subscriptions ordered by id.
   private func subscriptions(
     of device: DeviceID, of id: AccountID
   ) throws(PostgresFault) -> [Subscription] {
@@ -52,7 +52,7 @@ extension CommitRun {
   }
 }
 
-/// The statements.
+/// SQL statements.
 private enum SubscriptionWriter {
   static let put = PostgresStatement(
     "put subscription",

@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepStorage
 
-/// Makes tombstones of a zone's records, a portion with each commit.
+/// Turns a zone's records into tombstones, in portions, one per commit.
 extension CommitRun {
   func deleteZone(
     _ zone: Name, through: ChangeToken?, by device: DeviceID, of id: AccountID
@@ -26,7 +26,7 @@ extension CommitRun {
     return try delete(ZonePortion(after: 0, end: end), of: zone, by: device, of: id)
   }
 
-  /// Its first records; the result says what is left.
+  /// Deletes the first records of the portion; the result says what is left.
   func delete(
     _ portion: ZonePortion, of zone: Name, by device: DeviceID, of id: AccountID
   ) throws(PostgresFault) -> CommitResult {
@@ -74,10 +74,10 @@ extension CommitRun {
   }
 }
 
-/// The statements. Those that go through a zone are planned each time, for the tables as they are
-/// then: what fits an empty one would compare each row with each.
+/// SQL statements. Those that scan a zone are planned at each execution, for the tables as they are
+/// then: a plan for an empty table would compare each row with each other row.
 private enum ZoneDeleter {
-  /// The records let go of the chunks that they name, each record once of each chunk.
+  /// Decrements the use counts of the chunks that the records name, once for each record and chunk.
   static let release = PostgresStatement(
     "",
     """
@@ -97,7 +97,7 @@ private enum ZoneDeleter {
         ELSE chunks.lease_until END
     FROM named WHERE chunks.account = $1::bigint AND chunks.hash = named.hash
     """)
-  /// Tags rise in the order in which the records were saved.
+  /// Assigns rising tags in the order in which the records were saved.
   static let bury = PostgresStatement(
     "",
     """

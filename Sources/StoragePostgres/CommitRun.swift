@@ -3,29 +3,29 @@ import LockstepStorage
 
 /// One commit: a batch of requests as one transaction.
 ///
-/// First the rows of all accounts that the batch is about are locked, in the order of their ids, so
-/// that relays never lock one another out. Whoever holds them waits for nobody any more, and what
-/// it does to rows of other accounts (forgetting, collecting, sightings) passes over those that are
-/// locked. So the order of an account's saves is the order in which relays get its row.
+/// First the rows of all accounts of the batch are locked, in the order of their ids, so that
+/// relays cannot deadlock. A relay that holds these locks waits for no other lock: its writes to
+/// rows of other accounts (forgetting, collecting, sightings) skip locked rows. So the order of an
+/// account's saves is the order in which relays lock its row.
 ///
-/// Round trips of a batch of saves, whatever its size: 2.
+/// A batch of saves of any size takes 2 round trips:
 ///
 ///     BEGIN · lock the accounts · what the plans must know of devices, batches, records, chunks
 ///     what conflicts show · the records · counts · heads · forgetting · the notice · COMMIT
 ///
-/// In between everything is decided in memory: by what was read, and by what earlier requests of
-/// the batch changed. Other requests, which are rare, ask in a round trip of their own what they
-/// must know; what needs no answer waits in `writes` and travels with what comes next. A batch that
-/// needs no account's row is a single round trip.
+/// In between, everything is decided in memory, from the rows read and from the changes of earlier
+/// requests of the batch. Other requests, which are rare, read their data in an additional round
+/// trip. Statements without a result wait in `writes` and are sent with the next round trip. A
+/// batch that needs no account's row takes one round trip.
 final class CommitRun {
   let connection: PostgresConnection
   let rules: StoreRules
   let wall: Int64
-  /// The number that this relay's notices are told by.
+  /// Number that identifies this relay's notices.
   let relay: UInt64
   let accounts: LockedAccounts
   let saves: SaveBatchPlanner
-  /// What is to be told to the other relays.
+  /// Number of membership changes by account, for the other relays.
   private(set) var affairs: [AccountID: Int64] = [:]
   private var writes = PostgresPipeline()
   private var results: [CommitResult?]
@@ -46,7 +46,7 @@ final class CommitRun {
     results = Array(repeating: nil, count: requests.count)
   }
 
-  /// Does all of it.
+  /// Performs all requests.
   func perform(_ requests: [CommitRequest]) throws(PostgresFault) -> [CommitResult] {
     try begin(requests)
     for (index, request) in requests.enumerated() {
@@ -63,7 +63,7 @@ final class CommitRun {
     return answered
   }
 
-  // MARK: What requests need
+  // MARK: Helpers for requests
 
   private func answer(_ request: CommitRequest) throws(PostgresFault) -> CommitResult {
     switch request {
@@ -101,12 +101,12 @@ final class CommitRun {
     return .done
   }
 
-  /// Without an answer: travels with what comes next.
+  /// Queues a statement without a result; it is sent with the next round trip.
   func write(_ statement: PostgresStatement, _ parameters: PostgresParameters) {
     writes.add(statement, parameters)
   }
 
-  /// Everything so far, and these: gives their rows.
+  /// Sends all queued statements and those that `fill` adds. Returns the rows of the latter.
   func ask(
     _ fill: (inout PostgresPipeline) -> Void
   ) throws(PostgresFault) -> [PostgresRows] {
@@ -116,7 +116,7 @@ final class CommitRun {
     return Array(try send().dropFirst(first))
   }
 
-  /// What was read for saves does not hold any more.
+  /// Discards the rows that were read for saves, because they are no longer valid.
   func readAnew() {
     settleSaves()
     saves.forget()
@@ -124,13 +124,13 @@ final class CommitRun {
 
   func note(affairsOf account: AccountID) { affairs[account, default: 0] += 1 }
 
-  /// From here on there is more time: a whole account is gone through.
+  /// Raises the timeouts for the rest of the commit: a whole account is scanned.
   func allowTime() {
     writes.add(PostgresSession.long)
     patience = Limits.removalMilliseconds
   }
 
-  // MARK: In the order of a commit
+  // MARK: Steps of a commit
 
   private func begin(_ requests: [CommitRequest]) throws(PostgresFault) {
     writes.add(.begin)
@@ -174,7 +174,7 @@ final class CommitRun {
     _ = try send()
   }
 
-  /// The gap that a tag lies in which a conflict was made on: one that was never given.
+  /// Returns the gap that contains the base tag of a conflict: a tag that was never assigned.
   private func lostBase(
     of commit: SaveCommit, _ head: AccountHead
   ) throws(PostgresFault) -> TagGap? {
@@ -188,7 +188,7 @@ final class CommitRun {
     return nil
   }
 
-  /// Plans become writes.
+  /// Turns the planned saves into queued statements.
   private func settleSaves() {
     let first = writes.steps.count
     let planned = saves.settle(in: &writes)
@@ -236,7 +236,7 @@ final class CommitRun {
     }
   }
 
-  /// One round trip, with all that waits.
+  /// Sends all queued statements in one round trip.
   private func send(commit: Int? = nil) throws(PostgresFault) -> [PostgresRows] {
     let pipeline = writes
     writes = PostgresPipeline()
@@ -276,10 +276,10 @@ final class CommitRun {
       SELECT through_tag FROM gaps AS kept WHERE kept.account = asked.account
       ORDER BY through_tag DESC OFFSET $2::bigint LIMIT 1)
     """)
-  /// A transaction of its own behind the commit, in the same round trip, and not synced: whoever
-  /// notifies holds a lock of the whole server until it ends, so within the commit the relays would
-  /// wait for the disk one after the other. What a crash loses of it, or a full queue refuses, the
-  /// others find by looking.
+  /// Separate transaction after the commit, in the same round trip and not synced. NOTIFY holds a
+  /// lock of the whole server until its transaction ends, so within the commit the relays would
+  /// wait for the disk one after the other. If a crash loses the notice, or a full queue rejects
+  /// it, other relays find the change by polling.
   private static let notify = PostgresStatement(
     "notify",
     "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1::text, $2::text) IS NULL")

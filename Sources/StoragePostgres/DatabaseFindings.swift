@@ -1,23 +1,24 @@
 import LockstepModel
 import LockstepStorage
 
-/// What is seen of a relay's database from outside, with nothing done to it.
+/// Read-only diagnosis of a relay's database.
 package struct DatabaseFindings: Sendable, Hashable {
-  /// As the server names its version.
+  /// Version of the server, in the server's notation.
   package let server: String
-  /// nil where no relay has made its tables yet.
+  /// Number of accounts; nil if no relay has created its tables yet.
   package let accounts: Int?
-  /// The next relay that begins a session takes it for an older copy that was put back.
+  /// True if the next relay that begins a session will treat the database as an older copy that was
+  /// put back.
   package let isOlderCopy: Bool
-  /// The server's settings without which a crash of its machine loses or harms what was committed,
-  /// as far as they are off.
+  /// Server settings that are off, although without them a crash of the machine loses or damages
+  /// committed data.
   package let lossy: [String]
-  /// How many sessions the server lets in that are no administrator's, and how many of those are
+  /// Number of sessions that the server allows to non-administrators, and number of those that are
   /// free now.
   package let connections: Int
   package let freeConnections: Int
 
-  /// Throws as opening the store does.
+  /// Throws the same errors as opening the store.
   package init(_ address: PostgresAddress) throws(StorageError) {
     let connection = PostgresConnection(address)
     defer { connection.close() }
@@ -50,7 +51,7 @@ package struct DatabaseFindings: Sendable, Hashable {
     isOlderCopy = try StoreOpening.isOlderCopy(connection)
   }
 
-  /// `numbackends` is told to everybody, and counts this session too.
+  /// `numbackends` is visible to every user, and counts this session too.
   private static let settings = PostgresStatement(
     "settings told",
     """

@@ -1,7 +1,7 @@
 import LockstepModel
 
-/// The statements of `PostgresChunkStore`. A file's row is written to before its parts, in all of
-/// them, so that whoever removes a file and whoever adds to it take turns.
+/// The statements of `PostgresChunkStore`. All of them lock a file's row before they write its
+/// parts, so that removal of a file and appends to it exclude each other.
 enum FileStatements {
   static let now = PostgresStatement(
     "now", "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
@@ -57,7 +57,8 @@ enum FileStatements {
     SELECT 1::bigint FROM files
     WHERE account = $1::bigint AND number = $2::bigint AND owner IS NULL
     """)
-  /// Of the parts from the fourth parameter's to the fifth's byte, what lies between them.
+  /// Reads the parts from the third to the fourth parameter, and of their bytes those from the
+  /// fifth to the sixth parameter.
   static let parts = PostgresStatement(
     "parts",
     """
@@ -71,7 +72,7 @@ enum FileStatements {
     ORDER BY part
     """)
 
-  // In two statements each: the second one sees the parts that were added while the first waited.
+  // Two statements each: the second one sees the parts that were added while the first one waited.
   static let remove = PostgresStatement(
     "remove files",
     """

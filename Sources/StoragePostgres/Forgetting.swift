@@ -1,10 +1,10 @@
 import LockstepModel
 import LockstepStorage
 
-/// What a commit forgets of the past. It never waits for another relay: what that one holds is left
-/// to it, or to later.
+/// Deletion of old rows in a commit. It never waits for another relay: rows locked by another relay
+/// are skipped, and deleted by that relay or later.
 enum Forgetting {
-  /// At most `count` of old batches, of old tombstones and of spent codes each, the oldest first.
+  /// Deletes at most `count` each of old batches, old tombstones and expired codes, oldest first.
   static func add(
     _ count: Int, rules: StoreRules, wall: Int64, to pipeline: inout PostgresPipeline
   ) {
@@ -14,7 +14,7 @@ enum Forgetting {
     pipeline.add(codes, PostgresParameters().bind(wall).bind(Int64(count)))
   }
 
-  /// The account is locked, since its row counts them.
+  /// Locks the account, because its row counts the batches.
   private static let batches = PostgresStatement(
     "forget batches",
     """
@@ -38,7 +38,7 @@ enum Forgetting {
     WHERE accounts.account = fewer.account
     """)
 
-  /// The account is locked first: who holds it has decided by what stands there.
+  /// Locks the account first: a commit that holds the lock bases its decisions on these rows.
   private static let tombstones = PostgresStatement(
     "forget tombstones",
     """

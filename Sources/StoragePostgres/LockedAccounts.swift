@@ -1,36 +1,36 @@
 import LockstepModel
 import LockstepStorage
 
-/// The accounts that a commit has locked: where they stand, and who belongs to them, kept in step
-/// with what the commit does.
+/// The accounts that a commit has locked: their heads and their devices, kept up to date with the
+/// changes of the commit.
 final class LockedAccounts {
   struct Known {
     var head: AccountHead
     var chunkBytes: Int64
     var use = AccountUse()
-    /// Its zones are not known.
+    /// The plan without its zones, which are not read.
     var plan = Plan.everything
   }
 
   private var known: [AccountID: Known] = [:]
   private var members: [AccountID: Set<DeviceID>] = [:]
-  /// The run of the store; nil where no account was locked.
+  /// The run of the store; nil if no account was locked.
   private(set) var run: UInt64?
-  /// What accounts passed over in this commit.
+  /// Gaps that arose in this commit, by account.
   private(set) var gaps: [(account: AccountID, gap: TagGap)] = []
-  /// By how much accounts take more room than before this commit.
+  /// Change of each account's use in this commit.
   private(set) var growths: [AccountID: AccountUse] = [:]
-  /// In the order in which they moved first.
+  /// Accounts with a new tag, in the order of their first change.
   private var movedAccounts: [AccountID] = []
 
-  /// nil where there is no such account, or nobody asked for it.
+  /// Returns nil if the account does not exist, or no request names it.
   subscript(id: AccountID) -> Known? { known[id] }
 
   func isMember(_ device: DeviceID, of id: AccountID) -> Bool {
     known[id] != nil && members[id]?.contains(device) == true
   }
 
-  /// Accounts with a new tag, and where they stand now.
+  /// Accounts with a new tag, and their present tokens.
   var moved: [(account: AccountID, token: ChangeToken)] {
     movedAccounts.sorted().compactMap { id in known[id].map { (id, $0.head.token) } }
   }
@@ -49,14 +49,14 @@ final class LockedAccounts {
     growths[id] = nil
   }
 
-  /// Its devices are turned away.
+  /// Removes all devices of the account.
   func revokeAll(of id: AccountID) { members[id] = [] }
 
   func admit(_ device: DeviceID, to id: AccountID) { members[id, default: []].insert(device) }
 
   func revoke(_ device: DeviceID, of id: AccountID) { members[id]?.remove(device) }
 
-  /// Where the account goes on with a save.
+  /// Returns the head from which the account's next save continues.
   func entering(_ head: AccountHead, of id: AccountID) -> AccountHead {
     run.map { head.entering($0, id) } ?? head
   }
@@ -80,7 +80,7 @@ final class LockedAccounts {
 
   // MARK: Locking
 
-  /// What locks the accounts of the requests, and tells of them; nil where there are none.
+  /// Returns the statements that lock and read the accounts of the requests; nil if there are none.
   func question(
     about requests: [CommitRequest]
   ) -> [(statement: PostgresStatement, parameters: PostgresParameters)]? {
@@ -129,7 +129,7 @@ final class LockedAccounts {
     }) { members[id, default: []].insert(device) }
   }
 
-  /// Sorted before they are locked. Whose pairing code is redeemed is found out in the same breath.
+  /// Sorts the accounts before it locks them. Also finds the account of a redeemed pairing code.
   private static let lock = PostgresStatement(
     "lock accounts",
     """
@@ -151,8 +151,8 @@ final class LockedAccounts {
 }
 
 extension CommitRequest {
-  /// Whose row must be locked. Sightings and the collection take no account's turn: they pass over
-  /// what others hold.
+  /// Accounts whose rows must be locked. Sightings and the collection lock no account: they skip
+  /// rows locked by others.
   var accounts: [AccountID] {
     switch self {
     case .createAccount(let id, _, _, _, _), .issuePairing(let id, _), .renameDevice(let id, _, _),
@@ -167,7 +167,7 @@ extension CommitRequest {
     }
   }
 
-  /// Whose membership decides.
+  /// Account and device whose membership decides about the request.
   var device: (account: AccountID, device: DeviceID)? {
     switch self {
     case .renameDevice(let id, let device, _), .revokeDevice(let id, let device),
@@ -183,7 +183,7 @@ extension CommitRequest {
     }
   }
 
-  /// Whether it is decided by what a `SaveBatchPlanner` knows.
+  /// True if the request is decided from the data of a `SaveBatchPlanner`.
   var readsDesk: Bool {
     switch self {
     case .save, .addChunk, .renewChunks: true

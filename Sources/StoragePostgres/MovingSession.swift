@@ -1,15 +1,15 @@
 import LockstepModel
 import LockstepStorage
 
-/// A session that moves a store, from here or to here. It is begun once: what it has open would be
-/// lost with it, so nothing is repeated in another one.
+/// A session that moves a store from or to this database. It is not reconnected: its open
+/// transaction would be lost with the connection, so nothing is repeated in another session.
 final class MovingSession {
   let connection: PostgresConnection
   let address: PostgresAddress
-  /// Names that relays' sessions have.
+  /// Application names of relays' sessions.
   private let relays: [String]
 
-  /// By which its sessions are told from those of relays.
+  /// Application name that distinguishes its sessions from those of relays.
   private static let name = "lockstep migrate"
 
   init(_ address: PostgresAddress) throws(StorageError) {
@@ -19,7 +19,7 @@ final class MovingSession {
     try connection.perform("open") { () throws(PostgresFault) in }
   }
 
-  /// `operation`: what failed, should it fail, as in "failed to read".
+  /// `operation`: the text for the error, as in "failed to read".
   func work<Value>(
     _ operation: String, _ body: () throws(PostgresFault) -> Value
   ) throws(StorageError) -> Value {
@@ -30,8 +30,9 @@ final class MovingSession {
     }
   }
 
-  /// Throws `inUse` where relays, or `lockstep account`, are connected to the database and stay so:
-  /// the server takes a moment to part with one that has just stopped.
+  /// Throws `inUse` if relays, or `lockstep account`, are connected to the database and stay so.
+  /// Waits a moment, because the server needs time to end the session of a relay that has just
+  /// stopped.
   func refuseRelays() throws(StorageError) {
     var found = try holders()
     for _ in 0..<Limits.leavingLooks where !found.isEmpty {
@@ -53,12 +54,12 @@ final class MovingSession {
     }
   }
 
-  /// The chunks of files of the store that is moved.
+  /// Returns the chunk store of the store that is moved.
   func makeFiles() throws(StorageError) -> PostgresChunkStore {
     try PostgresChunkStore(address, greeting: nil)
   }
 
-  /// Rows of all tables.
+  /// Counts the rows of all tables.
   func totals() throws(PostgresFault) -> StoreTotals {
     var pipeline = PostgresPipeline()
     for table in StoreTable.allCases {

@@ -1,23 +1,24 @@
 import LockstepStorage
 
-/// Where a relay's database is, read from a URL; what the URL leaves out comes from the environment
+/// Address of a relay's database, parsed from a URL. The environment supplies what the URL omits
 /// (`PGHOST`, `PGUSER`, `PGPASSFILE`, `PGSERVICE` …), as for every program on libpq.
 ///
 ///     postgres://[user@][host[:port][,host[:port]…]][/database][?keyword=value[&…]]
 ///
-/// Pure: nothing is looked up here. A password has no place in it, since process lists show it.
+/// Pure: no name is resolved here. A password is rejected, because process lists would show it.
 package struct PostgresAddress: Sendable, Hashable {
   package struct Parameter: Sendable, Hashable {
     package var keyword: String
     package var value: String
   }
 
-  /// The connection parameters of libpq that the URL tells.
+  /// The connection parameters of libpq that the URL contains.
   package let parameters: [Parameter]
-  /// As errors and logs show it: the URL without what follows the question mark.
+  /// Text for errors and logs: the URL without the part after the question mark.
   package let shown: String
 
-  /// What may follow the question mark. Waits and keepalives are not among them: `Limits` has them.
+  /// Keywords that may follow the question mark. Timeouts and keepalives are not among them:
+  /// `Limits` has them.
   package static let keywords = [
     "application_name", "channel_binding", "dbname", "gssencmode", "host", "hostaddr",
     "krbsrvname", "options", "passfile", "port", "service", "ssl_max_protocol_version",
@@ -25,7 +26,8 @@ package struct PostgresAddress: Sendable, Hashable {
     "sslnegotiation", "sslrootcert", "sslsni", "target_session_attrs", "user",
   ]
 
-  /// Throws where the text is no such URL, in words for who wrote it; they never repeat a password.
+  /// Throws if the text is not a valid URL, with a message for its author that never repeats a
+  /// password.
   package init(_ text: String) throws(PostgresAddressFault) {
     guard
       let scheme = ["postgres://", "postgresql://"].first(where: { text.hasPrefix($0) })
@@ -33,7 +35,7 @@ package struct PostgresAddress: Sendable, Hashable {
     let rest = text.dropFirst(scheme.count)
     let parts = rest.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let place = parts[0].split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-    // A password may hold any of these signs unescaped, and would then end up as a host.
+    // A password may contain any of these characters unescaped, and its rest would become a host.
     guard rest.split(separator: "@", omittingEmptySubsequences: false).count <= 2 else {
       throw .password
     }
@@ -54,7 +56,7 @@ package struct PostgresAddress: Sendable, Hashable {
     shown = scheme + parts[0]
   }
 
-  /// nil where the URL does not tell it.
+  /// Returns nil if the URL does not contain the parameter.
   package subscript(keyword: String) -> String? {
     parameters.first { $0.keyword == keyword }?.value
   }
@@ -64,14 +66,14 @@ package struct PostgresAddress: Sendable, Hashable {
     self.shown = shown
   }
 
-  /// The same with another value, or without the keyword where that is empty.
+  /// Returns a copy with another value; an empty value removes the keyword.
   func setting(_ keyword: String, to value: String) -> PostgresAddress {
     var others = parameters.filter { $0.keyword != keyword }
     if !value.isEmpty { others.append(Parameter(keyword: keyword, value: value)) }
     return PostgresAddress(others, shown: shown)
   }
 
-  /// `user@host:port,host:port`
+  /// Parses `user@host:port,host:port`.
   private static func authority(_ text: Substring) throws(PostgresAddressFault) -> [Parameter] {
     var parameters: [Parameter] = []
     var hosts = text
@@ -97,7 +99,7 @@ package struct PostgresAddress: Sendable, Hashable {
     return parameters
   }
 
-  /// `name:port`, `[::1]:port`, each without a port too.
+  /// Parses `name:port` or `[::1]:port`, each with an optional port.
   private static func host(
     _ text: Substring
   ) throws(PostgresAddressFault) -> (name: Substring, port: Substring) {
@@ -112,7 +114,7 @@ package struct PostgresAddress: Sendable, Hashable {
     } else if let colon = text.firstIndex(of: ":") {
       name = text[..<colon]
       port = text[text.index(after: colon)...]
-      // "user:secret" without a sign behind it looks like this.
+      // "user:secret" without a following "@" looks like this.
       guard UInt16(port) != nil else { throw .part("port") }
     }
     guard port.isEmpty || UInt16(port) != nil else { throw .part("port") }
@@ -128,7 +130,7 @@ package struct PostgresAddress: Sendable, Hashable {
     return Parameter(keyword: keyword, value: try decoded(sides[1]))
   }
 
-  /// With `%41` for `A`.
+  /// Decodes percent escapes, for example `%41` for `A`.
   private static func decoded(_ text: Substring) throws(PostgresAddressFault) -> String {
     var bytes: [UInt8] = []
     var rest = Array(text.utf8)[...]
@@ -148,7 +150,7 @@ package struct PostgresAddress: Sendable, Hashable {
   }
 }
 
-/// What is wrong with a URL.
+/// Error in a URL.
 package enum PostgresAddressFault: Error, Hashable {
   case scheme
   case password

@@ -3,28 +3,27 @@ import Glibc
 import LockstepModel
 import LockstepStorage
 
-/// What a relay hears of the others.
+/// Notice from the bus to a relay.
 package enum BusNotice: Hashable, Sendable {
   /// Another relay's commit.
   case moved(BusPayload.Movement)
-  /// From here on nothing is heard.
+  /// The connection is lost; no notices arrive until `back`.
   case lost
-  /// From here on it is heard again; what came in between was missed. Whoever is told of this looks
-  /// for movements itself.
+  /// The connection is restored; notices in between were missed. The receiver must query movements.
   case back
 }
 
-/// Hears of the commits of the other relays of a database, on a connection of its own; for one
-/// thread, which `BusWakeup` wakes.
+/// Receives notices about commits of the other relays of a database, on a connection of its own.
+/// For one thread, which `BusWakeup` wakes.
 package final class PostgresBus {
   private let connection: PostgresConnection
   private let relay: UInt64
-  /// Sessions that whoever waits knows of.
+  /// Number of sessions that the caller of `wait` knows about.
   private var openings = 0
   /// Ends a wait from any thread.
   package let bell: BusWakeup
 
-  /// Hears from here on. `relay`: whose notices are passed over.
+  /// Starts to listen. `relay`: the relay whose own notices are ignored.
   package init(_ address: PostgresAddress, relay: UInt64) throws(StorageError) {
     let connection = PostgresConnection(address)
     self.connection = connection
@@ -39,11 +38,12 @@ package final class PostgresBus {
     openings = connection.openings
   }
 
-  /// What is asked afterwards fails.
+  /// Closes the connection. Later requests fail.
   package func close() { connection.close() }
 
-  /// What came, in order; waits for the first of it, at most so long. Empty where nothing came or
-  /// the bell rang. While the connection is lost each call tries to make it anew, once.
+  /// Returns the received notices, in order. Waits at most `milliseconds` for the first one.
+  /// Returns an empty list if none arrived or `bell` was rung. If the connection is lost, each call
+  /// tries once to restore it.
   package func wait(milliseconds: Int64) -> [BusNotice] {
     let deadline = lockstep_postgres_milliseconds() + milliseconds
     guard connection.isOpen || reconnects(until: deadline) else { return [] }
@@ -53,8 +53,8 @@ package final class PostgresBus {
     }
     do throws(PostgresFault) {
       while true {
-        // What came with the answer to another question waits in memory, where no socket tells of
-        // it; and what came may all be our own.
+        // Notices that arrived with the answer to another statement are in memory, so the socket is
+        // not readable for them. All received notices may be this relay's own.
         let heard = notices(from: try connection.notices(atMost: Limits.noticesAtOnce))
         if !heard.isEmpty { return heard }
         let ready = lockstep_postgres_wait(
@@ -98,7 +98,7 @@ package final class PostgresBus {
   }
 }
 
-/// Ends the wait of a `PostgresBus` on another thread: a descriptor that can be read once it rang.
+/// Ends the wait of a `PostgresBus` on another thread: a descriptor that is readable after `ring`.
 package final class BusWakeup: Sendable {
   let descriptor: Int32
 

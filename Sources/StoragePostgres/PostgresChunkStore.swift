@@ -2,49 +2,50 @@ import LockstepCrypto
 import LockstepModel
 import LockstepStorage
 
-/// Chunks of files in the database of the zones, for one thread of one relay; several relays share
-/// them.
+/// Chunks of files in the database of the zones, for one thread of one relay. Several relays share
+/// the chunks.
 ///
 ///     files        account · number · owner · bytes · finished_at     a row a file
 ///     file_parts   account · number · part · bytes                    128 KiB each, but the last
 ///
-/// A part is written as soon as its bytes are there, so that memory holds no more than one of each
-/// upload; a read by offset touches the parts that it needs. Parts of an unfinished file need not
-/// survive a crash, so nobody waits for the disk (`synchronous_commit` off) until the commit that
-/// makes the file whole, which makes all of the log before it durable.
+/// A part is written as soon as its bytes have arrived, so that memory holds at most one part of
+/// each upload. A read by offset reads only the parts that it needs. Parts of an unfinished file
+/// need not survive a crash, so their commits do not wait for the disk (`synchronous_commit` off).
+/// The commit that finishes the file also makes the whole log before it durable.
 ///
-/// An unfinished file has an owner: a random number, of which the session holds the advisory lock
-/// for as long as it lives. So a relay that is gone, however it went, has let go of it, by no
-/// clock and no lease that would have to be renewed, and others may remove what it left. Who loses
-/// the connection loses the uploads with it, and goes on under another number.
+/// An unfinished file has an owner: a random number whose advisory lock the session holds for its
+/// lifetime. When a relay's session ends for any reason, the lock is released, without clocks or
+/// leases to renew, and other relays may remove its unfinished files. A relay that loses its
+/// connection loses its uploads too, and continues with another number.
 package final class PostgresChunkStore: ChunkStore {
   /// A file that is being written.
   private struct Upload {
     var hash = SHA256()
     var count = 0
     var parts: Int64 = 0
-    /// Bytes that make no part yet.
+    /// Bytes that do not fill a part yet.
     var tail: [UInt8] = []
   }
 
   private let connection: PostgresConnection
   private let uploadLimit: Int
   private var uploads: [ChunkFile: Upload] = [:]
-  /// Under which unfinished files are ours, in this session.
+  /// Number that owns this session's unfinished files.
   private var owner: UInt64 = 0
   private var ownedSession = 0
-  /// Uploads that began since what others left was looked for.
+  /// Number of uploads begun since the last sweep for files without an owner.
   private var begun = 0
-  /// Files that were whole before this are told by `list`: the server's clock, in microseconds.
+  /// `list` returns files that were finished before this time of the server's clock, in
+  /// microseconds.
   private var listedBefore: Int64 = 0
-  /// What was listed is not told again.
+  /// Last file that was listed; it and those before it are not listed again.
   private var passed: ChunkFile?
 
-  /// Opens the store, and makes or upgrades the tables where that is needed.
+  /// Opens the store, and creates or upgrades the tables if needed.
   ///
-  /// `uploads`: how many files may be written at a time. `strayMilliseconds`: how old a whole file
-  /// must be to be listed: another relay may have received it just now, and be about to write down
-  /// whose it is. `restored`: as of `PostgresZoneStore`.
+  /// `uploads`: maximum number of files written at a time. `strayMilliseconds`: minimum age of a
+  /// finished file in `list`; another relay may have just received a younger one, and not yet
+  /// recorded its account. `restored`: as in `PostgresZoneStore`.
   package convenience init(
     _ address: PostgresAddress, uploads: Int = Limits.uploads,
     strayMilliseconds: Int64 = Limits.strayFileMilliseconds,
@@ -55,8 +56,8 @@ package final class PostgresChunkStore: ChunkStore {
       greeting: StoreOpening.greeting(restored))
   }
 
-  /// `greeting`: as a session of it is begun; nil where the store is being moved, and its tables
-  /// are looked after by whoever moves it.
+  /// `greeting`: runs when a session is begun; nil if the store is being moved, because the move
+  /// manages its tables.
   init(
     _ address: PostgresAddress, uploads: Int = Limits.uploads,
     strayMilliseconds: Int64 = Limits.strayFileMilliseconds,
@@ -73,7 +74,7 @@ package final class PostgresChunkStore: ChunkStore {
     try connection.perform("open") { () throws(PostgresFault) in try own() }
   }
 
-  /// What is asked afterwards fails; what was unfinished is anyone's to remove.
+  /// Closes the connection. Later requests fail; any relay may remove the unfinished files.
   package func close() { connection.close() }
 
   package func perform(_ request: ChunkRequest) throws(StorageError) -> ChunkResult {
@@ -96,15 +97,15 @@ package final class PostgresChunkStore: ChunkStore {
         }
       }
     } catch {
-      // A file that was being written is gone where a write of it failed.
+      // An upload ends if a write of its file fails.
       if let file = request.written { uploads[file] = nil }
       throw error
     }
   }
 
-  // MARK: Owning
+  // MARK: Ownership
 
-  /// Takes a number in a session that has none, and removes what nobody owns any more.
+  /// Draws an owner number for a new session, and removes files whose owner is gone.
   private func own() throws(PostgresFault) {
     guard ownedSession != connection.openings else { return }
     uploads = [:]
@@ -122,7 +123,8 @@ package final class PostgresChunkStore: ChunkStore {
     for former in owners {
       var pipeline = PostgresPipeline()
       pipeline.add(.begin)
-      // For the length of the transaction: who owns it still has it for the length of a session.
+      // The lock lasts until the end of the transaction; a living owner holds it until the end of
+      // its session.
       let lock = pipeline.add(FileStatements.lockOwner, PostgresParameters().bind(former))
       let rows = try connection.run(pipeline)
       var last = PostgresPipeline()
@@ -172,7 +174,8 @@ package final class PostgresChunkStore: ChunkStore {
   ) throws(PostgresFault) -> ChunkResult {
     guard let upload = uploads[file] else { return .refused(StoreRefusals.unknownChunk) }
     guard upload.hash.finish() == hash.bytes else {
-      // A hash is made once: the file must not be met again, whatever becomes of its removal.
+      // A hash object can be finished only once: forget the upload first, even if the removal
+      // fails.
       uploads[file] = nil
       try removeRows(of: [file])
       return .refused(StoreRefusals.hashMismatch)
@@ -188,7 +191,7 @@ package final class PostgresChunkStore: ChunkStore {
     do throws(PostgresFault) {
       rows = try connection.run(pipeline, commit: commit)
     } catch {
-      // It would begin anew, and find no upload.
+      // A repetition would not find the upload.
       var fault = error
       fault.isUnknown = fault.isUnknown || fault.mayRepeat
       throw fault
@@ -196,7 +199,7 @@ package final class PostgresChunkStore: ChunkStore {
     return rows[finished].count == 1 ? .done : .refused(StoreRefusals.unknownChunk)
   }
 
-  /// A commit that need not be durable.
+  /// Runs a statement in a transaction that need not be durable.
   private func hastily(
     _ statement: PostgresStatement, _ parameters: PostgresParameters
   ) throws(PostgresFault) -> PostgresRows {
@@ -208,7 +211,7 @@ package final class PostgresChunkStore: ChunkStore {
     return try connection.run(pipeline, commit: commit)[step]
   }
 
-  /// The unfinished file is gone.
+  /// Removes the unfinished file.
   private func drop(_ file: ChunkFile) throws(PostgresFault) {
     uploads[file] = nil
     try removeRows(of: [file])
@@ -242,7 +245,7 @@ package final class PostgresChunkStore: ChunkStore {
   }
 
   private func removeRows(of files: [ChunkFile]) throws(PostgresFault) {
-    // In order, so that relays that remove the same do not lock one another out.
+    // Sorted, so that relays that remove the same files do not deadlock.
     let sorted = files.sorted()
     let named = PostgresParameters().bind(sorted.map(\.account.rawValue))
       .bind(sorted.map(\.place))
@@ -268,8 +271,8 @@ package final class PostgresChunkStore: ChunkStore {
 
   // MARK: Listing
 
-  /// Accounts have no sign and the database's integers have one: its upper half comes first there,
-  /// and is asked for behind the lower one.
+  /// Lists files by account. Accounts are unsigned and the database's integers are signed: the
+  /// upper half sorts first there, and is queried after the lower half.
   private func list(after file: ChunkFile?, limit: Int) throws(PostgresFault) -> ChunkResult {
     if let file { passed = max(passed ?? file, file) }
     let first = passed ?? ChunkFile(account: AccountID(rawValue: 0), number: 0)
@@ -299,7 +302,7 @@ package final class PostgresChunkStore: ChunkStore {
 }
 
 extension ChunkRequest {
-  /// As in "failed to …".
+  /// Text for the error, as in "failed to …".
   fileprivate var operation: String {
     switch self {
     case .append, .finish: "write a file"
@@ -309,7 +312,7 @@ extension ChunkRequest {
     }
   }
 
-  /// The unfinished file that it changes.
+  /// The unfinished file that the request changes.
   fileprivate var written: ChunkFile? {
     switch self {
     case .append(let file, _), .finish(let file, _): file

@@ -3,11 +3,11 @@ import LockstepModel
 import LockstepStorage
 
 extension PostgresConnection {
-  /// Does `body` in a session, a new one where there is none; again, a few times, where another
-  /// relay or a restart of the server was in the way and nothing was done yet. What a transaction
-  /// of `body` left behind is rolled back.
+  /// Runs `body` in a session, after connecting if there is none. Repeats it a few times if another
+  /// relay or a restart of the server prevented it and nothing was changed. A transaction that
+  /// `body` leaves open is rolled back.
   ///
-  /// `operation`: what failed, should it fail, as in "failed to read".
+  /// `operation`: the text for the error, as in "failed to read".
   func perform<Value>(
     _ operation: String, _ body: () throws(PostgresFault) -> Value
   ) throws(StorageError) -> Value {
@@ -27,13 +27,13 @@ extension PostgresConnection {
       guard fault.mayRepeat, attempt < Limits.databaseAttempts,
         elapsed < Limits.databaseAnswerMilliseconds / 2, !isClosed
       else { throw StorageError(fault, path: address.shown, operation: operation) }
-      // A connection that was lost while nobody looked is made anew at once.
+      // A connection that was lost while idle is restored without a pause.
       if attempt > 1 { pause() }
       attempt += 1
     }
   }
 
-  /// Leaves no transaction behind.
+  /// Rolls back an open transaction.
   private func clear() {
     guard isOpen, isInTransaction else { return }
     do throws(PostgresFault) {

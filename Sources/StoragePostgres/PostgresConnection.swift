@@ -2,28 +2,28 @@ import CPostgres
 import LockstepModel
 import LockstepStorage
 
-/// A session of a PostgreSQL server, thin over libpq; for one thread at a time.
+/// A session with a PostgreSQL server, a thin layer over libpq; for one thread at a time.
 ///
-/// All goes in pipelines: what is sent together costs one round trip. Nothing waits for ever, also
-/// where the network is cut in one direction only: the server ends statements and waits for locks
-/// (`statement_timeout`, `lock_timeout`), the kernel gives up on silence (`tcp_user_timeout`,
-/// keepalives), and each answer has a deadline of ours.
+/// All statements are sent in pipelines: one pipeline costs one round trip. Every wait is bounded,
+/// even if the network fails in one direction only: the server limits statements and lock waits
+/// (`statement_timeout`, `lock_timeout`), the kernel closes a silent connection
+/// (`tcp_user_timeout`, keepalives), and each answer has a deadline here.
 ///
-/// A connection that is lost stays so until `open`, which `perform` calls first.
+/// A lost connection stays lost until `open`, which `perform` calls first.
 final class PostgresConnection {
   typealias Greeting = @Sendable (PostgresConnection) throws(PostgresFault) -> Void
 
   let address: PostgresAddress
   private var session: OpaquePointer?
   private var prepared: Set<String> = []
-  /// Done once in every new session, before anything else.
+  /// Runs once in every new session, before anything else.
   var greeting: Greeting?
-  /// Where its tables are: the first schema of the search path.
+  /// Schema of the tables: the first schema of the search path.
   private(set) var schema = ""
   private(set) var roundTrips = 0
   private var plansEnd = PostgresSession.firstPlans
   private var begunAt = 0
-  /// Sessions that were begun.
+  /// Number of sessions that were begun.
   private(set) var openings = 0
   private(set) var isClosed = false
 
@@ -32,10 +32,10 @@ final class PostgresConnection {
   deinit { drop() }
 
   var isOpen: Bool { session != nil }
-  /// To wait for what the server says on its own; -1 where there is no session.
+  /// Socket to wait on for unsolicited messages of the server; -1 if there is no session.
   var descriptor: Int32 { session.map(PQsocket) ?? -1 }
 
-  /// Ends the session for good: what is asked afterwards fails.
+  /// Ends the session for good: later requests fail.
   func close() {
     drop()
     isClosed = true
@@ -48,7 +48,8 @@ final class PostgresConnection {
     prepared = []
   }
 
-  /// Begins a session where there is none. Of several hosts the first that lets us in is taken.
+  /// Begins a session if there is none. Uses the first of several hosts that accepts the
+  /// connection.
   func open() throws(PostgresFault) {
     if session != nil { return }
     guard !isClosed else { throw PostgresFault(cause: .lost, message: "it was closed") }
@@ -73,11 +74,11 @@ final class PostgresConnection {
     try greeting?(self)
   }
 
-  /// Sends all statements and gives their rows, one for each, in order. Where one is refused those
-  /// behind it are not carried out, and a transaction stays open, to be rolled back.
+  /// Sends all statements and returns their rows, one entry per statement, in order. If a statement
+  /// fails, those after it are not executed, and a transaction stays open, to be rolled back.
   ///
-  /// `commit`: the place of the `COMMIT` that makes something durable; where nobody knows whether
-  /// it was carried out the fault says so. What stands behind it may fail: it has no rows then.
+  /// `commit`: index of the `COMMIT` that makes something durable; if its outcome is unknown, the
+  /// thrown fault says so. Statements after it may fail: they have no rows then.
   func run(
     _ pipeline: PostgresPipeline, within milliseconds: Int64 = Limits.databaseAnswerMilliseconds,
     commit: Int? = nil
@@ -103,7 +104,7 @@ final class PostgresConnection {
     }
   }
 
-  /// Has the server make its plans anew now and then (`PostgresSession`), between two transactions.
+  /// Makes the server renew its plans now and then (`PostgresSession`), between two transactions.
   func renewPlans() throws(PostgresFault) {
     let made = roundTrips - begunAt
     guard made >= plansEnd else { return }
@@ -111,7 +112,7 @@ final class PostgresConnection {
     _ = try run(.discardPlans)
   }
 
-  /// One statement alone.
+  /// Runs one statement alone.
   func run(
     _ statement: PostgresStatement, _ parameters: PostgresParameters = PostgresParameters(),
     within milliseconds: Int64 = Limits.databaseAnswerMilliseconds
@@ -140,7 +141,8 @@ final class PostgresConnection {
       throw PostgresFault(cause: .lost, message: "no memory is left")
     }
     PQsetNoticeReceiver(session, { _, _ in }, nil)
-    // With the server's five letters in it, which nothing else tells of a refused connection.
+    // Includes the five-character SQLSTATE, which is not available otherwise for a refused
+    // connection.
     _ = PQsetErrorVerbosity(session, PQERRORS_VERBOSE)
     let deadline = lockstep_postgres_milliseconds() + Limits.databaseConnectMilliseconds
     var state = PQstatus(session) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING
@@ -166,7 +168,7 @@ final class PostgresConnection {
     return session
   }
 
-  /// For one direction alone: a socket that is being connected can be written once it is.
+  /// Waits for one direction only: a connecting socket becomes writable once it is connected.
   private static func waits(_ socket: Int32, _ isWriting: Bool, until deadline: Int64) -> Bool {
     while true {
       let ready = lockstep_postgres_wait(socket, isWriting, -1, deadline)
@@ -177,8 +179,8 @@ final class PostgresConnection {
 
   // MARK: Sending
 
-  /// Gives what is answered one by one: the name of a statement that is prepared, or nil for one
-  /// that is carried out.
+  /// Returns the expected answers in order: the name of a statement that is prepared, or nil for
+  /// one that is executed.
   private func send(
     _ pipeline: PostgresPipeline, on session: OpaquePointer
   ) throws(PostgresFault) -> [String?] {
@@ -204,7 +206,7 @@ final class PostgresConnection {
     let lengths = places.map { Int32(clamping: $0?.count ?? 0) }
     let formats = [Int32](repeating: 1, count: places.count)
     return step.parameters.bytes.withUnsafeBytes { bytes in
-      // An empty value is not NULL: its pointer must point somewhere.
+      // An empty value is not NULL: its pointer must not be null.
       withUnsafeBytes(of: 0 as UInt8) { nothing in
         let start = (bytes.baseAddress ?? nothing.baseAddress)?.assumingMemoryBound(to: CChar.self)
         let values = places.map { place in place.flatMap { start?.advanced(by: $0.lowerBound) } }
@@ -232,7 +234,7 @@ final class PostgresConnection {
         if let name { prepared.insert(name) } else { all.append(rows) }
       } catch {
         guard case .refused = error.cause else { throw refused ?? error }
-        // What follows the first is passed over by the server, and has no words of its own.
+        // The server skips the statements after the first error, without messages of their own.
         if refused == nil {
           refused = error
           refused?.step = all.count
@@ -244,17 +246,17 @@ final class PostgresConnection {
     do throws(PostgresFault) {
       try synchronize(until: deadline, on: session)
     } catch {
-      // All was answered before the connection went.
+      // All answers arrived before the connection was lost.
       drop()
     }
     if let refused { throw refused }
   }
 
-  /// The next statement's answer, to its end.
+  /// Receives the complete answer of the next statement.
   private func answer(
     until deadline: Int64, on session: OpaquePointer
   ) throws(PostgresFault) -> PostgresRows {
-    // Between two answers stands nothing, once or twice.
+    // Between two answers libpq returns null, once or twice.
     var result = try next(until: deadline, on: session)
     if result == nil { result = try next(until: deadline, on: session) }
     guard let result else { throw lost(session) }
@@ -293,7 +295,7 @@ final class PostgresConnection {
 
   // MARK: Notices
 
-  /// What other sessions notified this one of, since it was asked last.
+  /// Returns the notifications of other sessions since the last call.
   func notices(atMost limit: Int) throws(PostgresFault) -> [String] {
     guard let session, PQconsumeInput(session) == 1 else {
       let fault = session.map(lost) ?? PostgresFault(cause: .lost, message: "there is none")
@@ -308,7 +310,7 @@ final class PostgresConnection {
     return payloads
   }
 
-  /// Whether a transaction is open, or was refused and is to be rolled back.
+  /// True if a transaction is open, or has failed and must be rolled back.
   var isInTransaction: Bool { session.map { PQtransactionStatus($0) != PQTRANS_IDLE } ?? false }
 
   private func lost(_ session: OpaquePointer) -> PostgresFault {

@@ -1,33 +1,34 @@
-/// Why a database did not answer as it should. `StorageError` tells it to people; this tells it to
-/// the room, which repeats some of it.
+/// Error of the database. `StorageError` reports it to users; this type decides inside the module
+/// about repetition.
 struct PostgresFault: Error, Hashable {
   enum Cause: Hashable {
-    /// The server said no. Five letters and digits (PostgreSQL's manual, appendix A).
+    /// The server rejected the statement. SQLSTATE, five letters and digits (PostgreSQL's manual,
+    /// appendix A).
     case refused(state: String)
-    /// There is no connection, or there is none any more.
+    /// There is no connection, or it was lost.
     case lost
-    /// The connection stands, and no answer came in its time.
+    /// The connection is open, and no answer came before the deadline.
     case late
     /// A server or a database that this program cannot use.
     case unfit
-    /// A row is not of the form that one has.
+    /// A row has an invalid value.
     case damaged
     /// Written by a newer version of this program.
     case tooNew(found: Int, known: Int)
   }
 
   var cause: Cause
-  /// In the server's or libpq's words; never a value of a row, never a password.
+  /// Text of the server or of libpq; never a value of a row, never a password.
   var message: String
-  /// The statement that was refused, by its place in its pipeline.
+  /// Index of the failed statement in its pipeline.
   var step: Int?
-  /// A commit was under way, and nobody knows what became of it.
+  /// True if a commit was sent and its outcome is unknown.
   var isUnknown = false
 
-  /// Whether the same may go well the next moment.
+  /// True if a repetition may succeed at once.
   ///
-  /// Nothing was done yet then: a lost connection takes its transaction with it, and two relays
-  /// that drew the same random id are told apart once the first one's row can be seen.
+  /// Nothing was changed then: a lost connection rolls back its transaction, and a duplicate random
+  /// id of two relays is detected once the first relay's row is visible.
   var mayRepeat: Bool {
     if isUnknown { return false }
     switch cause {
@@ -35,26 +36,26 @@ struct PostgresFault: Error, Hashable {
     case .lost: return true
     case .refused(let state):
       let passing = [
-        // Serialization failure, deadlock, lock timeout, a unique key that is taken.
+        // Serialization failure, deadlock, lock timeout, duplicate unique key.
         "40001", "40P01", "55P03", "23505",
-        // A prepared statement that is gone, or was prepared for tables that changed.
+        // A prepared statement that is missing, or was prepared for tables that have changed.
         "26000", "0A000",
       ]
       return passing.contains(state) || isGoingAway(state)
     }
   }
 
-  /// Whether the session is over.
+  /// True if the session must be ended.
   var endsSession: Bool {
     switch cause {
     case .lost, .late: true
     case .unfit, .damaged, .tooNew: false
-    // A prepared statement that is not as we think it is: the next session has none.
+    // The prepared statements differ from the record here: the next session has none.
     case .refused(let state): isGoingAway(state) || ["26000", "0A000", "42P05"].contains(state)
     }
   }
 
-  /// The server stops, crashed, or starts.
+  /// Returns true if the server stops, has crashed, or is starting.
   private func isGoingAway(_ state: String) -> Bool {
     ["57P01", "57P02", "57P03", "57P05", "25P03"].contains(state) || state.hasPrefix("08")
   }

@@ -1,21 +1,21 @@
 import LockstepModel
 
-/// The parameters of a statement in PostgreSQL's binary form.
+/// The parameters of a statement in PostgreSQL's binary format.
 ///
-///     bigint       8 bytes, the highest first
+///     bigint       8 bytes, big-endian
 ///     text, bytea  their bytes
-///     array        dimensions (1, or 0 where it is empty) · has NULL · type of an element, then
-///                  where there is a dimension: count · 1 · elements, each with its length before
-///                  it, or -1 for NULL; all of these 4 bytes
+///     array        dimensions (1, or 0 if it is empty) · has NULL · type of an element, then
+///                  with a dimension: count · 1 · elements, each preceded by its length, or -1
+///                  for NULL; all of these 4 bytes
 ///
 /// Source: the `_send` functions of PostgreSQL (src/backend/utils/adt).
 struct PostgresParameters {
-  /// All of them, one behind the other.
+  /// All values, concatenated.
   private(set) var bytes: [UInt8] = []
-  /// Where each lies; nil for NULL.
+  /// Byte range of each value; nil for NULL.
   private(set) var places: [Range<Int>?] = []
 
-  /// Of an element of an array (pg_type.dat).
+  /// Type of an element of an array (pg_type.dat).
   private enum Kind: Int32 {
     case bytes = 17
     case integer = 20
@@ -105,7 +105,7 @@ struct PostgresParameters {
     put(Int32(1))
   }
 
-  /// The length is known once the bytes are there.
+  /// Writes the length after the bytes are known.
   private mutating func element<Element>(
     _ element: Element, _ put: (inout Self, Element) -> Void
   ) {

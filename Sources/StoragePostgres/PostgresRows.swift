@@ -2,16 +2,16 @@ import CPostgres
 import LockstepModel
 import LockstepStorage
 
-/// What a statement gave: its rows, in binary form, read by their place. Belongs to the thread of
+/// Result of a statement: its rows in binary format, accessed by index. Belongs to the thread of
 /// its connection.
 ///
-/// The statements of this room know what they ask for, so a column of another length is a bug of
-/// ours or of the server; it is read as 0 or as nothing, never beyond its end.
+/// The statements of this module fix their column types, so a column of another length is a bug
+/// here or in the server. It is read as 0 or as empty, never beyond its end.
 final class PostgresRows {
   private let result: OpaquePointer
   let count: Int
 
-  /// Takes the result over.
+  /// Takes ownership of the result.
   init(_ result: OpaquePointer) {
     self.result = result
     count = Int(PQntuples(result))
@@ -19,7 +19,7 @@ final class PostgresRows {
 
   deinit { PQclear(result) }
 
-  /// Why there are none, where the statement was not carried out; `lost` where nobody says.
+  /// Error of a statement that was not executed; `lost` if there is no SQLSTATE.
   var fault: PostgresFault? {
     switch PQresultStatus(result) {
     case PGRES_COMMAND_OK, PGRES_TUPLES_OK: return nil
@@ -37,15 +37,15 @@ final class PostgresRows {
     }
   }
 
-  /// How many rows a statement wrote; 0 for what writes none.
+  /// Number of rows that the statement wrote; 0 if it writes none.
   var written: Int {
     PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
   }
 
-  /// The command that was carried out: `COMMIT`, `INSERT 0 1`.
+  /// Command tag of the statement: `COMMIT`, `INSERT 0 1`.
   var command: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
 
-  /// All rows, in order.
+  /// Returns all rows, converted by `read`, in order.
   func all<Value, Fault: Error>(
     _ read: (PostgresRow) throws(Fault) -> Value
   ) throws(Fault) -> [Value] {
@@ -57,7 +57,7 @@ final class PostgresRows {
     return values
   }
 
-  /// A row by its place; the caller knows that there is one.
+  /// Returns a row by its index, which must exist.
   subscript(index: Int) -> PostgresRow { PostgresRow(rows: self, index: Int32(index)) }
 
   func first<Value, Fault: Error>(
@@ -83,7 +83,7 @@ struct PostgresRow {
 
   func isNull(_ column: Int32) -> Bool { rows.isNull(index, column) }
 
-  /// A number of any width, with its sign; 0 where it is NULL.
+  /// Returns a signed integer of any width; 0 if it is NULL.
   func integer(_ column: Int32) -> Int64 {
     let bytes = rows.bytes(index, column)
     guard let first = bytes.first, bytes.count <= 8 else { return 0 }

@@ -2,15 +2,16 @@ import CPostgres
 import LockstepModel
 import LockstepStorage
 
-/// How a session is begun, and what a server must be for it.
+/// Setup of a session, and requirements on the server.
 enum PostgresSession {
-  /// The oldest server that is tried: it knows all that is asked here.
+  /// Major version of the oldest supported server: it supports all statements used here.
   static let oldestServer = 13
-  /// After how many round trips of a session its plans are made anew, then after twice as many, and
-  /// so on, and after how many each time in the end.
+  /// Number of round trips after which a session's plans are first renewed, doubled each time, and
+  /// the maximum interval.
   static let (firstPlans, lastingPlans) = (64, 4_096)
 
-  /// What libpq is told besides the URL. `application_name` may be the owner's.
+  /// Returns the parameters for libpq besides those of the URL. The owner may set
+  /// `application_name`.
   static func parameters(of host: PostgresAddress) -> [PostgresAddress.Parameter] {
     let vanished = Limits.databaseVanishedMilliseconds
     var own = [
@@ -22,8 +23,8 @@ enum PostgresSession {
     return own.map { PostgresAddress.Parameter(keyword: $0.0, value: $0.1) }
   }
 
-  /// Asks and sets, in one round trip, what every session needs. Gives the schema that the tables
-  /// are in.
+  /// Reads and sets, in one round trip, everything that a session needs. Returns the schema of the
+  /// tables.
   static func prepare(_ connection: PostgresConnection) throws(PostgresFault) -> String {
     let rows = try connection.run(settings, settingsValues)
     let found = rows.first { row in
@@ -43,7 +44,7 @@ enum PostgresSession {
     return schema
   }
 
-  /// `version`: as the server numbers itself, 150018 for 15.18.
+  /// `version`: the server's numeric version, 150018 for 15.18.
   static func check(
     version: Int, isStandby: Bool, encoding: String
   ) throws(PostgresFault) {
@@ -66,15 +67,16 @@ enum PostgresSession {
     }
   }
 
-  /// `synchronous_commit` is raised to `on` where it is less: an answer leaves only after its
-  /// commit is durable. Where a server asks for more (`remote_apply`), that stays.
+  /// Raises `synchronous_commit` to `on` if it is lower: an answer is sent only after its commit is
+  /// durable. A stricter setting of the server (`remote_apply`) stays.
   ///
-  /// Plans are kept, for any arrays (`force_generic_plan`), and look into tables by index: a table
-  /// that was empty when its plan was made would else be read as a whole, again and again. Which
-  /// index and which table first is no matter either where there is little in them, so plans are
-  /// made anew while tables may grow (`PostgresConnection.renewPlans`).
+  /// Plans are generic, for any arrays (`force_generic_plan`), and use indexes: otherwise a table
+  /// that was empty when its plan was made would be scanned in full each time. With few rows, the
+  /// choice of index and of join order is arbitrary too, so plans are renewed while tables may grow
+  /// (`PostgresConnection.renewPlans`).
   ///
-  /// A relay that is stopped in the middle of a transaction, or cut off, gives its locks up.
+  /// The timeouts release the locks of a relay that is stopped in the middle of a transaction, or
+  /// cut off.
   private static let settings = PostgresStatement(
     "settings",
     """
@@ -103,7 +105,7 @@ enum PostgresSession {
       .bind("\(vanished / 3_000)").bind("\(vanished / 6_000)")
   }
 
-  /// For a transaction that goes through a whole account, or all of them.
+  /// For a transaction that scans a whole account, or all of them.
   static let long = PostgresStatement(
     "long",
     """
@@ -114,9 +116,9 @@ enum PostgresSession {
 
   // MARK: Refused connections
 
-  /// What libpq says, at length, of a connection that did not come about:
-  /// `connection to server at "h" … failed: FATAL:  28P01: password authentication failed …`.
-  /// The server's five letters stand before its message, in any language.
+  /// Parses libpq's verbose message about a failed connection: `connection to server at "h" …
+  /// failed: FATAL:  28P01: password authentication failed …`. The SQLSTATE precedes the server's
+  /// message, in any language.
   static func fault(ofConnecting words: String) -> PostgresFault {
     let bytes = Array(words.utf8)
     let isStateByte = { (byte: UInt8) in
@@ -133,7 +135,7 @@ enum PostgresSession {
       return PostgresFault(cause: .refused(state: state), message: message)
     }
     let lines = words.split(separator: "\n")
-    // A server that asks for a password, and none is there.
+    // The server asks for a password, and there is none.
     guard !words.contains("fe_sendauth") else {
       return PostgresFault(cause: .refused(state: "28P01"), message: String(lines.last ?? ""))
     }
@@ -142,7 +144,7 @@ enum PostgresSession {
 }
 
 extension PostgresAddress {
-  /// The same for each of its hosts alone; itself where it names one, or leaves that to the
+  /// One address for each host; only this address if it names one host, or leaves it to the
   /// environment.
   var hosts: [PostgresAddress] {
     guard let list = self["host"], list.contains(",") else { return [self] }

@@ -1,12 +1,12 @@
-/// One statement of SQL, and the name under which each session prepares it once.
+/// One SQL statement, and the name under which each session prepares it once.
 ///
-/// The types of its parameters are told in it (`$1::bigint[]`), so that nothing else must agree
-/// with them but `PostgresParameters`.
+/// Its text contains the types of its parameters (`$1::bigint[]`), so that only
+/// `PostgresParameters` must agree with them.
 struct PostgresStatement: Sendable {
   let name: String
   let sql: String
 
-  /// `name`: one of its own in the whole room; empty for one that is prepared anew each time.
+  /// `name`: unique in the module; empty for a statement that is prepared anew each time.
   init(_ name: String, _ sql: String) {
     self.name = name
     self.sql = sql
@@ -22,7 +22,7 @@ struct PostgresStatement: Sendable {
   static let discardPlans = PostgresStatement("discard plans", "DISCARD PLANS")
 }
 
-/// Statements that are sent together and answered together: one round trip, however many.
+/// Statements that are sent together and answered together, in one round trip.
 struct PostgresPipeline {
   struct Step {
     let statement: PostgresStatement
@@ -32,10 +32,10 @@ struct PostgresPipeline {
   private(set) var steps: [Step] = []
 
   var isEmpty: Bool { steps.isEmpty }
-  /// What the parameters hold, about.
+  /// Approximate size of the parameters.
   private(set) var bytes = 0
 
-  /// Gives the place of its rows in the answer.
+  /// Returns the index of the statement's rows in the answer.
   @discardableResult mutating func add(
     _ statement: PostgresStatement, _ parameters: PostgresParameters = PostgresParameters()
   ) -> Int {

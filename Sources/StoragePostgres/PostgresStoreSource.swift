@@ -1,20 +1,20 @@
 import LockstepModel
 import LockstepStorage
 
-/// Reads a whole store, to be moved: one view of the database from beginning to end, table by table
-/// through a cursor, so that neither side ever has more of it in memory than a portion.
+/// Reads a whole store, to move it: one view of the database from beginning to end, table by table
+/// through a cursor, so that neither side has more than one portion in memory.
 package final class PostgresStoreSource: StoreSource {
   package let totals: StoreTotals
   package let isOlderCopy: Bool
   private let session: MovingSession
   private var tables = StoreTable.allCases[...]
-  /// Whether the first table's cursor is open.
+  /// True if the first table's cursor is open.
   private var isReading = false
-  /// Moves with each commit of a relay.
+  /// Counters that change with each commit of a relay.
   private let movement: [Int64]
 
-  /// Throws `inUse` where a relay is connected, and `failed` where there is no store, or one whose
-  /// tables another version of the program made.
+  /// Throws `inUse` if a relay is connected. Throws `failed` if there is no store, or if another
+  /// version of the program created its tables.
   package init(_ address: PostgresAddress) throws(StorageError) {
     session = try MovingSession(address)
     try session.refuseRelays()
@@ -50,12 +50,12 @@ package final class PostgresStoreSource: StoreSource {
 
   package func close() { session.connection.close() }
 
-  /// The chunks of files of this store.
+  /// Returns the chunk store of this store.
   package func makeFiles() throws(StorageError) -> PostgresChunkStore { try session.makeFiles() }
 
   package func confirm() throws(StorageError) {
     let now = try session.work("read") { () throws(PostgresFault) in
-      // The view that was read does not move; what stands now is behind its end.
+      // The read view does not change; ending it shows the present state.
       _ = try session.connection.run(.rollBack)
       return try PostgresStoreSource.movement(on: session.connection)
     }
@@ -133,8 +133,8 @@ package final class PostgresStoreSource: StoreSource {
     return try session.connection.run(statement, within: Limits.removalMilliseconds).all(read)
   }
 
-  /// What comes of one question is in memory as a whole, and a record may be large: several small
-  /// questions a portion.
+  /// Fetches several small results per portion: each result is in memory as a whole, and a record
+  /// may be large.
   private func fetchRecords() throws(PostgresFault) -> [ExportedRecord] {
     var portion: [ExportedRecord] = []
     var size = 0
@@ -147,8 +147,9 @@ package final class PostgresStoreSource: StoreSource {
     return portion
   }
 
-  /// In the order in which they came where that is told; records in that of their accounts, so that
-  /// those of one lie together in the new store.
+  /// Returns the query of a table. Rows come in the order of insertion if it is stored; records
+  /// come in the order of their accounts, so that an account's records are contiguous in the new
+  /// store.
   private static func question(_ table: StoreTable) -> String {
     let columns = StoreRow.columns(of: table)
     let order =

@@ -1,19 +1,19 @@
 import LockstepModel
 import LockstepStorage
 
-/// Fills an empty database with what another store holds.
+/// Fills an empty database with the content of another store.
 ///
-/// One transaction for all of it would hold back the cleaning of the whole server for as long as
-/// the network and the other store take, and a connection lost near its end would cost everything.
-/// So each portion is a transaction of its own, and meanwhile the version of the tables stands
-/// below 0: nobody opens them so. The last transaction turns it, and is waited for until it is
-/// durable, and with it all before it; the others are not waited for.
+/// A single transaction would hold back VACUUM on the whole server for as long as the network and
+/// the other store take, and a connection lost near its end would lose everything. So each portion
+/// is a transaction of its own, and meanwhile the version of the tables is below 0, which prevents
+/// relays from opening them. The last transaction restores the version. Only its commit waits until
+/// it and all before it are durable.
 ///
-/// What a crash leaves is such tables, which the next move empties.
+/// After a crash the tables keep the negative version, and the next move empties them.
 package final class PostgresStoreTarget: StoreTarget {
   private let session: MovingSession
 
-  /// Throws `inUse` where a relay is connected or another move is under way, and `failed` where
+  /// Throws `inUse` if a relay is connected or another move is in progress. Throws `failed` if
   /// there are accounts already.
   package init(_ address: PostgresAddress) throws(StorageError) {
     session = try MovingSession(address)
@@ -34,10 +34,10 @@ package final class PostgresStoreTarget: StoreTarget {
         path: address.shown, operation: "take another store", detail: "there \(some) in it already")
     }
     do throws(StorageError) {
-      // One that came before the version changed is connected by now.
+      // A relay that opened the tables before the version changed is connected by now.
       try session.refuseRelays()
     } catch {
-      // What is in the tables, if anything, is that relay's.
+      // Any rows in the tables belong to that relay.
       _ = try session.work("open") { () throws(PostgresFault) in
         try connection.run(PostgresStoreTarget.release)
       }
@@ -47,7 +47,7 @@ package final class PostgresStoreTarget: StoreTarget {
 
   package func close() { session.connection.close() }
 
-  /// For the chunks of files.
+  /// Returns the chunk store of this store.
   package func makeFiles() throws(StorageError) -> PostgresChunkStore { try session.makeFiles() }
 
   package func take(_ rows: StoreRows) throws(StorageError) {
@@ -96,8 +96,8 @@ package final class PostgresStoreTarget: StoreTarget {
     }
   }
 
-  /// How many accounts are there already; where there are none the tables are empty from here on,
-  /// and nobody else opens them.
+  /// Returns the number of existing accounts. If it is 0, empties the tables and prevents others
+  /// from opening them.
   private static func begin(_ connection: PostgresConnection) throws(PostgresFault) -> Int64 {
     var start = PostgresPipeline()
     start.add(.begin)
@@ -125,7 +125,7 @@ package final class PostgresStoreTarget: StoreTarget {
 
   // MARK: Statements
 
-  /// For as long as the session lives; each schema of a database has a lock of its own.
+  /// Held for the lifetime of the session; each schema of a database has a lock of its own.
   private static let lock = PostgresStatement(
     "move lock",
     """

@@ -1,13 +1,13 @@
 import LockstepModel
 import LockstepStorage
 
-/// A view of a relay's store for another thread than the writer's. Sees what was committed before
-/// each `read`, by any relay, and never waits for a commit.
+/// A read-only view of a relay's store for another thread than the writer's. Each `read` returns
+/// all that any relay committed before it, and never waits for a commit.
 package final class PostgresZoneReader: ZoneReader {
   let connection: PostgresConnection
   private let queries: ZoneQueries
 
-  /// `relay`: for which it reads.
+  /// `relay`: the relay that reads.
   init(
     _ address: PostgresAddress, relay: UInt64, greeting: @escaping PostgresConnection.Greeting
   ) throws(StorageError) {

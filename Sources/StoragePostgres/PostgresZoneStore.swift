@@ -1,35 +1,36 @@
 import LockstepModel
 import LockstepStorage
 
-/// The relay's store in a PostgreSQL database, which several relays may share: the writer of one of
-/// them. `makeReader` gives connections for other threads, which never wait for it.
+/// One relay's writer to the store in a PostgreSQL database, which several relays may share.
+/// `makeReader` creates connections for other threads, which never wait for the writer.
 ///
 /// All requests of a commit are one transaction (`CommitRun`), in two round trips for a batch of
-/// saves. After a commit that throws nothing was done and the store goes on as soon as the server
-/// allows it. One exception is in the nature of networks: where the connection is lost after COMMIT
-/// was sent, nobody knows what became of it; a retry under the batch's id is then recognised.
+/// saves. A commit that throws changes nothing, and the store continues as soon as the server
+/// allows it. There is one exception: if the connection is lost after COMMIT was sent, its outcome
+/// is unknown; a retry with the batch's id is then recognised.
 package final class PostgresZoneStore: ZoneStore {
   private let connection: PostgresConnection
   private let queries: ZoneQueries
   private let rules: StoreRules
   private let greeting: PostgresConnection.Greeting
-  /// By which this relay's notices are told from others'; drawn when the store was opened.
+  /// Number that identifies this relay's notices; drawn when the store was opened.
   package let relay: UInt64
-  /// An older copy of the database was found when the store was opened, or its owner said so: every
-  /// account is in a new generation, and its devices bring back what they hold of what was lost.
+  /// True if an older copy of the database was found when the store was opened, or its owner
+  /// declared so: every account is in a new generation, and its devices save again what they hold
+  /// of the lost data.
   package let wasRestored: Bool
 
-  /// Opens the store, and makes or upgrades its tables where that is needed.
+  /// Opens the store, and creates or upgrades its tables if needed.
   ///
-  /// `declareRestored`: the database was put back from an older copy in a way that nothing in it
-  /// can show.
+  /// `declareRestored`: the database was put back from an older copy in a way that cannot be
+  /// detected from its content.
   ///
   /// `beginsRun`: each session begins another run (`TagGap`), as a relay's does.
   ///
-  /// `restored` is told, on whichever thread, where an older copy is found later: a server fails
-  /// over while relays run.
+  /// `restored` is called, on any thread, if an older copy is found later: a server may fail over
+  /// while relays run.
   ///
-  /// Throws `unavailable` while the server is away, a standby, or has no connection left; `tooNew`,
+  /// Throws `unavailable` while the server is down, a standby, or has no free connection; `tooNew`,
   /// `readOnly`, `diskFull` or `failed` as their names say.
   package init(
     _ address: PostgresAddress, rules: StoreRules = StoreRules(), declareRestored: Bool = false,
@@ -52,22 +53,22 @@ package final class PostgresZoneStore: ZoneStore {
     queries = ZoneQueries(connection, relay: opened.relay)
   }
 
-  /// Whether the database can be had, with nothing done to it. Throws why not.
+  /// Checks that the database is reachable, without changes. Throws the reason if it is not.
   package static func reach(_ address: PostgresAddress) throws(StorageError) {
     let connection = PostgresConnection(address)
     try connection.perform("open") { () throws(PostgresFault) in }
     connection.close()
   }
 
-  /// What is asked afterwards fails.
+  /// Closes the connection. Later requests fail.
   package func close() { connection.close() }
 
-  /// A view for another thread, on a connection of its own.
+  /// Returns a view for another thread, on a connection of its own.
   package func makeReader() throws(StorageError) -> sending PostgresZoneReader {
     try PostgresZoneReader(connection.address, relay: relay, greeting: greeting)
   }
 
-  /// Hears of other relays' commits, on a connection of its own, for another thread.
+  /// Returns a receiver of other relays' notices for another thread, on a connection of its own.
   package func makeBus() throws(StorageError) -> sending PostgresBus {
     try PostgresBus(connection.address, relay: relay)
   }
@@ -86,6 +87,6 @@ package final class PostgresZoneStore: ZoneStore {
     try queries.read(request)
   }
 
-  /// Round trips so far, those of opening too.
+  /// Number of round trips so far, including those of opening.
   package var roundTrips: Int { connection.roundTrips }
 }

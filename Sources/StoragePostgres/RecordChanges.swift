@@ -1,8 +1,8 @@
 import LockstepModel
 import LockstepStorage
 
-/// What the saves of a commit come to: of each record what stands at the end, of each count the
-/// sum. One statement a table, however many there are.
+/// The combined result of the saves of a commit: the final version of each record, and the sum of
+/// each count. One statement per table, for any number of saves.
 struct RecordChanges {
   private struct Row {
     var account: AccountID
@@ -22,7 +22,7 @@ struct RecordChanges {
   private var batches: [(id: SaveBatchPlanner.Batch, content: RememberedBatch)] = []
   private(set) var bytes = 0
 
-  /// As it is to be written; nil where it stays as it is.
+  /// Returns the record as it will be written; nil if it is unchanged.
   func record(at place: SaveBatchPlanner.Place) -> Record? { places[place].map { rows[$0].record } }
 
   mutating func put(_ record: Record, of account: AccountID, deletedAt: Int64?) {
@@ -37,13 +37,13 @@ struct RecordChanges {
     }
   }
 
-  /// The zone has so many live records more.
+  /// Changes the zone's number of live records by `change`.
   mutating func count(_ change: Int, in zone: Name, of account: AccountID) {
     if change != 0 { live.add(change, to: Zone(account: account, name: zone)) }
   }
 
-  /// So many more records name the chunk. A chunk that one save lets go and another one takes is
-  /// told of, too: none may name it in the end.
+  /// Changes the number of records that name the chunk by `change`. A chunk with the sum 0 is
+  /// written too, because no record may name it in the end.
   mutating func count(_ change: Int, of chunk: SaveBatchPlanner.Chunk) {
     uses.add(change, to: chunk)
   }
@@ -102,7 +102,7 @@ struct RecordChanges {
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[])
     ON CONFLICT (account, zone) DO UPDATE SET live = zones.live + excluded.live
     """)
-  /// Takes the same as `count`, though not all of it matters.
+  /// Takes the same parameters as `count`, though some are unused.
   static let dropEmpty = PostgresStatement(
     "drop empty zones",
     """
@@ -110,7 +110,7 @@ struct RecordChanges {
       AS fewer (account, zone, change)
     WHERE zones.account = fewer.account AND zones.zone = fewer.zone AND zones.live = 0
     """)
-  /// A chunk that none names any more is leased anew.
+  /// A chunk that no record names any more gets a new lease.
   private static let use = PostgresStatement(
     "use pieces",
     """
@@ -128,7 +128,7 @@ struct RecordChanges {
       .bind(contents.map(\.words)).bind(contents.map(\.digest)).bind(wall)
   }
 
-  /// In their order: the oldest are forgotten first.
+  /// Inserts batches in order, because the oldest are deleted first.
   private static let remember = PostgresStatement(
     "remember batches",
     """
@@ -142,7 +142,7 @@ struct RecordChanges {
     """)
 }
 
-/// Sums by key, in the order in which the keys came.
+/// Sums by key, in the order in which the keys were added.
 struct Tally<Key: Hashable> {
   private(set) var sums: [(key: Key, sum: Int)] = []
   private var places: [Key: Int] = [:]

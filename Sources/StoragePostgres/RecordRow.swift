@@ -1,27 +1,27 @@
 import LockstepModel
 import LockstepStorage
 
-/// How a record stands in a row.
+/// Row format of a record.
 enum RecordRow {
   /// The columns in the order in which `record` reads them.
   static let columns = "zone, name, type, modified_at, device, tag, fields, chunks"
 
-  /// `Record.storedBytes` of a row.
+  /// SQL expression for `Record.storedBytes` of a row.
   static let storedBytes = """
     \(Limits.rowBytes) + octet_length(records.zone) + octet_length(records.name) \
     + octet_length(records.type) + coalesce(octet_length(records.fields), 0) \
     + coalesce(octet_length(records.chunks), 0)
     """
 
-  /// The chunks that a record names stand in one column: their hashes, 32 bytes each, one behind
-  /// the other; NULL where there are none.
+  /// Returns the value of the column with a record's chunks: their concatenated hashes, 32 bytes
+  /// each, or NULL if there are none.
   static func column(of chunks: [ChunkHash]) -> [UInt8]? {
     chunks.isEmpty ? nil : chunks.flatMap(\.bytes)
   }
 }
 
 extension PostgresRow {
-  /// The record whose columns begin at `column`.
+  /// Returns the record whose columns begin at `column`.
   func record(at column: Int32 = 0) throws(PostgresFault) -> Record {
     Record(
       zone: try name(column), name: try name(column + 1), type: try name(column + 2),
@@ -57,7 +57,7 @@ extension PostgresRow {
 }
 
 extension AccountHead {
-  /// `generation`, `newest` and `forgotten`, from a column on.
+  /// Reads `generation`, `newest` and `forgotten`, starting at a column.
   init(_ row: PostgresRow, from column: Int32) {
     self.init(
       generation: UInt32(truncatingIfNeeded: row.integer(column)),
@@ -66,7 +66,7 @@ extension AccountHead {
 }
 
 extension ChunkFile {
-  /// As it stands in a bigint: in its order.
+  /// Value in a bigint column; keeps the order of the numbers.
   var place: Int64 { Int64(bitPattern: number ^ (1 << 63)) }
 
   init(account: AccountID, place: Int64) {

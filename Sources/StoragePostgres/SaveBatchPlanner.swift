@@ -1,8 +1,8 @@
 import LockstepModel
 import LockstepStorage
 
-/// Where the saves of a commit are decided: what was read for all of them at once, and over it what
-/// earlier ones of the same commit changed. Settled, they become one statement a table.
+/// Plans all saves of one commit from a single lookup. Earlier saves of the commit are applied in
+/// memory. The planned saves are then written with one statement per table.
 final class SaveBatchPlanner {
   struct Place: Hashable {
     var account: AccountID
@@ -28,21 +28,22 @@ final class SaveBatchPlanner {
 
   enum Decision {
     case answered(CommitResult)
-    /// Where the account stands then, and the room that it takes more; it is answered once what it
-    /// shows was read.
+    /// The account's head after the save, and the growth of its use. The answer follows once the
+    /// records that it shows were read.
     case moved(AccountHead, AccountUse)
   }
 
   private let wall: Int64
   private let lease: Int64
-  /// What was read holds: nobody but this desk has changed it since.
+  /// True if the rows read are valid: only this planner has changed them since.
   private(set) var isReady = false
   private var standing: [Place: Standing] = [:]
   private var batches: [Batch: RememberedBatch] = [:]
   private var chunks: [Chunk: KnownChunk] = [:]
   private var changes = RecordChanges()
   private var planned: [PlannedSave] = []
-  /// Records that a conflict shows and no save of this desk has written: read before the writes.
+  /// Records that a conflict shows and that no save of this planner has written: read before the
+  /// writes.
   private var shown: [(save: Int, place: Place)] = []
 
   init(wall: Int64, lease: Int64) {
@@ -50,7 +51,7 @@ final class SaveBatchPlanner {
     self.lease = lease
   }
 
-  /// What settling would write, about.
+  /// Approximate size of the pending writes.
   var bytes: Int { changes.bytes }
 
   func forget() {
@@ -75,7 +76,7 @@ final class SaveBatchPlanner {
   private var asked: [Place] = []
   private var askedBatches: [Batch] = []
 
-  /// From the rows of what `ask` added.
+  /// Reads the rows of the statements that `ask` added.
   func learn(from rows: ArraySlice<PostgresRows>) throws(PostgresFault) {
     isReady = true
     guard let first = rows.indices.first else { return }
@@ -112,7 +113,7 @@ final class SaveBatchPlanner {
 
   // MARK: Deciding
 
-  /// The tags that conflicts of a batch, if it is new, were made on.
+  /// Returns the base tags of a batch's conflicts, if the batch is new.
   func conflictingBases(of commit: SaveCommit) -> [ChangeTag] {
     let batch = Batch(account: commit.account, device: commit.device, id: commit.request.id)
     guard batches[batch] == nil, commit.unlessKnown == nil else { return [] }
@@ -123,7 +124,7 @@ final class SaveBatchPlanner {
     }
   }
 
-  /// `entered`: the head that new tags follow; `room`: what the account has left.
+  /// `entered`: the head that new tags follow; `room`: the remaining quota of the account.
   func plan(
     _ commit: SaveCommit, at index: Int, since head: AccountHead, entered: AccountHead,
     room: AccountUse
@@ -178,8 +179,8 @@ final class SaveBatchPlanner {
     }
   }
 
-  /// Notes which records the answer shows. What a save before it has written it shows as it is
-  /// now, and the rest as it lies in the database.
+  /// Records which rows the answer shows: the version from an earlier save of this commit if there
+  /// is one, otherwise the version in the database.
   private func plan(_ save: PlannedSave) {
     var save = save
     for name in save.conflicts {
@@ -194,10 +195,10 @@ final class SaveBatchPlanner {
     planned.append(save)
   }
 
-  // MARK: Settling
+  // MARK: Writing
 
-  /// Adds what was decided to the pipeline. First comes a step whose rows `shown` reads, if any
-  /// save was planned: those saves are given, to be answered with them.
+  /// Adds the planned writes to the pipeline. If any save was planned, the first step is one whose
+  /// rows `shown` reads. Returns the saves to answer with them.
   func settle(in pipeline: inout PostgresPipeline) -> [PlannedSave] {
     defer {
       planned = []
@@ -223,7 +224,8 @@ final class SaveBatchPlanner {
     return found
   }
 
-  /// For each save no more bytes than an answer takes, and the record that does not fit.
+  /// For each save, at most the bytes that fit into an answer, plus the first record that does not
+  /// fit.
   private static let showing = PostgresStatement(
     "conflicts",
     """
@@ -238,7 +240,7 @@ final class SaveBatchPlanner {
     """)
 }
 
-/// A save that is decided, to be answered once the records that it shows are there.
+/// A planned save, answered once the records that it shows were read.
 struct PlannedSave {
   enum Answer {
     case plan(SavePlan)
@@ -246,14 +248,14 @@ struct PlannedSave {
     case again(RememberedBatch, wall: Int64)
   }
 
-  /// Its place in the commit.
+  /// Index of the request in the commit.
   let index: Int
   let commit: SaveCommit
   let since: AccountHead
-  /// Where the account stands after it.
+  /// The account's head after the save.
   let reached: AccountHead
   let answer: Answer
-  /// Records that its conflicts show, written by saves before it in the same commit.
+  /// Records that its conflicts show, written by earlier saves of the same commit.
   var written: [Name: Record] = [:]
 
   init(
@@ -266,7 +268,7 @@ struct PlannedSave {
     self.answer = answer
   }
 
-  /// The names of the records that are shown, in the order in which they are asked for.
+  /// The names of the records that are shown, in the order of the lookup.
   var conflicts: [Name] {
     var names: [Name] = []
     _ = results { name in

@@ -1,10 +1,10 @@
 import LockstepModel
 import LockstepStorage
 
-/// What the saves of a commit must know of what stands, asked for all of them at once.
+/// One lookup of all stored data that the saves of a commit depend on.
 struct SaveLookup {
   private(set) var batches: [SaveBatchPlanner.Batch] = []
-  /// Of the records that they would change.
+  /// Keys of the records that the saves would change.
   private(set) var places: [SaveBatchPlanner.Place] = []
   private var chunks: [SaveBatchPlanner.Chunk] = []
 
@@ -64,7 +64,7 @@ struct SaveLookup {
       .bind(places.map(\.key.name.text))
   }
 
-  /// Their fields, which may be large, are left where they are.
+  /// Reads the records without their fields, which may be large.
   static let records = PostgresStatement(
     "standing records",
     """

@@ -1,7 +1,7 @@
 extension Schema {
-  /// The relay's tables. Each leads with the account, and so do their keys, so that a distributed
-  /// database can place them by it. Who comes with a token or a pairing code does not say which
-  /// account is his: an index finds it by the hash.
+  /// The relay's tables. Each table and each key begins with the account, so that a distributed
+  /// database can partition by it. A request with a token or a pairing code does not name its
+  /// account: an index finds it by the hash.
   static let zones = Schema(steps: [version1, version2, version3], oldest: 1)
 
   ///     accounts        account · generation · newest (tag) · forgotten (tag) · affairs · label ·
@@ -22,23 +22,23 @@ extension Schema {
   ///     file_parts      account · number · part · bytes
   ///     opening         system_identifier · timeline · accounts_table · run      one row, or none
   ///
-  /// As in SQLite's tables, which see, with these differences. `connected_by` is the relay that a
-  /// device was connected to last, and `connected_until` when that is not believed any more.
-  /// `affairs` counts what changed of an account's devices, plan and subscriptions. `number` of a
-  /// row is its place in the order in which rows were made. `chunks.file` and `files.number` have
-  /// their top bit turned, so that the order of a bigint is the order of the number. `files` and
-  /// `file_parts` hold the bytes of chunks, see `PostgresChunkStore`; `opening` is told of in
-  /// `StoreOpening`.
+  /// See SQLite's tables; these differ as follows. `connected_by` is the relay that a device was
+  /// connected to last, and `connected_until` the time when this entry expires. `affairs` counts
+  /// changes of an account's devices, plan and subscriptions. `number` is the order of insertion.
+  /// `chunks.file` and `files.number` have their top bit inverted, so that the order of a bigint is
+  /// the order of the number. `files` and `file_parts` hold the bytes of chunks, see
+  /// `PostgresChunkStore`; for `opening` see `StoreOpening`.
   ///
-  /// Texts whose order matters compare as bytes (`"C"`). `fields` may be compressed, as PostgreSQL
-  /// does by itself from 2 KB on: it is read as a whole or not at all, what is sealed is given up
-  /// after its first kilobyte, and for the rest the log that is synced and sent to standbys is
-  /// several times shorter. The bytes of chunks are mostly sealed or compressed, so nobody tries
-  /// (`STORAGE EXTERNAL`), and a part of a chunk is read without what stands before it.
+  /// Texts whose order matters compare as bytes (`"C"`). `fields` may be compressed; PostgreSQL
+  /// does that from 2 KB on. It is read as a whole or not at all. PostgreSQL stops compressing
+  /// encrypted fields after the first kilobyte; for other fields, the log that is synced and sent
+  /// to standbys is several times shorter. The bytes of chunks are mostly encrypted or compressed,
+  /// so they are not compressed again (`STORAGE EXTERNAL`), and a part of a chunk is read without
+  /// the bytes before it.
   ///
-  /// Rows that are written again and again without their keys leave room in their pages
-  /// (`fillfactor`), so that no index is touched. A record's tag is in an index, so room would not
-  /// help it.
+  /// Tables whose rows are often updated without their keys reserve free space in their pages
+  /// (`fillfactor`), so that no index is updated. A record's tag is in an index, so free space
+  /// would not help it.
   private static let version1 = [
     """
     CREATE TABLE accounts (
@@ -120,7 +120,8 @@ extension Schema {
       PRIMARY KEY (account, zone, name)
     )
     """,
-    // With the zone in it, a page of one zone passes over the others' rows without reading them.
+    // With the zone in the index, a page of one zone skips the rows of other zones without reading
+    // them.
     "CREATE UNIQUE INDEX records_by_tag ON records (account, tag, zone)",
     """
     CREATE INDEX records_by_deletion ON records (deleted_at, account, tag)
@@ -186,8 +187,8 @@ extension Schema {
     """,
   ]
 
-  /// What is unique must lead with the account where rows are placed by it. A commit looks for a
-  /// hash before it adds one; that two relays draw the same 60 bits at once is left to chance.
+  /// A unique key must begin with the account if rows are partitioned by it. A commit looks up a
+  /// hash before it adds one; the chance that two relays draw the same 60 bits at once is accepted.
   private static let version2 = [
     "CREATE INDEX devices_by_token_hash ON devices (token_hash)",
     "DROP INDEX devices_by_token",
@@ -197,10 +198,10 @@ extension Schema {
 
   ///     accounts   … · quota_bytes · quota_records · record_bytes · record_count · batch_count
   ///
-  /// As in SQLite's tables. A relay of the version before does not count: while relays are upgraded
-  /// one by one, what passes through an old one is left out of the figures.
+  /// As in SQLite's tables. A relay of the version before does not update the counters: while
+  /// relays are upgraded one by one, its saves are missing in them.
   ///
-  /// A relay of the version before goes on in the range that an account is in.
+  /// A relay of the version before continues in the account's present tag range.
   private static let version3 = [
     "ALTER TABLE opening ADD COLUMN run bigint NOT NULL DEFAULT 0",
     """

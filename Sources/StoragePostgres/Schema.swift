@@ -1,34 +1,34 @@
 import LockstepModel
 import LockstepStorage
 
-/// The versions of the tables, and the way from each to the next.
+/// The versions of the tables, and the migration from each to the next.
 ///
 ///     schema_version    version · oldest                                     one row
 ///
-/// A version below 0 is that of tables which are being filled with another store's rows
-/// (`PostgresStoreTarget`): nobody else opens them, also where that did not come to its end.
+/// A version below 0 marks tables that are being filled with another store's rows
+/// (`PostgresStoreTarget`): nothing else opens them, even if the move did not end.
 ///
-/// `oldest` is the oldest version a program may know to work with these tables. Relays of two
+/// `oldest` is the oldest version of the program that can work with these tables. Relays of two
 /// versions run side by side while they are upgraded one by one, so a step only adds what a program
-/// of the version before passes over: a table, an index, a column with a default. What cannot be
-/// had so takes two releases: the first one stops to need something, the next one removes it, and
-/// raises `oldest` to itself.
+/// of the version before ignores: a table, an index, a column with a default. Any other change
+/// takes two releases: the first one stops using something, the next one removes it, and raises
+/// `oldest` to itself.
 ///
-/// Relays that start at once take turns, by a lock that ends with the transaction.
+/// Relays that start at the same time are serialised by a lock that ends with the transaction.
 struct Schema {
-  /// The n-th step leads from version n to n + 1, statement by statement. A step that was released
-  /// is never changed.
+  /// The n-th step migrates from version n to n + 1, statement by statement. A released step is
+  /// never changed.
   let steps: [[String]]
-  /// The oldest program that the tables of the last step serve.
+  /// Oldest version of the program that can use the tables of the last step.
   let oldest: Int
 
   var version: Int { steps.count }
 
-  /// Makes or upgrades the tables where they are older; throws where they are too new. Gives
-  /// whether there were none.
+  /// Creates or upgrades the tables if they are older; throws if they are too new. Returns true if
+  /// there were none.
   @discardableResult
   func migrate(_ connection: PostgresConnection) throws(PostgresFault) -> Bool {
-    // Most of the time there is nothing to do, and then nobody waits for anybody.
+    // Usually there is nothing to do, and then no lock is taken.
     if let found = try find(connection) {
       try check(found)
       if found.version >= version { return false }
@@ -58,7 +58,7 @@ struct Schema {
     return found == nil
   }
 
-  /// nil where there are no tables yet.
+  /// Returns nil if there are no tables yet.
   func find(
     _ connection: PostgresConnection
   ) throws(PostgresFault) -> (version: Int, oldest: Int)? {
@@ -79,14 +79,14 @@ struct Schema {
     }
   }
 
-  /// For as long as the transaction lasts; each schema of a database has a lock of its own.
+  /// Held until the end of the transaction; each schema of a database has a lock of its own.
   static let lock = PostgresStatement(
     "schema lock",
     """
     SELECT pg_advisory_xact_lock(hashtextextended('lockstep ' || current_schema(), 0)) IS NULL
     """)
-  /// In no other schema than ours, where the search path has several. By the catalog's rows:
-  /// `to_regclass` answers from memory, and would not see what was made while we waited.
+  /// Looks only in the current schema, if the search path has several. Reads the catalog's rows:
+  /// `to_regclass` uses a cache, and would miss a table that was created during the wait.
   private static let exists = PostgresStatement(
     "schema exists",
     """

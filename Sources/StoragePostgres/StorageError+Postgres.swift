@@ -1,8 +1,8 @@
 import LockstepStorage
 
 extension StorageError {
-  /// What a database's refusal or silence means for the person who runs the relay, and what to do
-  /// next. `path` is `PostgresAddress.shown`. Source: PostgreSQL's manual, appendix A.
+  /// Converts a database error or timeout into an error for the owner of the relay, with the next
+  /// step. `path` is `PostgresAddress.shown`. Source: PostgreSQL's manual, appendix A.
   init(_ fault: PostgresFault, path: String, operation: String) {
     let message = fault.message
     if fault.isUnknown {

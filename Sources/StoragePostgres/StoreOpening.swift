@@ -1,30 +1,30 @@
 import LockstepModel
 import LockstepStorage
 
-/// Notices that the database is not the one that it was, and gives every account a new generation
-/// then (docs/protocol.md, "Terms").
+/// Detects that the database was replaced, and then gives every account a new generation
+/// (docs/protocol.md, "Terms").
 ///
-/// The database remembers what it lay on when it was last opened. Another one now means that it was
-/// restored from a backup or a dump, or that a standby took over, which may lack the last commits:
+/// The database stores three identifiers of its last opening. If one has changed, the database was
+/// restored from a backup or a dump, or a standby took over, which may lack the last commits:
 ///
-///     system_identifier   of the cluster: another one after a dump was read elsewhere
-///     timeline            of its log: another one after a promotion or a restore to a moment
-///     accounts_table      the table's own number: another one after a dump was read, also here
+///     system_identifier   of the cluster: changes if a dump is read into another cluster
+///     timeline            of its log: changes with a promotion or a point-in-time restore
+///     accounts_table      the table's own number: changes if a dump is read, also into this one
 ///
-/// Looked at whenever a session is begun, since a server may fail over while relays run. The first
-/// relay that notices begins the generations, in one transaction; the others find it done. Where a
-/// managed server keeps the first two to itself they are 0 and say nothing.
+/// They are checked whenever a session is begun, because a server may fail over while relays run.
+/// The first relay that detects the change begins the generations, in one transaction; the others
+/// find it done. A managed server may hide the first two; they are 0 then and are not compared.
 ///
-/// What it cannot see is a disk that went back as a whole. Then each token tells (`TagGap`): a run
-/// is of the database, and another one begins with each session that a relay begins to write by.
-/// What goes back loses all sessions, so each relay begins one anew.
+/// Limit: a disk that was reset as a whole is not detected here. It is detected by the tokens of
+/// devices (`TagGap`): a run belongs to the database, and each session in which a relay begins to
+/// write begins another run. A reset loses all sessions, so each relay begins a new one.
 enum StoreOpening {
   struct Place: Hashable {
     var system: Int64
     var timeline: Int64
     var table: Int64
 
-    /// Whether both may be the same. 0 is not known.
+    /// Returns true if both may be the same. 0 means unknown.
     func agrees(with other: Place) -> Bool {
       func agree(_ one: Int64, _ another: Int64) -> Bool {
         one == 0 || another == 0 || one == another
@@ -33,7 +33,7 @@ enum StoreOpening {
         && agree(table, other.table)
     }
 
-    /// What is not known now stays as it was.
+    /// Returns a copy in which unknown values keep their former value.
     func filled(from former: Place?) -> Place {
       guard let former else { return self }
       return Place(
@@ -43,8 +43,8 @@ enum StoreOpening {
     }
   }
 
-  /// What a server is asked when a session is begun anew: it may be another one by now.
-  /// `beginsRun`: it is to be written by.
+  /// Returns the setup of a new session: the server may have been replaced. `beginsRun`: the
+  /// session will write.
   static func greeting(
     _ restored: (@Sendable () -> Void)?, beginsRun: Bool = false
   ) -> PostgresConnection.Greeting {
@@ -55,14 +55,14 @@ enum StoreOpening {
     }
   }
 
-  /// From here on all relays save in another run.
+  /// Begins another run, for the saves of all relays.
   static func beginRun(_ connection: PostgresConnection) throws(PostgresFault) {
     let run = try draw(connection).opening
     _ = try connection.run(putRun, PostgresParameters().bind(run))
   }
 
-  /// True where an older copy was put back, or `isDeclared`: the accounts are in new generations
-  /// then.
+  /// Returns true if an older copy was put back, or with `isDeclared`: the accounts are then in new
+  /// generations.
   static func meet(
     _ connection: PostgresConnection, isDeclared: Bool
   ) throws(PostgresFault) -> Bool {
@@ -87,7 +87,7 @@ enum StoreOpening {
     return isRestored
   }
 
-  /// Where the tables are now.
+  /// Returns the present identifiers of the tables.
   private static func place(
     _ connection: PostgresConnection
   ) throws(PostgresFault) -> Place {
@@ -96,13 +96,13 @@ enum StoreOpening {
       table: try number(table, on: connection))
   }
 
-  /// Whether they are somewhere else than they were, and nobody has noticed yet.
+  /// Returns true if the identifiers have changed and no relay has handled it yet.
   static func isOlderCopy(_ connection: PostgresConnection) throws(PostgresFault) -> Bool {
     let found = try remembered(connection)
     return try !(found?.agrees(with: place(connection)) ?? true)
   }
 
-  /// Who opens the tables next finds them somewhere else than they were.
+  /// Changes the stored identifiers, so that the next opening detects a replaced database.
   static let disown = PostgresStatement(
     "disown",
     """
@@ -110,7 +110,7 @@ enum StoreOpening {
     ON CONFLICT (one) DO UPDATE SET accounts_table = -1
     """)
 
-  /// A number that nobody had before, and 64 random bits. Both are drawn by the server.
+  /// Returns a number that was never used before, and 64 random bits. The server draws both.
   static func draw(
     _ connection: PostgresConnection
   ) throws(PostgresFault) -> (opening: UInt64, random: UInt64) {
@@ -119,7 +119,8 @@ enum StoreOpening {
       let words = bytes.reduce(into: (0, 0) as (UInt64, UInt64)) { words, byte in
         words = (words.0 << 8 | words.1 >> 56, words.1 << 8 | UInt64(byte))
       }
-      // Six bits of them tell which kind of number it is; in the sum of the halves none does.
+      // Six bits of the UUID are its version and variant; the combined halves contain no fixed
+      // bits.
       return (wall: row.integer(0), random: words.0 ^ (words.1 << 13 | words.1 >> 51))
     }
     guard let drawn else {
@@ -128,7 +129,7 @@ enum StoreOpening {
     return (OpeningNumber.draw(wall: drawn.wall, random: drawn.random), drawn.random)
   }
 
-  /// 0 where the server does not tell it.
+  /// Returns 0 if the server does not provide the number.
   private static func number(
     _ statement: PostgresStatement, on connection: PostgresConnection
   ) throws(PostgresFault) -> Int64 {
@@ -185,8 +186,8 @@ enum StoreOpening {
 
   private static let system = PostgresStatement(
     "system identifier", "SELECT system_identifier FROM pg_control_system()")
-  /// Of the log that is being written, which is told right after a promotion. The first eight
-  /// digits of a log file's name.
+  /// Timeline of the log that is being written, which is correct right after a promotion. It is the
+  /// first eight digits of a log file's name.
   private static let timeline = PostgresStatement(
     "timeline",
     "SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint")
@@ -197,7 +198,7 @@ enum StoreOpening {
     "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, uuid_send(gen_random_uuid())")
   private static let select = PostgresStatement(
     "opening", "SELECT system_identifier, timeline, accounts_table FROM opening")
-  /// Writes what stands there.
+  /// Rewrites the row unchanged.
   static let rewrite = PostgresStatement("rewrite opening", "UPDATE opening SET one = true")
   private static let putRun = PostgresStatement(
     "put run", "UPDATE opening SET run = $1::bigint WHERE one")
@@ -210,7 +211,7 @@ enum StoreOpening {
       timeline = excluded.timeline, accounts_table = excluded.accounts_table
     """)
 
-  /// In the order of their ids, as every commit locks them.
+  /// Reads accounts in the order of their ids, in which every commit locks them.
   private static func portion(_ name: String, _ condition: String) -> PostgresStatement {
     PostgresStatement(
       name,

@@ -1,9 +1,9 @@
 import LockstepModel
 import LockstepStorage
 
-/// How the rows of a store that is moved stand in the tables.
+/// Row formats of a store that is moved.
 enum StoreRow {
-  /// Of each table, in the order in which they are read and written here.
+  /// Returns the columns of a table in the order in which they are read and written here.
   static func columns(of table: StoreTable) -> String {
     switch table {
     case .accounts:
@@ -105,7 +105,7 @@ enum StoreRow {
 
   // MARK: Writing
 
-  /// One statement for all rows.
+  /// Returns one statement that inserts all rows.
   static func insert(into table: StoreTable) -> PostgresStatement {
     let columns = columns(of: table)
     let types =
@@ -125,7 +125,7 @@ enum StoreRow {
       }
     let places = types.split(separator: " ").enumerated()
       .map { "$\($0.offset + 1)::\($0.element)[]" }.joined(separator: ", ")
-    // The order is that in which rows get their numbers.
+    // Rows get their numbers in this order.
     let read = table == .chunks ? columns.replacing("doubtful", with: "doubtful <> 0") : columns
     return PostgresStatement(
       "move \(table.rawValue)",

@@ -1,11 +1,11 @@
 import LockstepModel
 import LockstepStorage
 
-/// What is asked of the relay's tables, on one connection: the writer's, or a reader's. Each
-/// question is one round trip, and what takes several statements sees one state of the database.
+/// Queries on the relay's tables, on the connection of the writer or of a reader. Each query is one
+/// round trip, and its statements see one state of the database.
 final class ZoneQueries {
   private let connection: PostgresConnection
-  /// Whose connections are not told of.
+  /// Relay whose own connections are omitted.
   private let relay: UInt64
 
   init(_ connection: PostgresConnection, relay: UInt64) {
@@ -64,8 +64,8 @@ final class ZoneQueries {
     return .zones(Array(names.prefix(count)), more: names.count > count)
   }
 
-  /// The rows are asked for together with the account's head: which ones they are follows from
-  /// the question, but for those that the head refuses.
+  /// Reads the rows together with the account's head: the request alone determines the rows, unless
+  /// the head refuses it.
   private func page(
     of account: AccountID, since: ChangeToken?, zone: Name?, limit: Int
   ) throws(PostgresFault) -> ReadResult {
@@ -100,7 +100,7 @@ final class ZoneQueries {
     if plan.isSparse { plan.stop(at: rows[3].first { $0.integer(0) }) }
     for index in 0..<rows[2].count where !plan.take(try rows[2][index].record()) { break }
     guard let first = plan.gapsAfter else { return .page(plan.page()) }
-    // Gaps come one after the other, so that one which has come since lies beyond the page.
+    // Gaps have ascending tags, so a gap that was added since is after the page.
     let known =
       since == nil
       ? rows[4] : try connection.read { $0.add(ZoneQueries.gaps, asked.bind(first)) }[0]
@@ -116,7 +116,7 @@ final class ZoneQueries {
     SELECT generation, newest, forgotten, run, range_start, (SELECT run FROM opening WHERE one)
     FROM accounts WHERE account = $1::bigint
     """)
-  /// Of what a token stands on, a row for each of its tags.
+  /// Base data of a token: one row for each of its tags.
   static let ground = PostgresStatement(
     "ground",
     """
@@ -135,7 +135,7 @@ final class ZoneQueries {
     ORDER BY through_tag
     """)
 
-  /// The tag of the last of the rows that are looked at from a tag on.
+  /// Returns the tag of the last row that one scan from a tag on reads.
   static let scanned = PostgresStatement("scanned", scan("$1::bigint", "$2::bigint"))
 
   static func ground(of token: ChangeToken?, of account: AccountID) -> PostgresParameters {
@@ -168,7 +168,7 @@ final class ZoneQueries {
     let snapshot: PostgresStatement
 
     init(_ name: String, _ condition: String) {
-      // Where nothing is passed over, no more rows are looked at than are told.
+      // If no rows are skipped, the scan reads only the rows that it returns.
       let bound = "AND tag <= coalesce((\(scan("$1::bigint", "$2::bigint"))), $3::bigint)"
       changes = PostgresStatement(
         "changes \(name)", Pages.sql(condition.isEmpty ? "" : "\(bound) \(condition)"))
@@ -176,8 +176,9 @@ final class ZoneQueries {
         "snapshot \(name)", Pages.sql("\(bound) \(condition) AND fields IS NOT NULL"))
     }
 
-    /// No more bytes than a page takes, and the record that does not fit: their lengths are known
-    /// without reading them. `PagePlan` counts a little more for each, and so never misses one.
+    /// Returns at most the bytes of a page, plus the first record that does not fit: their lengths
+    /// are known without reading them. `PagePlan` counts slightly more for each, and so never lacks
+    /// a record.
     private static func sql(_ condition: String) -> String {
       """
       SELECT \(RecordRow.columns) FROM (
@@ -198,7 +199,7 @@ final class ZoneQueries {
   )
 }
 
-/// An account's whole head, and the run of the store.
+/// An account's complete head, and the run of the store.
 struct HeadRow {
   var head: AccountHead
   var run: UInt64
@@ -211,9 +212,9 @@ struct HeadRow {
   }
 }
 
-/// What the rows of `ZoneQueries.ground` tell.
+/// The rows of `ZoneQueries.ground`.
 struct TokenRange {
-  /// Where the token's generation ended.
+  /// The tag at which the token's generation ended.
   var endedAt: ChangeTag?
   private var gaps: [TagGap] = []
 
@@ -229,13 +230,13 @@ struct TokenRange {
     }
   }
 
-  /// The one that a tag of the token lies in.
+  /// Returns the gap that contains a tag of the token.
   func gap(at tag: ChangeTag) -> TagGap? { gaps.first { $0.contains(tag) } }
 }
 
 extension PostgresConnection {
-  /// Several statements that see one state of the database, in one round trip. Gives the rows of
-  /// those alone that `fill` adds.
+  /// Runs several statements on one state of the database, in one round trip. Returns only the rows
+  /// of the statements that `fill` adds.
   func read(
     _ fill: (inout PostgresPipeline) -> Void
   ) throws(PostgresFault) -> [PostgresRows] {

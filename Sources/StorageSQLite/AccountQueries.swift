@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepStorage
 
-/// What is asked of accounts and devices, on one connection: the writer's, or a reader's.
+/// Queries on accounts and devices, on the connection of the writer or of a reader.
 final class AccountQueries {
   private let connection: SQLiteConnection
   private let principal: SQLiteStatement
@@ -47,7 +47,7 @@ final class AccountQueries {
     return .principal(found)
   }
 
-  /// A device's subscriptions, by id.
+  /// Returns a device's subscriptions, ordered by id.
   func subscriptions(
     of device: DeviceID, of account: AccountID
   ) throws(StorageError) -> [Subscription] {
@@ -67,7 +67,7 @@ final class AccountQueries {
   func list(after: AccountID?, limit: Int) throws(StorageError) -> ReadResult {
     let count = max(1, min(limit, Limits.listedAccounts))
     var summaries: [AccountSummary] = []
-    // Ids have no sign and the database's integers have one: the upper half stands before 0 there.
+    // Ids are unsigned and the database's integers are signed: the upper half sorts before 0.
     var first = after.map { $0.rawValue &+ 1 } ?? 0
     if after != nil, first == 0 { return .accounts([], more: false) }
     while summaries.count <= count {
@@ -108,7 +108,7 @@ final class AccountQueries {
       chunkBytes: row.integer(8), recordBytes: row.integer(9), records: row.integer(10))
   }
 
-  /// From `plan`, `quota_bytes` and `quota_records`.
+  /// Reads the plan from `plan`, `quota_bytes` and `quota_records`.
   private func plan(_ row: SQLiteStatement, _ column: Int32) throws(StorageError) -> Plan {
     let text = row.isNull(column) ? nil : row.text(column)
     guard var plan = Plan(storedText: text) else {

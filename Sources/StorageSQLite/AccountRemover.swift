@@ -1,16 +1,16 @@
 import LockstepModel
 import LockstepStorage
 
-/// Removes an account with all that it has, a portion with each commit: its devices at once, then
-/// records, remembered batches and chunks, and the account's own row last. After each commit what
-/// is left is whole: counts, and how often chunks are named. Whoever asks again after a crash goes
-/// on where it ended.
+/// Removes an account and all its data in portions, one per commit: first its devices, then
+/// records, remembered batches and chunks, and the account's own row last. After each commit the
+/// remaining data is consistent, including the counters and the chunk reference counts. A removal
+/// that is requested again after a crash continues at that point.
 final class AccountRemover {
   private let queries: ZoneQueries
   private let records: RecordWriter
   private let chunks: ChunkWriter
   private let rules: StoreRules
-  /// Of each table that is small: what belongs to one account.
+  /// Deletes an account's rows from the tables that are small.
   private let access: [SQLiteStatement]
   private let ends: [SQLiteStatement]
   private let someRecords: SQLiteStatement

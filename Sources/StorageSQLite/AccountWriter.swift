@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 
 /// Writes accounts, their plans, devices and pairing codes. Each request is decided in full before
-/// its first write, so that one which is refused leaves no trace in the transaction that it shares.
+/// its first write, so that a refused request leaves no trace in the shared transaction.
 final class AccountWriter {
   private let rules: StoreRules
   private let run: UInt64
@@ -66,7 +66,7 @@ final class AccountWriter {
     deleteCodes = try connection.prepare("DELETE FROM pairings WHERE account = ?")
     deleteExpiredOfAccount = try connection.prepare(
       "DELETE FROM pairings WHERE account = ? AND expires_at <= ?")
-    // All but the newest ones, of which there may be so many.
+    // Deletes all but the newest codes; the second parameter is the number to keep.
     deleteOldest = try connection.prepare(
       """
       DELETE FROM pairings WHERE number IN (
@@ -137,8 +137,8 @@ final class AccountWriter {
     return .done
   }
 
-  /// The device's row goes, its token's hash with it, and what woke it. So do the account's pairing
-  /// codes: the device may have made them.
+  /// Deletes the device's row with its token hash, and the device's subscriptions. Also deletes the
+  /// account's pairing codes, because the device may have created them.
   func revoke(_ device: DeviceID, of id: AccountID) throws(StorageError) -> CommitResult {
     guard try isMember(device, of: id) else { return .refused(StoreRefusals.unknownDevice) }
     try deleteDevice.bind(id.rawValue).bind(device.rawValue).run()
@@ -155,7 +155,7 @@ final class AccountWriter {
     return .done
   }
 
-  /// Forgets at most `count` codes that have expired.
+  /// Deletes at most `count` expired codes.
   func forgetCodes(_ count: Int, wall: Int64) throws(StorageError) {
     let numbers = try expired.bind(wall).bind(Int64(count)).all { $0.integer(0) }
     for number in numbers { try delete.bind(number).run() }
@@ -173,7 +173,7 @@ final class AccountWriter {
   private func offer(
     _ pairing: NewPairing, by id: AccountID, wall: Int64
   ) throws(StorageError) {
-    // One that has expired and was not forgotten yet may have the same hash.
+    // An expired code that was not deleted yet may have the same hash.
     try deleteCode.bind(pairing.codeHash).run()
     try deleteExpiredOfAccount.bind(id.rawValue).bind(wall).run()
     try deleteOldest.bind(id.rawValue).bind(Int64(Limits.pairingCodesPerAccount - 1)).run()

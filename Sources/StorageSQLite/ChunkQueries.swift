@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepStorage
 
-/// What is asked of the chunks of files, on one connection: the writer's, or a reader's.
+/// Queries on the chunks of files, on the connection of the writer or of a reader.
 final class ChunkQueries {
   private let connection: SQLiteConnection
   private let chunk: SQLiteStatement
@@ -14,8 +14,8 @@ final class ChunkQueries {
     file = try connection.prepare("SELECT doubtful FROM chunks WHERE account = ? AND file = ?")
   }
 
-  /// A chunk, and whether an older copy of the store was put back since it came: its file may be
-  /// gone then, and it is asked for, and taken, once more.
+  /// A chunk. It is doubtful if an older copy of the store was put back since the chunk arrived:
+  /// its file may be missing, so the chunk is requested and accepted once more.
   struct Known {
     var stored: StoredChunk
     var isDoubtful: Bool
@@ -46,7 +46,7 @@ final class ChunkQueries {
     return .fileUses(uses)
   }
 
-  /// The chunks that a record names, in this column of its row.
+  /// Returns the hashes of the chunks that a record names, from this column of its row.
   func hashes(_ row: SQLiteStatement, _ column: Int32) throws(StorageError) -> [ChunkHash] {
     guard let hashes = row.chunks(column) else {
       throw connection.damage("a record's list of pieces is cut off")

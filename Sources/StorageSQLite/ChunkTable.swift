@@ -1,7 +1,8 @@
 import LockstepModel
 import LockstepStorage
 
-/// The chunks of files that lie in a home, and how many held records name each chunk.
+/// The chunks of files that are stored in a home, and the number of held records that name each
+/// chunk.
 final class ChunkTable {
   private static let columns = "hash, file, bytes, idle_since"
 
@@ -40,7 +41,7 @@ final class ChunkTable {
   }
 
   func chunks(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldChunk] {
-    // A shorter run of bytes comes before all longer ones that begin with it.
+    // A shorter byte string sorts before all longer ones that begin with it.
     try selectAfter.bind(hash?.bytes ?? [0]).bind(Int64(limit)).all { (row) throws(StorageError) in
       try row.chunk()
     }
@@ -69,7 +70,7 @@ final class ChunkTable {
 
   func remove(_ hash: ChunkHash) throws(StorageError) { try delete.bind(hash).run() }
 
-  /// A record that named `old` names `new`.
+  /// Updates the use counts for a record that named `old` and now names `new`.
   func replace(_ old: [ChunkHash], by new: [ChunkHash]) throws(StorageError) {
     var sum = ChunkUses()
     sum.replace(old, by: new)

@@ -1,8 +1,8 @@
 import LockstepModel
 import LockstepStorage
 
-/// Writes which chunks of files an account has, how many records name each, and until when it
-/// stays although none does.
+/// Writes an account's chunks of files, the number of records that name each chunk, and the lease
+/// until which an unnamed chunk is kept.
 final class ChunkWriter {
   private let queries: ChunkQueries
   private let rules: StoreRules
@@ -91,7 +91,8 @@ final class ChunkWriter {
     return .done
   }
 
-  /// Records name these chunks more often, or less. One that none names any more is leased anew.
+  /// Changes the number of records that name each chunk. A chunk that no record names any more gets
+  /// a new lease.
   func apply(
     _ changes: [ChunkChange], to account: AccountID, wall: Int64
   ) throws(StorageError) {
@@ -110,7 +111,7 @@ final class ChunkWriter {
     return .collected(gone.map { ChunkFile(account: $0.account, number: $0.file) })
   }
 
-  /// The account has the chunk no more.
+  /// Removes the chunk from the account.
   func remove(_ hash: [UInt8], of account: AccountID, bytes: Int64) throws(StorageError) {
     try delete.bind(account.rawValue).bind(hash).run()
     try count.bind(account.rawValue).bind(-bytes).run()

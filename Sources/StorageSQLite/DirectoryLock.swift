@@ -1,17 +1,16 @@
 import Glibc
 import LockstepStorage
 
-/// Holds a store's directory for one process, from `init` to `release`.
+/// Locks a store's directory for one process, from `init` to `release`.
 ///
-/// The kernel lets go of the lock when the process ends, however it ends, so nothing is left behind
-/// that would have to be cleaned up. The file holds the number of the process, for the person who
-/// is told that the store is in use; it is never removed, because a lock on a removed file guards
-/// nothing.
+/// The kernel releases the lock when the process ends, however it ends, so no cleanup is needed.
+/// The file holds the process id, for the message that the store is in use. It is never removed,
+/// because a lock on a removed file protects nothing.
 package final class DirectoryLock {
-  /// -1 once it is released.
+  /// File descriptor, or -1 after `release`.
   private var descriptor: Int32
 
-  /// Creates the directory, for its owner alone, if it is not there.
+  /// Creates the directory if it does not exist, accessible to its owner only.
   package init(directory: String) throws(StorageError) {
     try DirectoryLock.create(directory)
     descriptor =
@@ -51,8 +50,8 @@ package final class DirectoryLock {
       ? "another process" : "process \(String(decoding: digits, as: UTF8.self))"
   }
 
-  /// Makes the directory and those above it. Each new entry is made durable in its parent: a store
-  /// whose directory is lost in a power failure is lost with it.
+  /// Creates the directory and its missing parents. Each new entry is synced in its parent: if a
+  /// power failure lost the directory, the store in it would be lost.
   private static func create(_ directory: String) throws(StorageError) {
     if mkdir(directory, 0o700) == 0 { return try sync(parent(of: directory)) }
     switch errno {
@@ -74,7 +73,7 @@ package final class DirectoryLock {
     return slash == trimmed.startIndex ? "/" : String(trimmed[..<slash])
   }
 
-  /// Makes the names in a directory durable.
+  /// Syncs a directory, so that the names in it are durable.
   static func sync(_ directory: String) throws(StorageError) {
     let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else {

@@ -1,8 +1,8 @@
 import LockstepModel
 import LockstepStorage
 
-/// The records that a device holds, each with a mark: the snapshot that named it last, or that the
-/// relay has lost it.
+/// The records that a device holds, each with a mark: the number of the last snapshot that named
+/// it, or -1 if the relay has lost it.
 final class HeldRecordTable {
   /// The columns in the order in which `heldRecord` reads them.
   static let columns = RecordRow.columns + ", chunks"
@@ -23,17 +23,17 @@ final class HeldRecordTable {
   private let selectChunks: SQLiteStatement
   private let chunks: ChunkTable
 
-  /// `chunks`: where what the records name is counted.
+  /// `chunks` counts the chunks that the records name.
   init(_ connection: SQLiteConnection, _ chunks: ChunkTable) throws(StorageError) {
     self.chunks = chunks
     let columns = HeldRecordTable.columns
     select = try connection.prepare(
       "SELECT \(columns) FROM records WHERE zone = ? AND name = ?")
-    // An index by name as well would be written all over by each page of a first sync.
+    // An additional index by name would be rewritten by each page of a first sync.
     selectOfType = try connection.prepare(
       "SELECT \(columns) FROM records WHERE zone = ? AND type = ? AND fields IS NOT NULL")
     selectAll = try connection.prepare("SELECT \(columns) FROM records ORDER BY zone, name")
-    // In the table's own order, which is the fastest; there are few, and they are sorted here.
+    // Table order is the fastest to read. There are few such records, and they are sorted here.
     selectUnnamed = try connection.prepare(
       """
       SELECT zone, name, type, modified_at, device, tag, fields IS NULL FROM records
@@ -129,7 +129,7 @@ final class HeldRecordTable {
     try delete.bind(key.zone).bind(key.name).run()
   }
 
-  /// Most records name none, and then nothing but an index is looked at.
+  /// Most records name no chunks; for them only an index is read.
   private func chunksNamed(by key: RecordKey) throws(StorageError) -> [ChunkHash] {
     try selectChunks.bind(key.zone).bind(key.name).first { (row) throws(StorageError) in
       try row.chunks(0)
@@ -142,7 +142,7 @@ final class HeldRecordTable {
 }
 
 extension SQLiteStatement {
-  /// The record with its chunks whose columns begin at the first.
+  /// Returns the record with its chunks, from columns that begin at the first.
   func heldRecord() throws(StorageError) -> Record {
     var record = try record()
     if !isNull(7) { record.chunks = try chunks(7) }

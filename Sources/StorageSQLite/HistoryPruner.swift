@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepStorage
 
-/// Forgets batches and tombstones that are older than the history kept.
+/// Deletes batches and tombstones that are older than the history kept.
 final class HistoryPruner {
   private let rules: StoreRules
   private let oldestBatches: SQLiteStatement
@@ -13,7 +13,7 @@ final class HistoryPruner {
 
   init(_ connection: SQLiteConnection, rules: StoreRules) throws(StorageError) {
     self.rules = rules
-    // The oldest are the first by number.
+    // The oldest batches have the lowest numbers.
     oldestBatches = try connection.prepare(
       "SELECT number, made_at, account, length(words) FROM batches ORDER BY number LIMIT ?")
     forget = try connection.prepare("DELETE FROM batches WHERE number = ?")
@@ -37,11 +37,11 @@ final class HistoryPruner {
       """)
   }
 
-  /// Forgets at most `count` batches that are older than the history kept, the oldest first.
+  /// Deletes at most `count` batches that are older than the history kept, oldest first.
   func forgetBatches(_ count: Int, wall: Int64) throws(StorageError) {
     let old = try oldBatches(count, wall: wall)
     if old.isEmpty { return }
-    // Most often they are of few accounts, each of which is counted once.
+    // The batches usually belong to few accounts, so each account's counters are updated once.
     var uses: [UInt64: AccountUse] = [:]
     for batch in old {
       try forget.bind(batch.number).run()
@@ -53,7 +53,7 @@ final class HistoryPruner {
     }
   }
 
-  /// Drops at most `count` tombstones that are older than the history kept, the oldest first.
+  /// Deletes at most `count` tombstones that are older than the history kept, oldest first.
   func forgetTombstones(_ count: Int, wall: Int64) throws(StorageError) {
     let old = try oldTombstones.bind(wall - rules.historyMilliseconds).bind(Int64(count)).all {
       (number: $0.integer(0), account: $0.bits(1), tag: $0.integer(2), bytes: $0.integer(3))

@@ -1,8 +1,8 @@
 import CSQLite
 
-/// The SQLite that the program runs with. A release has it linked in, so that only the program can
-/// tell.
+/// The SQLite library that the program uses. A release links it statically, so only the program can
+/// report its version.
 package enum LinkedSQLite {
-  /// `3.40.1`.
+  /// Version number, for example `3.40.1`.
   package static var version: String { String(cString: sqlite3_libversion()) }
 }

@@ -1,13 +1,13 @@
 import CSQLite
 
-/// The file of a database's write-ahead log, whose methods are SQLite's own but for a few
-/// (sqlite.org/c3ref/io_methods.html; shim.h of CSQLite): what one commit writes leaves in few
-/// system calls, and somebody may be told how long each sync took, for which SQLite has no hook.
+/// The write-ahead log's file. Its methods are SQLite's own except for a few
+/// (sqlite.org/c3ref/io_methods.html; shim.h of CSQLite): the writes of one commit need few system
+/// calls, and an observer can measure the duration of each sync, for which SQLite has no hook.
 final class LogFile {
   private let log: UnsafeMutablePointer<lockstep_log>
   private var observer: ((Int64) -> Void)?
 
-  /// nil where the database has no log. Must outlive the connection.
+  /// Returns nil if the database has no log. The instance must outlive the connection.
   init?(of handle: OpaquePointer?) {
     guard let handle, let log = lockstep_take_log(handle) else { return nil }
     self.log = log

@@ -1,34 +1,37 @@
 import LockstepStorage
 
-/// Moves a store's write-ahead log into the database on a connection of its own, for another thread
-/// than the one that commits: commits go on meanwhile and append to the log. What they append stays
-/// for the thread that commits, which is little.
+/// Checkpoints a store's write-ahead log on a connection of its own, on another thread than the one
+/// that commits. Commits continue meanwhile and append to the log. The appended part, which is
+/// small, is checkpointed later by the thread that commits.
 package final class LogMover {
   private let connection: SQLiteConnection
 
-  /// The store at `path` is open already.
+  /// Requires that the store at `path` is open already.
   init(path: String) throws(StorageError) {
     connection = try SQLiteConnection(path: path, role: .mover, schema: .zones)
   }
 
   deinit { close() }
 
-  /// Moves what is in the log now: so many pages. After a fault the log is whole.
+  /// Moves the log's present pages into the database and returns their number. After an error the
+  /// log is intact.
   package func move() throws(StorageError) -> Int { try connection.checkpoint(waits: false) }
 
   package func close() { connection.close() }
 }
 
-/// A runner of a `LogMover` beside the thread that commits, which alone calls what is here.
+/// Runs a `LogMover` on another thread than the one that commits. Only the thread that commits
+/// calls these methods.
 package protocol LogFallback: AnyObject {
-  /// The state of its work; what came of it is told once.
+  /// Returns the state of the work. Each result is returned once.
   func take() -> LogProgress
-  /// Begins to move the log; it rests when this is called. False where that cannot be done.
+  /// Starts to move the log; must be idle when this is called. Returns false if it cannot be
+  /// started.
   func begin() -> Bool
-  /// Waits until it rests; `take` still tells what came of it. While it does not rest, nobody else
-  /// moves the log.
+  /// Waits until it is idle; `take` still returns the result afterwards. While it is not idle,
+  /// nothing else may move the log.
   func wait()
-  /// Waits until it rests, and closes the mover.
+  /// Waits until it is idle, and closes the mover.
   func close()
 }
 

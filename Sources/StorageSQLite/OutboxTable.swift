@@ -3,17 +3,17 @@ import LockstepStorage
 
 /// The entries of a device's outbox, with the versions that they refer to.
 final class OutboxTable {
-  /// What `outbox.state` says.
+  /// Values of the column `outbox.state`.
   private enum Word: String {
     case waiting, sent, parked, asking
   }
 
-  /// What `versions.role` says.
+  /// Values of the column `versions.role`.
   private enum Role: Int64 {
     case base = 0
     case asking = 1
     case timeMade = 2
-    /// Tells by its stamp alone which version was sent first; it has no fields.
+    /// Holds only the stamp of the version that was sent first; it has no fields.
     case firstSent = 3
   }
 
@@ -55,7 +55,7 @@ final class OutboxTable {
 
   func put(_ entry: OutboxEntry) throws(StorageError) {
     try deleteVersions.bind(entry.number).run()
-    // Before `put` is bound: what fails here must not leave it half bound for the next entry.
+    // Runs before `put` is bound: an error here must not leave `put` half bound for the next entry.
     if case .asking(let server) = entry.state { try insert(server, as: .asking, of: entry) }
     put.bind(entry.number).bind(entry.key.zone).bind(entry.key.name).bind(entry.type)
     put.bind(entry.modifiedAt).bind(entry.isStampTrusted ? Int64(1) : 0).bind(entry.group)

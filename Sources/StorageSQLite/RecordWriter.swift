@@ -1,9 +1,9 @@
 import LockstepModel
 import LockstepStorage
 
-/// Writes batches of records. A batch is decided in full (`SavePlan`) before its first write, so
-/// that it needs no savepoint in the transaction that it shares: what can still fail then is the
-/// disk, and with it the whole commit.
+/// Writes batches of records. A batch is decided in full (`SavePlan`) before its first write, so it
+/// needs no savepoint in the shared transaction: after that only a disk error can occur, and it
+/// fails the whole commit.
 final class RecordWriter {
   private let connection: SQLiteConnection
   private let queries: ZoneQueries
@@ -90,7 +90,7 @@ final class RecordWriter {
     if let refusal = commit.unlessKnown {
       return try known(commit, since: since, wall: wall) ?? .refused(refusal)
     }
-    // Where the records that stand are, by name.
+    // Row numbers of the existing records, by name.
     var numbers: [Name: Int64] = [:]
     let entered = since.entering(queries.run, commit.account)
     let plan = try SavePlan(
@@ -140,7 +140,7 @@ final class RecordWriter {
     return .saved(SaveOutcome(answer: answer, changed: changed, events: plan.events))
   }
 
-  /// The account stands somewhere else, and its records take so much more room.
+  /// Stores the account's new head and adds `growth` to its use.
   func advance(
     _ account: AccountID, from former: AccountHead, to head: AccountHead, _ growth: AccountUse
   ) throws(StorageError) {
@@ -151,7 +151,7 @@ final class RecordWriter {
     try forgetGaps.bind(account.rawValue).bind(Int64(Limits.tagGaps)).run()
   }
 
-  /// The zone has so many live records more.
+  /// Changes the zone's number of live records by `change`.
   func count(
     _ change: Int, in zone: Name, of account: AccountID
   ) throws(StorageError) {
@@ -159,8 +159,8 @@ final class RecordWriter {
     if change < 0 { try dropEmpty.bind(account.rawValue).bind(zone).run() }
   }
 
-  /// Where the account stands, and the room that it has left; nil where the device is not, or no
-  /// more, one of its own.
+  /// Returns the account's head and its remaining quota. Returns nil if the device does not belong
+  /// to the account, or no longer does.
   private func head(
     for commit: SaveCommit
   ) throws(StorageError) -> (head: AccountHead, room: AccountUse)? {
@@ -175,7 +175,7 @@ final class RecordWriter {
     }
   }
 
-  /// What a batch that was saved before is answered again; nil where it is new.
+  /// Returns the repeated answer for a batch that was saved before; nil if the batch is new.
   private func known(
     _ commit: SaveCommit, since: AccountHead, wall: Int64
   ) throws(StorageError) -> CommitResult? {
@@ -216,7 +216,7 @@ final class RecordWriter {
     }
   }
 
-  /// Writes a record, over the one of that number where there is one.
+  /// Inserts a record, or replaces the one with that number if there is one.
   private func put(
     _ record: Record, at number: Int64?, of account: AccountID, wall: Int64
   ) throws(StorageError) {
@@ -231,7 +231,7 @@ final class RecordWriter {
       .run(last: record.fields)
   }
 
-  /// False where the account's device has saved a batch under that id already.
+  /// Returns false if the account's device has saved a batch with that id already.
   private func remember(
     _ batch: RememberedBatch, of commit: SaveCommit, wall: Int64
   ) throws(StorageError) -> Bool {

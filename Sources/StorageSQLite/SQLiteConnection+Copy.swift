@@ -2,20 +2,20 @@ import CSQLite
 import LockstepModel
 import LockstepStorage
 
-/// Long work on a database that others have open: copying it, and looking whether it is whole.
-/// Both can be ended early, and neither makes anybody wait.
+/// Long operations on a database that other connections have open: copying and integrity checks.
+/// Both can be cancelled, and neither blocks other connections.
 extension SQLiteConnection {
-  /// Copies the database, as it is at one moment, to the file at `path`, which is empty or not
-  /// there yet. `goesOn` is asked after each portion, with how many pages are there and how many
-  /// there will be. False where it said no; the file is of no use then.
+  /// Copies a consistent state of the database to the file at `path`, which is empty or does not
+  /// exist yet. After each portion, `goesOn` is called with the number of pages copied and the
+  /// total. Returns false if it returned false; the file is unusable then.
   func copy(
     to path: String, goesOn: (_ pages: Int, _ of: Int) -> Bool
   ) throws(StorageError) -> Bool {
     let copy = try SQLiteConnection(
       path: path, role: .copy, schema: Schema(applicationID: 0, steps: []))
     defer { copy.close() }
-    // Whoever writes meanwhile writes behind this view. Without it, every commit would have the
-    // copy begin anew.
+    // Writes of other connections come after this read view. Without the view, every commit would
+    // restart the copy.
     return try read { () throws(StorageError) in
       _ = try number("SELECT count(*) FROM sqlite_schema")
       guard let backup = sqlite3_backup_init(copy.handle, "main", handle, "main") else {
@@ -31,13 +31,13 @@ extension SQLiteConnection {
         let rest = Int(sqlite3_backup_remaining(backup))
         if code == SQLITE_DONE { return true }
         guard goesOn(total - rest, total) else { return false }
-        // Little by little: one large sync at the end would hold up those of the relay.
+        // Syncs in small steps: one large sync at the end would delay those of the relay.
         copy.syncFile()
       }
     }
   }
 
-  /// What was written so far is on its way to the disk. Where that fails, the next commit tells.
+  /// Starts to flush the data written so far. If that fails, the next commit reports it.
   private func syncFile() {
     var file: UnsafeMutablePointer<sqlite3_file>?
     let code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file)
@@ -45,17 +45,18 @@ extension SQLiteConnection {
     _ = methods.pointee.xSync(file, SQLITE_SYNC_NORMAL)
   }
 
-  /// What SQLite itself finds wrong in the file, a line each; at most `limit`.
+  /// Returns the errors that SQLite's integrity check finds, one per line; at most `limit`.
   func damages(limit: Int) throws(StorageError) -> [String] {
     let check = try prepare("PRAGMA integrity_check(\(limit))")
     return try check.all { $0.text(0) }.filter { $0 != "ok" }
   }
 
-  /// Does `body`, whose statements end with a fault as soon as `goesOn` says no. Nil then.
+  /// Runs `body`. Its statements are interrupted as soon as `goesOn` returns false; the result is
+  /// nil then.
   func interruptibly<Value>(
     _ goesOn: () -> Bool, _ body: () throws(StorageError) -> Value
   ) throws(StorageError) -> Value? {
-    // SQLite keeps the closure no longer than this call; it asks on the thread that works.
+    // SQLite keeps the closure only during this call, and calls it on the same thread.
     let result = withoutActuallyEscaping(goesOn) { goesOn -> Result<Value?, StorageError> in
       let question = Question(goesOn)
       let context = Unmanaged.passUnretained(question).toOpaque()

@@ -3,19 +3,19 @@ import Glibc
 import LockstepModel
 import LockstepStorage
 
-/// One connection to one database file, for one thread at a time. It knows nothing of what the
-/// tables mean.
+/// One connection to one database file, for one thread at a time. Independent of the meaning of the
+/// tables.
 final class SQLiteConnection {
   enum Role {
-    /// The only one that writes; creates the file if it is not there.
+    /// The only connection that writes. Creates the file if it does not exist.
     case writer
     case reader
-    /// Moves the log into the database beside the writer, and does nothing else.
+    /// Only checkpoints the log, concurrently with the writer.
     case mover
-    /// Alone with a copy of a database, of whatever version: it is one file, without a log beside
-    /// it, and its tables stay as they are.
+    /// Exclusive access to a copy of a database of any version: a single file without a log, whose
+    /// tables are not migrated.
     case copy
-    /// A new database that stands in no file: the tables as they should be.
+    /// A new database in memory: the tables as they should be.
     case model
   }
 
@@ -28,14 +28,14 @@ final class SQLiteConnection {
     (begin: SQLiteStatement, read: SQLiteStatement, commit: SQLiteStatement)?
   private var log: LogFile?
 
-  /// Opens the file and checks, with `schema`, that it is what it should be.
+  /// Opens the file and validates it with `schema`.
   init(path: String, role: Role, schema: Schema) throws(StorageError) {
     self.path = path
     pendingPages = .allocate(capacity: 1)
     pendingPages.initialize(to: 0)
     if role == .writer || role == .copy { try SQLiteConnection.create(path) }
     _ = SQLiteConnection.isUncounted
-    // One thread at a time has this connection, so SQLite need not lock it.
+    // Only one thread at a time uses this connection, so SQLite need not lock it.
     let access =
       role == .reader ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
     let code = sqlite3_open_v2(
@@ -57,7 +57,7 @@ final class SQLiteConnection {
       case .model: try schema.migrate(self)
       }
       transactions = (
-        // Immediately, so that no statement in the middle finds that it may not write.
+        // Takes the write lock at once, so that no later statement fails because it may not write.
         begin: try prepare("BEGIN IMMEDIATE"), read: try prepare("BEGIN"),
         commit: try prepare("COMMIT")
       )
@@ -72,8 +72,8 @@ final class SQLiteConnection {
     pendingPages.deallocate()
   }
 
-  /// Ends all statements and the connection. The last one of a file moves the write-ahead log into
-  /// the database and removes it. Statements that are used afterwards fail.
+  /// Finalises all statements and closes the connection. The last connection to a file moves the
+  /// write-ahead log into the database and removes the log. Statements used afterwards fail.
   func close() {
     for statement in statements { statement.finalize() }
     statements = []
@@ -82,7 +82,7 @@ final class SQLiteConnection {
     log = nil
   }
 
-  /// Closing is to remove no file: another database may stand under its names.
+  /// Makes `close` remove no file: the file names may now belong to another database.
   func leaveFiles() {
     var keeps: Int32 = 1
     _ = sqlite3_file_control(handle, nil, SQLITE_FCNTL_PERSIST_WAL, &keeps)
@@ -90,7 +90,7 @@ final class SQLiteConnection {
 
   var isOpen: Bool { handle != nil }
 
-  /// A statement to be kept and used often.
+  /// Prepares a statement that is kept and used often.
   func prepare(_ sql: String) throws(StorageError) -> SQLiteStatement {
     var prepared: OpaquePointer?
     let code = sqlite3_prepare_v3(
@@ -107,7 +107,7 @@ final class SQLiteConnection {
     guard code == SQLITE_OK else { throw fault(code, "run \"\(sql)\"") }
   }
 
-  /// The first column of the first row of a statement that is needed once; nil where there is no
+  /// Returns the first column of the first row of a statement that is used once; nil if there is no
   /// row.
   func answer(to sql: String) throws(StorageError) -> String? {
     var prepared: OpaquePointer?
@@ -118,25 +118,25 @@ final class SQLiteConnection {
     return try statement.first { $0.text(0) }
   }
 
-  /// The same for a number; 0 where there is no row.
+  /// Returns the same as a number; 0 if there is no row.
   func number(_ sql: String) throws(StorageError) -> Int64 {
     try answer(to: sql).flatMap(Int64.init) ?? 0
   }
 
-  /// Rows that the last INSERT, UPDATE or DELETE wrote.
+  /// Number of rows that the last INSERT, UPDATE or DELETE wrote.
   var changedRows: Int64 { handle == nil ? 0 : sqlite3_changes64(handle) }
 
   // MARK: Transactions
 
-  /// Does `body` as one transaction that is durable when this returns. Whatever throws, in `body`
-  /// or at the end, nothing of it is done.
+  /// Runs `body` as one transaction that is durable when this returns. If `body` or the commit
+  /// throws, nothing is changed.
   func write<Value>(
     _ body: () throws(StorageError) -> Value
   ) throws(StorageError) -> Value {
     try transaction(transactions?.begin, body)
   }
 
-  /// Does `body` on one view of the database: where a transaction is open, on that one's.
+  /// Runs `body` on one view of the database. Uses the open transaction if there is one.
   func read<Value>(
     _ body: () throws(StorageError) -> Value
   ) throws(StorageError) -> Value {
@@ -161,8 +161,9 @@ final class SQLiteConnection {
     }
   }
 
-  /// Undoes the transaction that is open. A full disk or a failed write may have undone it already
-  /// (sqlite.org/lang_transaction.html, section 3.1). Should undoing fail, the next BEGIN tells.
+  /// Rolls back the open transaction. A full disk or a failed write may have rolled it back already
+  /// (sqlite.org/lang_transaction.html, section 3.1). If the rollback fails, the next BEGIN reports
+  /// it.
   func rollBack() {
     guard handle != nil, sqlite3_get_autocommit(handle) == 0 else { return }
     sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
@@ -170,23 +171,23 @@ final class SQLiteConnection {
 
   // MARK: The write-ahead log
 
-  /// Pages of the log that wait to be moved into the database.
+  /// Number of log pages that are not yet moved into the database.
   var waitingPages: Int { Int(pendingPages.pointee) }
 
-  /// Moves the log into the database, as far as readers allow. With `waits`, it waits for them a
-  /// little, so that the log starts anew and stays bounded. Returns how many pages of it are moved.
+  /// Moves the log into the database, as far as readers allow. With `waits`, waits for readers for
+  /// a short time, so that the log restarts and stays bounded. Returns the number of pages moved.
   @discardableResult
   func checkpoint(waits: Bool) throws(StorageError) -> Int {
-    // SQLite does not look whether there is a connection at all, here and in `rollBack`.
+    // SQLite does not check for a null connection, here and in `rollBack`.
     guard handle != nil else { throw fault(SQLITE_MISUSE, "move its log into the database") }
     var logged: Int32 = 0
     var moved: Int32 = 0
     let mode = waits ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE
-    // A backup reads one view for as long as it takes; no commit waits for all of that.
+    // A backup keeps one read view for its whole duration; no commit waits that long.
     sqlite3_busy_timeout(handle, Int32(Limits.logReaderMilliseconds))
     defer { sqlite3_busy_timeout(handle, Int32(Limits.storeBusyMilliseconds)) }
     let code = sqlite3_wal_checkpoint_v2(handle, nil, mode, &logged, &moved)
-    // A reader that stays is no fault: the rest is moved the next time.
+    // A remaining reader is not an error: the rest is moved the next time.
     guard code == SQLITE_OK || code & 0xFF == SQLITE_BUSY else {
       throw fault(code, "move its log into the database")
     }
@@ -194,8 +195,8 @@ final class SQLiteConnection {
     return max(0, Int(moved))
   }
 
-  /// Tells `observer`, on the thread that commits, how many nanoseconds each sync of the log took.
-  /// False where there is no log.
+  /// Calls `observer` after each sync of the log, on the thread that commits, with its duration in
+  /// nanoseconds. Returns false if there is no log.
   func observeSyncs(_ observer: @escaping (_ nanoseconds: Int64) -> Void) -> Bool {
     log?.observeSyncs(observer)
     return log != nil
@@ -214,11 +215,11 @@ final class SQLiteConnection {
 
   // MARK: Settings
 
-  /// Of the whole process, and settled before its first connection.
+  /// Process-wide: SQLite's memory statistics are off. Must be set before the first connection.
   private static let isUncounted = lockstep_sqlite_uncounted()
 
-  /// A new database is for its owner alone, whatever the directory allows; SQLite gives the log the
-  /// same rights. An empty file is an empty database.
+  /// Creates a new database file, accessible to its owner only, whatever the directory allows;
+  /// SQLite gives the log the same rights. An empty file is an empty database.
   private static func create(_ path: String) throws(StorageError) {
     let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     if descriptor >= 0 {
@@ -228,7 +229,7 @@ final class SQLiteConnection {
     }
   }
 
-  /// For every connection.
+  /// Settings for every connection.
   private static let common = """
     -- Structures that a damaged or forged file may hold are noticed, and not trusted.
     PRAGMA cell_size_check = ON;
@@ -240,7 +241,7 @@ final class SQLiteConnection {
 
     """
 
-  /// For those that write.
+  /// Settings for connections that write.
   private static let durable = """
     -- The log is synced with every commit: what was answered survives a power failure.
     PRAGMA synchronous = FULL;
@@ -252,8 +253,9 @@ final class SQLiteConnection {
 
   private func settleAsWriter() throws(StorageError) {
     try execute(SQLiteConnection.common)
-    // Readers go on while the writer commits, and a commit is one append and one fsync. The mode is
-    // kept in the file; where it cannot be had, SQLite says so with the mode it stays in.
+    // Readers continue while the writer commits, and a commit is one append and one fsync. The mode
+    // is stored in the file. If WAL is not possible, SQLite returns the name of the mode that
+    // remains.
     guard try answer(to: "PRAGMA journal_mode = WAL") == "wal" else {
       throw .failed(
         path: path, operation: "keep a write-ahead log", detail: "the file system does not allow it"

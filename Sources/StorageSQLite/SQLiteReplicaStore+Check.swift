@@ -1,13 +1,14 @@
 import LockstepStorage
 
-/// Whether a home's database is whole.
+/// Integrity check of a home's database.
 extension SQLiteReplicaStore {
-  /// The version of its tables.
+  /// Returns the schema version.
   package func schema() throws(StorageError) -> Int {
     Int(clamping: try connection.number("PRAGMA user_version"))
   }
 
-  /// What SQLite itself finds wrong in the file, a line each; at most `limit`. Reads all of it.
+  /// Returns the errors that SQLite's integrity check finds, one per line; at most `limit`. Reads
+  /// the whole file.
   package func damages(limit: Int) throws(StorageError) -> [String] {
     try connection.damages(limit: limit)
   }

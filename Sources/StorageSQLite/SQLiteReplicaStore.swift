@@ -1,11 +1,11 @@
 import LockstepModel
 import LockstepStorage
 
-/// A device's store in one SQLite database of its home. Every `write` is one transaction, on disk
+/// A device's store in one SQLite database of its home. Every `write` is one transaction, durable
 /// when it returns: what a screen has shown survives a crash.
 ///
-/// A home belongs to one process at a time. Whoever opens this store holds the home's lock
-/// (`DirectoryLock`) already.
+/// A home belongs to one process at a time. The opener of this store must already hold the home's
+/// lock (`DirectoryLock`).
 public final class SQLiteReplicaStore: ReplicaStore {
   let connection: SQLiteConnection
   private let outboxTable: OutboxTable
@@ -21,13 +21,13 @@ public final class SQLiteReplicaStore: ReplicaStore {
   private let putNote: SQLiteStatement
   private let deleteNote: SQLiteStatement
 
-  /// Opens the store in the directory `home`, which exists, or makes it there, readable by its
-  /// owner alone.
+  /// Opens the store in the existing directory `home`. Creates it if it does not exist, readable by
+  /// its owner only.
   ///
   /// Throws `tooNew`, `corrupt`, `readOnly`, `diskFull` or `failed` as their names say.
   public convenience init(home: String) throws(StorageError) { try self.init(home, .writer) }
 
-  /// Opens it to look, beside whatever process holds the home; what is written fails.
+  /// Opens the store read-only, concurrently with the process that holds the home. Writes fail.
   public convenience init(reading home: String) throws(StorageError) {
     try self.init(home, .reader)
   }
@@ -53,10 +53,10 @@ public final class SQLiteReplicaStore: ReplicaStore {
 
   deinit { close() }
 
-  /// Moves the log into the database and lets go of the files. What is asked afterwards fails.
+  /// Moves the log into the database and closes the files. Later requests fail.
   public func close() { connection.close() }
 
-  /// Does `body` on one view of the store, whatever another process writes meanwhile.
+  /// Runs `body` on one view of the store, unaffected by writes of another process.
   public func onOneView<Value>(
     _ body: () throws(StorageError) -> Value
   ) throws(StorageError) -> Value {
@@ -132,8 +132,8 @@ public final class SQLiteReplicaStore: ReplicaStore {
 
   public func write(_ changes: [ReplicaChange]) throws(StorageError) {
     if changes.isEmpty { return }
-    // A device writes so little that it may move its log in between, once in a long while; before
-    // the write, so that what throws has written nothing.
+    // A device writes so little that it may checkpoint its log here, at long intervals. This comes
+    // before the write, so that a call that throws has written nothing.
     if connection.waitingPages >= Limits.replicaLogPages { try connection.checkpoint(waits: false) }
     try connection.write { () throws(StorageError) in
       for change in changes { try perform(change) }

@@ -1,8 +1,8 @@
 import LockstepModel
 import LockstepStorage
 
-/// The chunks that a record names stand in one column: their hashes, 32 bytes each, one behind the
-/// other; NULL where there are none.
+/// The chunks that a record names are stored in one column: their concatenated hashes, 32 bytes
+/// each, or NULL if there are none.
 extension SQLiteStatement {
   @discardableResult func bind(_ chunks: [ChunkHash]) -> SQLiteStatement {
     if chunks.isEmpty { return bind(Int64?.none) }
@@ -14,7 +14,7 @@ extension SQLiteStatement {
 
   @discardableResult func bind(_ hash: ChunkHash) -> SQLiteStatement { bind(hash.bytes) }
 
-  /// nil where the column does not hold whole hashes: the file is damaged.
+  /// Returns nil if the column does not hold whole hashes: the file is damaged.
   func chunks(_ column: Int32) -> [ChunkHash]? {
     if isNull(column) { return [] }
     let bytes = bytes(column)

@@ -1,11 +1,11 @@
 import LockstepModel
 import LockstepStorage
 
-/// How a record stands in a row, the same in the relay's store and a device's.
+/// Row format of a record, the same in the relay's store and in a device's store.
 enum RecordRow {
   /// The columns in the order in which `record` reads them.
   static let columns = "zone, name, type, modified_at, device, tag, fields"
-  /// `Record.storedBytes` of a row.
+  /// SQL expression for `Record.storedBytes` of a row.
   static let storedBytes = """
     \(Limits.rowBytes) + length(CAST(zone AS BLOB)) + length(CAST(name AS BLOB)) \
     + length(CAST(type AS BLOB)) + coalesce(length(fields), 0) + coalesce(length(chunks), 0)
@@ -13,7 +13,7 @@ enum RecordRow {
 }
 
 extension SQLiteStatement {
-  /// The record whose columns begin at `column`.
+  /// Returns the record whose columns begin at `column`.
   func record(at column: Int32 = 0) throws(StorageError) -> Record {
     Record(
       zone: try name(column), name: try name(column + 1), type: try name(column + 2),
@@ -21,7 +21,7 @@ extension SQLiteStatement {
       device: DeviceID(rawValue: bits(column + 4)), tag: integer(column + 5))
   }
 
-  /// All of a record but its fields, which `run(last:)` binds.
+  /// Binds all of a record except its fields, which `run(last:)` binds.
   @discardableResult func bind(_ record: Record) -> SQLiteStatement {
     bind(record.zone).bind(record.name).bind(record.type).bind(record.modifiedAt)
       .bind(record.device.rawValue).bind(record.tag)

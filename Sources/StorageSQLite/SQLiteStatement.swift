@@ -2,15 +2,15 @@ import CSQLite
 import LockstepModel
 import LockstepStorage
 
-/// A prepared statement, kept and used again. Values are bound one after another with `bind`; `run`
-/// or `first` ends a use, after which it starts anew.
+/// A prepared statement that is used repeatedly. `bind` adds one value after another; `run` or
+/// `first` executes the statement and resets it.
 final class SQLiteStatement {
   private unowned let connection: SQLiteConnection
-  /// nil once the connection is closed: SQLite then answers with SQLITE_MISUSE.
+  /// nil after the connection is closed: SQLite then returns SQLITE_MISUSE.
   private var handle: OpaquePointer?
   let sql: String
   private var boundCount: Int32 = 0
-  /// The first fault while values were bound; `step` tells it.
+  /// First error code of a `bind` call; `step` throws it.
   private var bindingCode = SQLITE_OK
 
   init(_ handle: OpaquePointer?, sql: String, of connection: SQLiteConnection) {
@@ -30,7 +30,7 @@ final class SQLiteStatement {
     note(sqlite3_bind_int64(handle, nextPosition(), value))
   }
 
-  /// Ids use all sixty-four bits; SQLite's integers have a sign.
+  /// Binds an id. Ids use all sixty-four bits; SQLite's integers are signed.
   @discardableResult func bind(_ value: UInt64) -> SQLiteStatement {
     bind(Int64(bitPattern: value))
   }
@@ -45,7 +45,7 @@ final class SQLiteStatement {
     guard var value else { return note(sqlite3_bind_null(handle, position)) }
     return note(
       value.withUTF8 { bytes in
-        // Without an address SQLite would take an empty text for NULL.
+        // With a null pointer SQLite would store an empty text as NULL.
         guard let start = bytes.baseAddress, !bytes.isEmpty else {
           return sqlite3_bind_text(handle, position, "", 0, SQLiteStatement.copied)
         }
@@ -57,7 +57,7 @@ final class SQLiteStatement {
 
   @discardableResult func bind(_ name: Name) -> SQLiteStatement { bind(name.text) }
 
-  /// Short bytes (hashes), copied.
+  /// Binds short byte strings (hashes), which SQLite copies.
   @discardableResult func bind(_ bytes: [UInt8]) -> SQLiteStatement {
     let position = nextPosition()
     return note(
@@ -71,7 +71,7 @@ final class SQLiteStatement {
 
   // MARK: Stepping
 
-  /// True where there is a row, false at the end.
+  /// Returns true if there is a row, false at the end.
   func step() throws(StorageError) -> Bool {
     let code = bindingCode == SQLITE_OK ? sqlite3_step(handle) : bindingCode
     switch code {
@@ -81,7 +81,8 @@ final class SQLiteStatement {
     }
   }
 
-  /// Ready for the next use. Its result repeats what `step` has told already.
+  /// Resets the statement for its next use. Ignores the result code, which `step` has reported
+  /// already.
   func reset() {
     sqlite3_reset(handle)
     boundCount = 0
@@ -93,20 +94,20 @@ final class SQLiteStatement {
     while try step() {}
   }
 
-  /// Binds `bytes` as the last value without copying them, and runs: a record's fields may be a
-  /// megabyte.
+  /// Binds `bytes` as the last value without copying them, and runs the statement: a record's
+  /// fields may have a megabyte.
   func run(last bytes: [UInt8]?) throws(StorageError) {
     guard let bytes, !bytes.isEmpty else {
       if let bytes { bind(bytes) } else { bind(Int64?.none) }
       return try run()
     }
-    // `withUnsafeBytes` cannot pass a typed error on, so it comes out as a result.
+    // `withUnsafeBytes` cannot rethrow a typed error, so the error is returned as a result.
     let position = nextPosition()
     let result = bytes.withUnsafeBytes { buffer -> Result<Void, StorageError> in
       note(sqlite3_bind_blob64(handle, position, buffer.baseAddress, UInt64(buffer.count), nil))
       do throws(StorageError) {
         try run()
-        // The bytes go away with this scope; nothing may be left pointing at them.
+        // The bytes are valid only in this scope; no binding may keep a pointer to them.
         sqlite3_clear_bindings(handle)
         return .success(())
       } catch {
@@ -117,7 +118,7 @@ final class SQLiteStatement {
     try result.get()
   }
 
-  /// The first row as `read` makes it; nil where there is none.
+  /// Returns the first row, converted by `read`; nil if there is none.
   func first<Value>(
     _ read: (SQLiteStatement) throws(StorageError) -> Value
   ) throws(StorageError) -> Value? {
@@ -125,7 +126,7 @@ final class SQLiteStatement {
     return try step() ? read(self) : nil
   }
 
-  /// All rows as `read` makes them.
+  /// Returns all rows, converted by `read`.
   func all<Value>(
     _ read: (SQLiteStatement) throws(StorageError) -> Value
   ) throws(StorageError) -> [Value] {
@@ -155,7 +156,7 @@ final class SQLiteStatement {
     return [UInt8](UnsafeRawBufferPointer(start: start, count: count))
   }
 
-  /// A name, which only a damaged file can break.
+  /// Reads a name. An invalid name means that the file is damaged.
   func name(_ column: Int32) throws(StorageError) -> Name {
     guard let name = Name(text(column)) else {
       throw damage("a name is empty, too long or has control characters")
@@ -165,9 +166,9 @@ final class SQLiteStatement {
 
   func damage(_ detail: String) -> StorageError { connection.damage(detail) }
 
-  // MARK: Inside
+  // MARK: Helpers
 
-  /// SQLITE_TRANSIENT, a macro that Swift does not see: SQLite copies what is bound.
+  /// SQLITE_TRANSIENT, a macro that Swift does not import: SQLite copies the bound value.
   private static var copied: sqlite3_destructor_type? {
     unsafeBitCast(-1, to: sqlite3_destructor_type?.self)
   }

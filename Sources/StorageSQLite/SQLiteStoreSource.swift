@@ -1,22 +1,22 @@
 import LockstepModel
 import LockstepStorage
 
-/// Reads a whole store, to be moved: one view of the database from beginning to end. Nothing is
-/// written. Whoever reads it holds the store's directory.
+/// Reads a whole store, to move it: one view of the database from beginning to end. Reading writes
+/// nothing. The caller must hold the lock of the store's directory.
 package final class SQLiteStoreSource: StoreSource {
   package let totals: StoreTotals
   package let isOlderCopy: Bool
   private let directory: String
   private let connection: SQLiteConnection
   private var tables = StoreTable.allCases[...]
-  /// The table that is being read.
+  /// Statement that reads the current table; nil between tables.
   private var rows: SQLiteStatement?
   private var hasEnded = false
-  /// Under which the store is known as an older copy afterwards.
+  /// Number that marks the store as an older copy afterwards.
   private let retirement: UInt64
 
-  /// `retirement`: an `OpeningNumber`. Throws where there is no store, or one whose tables an older
-  /// program made.
+  /// `retirement`: an `OpeningNumber`. Throws if there is no store, or if its tables have an older
+  /// version.
   package init(directory: String, retirement: UInt64) throws(StorageError) {
     self.directory = directory
     self.retirement = retirement
@@ -39,7 +39,7 @@ package final class SQLiteStoreSource: StoreSource {
 
   package func close() { connection.close() }
 
-  /// Nobody can have: its directory is held.
+  /// Does nothing: the directory is locked, so no other process can have written to the store.
   package func confirm() {}
 
   package func retire() throws(StorageError) {
@@ -52,7 +52,7 @@ package final class SQLiteStoreSource: StoreSource {
       guard let rows else { return nil }
       let portion = try portion(of: table, rows)
       if hasEnded {
-        // A statement that has come to its end would begin anew.
+        // A statement that has reached its end would restart.
         rows.reset()
         self.rows = nil
         hasEnded = false
@@ -65,8 +65,9 @@ package final class SQLiteStoreSource: StoreSource {
 
   // MARK: Rows
 
-  /// In the order in which they came where that is told; records in that of their accounts, so that
-  /// those of one lie together in the new store.
+  /// Returns the query of a table. Rows come in the order of insertion if it is stored; records
+  /// come in the order of their accounts, so that an account's records are contiguous in the new
+  /// store.
   private static func question(_ table: StoreTable) -> String {
     switch table {
     case .accounts:
@@ -233,7 +234,7 @@ package final class SQLiteStoreSource: StoreSource {
 }
 
 extension SQLiteConnection {
-  /// Of all tables of a store.
+  /// Counts the rows of all tables of a store.
   func totals() throws(StorageError) -> StoreTotals {
     var totals = StoreTotals()
     for table in StoreTable.allCases {

@@ -1,18 +1,18 @@
 import LockstepModel
 import LockstepStorage
 
-/// Makes a store's database of what another store holds, in a directory that is no store's yet:
-/// whoever makes it removes the directory again, or makes it durable and gives it its name.
+/// Writes the content of another store into a new database, in a directory that is not yet a
+/// store's. The caller then either removes the directory, or makes it durable and renames it.
 package final class SQLiteStoreTarget: StoreTarget {
   private let connection: SQLiteConnection
   private let inserts: [StoreTable: SQLiteStatement]
 
-  /// The directory is there, and has no database.
+  /// Requires that the directory exists and has no database.
   package init(directory: String) throws(StorageError) {
     let path = SQLiteZoneStore.path(in: directory)
     let made = try SQLiteConnection(path: path, role: .writer, schema: .zones)
     made.close()
-    // One file without a log, of which a crash may leave what it likes.
+    // A single file without a log. Its state after a crash does not matter.
     connection = try SQLiteConnection(path: path, role: .copy, schema: .zones)
     try connection.execute("PRAGMA synchronous = OFF")
     var inserts: [StoreTable: SQLiteStatement] = [:]
@@ -35,7 +35,7 @@ package final class SQLiteStoreTarget: StoreTarget {
     if let difference = try connection.totals().difference(from: totals) {
       throw .failed(path: connection.path, operation: "take everything", detail: difference)
     }
-    // Without the file beside the database there is no number that could be the same.
+    // The opening file does not exist yet, so no number in the database can match it.
     if isOlderCopy { try connection.execute("INSERT INTO opening VALUES (1, 1)") }
     close()
   }

@@ -1,12 +1,12 @@
 import LockstepStorage
 
-/// A view of a relay's store for another thread than the writer's. Sees what was committed before
-/// each `read`, and never waits for a commit.
+/// A read-only view of a relay's store for another thread than the writer's. Each `read` returns
+/// all that was committed before it, and never waits for a commit.
 package final class SQLiteZoneReader: ZoneReader {
   let connection: SQLiteConnection
   private let queries: ZoneQueries
 
-  /// `run`: the writer's.
+  /// `run`: the run of the writer.
   init(path: String, run: UInt64) throws(StorageError) {
     connection = try SQLiteConnection(path: path, role: .reader, schema: .zones)
     queries = try ZoneQueries(connection, run: run)

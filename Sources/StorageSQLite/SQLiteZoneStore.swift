@@ -2,14 +2,13 @@ import Glibc
 import LockstepModel
 import LockstepStorage
 
-/// The relay's store in one SQLite database, held by one process: the writer. `makeReader` gives
-/// connections for other threads, which never wait for it.
+/// The relay's store in one SQLite database, held by one process: the writer. `makeReader` creates
+/// connections for other threads, which never wait for the writer.
 ///
 /// All requests of a commit are one transaction and one fsync: under load, hundreds of saves share
-/// it. After a commit that throws nothing was done and the store goes on, as soon as the fault
-/// allows it. One exception is in the nature of disks: where the final fsync itself fails, a crash
-/// right afterwards may bring back what was refused; a retry under the batch's id is then
-/// recognised.
+/// it. A commit that throws changes nothing, and the store continues as soon as the fault is gone.
+/// There is one exception: if the final fsync itself fails, a crash right afterwards may restore a
+/// refused batch; a retry with the batch's id is then recognised.
 package final class SQLiteZoneStore: ZoneStore {
   private let directory: String
   private let lock: DirectoryLock
@@ -24,32 +23,33 @@ package final class SQLiteZoneStore: ZoneStore {
   private let remover: AccountRemover
   private let opening: StoreOpening
   private let run: UInt64
-  /// Whether its files are still where they were opened; when a commit last looked, in
-  /// milliseconds, and what it saw.
+  /// Check that the files are still where they were opened. `lookedAt` is the time of the last
+  /// check by a commit, in milliseconds; `fileFault` is its result.
   package private(set) var standing: StoreIdentity
   private var lookedAt: Int64?
   private var fileFault: StorageError?
-  /// Pages in the log at which it is moved in the next pause, and before the next commit. Where a
-  /// reader stays (a backup), what it keeps in the log is not tried again each time.
+  /// Log sizes in pages at which the log is moved in the next idle period (`logPages`), and before
+  /// the next commit (`logPagesMax`). If a reader stays (a backup), the pages that it keeps in the
+  /// log are not retried each time.
   private var logPages = Limits.logPages
   private var logPagesMax = Limits.logPagesMax
-  /// Moves the log beside the commits; nil: it is moved in their pauses alone.
+  /// Moves the log concurrently with commits; nil: the log is moved only in idle periods.
   private var mover: (any LogFallback)?
-  /// The pages of the log that it had moved when it was last begun again.
+  /// Log pages that the mover had moved when it was last started.
   private var movedPages = 0
-  /// Something was written since the opening's number moved on.
+  /// True if something was written since the opening number last advanced.
   private var hasWritten = false
-  /// An older copy of the store was put back, or its owner said so: every account is in a new
-  /// generation, and its devices bring back what they hold of what was lost.
+  /// True if an older copy of the store was put back, or its owner declared so: every account is in
+  /// a new generation, and its devices save again what they hold of the lost data.
   package let wasRestored: Bool
 
-  /// Opens the store in `directory`, or makes it there, readable by its owner alone.
+  /// Opens the store in `directory`. Creates it if it does not exist, readable by its owner only.
   ///
   /// `opening` is an `OpeningNumber`, drawn anew each time. `declareRestored`: the directory as a
-  /// whole was put back from an older copy, which nothing in it can show. `run` is the number of
-  /// the run that begins (`TagGap`), the same as `opening` where it is not named.
+  /// whole was put back from an older copy, which the store cannot detect from its files. `run` is
+  /// the number of the run that begins (`TagGap`); the default is `opening`.
   ///
-  /// Throws `inUse` while another store, here or in another process, has the directory; `tooNew`,
+  /// Throws `inUse` if another store, here or in another process, has the directory; `tooNew`,
   /// `corrupt`, `readOnly`, `diskFull` or `failed` as their names say.
   package init(
     directory: String, rules: StoreRules = StoreRules(), opening: UInt64,
@@ -79,15 +79,16 @@ package final class SQLiteZoneStore: ZoneStore {
       connection, queries: queries, records: records, chunks: chunks, rules: rules)
   }
 
-  /// Whether a store is in that directory, opened by somebody or not.
+  /// True if there is a store in that directory, open or not.
   package static func exists(in directory: String) -> Bool {
     access(path(in: directory), F_OK) == 0
   }
 
-  /// A file that stands in the directory while what is there is replaced: nobody opens it then.
+  /// Path of a file that exists while the directory's content is being replaced: nothing may open
+  /// the store then.
   package static func replacementMark(in directory: String) -> String { directory + "/restoring" }
 
-  /// Throws where that was begun and did not end.
+  /// Throws if a replacement was begun and did not end.
   static func refuseHalf(of directory: String) throws(StorageError) {
     guard access(replacementMark(in: directory), F_OK) != 0 else {
       throw .corrupt(path: directory, detail: "a restore or a move into it did not come to its end")
@@ -96,19 +97,19 @@ package final class SQLiteZoneStore: ZoneStore {
 
   deinit { close() }
 
-  /// Moves the log into the database, lets go of the files and then of the directory. What is asked
-  /// afterwards fails.
+  /// Moves the log into the database, closes the files and then releases the directory. Later
+  /// requests fail.
   package func close() {
     guard connection.isOpen else { return }
     let isWhole = standing.look() == nil
-    // What stands there now under the names of before is not this store's to change.
+    // The files that now have the former names do not belong to this store and must not be changed.
     if !isWhole { connection.leaveFiles() }
     if hasWritten, isWhole {
       do throws(StorageError) {
         try opening.moveOn()
       } catch {
-        // All that was promised is on disk. Only a copy that was made since the store was opened
-        // will not be known as an older one, should it be put back before the next opening.
+        // All answered commits are durable. The only loss: a copy made since the store was opened
+        // is not detected as an older one if it is put back before the next opening.
       }
     }
     mover?.close()
@@ -116,20 +117,21 @@ package final class SQLiteZoneStore: ZoneStore {
     lock.release()
   }
 
-  /// From now on the log is moved into the database beside the commits.
+  /// Makes `mover` move the log into the database concurrently with commits.
   package func moveLog(by mover: any LogFallback) { self.mover = mover }
 
-  /// For another thread.
+  /// Returns a mover for another thread.
   package func makeLogMover() throws(StorageError) -> LogMover {
     try LogMover(path: SQLiteZoneStore.path(in: directory))
   }
 
-  /// A view for another thread, on a connection of its own that cannot write.
+  /// Returns a view for another thread, on a read-only connection of its own.
   package func makeReader() throws(StorageError) -> sending SQLiteZoneReader {
     try SQLiteZoneReader(path: SQLiteZoneStore.path(in: directory), run: run)
   }
 
-  /// Tells `observer`, on the thread that commits, how many nanoseconds each sync of the log takes.
+  /// Calls `observer` after each sync of the log, on the thread that commits, with its duration in
+  /// nanoseconds.
   package func observeSyncs(_ observer: @escaping @Sendable (_ nanoseconds: Int64) -> Void) {
     _ = connection.observeSyncs(observer)
   }
@@ -140,10 +142,10 @@ package final class SQLiteZoneStore: ZoneStore {
     if requests.isEmpty { return [] }
     try checkFiles(wall: wall)
     moveLogWithoutPause()
-    // Before the commit, not behind it: what is in it has not been promised to anyone yet.
+    // Done before the commit, not after it: its requests have not been answered yet.
     if connection.waitingPages >= logPagesMax {
-      // Never two at once: the log could begin anew between what the mover reads of it and what it
-      // does then, and commits would be lost (SQLite before 3.51.3).
+      // Never two checkpoints at once: the log could restart between the mover's read of it and its
+      // next step, and commits would be lost (SQLite before 3.51.3).
       mover?.wait()
       try connection.checkpoint(waits: true)
       logPagesMax = Limits.logPagesMax + connection.waitingPages
@@ -161,10 +163,10 @@ package final class SQLiteZoneStore: ZoneStore {
     }
   }
 
-  /// A folder beside the database is open, too.
+  /// Adds a folder beside the database that is also open to the checked files.
   package func watch(_ name: String) { standing.watch(name) }
 
-  /// Looks at most once in `storeLookMilliseconds`.
+  /// Checks the files at most once per `storeLookMilliseconds`.
   private func checkFiles(wall: Int64) throws(StorageError) {
     let isFresh = lookedAt.map { wall >= $0 && wall < $0 &+ Limits.storeLookMilliseconds } ?? false
     if !isFresh {
@@ -183,8 +185,8 @@ package final class SQLiteZoneStore: ZoneStore {
     try moveLog()
   }
 
-  /// Moves the log into the database, or where that is done beside the commits, begins it, and when
-  /// it is done moves what has come since. After a fault it is tried again once more has come.
+  /// Moves the log into the database. With a mover, starts it, and once it is done moves the pages
+  /// that were added since. After an error it retries when more pages were added.
   private func moveLog() throws(StorageError) {
     do throws(StorageError) {
       let progress = mover?.take()
@@ -193,7 +195,7 @@ package final class SQLiteZoneStore: ZoneStore {
       case .failed(let fault): throw fault
       case .moved(let pages) where remainingPages(after: pages) < Limits.logPages: break
       case .moved(movedPages):
-        // A reader keeps the rest.
+        // A reader blocks the rest.
         logPages = Limits.logPages + connection.waitingPages
         return
       case .moved, .resting, nil:
@@ -210,14 +212,14 @@ package final class SQLiteZoneStore: ZoneStore {
     }
   }
 
-  /// Pages that came while so many were moved. Once all were, the log begins anew.
+  /// Pages that were added while `moved` pages were moved. Once all were moved, the log restarts.
   private func remainingPages(after moved: Int) -> Int {
     let waiting = connection.waitingPages
     return waiting < moved ? waiting : waiting - moved
   }
 
-  /// Commits that come without a pause are not to wait until the log is at its ceiling. A fault is
-  /// told where it is in the way: in a pause, or at the ceiling.
+  /// Moves the log under continuous load, so that commits do not wait until it reaches its ceiling.
+  /// Ignores errors: the next idle period or the ceiling reports them.
   private func moveLogWithoutPause() {
     guard mover != nil, connection.waitingPages >= max(logPages, Limits.logPagesWithoutPause)
     else { return }

@@ -12,10 +12,10 @@ extension Schema {
   ///     versions   number · role · zone · name · type · modified_at · device · tag · fields
   ///     notes      key · value
   ///
-  /// `versions` holds what an entry of the outbox refers to: the relay's version that it was made
-  /// on (role 0), the one that a person has to choose against (role 1), what time made of it
-  /// (role 2), and the stamp of what was sent of it first (role 3). `state` is a word of
-  /// `OutboxTable`. `fields` is NULL where something is deleted.
+  /// `versions` holds the versions that an outbox entry refers to: the relay's version that the
+  /// edit was based on (role 0), the version that the user has to choose against (role 1), the
+  /// version that due edits made (role 2), and the stamp of the version that was sent first (role
+  /// 3). `state` is a word of `OutboxTable`. `fields` is NULL for a deletion.
   private static let replicaVersion1 = """
     CREATE TABLE identity (
       one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -83,9 +83,9 @@ extension Schema {
   ///     records    zone · name · type · modified_at · device · tag · mark · chunks · fields
   ///     versions   … · chunks
   ///
-  /// `mark` is the number of the last snapshot that named the record, or -1 where the relay lost
-  /// it. It stands before `fields`, which may be large, so that it is read and changed without
-  /// them. `chunks` is the hashes of the record's chunks, 32 bytes each, or NULL.
+  /// `mark` is the number of the last snapshot that named the record, or -1 if the relay lost the
+  /// record. It precedes `fields`, which may be large, so that it is read and changed without them.
+  /// `chunks` holds the hashes of the record's chunks, 32 bytes each, or NULL.
   private static let replicaVersion2 = """
     CREATE TABLE records_2 (
       zone TEXT NOT NULL,
@@ -112,9 +112,10 @@ extension Schema {
   ///     chunks       hash · file · bytes · idle_since
   ///     chunk_uses   hash · uses
   ///
-  /// `chunks` are those of files that lie in the home, `file` the number of the file that holds
-  /// one. `chunk_uses` counts the held records that name a chunk, wherever that lies; the records
-  /// with chunks have an index of their own, so that the others cost nothing.
+  /// `chunks` holds the chunks of files that are stored in the home; `file` is the number of the
+  /// file that holds the chunk. `chunk_uses` counts the held records that name a chunk, stored in
+  /// the home or not. Records with chunks have an index of their own, so that other records cost
+  /// nothing.
   private static let replicaVersion3 = """
     CREATE TABLE pieces (
       hash BLOB PRIMARY KEY,

@@ -1,6 +1,6 @@
 extension Schema {
-  /// The relay's tables. Each leads with the account, so that a distributed database could place
-  /// them by it.
+  /// The relay's tables. Each begins with the account, so that a distributed database could
+  /// partition by it.
   static let zones = Schema(
     applicationID: 0x4C53_7A6F, steps: [zonesVersion1, zonesVersion2, zonesVersion3])
 
@@ -12,9 +12,9 @@ extension Schema {
   ///     batches    account · number · device · batch_high · batch_low · made_at · first_tag ·
   ///                words · digest
   ///
-  /// Ids are 64 random bits, told as signed integers. Times are milliseconds since the Unix epoch.
-  /// `number` is the order in which rows were made. `fields` is NULL in a tombstone. What `words`
-  /// of a batch means is told in `RememberedBatch`.
+  /// Ids are 64 random bits, stored as signed integers. Times are milliseconds since the Unix
+  /// epoch. `number` is the order of insertion. `fields` is NULL in a tombstone. `RememberedBatch`
+  /// defines `words` of a batch.
   private static let zonesVersion1 = """
     CREATE TABLE accounts (
       account INTEGER PRIMARY KEY,
@@ -90,9 +90,10 @@ extension Schema {
   /// `plan` and `content` are the texts of `Plan.storedText` and `Subscription.storedText`.
   /// `forgotten` is the greatest tag of a tombstone that was dropped. `live` counts a zone's
   /// records that are no tombstones; a zone without any has no row. `chunks` of a record holds the
-  /// hashes of its chunks one behind the other, or is NULL, and `uses` counts the records that name
-  /// a chunk. `deleted_at` is when the relay took the deletion, NULL in a live record.
-  /// `lineage`, `opening` and `doubtful` are for what an older copy of the store leaves behind.
+  /// concatenated hashes of its chunks, or is NULL, and `uses` counts the records that name a
+  /// chunk. `deleted_at` is the time when the relay accepted the deletion, NULL in a live record.
+  /// `lineage`, `opening` and `doubtful` serve to detect and repair the restore of an older copy of
+  /// the store.
   private static let zonesVersion2 = """
     ALTER TABLE accounts ADD COLUMN plan TEXT;
     ALTER TABLE accounts ADD COLUMN forgotten INTEGER NOT NULL DEFAULT 0;
@@ -153,12 +154,12 @@ extension Schema {
   ///     accounts   … · run · range_start (tag)
   ///     gaps       account · through_tag · after_tag
   ///
-  /// What the tags of an account passed over (`TagGap`), and in which run it was saved to last: for
-  /// a store that as a whole went back to a former state.
+  /// `gaps` holds the tag ranges that an account skipped (`TagGap`), and `run` the run of its last
+  /// save: they detect a store that was reset as a whole to an earlier state.
   ///
   ///     accounts   … · quota_bytes · quota_records · record_bytes · record_count · batch_count
   ///
-  /// `quota_bytes` and `quota_records` are the plan's, NULL where it has none. `record_bytes`,
+  /// `quota_bytes` and `quota_records` are the plan's, NULL if it has none. `record_bytes`,
   /// `record_count` and `batch_count` are the account's `AccountUse`.
   private static let zonesVersion3 = """
     ALTER TABLE accounts ADD COLUMN run INTEGER NOT NULL DEFAULT 0;

@@ -1,18 +1,18 @@
 import LockstepStorage
 
-/// The versions of a database's tables, and the way from each to the next.
+/// The versions of a database's tables, and the migration from each to the next.
 ///
-/// `PRAGMA user_version` holds the version, `PRAGMA application_id` what kind of store it is.
+/// `PRAGMA user_version` holds the version, `PRAGMA application_id` the kind of store.
 struct Schema {
-  /// Four letters, so that a file of another program, or the other kind of ours, is not mistaken
-  /// for this one. Source: sqlite.org/fileformat.html, section 1.3.17.
+  /// Four letters that distinguish the file from those of other programs and from the other kind of
+  /// store. Source: sqlite.org/fileformat.html, section 1.3.17.
   let applicationID: Int64
-  /// The n-th step leads from version n to n + 1. A step that was released is never changed.
+  /// The n-th step migrates from version n to n + 1. A released step is never changed.
   let steps: [String]
 
   var version: Int { steps.count }
 
-  /// Refuses a file that is no store of this kind, or of a newer program. Writes nothing.
+  /// Rejects a file that is not a store of this kind, or that a newer program made. Writes nothing.
   func check(_ connection: SQLiteConnection) throws(StorageError) {
     let found = try connection.number("PRAGMA user_version")
     let application = try connection.number("PRAGMA application_id")
@@ -29,7 +29,7 @@ struct Schema {
     }
   }
 
-  /// Leads to the newest version, in one transaction.
+  /// Migrates to the newest version, in one transaction.
   func migrate(_ connection: SQLiteConnection) throws(StorageError) {
     let found = Int(clamping: try connection.number("PRAGMA user_version"))
     guard found < version else { return }

@@ -3,11 +3,11 @@ import Glibc
 import LockstepStorage
 
 extension StorageError {
-  /// What a result code of SQLite means for the person who runs the store.
-  /// Source: sqlite.org/rescode.html. `handle` is where the code came from, as it was left.
+  /// Converts a result code of SQLite into an error for the owner of the store. Source:
+  /// sqlite.org/rescode.html. `handle` is the connection that returned the code, not used since.
   init(code: Int32, handle: OpaquePointer?, path: String, operation: String) {
     let detail = handle.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
-    // Behind an I/O error stands the system's own reason, which says more.
+    // An I/O error carries the system's error number, which is more precise.
     let reason = handle.map { sqlite3_system_errno($0) } ?? 0
     switch code & 0xFF {
     case SQLITE_FULL: self = .diskFull(path: path)
@@ -21,7 +21,7 @@ extension StorageError {
     }
   }
 
-  /// What an error number of the system means; `detail` instead of the system's own words.
+  /// Converts an error number of the system. `detail` replaces the system's error text.
   init(errno reason: Int32, path: String, operation: String, detail: String? = nil) {
     switch reason {
     case EACCES, EPERM, EROFS: self = .readOnly(path: path)

@@ -1,15 +1,15 @@
 import Glibc
 import LockstepStorage
 
-/// Opens the small files of a store. Whoever may write the store's folder, and another user works
-/// in it too, could put something else in their place: a symbolic or a second link to a file that
-/// only that other may write, or a pipe. So only a file is taken that is nothing but the store's.
+/// Opens the small files of a store. If another user may write to the store's folder, that user
+/// could replace a file with a symbolic link, a hard link to a file that only that user may write,
+/// or a pipe. So only regular files that belong to the store alone are accepted.
 enum StoreFile {
-  /// Not followed where it is a link, and not waited for where it is a pipe.
+  /// Flags: symbolic links are not followed, and opening a pipe does not block.
   private static let careful = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
 
-  /// An open descriptor; nil where there is no such file and none is to be made. A file that is
-  /// made belongs to the folder's owner, also where root makes it.
+  /// Returns an open descriptor; nil if the file does not exist and `flags` does not create it. A
+  /// created file belongs to the folder's owner, even if root creates it.
   static func open(
     _ name: String, in directory: String, _ flags: Int32, _ operation: String
   ) throws(StorageError) -> Int32? {
@@ -29,7 +29,7 @@ enum StoreFile {
     }
   }
 
-  /// A new file of this name; one that was left there is removed before.
+  /// Creates a file with this name, after the removal of an existing one.
   static func make(
     _ name: String, in directory: String, _ operation: String
   ) throws(StorageError) -> Int32 {

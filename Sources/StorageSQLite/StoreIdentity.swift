@@ -1,11 +1,11 @@
 import Glibc
 import LockstepStorage
 
-/// Tells whether the files of an open store still stand under their names. Where one was removed,
-/// moved or replaced, whatever is written goes into a file that nobody will find again, and neither
-/// SQLite nor the kernel says so.
+/// Checks that the files of an open store still have their names. If a file was removed, moved or
+/// replaced, writes go into a file that cannot be opened by its name any more, and neither SQLite
+/// nor the kernel reports that.
 package struct StoreIdentity: Sendable {
-  /// The file itself, whatever it is called. It is open, so its number is not given again.
+  /// The file itself, independent of its name. It is open, so its inode number is not reused.
   private struct Identity: Hashable, Sendable {
     var device: UInt64
     var number: UInt64
@@ -21,19 +21,19 @@ package struct StoreIdentity: Sendable {
   private let directory: String
   private var files: [(name: String, identity: Identity)] = []
 
-  /// The store in this directory; these files of it are open.
+  /// `names`: the open files of the store in this directory.
   init(directory: String, _ names: [String]) {
     self.directory = directory
     for name in names { watch(name) }
   }
 
-  /// This one is open from now on; one that is not there is passed over.
+  /// Adds an open file to the check; ignores a file that does not exist.
   mutating func watch(_ name: String) {
     guard let identity = Identity(directory + "/" + name) else { return }
     files.append((name, identity))
   }
 
-  /// What is wrong with them now. A system call a file.
+  /// Returns an error if a file lost its name. Costs one system call per file.
   package func look() -> StorageError? {
     let lost = files.first { Identity(directory + "/" + $0.name) != $0.identity }
     return lost.map { .gone(path: directory, name: $0.name) }

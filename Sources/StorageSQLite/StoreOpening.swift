@@ -2,23 +2,23 @@ import Glibc
 import LockstepModel
 import LockstepStorage
 
-/// Notices that an older copy of the database was put back, and gives every account a new
-/// generation then (docs/protocol.md, "Terms").
+/// Detects that an older copy of the database was put back, and then gives every account a new
+/// generation (docs/protocol.md, "Terms").
 ///
-/// A number stands in the database and in a small file beside it. It is drawn anew with each
-/// opening (`OpeningNumber`), and where the two disagree an older copy was put back:
+/// The database and a small file beside it hold the same number. It is drawn anew with each opening
+/// (`OpeningNumber`). If the two disagree, an older copy was put back:
 ///
 ///     file        database
 ///     old old     old        at rest
 ///     new old     old        the file is written first; a crash here is no restore
-///     new old     new        the database has followed; nor is a crash here
+///     new old     new        the database was written next; a crash here is no restore
 ///     new new     new        at rest again
 ///
-/// Copies are also made of a store that is open. So the number moves on once more when the store is
-/// closed, and in its pauses after much was written: a copy made before that is older as well.
+/// A store may also be copied while it is open. So the number advances again when the store is
+/// closed, and in idle periods after many writes: a copy made before that counts as older too.
 ///
-/// What it cannot see is that the whole directory went back, the file too. Then each token tells
-/// (`TagGap`).
+/// Limit: a restore of the whole directory, including the file, is not detected here. It is
+/// detected by the tokens of devices (`TagGap`).
 final class StoreOpening {
   private let connection: SQLiteConnection
   private let directory: String
@@ -33,8 +33,8 @@ final class StoreOpening {
     put = try connection.prepare("INSERT OR REPLACE INTO opening VALUES (1, ?)")
   }
 
-  /// Opens the store under `drawn`, its number. True where an older copy was put back, or
-  /// `isDeclared`: the accounts are in new generations then, which `run` began.
+  /// Opens the store with the number `drawn`. Returns true if an older copy was put back, or with
+  /// `isDeclared`: the accounts are then in new generations, which `run` began.
   func begin(
     _ drawn: UInt64, isDeclared: Bool, run: UInt64
   ) throws(StorageError) -> Bool {
@@ -43,7 +43,8 @@ final class StoreOpening {
     number = found
     let next = drawn == 0 || drawn == found ? following(drawn) : drawn
     if isRestored {
-      // The file may not excuse the number that was found: after a crash it must be seen again.
+      // The file must not accept the number found: after a crash the mismatch must be detected
+      // again.
       try replaceFile(newest: next, former: next)
       try connection.write { () throws(StorageError) in
         try beginGenerations(next, run: run)
@@ -56,22 +57,22 @@ final class StoreOpening {
     return isRestored
   }
 
-  /// Whether the two disagree.
+  /// True if the numbers of file and database disagree.
   func isOlderCopy() throws(StorageError) -> Bool {
     let found = try select.first { $0.bits(0) } ?? 0
     let file = try readFile()
     return found != file.newest && found != file.former
   }
 
-  /// The database is an older copy from now on: `stranger` is a number that none has.
+  /// Marks the database as an older copy: `stranger` is a number that no database has.
   func disown(_ stranger: UInt64) throws(StorageError) {
     try replaceFile(newest: stranger, former: stranger)
   }
 
-  /// What was copied before this is an older copy from now on.
+  /// Advances the number: every copy made before this is an older copy.
   func moveOn() throws(StorageError) { try move(to: following(number)) }
 
-  /// Writes what stands there, in the transaction of whoever asks.
+  /// Rewrites the stored number in the caller's transaction.
   func rewrite() throws(StorageError) -> CommitResult {
     try put.bind(number).run()
     return .done
@@ -122,7 +123,7 @@ final class StoreOpening {
 
   private var path: String { directory + "/opening" }
 
-  /// Two numbers of sixteen digits; 0 where there is no file, or none of ours.
+  /// Reads two numbers of sixteen digits; returns 0 if the file is missing or not valid.
   private func readFile() throws(StorageError) -> (newest: UInt64, former: UInt64) {
     let opened = try StoreFile.open(
       "opening", in: directory, O_RDONLY, "read how it was opened last")
@@ -136,7 +137,7 @@ final class StoreOpening {
     return (newest, words.dropFirst().first.flatMap(HexText.parse) ?? newest)
   }
 
-  /// Whole or not at all, and on disk when this returns.
+  /// Replaces the file atomically; it is durable when this returns.
   private func replaceFile(newest: UInt64, former: UInt64) throws(StorageError) {
     let text = Array("\(HexText.text(newest)) \(HexText.text(former))\n".utf8)
     let descriptor = try StoreFile.make("opening.new", in: directory, "write down its opening")
@@ -150,8 +151,8 @@ final class StoreOpening {
     try DirectoryLock.sync(directory)
   }
 
-  /// The database has followed: the former number is none any more. Written in place and not
-  /// waited for, since whatever a crash leaves of it the first number is the one that counts.
+  /// Overwrites the former number, after the database was updated. Written in place and not synced:
+  /// whatever a crash leaves of it, the first number is the valid one.
   private func settleFile(_ newest: UInt64) throws(StorageError) {
     let opened = try StoreFile.open("opening", in: directory, O_WRONLY, "write down its opening")
     guard let descriptor = opened else { throw fileFault(ENOENT) }

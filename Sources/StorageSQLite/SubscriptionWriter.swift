@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepStorage
 
-/// Writes what wakes a device.
+/// Writes the subscriptions of devices.
 final class SubscriptionWriter {
   private let queries: AccountQueries
   private let member: SQLiteStatement

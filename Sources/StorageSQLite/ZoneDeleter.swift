@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepStorage
 
-/// Makes tombstones of a zone's records, a portion with each commit.
+/// Turns a zone's records into tombstones, in portions, one per commit.
 final class ZoneDeleter {
   private let queries: ZoneQueries
   private let records: RecordWriter
@@ -13,10 +13,10 @@ final class ZoneDeleter {
 
   private struct Row {
     var number: Int64
-    /// As it stands, and as its tombstone has it.
+    /// The record's tag, and the tag of its tombstone.
     var tag: ChangeTag
     var newTag: ChangeTag = 0
-    /// By how much the tombstone is smaller.
+    /// Bytes by which the tombstone is smaller than the record.
     var bytes: Int64
     var chunks: [ChunkHash]
   }
@@ -30,7 +30,7 @@ final class ZoneDeleter {
     self.chunks = chunks
     self.rules = rules
     member = try connection.prepare("SELECT 1 FROM devices WHERE account = ? AND device = ?")
-    // In the order of tags, with the zone in the index: rows of other zones are passed over unread.
+    // In the order of tags, with the zone in the index: rows of other zones are skipped unread.
     live = try connection.prepare(
       """
       SELECT number, tag, coalesce(length(fields), 0) + coalesce(length(chunks), 0), chunks
@@ -68,7 +68,7 @@ final class ZoneDeleter {
       ZonePortion(after: 0, end: end), of: zone, by: device, of: account, wall: wall)
   }
 
-  /// Its first records; the result says what is left.
+  /// Deletes the first records of the portion; the result says what is left.
   func delete(
     _ portion: ZonePortion, of zone: Name, by device: DeviceID, of account: AccountID, wall: Int64
   ) throws(StorageError) -> CommitResult {
@@ -116,7 +116,7 @@ final class ZoneDeleter {
     }
   }
 
-  /// The records let go of the chunks that they name.
+  /// Decrements the use counts of the chunks that the records name.
   private func release(
     _ rows: [Row], of account: AccountID, wall: Int64
   ) throws(StorageError) {
@@ -125,8 +125,8 @@ final class ZoneDeleter {
     try chunks.apply(uses.changes, to: account, wall: wall)
   }
 
-  /// Tags rise in the order in which the records were saved. The rows are written in the order in
-  /// which they lie, which is twice as fast once they have been saved in another one.
+  /// Assigns rising tags in the order in which the records were saved. Writes the rows in table
+  /// order, which is twice as fast if that order differs from the order of saves.
   private func buryAll(
     _ rows: inout [Row], after head: AccountHead, by device: DeviceID, wall: Int64
   ) throws(StorageError) {

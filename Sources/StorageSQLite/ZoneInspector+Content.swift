@@ -1,8 +1,8 @@
 import LockstepModel
 import LockstepStorage
 
-/// What SQL cannot tell: whether names, fields, plans and subscriptions read as they should, and
-/// whether each chunk is named as often as it counts.
+/// Checks that SQL cannot do: names, fields, plans and subscriptions are readable, and the use
+/// count of each chunk is correct.
 extension ZoneInspector {
   func contentFaults() throws(StorageError) -> [StoreFault] {
     var faults = try recordFaults()
@@ -26,10 +26,10 @@ extension ZoneInspector {
 
   // MARK: records
 
-  /// What is found of one account after the other.
+  /// Findings, collected for one account after the other.
   private struct Walk {
     var account: UInt64?
-    /// How many records of the account name a chunk.
+    /// Number of records of the account that name each chunk.
     var uses: [ChunkHash: Int] = [:]
     var faults: [StoreFault] = []
 
@@ -75,7 +75,7 @@ extension ZoneInspector {
     for hash in Set(hashes).sorted() { walk.uses[hash, default: 0] += 1 }
   }
 
-  /// Accounts without records have chunks that nobody names; whether those count none is not asked.
+  /// Not checked: the use counts of chunks in accounts without records.
   private func compareUses(
     _ walk: inout Walk, with counted: SQLiteStatement?
   ) throws(StorageError) {

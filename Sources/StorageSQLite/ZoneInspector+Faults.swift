@@ -1,15 +1,15 @@
 import LockstepModel
 import LockstepStorage
 
-/// What can be wrong in the database: in SQLite's own eyes, in its tables, in what they hold.
+/// Checks of the database: SQLite's integrity check, the tables, and their content.
 extension ZoneInspector {
-  /// All faults, up to a limit of each kind, as of one moment; nil where `goesOn`, asked now and
-  /// again, said no.
+  /// Returns all faults, up to a limit for each kind, as of one moment. Returns nil if `goesOn`,
+  /// called repeatedly, returned false.
   package func faults(goesOn: () -> Bool) throws(StorageError) -> [StoreFault]? {
     try connection.interruptibly(goesOn) { () throws(StorageError) in
       try connection.read { () throws(StorageError) in
         let damages = try connection.damages(limit: Limits.shownFaults)
-        // What a damaged database says of itself is nothing to go by.
+        // Further checks of a damaged database are not reliable.
         guard damages.isEmpty else {
           return damages.map { StoreFault("databaseDamaged", nil, $0) }
         }
@@ -22,7 +22,7 @@ extension ZoneInspector {
 
   // MARK: tables
 
-  /// A new database of the same version has these tables and indexes, and no others.
+  /// Compares the tables and indexes with those of a new database of the same version.
   private func schemaFaults() throws(StorageError) -> [StoreFault] {
     if schema == 0 { return [] }
     let usual = Schema(
@@ -57,9 +57,9 @@ extension ZoneInspector {
 
   private struct Rule {
     var code: String
-    /// Version of the first store that keeps it.
+    /// Version of the first store that keeps the rule.
     var since = 1
-    /// Gives the account and the sentence of each fault.
+    /// Query that returns the account and the message of each fault.
     var query: String
   }
 

@@ -1,11 +1,11 @@
 import LockstepModel
 import LockstepStorage
 
-/// What is wrong in a relay's store.
+/// A fault in a relay's store.
 package struct StoreFault: Hashable, Sendable {
-  /// A stable word.
+  /// Stable identifier of the kind of fault.
   package var code: String
-  /// Whose it is; nil where it is nobody's alone.
+  /// Account that the fault belongs to; nil if it belongs to no single account.
   package var account: AccountID?
   package var detail: String
 
@@ -16,38 +16,39 @@ package struct StoreFault: Hashable, Sendable {
   }
 }
 
-/// How much there is in a relay's database.
+/// Counts of a relay's database.
 package struct StoreCounts: Hashable, Sendable {
   package var schema = 0
   package var accounts = 0
   package var devices = 0
-  /// Without deleted ones.
+  /// Number of records, without deleted ones.
   package var records = 0
   package var chunks = 0
   package var chunkBytes: Int64 = 0
-  /// Of the database, without its log.
+  /// Bytes of the database, without its log.
   package var databaseBytes: Int64 = 0
 
   package init(schema: Int = 0) { self.schema = schema }
 }
 
-/// A chunk of a file as a relay's database tells it.
+/// A chunk of a file, as stored in a relay's database.
 package struct ExportedChunkContent: Hashable, Sendable {
   package var hash: ChunkHash
   package var file: ChunkFile
   package var bytes: Int
-  /// A record names it.
+  /// True if a record names the chunk.
   package var isNamed: Bool
-  /// An older copy of the store was put back since it came: its file may be gone.
+  /// True if an older copy of the store was put back since the chunk arrived: its file may be
+  /// missing.
   package var isDoubtful: Bool
 }
 
-/// Looks into a relay's database, which others may have open, and changes nothing. It knows stores
-/// of every version up to the newest.
+/// Reads a relay's database, which other processes may have open, and changes nothing. Supports
+/// stores of every version up to the newest.
 package final class ZoneInspector {
   let connection: SQLiteConnection
   package let schema: Int
-  /// nil where the store is of version 1, which had no files.
+  /// nil if the store is of version 1, which had no files.
   private let chunkQueries: ChunkOwnershipQueries?
 
   private struct ChunkOwnershipQueries {
@@ -98,7 +99,7 @@ package final class ZoneInspector {
 
   // MARK: chunks
 
-  /// At most `limit` chunks, in order, behind `last`.
+  /// Returns at most `limit` chunks after `last`, in order.
   package func chunks(after last: ExportedChunkContent?, limit: Int) throws(StorageError)
     -> [ExportedChunkContent]
   {
@@ -117,14 +118,14 @@ package final class ZoneInspector {
       }
   }
 
-  /// Whether the chunk still stands in its file.
+  /// True if the chunk is still stored in its file.
   package func has(_ chunk: ExportedChunkContent) throws(StorageError) -> Bool {
     guard let standing = chunkQueries?.standing else { return false }
     return try standing.bind(chunk.file.account.rawValue).bind(chunk.hash).bind(chunk.file.number)
       .first { _ in true } ?? false
   }
 
-  /// Whether some chunk stands in the file.
+  /// True if the file holds a chunk.
   package func hasChunk(in file: ChunkFile) throws(StorageError) -> Bool {
     guard let statement = chunkQueries?.file else { return false }
     return try statement.bind(file.account.rawValue).bind(file.number).first { _ in true } ?? false
@@ -132,17 +133,17 @@ package final class ZoneInspector {
 
   // MARK: copying
 
-  /// Copies the database, as it is at one moment, to a new one in `folder`. False where `goesOn`,
-  /// asked now and again with how many pages are there and how many there will be, said no.
+  /// Copies a consistent state of the database to a new one in `folder`. Returns false if `goesOn`
+  /// returned false; it is called repeatedly with the number of pages copied and the total.
   package func copy(
     to folder: String, goesOn: (_ pages: Int, _ of: Int) -> Bool
   ) throws(StorageError) -> Bool {
     try connection.copy(to: SQLiteZoneStore.path(in: folder), goesOn: goesOn)
   }
 
-  /// Makes a copy in `folder` what a backup is: one file, durable, which any store that it is put
-  /// into takes for an older copy. `lacking` are chunks whose files are not whole; devices that
-  /// hold them will be asked for them.
+  /// Turns a copy in `folder` into a backup: one durable file that any store treats as an older
+  /// copy after a restore. `lacking`: chunks whose files are not complete; devices that hold them
+  /// will be asked for them.
   package static func settleCopy(
     in folder: String, opening: UInt64, lacking: [ExportedChunkContent]
   ) throws(StorageError) {

@@ -1,11 +1,11 @@
 import LockstepModel
 import LockstepStorage
 
-/// What is asked of the relay's tables, on one connection: the writer's, or a reader's.
+/// Queries on the relay's tables, on the connection of the writer or of a reader.
 final class ZoneQueries {
   let accounts: AccountQueries
   let chunks: ChunkQueries
-  /// Of the store's writer.
+  /// Run of the store's writer.
   let run: UInt64
   private let connection: SQLiteConnection
   private let head: SQLiteStatement
@@ -21,7 +21,8 @@ final class ZoneQueries {
     let changes: SQLiteStatement
     let snapshot: SQLiteStatement
 
-    /// The index is named: the planner might otherwise find a zone by name, and sort all of it.
+    /// The query names the index: otherwise the planner might look up a zone by name, and sort all
+    /// of it.
     init(_ connection: SQLiteConnection, where condition: String) throws(StorageError) {
       let rows = "SELECT \(RecordRow.columns), chunks FROM records INDEXED BY records_by_tag"
       let range = "WHERE account = ?1 AND tag > ?2 AND tag <= ?3 \(condition)"
@@ -54,7 +55,7 @@ final class ZoneQueries {
     record = try connection.prepare(
       "SELECT \(RecordRow.columns), chunks FROM records WHERE account = ? AND zone = ? AND name = ?"
     )
-    // In the index alone.
+    // Reads only the index.
     scanned = try connection.prepare(
       """
       SELECT tag FROM records INDEXED BY records_by_tag WHERE account = ? AND tag > ?
@@ -67,7 +68,7 @@ final class ZoneQueries {
   }
 
   func read(_ request: ReadRequest) throws(StorageError) -> ReadResult {
-    // What takes several statements sees one state of the database.
+    // Requests with several statements read one consistent state of the database.
     try connection.read { () throws(StorageError) in
       switch request {
       case .authenticate(let tokenHash): try accounts.principal(tokenHash)
@@ -89,21 +90,21 @@ final class ZoneQueries {
     }
   }
 
-  /// What stands under a name, a tombstone too.
+  /// Returns the record with this key, tombstones included.
   func record(_ key: RecordKey, of account: AccountID) throws(StorageError) -> Record? {
     try record.bind(account.rawValue).bind(key.zone).bind(key.name).first {
       (row) throws(StorageError) in try whole(row)
     }
   }
 
-  /// What was saved after a tag, all of it, in the order of tags.
+  /// Returns all records that were saved after a tag, in the order of tags.
   func records(of account: AccountID, after tag: ChangeTag) throws(StorageError) -> [Record] {
     try pages.all.changes.bind(account.rawValue).bind(tag).bind(Int64.max).all {
       (row) throws(StorageError) in try whole(row)
     }
   }
 
-  /// The tag of the last of the rows that are looked at from a tag on; nil where there are fewer
+  /// Returns the tag of the last row that one scan from a tag on reads; nil if there are fewer rows
   /// than `Limits.scannedRecords`.
   func scanEnd(of account: AccountID, after tag: ChangeTag) throws(StorageError) -> ChangeTag? {
     try scanned.bind(account.rawValue).bind(tag).first { $0.integer(0) }
@@ -124,13 +125,13 @@ final class ZoneQueries {
     var movements: [AccountVersion] = []
     for account in accounts {
       guard let head = try head(of: account) else { continue }
-      // One relay has the store, and changed them itself.
+      // One relay has the store, and made the membership changes itself.
       movements.append(AccountVersion(account: account, token: head.token, affairs: 0))
     }
     return .movements(movements)
   }
 
-  /// Where the token's generation ended, if it is one before the account's own.
+  /// Returns the tag at which the token's generation ended, if it is one before the account's own.
   func end(
     of token: ChangeToken, in head: AccountHead, of account: AccountID
   ) throws(StorageError) -> ChangeTag? {
@@ -140,7 +141,7 @@ final class ZoneQueries {
     }
   }
 
-  /// The gap that a tag lies in, if any.
+  /// Returns the gap that contains the tag, if any.
   func gap(
     at tag: ChangeTag, in head: AccountHead, of account: AccountID
   ) throws(StorageError) -> TagGap? {
@@ -212,7 +213,7 @@ final class ZoneQueries {
     }
   }
 
-  /// The record with the chunks that it names.
+  /// Returns the record with the chunks that it names.
   private func whole(_ row: SQLiteStatement) throws(StorageError) -> Record {
     var record = try row.record()
     record.chunks = try chunks.hashes(row, 7)
@@ -220,7 +221,7 @@ final class ZoneQueries {
   }
 }
 
-/// How the whole head of an account stands in its row.
+/// Column layout of an account's complete head.
 enum HeadRow {
   static let columns = "generation, newest, forgotten, run, range_start"
   static let count: Int32 = 5
@@ -234,7 +235,7 @@ enum HeadRow {
 }
 
 extension AccountHead {
-  /// `generation`, `newest` and `forgotten`, from a column on.
+  /// Reads `generation`, `newest` and `forgotten`, starting at a column.
   init(_ row: SQLiteStatement, from column: Int32) {
     self.init(
       generation: UInt32(truncatingIfNeeded: row.integer(column)),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepClient
 
-/// A person uses an app that nobody here has heard of before.
+/// Orders to an app that only these tests define.
 struct AgentAppTests {
   private let apps: [any App] = [TestApp(), TallyApp()]
   private let tallies: JSONValue = ["show": "tallies"]
@@ -91,7 +91,7 @@ struct AgentAppTests {
     #expect(device.status.state == .inSync)
   }
 
-  /// Only who has seen all that there is may say what is too much.
+  /// Only a caught-up device may remove surplus records.
   @Test func whatIsTooMuchGoesOnceTheDeviceIsCaughtUp() throws {
     let stage = try Stage()
     let (phone, laptop) = (try stage.device(1, apps: apps), try stage.device(2, apps: apps))
@@ -106,7 +106,7 @@ struct AgentAppTests {
     for device in [phone, laptop] {
       #expect(try device.show("tally", tallies)?.json == ["c": 1, "d": 1, "e": 1])
     }
-    // What went before it was sent, nobody heard of.
+    // Records removed before they were sent never reach the relay.
     #expect(try stage.relay.record("a", zone: "Tally") == nil)
     try laptop.perform("tally", add("f"))
     try stage.run(5_000)

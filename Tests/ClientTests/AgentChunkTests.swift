@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepClient
 
-/// Chunks of files in the home, as those who give the orders see them.
+/// Orders for chunks of files in the home, and their reports.
 struct AgentChunkTests {
   private static let keep = TestDevice.chunkKeepMilliseconds
   private static let care = TestDevice.chunkCareMilliseconds
@@ -24,7 +24,7 @@ struct AgentChunkTests {
     #expect(portions.map(\.isLast) == [false, false, true])
     let part = try device.readChunk(hash, offset: 299_990, count: 5).get()
     #expect(part.flatMap(\.bytes) == Array(bytes[299_990..<299_995]))
-    // Also by the process after this one.
+    // The next process can read it too.
     try device.restart()
     #expect(try device.readChunk(hash).get().flatMap(\.bytes) == bytes)
   }
@@ -81,7 +81,7 @@ struct AgentChunkTests {
     try device.finishStuckJobs()
     #expect(try device.added(adding)?.get() == TestChunk.hash([1, 2]))
     try stage.run()
-    // Which of the two comes first is not promised; that each is answered is.
+    // The order of the two is not guaranteed, only that each is answered.
     #expect(device.read(reading) != nil)
   }
 
@@ -92,7 +92,7 @@ struct AgentChunkTests {
     let kept = try device.addChunk([1]).get()
     device.isWorkerStuck = true
     _ = try device.order { .addChunk($0, [2]) }
-    // The file stands, and nobody knows what it is.
+    // The file exists, but no index entry refers to it.
     try device.finishStuckFileJobs()
     #expect(device.files.counts == (2, 0))
     try device.restart()
@@ -111,7 +111,7 @@ struct AgentChunkTests {
     #expect(throws: Never.self) { try device.edit(album)?.get() }
     try stage.run(AgentChunkTests.keep - AgentChunkTests.care)
     #expect(try device.store.chunks([idle]).count == 1)
-    // Who reads it keeps it.
+    // A read extends the time for which the chunk is kept.
     _ = try device.readChunk(idle).get()
     try stage.run(AgentChunkTests.keep - AgentChunkTests.care)
     #expect(try device.store.chunks([idle]).count == 1)
@@ -135,7 +135,7 @@ struct AgentChunkTests {
       Issue.record("nothing is in flight")
       return
     }
-    // The record that is shown names it no more; what is in flight does.
+    // The shown record no longer names it, but the change in flight does.
     _ = try device.edit(.fields("a", TestApp.album, ["pieces": []]))
     try stage.run(3 * AgentChunkTests.keep)
     #expect(device.files.counts == (1, 0))

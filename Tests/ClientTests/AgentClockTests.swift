@@ -3,9 +3,10 @@ import Testing
 
 @testable import LockstepClient
 
-/// Stamps are relay time, however wrong the device's clock; and time makes edits by itself.
+/// Stamps are relay time, however wrong the device's clock is; and due edits are made without
+/// orders.
 struct AgentClockTests {
-  /// A countdown of this device.
+  /// Returns an edit that starts a countdown of this device.
   private func wound(by device: TestDevice, dueAt: Int64) -> EditRequest {
     .fields(
       "egg", TestApp.egg,
@@ -116,7 +117,7 @@ struct AgentClockTests {
     try stage.run(1_000)
     try owner.order { _ in .goOffline }
     try stage.run(10_000)
-    // Cut off, the owner rings at once; the other leaves it two seconds.
+    // Without a connection, the owner rings at once; the other device waits for two seconds.
     #expect(try owner.record("egg")?.value == ["rings": 1])
     #expect(try other.record("egg")?.value?["rings"] == nil)
     try stage.run(2_000)
@@ -144,7 +145,7 @@ struct AgentClockTests {
     #expect(try device.record("egg")?.value == ["rings": 1])
   }
 
-  /// What it knew is old: the others have long rung, and gone on.
+  /// The local state is old: the other devices rang long ago, and have continued.
   @Test(arguments: [Transport.webSocket, .longPoll, .poll])
   func whoComesBackLooksWhatOthersDidBeforeItRings(_ transport: Transport) throws {
     let stage = try Stage()
@@ -169,7 +170,7 @@ struct AgentClockTests {
     #expect(stage.relay.saves.count == saves)
   }
 
-  /// The lid is closed over the end of a countdown; meanwhile its owner has gone on.
+  /// The process is suspended over the end of a countdown; meanwhile the owner has continued.
   @Test(arguments: [Transport.webSocket, .events, .longPoll, .poll], [false, true])
   func whoWakesUpLooksWhatOthersDidBeforeItRings(
     _ transport: Transport, losesConnection: Bool
@@ -196,7 +197,7 @@ struct AgentClockTests {
     }
   }
 
-  /// It waits for a while, and no longer, where nobody answers or there is no network.
+  /// It waits for a limited time if there is no answer or no network.
   @Test(arguments: [false, true])
   func whoWakesUpAloneRingsABitLater(isCutOff: Bool) throws {
     let stage = try Stage()
@@ -250,7 +251,7 @@ struct AgentClockTests {
     try stage.run(1_000)
     #expect(try other.record("egg \(owner.id.text)")?.value?["rings"] == nil)
     #expect(try other.record("egg \(other.id.text)")?.value == ["rings": 1])
-    // A person's act makes nothing of it either.
+    // A user's edit makes no due edit either.
     try other.edit(.fields("egg \(owner.id.text)", TestApp.egg, ["text": "mine"]))
     #expect(try other.record("egg \(owner.id.text)")?.value == ["text": "mine"])
   }

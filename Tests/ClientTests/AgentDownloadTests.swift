@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepClient
 
-/// Chunks that are read and do not lie in the home come from the relay, and stay.
+/// Chunks that are read and are not in the home come from the relay, and are kept.
 struct AgentDownloadTests {
   private func order(_ device: TestDevice, _ hash: ChunkHash, offset: Int = 0, count: Int = .max)
     throws -> OrderID

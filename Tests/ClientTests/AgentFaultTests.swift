@@ -4,8 +4,9 @@ import Testing
 
 @testable import LockstepClient
 
-/// Devices, cuts, crashes, lost answers, lost cursors and wrong clocks, drawn from a seed: whatever
-/// happened, no edit that was told is lost, none counts twice, and in the end all show the same.
+/// Random sequences of edits, cuts, crashes, lost answers, lost cursors and wrong clocks, drawn
+/// from a seed: no reported edit is lost, none counts twice, and in the end all devices show the
+/// same.
 struct AgentFaultTests {
   @Test(arguments: 0..<60)
   func noEditIsLostAndNoneCountsTwice(_ seed: Int) throws {
@@ -20,7 +21,7 @@ private struct FaultStory {
   private let stage: Stage
   private var random: SeededRandom
   private var devices: [TestDevice] = []
-  /// Edits that were told as made: by device and record.
+  /// Number of edits reported as made, by device and record.
   private var made: [[Int64]] = []
   private let names = ["a", "b", "c"]
   private let seed: UInt64
@@ -60,7 +61,7 @@ private struct FaultStory {
     case 12, 13: for device in devices { device.isCutOff = false }
     case 14: try device.restart()
     case 15:
-      // An answer is lost on the way.
+      // One answer is lost in transit.
       var isLost = false
       let lost = DeviceID(rawValue: UInt64(index + 1))
       stage.relay.onLine = { line in
@@ -73,7 +74,7 @@ private struct FaultStory {
       let code: RefusalCode = Bool.random(using: &random) ? .tokenExpired : .filterChanged
       stage.relay.expiries[device.id] = Refusal(code, "gone")
     case 21:
-      // It has lost nothing, but the devices cannot know.
+      // The relay has lost nothing, but the devices cannot know.
       let newest = try stage.relay.newestToken().sequence
       stage.relay.expiries[device.id] = Refusal(
         .storeRestored, "restored", restoredThrough: Int64.random(in: 0...newest, using: &random))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepClient
 
-/// What a person asks, and what is said in return.
+/// Orders of a user, and their reports.
 struct AgentOrderTests {
   private func synced(_ device: TestDevice, _ id: OrderID) -> SyncStatus? {
     for case .synced(id, let status) in device.reports { return status }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepClient
 
-/// Nothing unsent is ever lost, and nothing is applied twice.
+/// No unsent change is ever lost, and none is applied twice.
 struct AgentOutboxTests {
   @Test func aLostAnswerIsAskedForAgainUnderTheSameID() throws {
     let stage = try Stage()
@@ -39,7 +39,7 @@ struct AgentOutboxTests {
     try device.edit(.count("a"))
     try stage.run(12)
     device.isCutOff = true
-    // The other device has seen it, and changes it further.
+    // The other device has received it, and changes it further.
     try stage.run(2_000)
     try other.edit(.count("a"))
     try stage.run(2_000)
@@ -50,7 +50,7 @@ struct AgentOutboxTests {
     #expect(Array(words.prefix(4)) == ["GET /v1/socket", "hello", "save a", "fetch since"])
     #expect(try device.record("a")?.value == stage.relay.record("a")?.value)
     #expect(try device.record("a")?.value?.members?.count == 2)
-    // Nobody resolved anything: the changes followed one another.
+    // There was no conflict: the changes followed one another.
     #expect(device.status.traffic.conflicts + other.status.traffic.conflicts == 0)
   }
 
@@ -166,7 +166,7 @@ struct AgentOutboxTests {
     }
     #expect(status.lastSync != nil)
     #expect(device.status.state == .inSync)
-    // What stands in the store already is not told as a change.
+    // Records already in the store are not reported as changes.
     #expect(device.changes.isEmpty)
   }
 

@@ -4,7 +4,8 @@ import Testing
 
 @testable import LockstepClient
 
-/// A plan that ran out: nothing is lost, nobody is pestered, and a person is told what to do.
+/// An expired plan: nothing is lost, there are no repeated requests, and the user sees the next
+/// step.
 struct AgentPlanTests {
   private let elsewhere = Name(trusted: "Elsewhere")
 
@@ -42,7 +43,7 @@ struct AgentPlanTests {
     #expect(device.status.state == .needsPerson)
     #expect(device.status.blockedZones == [elsewhere])
     #expect(device.status.waiting == 1)
-    // Neither further edits nor time make it ask again and again.
+    // Neither further edits nor time cause repeated requests.
     for index in 0..<10 {
       try device.edit(edit(elsewhere, "\(index)"))
       try device.edit(.note("b", "\(index)"))
@@ -76,7 +77,7 @@ struct AgentPlanTests {
     #expect(device.status.state == .inSync)
   }
 
-  /// Where in its life the connection hears that the plan has no zone at all.
+  /// Stage of the connection at which the plan without zones is reported.
   enum Place: CaseIterable {
     case handshake, hello, save, poll
   }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import LockstepClient
 
-/// Every word with which the relay may turn something down, and what the device does.
+/// Every refusal code of the relay, and the device's reaction.
 struct AgentRefusalTests {
-  /// What becomes of a change whose batch is refused once.
+  /// Result for a change whose batch is refused once.
   private enum Fate {
     case savedAnyway
     case parked
@@ -50,7 +50,7 @@ struct AgentRefusalTests {
       refused = true
       return .refuse(Refusal(code, "because"))
     }
-    // A failed atomic batch has 409 and its results; a bare 409 is no answer of a relay.
+    // A failed atomic batch has 409 and its results; a bare 409 is not a valid answer of a relay.
     try check(code, device, stage)
   }
 
@@ -81,7 +81,7 @@ struct AgentRefusalTests {
       #expect(state == .needsPerson)
       #expect(device.status.blockedZones == [TestApp.zone])
       #expect(device.status.waiting == 1)
-      // A person who acts has it tried again.
+      // A user's sync order retries it.
       try device.order { .syncNow($0) }
       try stage.run(5_000)
       #expect(try stage.relay.record("a")?.text == "mine")
@@ -191,7 +191,8 @@ struct AgentRefusalTests {
     try device.restart()
     try stage.run(5_000)
     #expect(device.status.state == .inSync)
-    // It is of a history that the relay has lost, and so is what the device read of that.
+    // The batch belongs to a history that the relay has lost, and so do the changes that the device
+    // read.
     #expect(try stage.relay.record("stale")?.isDeleted == false)
     #expect(try device.text("a") == "theirs")
   }
@@ -240,7 +241,7 @@ struct AgentRefusalTests {
     #expect(device.status.state == .inSync)
   }
 
-  /// A portal lets everything be read, and takes no saves.
+  /// A portal passes all reads, and no saves.
   @Test(arguments: [200, 403, 404, 410, 413])
   func aStrangerWhoAnswersForTheSavesAloneIsWaitedOut(_ status: Int) throws {
     let stage = try Stage()
@@ -291,7 +292,7 @@ struct AgentRefusalTests {
     #expect(device.status.waiting == 1)
     #expect(device.status.parkedCount == 0)
     #expect(device.status.state == .needsPerson)
-    // It does not stand in the way of what comes, nor of its own later edit.
+    // It blocks neither other changes nor later edits of this device.
     try device.edit(.note("later", "small"))
     try stage.run(5_000)
     #expect(try stage.relay.record("later")?.text == "small")

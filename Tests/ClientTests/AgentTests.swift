@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepClient
 
-/// Whole stories of a device and its relay.
+/// Complete scenarios of devices and their relay.
 struct AgentTests {
   @Test func anEditIsDurableBeforeItIsTold() throws {
     let stage = try Stage()

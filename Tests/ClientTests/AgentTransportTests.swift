@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepClient
 
-/// The ladder, the deadlines, and what is asked of the network.
+/// The ladder, the deadlines, and the network traffic.
 struct AgentTransportTests {
   @Test func whereWebSocketsDoNotPassItLongPollsAndClimbsBack() throws {
     let stage = try Stage()
@@ -17,7 +17,7 @@ struct AgentTransportTests {
     try stage.run(5_000)
     #expect(device.status.transport == .longPoll)
     #expect(device.status.state == .inSync)
-    // Tried again beside it, in vain at first.
+    // The socket is tried in parallel, without success at first.
     try stage.run(70_000)
     #expect(device.status.transport == .longPoll)
     isBlocked = false
@@ -69,7 +69,7 @@ struct AgentTransportTests {
     device.forgetReports()
     try stage.run(200_000)
     #expect(device.states.allSatisfy { $0 == .inSync }, "\(device.states)")
-    // Five seconds are too short to be worth it; ten carry a wait of six.
+    // Five seconds are too short to be useful; ten allow a wait of six.
     #expect(device.status.transport == (after == 5_000 ? .poll : .longPoll))
     let requests = device.status.traffic.requests
     try stage.run(600_000)
@@ -78,7 +78,7 @@ struct AgentTransportTests {
     try stage.relay.save("a", TestApp.note, ["text": "theirs"])
     try stage.run(after == 5_000 ? 31_000 : 1_000)
     #expect(try device.text("a") == "theirs")
-    // It heals, and the best way is found again.
+    // The network recovers, and the best transport is found again.
     stage.relay.cutsLongPolls = nil
     stage.relay.onRequest = nil
     try stage.run(Limits.probeMilliseconds + 1_000)
@@ -109,7 +109,7 @@ struct AgentTransportTests {
         ? .respond(status: 403, headers: [:], body: []) : nil
     }
     let device = try stage.device(1)
-    // The next look by itself is far away by now.
+    // The next automatic try is far in the future by now.
     try stage.run(3_600_000)
     #expect(device.status.transport == .longPoll)
     stage.relay.onRequest = nil

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepClient
 
-/// Chunks go to the relay before the records that name them.
+/// Chunks are uploaded before the records that name them.
 struct AgentUploadTests {
   private func isSaved(_ stage: Stage, _ name: String) throws -> Bool {
     try stage.relay.record(name) != nil
@@ -24,7 +24,7 @@ struct AgentUploadTests {
     #expect(stage.relay.questions == [[one, two]])
     #expect(stage.relay.puts.sorted() == [one, two].sorted())
     #expect(device.status.state == .inSync)
-    // The next version sends what is new alone.
+    // The next version uploads only new chunks.
     let three = try device.addChunk([3]).get()
     _ = try device.edit(.album("a", [one, three]))
     try stage.run(3_000)
@@ -58,7 +58,7 @@ struct AgentUploadTests {
     _ = try device.edit(.album("a", [chunk]))
     try stage.run(5_000)
     #expect(try isSaved(stage, "a"))
-    // Portions that are being read come on top of what waits.
+    // Portions that are being read are in addition to those that wait.
     #expect(device.unsentMax <= Limits.chunkWaitingBytes + 3 * Limits.chunkPortionBytes)
     let told = device.progress.filter { $0.direction == .up }
     #expect(told.count >= 2 && told.count <= 8)
@@ -169,8 +169,8 @@ struct AgentUploadTests {
     #expect(device.status.state == .inSync)
   }
 
-  /// The account is full: what does not fit waits and is shown, and goes by itself when another
-  /// device has made room.
+  /// The account's quota is full: a change that does not fit waits and is shown, and is sent
+  /// automatically when another device has freed space.
   @Test func aRecordThatHasNoRoomWaitsUntilThereIsSome() throws {
     var rules = StoreRules()
     rules.recordsPerAccount = 2
@@ -183,7 +183,7 @@ struct AgentUploadTests {
     #expect(try !isSaved(stage, "c"))
     #expect(device.status.parked.map(\.refusal.code) == [.quotaExceeded])
     #expect(device.status.state == .needsPerson)
-    // Deleting is always possible; the tombstone gives its place up when it is forgotten.
+    // A delete is always possible; the tombstone frees its space when it is forgotten.
     _ = try device.edit(.delete("a"))
     try stage.run(3_000)
     #expect(try !isSaved(stage, "a"))
@@ -210,7 +210,7 @@ struct AgentUploadTests {
     #expect(try isSaved(stage, "b"))
     #expect(device.status.parked.map(\.refusal.code) == [.hashMismatch])
     #expect(try stage.relay.chunk(chunk) == nil)
-    // The file is there once more: the record goes by itself.
+    // The file exists again: the record is sent automatically.
     _ = try device.addChunk(bytes).get()
     try stage.run(10_000)
     #expect(try isSaved(stage, "a"))
@@ -233,7 +233,7 @@ struct AgentUploadTests {
     let one = try device.addChunk([1]).get()
     stage.relay.onMessage = { [relay = stage.relay] message in
       guard case .save = message, relay.saves.isEmpty, relay.puts.count == 1 else { return nil }
-      // Between the question and the record the relay lost the chunk.
+      // The relay lost the chunk between the query and the record.
       do { try relay.forget(one) } catch { Issue.record("\(error)") }
       return nil
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepClient
 
-/// An app that asks whether what others made shall be on a device that began with nothing.
+/// An app that asks the user of a new device whether to use the records of other devices.
 struct AgentWelcomeTests {
   private let apps: [any App] = [TestApp(), TallyApp(asksToRestore: [TallyApp.tally])]
   private let tallies: JSONValue = ["show": "tallies"]
@@ -20,7 +20,7 @@ struct AgentWelcomeTests {
     return nil
   }
 
-  /// An account in which the phone has made two tallies.
+  /// Makes an account in which the phone has made two tallies.
   private func account() throws -> (Stage, TestDevice) {
     let stage = try Stage()
     let phone = try stage.device(1, apps: apps)
@@ -47,7 +47,7 @@ struct AgentWelcomeTests {
     #expect(throws: question) { try laptop.perform("tally", add("steps"))?.get() }
     #expect(laptop.status.questions.map(\.count) == [2])
     #expect(laptop.status.state == .needsPerson)
-    // Other apps go on, and a restart changes nothing.
+    // Other apps continue, and a restart changes nothing.
     try laptop.edit(.note("a", "goes"))
     try laptop.restart()
     try stage.run(5_000)
@@ -85,7 +85,7 @@ struct AgentWelcomeTests {
     #expect(try laptop.show("tally", tallies)?.json == ["steps": 1])
   }
 
-  /// Also a home that was made before anybody asked.
+  /// Also a home that was made before the question existed.
   @Test func aHomeThatHasReadAllThereIsIsNotAsked() throws {
     let (stage, _) = try account()
     let laptop = try stage.device(2, apps: [TestApp(), TallyApp()])

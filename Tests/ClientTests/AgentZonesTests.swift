@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepClient
 
-/// Zones that a person switches off and on again.
+/// Zones that a user switches off and on again.
 struct AgentZonesTests {
   private func set(
     _ device: TestDevice, _ isOn: Bool, zone: Name = TestApp.zone
@@ -108,8 +108,8 @@ struct AgentZonesTests {
     #expect(phone.status.traffic.conflicts == 1)
   }
 
-  /// The relay has forgotten what came before: the device reads a snapshot, and passes over the
-  /// zone; once that is on, another one.
+  /// The relay has forgotten the earlier history: the device reads a snapshot, and skips the zone;
+  /// once the zone is on, it reads another one.
   @Test func aSnapshotMeanwhileLeavesTheZoneAlone() throws {
     let stage = try Stage()
     let (phone, laptop) = (try stage.device(1), try stage.device(2))
@@ -148,7 +148,7 @@ struct AgentZonesTests {
     #expect(phone.status.switchedOff.isEmpty)
   }
 
-  /// A hundred texts that were copied while it was off must not push out those of others unread.
+  /// Texts copied while the zone was off must not displace unread ones of other devices.
   @Test func nothingIsTooMuchBeforeTheZoneIsOnAndCaughtUp() throws {
     let stage = try Stage()
     let apps: [any App] = [TestApp(), TallyApp()]
@@ -168,7 +168,7 @@ struct AgentZonesTests {
     }
   }
 
-  /// Nobody else need do anything for that.
+  /// This requires no other device.
   @Test func oneDeviceAloneLetsGoOfWhatIsTooMuch() throws {
     let stage = try Stage()
     let phone = try stage.device(1, apps: [TallyApp()])

@@ -44,8 +44,8 @@ struct BackoffTests {
     #expect(backoff.next(random: &random) <= Limits.backoffFirstMilliseconds)
   }
 
-  /// When each of a crowd that lost its relay at once is back, in milliseconds, in order: its tries
-  /// fail until the relay is back after `outage`.
+  /// Returns the times in milliseconds, sorted, at which devices that lost their relay together are
+  /// connected again: their tries fail until the relay is back after `outage`.
   private func returns(devices: Int, spread: Int64, outage: Int64, seed: UInt64) -> [Int64] {
     var random = SeededRandom(seed: seed)
     return (0..<devices).map { _ in
@@ -56,7 +56,7 @@ struct BackoffTests {
     }.sorted()
   }
 
-  /// The most that come within any second.
+  /// Returns the greatest number of connections within any second.
   private func most(_ times: [Int64]) -> Int {
     var most = 0
     var first = 0
@@ -69,7 +69,7 @@ struct BackoffTests {
 
   @Test(arguments: [400, 50_000], [0, 500, 2_000, 10_000, 60_000] as [Int64])
   func ofACrowdAFifthAtMostIsBackInAnySecond(devices: Int, outage: Int64) {
-    // What a relay with so many devices tells.
+    // The value that a relay with so many devices sends.
     let spread: Int64 = devices == 400 ? 15_000 : 50_000
     let times = returns(devices: devices, spread: spread, outage: outage, seed: 7)
     #expect(most(times) <= devices / 5)

@@ -18,7 +18,7 @@ struct ChunkConnectionTests {
       line = ChunkConnection(to: relay)
     }
 
-    /// What was asked of the network since, in words; of what was sent the head's lines.
+    /// Returns the network actions since the last call as text; for a send, the lines of its head.
     mutating func words() -> [String] {
       var words: [String] = []
       while let action = output.nextAction() {
@@ -61,12 +61,12 @@ struct ChunkConnectionTests {
     #expect(head.first == "PUT /v1/chunks/\(try TestChunk.hash([1]).text) HTTP/1.1")
     #expect(head.contains("Content-Length: \(size)"))
     #expect(head.contains("Authorization: Bearer secret"))
-    // The driver tells what could not leave before more is supplied.
+    // The driver reports unsent bytes before more is supplied.
     #expect(scene.line.drained(Limits.chunkWaitingBytes, at: start) == [])
     let first = [UInt8](repeating: 65, count: Limits.chunkWaitingBytes)
     #expect(scene.line.supply(first, at: start, &scene.output) == [])
     #expect(scene.line.drained(Limits.chunkWaitingBytes - 1, at: start) == [.wants])
-    // Asked for once.
+    // Already requested.
     #expect(scene.line.drained(5, at: start) == [])
     #expect(scene.line.unsent == 5)
     let rest = [UInt8](repeating: 66, count: 10)
@@ -75,7 +75,7 @@ struct ChunkConnectionTests {
     #expect(events.count == 2)
     #expect(isEnd(events.last))
     #expect(!scene.line.isBusy)
-    // And stays for the next.
+    // The connection stays open for the next request.
     _ = scene.words()
     #expect(scene.line.ask(try put(0), at: start, &scene.output) == [])
     #expect(scene.words().first?.hasPrefix("PUT") == true)
@@ -108,7 +108,7 @@ struct ChunkConnectionTests {
     events = scene.receive("cd", at: at(2))
     #expect(events == [.body([99, 100]), .end])
     #expect(scene.line.deadline == nil)
-    // What a server says by itself is for nobody.
+    // An unsolicited message of the server belongs to no request.
     #expect(scene.receive("HTTP/1.1 408 T\r\n\r\n", at: at(3)) == [])
     #expect(scene.words() == ["close"])
   }

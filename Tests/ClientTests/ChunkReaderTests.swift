@@ -9,7 +9,7 @@ struct ChunkReaderTests {
   private let one = OrderID(rawValue: 1)
   private let two = OrderID(rawValue: 2)
 
-  /// A chunk of so many bytes, and its bytes.
+  /// Returns a chunk of `count` bytes, and its bytes.
   private func chunk(_ count: Int, file: UInt64 = 7) throws -> (HeldChunk, [UInt8]) {
     let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
     let hash = try #require(ChunkHash(bytes: SHA256.hash(bytes)))

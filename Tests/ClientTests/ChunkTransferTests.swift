@@ -34,7 +34,7 @@ struct ChunkTransferTests {
     #expect(transfer.next() == .settle(ChunkStatus(there: [try hash(1)])))
     #expect(transfer.next() == .upload(try chunk(2)))
     transfer.uploaded(try hash(2), .stored)
-    // One telling at a time.
+    // One status update at a time.
     #expect(transfer.next() == nil)
     transfer.settled()
     #expect(transfer.next() == .settle(ChunkStatus(there: [try hash(2)])))
@@ -71,7 +71,7 @@ struct ChunkTransferTests {
     transfer.told(missing: [try hash(1)])
     #expect(transfer.next() == .upload(try chunk(1)))
     transfer.offline()
-    // What comes late of it is for nobody.
+    // A late result is ignored.
     transfer.uploaded(try hash(1), .stored)
     transfer.online()
     #expect(transfer.next() == .ask([try hash(1)]))
@@ -158,7 +158,7 @@ struct ChunkTransferTests {
     #expect(transfer.refusal == refusal)
     #expect(transfer.next() == .hold)
     #expect(transfer.next() == .settle(ChunkStatus(held: [try hash(3)])))
-    // It was asked about anew; nothing more goes up.
+    // It is queried again; no more is uploaded.
     #expect(transfer.next() == .ask([try hash(1)]))
     transfer.told(missing: [try hash(1)])
     transfer.uploaded(try hash(2), .stored)

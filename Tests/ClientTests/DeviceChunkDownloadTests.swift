@@ -12,7 +12,7 @@ struct DeviceChunkDownloadTests {
     return download
   }
 
-  /// As it comes from the wire.
+  /// Returns a response head as the parser returns it.
   private func head(_ status: Int, _ count: Int?, range: String? = nil) throws -> HTTPResponseHead {
     var text = "HTTP/1.1 \(status) Status\r\n"
     if let count { text += "Content-Length: \(count)\r\n" }
@@ -81,7 +81,7 @@ struct DeviceChunkDownloadTests {
     download.broken("reset")
     download.tryAgain()
     _ = actions(&download)
-    // Who knows no ranges sends all of it.
+    // A server without range support sends the whole chunk.
     download.head(try head(200, 5))
     download.body([1])
     download.body([2, 3])
@@ -142,7 +142,7 @@ struct DeviceChunkDownloadTests {
       download.tryAgain()
       _ = actions(&download)
     }
-    // A byte makes good for all of them.
+    // One byte resets the count of failures.
     download.head(try head(200, 5))
     download.body([1])
     download.broken("reset")

@@ -15,7 +15,7 @@ struct HTTPCallTests {
       to: RelayAddress(host: "relay", port: 80), at: moment(0))
   }
 
-  /// Plays until the call has asked, and gives its connection and its words.
+  /// Runs until the call has sent its request. Returns its connection and the request's text.
   private func ask(_ call: inout HTTPCall) throws -> (ConnectionID, String) {
     guard case .open(let id, .host("relay", port: 80))? = call.nextAction() else {
       throw TestFault("it does not connect")

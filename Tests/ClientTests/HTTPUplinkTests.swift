@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepClient
 
-/// The way by HTTP, as `Uplink` carries it.
+/// The HTTP uplink, used through `Uplink`.
 struct HTTPUplinkTests {
   private let start = Instant(nanoseconds: 0)
   private let token = ChangeToken(generation: 1, sequence: 4)
@@ -14,7 +14,7 @@ struct HTTPUplinkTests {
     var uplink: Uplink
     var open: [ConnectionID] = []
 
-    /// Opens what is asked for, and gives the first lines of what was sent since.
+    /// Opens the requested connections, and returns the first lines of what was sent since.
     mutating func play(at now: Instant) -> [String] {
       var lines: [String] = []
       while let action = output.nextAction() {
@@ -38,7 +38,7 @@ struct HTTPUplinkTests {
       uplink.received(open[index], bytes.span.bytes, at: now, &output)
     }
 
-    /// On the second connection.
+    /// Receives bytes on the second connection.
     mutating func stream(_ bytes: [UInt8], at now: Instant) {
       uplink.received(open[1], bytes.span.bytes, at: now, &output)
     }
@@ -108,7 +108,7 @@ struct HTTPUplinkTests {
     _ = closed.play(at: start)
     closed.uplink.closed(closed.open[1], .endOfStream, at: cut, &closed.output)
     #expect(closed.events() == [.longPollCut(heldMilliseconds: 10_000)])
-    // Others go on.
+    // Other requests continue.
     closed.uplink.fetch(since: token, at: cut, &closed.output)
     #expect(closed.play(at: cut) == ["GET /v1/changes?since=1.4 HTTP/1.1"])
     for status in [504, 403, 200] {
@@ -132,7 +132,7 @@ struct HTTPUplinkTests {
     }
   }
 
-  /// A stream stands beside the calls.
+  /// Opens a stream besides the calls.
   private func listeningDesk() -> Desk {
     var desk = onlineDesk()
     desk.uplink.listen(since: token, at: start, &desk.output)
@@ -176,7 +176,7 @@ struct HTTPUplinkTests {
       _ = desk.play(at: start)
       #expect(desk.open.isEmpty)
     }
-    // Where the cursor is at fault, only the stream ends.
+    // If the cursor is at fault, only the stream ends.
     var desk = listeningDesk()
     let refusal = Refusal(.storeRestored, "older", restoredThrough: 3)
     desk.stream(RelayEvent.encodedError(refusal, retryMilliseconds: nil), at: start)
@@ -209,7 +209,7 @@ struct HTTPUplinkTests {
     #expect(failure.kind == .unreachable)
   }
 
-  /// What stands between a device and its relay may answer anything, in any form.
+  /// An intermediary between a device and its relay may send any answer, in any form.
   @Test(
     arguments: [200, 204, 302, 400, 401, 403, 404, 405, 407, 410, 411, 451, 500, 502, 511],
     [
@@ -233,7 +233,7 @@ struct HTTPUplinkTests {
       Issue.record("it was not told as an outage")
       return
     }
-    // A later relay's code says by its status what else it may mean.
+    // For an unknown code of a newer relay, the status shows its general meaning.
     let isUnknownCode = answer.body.contains("tooLoud")
     #expect(!refusal.blamesContent)
     if !isUnknownCode { #expect(refusal.code == .internalError) }

@@ -49,7 +49,7 @@ struct MergingTests {
   }
 
   @Test func anEditMadeAtACountdownsEndKnowsOfThatEnd() {
-    // Another device saved the end first; here a person pressed stop after it.
+    // Another device saved the end first; on this device the user pressed stop after it.
     var entry = local(EditsApp.type, ["edits": ["stop"]], at: 9)
     entry.base = server(EditsApp.type, ["edits": ["focus"]], at: 1)
     let ended = server(EditsApp.type, ["edits": ["end"]], at: 8)
@@ -58,17 +58,17 @@ struct MergingTests {
       merging.resolve(entry, ended) == .merged(fields: ["edits": ["stop", "end"]], copies: []))
     entry.timeMade = ended
     #expect(merging.resolve(entry, ended) == .merged(fields: ["edits": ["stop"]], copies: []))
-    // What nobody here had seen stays beside it.
+    // An edit that this device had not received is kept too.
     let other = server(EditsApp.type, ["edits": ["end", "pause"]], at: 8)
     #expect(
       merging.resolve(entry, other) == .merged(fields: ["edits": ["stop", "pause"]], copies: []))
   }
 
-  /// A relay came back from a backup that lacks what the change was made on. Meanwhile somebody set
-  /// "a" who had not seen that; here a person set "b".
+  /// A relay restored from a backup lacks the version on which the change was made. Meanwhile
+  /// another device without that version has set "a"; on this device the user set "b".
   @Test func aLostVersionComesBackBeforeWhatWasMadeOnIt() {
     let merging = Merging(apps: [TestApp(), EditsApp()], device: me)
-    // Both edits of the lost version were replaced here; what was done elsewhere stays.
+    // Both edits of the lost version were replaced here; the edit of the other device stays.
     var entry = local(EditsApp.type, ["edits": ["stop"]], at: 20)
     let lost = server(EditsApp.type, ["edits": ["focus", "end"]], at: 10)
     entry.base = lost
@@ -76,13 +76,13 @@ struct MergingTests {
     #expect(
       merging.resolve(entry, madeOn: lost, theirs)
         == .merged(fields: ["edits": ["stop", "pause"]], copies: []))
-    // What only a person may decide stays a question.
+    // A conflict that only a user may decide stays undecided.
     let choice = local(TestApp.choice, ["a": 3], at: 20)
     #expect(
       merging.resolve(
         choice, madeOn: server(TestApp.choice, ["a": 2], at: 10),
         server(TestApp.choice, ["a": 1], at: 15)) == .ask)
-    // A draft that lost to another is kept once, and not what it was made of.
+    // A draft that lost to another is kept once, without the version that it was based on.
     let draft = local(TestApp.draft, ["t": "mine"], at: 20)
     let resolution = merging.resolve(
       draft, madeOn: server(TestApp.draft, ["t": "before"], at: 10),
@@ -108,7 +108,7 @@ struct MergingTests {
     #expect(merging.dueEdit(for: egg)?.dueAt == 50)
     egg.zone = Name(trusted: "Elsewhere")
     #expect(merging.dueEdit(for: egg) == nil)
-    // Of a type for which the app said that nothing waits.
+    // A type for which the app has declared no due edits.
     let note = server(TestApp.note, ["dueAt": 50, "owner": "x"], at: 1)
     #expect(merging.dueEdit(for: note) == nil)
   }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepClient
 
-/// What is told of a change on its way, to somebody who follows it.
+/// Reports about the transfer of a change, for an observer.
 struct MilestoneTests {
   private func milestones(_ device: TestDevice) -> [Milestone] {
     device.reports.compactMap { if case .milestone(let milestone) = $0 { milestone } else { nil } }
@@ -34,7 +34,7 @@ struct MilestoneTests {
     #expect(abs(passage.received.nanoseconds - now.nanoseconds) <= passage.errorNanoseconds)
     #expect(passage.durable.nanoseconds - passage.received.nanoseconds == 250_000)
     #expect(passage.pushed.nanoseconds - passage.received.nanoseconds == 500_000)
-    // The bytes come before the app is told.
+    // The bytes arrive before the change is reported.
     let received = second.reports.firstIndex {
       if case .milestone(.received([.desk("a")])) = $0 { true } else { false }
     }

@@ -63,7 +63,7 @@ struct OutboxTests {
     #expect(outbox.entries.map(\.number) == [1, 2, 3] && outbox.bytes == 9)
     #expect(outbox.summary.asking == [.desk("a"), .desk("b")])
     #expect(outbox.summary.parkedCount == 0 && outbox.summary.unsent == 1)
-    // Under another name it is another's.
+    // The same number with another record replaces the entry.
     outbox.put(entry(2, "d"))
     #expect(!outbox.holds(.desk("b")) && outbox.open(.desk("d"))?.number == 2)
     #expect(outbox.summary.askingCount == 1 && outbox.summary.unsent == 2)

@@ -4,7 +4,7 @@ import Testing
 @testable import LockstepClient
 
 struct RelayClockTests {
-  /// `milliseconds` on the forward clock; the wall clock is `skew` ahead of it.
+  /// Returns a moment `milliseconds` on the monotonic clock; the wall clock is `skew` ahead of it.
   private func moment(_ milliseconds: Int64, skew: Int64 = 1_000_000) -> Moment {
     Moment(
       instant: Instant(nanoseconds: milliseconds * 1_000_000), wall: milliseconds + skew)
@@ -30,7 +30,7 @@ struct RelayClockTests {
 
   @Test func theOffsetIsTakenFromTheMiddleOfTheWay() {
     var clock = RelayClock()
-    // The relay said 5,000 half way between 100 and 140.
+    // The relay reported 5,000 half way between 100 and 140.
     clock.add(sample(100, 140, relay: 5_000))
     let reading = clock.reading(at: moment(120))
     #expect(reading.relayTime == 5_000)
@@ -107,7 +107,7 @@ struct RelayClockTests {
     #expect(passage.received == moment(140).instant)
     #expect(passage.durable.nanoseconds == 141_500_000)
     #expect(passage.pushed == moment(142).instant)
-    // Half the way, and what both of the relay's times were cut by.
+    // Half the round trip, and the truncation of both relay times.
     #expect(passage.errorNanoseconds == 21_000_000)
     let later = try #require(clock.passage(timing, at: moment(5_140)))
     #expect(later.errorNanoseconds == 22_000_000)

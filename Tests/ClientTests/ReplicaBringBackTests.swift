@@ -4,9 +4,9 @@ import Testing
 
 @testable import LockstepClient
 
-/// Bringing back what a relay has lost: crashes on the way, and more than fits.
+/// Saving again what a relay has lost: crashes in between, and more than fits.
 struct ReplicaBringBackTests {
-  /// Tags that a restored relay gives.
+  /// First tag of a restored relay.
   private let now: ChangeTag = 1 << 32
   private let elsewhere = Name(trusted: "Elsewhere")
 
@@ -92,7 +92,7 @@ struct ReplicaBringBackTests {
     #expect(desk.take(bounds)?.mutations.map(\.baseTag) == [20])
   }
 
-  /// One lost record that the outbox has no room for.
+  /// Makes one lost record for which the outbox has no room.
   private func crowded() throws -> Desk {
     var desk = try Desk()
     try desk.apply([desk.record("a", TestApp.counter, ["x": 5], at: 9, tag: 50)])
@@ -122,7 +122,7 @@ struct ReplicaBringBackTests {
 
   @Test func whatOthersSaveMeetsWhatWaitsToBeBroughtBack() throws {
     var desk = try crowded()
-    // Room for one.
+    // Frees room for one.
     try desk.answer(
       try desk.takeOne(BatchBounds(records: 1)),
       [.saved(name: Name(trusted: "full"), tag: now + 1)])
@@ -138,7 +138,8 @@ struct ReplicaBringBackTests {
       desk.record("a", "x", at: 1, tag: 50), desk.record("b", "x", at: 1, tag: 51),
     ])
     desk.learnOfRestore(through: 20)
-    // Somebody saves on the restored relay, which is restored once more before the snapshot's end.
+    // Another device saves on the restored relay, which is restored again before the end of the
+    // snapshot.
     desk.page([desk.record("c", "x", at: 1, tag: now + 1)], from: nil, to: now, more: true)
     desk.learnOfRestore(through: now)
     desk.page([desk.record("b", "old", at: 0, tag: 19)], from: nil, to: 2 * now)

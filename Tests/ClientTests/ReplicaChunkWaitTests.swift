@@ -32,7 +32,7 @@ struct ReplicaChunkWaitTests {
     #expect(desk.outcome.needs.map { $0.source?.file } == [nil, 9])
     #expect(zones(desk) == [1])
     try desk.answer(batch, [.saved(name: Name(trusted: "b"), tag: 5)])
-    // Named once.
+    // Each chunk is named once.
     #expect(desk.take() == nil)
     #expect(needs(desk) == [])
     try desk.letChunksThrough([two])
@@ -70,7 +70,7 @@ struct ReplicaChunkWaitTests {
     try desk.letChunksThrough([try hash(1), try hash(2)])
     let second = try desk.takeOne()
     #expect(second.id != first.id)
-    // Said again, although all were there: it waits a while.
+    // Reported again, although all chunks were there: the change waits.
     try desk.answer(second, [.refused(name: Name(trusted: "a"), missing)])
     guard case .success(.applied(let applied)) = desk.outcome.result else {
       Issue.record("nothing was applied")
@@ -211,7 +211,7 @@ struct ReplicaChunkWaitTests {
     _ = desk.take()
     desk.perform(.chunks(.settle(ChunkStatus(nowhere: [try hash(1)]))))
     for _ in 0..<2 {
-      // Nobody has brought it yet.
+      // No device has uploaded it yet.
       desk.perform(.chunks(.askForLacking))
       #expect(needs(desk) == [try hash(1)])
       desk.perform(.chunks(.settle(ChunkStatus(nowhere: [try hash(1)]))))
@@ -268,10 +268,11 @@ struct ReplicaChunkWaitTests {
     _ = desk.edit(.album("a", [try hash(1)]))
     #expect(desk.take() == nil)
     #expect(needs(desk) == [try hash(1)])
-    // It is on its way already, so the offer need not name it.
+    // It is being uploaded already, so the offer need not name it.
     desk.learnOfRestore(through: 5)
     #expect(needs(desk) == [])
-    // Others may have the chunk's record to bring back, though nothing waits for it here any more.
+    // Other devices may still have to save the chunk's record again, though no change waits for it
+    // here.
     _ = desk.edit(.album("a", []))
     desk.reopen()
     #expect(needs(desk) == [try hash(1)])
@@ -295,7 +296,7 @@ struct ReplicaChunkWaitTests {
     desk.learnOfRestore(through: 5)
     #expect(needs(desk) == Array(hashes.prefix(Limits.collectedChunks)))
     #expect(desk.outcome.needs.allSatisfy { $0.source != nil })
-    // Once a portion, also for a process that did not hear what became of it.
+    // A portion is named once, and again by a process that has not received its status.
     desk.page([], from: nil, to: 1 << 32)
     #expect(needs(desk) == [])
     desk.reopen()
@@ -307,7 +308,7 @@ struct ReplicaChunkWaitTests {
     #expect(needs(desk) == [])
   }
 
-  /// Those that a record names; others go after a while, and need not go up.
+  /// Only chunks that a record names; others are removed after a while, and need no upload.
   @Test func chunksThatRecordsNameAreAskedAboutNowAndAgain() throws {
     var desk = try Desk()
     for number in [1, 2, 3] as [UInt8] {
@@ -321,12 +322,12 @@ struct ReplicaChunkWaitTests {
       desk.perform(.chunks(.check))
       #expect(needs(desk).sorted() == [try hash(1), try hash(3)].sorted())
       try desk.letChunksThrough([try hash(1)])
-      // One at a time.
+      // One check at a time.
       desk.perform(.chunks(.check))
       #expect(needs(desk) == [])
       try desk.letChunksThrough([try hash(3)])
     }
-    // What the relay does not take is not asked about for ever, and a crash ends it.
+    // Chunks that the relay refuses are not queried forever, and a crash ends the check.
     desk.perform(.chunks(.check))
     desk.perform(.chunks(.settle(ChunkStatus(held: [try hash(1), try hash(3)]))))
     desk.perform(.chunks(.retry))

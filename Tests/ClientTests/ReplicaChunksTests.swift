@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepClient
 
-/// The chunks of files that records name, on their way through the outbox.
+/// The chunks of files that records name, in the outbox.
 struct ReplicaChunksTests {
   private func hash(_ byte: UInt8) throws -> ChunkHash {
     try #require(ChunkHash(bytes: [UInt8](repeating: byte, count: 32)))
@@ -62,7 +62,7 @@ struct ReplicaChunksTests {
 
   @Test func aBatchHasRoomForItsChunks() throws {
     var desk = try Desk()
-    // Two thousand each: with a third the batch would name more than `chunksPerBatch`.
+    // Two thousand each: with a third, the batch would name more than `chunksPerBatch`.
     let many = try (0..<2_000).map { number in
       try #require(
         ChunkHash(

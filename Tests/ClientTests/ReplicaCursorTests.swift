@@ -4,13 +4,13 @@ import Testing
 
 @testable import LockstepClient
 
-/// A device compares places, however far the account had come when a token was made.
+/// A device compares positions, regardless of the account's newest tag when a token was made.
 struct ReplicaCursorTests {
   private func token(_ sequence: Int64, horizon: Int64? = nil) -> ChangeToken {
     ChangeToken(generation: 1, sequence: sequence, horizon: horizon)
   }
 
-  /// A desk that stands at 5, and knows that the account had come to 9 by then.
+  /// Makes a replica at position 5 that knows that the account had reached 9 by then.
   private func desk() throws -> Desk {
     var desk = try Desk()
     let page = ChangePage(

@@ -4,9 +4,9 @@ import Testing
 
 @testable import LockstepClient
 
-/// A relay that came back from a backup: what it has lost comes back from the devices.
+/// A relay restored from a backup: the devices save again what it has lost.
 struct ReplicaRestoreTests {
-  /// Tags that a restored relay gives.
+  /// First tag of a restored relay.
   private let now: ChangeTag = 1 << 32
 
   @Test func whatTheRelayHasLostFollowsWhatItHas() throws {
@@ -24,8 +24,8 @@ struct ReplicaRestoreTests {
     #expect(try desk.store.value("restore") == nil)
   }
 
-  /// The device lost its cursor, or comes back after long, and nobody tells it of the restore but
-  /// the snapshot itself.
+  /// The device lost its cursor, or was offline for long, and only the snapshot reports the
+  /// restore.
   @Test func aSnapshotThatTellsOfLostTagsBringsBackWhatHasThem() throws {
     var desk = try Desk()
     try desk.apply([
@@ -48,7 +48,7 @@ struct ReplicaRestoreTests {
     #expect(sent.map(\.name.text) == ["lost"])
   }
 
-  /// It saved before it read, so that the token which it shows names what it saved last alone.
+  /// It saved before it read, so that its token only covers its last save.
   @Test func aPageThatPassesOverLostTagsWhichAreHeldLeadsToASnapshot() throws {
     var desk = try Desk()
     try desk.apply([desk.record("lost", "x", at: 1, tag: 21)])
@@ -68,7 +68,7 @@ struct ReplicaRestoreTests {
     desk.page([desk.record("new", "y", at: 2, tag: now)], from: nil, to: now)
     desk.bringBack()
     #expect(try desk.sendAll(from: now + 1).map(\.name.text) == ["lost"])
-    // What others were given is no affair of this device.
+    // Lost tags that this device does not hold do not concern it.
     var other = try Desk()
     try other.apply([other.record("kept", "x", at: 1, tag: 2)])
     other.perform(page(TagGap(after: 20, through: 30)))
@@ -82,7 +82,7 @@ struct ReplicaRestoreTests {
       desk.record("lost", "x", at: 1, tag: 21),
     ])
     desk.learnOfRestore(through: 20)
-    // Somebody has deleted one since the restore.
+    // Another device has deleted one since the restore.
     desk.page([desk.record("kept", "x", at: 1, tag: 19)], from: nil, to: now)
     #expect(desk.changed.map(\.name.text) == ["deleted"])
     desk.bringBack()
@@ -145,7 +145,7 @@ struct ReplicaRestoreTests {
     #expect(desk.conflicts == 0)
   }
 
-  // MARK: what was not sent yet
+  // MARK: unsent changes
 
   @Test func anEditOfALostVersionStandsOnWhatTheRelayHas() throws {
     var desk = try Desk()
@@ -181,7 +181,7 @@ struct ReplicaRestoreTests {
     desk.page([], from: nil, to: now)
     let sent = try desk.sendAll(from: now + 1)
     #expect(sent.map(\.baseTag) == [0, 0])
-    // Other devices may bring `b` back: the delete is not to be lost.
+    // Other devices may save `b` again: the delete must not be lost.
     #expect(sent.map(\.isDelete) == [false, true])
     #expect(try desk.store.record(.desk("a"))?.text == "mine")
   }
@@ -231,14 +231,14 @@ struct ReplicaRestoreTests {
     #expect(desk.take()?.mutations.map(\.baseTag) == [20])
   }
 
-  // MARK: what was in flight
+  // MARK: changes in flight
 
   @Test func aSaveThatLandsOnTheRestoredRelayIsNotLost() throws {
     var desk = try Desk()
     try desk.apply([desk.record("old", "x", at: 1, tag: 50)])
     _ = desk.edit(.note("a", "mine"))
     let batch = try desk.takeOne()
-    // It goes again after the restore, of which the device learns by the answer's token.
+    // It is sent again after the restore, which the device detects by the answer's token.
     desk.generation = 2
     try desk.answer(batch, [.saved(name: Name(trusted: "a"), tag: now)])
     guard case .success(.applied(let applied)) = desk.outcome.result else {
@@ -247,7 +247,7 @@ struct ReplicaRestoreTests {
     #expect(applied.foundGap)
     desk.reopen()
     desk.perform(.forgetCursor(restoredThrough: 20))
-    // Somebody deletes it before the snapshot.
+    // Another device deletes it before the snapshot.
     desk.page([], from: nil, to: now + 5)
     desk.bringBack()
     let sent = try desk.sendAll(from: now + 6)
@@ -298,7 +298,7 @@ struct ReplicaRestoreTests {
     #expect(desk.take()?.mutations.map(\.baseTag) == [20])
   }
 
-  /// Others have saved in between: the cursor stays where it is.
+  /// Saves after other devices have saved in between: the cursor does not move.
   private func saveBeyondTheCursor(_ desk: inout Desk) throws {
     _ = desk.edit(.note("a", "mine"))
     let batch = try desk.takeOne()
@@ -319,7 +319,7 @@ struct ReplicaRestoreTests {
     let cursor = try #require(try desk.store.cursor())
     desk.generation = 2
     let applied = desk.page([desk.record("b", "x", at: 1, tag: 20)], since: cursor, to: now)
-    // What was asked before it saved says nothing of that: it asks by a token that tells of it.
+    // A request from before the save does not cover it: the next one uses a token that includes it.
     #expect(applied?.foundGap == true)
     #expect(applied?.position == .cursor(cursor.knowing(50)))
     desk.perform(.forgetCursor(restoredThrough: 20, in: 2))
@@ -334,7 +334,7 @@ struct ReplicaRestoreTests {
     try saveBeyondTheCursor(&desk)
     let cursor = try #require(try desk.store.cursor()).knowing(50)
     desk.generation = 2
-    // Somebody who had seen it has changed it since.
+    // A device that had received it has changed it since.
     var theirs = desk.record("a", "theirs", at: desk.now + 1, tag: now)
     theirs.device = DeviceID(rawValue: 9)
     let applied = desk.page([theirs], since: cursor, to: now)
@@ -362,7 +362,7 @@ struct ReplicaRestoreTests {
     var desk = try Desk()
     try desk.apply([desk.record("a", "first", at: 5, tag: 40)])
     try desk.apply([desk.record("a", "second", at: 9, tag: 50)])
-    // The cursor was taken back to 20 meanwhile, so that is what is known of the backup.
+    // The cursor was set back to 20 meanwhile, so the backup is only known to reach that tag.
     desk.learnOfRestore(through: 20)
     desk.page([desk.record("a", "first", at: 5, tag: 40)], from: nil, to: now)
     #expect(desk.conflicts == 0)

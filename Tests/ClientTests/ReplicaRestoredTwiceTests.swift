@@ -4,8 +4,8 @@ import Testing
 
 @testable import LockstepClient
 
-/// A relay that comes back from a backup while a device is busy with something else: with a
-/// snapshot, with an answer, or with the restore before.
+/// A restore of the relay while a device is in the middle of something else: a snapshot, an answer,
+/// or an earlier restore.
 struct ReplicaRestoredTwiceTests {
   private let now: ChangeTag = 1 << 32
 
@@ -15,7 +15,7 @@ struct ReplicaRestoredTwiceTests {
     var desk = try Desk()
     try desk.apply([desk.record("a", "x", at: 9, tag: 50)])
     let cursor = try #require(try desk.store.cursor())
-    // The cursor has expired; before the snapshot comes the relay goes back.
+    // The cursor has expired; the relay is restored before the snapshot.
     desk.perform(.forgetCursor(restoredThrough: nil))
     desk.reopen()
     desk.generation = 2
@@ -23,7 +23,7 @@ struct ReplicaRestoredTwiceTests {
     #expect(applied?.foundGap == true)
     #expect(applied?.position == .cursor(cursor))
     #expect(try desk.store.record(.desk("a")) != nil)
-    // Asked for what came after the place where it stood, the relay tells.
+    // The relay reports the loss when asked for changes after the former position.
     desk.perform(.forgetCursor(restoredThrough: 20, in: 2))
     desk.page([], from: nil, to: now)
     desk.bringBack()
@@ -37,14 +37,14 @@ struct ReplicaRestoredTwiceTests {
     desk.perform(.forgetCursor(restoredThrough: nil))
     desk.generation = 2
     desk.page([], from: nil, to: now)
-    // It can be followed, and then the snapshot comes after all.
+    // The cursor is accepted, and then the snapshot follows after all.
     let followed = desk.page([], since: cursor, to: now)
     #expect(followed?.foundGap == true)
     #expect(followed?.position == .nothing)
     let snapshot = desk.page([], from: nil, to: now)
     #expect(snapshot?.foundGap == false)
     #expect(try desk.store.cursor() == ChangeToken(generation: 2, sequence: now))
-    // What the snapshot does not name was deleted by somebody.
+    // Another device has deleted the record that the snapshot does not name.
     #expect(try desk.store.record(.desk("a")) == nil)
   }
 
@@ -55,7 +55,7 @@ struct ReplicaRestoredTwiceTests {
     let batch = try desk.takeOne()
     desk.generation = 2
     try desk.answer(batch, [.saved(name: Name(trusted: "a"), tag: now)])
-    // Before it has told how far it went back, it goes back once more.
+    // The relay is restored again before it has reported how far back it went.
     desk.reopen()
     desk.generation = 3
     desk.perform(.forgetCursor(restoredThrough: 20, in: 3))
@@ -84,12 +84,12 @@ struct ReplicaRestoredTwiceTests {
     try desk.apply([desk.record("a", "x", at: 9, tag: 50)])
     desk.generation = 2
     desk.perform(.forgetCursor(restoredThrough: 20, in: 2))
-    // Something stays unsent, so that the first restore is not over.
+    // An unsent change keeps the first restore from ending.
     _ = desk.edit(.note("b", "mine"))
     desk.page([desk.record("a", "y", at: 10, tag: now)], from: nil, to: now)
     desk.generation = 3
     desk.perform(.forgetCursor(restoredThrough: now, in: 3))
-    // Somebody deletes it, by a clock that is behind.
+    // Another device deletes it, with a clock that is behind.
     var gone = desk.record("a", "", at: 9, tag: 2 * now)
     gone.fields = nil
     desk.page([gone], from: nil, to: 2 * now)
@@ -101,13 +101,13 @@ struct ReplicaRestoredTwiceTests {
   @Test func aDeletionThatOnlyTheSecondRestoreHasLostIsBroughtBack() throws {
     var desk = try Desk()
     try desk.apply([desk.tombstone("a", at: 9, tag: 30)])
-    // The first copy has the deletion: a snapshot of it does not name what is deleted.
+    // The first copy has the deletion: its snapshot does not name the deleted record.
     desk.generation = 2
     desk.perform(.forgetCursor(restoredThrough: 40, in: 2))
     desk.page([], from: nil, to: now)
     desk.bringBack()
     #expect(names(try desk.sendAll(from: now + 1)).isEmpty)
-    // The second one was made before it.
+    // The second copy was made before the deletion.
     desk.reopen()
     desk.generation = 3
     desk.perform(.forgetCursor(restoredThrough: 20, in: 3))
@@ -124,14 +124,15 @@ struct ReplicaRestoredTwiceTests {
     let cursor = try #require(try desk.store.cursor())
     _ = desk.edit(.note("a", "mine"))
     let batch = try desk.takeOne()
-    // The relay came back and lost nothing of ours. What is in flight holds the store's cursor.
+    // The restored relay has lost nothing of this device. The change in flight holds the store's
+    // cursor.
     desk.generation = 2
     desk.page(
       [desk.record("a", "y", at: 2, tag: now), desk.record("b", "theirs", at: 2, tag: now + 1)],
       since: cursor, to: now + 1)
     #expect(try desk.store.cursor() == cursor)
     desk.reopen()
-    // Meanwhile somebody deletes what came.
+    // Meanwhile another device deletes the received record.
     var gone = desk.record("b", "", at: 3, tag: now + 2)
     gone.fields = nil
     let again = desk.page(
@@ -148,7 +149,7 @@ struct ReplicaRestoredTwiceTests {
     var desk = try Desk()
     _ = desk.edit(.note("a", "mine"))
     let batch = try desk.takeOne()
-    // The push of it comes before its answer, which gets lost with the relay's state.
+    // Its push arrives before its answer, which is lost with the relay's state.
     var own = desk.record("a", "mine", at: batch.mutations[0].modifiedAt, tag: 50)
     own.device = desk.device
     try desk.apply([own])
@@ -180,7 +181,7 @@ struct ReplicaRestoredTwiceTests {
     var desk = try Desk()
     _ = desk.edit(.note("a", "mine"))
     let batch = try desk.takeOne()
-    // The first try may land yet.
+    // The first try may still be saved.
     desk.perform(.refuseBatch(batch.id, Refusal(.planRequired, "no zone")))
     _ = desk.edit(.delete("a"))
     #expect(try desk.takeOne().mutations.map(\.isDelete) == [true])

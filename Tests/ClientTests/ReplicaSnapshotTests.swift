@@ -66,7 +66,7 @@ struct ReplicaSnapshotTests {
     #expect(applied.isAtEnd, "what is old says nothing of the end")
     #expect(try desk.store.record(.desk("a"))?.text == "three")
     #expect(try desk.store.cursor() == token(4))
-    // Another generation's order is another one.
+    // Another generation has another order.
     let other = ChangePage(
       since: ChangeToken(generation: 2, sequence: 1),
       token: ChangeToken(generation: 2, sequence: 2),
@@ -121,7 +121,7 @@ struct ReplicaSnapshotTests {
     var desk = try Desk()
     try desk.apply([desk.record("moved", "x", at: 1, tag: 2)])
     desk.perform(.forgetCursor(restoredThrough: nil))
-    // It moved beyond the snapshot, and comes with the change that follows it, in the same job.
+    // The record was changed after the snapshot, and the change follows in the same job.
     let moved = desk.record("moved", "y", at: 2, tag: 21)
     desk.perform(
       .apply([
@@ -373,7 +373,7 @@ struct ReplicaSnapshotTests {
         return
       }
       #expect(applied.foundGap == isGap)
-      // What was given beyond the cursor stays known, for a relay that has lost it.
+      // Tags assigned beyond the cursor stay known, in case the relay has lost them.
       #expect(applied.position == .cursor(token(1).knowing(9)))
     }
   }

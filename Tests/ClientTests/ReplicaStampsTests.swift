@@ -4,11 +4,11 @@ import Testing
 
 @testable import LockstepClient
 
-/// What time made on a device whose clock was ahead.
+/// Due edits on a device whose clock was ahead.
 struct ReplicaStampsTests {
   private let dueAt: Int64 = 2_000_000
 
-  /// A desk whose egg has rung too early, by its own clock.
+  /// Makes a replica whose egg has rung too early, by its own clock.
   private func desk() throws -> Desk {
     var desk = try Desk()
     let fields: JSONValue = [
@@ -32,7 +32,7 @@ struct ReplicaStampsTests {
     #expect(rung.value?["rings"] != nil && held.value?["rings"] == nil)
     #expect(held.tag == 2 && held.modifiedAt == 10)
     #expect(desk.changed.map(\.key) == [.desk("egg")])
-    // It rings in its time.
+    // It rings when it is due.
     desk.offset = dueAt - desk.now
     desk.perform(.makeDueEdits(isConnected: false))
     #expect(try desk.takeOne().mutations.map(\.baseTag) == [2])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepClient
 
-/// The worker's side alone: each rule of the outbox as a story of jobs.
+/// The worker's side alone: each rule of the outbox as a sequence of jobs.
 struct ReplicaStateTests {
   @Test func anEditWritesRecordAndEntryTogether() throws {
     var desk = try Desk()
@@ -36,7 +36,7 @@ struct ReplicaStateTests {
     let entries = try desk.store.outbox()
     #expect(entries.map(\.state) == [.sent(batch.id), .waiting])
     #expect(entries[1].base?.fields == entries[0].fields)
-    // Asked again, the same batch comes, not a new one.
+    // The next request returns the same batch, not a new one.
     #expect(desk.take() == batch)
     try desk.answer(batch, [.saved(name: Name(trusted: "a"), tag: 5)])
     let rest = try #require(try desk.store.outbox().first)
@@ -71,7 +71,7 @@ struct ReplicaStateTests {
     try desk.apply([desk.record("a", "theirs", at: 10, tag: 3)])
     #expect(try desk.store.record(.desk("a"))?.text == "theirs")
     #expect(desk.changed.map(\.text) == ["theirs"])
-    // Twice is once, and an older version changes nothing.
+    // Applying it twice has no further effect, and an older version changes nothing.
     try desk.reapply([desk.record("a", "theirs", at: 10, tag: 3)])
     #expect(desk.changed.isEmpty)
     try desk.apply([desk.record("a", "older", at: 9, tag: 2)])
@@ -116,8 +116,8 @@ struct ReplicaStateTests {
     #expect(try desk.store.record(.desk("a")) == server)
   }
 
-  /// Somebody else deleted it first. An edit that a third device made in between must not bring it
-  /// back, so the relay is told when it was last wanted gone.
+  /// Another device deleted it first. An edit of a third device in between must not restore it, so
+  /// the relay receives the stamp of the last delete.
   @Test func whatWasDeletedTwiceIsGoneSinceTheLaterOfTheTwo() throws {
     var desk = try Desk()
     try desk.apply([desk.record("a", "theirs", at: 10, tag: 3)])
@@ -130,7 +130,7 @@ struct ReplicaStateTests {
     #expect(again.mutations[0].fields == nil)
     #expect(again.mutations[0].modifiedAt == at)
     #expect(again.mutations[0].baseTag == 4)
-    // By others it was wanted gone later still: nothing is left to say.
+    // Another device deleted it even later: nothing is left to send.
     let later = desk.tombstone("a", at: at + 1, tag: 5)
     try desk.answer(again, [.conflict(name: Name(trusted: "a"), record: later)])
     #expect(try desk.store.outbox().isEmpty)
@@ -175,7 +175,7 @@ struct ReplicaStateTests {
     #expect(try desk.store.record(.desk("a"))?.value == ["y": 2])
   }
 
-  /// The home came back from a backup: what it saved in between is another's edit to it.
+  /// The home was restored from a backup: its saves since count as another device's edits.
   @Test func whatTheDeviceSavedAndKnowsNothingOfIsNotOverwritten() throws {
     var desk = try Desk()
     _ = desk.edit(.fields("a", TestApp.counter, ["y": 2]))
@@ -191,11 +191,11 @@ struct ReplicaStateTests {
     _ = desk.edit(.fields("a", TestApp.counter, ["x": 1]))
     let batch = try desk.takeOne()
     let cursor = try desk.store.cursor()
-    // Made on top of ours, whose answer is late.
+    // Made on top of the local change, whose answer is late.
     let later = desk.record("a", TestApp.counter, ["x": 1, "y": 1], at: 20, tag: 9)
     try desk.apply([later])
     #expect(try desk.store.record(.desk("a"))?.value == ["x": 1])
-    // A crash now would fetch it again.
+    // After a crash now it would be fetched again.
     #expect(try desk.store.cursor() == cursor)
     try desk.answer(batch, [.saved(name: Name(trusted: "a"), tag: 8)])
     #expect(try desk.store.record(.desk("a")) == later)
@@ -216,7 +216,7 @@ struct ReplicaStateTests {
     #expect(group.mutations.map(\.baseTag) == [0, 4])
     // The stamp is that of the newer version, not of the merge.
     #expect(group.mutations[1].modifiedAt == stamp)
-    // One fails, and both go again; the innocent one is as it was.
+    // One fails, and both are sent again; the other one is unchanged.
     let refusal = Refusal(.batchAborted, "aborted")
     let newer = desk.record("a", TestApp.draft, ["text": "third"], at: 11, tag: 5)
     try desk.answer(
@@ -242,7 +242,7 @@ struct ReplicaStateTests {
     #expect(try desk.store.outbox().isEmpty)
   }
 
-  /// Two versions of one instant give their copies one name.
+  /// Copies of two versions with the same stamp have the same name.
   @Test func aCopyIsNeverWrittenOverAnother() throws {
     var desk = try Desk()
     let server = desk.record("a", TestApp.draft, ["text": "theirs"], at: 10, tag: 4)
@@ -258,7 +258,7 @@ struct ReplicaStateTests {
     #expect(group.atomic && group.mutations.count == 3)
   }
 
-  /// Long names are cut, so that a copy of a copy may have the copy's own name.
+  /// Long names are truncated, so that a copy of a copy may have the copy's own name.
   @Test func copiesThatLeadToThemselvesComeToAnEnd() throws {
     var desk = try Desk()
     try desk.apply([
@@ -272,7 +272,7 @@ struct ReplicaStateTests {
     #expect(try desk.store.outbox().count <= Limits.copiesOfOneMerge + 2)
   }
 
-  /// The end of a name tells a copy apart; no letter is cut in two.
+  /// The end of a name makes a copy unique; no character is split.
   @Test func aCopysLongNameLosesItsBeginning() throws {
     var desk = try Desk()
     let name = String(repeating: "é", count: 120)
@@ -330,7 +330,7 @@ struct ReplicaStateTests {
       ])
     #expect(desk.outbox.parked.map(\.key) == [.desk("a")])
     #expect(desk.take() == nil)
-    // The person changes it: another try.
+    // The user edits it: it is tried again.
     _ = desk.edit(.note("a", "better"))
     #expect(desk.outbox.parkedCount == 0)
     #expect(desk.take()?.mutations.map(\.name.text) == ["a"])

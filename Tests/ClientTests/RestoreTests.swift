@@ -9,7 +9,7 @@ struct RestoreTests {
     #expect(!restore.hasLost(20))
     #expect(restore.hasLost(21))
     #expect(restore.hasLost(50))
-    // Given by the relay as it is now.
+    // Assigned by the relay in its present history.
     #expect(!restore.hasLost(51))
     restore.isSnapshotDone = true
     #expect(!restore.hasLost(21))
@@ -26,7 +26,7 @@ struct RestoreTests {
     let restore = Restore(through: 20, held: 50)
     #expect(restore.precedes(20, 50) && restore.precedes(49, 50))
     #expect(!restore.precedes(50, 50) && !restore.precedes(51, 50) && !restore.precedes(0, 50))
-    // Tags of another history say nothing.
+    // Tags of another history are not comparable.
     #expect(!Restore(through: 0, held: 50).precedes(3, 50))
   }
 
@@ -64,7 +64,7 @@ struct RestoreTests {
     let joined = first.joined(with: Restore(through: 90, held: 120))
     #expect(!joined.hasLost(21) && !joined.hasLost(90))
     #expect(joined.hasLost(91) && joined.hasLost(120))
-    // What was lost the first time may still wait, and is older than what came after that.
+    // Records lost the first time may still wait, and are older than later ones.
     #expect(joined.precedesLoss(20) && !joined.precedesLoss(21))
     #expect(Restore(text: joined.text) == joined)
   }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepClient
 
-/// The socket's life, bytes in and events out.
+/// The states of the socket, with bytes in and events out.
 struct SocketUplinkTests {
   private let start = Instant(nanoseconds: 0)
   private let account = AccountID(rawValue: 7)
@@ -32,7 +32,7 @@ struct SocketUplinkTests {
     return all
   }
 
-  /// The relay's half of the handshake, to what was just sent.
+  /// Returns the relay's answer to the handshake that was just sent.
   private func handshake(_ output: inout UplinkOutput) throws -> [UInt8] {
     var parser = HTTPRequestParser()
     guard let bytes = sent(&output).last else { throw TestFault("no handshake") }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import LockstepClient
 
-/// The machine beside a stream of events.
+/// The sync engine with a stream of events.
 struct SyncEngineEventsTests: EngineScene {
-  /// By a stream of events, in sync at `one`.
+  /// Makes an engine with a stream of events, in sync at `one`.
   private func listening() -> SyncEngine {
     var engine = SyncEngine()
     engine.loaded(.cursor(one), OutboxSummary())
@@ -25,7 +25,7 @@ struct SyncEngineEventsTests: EngineScene {
     engine.page(page(one, one, count: 0), .stream)
     #expect(engine.next() == nil)
     engine.page(page(one, two, more: true), .stream)
-    // The relay goes on by itself.
+    // The relay continues without a request.
     #expect(engine.next() == .apply([.page(page(one, two, more: true))], BatchBounds()))
     engine.finished(offered: true, applied: applied(two), batch: nil, outbox: OutboxSummary())
     #expect(engine.next() == nil)
@@ -36,7 +36,7 @@ struct SyncEngineEventsTests: EngineScene {
     #expect(engine.next() == .apply([.page(page(two, three))], BatchBounds()))
     engine.finished(offered: true, applied: applied(three), batch: nil, outbox: OutboxSummary())
     #expect(engine.next() == nil)
-    // What comes behind the hint is known, or begins where the device has been.
+    // The page that follows the hint is known, or begins before the device's position.
     engine.page(page(one, three), .stream)
     #expect(engine.next() == nil)
     #expect(engine.isInSync)
@@ -52,7 +52,7 @@ struct SyncEngineEventsTests: EngineScene {
     engine.saved(batch.id, answer)
     #expect(engine.next() == .apply([.answer(batch.id, answer, isLink: true)], BatchBounds()))
     engine.finished(offered: true, applied: applied(two), batch: nil, outbox: OutboxSummary())
-    // Its own save comes back to it.
+    // Its own save comes back on the stream.
     engine.page(page(one, two), .stream)
     #expect(engine.next() == nil)
     #expect(engine.isInSync)

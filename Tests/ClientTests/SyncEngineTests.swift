@@ -4,9 +4,9 @@ import Testing
 
 @testable import LockstepClient
 
-/// The machine, event by event, with its exact actions.
+/// The sync engine, event by event, with its exact actions.
 struct SyncEngineTests: EngineScene {
-  /// On a socket, in sync at `one`.
+  /// Makes an engine on a socket, in sync at `one`.
   private func online(_ outbox: OutboxSummary = OutboxSummary()) -> SyncEngine {
     var engine = SyncEngine()
     engine.loaded(.cursor(one), outbox)
@@ -46,8 +46,8 @@ struct SyncEngineTests: EngineScene {
     #expect(!engine.awaitsBacklog)
   }
 
-  /// A person syncs twice where sync has failed: the home is read anew while refused changes are on
-  /// their way back.
+  /// A user syncs twice after sync has failed: the home is read again while refused changes are
+  /// being retried.
   @Test func whatIsOnItsWayWhileTheHomeIsReadAnewIsStillOnItsWay() {
     var engine = online(waiting)
     engine.loaded(.cursor(one), waiting, applications: 1, isOffering: false)
@@ -61,7 +61,7 @@ struct SyncEngineTests: EngineScene {
       Issue.record("the page is not applied")
       return
     }
-    // Whether the page shows that more must be fetched first is not known yet.
+    // It is unknown yet if the page shows that more must be fetched first.
     #expect(engine.takeOffer() == nil)
   }
 
@@ -75,14 +75,14 @@ struct SyncEngineTests: EngineScene {
     #expect(engine.next() == nil)
     engine.page(page(nil, two, more: true), .fetch)
     #expect(engine.next() == .apply([.page(page(nil, two, more: true))], nil))
-    // The next pages are on their way while this one is applied.
+    // The next pages are fetched while this one is applied.
     #expect(engine.next() == .fetch(since: two))
     engine.page(page(two, one, more: true), .fetch)
     #expect(engine.next() == .fetch(since: one))
     #expect(engine.next() == nil)
     engine.finished(
       offered: false, applied: Applied(position: .snapshot(two)), batch: nil, outbox: waiting)
-    // What is here is applied before the next one is.
+    // Pages that have arrived are applied before the next one is.
     #expect(engine.next() == .apply([.page(page(two, one, more: true))], nil))
     engine.page(page(one, three), .fetch)
     #expect(engine.next() == nil)
@@ -118,7 +118,7 @@ struct SyncEngineTests: EngineScene {
       outbox: OutboxSummary())
     #expect(engine.next() == .apply((1...last).map { .page(link($0)) }, nil))
     #expect(engine.next() == .fetch(since: token(last + 1)))
-    // What lies between is fetched from where the device stands.
+    // The gap is fetched from the device's position.
     var gap = Applied(position: .snapshot(token(1)))
     gap.foundGap = true
     engine.finished(offered: false, applied: gap, batch: nil, outbox: OutboxSummary())
@@ -239,7 +239,7 @@ struct SyncEngineTests: EngineScene {
     #expect(engine.isInSync)
     #expect(engine.next() == .wait(since: one))
     #expect(engine.next() == nil)
-    // A save goes beside it, and does not move the cursor that it was asked with.
+    // A save runs in parallel, and does not move the cursor of the long-poll.
     engine.finished(offered: false, applied: nil, batch: nil, outbox: waiting)
     #expect(engine.next() == .takeBatch(BatchBounds()))
     engine.finished(offered: true, applied: nil, batch: batch, outbox: frozen)
@@ -336,7 +336,7 @@ struct SyncEngineTests: EngineScene {
       engine.finished(
         offered: false, applied: Applied(position: .nothing), batch: nil, outbox: OutboxSummary())
       #expect(engine.next() == .fetch(since: nil))
-      // Once more is a fault that has to be waited out.
+      // A second refusal pauses the sync.
       engine.fetchRefused(Refusal(code, "gone"), .fetch)
       #expect(engine.next() == .pause(Refusal(code, "gone")))
     }

@@ -62,7 +62,7 @@ struct WriteTransactionTests {
     #expect(try ledger.commit().dropped == unnamed)
     #expect(try store.lostRecords(limit: 9, bytes: 9).map(\.name.text) == ["c"])
     #expect(try store.allRecords().map(\.name.text) == ["a", "b", "c"])
-    // One that begins in the middle of a transaction names all anew.
+    // A snapshot that begins in the middle of a transaction names all records again.
     ledger.name(.desk("a"), snapshot: 8)
     ledger.beginSnapshot()
     ledger.name(.desk("a"), snapshot: 9)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepStoragePostgres
 
-/// How a commit goes, and that several relays get on with one another.
+/// Commits, and concurrent commits of several relays.
 @Suite(.enabled(if: TestDatabase.isThere, TestDatabase.need))
 struct CommitRunTests {
   private let account = AccountID(rawValue: 1)
@@ -22,7 +22,7 @@ struct CommitRunTests {
     }
     let saves = (0..<count).map { TestRequests.save("n\($0)", "m", in: accounts[$0 % 8]) }
     #expect(try cost(saves) == 2)
-    // A retry and conflicts are no dearer.
+    // A retry and conflicts cost no more.
     #expect(try cost(saves) == 2)
     let late = (0..<count).map { TestRequests.save("n\($0)", in: accounts[$0 % 8], over: 0) }
     #expect(try cost(late) == 2)
@@ -36,7 +36,7 @@ struct CommitRunTests {
     #expect(store.roundTrips - before == 1)
   }
 
-  /// As where the server's queue of notices is full.
+  /// Simulates a full notification queue of the server.
   @Test func aNoticeThatIsRefusedTakesNothingBack() throws {
     let database = try TestDatabase(isNew: true)
     try database.run(
@@ -115,7 +115,7 @@ struct CommitRunTests {
       return told
     }
     let tags = outcomes.flatMap { $0 }.flatMap { $0 }.map(\.tag).sorted()
-    // Each account gave each of its tags once.
+    // Each account assigned each of its tags once.
     let last = ChangeTag(rounds * 2 * 2)
     #expect(tags == (1...last).flatMap { [ChangeTag](repeating: $0, count: 4) })
     let reader = try database.store()
@@ -156,7 +156,7 @@ struct CommitRunTests {
     #expect(again.changed.isEmpty && again.answer.results == outcome.answer.results)
   }
 
-  /// While backends are killed all the time no acknowledged save is lost, and none is made twice.
+  /// While backends are killed continuously, no acknowledged save is lost, and none is made twice.
   @Test func noSaveIsLostOrDoubledWhileBackendsDie() throws {
     let database = try TestDatabase()
     let store = try database.store()
@@ -203,7 +203,7 @@ struct CommitRunTests {
     #expect(throws: StorageError.self) {
       try store.commit([TestRequests.save("a", in: account)], wall: 1)
     }
-    // What passes over rows that are held does not wait.
+    // Statements that skip locked rows do not wait.
     _ = try store.commit([.collectChunks(atMost: 5), .touchDevices([])], wall: 1)
     holder.close()
     _ = try store.commit([TestRequests.save("b", in: account)], wall: 1)
@@ -225,7 +225,7 @@ private final class Lasting: @unchecked Sendable {
     condition.broadcast()
   }
 
-  /// Returns after the next save, or false after the last.
+  /// Returns true after the next save, or false after the last one.
   func awaitSave() -> Bool {
     condition.withLock {
       let former = saves
@@ -235,7 +235,7 @@ private final class Lasting: @unchecked Sendable {
   }
 }
 
-/// Each on a thread of its own.
+/// Runs `work` once per index, each on a thread of its own.
 func inParallel<Value: Sendable>(
   _ count: Int, _ work: @escaping @Sendable (Int) throws -> Value
 ) throws -> [Value] {

@@ -87,7 +87,8 @@ struct PostgresBusTests {
     try touch(one, at: 10, true)
     #expect(try isShown(by: other))
     #expect(try !isShown(by: one), "it knows of its own")
-    // It is at both for a while; what one says last of its own does not undo the other's word.
+    // The device is connected to both for a while; an update from one relay does not undo that of
+    // the other.
     try touch(other, at: 20, true)
     try touch(one, at: 30, false)
     #expect(try isShown(by: one))

@@ -38,7 +38,7 @@ struct PostgresChunkStoreTests {
     #expect(try second.perform(.append(other, [1])) == .done)
     #expect(try first.perform(.finish(file, expecting: hash(bytes))) == .done)
     #expect(try second.perform(.read(file, offset: 0, count: 300_000)) == .bytes(bytes))
-    // Both know of it, and none may write it again.
+    // Both stores know the file, and neither may write it again.
     #expect(
       try second.perform(.append(file, [2])) == .refused(StoreRefusals.taken))
     second.close()

@@ -4,14 +4,14 @@ import Testing
 
 @testable import LockstepStoragePostgres
 
-/// How statements are carried out, which no answer shows.
+/// Query plans, which results do not show.
 @Suite(.enabled(if: TestDatabase.isThere, TestDatabase.need))
 struct PostgresPlanTests {
   private let account = AccountID(rawValue: 1)
   private let rows: Int64 = 5_000
 
-  /// Tables are tidied while they are empty, plans are made, and the tables grow. Soon it is
-  /// noticed, and what is asked for is read, and no more.
+  /// Tables are vacuumed while they are empty, plans are made, and the tables grow. The plans are
+  /// soon renewed, and then only the requested rows are read.
   @Test func plansOfEmptyTablesAreNotKept() throws {
     let database = try TestDatabase(isNew: true)
     let store = try database.store()
@@ -22,7 +22,7 @@ struct PostgresPlanTests {
     try liveADay(0, on: store)
     try grow(database)
     for day in 1...40 { try liveADay(day, on: store) }
-    // Statistics leave a session with its end.
+    // A session publishes its statistics when it ends.
     store.close()
     try database.endSessions()
     let found = try database.run(
@@ -33,12 +33,12 @@ struct PostgresPlanTests {
       """
     ).all { ($0.text(0), $0.integer(1)) }
     #expect(found.contains { $0.0 == "records" && $0.1 > 40 })
-    // The first two days' plans may be those of empty tables, by which some statements of a day
-    // read all there is.
+    // The plans of the first two days may be those of empty tables, with which some statements read
+    // the whole table.
     for (table, count) in found { #expect(count < 20 * rows, "\(table): \(count) rows are read") }
   }
 
-  /// What devices of one account ask, once each.
+  /// Runs the requests of one account's devices for a day, once each.
   private func liveADay(_ day: Int, on store: PostgresZoneStore) throws {
     let id = UInt64(day + 1)
     let hash = try #require(
@@ -47,7 +47,7 @@ struct PostgresPlanTests {
     let save = TestRequests.save("a", "b\(day)", in: account, id: id)
     let requests: [CommitRequest] = [
       save, save,
-      // Over what nobody has: a conflict, which shows the record.
+      // Over a version that no device has: a conflict, which shows the record.
       TestRequests.save("a", in: account, over: 1),
       .touchDevices([
         DeviceSighting(
@@ -73,7 +73,7 @@ struct PostgresPlanTests {
     for read in reads { _ = try store.read(read) }
   }
 
-  /// Everything that grows while people use it; much of it is the same account's.
+  /// Fills all tables that grow in use; many of the rows belong to the same account.
   private func grow(_ database: TestDatabase) throws {
     let hash = "decode('aa' || lpad(to_hex(n), 62, '0'), 'hex')"
     for (table, columns, values) in [

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LockstepStoragePostgres
 
-/// A database of a test's own, since a move looks who else is connected to it.
+/// A database for one test, because a move checks for other sessions.
 final class MovingDatabase {
   let address: PostgresAddress
   private let name = "test_" + String(UInt64.random(in: 0 ... .max), radix: 36)
@@ -36,8 +36,8 @@ final class MovingDatabase {
     }
   }
 
-  /// Returns when the server holds at most `count` sessions of this database: it ends one some time
-  /// after its client has left.
+  /// Returns when the server holds at most `count` sessions of this database: it ends a session
+  /// some time after its client has disconnected.
   func awaitSessions(_ count: Int) throws {
     try run(
       """
@@ -54,7 +54,7 @@ final class MovingDatabase {
       """)
   }
 
-  /// In a session of the moment.
+  /// Runs a query in a temporary session.
   func number(_ sql: String) throws -> Int64 {
     let session = try MovingSession(address)
     defer { session.connection.close() }
@@ -70,7 +70,7 @@ struct PostgresStoreTargetTests {
   private static let account = AccountID(rawValue: .max - 4)
   private static let device = DeviceID(rawValue: 1)
 
-  /// A store that goes from a folder to a database and back, and so on.
+  /// A store that is moved from a folder to a database and back, repeatedly.
   private final class Wanderer {
     private var folder: TemporaryFolder?
     private var database: MovingDatabase?
@@ -112,7 +112,7 @@ struct PostgresStoreTargetTests {
     }
   }
 
-  /// Stories that look at nothing but what a store tells; a copy of the store is no part of them.
+  /// Stories that only use the store's own results; stories that copy the store are skipped.
   @Test(arguments: ZoneStory.all) func holdsWhereverItGoes(_ story: ZoneStory) throws {
     let wanderer = Wanderer(story.rules)
     let first = try wanderer.begin()
@@ -148,7 +148,7 @@ struct PostgresStoreTargetTests {
       return try PostgresZoneStore(old.address, rules: ZoneWalk.rules, beginsRun: false)
     }
     (last as? PostgresZoneStore)?.close()
-    // In a new generation, so that there is something of all kinds.
+    // In a new generation, so that each table has rows.
     try PostgresZoneStore(old.address, declareRestored: true).close()
     let dump = try StoreDump.move(
       try PostgresStoreSource(old.address), to: try PostgresStoreTarget(new.address))
@@ -190,7 +190,7 @@ struct PostgresStoreTargetTests {
     }
   }
 
-  // MARK: What did not end
+  // MARK: Incomplete moves
 
   @Test func untilItIsFinishedNobodyOpensIt() throws {
     let (old, new) = (try MovingDatabase(), try MovingDatabase())
@@ -203,11 +203,11 @@ struct PostgresStoreTargetTests {
       #expect("\(try #require(fault))".contains("a move into it"))
       #expect(throws: StorageError.self) { try PostgresStoreSource(new.address) }
     }
-    // As a crash would.
+    // Simulates a crash.
     target.close()
     #expect(throws: StorageError.self) { try PostgresZoneStore(new.address) }
     #expect(try new.number("SELECT count(*) FROM accounts") == 1)
-    // The next one begins anew.
+    // The next move starts from the beginning.
     try new.awaitSessions(0)
     try StoreDump.move(try PostgresStoreSource(old.address), to: PostgresStoreTarget(new.address))
     #expect(try new.number("SELECT count(*) FROM accounts") == 1)
@@ -225,7 +225,7 @@ struct PostgresStoreTargetTests {
     let store = try PostgresZoneStore(new.address)
     #expect(try store.read(.accountCount) == .count(0))
     store.close()
-    // And so is the source what it was.
+    // The source is unchanged too.
     source.close()
     let former = try PostgresZoneStore(old.address)
     #expect(!former.wasRestored)
@@ -258,7 +258,7 @@ struct PostgresStoreTargetTests {
       }
       #expect(holder.contains("a relay"))
     }
-    // It goes on as before.
+    // The relay continues as before.
     #expect(try relay.read(.accountCount) == .count(1))
     relay.close()
     _ = new
@@ -273,7 +273,7 @@ struct PostgresStoreTargetTests {
     #expect(throws: StorageError.self) { try source.confirm() }
     _ = try relay.commit([.setPlan(Self.account, Plan(zones: []))], wall: 2)
     relay.close()
-    // The source's own is left.
+    // Only the source's own session is left.
     try old.awaitSessions(1)
     #expect(throws: StorageError.self) { try source.confirm() }
   }

@@ -23,7 +23,7 @@ struct PostgresZoneStoreTests {
     try story.tell(scene)
   }
 
-  /// The same stories, with everything read on the connection of another thread.
+  /// The same stories, with all reads on the connection of another thread.
   @Test(arguments: ZoneStory.all) func holdsForItsReader(_ story: ZoneStory) throws {
     let database = try TestDatabase()
     let scene = ZoneScene(try StoreAndReader(database, story.rules)) { store in
@@ -40,7 +40,7 @@ struct PostgresZoneStoreTests {
     try story.tell(scene)
   }
 
-  /// The disk of the server goes back.
+  /// Simulates a reset of the server's disk to an earlier state.
   @Test(arguments: RunStories.all) func tellsItsRunsApart(_ story: ZoneStory) throws {
     let database = try TestDatabase()
     func open() throws -> StoreAndReader {
@@ -65,8 +65,8 @@ struct PostgresZoneStoreTests {
     try story.tell(scene)
   }
 
-  /// Sessions end, also where the server goes back, and each that is begun anew to write by begins
-  /// another run, for all relays.
+  /// Sessions end, also when the server is reset, and each new writing session begins another run,
+  /// for all relays.
   @Test func eachSessionBeginsARunOfAllRelays() throws {
     let database = try TestDatabase()
     let (one, other) = (try database.store(beginsRun: true), try database.store(beginsRun: true))
@@ -128,7 +128,7 @@ struct PostgresZoneStoreTests {
     #expect(walk.restores > 3 && walk.expiries > 3)
   }
 
-  /// What is counted while records come and go is what can be counted in them.
+  /// Compares the stored counters with counts of the rows.
   private func expectCountsHold(in database: TestDatabase) throws {
     func count(_ sql: String) throws -> Int64 {
       let rows = try database.runHere("SELECT (\(sql))::bigint")
@@ -154,7 +154,7 @@ struct PostgresZoneStoreTests {
   }
 }
 
-/// The writer's commits, and the reader's view.
+/// Commits with the writer, and reads with the reader.
 private final class StoreAndReader: ZoneStore {
   let writer: PostgresZoneStore
   private let reader: PostgresZoneReader

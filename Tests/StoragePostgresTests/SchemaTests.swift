@@ -61,11 +61,11 @@ struct SchemaTests {
     #expect(others == ["opening", "schema_version"])
   }
 
-  /// A table can be split up by its account only where everything unique in it has the account.
+  /// A table can be partitioned by its account only if every unique key in it has the account.
   @Test func rowsMayBePlacedByTheirAccount() throws {
     let database = try TestDatabase(isNew: true)
     let connection = PostgresConnection(database.address)
-    // As the version before left them, so that the steps from there are taken as well.
+    // The tables of the version before, so that the later steps are tested too.
     let former = Schema(steps: Array(Schema.zones.steps.prefix(1)), oldest: 1)
     try connection.perform("test") { () throws(PostgresFault) in
       _ = try former.migrate(connection)
@@ -102,7 +102,7 @@ struct SchemaTests {
     #expect(try database.number(parts) > 1)
   }
 
-  /// A plan that read a table as a whole would be made once and kept, however the table grows.
+  /// A plan with a full table scan would be made once and kept, however much the table grows.
   @Test func commitsAndPagesFindRowsByIndex() throws {
     let database = try TestDatabase(isNew: true)
     let store = try database.store()
@@ -113,7 +113,7 @@ struct SchemaTests {
       _ = try store.read(.changes(account, since: nil, zone: nil, limit: 5))
     }
     store.close()
-    // Statistics leave a session with its end. To make an index takes a scan.
+    // A session publishes its statistics when it ends. Creating an index takes one scan.
     var scans: Int64 = -1
     for _ in 0..<100 where scans != 0 {
       scans = try database.number(

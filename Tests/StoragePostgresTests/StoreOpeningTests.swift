@@ -40,7 +40,7 @@ struct StoreOpeningTests {
     #expect(first.wasRestored)
     let after = try token(first)
     #expect(after.generation != before.generation && after.sequence > before.sequence)
-    // The first one that notices does it, for all.
+    // The first store that detects it begins the generations, for all.
     #expect(try !database.store().wasRestored)
     #expect(try token(store) == after)
     guard

@@ -4,7 +4,8 @@ import Testing
 
 @testable import LockstepStoragePostgres
 
-/// Tables of a test's own: a schema of the server that LOCKSTEP_POSTGRES names, gone with the test.
+/// Tables for one test: a schema on the server that LOCKSTEP_POSTGRES names, removed after the
+/// test.
 final class TestDatabase: @unchecked Sendable {
   static let url = ProcessInfo.processInfo.environment["LOCKSTEP_POSTGRES"]
   static let isThere = url != nil
@@ -16,8 +17,8 @@ final class TestDatabase: @unchecked Sendable {
   private let connection: PostgresConnection
   private let isKept: Bool
 
-  /// `isNew`: without any tables. Otherwise they may be those of a test before, emptied: to make
-  /// them takes longer than most tests. They are gone with the server.
+  /// `isNew`: without any tables. Otherwise an earlier test's tables may be reused, emptied:
+  /// creating tables takes longer than most tests. They are removed with the server.
   init(isNew: Bool = false) throws {
     let url = try #require(TestDatabase.url)
     let former = isNew ? nil : TestDatabase.kept.take()
@@ -48,7 +49,7 @@ final class TestDatabase: @unchecked Sendable {
 
   private static let kept = KeptSchemas()
 
-  /// In one run, so that tags follow one another, but where another is to begin.
+  /// Opens the store. By default all openings have the same run, so that tags are consecutive.
   func store(
     rules: StoreRules = StoreRules(), declareRestored: Bool = false, beginsRun: Bool = false
   ) throws -> PostgresZoneStore {
@@ -56,7 +57,7 @@ final class TestDatabase: @unchecked Sendable {
       address, rules: rules, declareRestored: declareRestored, beginsRun: beginsRun)
   }
 
-  /// In the schema of no test: names of its tables need `schema` before them.
+  /// Runs a statement outside the test's schema: names of its tables need the prefix `schema`.
   @discardableResult func run(_ sql: String) throws -> PostgresRows {
     try connection.perform("test") { () throws(PostgresFault) in
       try connection.run(PostgresStatement("", sql), within: 60_000)
@@ -71,13 +72,14 @@ final class TestDatabase: @unchecked Sendable {
     try #require(try run("SELECT (\(sql))::text").first { $0.text(0) })
   }
 
-  /// In the test's own schema.
+  /// Runs a statement in the test's schema.
   @discardableResult func runHere(_ sql: String) throws -> PostgresRows {
     try run("SELECT set_config('search_path', '\(schema)', false)")
     return try run(sql)
   }
 
-  /// As an administrator ends them, or a server that is stopped: of all stores on this database.
+  /// Ends the sessions of all stores on this database, as an administrator or a stopping server
+  /// does.
   func endSessions() throws {
     try run(
       """
@@ -94,7 +96,7 @@ final class TestDatabase: @unchecked Sendable {
   }
 }
 
-/// Schemas that tests are done with.
+/// Schemas that were released by tests.
 private final class KeptSchemas: @unchecked Sendable {
   private let lock = NSLock()
   private var names: [String] = []
@@ -102,7 +104,7 @@ private final class KeptSchemas: @unchecked Sendable {
   func put(_ name: String) { lock.withLock { names.append(name) } }
 }
 
-/// A copy of a store's tables, as a dump keeps it.
+/// A copy of a store's tables, as in a dump.
 final class TableCopy {
   private let database: TestDatabase
   private let place = "copy_" + String(UInt64.random(in: 0 ... .max), radix: 36)
@@ -125,7 +127,7 @@ final class TableCopy {
     }
   }
 
-  /// As though it were another server's; or the same one's, whose disk went back.
+  /// Restores the copy, as on another server; or as on the same server after a reset of its disk.
   func putBack(isSeen: Bool = true) throws {
     for table in tables {
       let name = "\(database.schema).\(table)"

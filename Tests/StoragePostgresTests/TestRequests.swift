@@ -1,11 +1,11 @@
 import LockstepModel
 import LockstepStorage
 
-/// Requests for tests that care about how they are carried out, not about what is in them.
+/// Requests for tests of the execution, with arbitrary content.
 enum TestRequests {
   static let device = DeviceID(rawValue: 1)
 
-  /// An account with one device.
+  /// Creates an account with one device.
   static func create(_ account: AccountID) -> CommitRequest {
     let description = DeviceDescription(deviceName: "d", platform: "p", appVersion: "1")
     var hash = [UInt8](repeating: 0, count: 32)
@@ -15,7 +15,7 @@ enum TestRequests {
       device: NewDevice(id: device, description: description, tokenHash: hash), pairing: nil)
   }
 
-  /// A batch of records, over whatever stands.
+  /// Saves a batch of records, over any existing versions.
   static func save(
     _ names: String..., in account: AccountID, over baseTag: ChangeTag? = nil, bytes: Int = 20,
     id: UInt64? = nil
@@ -36,7 +36,7 @@ enum TestRequests {
         digest: [UInt8](repeating: 7, count: 32)))
   }
 
-  /// An account's records, in the order of their tags.
+  /// Returns an account's records, in the order of their tags.
   static func records(_ account: AccountID, in store: some ZoneReader) throws -> [Record] {
     let request = ReadRequest.changes(account, since: nil, zone: nil, limit: Limits.pageRecords)
     guard case .page(let page) = try store.read(request) else { return [] }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepStorageSQLite
 
-/// `AccountQueries` makes values of texts that only a damaged file can spoil.
+/// `AccountQueries` parses texts that are invalid only in a damaged file.
 struct AccountQueriesTests {
   private let account = AccountID(rawValue: 1)
   private let signIn = ReadRequest.authenticate(tokenHash: [UInt8](repeating: 1, count: 32))

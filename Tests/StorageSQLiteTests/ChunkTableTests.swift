@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepStorageSQLite
 
 struct ChunkTableTests {
-  /// Records without chunks are the most, and must cost nothing for those with some.
+  /// Most records have no chunks, and must cost nothing in queries about chunks.
   @Test func aRecordThatNamesNoChunkIsNotInTheIndexOfThoseThatDo() throws {
     let directory = try TemporaryFolder()
     let store = try SQLiteReplicaStore(home: directory.path)

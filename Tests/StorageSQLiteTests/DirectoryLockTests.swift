@@ -32,7 +32,7 @@ struct DirectoryLockTests {
     withExtendedLifetime(lock) {}
   }
 
-  /// What a process that was killed left in the file says nothing of the next holder.
+  /// A killed process leaves its process id in the file, which must not remain for the next holder.
   @Test func anOldNumberIsOverwrittenWhole() throws {
     let directory = try TemporaryFolder()
     try directory.write(Array("123456789012345\n".utf8), to: "lock")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LockstepStorageSQLite
 
-/// Damaged files, full disks, crashes: what a store makes of them.
+/// Behaviour of a store with damaged files, full disks and crashes.
 struct FaultTests {
   private let account = AccountID(rawValue: 1)
 
@@ -49,7 +49,7 @@ struct FaultTests {
       #expect(names == Array(whole.prefix(names.count)))
       #expect(names.count % 2 == 0)
       lengths.insert(names.count)
-      // The sequence goes on from what is there.
+      // The sequence continues from the existing records.
       _ = try store.commit([TestRequests.save("next", in: account)], wall: 0)
       #expect(
         try store.read(.newestToken(account))
@@ -82,7 +82,7 @@ struct FaultTests {
     #expect(try store.connection.answer(to: "PRAGMA integrity_check") == "ok")
   }
 
-  // MARK: Files that are no store
+  // MARK: Files that are not stores
 
   @Test func aFileOfRubbishIsRefusedAndLeftAlone() throws {
     let directory = try TemporaryFolder()
@@ -117,7 +117,7 @@ struct FaultTests {
     let tooNew = StorageError.tooNew(
       path: directory.path("zones.sqlite"), found: 99, known: Schema.zones.version)
     #expect(throws: tooNew) { try SQLiteZoneStore(directory: directory.path) }
-    // The lock was given back.
+    // The lock was released.
     #expect(throws: tooNew) { try SQLiteZoneStore(directory: directory.path) }
   }
 
@@ -131,7 +131,7 @@ struct FaultTests {
     }
     store.close()
     var bytes = try directory.bytes("zones.sqlite")
-    // The first page tells the tables; all behind it is overwritten.
+    // The first page holds the schema; all pages after it are overwritten.
     for index in 4_096..<bytes.count { bytes[index] = 0xA5 }
     try directory.write(bytes, to: "zones.sqlite")
     let error = #expect(throws: StorageError.self) {
@@ -143,9 +143,9 @@ struct FaultTests {
     }
   }
 
-  // MARK: No rights
+  // MARK: No permissions
 
-  /// A superuser may write everywhere, so this thread gives its rights to files away for a while.
+  /// A superuser may write everywhere, so this thread gives up its file permissions for a while.
   @Test func aDirectoryThatMayNotBeWrittenIsTold() throws {
     let directory = try TemporaryFolder()
     try SQLiteZoneStore(directory: directory.path("store")).close()
@@ -181,7 +181,7 @@ struct FaultTests {
     }
   }
 
-  // MARK: Words
+  // MARK: Helpers
 
   private func expectCorrupt(
     _ directory: TemporaryFolder, sourceLocation: SourceLocation = #_sourceLocation
@@ -204,5 +204,5 @@ struct FaultTests {
   }
 }
 
-/// setfsuid(2): the user that this thread's file accesses count for.
+/// setfsuid(2): the user for this thread's file accesses.
 @_silgen_name("setfsuid") private func setFileUser(_ user: UInt32) -> Int32

@@ -32,9 +32,10 @@ struct LogFileTests {
     #expect(try again.number("SELECT count(*) FROM t") == 5)
   }
 
-  // MARK: What is gathered
+  // MARK: Buffered writes
 
-  /// More than the cache takes: pages go into the log before the end, and are read from there.
+  /// More than the cache holds: pages are written to the log before the commit, and are read from
+  /// there.
   @Test func aLargeTransactionReadsWhatItWroteAndIsWhole() throws {
     let directory = try TemporaryFolder()
     let connection = try spilling(directory.path("db"))
@@ -72,7 +73,7 @@ struct LogFileTests {
     #expect(try crashed.answer(to: "PRAGMA integrity_check") == "ok")
   }
 
-  /// Also where nothing is synced: not the sync alone lets it leave.
+  /// Also without any sync: the sync alone is not what writes the buffered pages.
   @Test(arguments: ["FULL", "OFF"]) func whatWasCommittedIsThereForOthersAtOnce(
     synchronous: String
   ) throws {
@@ -99,7 +100,7 @@ struct LogFileTests {
     #expect(!connection.observeSyncs { _ in })
   }
 
-  // MARK: Inside
+  // MARK: Helpers
 
   private func spilling(_ path: String) throws -> SQLiteConnection {
     let connection = try SQLiteConnection(path: path, role: .writer, schema: schema)

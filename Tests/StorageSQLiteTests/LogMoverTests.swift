@@ -26,7 +26,7 @@ struct LogMoverTests {
     }
   }
 
-  /// Moves the log when the test says so.
+  /// Moves the log when the test calls `work`.
   private final class Aside: LogFallback {
     let mover: LogMover
     var progress = LogProgress.resting
@@ -58,7 +58,8 @@ struct LogMoverTests {
     func close() { mover.close() }
   }
 
-  /// Commits go on while the log is moved, and once it is, the next pause moves what they left.
+  /// Commits continue while the log is moved, and the next idle period moves the pages that they
+  /// added.
   @Test func theLogIsMovedBesideTheCommits() throws {
     let directory = try TemporaryFolder()
     let (store, aside) = try storeWithMover(directory)
@@ -71,7 +72,8 @@ struct LogMoverTests {
     #expect(aside.begun == 1)
     #expect(store.connection.waitingPages > waiting, "it is not waited for")
     try aside.work()
-    // All of it is moved, so that it is written anew from its beginning; and moved aside again.
+    // All of it is moved, so the log is written from its beginning again; and the mover is started
+    // again.
     try save(10...10, into: store)
     #expect(store.connection.waitingPages < 300)
     try save(11...15, into: store)
@@ -90,7 +92,7 @@ struct LogMoverTests {
     }
   }
 
-  /// What a reader kept in the log, and what came meanwhile, is moved in a pause.
+  /// Pages that a reader kept in the log, and pages added meanwhile, are moved in an idle period.
   @Test func whatTheMoverLeavesIsMovedInAPause() throws {
     let directory = try TemporaryFolder()
     let (store, aside) = try storeWithMover(directory)
@@ -112,7 +114,8 @@ struct LogMoverTests {
     store.close()
   }
 
-  /// Saves so many times without a pause: the most pages that ever waited in the log.
+  /// Saves `saves` times without an idle period. Returns the greatest number of pages that waited
+  /// in the log.
   private func greatestLog(
     of store: SQLiteZoneStore, saves: Int, after each: () throws -> Void = {}
   ) throws -> Int {
@@ -126,7 +129,7 @@ struct LogMoverTests {
     return greatest
   }
 
-  /// A store that is never let rest moves its log all the same.
+  /// A store without idle periods moves its log too.
   @Test func commitsWithoutAPauseMoveTheLogToo() throws {
     let directory = try TemporaryFolder()
     let (store, aside) = try storeWithMover(directory)
@@ -138,14 +141,14 @@ struct LogMoverTests {
     store.close()
   }
 
-  /// The log is bounded even where the mover comes to no end: at the ceiling it is waited for, for
-  /// two that move a log at once can lose what is in it.
+  /// The log is bounded even if the mover does not end: at the ceiling the store waits for it,
+  /// because two concurrent checkpoints can lose commits.
   @Test func atTheCeilingTheMoverIsWaitedFor() throws {
     let directory = try TemporaryFolder()
     let (store, aside) = try storeWithMover(directory)
     var largest = 0
     let greatest = try greatestLog(of: store, saves: 70) {
-      // The store moves its log itself only while the mover rests.
+      // The store moves its log itself only while the mover is idle.
       let waiting = store.connection.waitingPages
       if waiting < largest { #expect(aside.waits > 0 && !aside.progress.isMoving) }
       largest = max(largest, waiting)
@@ -156,7 +159,7 @@ struct LogMoverTests {
     store.close()
   }
 
-  /// A backup keeps the log for long: the mover is not begun again with every commit.
+  /// A backup keeps the log for a long time: the mover is not started again with every commit.
   @Test func aReaderThatStaysBeginsTheMoverSeldom() throws {
     let directory = try TemporaryFolder()
     let (store, aside) = try storeWithMover(directory)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepStorageSQLite
 
-/// No statement walks a table to find its rows: what a request costs must not grow with the store.
+/// No statement scans a table to find its rows: the cost of a request must not grow with the store.
 struct QueryPlanTests {
   @Test func theRelaysStatementsFindTheirRowsByAnIndex() throws {
     let directory = try TemporaryFolder()
@@ -29,7 +29,7 @@ struct QueryPlanTests {
       expectNoScans(
         connection,
         except: [
-          // Asked when the relay starts, and for its metrics.
+          // Runs when the relay starts, and for its metrics.
           "SELECT count(*) FROM accounts",
           // Ends at the first row that is not old.
           "SELECT number, made_at, account, length(words) FROM batches ORDER BY number LIMIT ?",
@@ -46,12 +46,12 @@ struct QueryPlanTests {
     expectNoScans(
       store.connection,
       except: [
-        // One row, or all that is asked for.
+        // One row, or all rows are requested.
         "FROM identity", "FROM place", "FROM outbox ORDER BY number",
         "FROM records ORDER BY zone, name",
-        // An index of those alone.
+        // An index of only these rows.
         "WHERE mark = -1 ORDER BY zone, name",
-        // Asked once a snapshot, and once a restore.
+        // Runs once per snapshot, and once per restore.
         "WHERE mark <> ? AND mark <> -1", "SELECT max(tag) FROM records",
         "SELECT tag FROM records WHERE tag > ?",
       ])
@@ -65,7 +65,7 @@ struct QueryPlanTests {
         if allowed.contains(where: { statement.sql.contains($0) }) { continue }
         for line in lines {
           #expect(!line.hasPrefix("SCAN"), "\(line) in \(statement.sql)")
-          // The devices and codes of one account are few; nothing else is sorted.
+          // An account has few devices and codes; nothing else is sorted.
           let isFew = ["FROM devices", "FROM pairings"].contains { statement.sql.contains($0) }
           #expect(isFew || !line.contains("TEMP B-TREE"), "\(line) in \(statement.sql)")
         }

@@ -22,7 +22,7 @@ struct SQLiteReplicaStoreTests {
     let directory = try TemporaryFolder()
     func open() throws -> SQLiteReplicaStore {
       let store = try SQLiteReplicaStore(home: directory.path)
-      // The walk is about what is answered; to sync each of its steps would only take time.
+      // Only the results matter here; a sync for each step would only take time.
       try store.connection.execute("PRAGMA synchronous = OFF")
       return store
     }
@@ -125,7 +125,7 @@ struct SQLiteReplicaStoreTests {
       try connection.execute("UPDATE outbox SET state = '\(state)'")
       #expect(throws: StorageError.self) { try table.entries() }
     }
-    // After a fault the table is read anew.
+    // The table can be read again after a fault.
     try connection.execute("UPDATE outbox SET state = 'waiting'")
     #expect(try table.entries() == [entry])
   }

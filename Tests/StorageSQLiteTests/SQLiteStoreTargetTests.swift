@@ -15,7 +15,8 @@ struct SQLiteStoreTargetTests {
     try SQLiteStoreTarget(directory: place.path)
   }
 
-  /// Closes the store and gives the one that its content was moved to. Both hold the same.
+  /// Closes the store and returns the one that its content was moved to. Both hold the same
+  /// content.
   private func moved(
     _ store: any ZoneStore, from old: inout TemporaryFolder, rules: StoreRules
   ) throws -> any ZoneStore {
@@ -29,14 +30,14 @@ struct SQLiteStoreTargetTests {
     return next
   }
 
-  /// Wherever a story opens its store anew, it finds it moved.
+  /// Each time a story reopens its store, the store has been moved.
   @Test(arguments: ZoneStory.all) func holdsInAnotherPlace(_ story: ZoneStory) throws {
     var place = try TemporaryFolder()
     let first = try SQLiteZoneStore(directory: place.path, rules: story.rules)
     let scene = ZoneScene(first) { store in
       try moved(store, from: &place, rules: story.rules)
     } copying: { store in
-      // An older copy is put back where the store is by then.
+      // An older copy is put back in the store's present folder.
       let copy = try StoreCopy(try #require(store as? SQLiteZoneStore))
       return { store in
         (store as? SQLiteZoneStore)?.close()
@@ -93,7 +94,7 @@ struct SQLiteStoreTargetTests {
     let next = try TemporaryFolder()
     try fill(old)
     try StoreDump.move(try source(old), to: try target(new))
-    // The one that was left, once more.
+    // Moves the abandoned source once more.
     let again = try source(old)
     #expect(again.isOlderCopy)
     try StoreDump.move(again, to: try target(next))

@@ -27,7 +27,7 @@ struct SQLiteZoneStoreTests {
     try story.tell(scene)
   }
 
-  /// The same stories, with everything read on the connection of another thread.
+  /// The same stories, with all reads on the connection of another thread.
   @Test(arguments: ZoneStory.all) func holdsForItsReader(_ story: ZoneStory) throws {
     let directory = try TemporaryFolder()
     let scene = ZoneScene(try StoreAndReader(directory.path, story.rules)) { store in
@@ -76,7 +76,7 @@ struct SQLiteZoneStoreTests {
     let directory = try TemporaryFolder()
     func open() throws -> StoreAndReader {
       let store = try StoreAndReader(directory.path, ZoneWalk.rules)
-      // The walk is about what is answered; to sync each of its steps would only take time.
+      // Only the results matter here; a sync for each step would only take time.
       try store.writer.connection.execute("PRAGMA synchronous = OFF")
       return store
     }
@@ -113,7 +113,7 @@ struct SQLiteZoneStoreTests {
     #expect(walk.restores > 3 && walk.expiries > 3)
   }
 
-  /// What is counted while records come and go is what can be counted in them.
+  /// Compares the stored counters with counts of the rows.
   private func expectCountsHold(in store: SQLiteZoneStore) throws {
     func count(_ sql: String) throws -> Int64 { try store.connection.number(sql) }
     let named = """
@@ -196,12 +196,12 @@ struct SQLiteZoneStoreTests {
     #expect(try saveMebibytes(8) > Limits.logPages)
     try store.rest()
     #expect(store.connection.waitingPages == 0)
-    // A commit of one mebibyte is a little over 256 pages.
+    // A commit of one mebibyte takes slightly more than 256 pages.
     #expect(try saveMebibytes(70) < Limits.logPagesMax + 300)
     #expect(store.connection.waitingPages < 8_000)
   }
 
-  // MARK: Words
+  // MARK: Helpers
 
   private let account = AccountID(rawValue: 1)
 
@@ -212,7 +212,7 @@ struct SQLiteZoneStoreTests {
   }
 }
 
-/// The writer's commits, and the reader's view.
+/// Commits with the writer, and reads with the reader.
 private final class StoreAndReader: ZoneStore {
   let writer: SQLiteZoneStore
   private let reader: SQLiteZoneReader

@@ -36,7 +36,7 @@ struct SchemaTests {
     #expect(try connection.number("PRAGMA user_version") == 1)
   }
 
-  /// What the first version wrote. It stays as it is, whatever later versions do.
+  /// Content as the first version wrote it. The fixture never changes, whatever later versions do.
   @Test func aRelaysStoreOfVersion1IsUnderstood() throws {
     let directory = try TemporaryFolder()
     let version1 = Schema(applicationID: 0x4C53_7A6F, steps: Array(Schema.zones.steps.prefix(1)))
@@ -76,7 +76,7 @@ struct SchemaTests {
     #expect(outcome.changed.isEmpty)
   }
 
-  /// What came before runs stays good, and what is lost of it is known from then on.
+  /// Tags from before the first run stay valid, and tags lost afterwards are detected.
   @Test func aRelaysStoreOfVersion2BeginsARun() throws {
     let directory = try TemporaryFolder()
     let version2 = Schema(applicationID: 0x4C53_7A6F, steps: Array(Schema.zones.steps.prefix(2)))
@@ -109,7 +109,7 @@ struct SchemaTests {
     #expect(try store.connection.number("SELECT count(*) FROM gaps") == 1)
   }
 
-  /// What is remembered of an account has a bound, and what is forgotten makes no token bad.
+  /// The number of stored gaps is bounded, and a deleted gap invalidates no token.
   @Test func theNewestGapsAreRemembered() throws {
     let directory = try TemporaryFolder()
     let account = AccountID(rawValue: 1)
@@ -171,7 +171,7 @@ struct SchemaTests {
       number: 5, key: record.key, type: record.type, fields: nil, modifiedAt: 7,
       isStampTrusted: true, base: record, state: .waiting)
     #expect(try store.outbox() == [entry])
-    // No snapshot has named anything yet, and nothing is lost.
+    // No snapshot has named a record yet, and nothing is lost.
     #expect(try store.unnamed(bySnapshot: 1).count == 2)
     #expect(try store.lostRecords(limit: 9, bytes: 9).isEmpty)
     try store.write([.putRecord(record, snapshot: 1)])

@@ -4,23 +4,23 @@ import TemporaryFolders
 
 @testable import LockstepStorageSQLite
 
-/// A copy of a store's database, as a backup makes it: without the files beside it.
+/// A copy of a store's database, as a backup makes it: without the other files of the store.
 struct StoreCopy {
   private let place: TemporaryFolder
 
-  /// Of a store that is open, by the database's own means.
+  /// Copies an open store with SQLite's own means.
   init(_ store: SQLiteZoneStore) throws {
     place = try TemporaryFolder()
     try store.connection.execute("VACUUM INTO '\(place.path("zones.sqlite"))'")
   }
 
-  /// Of a store that is closed.
+  /// Copies a closed store.
   init(_ directory: TemporaryFolder) throws {
     place = try TemporaryFolder()
     try place.write(directory.bytes("zones.sqlite"), to: "zones.sqlite")
   }
 
-  /// In place of the database that is there, with all that belonged to that one.
+  /// Replaces the database in the directory, and removes its log and shared-memory files.
   func putBack(in directory: TemporaryFolder) throws {
     for name in ["zones.sqlite-wal", "zones.sqlite-shm"]
     where FileManager.default.fileExists(atPath: directory.path(name)) {
@@ -31,8 +31,8 @@ struct StoreCopy {
 }
 
 extension SQLiteZoneStore {
-  /// Under a number of the moment, as a relay opens it. In one run, so that tags follow one
-  /// another, but where another is named.
+  /// Opens the store with a random number, as a relay does. By default all openings have the same
+  /// run, so that tags are consecutive.
   convenience init(
     directory: String, rules: StoreRules = StoreRules(), declareRestored: Bool = false,
     run: UInt64 = 0

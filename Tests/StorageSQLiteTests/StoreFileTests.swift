@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepStorageSQLite
 
-/// What somebody who may write a store's folder put in place of its files is not opened.
+/// The store does not open a foreign file that another user has put in place of one of its files.
 struct StoreFileTests {
   private func open(_ name: String, _ folder: TemporaryFolder, _ flags: Int32 = O_RDWR | O_CREAT)
     -> String?

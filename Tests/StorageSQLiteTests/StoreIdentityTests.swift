@@ -47,7 +47,7 @@ struct StoreIdentityTests {
     }
   }
 
-  /// The files of another store, which was put there meanwhile, are left as they are.
+  /// The files of another store that replaced this one are not changed.
   @Test func aStoreThatIsGoneTouchesNothingWhenItIsClosed() throws {
     let folder = try TemporaryFolder()
     let store = try SQLiteZoneStore(directory: folder.path, opening: 1)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LockstepStorageSQLite
 
-/// A store knows that an older copy of it was put back, and only then.
+/// A store detects that an older copy of it was put back, and only then.
 struct StoreOpeningTests {
   private let account = AccountID(rawValue: 1)
   private let directory: TemporaryFolder
@@ -21,7 +21,7 @@ struct StoreOpeningTests {
     _ = try store.commit([TestRequests.save(name, in: account, bytes: bytes)], wall: 0)
   }
 
-  /// A closed store of one account with one record.
+  /// Makes a closed store with one account and one record.
   private func settle() throws {
     let store = try open()
     _ = try store.commit([TestRequests.create(account)], wall: 0)
@@ -34,7 +34,7 @@ struct StoreOpeningTests {
     return token.generation
   }
 
-  /// Whether the store that is here now takes itself for an older copy.
+  /// Returns true if the present store considers itself an older copy.
   private func isRestored() throws -> Bool {
     let store = try open()
     defer { store.close() }
@@ -95,7 +95,7 @@ struct StoreOpeningTests {
     let bare = try TemporaryFolder()
     try StoreCopy(directory).putBack(in: bare)
     #expect(try SQLiteZoneStore(directory: bare.path).wasRestored)
-    // With the log and all, but not that file.
+    // With the log, but without the file `opening`.
     let store = try open()
     try save("b", in: store)
     let crashed = try directory.crashed()
@@ -103,7 +103,7 @@ struct StoreOpeningTests {
     let copy = try SQLiteZoneStore(directory: crashed.path)
     #expect(copy.wasRestored)
     #expect(try TestRequests.names(account, in: copy) == ["a", "b"])
-    // The whole of it, moved to another place.
+    // The whole directory, moved to another place.
     #expect(try !SQLiteZoneStore(directory: directory.crashed().path).wasRestored)
     store.close()
   }
@@ -138,17 +138,17 @@ struct StoreOpeningTests {
 
   // MARK: Crashes
 
-  /// What the file says and what the database says, at each place where a crash can part them.
+  /// The content of file and database after a crash at each step between their two writes.
   @Test func aCrashWhileTheStoreIsOpenedIsNoRestoreAndHidesNone() throws {
     let former = "00000000000000f0"
     let newest = "00000000000000f1"
     let cases: [(file: String?, database: Int64, isRestored: Bool)] = [
-      // The file was written, and the database not yet.
+      // The file was written, and the database was not yet.
       ("\(newest) \(former)\n", 0xF0, false),
-      // The database was, and the file not settled, or in part.
+      // The database was written, and the file was not settled, or only in part.
       ("\(newest) \(former)\n", 0xF1, false), ("\(newest) 00000000\n", 0xF1, false),
       ("\(newest) \(newest)\n", 0xF1, false),
-      // An older copy was put back, and the crash came before the database had followed.
+      // An older copy was put back, and the crash came before the database was written.
       ("\(newest) \(newest)\n", 0xF0, true), ("\(newest) \(former)\n", 0xE0, true),
       (nil, 0xF1, true), ("", 0xF1, true), ("rubbish", 0xF1, true),
       ("\(newest)\(former)\n", 0xF1, true),
@@ -199,7 +199,7 @@ struct StoreOpeningTests {
     #expect(try isRestored())
   }
 
-  /// The schema is led over before the number is written: a crash in between is none either.
+  /// The schema is migrated before the number is written: a crash in between is no restore either.
   @Test func aCrashAfterTheMigrationIsNoRestore() throws {
     try makeVersion1()
     try SQLiteConnection(path: directory.path("zones.sqlite"), role: .writer, schema: .zones)

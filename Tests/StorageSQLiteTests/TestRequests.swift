@@ -1,11 +1,11 @@
 import LockstepModel
 import LockstepStorage
 
-/// Requests for tests that care about the file, not about what is in it.
+/// Requests for tests of the file format, with arbitrary content.
 enum TestRequests {
   private static let device = DeviceID(rawValue: 1)
 
-  /// An account with one device, whose pairing code is spent.
+  /// Creates an account with one device and no pairing code.
   static func create(_ account: AccountID) -> CommitRequest {
     let description = DeviceDescription(deviceName: "d", platform: "p", appVersion: "1")
     let hash = [UInt8](repeating: UInt8(truncatingIfNeeded: account.rawValue), count: 32)
@@ -14,7 +14,7 @@ enum TestRequests {
       device: NewDevice(id: device, description: description, tokenHash: hash), pairing: nil)
   }
 
-  /// A batch of one record, over whatever stands.
+  /// Saves a batch of one record, over any existing version.
   static func save(
     _ name: String, in account: AccountID, bytes: Int = 20, id: UInt64? = nil
   ) -> CommitRequest {
@@ -31,7 +31,7 @@ enum TestRequests {
         digest: [UInt8](repeating: 7, count: 32)))
   }
 
-  /// The names of an account's records, in the order of their tags.
+  /// Returns the names of an account's records, in the order of their tags.
   static func names(_ account: AccountID, in store: some ZoneReader) throws -> [String] {
     let request = ReadRequest.changes(account, since: nil, zone: nil, limit: Limits.pageRecords)
     guard case .page(let page) = try store.read(request) else { return [] }

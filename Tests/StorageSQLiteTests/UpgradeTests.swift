@@ -5,20 +5,20 @@ import Testing
 
 @testable import LockstepStorageSQLite
 
-/// What programs of every earlier version wrote is there after the upgrade. The fixtures stay as
-/// they are, whatever later versions do; each new version adds its own.
+/// Content that programs of every earlier version wrote exists after the upgrade. The fixtures
+/// never change, whatever later versions do; each new version adds its own.
 struct UpgradeTests {
   private let directory: TemporaryFolder
 
   init() throws { directory = try TemporaryFolder() }
 
-  /// A database as a program of that version left it.
+  /// Makes a database as a program of that version left it.
   private func lay(_ fixture: [UInt8], as name: String, _ schema: Schema, version: Int) throws {
     let empty = Schema(applicationID: schema.applicationID, steps: [])
     let connection = try SQLiteConnection(
       path: directory.path(name), role: .writer, schema: empty)
     try connection.execute(String(decoding: fixture, as: UTF8.self))
-    // The fixture's tables are those that the version's steps make.
+    // The fixture has the tables that the steps of its version make.
     #expect(try connection.number("PRAGMA user_version") == Int64(version))
     connection.close()
   }
@@ -59,7 +59,7 @@ struct UpgradeTests {
       ])
     let zones = ["Habits", "Memos", "Notes", "Timer"].map { Name(trusted: $0) }
     #expect(try store.read(.zones(account, after: nil, limit: 9)) == .zones(zones, more: false))
-    // A device that stands before the deletion learns of it; the token is of the old program.
+    // A device whose token precedes the deletion receives it; the token is from the old program.
     let generation = try store.connection.number("SELECT generation FROM accounts")
     let token = ChangeToken(generation: UInt32(generation), sequence: 3)
     guard
@@ -114,7 +114,7 @@ struct UpgradeTests {
     after.close()
   }
 
-  /// Nothing was counted before: what there is then counts from the upgrade on.
+  /// The old version has no counters: the upgrade counts what exists.
   @Test(arguments: [1, 2])
   func theRoomOfRecordsIsCountedInTheUpgrade(_ version: Int) throws {
     try layRelay(version)
@@ -179,7 +179,7 @@ struct UpgradeTests {
     #expect(try store.namedChunks(file.chunks).isEmpty)
   }
 
-  // MARK: killed in the middle
+  // MARK: interrupted upgrades
 
   private static let ways: [(name: String, version: Int)] = [
     ("zones.sqlite", 1), ("zones.sqlite", 2), ("replica.sqlite", 1), ("replica.sqlite", 2),
@@ -210,7 +210,7 @@ struct UpgradeTests {
       applicationID: schema.applicationID, steps: Array(schema.steps.prefix(way.version)))
     let connection = try SQLiteConnection(
       path: directory.path(way.name), role: .writer, schema: older)
-    // So small a cache that pages reach the log before the end.
+    // The cache is so small that pages reach the log before the commit.
     try connection.execute("PRAGMA cache_size = 1; BEGIN IMMEDIATE;")
     for step in schema.steps.dropFirst(way.version) { try connection.execute(step) }
     let crashed = try directory.crashed()
@@ -234,7 +234,7 @@ struct UpgradeTests {
     try connection.prepare(sql).all { ($0.bits(0), $0.bits(1), $0.bytes(2)) }
   }
 
-  /// The tables, and how much is in each.
+  /// Returns the tables, and the number of rows in each.
   private func content(_ name: String, _ schema: Schema) throws -> [String] {
     let connection = try SQLiteConnection(
       path: directory.path(name), role: .reader, schema: schema)

@@ -15,7 +15,7 @@ struct ZoneInspectorTests {
     get throws { try #require(ChunkHash(bytes: [UInt8](repeating: 3, count: 32))) }
   }
 
-  /// An account with a device, two records, a deleted one, a plan, a subscription and a chunk.
+  /// Makes an account with a device, two records, a plan, a subscription and a chunk.
   private func makeStore() throws -> SQLiteZoneStore {
     let store = try SQLiteZoneStore(directory: directory.path)
     let file = ChunkFile(account: account, number: 9)
@@ -93,7 +93,7 @@ struct ZoneInspectorTests {
       UPDATE records SET fields = CAST('{}' AS BLOB)
       """)
     #expect(try codes() == [])
-    // A tag stands once, as the index has it; without the index it could stand twice.
+    // The index ensures that a tag is unique; without the index it could be repeated.
     if code == "tagRepeated" {
       try store.connection.execute("UPDATE records SET zone = name")
       try store.connection.execute("UPDATE zones SET live = 1, zone = 'a'")
@@ -111,7 +111,7 @@ struct ZoneInspectorTests {
     }
     store.close()
     var bytes = try directory.bytes("zones.sqlite")
-    // Behind the pages of the schema, without which nothing can be asked.
+    // After the pages of the schema, without which no query works.
     for place in stride(from: 8 * 4_096, to: bytes.count, by: 512) { bytes[place] ^= 0xFF }
     try directory.write(bytes, to: "zones.sqlite")
     do {
@@ -164,7 +164,7 @@ struct ZoneInspectorTests {
     #expect(try copy.connection.answer(to: "PRAGMA journal_mode") == "delete")
     copy.close()
     #expect(try place.contents() == ["zones.sqlite"])
-    // Put back, whatever stands in the file beside it, it is an older copy.
+    // After a restore it is an older copy, whatever the file beside it contains.
     let opened = try SQLiteZoneStore(directory: place.path)
     #expect(opened.wasRestored)
     opened.close()
@@ -216,7 +216,7 @@ struct ZoneInspectorTests {
     copy.close()
   }
 
-  /// A backup reads one view for as long as it takes: commits go on, and do not wait for it.
+  /// A backup keeps one read view for its whole duration: commits continue, and do not wait for it.
   @Test func aReaderThatStaysHoldsNobodyUp() throws {
     let store = try makeStore()
     let reader = try ZoneInspector(directory: directory.path)

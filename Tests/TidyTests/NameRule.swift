@@ -2,8 +2,36 @@
 enum NameRule {
   static let banned = ["Manager", "Helper", "Helpers", "Util", "Utils", "Base", "Impl", "Data2"]
 
+  /// Names of types that terms of the field have replaced.
+  static let replaced: Set<String> = [
+    "AccountMovement", "AccountOffice", "Attendant", "BackupShelf", "Bell", "BusBell",
+    "CallContinuation", "CallStep", "ClipboardHistory", "CrowdBench", "CrowdBenchCommand",
+    "CrowdMember", "CrowdNode", "CrowdPair", "CrowdPlan", "CrowdTable", "DeviceLook", "Elsewhere",
+    "Errand", "FileErrand", "FileLook", "FormerPlace", "Gate", "GatePlace", "Guest", "GuestCall",
+    "HTTPTalk", "HabitBook", "HandshakeLine", "HeldBefore", "HeldPiece", "HomeLook", "Ink",
+    "KeptAccount", "KeptBatch", "KeptChunk", "KeptDevice", "KeptGap", "KeptPairing", "KeptPiece",
+    "KeptRecord", "KeptSubscription", "KnownPiece", "Lapse", "Ledger", "LogAside", "LostPiece",
+    "MachineLook", "Markup", "MemoShelf", "Neighbours", "NodeMail", "Outside", "OwnerBody",
+    "OwnerCall", "OwnerContinuation", "OwnerDesk", "PaceBench", "PaceLoad", "PaceLoads", "PacePair",
+    "PacePlan", "PaceTable", "PageGate", "PageShelf", "Parcel", "PieceBasket", "PieceDesk",
+    "PieceDownload", "PieceErrand", "PieceFailure", "PieceFetch", "PieceFetcher", "PieceFolder",
+    "PieceLine", "PieceNeed", "PieceOffer", "PiecePortion", "PieceProgress", "PieceQueries",
+    "PieceReader", "PieceResult", "PieceTable", "PieceTask", "PieceTidings", "PieceTransfer",
+    "PieceUpload", "PieceWalk", "Pulse", "RelayAttendant", "RelayLook", "Room", "SaveDesk",
+    "SaveQuestion", "Seated", "SilentThreads", "SocketTalk", "Spin", "StateBoard", "StoreMeter",
+    "StoreStanding", "StreamTalk", "Supervision", "Surroundings", "TimerBoard", "TokenGround",
+    "TopStanding", "Trouble", "VaultShelf", "WaitingLine", "WakeConditions", "WakeIndex",
+    "WakeRule", "WakeTable", "Welcome", "Workplace",
+  ]
+
+  /// Names of folders that were replaced likewise.
+  static let replacedFolders: Set<String> = [
+    "Calls", "Changes", "Devices", "Digest", "Door", "Link", "Loop", "Neighbours", "Pages",
+    "PageFiles", "Pieces", "SignIn", "Uplink",
+  ]
+
   static func faults(in file: SourceFile) -> [Fault] {
-    var faults: [Fault] = []
+    var faults: [Fault] = replacements(in: file)
     let names = file.declaredTypes + [(name: file.stem, line: 1)]
     for (name, line) in names {
       if let word = camelWords(name).first(where: { banned.contains($0) }) {
@@ -21,6 +49,19 @@ enum NameRule {
           reason: "`\(name)` has its module's name, which hides the module's other names"))
     }
     return faults + notes(in: file)
+  }
+
+  private static func replacements(in file: SourceFile) -> [Fault] {
+    let types = file.declaredTypes.filter { replaced.contains($0.name) }.map {
+      Fault(
+        path: file.path, line: $0.line,
+        reason: "`\($0.name)` was replaced by a term of the field; see docs/architecture.md")
+    }
+    let folders = file.path.split(separator: "/").dropLast().map(String.init)
+    return types
+      + folders.filter(replacedFolders.contains).map {
+        Fault(path: file.path, line: 1, reason: "the folder name \($0) was replaced")
+      }
   }
 
   private static func notes(in file: SourceFile) -> [Fault] {

@@ -97,7 +97,9 @@ struct RuleTests {
 
   @Test func emptyNamesAreFound() {
     #expect(NameRule.faults(in: relay("struct SendManager {}")).count == 1)
-    #expect(NameRule.faults(in: relay("enum Relay {}")).count == 1)
+    #expect(NameRule.faults(in: relay("enum LockstepRelay {}")).count == 1)
+    #expect(NameRule.faults(in: relay("struct Errand {}")).count == 1)
+    #expect(NameRule.faults(in: file("Sources/Relay/Neighbours/A.swift", "")).count == 1)
     #expect(NameRule.faults(in: file("Sources/Relay/TextUtil.swift", "")).count == 1)
     #expect(NameRule.faults(in: relay("struct DatabaseReader {}\nenum Base64 {}")).isEmpty)
   }
@@ -111,5 +113,12 @@ struct RuleTests {
     let path = "/wo" + "rk/x"
     #expect(NameRule.workplacePaths(in: .init(path: "a.md", content: "a\n\(path)")).count == 1)
     #expect(NameRule.workplacePaths(in: .init(path: "a.md", content: "framework/x")).isEmpty)
+  }
+
+  @Test func docCommentsThatBeginWithAQuestionWordAreFound() {
+    #expect(CommentRule.faults(in: relay("/// Whether it is open.\nvar a = 0")).count == 1)
+    #expect(CommentRule.faults(in: relay("/// True if it is open.\n/// When not,\n")).isEmpty)
+    #expect(CommentRule.faults(in: relay("// What is not a doc comment.\n")).isEmpty)
+    #expect(CommentRule.faults(in: relay("/// Whole seconds.\n")).isEmpty)
   }
 }

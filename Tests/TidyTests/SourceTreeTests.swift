@@ -33,6 +33,10 @@ struct SourceTreeTests {
     expectNone(tree.files.flatMap { NameRule.faults(in: $0) })
   }
 
+  @Test func docCommentsBeginWithANounPhraseOrAVerb() {
+    expectNone(tree.files.flatMap { CommentRule.faults(in: $0) })
+  }
+
   @Test func nothingNamesOneMachinesFolders() {
     expectNone(tree.texts.flatMap { NameRule.workplacePaths(in: $0) })
   }

@@ -1,9 +1,9 @@
 import LockstepModel
 import LockstepWire
 
-/// What the driver tells of the connections that carry chunks of files.
+/// Driver events of the connections that carry chunks of files.
 extension Agent {
-  /// Whether the connection is one of these.
+  /// True if the connection carries chunks of files.
   func ownsChunkLine(_ id: ConnectionID) -> Bool {
     chunks.questions?.id == id || chunks.uploads.contains { $0.id == id }
       || chunks.lines.contains { $0.id == id }

@@ -3,7 +3,7 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// Chunks of files in the home: they are written, read, and looked after.
+/// Chunks of files in the home: writing, reading and cleanup.
 extension Agent {
   // MARK: orders
 
@@ -21,7 +21,7 @@ extension Agent {
     }
     let chunk = HeldChunk(hash: hash, file: file.number, bytes: bytes.count)
     chunks.additions.append(ChunkCoordinator.Addition(order: order, chunk: chunk))
-    // The files do both in this order; what fails the first fails the second.
+    // The file worker runs both in this order; if the first fails, so does the second.
     submitFile(.append(file, bytes), .append(order))
     submitFile(.finish(file, expecting: hash), .finish(order))
   }
@@ -40,7 +40,7 @@ extension Agent {
     chunks.reader.order(order, hash, offset: offset, count: count)
   }
 
-  /// The home was read.
+  /// Starts the work on chunks after the home was read.
   mutating func startChunks(at moment: Moment) {
     let first = min(Limits.chunkCareFirstMilliseconds, configuration.chunkCareMilliseconds)
     deadlines.set(.chunkCare, moment.instant.advanced(milliseconds: first))
@@ -72,7 +72,7 @@ extension Agent {
 
   // MARK: jobs on the files
 
-  /// A name for a new file; nil in a home that has not joined.
+  /// Returns the chunk file with this number; nil in a home that has not joined.
   func file(_ number: UInt64) -> ChunkFile? {
     credentials.map { ChunkFile(account: $0.account, number: number) }
   }
@@ -88,7 +88,7 @@ extension Agent {
 
   mutating func removeFiles(_ numbers: [UInt64]) {
     let files = numbers.compactMap { file($0) }
-    // A file that cannot be removed is swept when the home is next opened.
+    // A file that cannot be removed is removed by the sweep when the home is next opened.
     if !files.isEmpty { submitFile(.remove(files), .remove) }
   }
 
@@ -194,7 +194,7 @@ extension Agent {
     }
   }
 
-  /// What was asked and not done is told.
+  /// Reports the failures of the orders that were not finished.
   private mutating func tellStopped() {
     while let action = chunks.reader.next() {
       if case .report(let order, let result) = action { report(.chunkRead(order, result)) }
@@ -203,7 +203,7 @@ extension Agent {
 
   // MARK: care
 
-  /// One portion of the look for files without a chunk, and chunks without a name.
+  /// Runs one step of the search for files without a chunk, and for chunks that no record names.
   mutating func careChunks(at moment: Moment) {
     guard !isStopping else { return }
     switch chunks.care {
@@ -236,7 +236,7 @@ extension Agent {
 }
 
 extension ChunkFailure {
-  /// nil where the files did what they were asked.
+  /// Returns nil if the file operation succeeded.
   init?(_ result: Result<ChunkResult, StorageError>) {
     switch result {
     case .success(.refused(let refusal)): self = .refused(refusal)

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// Chunks of files on their way from the relay into the home, for those who read them.
+/// Downloads of chunks of files from the relay into the home, for read orders.
 extension Agent {
   mutating func download(_ hash: ChunkHash) {
     guard isNetworkOn, let file = newFile() else {
@@ -13,7 +13,7 @@ extension Agent {
 
   static let switchedOff = "the network is switched off"
 
-  /// Whoever waits is told.
+  /// Stops all downloads, and reports the failure to the orders that wait for them.
   mutating func stopDownloads(because failure: ChunkFailure) {
     for fetch in chunks.fetches {
       freeLine(of: fetch)
@@ -48,7 +48,7 @@ extension Agent {
     downloadMoved(line, events, at: moment)
   }
 
-  /// Does what the download of this file asks.
+  /// Performs the actions of the download into this file.
   private mutating func advanceDownload(_ number: UInt64, at moment: Moment) {
     guard let file = file(number) else { return }
     while let index = chunks.fetches.firstIndex(where: { $0.download.file == number }),
@@ -76,7 +76,7 @@ extension Agent {
     }
   }
 
-  /// In the middle of an answer a connection is of no use for another question.
+  /// Closes the connection of a fetch in the middle of an answer: it cannot carry another request.
   private mutating func freeLine(of fetch: ChunkFetchRequest) {
     guard let line = fetch.line, chunks.lines[line].isBusy else { return }
     chunks.lines[line].close(&chunks.output)
@@ -94,7 +94,7 @@ extension Agent {
     submit(.chunks(.add(chunk)), .chunk(.downloaded(chunk)), at: moment)
   }
 
-  /// The chunk stands in the index; or its file is of no use.
+  /// Completes a download: the chunk is in the index, or its file is removed.
   mutating func downloadAdded(
     _ chunk: HeldChunk, _ result: Result<UInt64?, StorageError>
   ) {
@@ -112,7 +112,7 @@ extension Agent {
     }
   }
 
-  // MARK: what happens
+  // MARK: events
 
   mutating func downloadMoved(_ line: Int, _ events: [ChunkConnection.Event], at moment: Moment) {
     for event in events {

@@ -3,7 +3,7 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// Chunks of files on their way to the relay, on connections of their own.
+/// Uploads of chunks of files to the relay, on connections of their own.
 extension Agent {
   mutating func advanceUploads(at moment: Moment) {
     let isOnline = engine.transport != nil
@@ -33,7 +33,7 @@ extension Agent {
       case .fail(let refusal): fail(refusal, at: moment)
       }
     }
-    // A check that nothing waits for is no work until it finds that something is lacking.
+    // A check that no change waits for does not count as work until it finds a missing chunk.
     let isOnlyChecking =
       chunks.isChecking && !chunks.transfer.isBringing && engine.outbox.unsent == 0
     engine.awaitsChunks = chunks.transfer.isBusy && !isOnlyChecking
@@ -41,7 +41,7 @@ extension Agent {
     checkChunks(at: moment)
   }
 
-  /// The connections are for the relay that the home names.
+  /// Creates the connections to the relay that the home names.
   mutating func makeLines(to relay: RelayAddress) {
     stopUploads()
     stopDownloads(because: .unreachable(reason: "the home was read anew"))
@@ -61,16 +61,16 @@ extension Agent {
     deadlines.clear(.lacking)
   }
 
-  /// Another device may have brought by now what changes lack that wait for a person.
+  /// Asks about the chunks that parked changes lack: another device may have uploaded them.
   mutating func askForLacking(at moment: Moment) {
     guard chunks.isOnline, engine.outbox.parkedCount > 0 else { return }
     submit(
       .chunks(.askForLacking), .chunk(.askForLacking), offer: engine.takeOffer(), at: moment)
   }
 
-  /// The relay is asked whether it has the chunks that records name and that lie here: it may have
-  /// found that a file is gone from its disk, and who lacks the chunk cannot bring it.
-  /// Where it is not in reach, it is asked once it is.
+  /// Asks the relay whether it has the chunks that records name and that this home holds. The relay
+  /// may have found that a file is missing on its disk, and devices that lack the chunk cannot
+  /// upload it. If the relay is unreachable, the check waits for the next connection.
   private mutating func checkChunks(at moment: Moment) {
     guard chunks.isOnline, chunks.isCheckDue else { return }
     chunks.isCheckDue = false
@@ -81,7 +81,8 @@ extension Agent {
     submit(.chunks(.check), .chunk(.check), offer: nil, at: moment)
   }
 
-  /// A person asks for a sync, and may do so often.
+  /// Plans a check for a manual sync, at most one per `chunkCareFirstMilliseconds`, because users
+  /// may sync often.
   mutating func planChunkCheck(at moment: Moment) {
     let pause = Limits.chunkCareFirstMilliseconds
     if chunks.checkedAt.map({ moment.instant.milliseconds(since: $0) >= pause }) ?? true {
@@ -95,7 +96,7 @@ extension Agent {
     chunks.lackingMilliseconds = min(2 * chunks.lackingMilliseconds, Limits.lackingMilliseconds)
   }
 
-  /// A person asks, or enough time has passed.
+  /// Retries chunks at a user's request, or after enough time has passed.
   mutating func retryChunks(at moment: Moment) {
     let wasRefused = chunks.transfer.refusal != nil
     chunks.transfer.retry()
@@ -107,7 +108,7 @@ extension Agent {
     }
   }
 
-  // MARK: the question
+  // MARK: the query for missing chunks
 
   private mutating func askMissing(_ hashes: [ChunkHash], at moment: Moment) {
     guard let token = credentials?.token else { return }

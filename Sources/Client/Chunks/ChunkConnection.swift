@@ -1,30 +1,31 @@
 import LockstepModel
 import LockstepWire
 
-/// One connection that carries chunks of files, one request after another: bodies go out and come
-/// in as they are, a portion at a time, so that none lies in memory as a whole. Opens itself when
-/// there is something to ask, and stays for the next.
+/// One connection that carries chunks of files, one request after another. Bodies are sent and
+/// received unencoded, in portions, so that none is in memory as a whole. Opens itself for a
+/// request, and stays open for the next.
 ///
-/// Knows HTTP, and not what the bytes are.
+/// Handles HTTP only, not the meaning of the bytes.
 struct ChunkConnection {
   struct Request: Hashable, Sendable {
     var method: String
     var hash: ChunkHash
     var token: String
-    /// How many bytes go out; nil: no body.
+    /// Length of the body in bytes; nil: no body.
     var bodyBytes: Int?
-    /// Where the answer is to begin; 0: the whole chunk.
+    /// Offset of the first byte of the answer; 0: the whole chunk.
     var first = 0
   }
 
   enum Event: Hashable, Sendable {
-    /// The connection takes more of the body: `supply` it.
+    /// The connection accepts more of the body: call `supply`.
     case wants
-    /// The answer's beginning. Its body comes portion by portion, and then `end`.
+    /// Head of the answer. Its body follows in portions, and then `end`.
     case head(HTTPResponseHead)
     case body([UInt8])
     case end
-    /// Nothing more comes of this request. `wasReached`: the connection stood.
+    /// The request has failed; no further events follow. `wasReached`: the connection was
+    /// established.
     case broken(String, wasReached: Bool)
   }
 
@@ -33,16 +34,16 @@ struct ChunkConnection {
     case closed
     /// → asking, closed
     case connecting(Request)
-    /// A connection with nothing to do. → asking, closed
+    /// An idle connection. → asking, closed
     case ready
-    /// The body goes out, the answer is awaited or comes in. → ready, closed
+    /// The body is being sent; the answer is awaited or being received. → ready, closed
     case asking(Asking)
   }
 
   private struct Asking {
-    /// Of the body, not handed over yet.
+    /// Bytes of the body that were not handed over yet.
     var bytesLeft: Int
-    /// The driver was asked for more of the body, which has not come.
+    /// True if more of the body was requested, and has not been supplied.
     var isSupplied = false
     var keepsAlive = false
   }
@@ -52,7 +53,7 @@ struct ChunkConnection {
   private var parser = HTTPResponseParser()
   private(set) var id: ConnectionID?
   private(set) var deadline: Instant?
-  /// Bytes that the connection has not taken, as it last said.
+  /// Unsent bytes in the connection's buffer, as last reported.
   private(set) var unsent = 0
   private var isPaused = false
 
@@ -65,9 +66,9 @@ struct ChunkConnection {
     }
   }
 
-  // MARK: what the agent asks
+  // MARK: requests of the agent
 
-  /// Only where it is not busy.
+  /// Sends a request; valid only if not busy.
   mutating func ask(_ request: Request, at now: Instant, _ output: inout UplinkOutput) -> [Event] {
     precondition(!isBusy, "one request at a time")
     output.countRequest()
@@ -82,7 +83,7 @@ struct ChunkConnection {
     return []
   }
 
-  /// The next bytes of the body, after `wants`.
+  /// Sends the next bytes of the body, after `wants`.
   mutating func supply(_ bytes: [UInt8], at now: Instant, _ output: inout UplinkOutput) -> [Event] {
     guard case .asking(var asking) = stage, let id, asking.isSupplied else { return [] }
     asking.isSupplied = false
@@ -93,7 +94,7 @@ struct ChunkConnection {
     return wanted()
   }
 
-  /// Take no more of the answer for now; how long that lasts is no fault of the relay's.
+  /// Pauses reading of the answer. The pause does not count towards the relay's timeout.
   mutating func pause(_ output: inout UplinkOutput) {
     guard !isPaused, let id else { return }
     isPaused = true
@@ -115,7 +116,7 @@ struct ChunkConnection {
     deadline = nil
   }
 
-  // MARK: what the driver tells
+  // MARK: driver events
 
   mutating func opened(at now: Instant, _ output: inout UplinkOutput) -> [Event] {
     guard case .connecting(let request) = stage, let id else { return [] }
@@ -133,7 +134,7 @@ struct ChunkConnection {
   mutating func received(_ bytes: RawSpan, at now: Instant, _ output: inout UplinkOutput) -> [Event]
   {
     guard case .asking(var asking) = stage else {
-      // Nothing was asked: what a server says on its own (408, for one) is for nobody.
+      // Unsolicited data of the server (for example a 408) belongs to no request.
       if case .ready = stage { close(&output) }
       return []
     }
@@ -202,7 +203,7 @@ struct ChunkConnection {
     return wanted()
   }
 
-  /// Asks for more of the body where the connection takes it.
+  /// Requests more of the body if the connection has room for it.
   private mutating func wanted() -> [Event] {
     guard case .asking(var asking) = stage, asking.bytesLeft > 0, !asking.isSupplied,
       unsent < Limits.chunkWaitingBytes
@@ -212,8 +213,8 @@ struct ChunkConnection {
     return [.wants]
   }
 
-  /// Something has moved. What lies with the system on its way out gives no sign, so the answer to
-  /// a body that was handed over may take longer.
+  /// Extends the deadline after progress. Data in the system's send buffer shows no progress, so
+  /// the timeout for the answer to a body that was handed over is longer.
   private mutating func stir(at now: Instant) {
     guard case .asking(let asking) = stage, !isPaused else { return }
     let isHandedOver = asking.bytesLeft == 0
@@ -222,7 +223,8 @@ struct ChunkConnection {
         ? Limits.chunkAnswerMilliseconds : Limits.chunkSilenceMilliseconds)
   }
 
-  /// An answer that came before the whole body leaves a connection that nothing can follow on.
+  /// Ends the request. A connection whose answer came before the whole body was sent cannot be
+  /// reused.
   private mutating func end(_ asking: Asking, _ output: inout UplinkOutput) {
     if asking.keepsAlive, asking.bytesLeft == 0, parser.bufferedBytes == 0 {
       stage = .ready

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// What an agent has under way with chunks of files.
+/// State of an agent's work on chunks of files.
 struct ChunkCoordinator {
   /// A chunk that is being written into the home.
   struct Addition: Hashable, Sendable {
@@ -11,28 +11,28 @@ struct ChunkCoordinator {
     var failure: ChunkFailure?
   }
 
-  /// What a job on the files was given for.
+  /// Purpose of a job on the files.
   enum FileJobPurpose: Hashable, Sendable {
     case append(OrderID)
     case finish(OrderID)
     case read(OrderID)
-    /// For the upload of this number.
+    /// Reads for the upload with this number.
     case upload(UInt64)
-    /// Into the file of this number, so many bytes.
+    /// Appends `count` bytes to the file with this number.
     case downloadAppend(UInt64, count: Int)
     case downloadFinish(UInt64)
     case remove
     case list
   }
 
-  /// Where the care for files and chunks that nothing names stands.
+  /// Progress of the cleanup of files and chunks that nothing names.
   enum Care: Hashable, Sendable {
-    /// Files that hold no chunk, as after a crash, come first.
+    /// First removes files that hold no chunk, as after a crash.
     case sweeping(after: ChunkFile?)
     case collecting(after: ChunkHash?)
   }
 
-  /// Orders that came before the home was read.
+  /// Orders that arrived before the home was read.
   var early: [AgentOrder] = []
   var additions: [Addition] = []
   var reader = ChunkReader()
@@ -40,42 +40,43 @@ struct ChunkCoordinator {
   var care = Care.sweeping(after: nil)
 
   var transfer = ChunkTransfer()
-  /// Where the relay is asked what it lacks.
+  /// Connection for queries about missing chunks.
   var questions: HTTPExchange?
   var uploads: [DeviceChunkUpload] = []
   var nextUpload: UInt64 = 0
-  /// In the order in which they were asked for.
+  /// Downloads, in the order of their requests.
   var fetches: [ChunkFetchRequest] = []
-  /// The connections that they share.
+  /// Connections that the downloads share.
   var lines: [ChunkConnection] = []
-  /// The device has a way to the relay, as the uploads were last told.
+  /// True if the device is connected to the relay, as last reported to the uploads.
   var isOnline = false
   var backoff = Backoff()
-  /// How long until the relay is asked again about chunks that nobody had, milliseconds.
+  /// Delay until the next query about chunks that no device had, in milliseconds.
   var lackingMilliseconds = Limits.lackingFirstMilliseconds
-  /// It is time to ask whether the relay has what records name; and when it was asked last.
+  /// True if the check of the chunks that records name is due; `checkedAt` is the time of the last
+  /// one.
   var isCheckDue = false
-  /// A check was begun on this connection. What is offered after a restore of the relay comes with
-  /// a new one.
+  /// True if a check was begun on this connection. Offers after a restore of the relay begin with a
+  /// new connection.
   var isChecking = false
   var checkedAt: Instant?
   var output: UplinkOutput
 
-  /// The connections are numbered from here.
+  /// `firstNumber`: number of the first connection.
   init(firstNumber: UInt64) { output = UplinkOutput(firstNumber: firstNumber) }
 }
 
-/// A chunk that comes down, and what it has of the agent.
+/// A chunk that is being downloaded, with its resources in the agent.
 struct ChunkFetchRequest {
   var download: DeviceChunkDownload
   var backoff = Backoff()
-  /// The first byte to ask for, as soon as a connection is free.
+  /// Offset of the first byte to request, as soon as a connection is free.
   var ask: Int?
-  /// The connection in use, by its place.
+  /// Index of the connection in use.
   var line: Int?
-  /// When to try again.
+  /// Time of the next attempt.
   var resumeAt: Instant?
-  /// When its progress was told last.
+  /// Time of the last progress report.
   var toldAt: Instant?
 
   init(download: DeviceChunkDownload) { self.download = download }

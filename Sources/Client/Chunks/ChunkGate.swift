@@ -1,55 +1,55 @@
 import LockstepModel
 import LockstepStorage
 
-/// Holds back local changes until the chunks of files that they name are at the relay, and those
-/// that are too large for the way there. In memory only: after a crash the relay is asked once
-/// more. Knows no network.
+/// Holds back local changes until the relay has the chunks of files that they name, and changes
+/// that are too large for the path to the relay. In memory only: after a crash the relay is asked
+/// again. Performs no network I/O.
 ///
-/// It names at most `Limits.chunkHashes` chunks at a time to those who bring them; changes beyond
-/// that wait unlooked at until there is room.
+/// At most `Limits.chunkHashes` chunks are named for upload at a time. Further changes wait,
+/// without being examined, until there is room.
 struct ChunkGate {
   private struct Blocked {
     let number: Int64
-    /// Of the change when it was looked at: a later edit is looked at anew.
+    /// Stamp of the change when it was examined: a later edit is examined again.
     let stamp: Int64
     let zone: Name
-    /// Not known to be at the relay.
+    /// Chunks that are not known to be at the relay.
     var lacking: [ChunkHash]
-    /// There was no room to name its chunks.
+    /// True if there was no room to name its chunks.
     var isUnnamed: Bool
-    /// The relay does not take one of them until a person acts.
+    /// True if the relay does not accept one of the chunks until a user acts.
     var isHeld = false
-    /// It waits for no chunk: it is too large for the way to the relay.
+    /// True if it waits for no chunk: it is too large for the path to the relay.
     var isSetAside = false
   }
 
-  /// By number.
+  /// Blocked changes, ordered by number.
   private var blocked: [Blocked] = []
-  /// When the relay was last known to have a chunk, by the wall clock: it keeps one that no record
-  /// names for a while only.
+  /// Wall-clock time at which the relay was last known to have a chunk: it keeps a chunk that no
+  /// record names only for a limited time.
   private var confirmed: [ChunkHash: Int64] = [:]
-  /// Named, and not heard of since.
+  /// Named chunks without a status since.
   private var named: Set<ChunkHash> = []
   private var fresh: [ChunkHash] = []
-  /// Changes of which the relay said that it lacks their chunks: not even those of the version that
-  /// they were made on are taken to be there.
+  /// Changes whose chunks the relay reported as missing: not even the chunks of their base version
+  /// are assumed to be there.
   private var suspected: Set<Int64> = []
 
-  // MARK: what may go
+  // MARK: sending
 
-  /// Changes that are not there any more, or are other ones by now, hold no place.
+  /// Removes changes that are no longer in the outbox, or were edited.
   mutating func prune(_ outbox: Outbox) {
     blocked.removeAll { !ChunkGate.stands($0, in: outbox) }
   }
 
-  /// Whether the change is known to wait.
+  /// True if the change is known to wait.
   func holdsBack(_ entry: OutboxEntry) -> Bool {
     let index = position(of: entry.number)
     return index < blocked.count && blocked[index].number == entry.number
       && blocked[index].stamp == entry.modifiedAt
   }
 
-  /// Those of the chunks that a change names which must be brought to the relay first.
+  /// Returns the chunks named by a change that must be uploaded to the relay first.
   func lacking(_ entry: OutboxEntry, _ chunks: [ChunkHash], at wall: Int64) -> [ChunkHash] {
     if chunks.isEmpty { return [] }
     var there: Set<ChunkHash> = []
@@ -59,7 +59,7 @@ struct ChunkGate {
     return chunks.filter { !there.contains($0) && !isConfirmed($0, at: wall) }
   }
 
-  /// The changes, one alone or a group, wait for these chunks.
+  /// Blocks the changes, one or a group, until these chunks are at the relay.
   mutating func block(_ entries: [OutboxEntry], lacking: [ChunkHash]) {
     let new = Set(lacking).subtracting(named)
     let hasRoom = named.isEmpty || named.count + new.count <= Limits.chunkHashes
@@ -76,7 +76,7 @@ struct ChunkGate {
     }
   }
 
-  /// The changes, one alone or a group, wait until they are tried again.
+  /// Blocks the changes, one or a group, until they are retried.
   mutating func setAside(_ entries: [OutboxEntry]) {
     for entry in entries {
       let index = position(of: entry.number)
@@ -94,11 +94,11 @@ struct ChunkGate {
     blocked.count { $0.isSetAside && ChunkGate.stands($0, in: outbox) }
   }
 
-  /// How many more chunks may be named.
+  /// Number of chunks that may still be named.
   var room: Int { max(0, Limits.chunkHashes - named.count) }
 
-  /// Chunks that no change waits for are asked about as well, as many as there is room for: those
-  /// of them that were not named before.
+  /// Names chunks that no change waits for, as many as there is room for. Returns those that were
+  /// not named before.
   mutating func name(_ hashes: [ChunkHash]) -> [ChunkHash] {
     let new = hashes.filter { !named.contains($0) }.prefix(room)
     let unique = new.filter { named.insert($0).inserted }
@@ -106,13 +106,13 @@ struct ChunkGate {
     return unique
   }
 
-  /// Chunks to bring that were not told before.
+  /// Returns the chunks to upload that were not returned before.
   mutating func takeNamed() -> [ChunkHash] {
     defer { fresh = [] }
     return fresh
   }
 
-  /// How many of the waiting changes are held back, by zone.
+  /// Returns the number of waiting changes that are held back, by zone.
   func counts(in outbox: Outbox) -> [OutboxSummary.ZoneCount] {
     var counts: [OutboxSummary.ZoneCount] = []
     for change in blocked where ChunkGate.stands(change, in: outbox) {
@@ -130,7 +130,7 @@ struct ChunkGate {
     return entry.state == .waiting && entry.modifiedAt == change.stamp
   }
 
-  // MARK: what was heard
+  // MARK: status of chunks
 
   mutating func settle(_ tidings: ChunkStatus, at wall: Int64) {
     named.subtract(tidings.hashes)
@@ -138,7 +138,7 @@ struct ChunkGate {
     for hash in tidings.there { confirmed[hash] = wall }
     let there = Set(tidings.there)
     let held = Set(tidings.held)
-    // Those that wait for one that will not come, or lies elsewhere, are looked at anew.
+    // Examines changes again if a chunk will not come, or its file has changed.
     let gone = Set(tidings.unread.map(\.hash) + tidings.nowhere + tidings.damaged)
     for index in blocked.indices.reversed()
     where !blocked[index].isUnnamed && !blocked[index].isSetAside {
@@ -152,26 +152,27 @@ struct ChunkGate {
     if 2 * named.count <= Limits.chunkHashes { blocked.removeAll(where: \.isUnnamed) }
   }
 
-  /// Changes that wait for one of these, which will not come.
+  /// Returns the changes that wait for one of these chunks, which will not come.
   func waiting(for hashes: [ChunkHash]) -> [Int64] {
     let gone = Set(hashes)
     if gone.isEmpty { return [] }
     return blocked.filter { $0.lacking.contains(where: gone.contains) }.map(\.number)
   }
 
-  /// What the relay did not take is tried again.
+  /// Unblocks changes whose chunks the relay did not accept.
   mutating func retry() { blocked.removeAll(where: \.isHeld) }
 
-  /// The relay lacks chunks of this change. False where it said so before, of all of them.
+  /// Records that the relay lacks chunks of this change. Returns false if it said so before, after
+  /// a query about all of them.
   mutating func suspect(_ number: Int64, _ chunks: [ChunkHash]) -> Bool {
     for hash in chunks { confirmed[hash] = nil }
     return suspected.insert(number).inserted
   }
 
-  /// The change is at the relay, or given up.
+  /// Forgets a change that is at the relay, or was given up.
   mutating func forget(_ number: Int64) { suspected.remove(number) }
 
-  /// The relay may have lost what it had.
+  /// Discards what is known of the relay's chunks, because it may have lost them.
   mutating func distrust() { confirmed = [:] }
 
   private func isConfirmed(_ hash: ChunkHash, at wall: Int64) -> Bool {
@@ -179,7 +180,7 @@ struct ChunkGate {
     return wall >= since && wall - since < Limits.confirmedMilliseconds
   }
 
-  /// Where the change of this number is, or belongs.
+  /// Returns the index of the change with this number, or its insertion index.
   private func position(of number: Int64) -> Int {
     blocked.lowerBound { $0.number < number }
   }

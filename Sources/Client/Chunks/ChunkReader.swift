@@ -2,12 +2,12 @@ import LockstepCrypto
 import LockstepModel
 import LockstepStorage
 
-/// What is to be read of chunks of files, for those who asked: from the home, or from the relay
-/// first. A pure machine: it is told what happened, and `next` gives what to do, until there is
-/// nothing. Knows no files and no sockets.
+/// Read orders for chunks of files: from the home, or from the relay first. A pure state machine:
+/// its methods take events, and `next` returns actions until there are none. Uses no files and no
+/// sockets.
 ///
-/// One portion is read at a time, in the order in which the orders came; who waits for the relay is
-/// passed by.
+/// One portion is read at a time, in the order of the orders; orders that wait for the relay are
+/// skipped.
 struct ChunkReader {
   enum Action: Hashable {
     /// Answered by `found`.
@@ -16,7 +16,7 @@ struct ChunkReader {
     case read(OrderID, HeldChunk, offset: Int, count: Int)
     /// Answered by `downloaded`.
     case download(ChunkHash)
-    /// Its file is not what was put there.
+    /// The chunk's file is missing or damaged.
     case drop(HeldChunk)
     case report(OrderID, Result<ChunkPortion, ChunkFailure>)
   }
@@ -24,15 +24,15 @@ struct ChunkReader {
   private struct Order {
     let id: OrderID
     let hash: ChunkHash
-    /// Of the next portion.
+    /// Offset of the next portion.
     var offset: Int
-    /// Where the order ends, if the chunk does not before.
+    /// End offset of the order, unless the chunk ends before.
     let end: Int
     var stage = Stage.waiting
-    /// Of all bytes so far, where the whole chunk is read.
+    /// Digest of all bytes so far, if the whole chunk is read.
     var digest: SHA256?
     var isBegun = false
-    /// A file that was not there: another may hold the chunk by now.
+    /// Number of a file that was missing: another file may hold the chunk by now.
     var lostFile: UInt64?
   }
 
@@ -43,21 +43,21 @@ struct ChunkReader {
     case finding
     /// → waiting, or given up
     case downloading
-    /// A portion is under way, or may be. → waiting, downloading, given up, or all is told
+    /// A portion is being read, or may be. → waiting, downloading, given up, or complete
     case reading(HeldChunk)
   }
 
   private var orders: [Order] = []
   private var pending: [Action] = []
-  /// A job for one of them is under way.
+  /// True while a job for one of the orders is running.
   private var isBusy = false
 
   var isEmpty: Bool { orders.isEmpty && pending.isEmpty }
 
-  /// Chunks that somebody waits for.
+  /// True if an order waits for the chunk.
   func awaits(_ hash: ChunkHash) -> Bool { orders.contains { $0.hash == hash } }
 
-  // MARK: what happens
+  // MARK: events
 
   mutating func order(_ id: OrderID, _ hash: ChunkHash, offset: Int, count: Int) {
     guard orders.count < Limits.chunkReads else {
@@ -68,7 +68,7 @@ struct ChunkReader {
     orders.append(Order(id: id, hash: hash, offset: first, end: overflow ? .max : end))
   }
 
-  /// Where the chunk lies in the home; nil where it does not.
+  /// Handles the result of the search in the home; nil if the chunk is not there.
   mutating func found(_ id: OrderID, _ result: Result<HeldChunk?, ChunkFailure>) {
     isBusy = false
     guard let index = orders.firstIndex(where: { $0.id == id }) else { return }
@@ -98,7 +98,7 @@ struct ChunkReader {
     }
   }
 
-  /// The chunk lies in the home now; or it cannot be had.
+  /// Handles the end of a download: the chunk is in the home, or is not available.
   mutating func downloaded(_ hash: ChunkHash, _ result: Result<Void, ChunkFailure>) {
     for index in orders.indices.reversed() where orders[index].hash == hash {
       guard case .downloading = orders[index].stage else { continue }
@@ -114,7 +114,7 @@ struct ChunkReader {
     orders = []
   }
 
-  // MARK: what to do
+  // MARK: actions
 
   mutating func next() -> Action? {
     if !pending.isEmpty { return pending.removeFirst() }
@@ -157,7 +157,8 @@ struct ChunkReader {
     if isLast { orders.remove(at: index) }
   }
 
-  /// The file in the home is of no use. Where nothing of it was told, the relay's takes its place.
+  /// Drops a file that is missing or damaged. If nothing of it was reported, downloads the chunk
+  /// from the relay instead.
   private mutating func lose(_ chunk: HeldChunk, _ index: Int) {
     pending.append(.drop(chunk))
     if orders[index].isBegun { giveUp(index, .damaged) } else { download(index) }

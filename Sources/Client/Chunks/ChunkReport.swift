@@ -1,13 +1,13 @@
 import LockstepModel
 import LockstepStorage
 
-/// Some bytes of a chunk of a file, of those that were asked for.
+/// A portion of the requested bytes of a chunk of a file.
 public struct ChunkPortion: Hashable, Sendable {
-  /// Where they stand in the chunk.
+  /// Offset of the bytes in the chunk.
   public var offset: Int
-  /// At most `Limits.chunkPortionBytes`; none where the chunk has no such bytes.
+  /// At most `Limits.chunkPortionBytes`; empty if the chunk has no such bytes.
   public var bytes: [UInt8]
-  /// Nothing more comes of this order.
+  /// True for the last portion of the order.
   public var isLast: Bool
 
   public init(offset: Int, bytes: [UInt8], isLast: Bool) {
@@ -17,7 +17,7 @@ public struct ChunkPortion: Hashable, Sendable {
   }
 }
 
-/// How far a chunk is on its way between the device and the relay.
+/// Progress of a chunk's transfer between the device and the relay.
 public struct ChunkProgress: Hashable, Sendable {
   public enum Direction: Hashable, Sendable {
     case up
@@ -27,7 +27,7 @@ public struct ChunkProgress: Hashable, Sendable {
   public var hash: ChunkHash
   public var direction: Direction
   public var bytesDone: Int
-  /// Of the whole chunk.
+  /// Size of the whole chunk.
   public var bytesInAll: Int
 
   public init(hash: ChunkHash, direction: Direction, bytesDone: Int, bytesInAll: Int) {
@@ -38,21 +38,21 @@ public struct ChunkProgress: Hashable, Sendable {
   }
 }
 
-/// Why a chunk was not stored, or cannot be read.
+/// Reason that a chunk was not stored, or cannot be read.
 public enum ChunkFailure: Error, Hashable, Sendable {
-  /// It has more than `Limits.chunkBytes`: cut the file smaller.
+  /// The chunk has more than `Limits.chunkBytes`: cut the file into smaller chunks.
   case tooLarge(bytes: Int)
-  /// As many orders of this kind are under way as an agent takes; wait for their reports.
+  /// Too many orders of this kind are in progress; wait for their reports.
   case busy
   /// The home has not joined an account.
   case notJoined
-  /// Neither the device nor the relay has it.
+  /// Neither the device nor the relay has the chunk.
   case nowhere
-  /// What lies on this disk is not what was put there. The next order reads it from the relay.
+  /// The file on this disk is damaged. The next order reads the chunk from the relay.
   case damaged
-  /// The relay said so.
+  /// The relay refused the request.
   case refused(Refusal)
-  /// The relay cannot be reached, or the way to it is too bad.
+  /// The relay cannot be reached, or the connection is too unreliable.
   case unreachable(reason: String)
   case storage(StorageError)
   /// The agent is stopping.

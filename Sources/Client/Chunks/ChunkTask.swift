@@ -1,39 +1,39 @@
 import LockstepModel
 import LockstepStorage
 
-/// What the worker is asked about chunks of files: which of them lie in the home, and which may be
-/// named to the relay.
+/// A request to the worker about chunks of files: those in the home, and those that may be named to
+/// the relay.
 enum ChunkTask: Hashable, Sendable {
-  /// The file stands, and is the chunk's from here on.
+  /// Adds a chunk whose file is complete.
   case add(HeldChunk)
   case find(ChunkHash)
-  /// The file is not there, or not what it was.
+  /// Removes a chunk whose file is missing or damaged.
   case drop(HeldChunk)
-  /// One portion of the search for chunks that nothing has named for `keepMilliseconds`.
+  /// Runs one portion of the search for chunks that nothing has named for `keepMilliseconds`.
   case collect(after: ChunkHash?, keepMilliseconds: Int64)
-  /// What has become of chunks that local changes wait for.
+  /// Applies the status of chunks that local changes wait for.
   case settle(ChunkStatus)
-  /// What the relay did not take may be tried again.
+  /// Retries chunks that the relay did not accept.
   case retry
-  /// Has the relay by now what changes lack that wait for a person?
+  /// Asks the relay about the chunks that parked changes lack.
   case askForLacking
-  /// Has the relay still what records name?
+  /// Asks the relay about the chunks that records name.
   case check
-  /// Which of these files hold no chunk, as after a crash?
+  /// Finds the files that hold no chunk, as after a crash.
   case sweep([UInt64])
 }
 
 enum ChunkTransferResult: Hashable, Sendable {
   case done
-  /// The file that held the chunk before.
+  /// `replaced`: the file that held the chunk before.
   case added(replaced: UInt64?)
   case found(HeldChunk?)
-  /// Files that hold no chunk any more, and where to go on, if there is more.
+  /// Files that no longer hold a chunk, and the hash to continue after, if there is more.
   case collected([UInt64], next: ChunkHash?)
   case unknown([UInt64])
 }
 
-/// What a job about chunks was given for.
+/// Purpose of a job about chunks.
 enum PendingChunkRequest: Hashable, Sendable {
   case add(OrderID)
   case find(OrderID)
@@ -46,7 +46,7 @@ enum PendingChunkRequest: Hashable, Sendable {
   case collect
   case sweep(last: ChunkFile)
 
-  /// Whether local changes go on by it.
+  /// True if it lets local changes proceed.
   var movesChanges: Bool {
     switch self {
     case .settle, .retry, .askForLacking, .check: true

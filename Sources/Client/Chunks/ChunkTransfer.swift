@@ -1,25 +1,25 @@
 import LockstepModel
 import LockstepStorage
 
-/// What must be at the relay before records can name it. Chosen by the worker, which knows the
-/// records and the home.
+/// A chunk that must be at the relay before records can name it. Chosen by the worker, which has
+/// the records and the home.
 struct ChunkNeed: Hashable, Sendable {
   var hash: ChunkHash
-  /// Where it lies in the home; nil where it does not: then the relay must have it already.
+  /// The chunk in the home; nil if it is not there: then the relay must have it already.
   var source: HeldChunk?
 }
 
-/// What has become of chunks that records wait for, told to the worker.
+/// Status of chunks that records wait for, for the worker.
 struct ChunkStatus: Hashable, Sendable {
-  /// The relay has them.
+  /// Chunks that the relay has.
   var there: [ChunkHash] = []
-  /// Neither the relay nor the home has them.
+  /// Chunks that neither the relay nor the home has.
   var nowhere: [ChunkHash] = []
-  /// The file in the home is not what it was, and the relay has no other.
+  /// Chunks whose file in the home is damaged, and that the relay lacks.
   var damaged: [ChunkHash] = []
-  /// The file was not there: the worker looks again.
+  /// Chunks whose file was missing: the worker searches again.
   var unread: [HeldChunk] = []
-  /// The relay does not take them until a person acts.
+  /// Chunks that the relay does not accept until a user acts.
   var held: [ChunkHash] = []
 
   var isEmpty: Bool {
@@ -29,16 +29,16 @@ struct ChunkStatus: Hashable, Sendable {
   var hashes: [ChunkHash] { there + nowhere + damaged + unread.map(\.hash) + held }
 }
 
-/// Brings to the relay the chunks of files that records are about to name. A pure machine: it is
-/// told of needs and of what came of its questions and uploads, and `next` gives what to do, until
-/// there is nothing. Knows no files, no sockets and no clock.
+/// Uploads the chunks of files that records are about to name. A pure state machine: its methods
+/// take needs and the results of queries and uploads, and `next` returns actions until there are
+/// none. Uses no files, no sockets and no clock.
 ///
 ///     needed → asked → there, or: uploaded → there
 ///
-/// Its rules: nothing is uploaded before the relay has said that it lacks it; one question at a
-/// time, and `Limits.chunkUploads` uploads; what failed for now is asked about anew, after a pause.
-/// It holds `Limits.chunkHashes` chunks at most, since the worker names no more before it has heard
-/// of them.
+/// Rules: nothing is uploaded before the relay has reported it as missing; one query at a time, and
+/// `Limits.chunkUploads` uploads; after a temporary failure a chunk is queried again, after a
+/// pause. Holds at most `Limits.chunkHashes` chunks, because the worker names no more before it has
+/// their status.
 struct ChunkTransfer {
   enum Action: Hashable {
     /// `POST /v1/chunks/missing`; answered by `told` or `failed`.
@@ -47,31 +47,31 @@ struct ChunkTransfer {
     case upload(HeldChunk)
     /// Answered by `settled`.
     case settle(ChunkStatus)
-    /// Nothing more is asked before `resume`.
+    /// Sends no more queries before `resume`.
     case pause(retryAfterMilliseconds: Int64?)
-    /// The relay does not take more until a person acts, or enough time has passed: `retry`.
+    /// The relay accepts no more until a user acts, or enough time has passed: `retry`.
     case hold
-    /// Nothing at all works until a person acts.
+    /// Sync is stopped until a user acts.
     case fail(Refusal)
   }
 
   enum Upload: Hashable {
     case stored
     case refused(Refusal)
-    /// The bytes in the home have another hash by now.
+    /// The bytes in the home no longer match the hash.
     case damaged
-    /// The file is not there.
+    /// The file is missing.
     case unread
     /// The connection, or the disk, failed.
     case broken
   }
 
-  /// Why chunks are held; nil while none are.
+  /// Refusal because of which chunks are held; nil if none are.
   private(set) var refusal: Refusal?
   private(set) var isPaused = false
   private var isOnline = false
   private var known: Set<ChunkHash> = []
-  /// In the order in which they came, as all of these.
+  /// In the order of arrival, as are all of these lists.
   private var unasked: [ChunkNeed] = []
   private var asked: [ChunkNeed] = []
   private var missing: [HeldChunk] = []
@@ -80,16 +80,16 @@ struct ChunkTransfer {
   private var settling: [ChunkHash] = []
   private var pending: [Action] = []
 
-  /// Something is on its way, or will be.
+  /// True if chunks are being transferred, or will be.
   var isBusy: Bool { !known.isEmpty }
 
-  /// The relay lacks something that lies here.
+  /// True if the relay lacks a chunk that is in the home.
   var isBringing: Bool { !missing.isEmpty || !uploading.isEmpty }
 
-  /// Chunks that the relay is known to lack, or may lack.
+  /// Number of chunks that the relay lacks, or may lack.
   var waitingCount: Int { unasked.count + asked.count + missing.count + uploading.count }
 
-  // MARK: what happens
+  // MARK: events
 
   mutating func need(_ needs: [ChunkNeed]) {
     for need in needs where known.insert(need.hash).inserted { unasked.append(need) }
@@ -97,23 +97,24 @@ struct ChunkTransfer {
 
   mutating func online() { isOnline = true }
 
-  /// What was under way is told by `failed` and `uploaded`, or never will be: all is asked anew.
+  /// Handles the loss of the connection. Pending requests end with `failed` or `uploaded`, or
+  /// without a result: all chunks are queried again.
   mutating func offline() {
     isOnline = false
-    // Whoever connects anew has waited for that.
+    // A new connection was already delayed by its backoff.
     isPaused = false
     askAnew()
   }
 
   mutating func resume() { isPaused = false }
 
-  /// A person asks, or enough time has passed: what the relay did not take may be tried again.
+  /// Retries chunks that the relay did not accept, at a user's request or after enough time.
   mutating func retry() {
     refusal = nil
     isPaused = false
   }
 
-  /// The relay's answer.
+  /// Handles the relay's answer.
   mutating func told(missing hashes: [ChunkHash]) {
     let lacking = Set(hashes)
     for need in asked {
@@ -128,7 +129,7 @@ struct ChunkTransfer {
     asked = []
   }
 
-  /// The question was not answered. nil: it got lost.
+  /// Handles a query without an answer. nil: it was lost.
   mutating func failed(_ refusal: Refusal?) {
     unasked = asked + unasked
     asked = []
@@ -154,20 +155,20 @@ struct ChunkTransfer {
     }
   }
 
-  /// The worker has heard what it was told.
+  /// Handles the end of the worker's update of the status.
   mutating func settled() {
     known.subtract(settling)
     settling = []
   }
 
-  /// The worker could not hear it, since its store failed: it names anew what it wants, and that
-  /// waits for a while.
+  /// Handles a failed update of the status, because the worker's store failed. The worker names its
+  /// needs again, after a pause.
   mutating func unsettled() {
     settled()
     pause(nil)
   }
 
-  // MARK: what to do
+  // MARK: actions
 
   mutating func next() -> Action? {
     if !pending.isEmpty { return pending.removeFirst() }
@@ -188,7 +189,7 @@ struct ChunkTransfer {
     return .upload(chunk)
   }
 
-  /// Somebody else may have brought it meanwhile; and a question is cheap.
+  /// Queries the chunk again: another device may have uploaded it meanwhile, and a query is cheap.
   private mutating func returnToAsking(_ chunk: HeldChunk) {
     unasked.append(ChunkNeed(hash: chunk.hash, source: chunk))
   }
@@ -210,7 +211,7 @@ struct ChunkTransfer {
     hold(refusal)
   }
 
-  /// What the relay lacks waits for a person; what it has may still be asked about.
+  /// Holds the missing chunks until a user acts. Other chunks may still be queried.
   private mutating func hold(_ refusal: Refusal) {
     self.refusal = refusal
     pending.append(.hold)

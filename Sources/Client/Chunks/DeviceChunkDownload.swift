@@ -2,26 +2,26 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// A chunk on its way from the relay into a file of the home, over as many connections as it takes:
-/// what a broken one left is kept, and the rest asked for. A pure machine: it is told what
-/// happened, and `next` gives what to do, until there is nothing. Knows no files, no sockets and no
-/// clock.
+/// Download of a chunk from the relay into a file of the home, over as many connections as needed:
+/// the bytes from a broken connection are kept, and the rest is requested. A pure state machine:
+/// its methods take events, and `next` returns actions until there are none. Uses no files, no
+/// sockets and no clock.
 struct DeviceChunkDownload {
   enum Action: Hashable {
-    /// `GET`, from this byte on.
+    /// `GET`, starting at this byte.
     case ask(first: Int)
     /// Answered by `wrote`.
     case append([UInt8])
     /// All bytes are in the file; answered by `finished`.
     case finish
-    /// The file takes no more for now; and takes more again.
+    /// The file accepts no more data for now; `resume`: it accepts data again.
     case pause
     case resume
-    /// Ask again after a while, by `tryAgain`.
+    /// Waits, until `tryAgain`.
     case wait(retryAfterMilliseconds: Int64?)
-    /// What was written is of no use.
+    /// Discards the bytes that were written.
     case discard
-    /// It is over. nil: the file stands, and is the chunk.
+    /// The download has ended. nil: the file is complete, and is the chunk.
     case end(ChunkFailure?)
   }
 
@@ -32,26 +32,26 @@ struct DeviceChunkDownload {
     case asking
     /// → written, waiting, over
     case coming
-    /// Another answer than the bytes. → waiting, over
+    /// An answer without the bytes. → waiting, over
     case refused(HTTPResponseHead, body: [UInt8])
-    /// All has come. → over, waiting
+    /// All bytes have arrived. → over, waiting
     case whole
     case over
   }
 
   let hash: ChunkHash
-  /// The number of the file.
+  /// Number of the file.
   let file: UInt64
-  /// Bytes given to the file so far.
+  /// Bytes passed to the file so far.
   private(set) var received = 0
-  /// Of the whole chunk, once the relay has told.
+  /// Size of the whole chunk in bytes, once the relay has sent it.
   private(set) var size: Int?
   private var stage = Stage.waiting
-  /// Bytes that came before, and come again.
+  /// Bytes that arrived before and are sent again.
   private var skip = 0
   private var writing = 0
   private var isPaused = false
-  /// Tries in a row that brought nothing.
+  /// Consecutive attempts without progress.
   private var failures = 0
   private var receivedBefore = 0
   private var mismatches = 0
@@ -63,7 +63,7 @@ struct DeviceChunkDownload {
     tryAgain()
   }
 
-  /// The connection is in use.
+  /// True if the connection is in use.
   var isAsking: Bool {
     switch stage {
     case .asking, .coming, .refused: true
@@ -115,7 +115,7 @@ struct DeviceChunkDownload {
     }
   }
 
-  /// The answer is whole.
+  /// Handles the end of the answer.
   mutating func end() {
     switch stage {
     case .refused(let head, let body):
@@ -135,7 +135,7 @@ struct DeviceChunkDownload {
     }
   }
 
-  /// The connection is of no use any more.
+  /// Handles the loss of the connection.
   mutating func broken(_ reason: String) {
     guard isAsking else { return }
     again(reason, nil)
@@ -159,7 +159,7 @@ struct DeviceChunkDownload {
     guard case .success(.refused(let refusal)) = result, refusal.code == .hashMismatch else {
       return over(ChunkFailure(result))
     }
-    // The file is gone. Bytes may go wrong on the way, but hardly again and again.
+    // The file was removed. Bytes may be corrupted in transit, but hardly again and again.
     received = 0
     size = nil
     mismatches += 1
@@ -181,11 +181,11 @@ struct DeviceChunkDownload {
     if case .whole = stage, writing == 0 { pending.append(.finish) }
   }
 
-  // MARK: what went wrong
+  // MARK: failures
 
   private mutating func refused(_ refusal: Refusal, _ status: Int) {
     if status == 404 { return giveUp(.nowhere) }
-    // Not the bytes that were asked for: all of it once more.
+    // The range is not the requested one: request the whole chunk again.
     let isOtherRange = status == 206 || status == 416
     guard refusal.code.advice == .retry || isOtherRange else { return giveUp(.refused(refusal)) }
     if isOtherRange {
@@ -214,7 +214,7 @@ struct DeviceChunkDownload {
     pending.append(.end(failure))
   }
 
-  /// The first byte of the part that `Content-Range` names (RFC 9110 section 14.4).
+  /// Returns the first byte of the part that `Content-Range` names (RFC 9110 section 14.4).
   private static func first(of head: HTTPResponseHead) -> Int? {
     guard let field = head.headers["Content-Range"], field.hasPrefix("bytes ") else { return nil }
     return Int(field.dropFirst(6).prefix { $0 != "-" })

@@ -3,18 +3,19 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// One connection for uploads, and the chunk that is going up on it: read a portion at a time, as
-/// the connection takes them, and looked at on the way, since a disk may have changed it.
+/// One connection for uploads, and the chunk that is being uploaded on it. The chunk is read in
+/// portions, as the connection accepts them, and its hash is checked, because a disk may have
+/// changed it.
 struct DeviceChunkUpload {
   private var line: ChunkConnection
   private(set) var chunk: HeldChunk?
-  /// Of the upload, so that what comes late of one before is told apart.
+  /// Number of the upload, to recognise late results of an earlier one.
   private(set) var number: UInt64 = 0
   private var readBytes = 0
   private var digest = SHA256()
   private var head: HTTPResponseHead?
   private var answer: [UInt8] = []
-  /// When its progress was told last.
+  /// Time of the last progress report.
   private var toldAt: Instant?
 
   init(to relay: RelayAddress) { line = ChunkConnection(to: relay) }
@@ -42,13 +43,13 @@ struct DeviceChunkUpload {
       at: now, &output)
   }
 
-  /// What to read next of the file.
+  /// Range of the file to read next.
   var nextPart: Range<Int> {
     let end = min(readBytes + Limits.chunkPortionBytes, chunk?.bytes ?? 0)
     return readBytes..<max(readBytes, end)
   }
 
-  /// Sends what was read; nil where it is not what the chunk is.
+  /// Sends the bytes that were read; returns nil if they do not match the chunk.
   mutating func supply(
     _ bytes: [UInt8], at now: Instant, _ output: inout UplinkOutput
   ) -> [ChunkConnection.Event]? {
@@ -67,17 +68,17 @@ struct DeviceChunkUpload {
     }
   }
 
-  /// What the whole answer says.
+  /// Result of the complete answer.
   var result: ChunkTransfer.Upload {
     guard let head else { return .broken }
-    // The relay has no words for it; a page of somebody's on the way has.
+    // The relay's answer has no body; the page of an intermediary has one.
     if head.status == 200 || head.status == 201, answer.isEmpty { return .stored }
     return .refused(
       Refusal.told(status: head.status, headers: head.headers, body: answer)
         ?? .intercepted(status: head.status, headers: head.headers))
   }
 
-  /// Bytes that have left, where it is time to tell.
+  /// Returns the number of bytes sent, if a progress report is due.
   mutating func progress(at now: Instant) -> Int? {
     guard let last = toldAt,
       last.advanced(milliseconds: Limits.chunkProgressMilliseconds) <= now
@@ -86,7 +87,7 @@ struct DeviceChunkUpload {
     return max(0, readBytes - line.unsent)
   }
 
-  /// The upload is over. A connection in the middle of it is of no use for another.
+  /// Ends the upload. A connection in the middle of it cannot be reused.
   mutating func end(_ output: inout UplinkOutput) {
     if line.isBusy { line.close(&output) }
     chunk = nil

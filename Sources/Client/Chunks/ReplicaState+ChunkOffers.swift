@@ -1,26 +1,27 @@
 import LockstepModel
 import LockstepStorage
 
-/// A walk through chunks in the home, which are offered to the relay a portion at a time: all of
-/// them, where it came back from a backup; or those that records name, now and again.
+/// An iteration over chunks in the home, which are offered to the relay in portions: all of them,
+/// if the relay was restored from a backup; or periodically those that records name.
 struct ChunkOffer {
-  /// All up to here was heard of. Kept in the home, so that a crash does not end the walk.
+  /// Last chunk up to which all have a status. Stored in the home, so that a crash does not end the
+  /// iteration.
   var after: ChunkHash?
-  /// Those of the portion that were not heard of since it was named.
+  /// Chunks of the portion without a status since it was named.
   var unheard: Set<ChunkHash> = []
-  /// The last of the portion.
+  /// Last chunk of the portion.
   var last: ChunkHash?
-  /// The relay takes none until a person acts, or enough time has passed.
+  /// True if the relay accepts none until a user acts, or enough time has passed.
   var isHeld = false
-  /// Only those that records name. It is not kept: the next one comes by itself.
+  /// True to offer only chunks that records name. Not stored: the next check starts by itself.
   var isCheck = false
 }
 
-/// Chunks that are asked about though no change waits for them.
+/// Queries about chunks that no change waits for.
 ///
-/// A relay that came back from a backup may lack chunks that records name, also such as other
-/// devices are about to name: whoever holds them brings them. And a change that waits for a person,
-/// for want of a chunk, goes by itself when the relay has it after all.
+/// A relay that was restored from a backup may lack chunks that records name, or that other devices
+/// are about to name: devices that hold them upload them. A change that is parked because of a
+/// missing chunk is sent when the relay has the chunk after all.
 extension ReplicaState {
   static let offerKey = "pieces.offer"
 
@@ -28,19 +29,19 @@ extension ReplicaState {
     try ledger.store.value(ReplicaState.offerKey).map { ChunkOffer(after: ChunkHash(text: $0)) }
   }
 
-  /// The relay may have lost what it had.
+  /// Begins an offer of all chunks, because the relay may have lost some.
   mutating func beginOffer() {
     gate.distrust()
     offer = ChunkOffer()
     ledger.setValue(ReplicaState.offerKey, "")
   }
 
-  /// The relay may have found since that a chunk's file is gone from its disk, or not whole.
+  /// Begins a check, because the relay may have found that a chunk's file is missing or incomplete.
   mutating func beginCheck() {
     if offer == nil { offer = ChunkOffer(isCheck: true) }
   }
 
-  /// Names the next portion, where the last was heard of.
+  /// Names the next portion, once the last one has a status.
   mutating func offerChunks() throws(StorageError) {
     guard var offer, offer.unheard.isEmpty, !offer.isHeld, gate.room > 0 else { return }
     let limit = min(Limits.collectedChunks, gate.room)
@@ -54,7 +55,8 @@ extension ReplicaState {
       let offered = offer.isCheck ? try ledger.store.namedChunks(held) : held
       offer.last = last
       if !offered.isEmpty {
-        // What changes wait for is on its way already, but only as long as this process lives.
+        // Chunks that changes wait for are already being uploaded, but only while this process
+        // runs.
         _ = gate.name(offered)
         offer.unheard = Set(offered)
         self.offer = offer
@@ -79,8 +81,8 @@ extension ReplicaState {
     self.offer = offer
   }
 
-  /// Asks about the chunks that parked changes lack, and lets those go again that the account had
-  /// no room for.
+  /// Asks about the chunks that parked changes lack, and retries changes for which the account had
+  /// no room.
   mutating func askForLacking() throws(StorageError) {
     for var entry in ledger.outbox.parkedEntries where entry.lacksRoom {
       entry.state = .waiting
@@ -93,13 +95,13 @@ extension ReplicaState {
 }
 
 extension OutboxEntry {
-  /// It is parked because the account's records took all the room that it has.
+  /// True if it is parked because the account's records used up its quota.
   fileprivate var lacksRoom: Bool {
     guard case .parked(let refusal) = state else { return false }
     return refusal.code == .quotaExceeded
   }
 
-  /// It is parked for want of a chunk.
+  /// True if it is parked because a chunk is missing.
   var lacksChunks: Bool {
     guard case .parked(let refusal) = state else { return false }
     return refusal.code == .chunksMissing || refusal.code == .hashMismatch

@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepStorage
 
-/// The chunks of files that lie in the home.
+/// The chunks of files in the home.
 extension ReplicaState {
   mutating func perform(_ task: ChunkTask, _ clock: ClockReading) throws(StorageError)
     -> ChunkTransferResult
@@ -34,20 +34,20 @@ extension ReplicaState {
     }
   }
 
-  /// The new file was looked at just now, so it is the better one where there was one before.
+  /// Adds a chunk. Its new file was verified just now, so it replaces an earlier one.
   private mutating func add(_ chunk: HeldChunk, _ clock: ClockReading) throws(StorageError)
     -> ChunkTransferResult
   {
     let before = try ledger.store.chunks([chunk.hash]).first
     var added = chunk
-    // Whoever adds it is about to name it.
+    // A record is about to name the chunk.
     added.idleSince = clock.wall
     ledger.putChunk(added)
     try reopen(naming: [chunk.hash])
     return .added(replaced: before?.file)
   }
 
-  /// What somebody reads stays for a while more.
+  /// Finds a chunk, and extends the time for which an unnamed chunk is kept.
   private mutating func find(_ hash: ChunkHash, _ clock: ClockReading) throws(StorageError)
     -> HeldChunk?
   {
@@ -68,7 +68,7 @@ extension ReplicaState {
     var gone: [UInt64] = []
     for var chunk in portion {
       let isNamed = named.contains(chunk.hash)
-      // A clock that was set back begins the wait anew.
+      // If the clock was set back, the wait begins again.
       if let since = chunk.idleSince, !isNamed, since <= clock.wall {
         guard clock.wall - since >= keep else { continue }
         ledger.removeChunk(chunk.hash)
@@ -82,7 +82,8 @@ extension ReplicaState {
     return .collected(gone, next: next)
   }
 
-  /// What entries of the outbox name beside the records that are held, which show the last edits.
+  /// Returns the chunks that entries of the outbox name, besides those of the held records, which
+  /// show the last edits.
   private mutating func chunksInOutbox() throws(StorageError) -> [ChunkHash] {
     var named: [ChunkHash] = []
     for entry in ledger.outbox.entries {
@@ -93,9 +94,9 @@ extension ReplicaState {
     return named
   }
 
-  // MARK: what goes to the relay before its record
+  // MARK: uploads before their records
 
-  /// What the last choice of a batch found lacking.
+  /// Returns the chunks that the last choice of a batch found missing.
   mutating func takeNeeds() throws(StorageError) -> [ChunkNeed] {
     let hashes = gate.takeNamed()
     if hashes.isEmpty { return [] }
@@ -125,7 +126,8 @@ extension ReplicaState {
     try reopen(naming: tidings.there)
   }
 
-  /// With all that was to be saved together with it; but for deletions, which lack nothing.
+  /// Parks the changes, with all that were to be saved together. Deletions are not parked, because
+  /// they lack no chunks.
   private mutating func park(_ numbers: [Int64], _ refusal: Refusal) throws(StorageError) {
     for number in numbers {
       guard var entry = ledger.outbox.entry(number), entry.state == .waiting else { continue }
@@ -144,7 +146,7 @@ extension ReplicaState {
     "A piece of a file that this record names is damaged on this device's disk; add the file "
       + "again.")
 
-  /// Changes that were parked for want of one of these chunks go again.
+  /// Retries changes that were parked because one of these chunks was missing.
   private mutating func reopen(naming hashes: [ChunkHash]) throws(StorageError) {
     let come = Set(hashes)
     for var entry in ledger.outbox.parkedEntries where entry.lacksChunks {
@@ -159,8 +161,8 @@ extension ReplicaState {
     return false
   }
 
-  /// The relay says that it lacks chunks of a change: it is asked about all of them, and then the
-  /// change goes under a new id. False where it said so before.
+  /// Handles the relay's report that it lacks chunks of a change: it is asked about all of them,
+  /// and then the change is sent with a new id. Returns false if it said so before.
   mutating func suspect(_ entry: OutboxEntry) throws(StorageError) -> Bool {
     let open = reopen(entry)
     return gate.suspect(open.number, try chunks(of: open))

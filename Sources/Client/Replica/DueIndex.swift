@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// Which records wait for a moment in time, and for which.
+/// Index of the records that have a due edit, and of its time.
 struct DueIndex {
   struct Mark: Hashable, Sendable {
     var key: RecordKey
@@ -8,15 +8,15 @@ struct DueIndex {
     var owner: String
     var graceMilliseconds: Int64
 
-    /// When this device makes the edit: its own at once, another's after a while, in which that
-    /// one may do it itself.
+    /// Returns the time at which this device makes the edit: its own edit at once, that of another
+    /// device after a grace period, in which the owner may make it itself.
     func time(on device: String, isConnected: Bool) -> Int64 {
       guard isConnected, owner != device else { return dueAt }
       return dueAt.addingReportingOverflow(max(0, graceMilliseconds)).partialValue
     }
   }
 
-  /// By key. Few: only what runs down stands here.
+  /// Marks ordered by key. There are few: only records that become due have one.
   private(set) var marks: [Mark] = []
 
   mutating func set(_ due: DueEdit?, for key: RecordKey) {
@@ -27,8 +27,8 @@ struct DueIndex {
     marks.insert(mark, at: marks.firstIndex { key < $0.key } ?? marks.endIndex)
   }
 
-  /// The mark whose time comes first, and when. A device whose clock is not trusted makes its own
-  /// edits alone: by a wrong clock it would end what runs elsewhere.
+  /// Returns the mark that is due first, and its time. A device whose clock is not trusted makes
+  /// only its own edits: with a wrong clock it would end countdowns of other devices.
   func first(on device: String, isConnected: Bool, isClockTrusted: Bool)
     -> (mark: Mark, time: Int64)?
   {

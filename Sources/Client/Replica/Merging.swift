@@ -1,14 +1,14 @@
 import LockstepModel
 import LockstepStorage
 
-/// Asks the apps' rules what becomes of a conflict. Where no app knows the record's type, the newer
-/// version stands, and a change outlives a delete: such an edit was made by another version of the
-/// program, which knew it.
+/// Resolves conflicts by the apps' rules. If no app knows the record's type, the newer version
+/// wins, and a change wins over a delete: such an edit was made by another version of the program,
+/// which knew the type.
 struct Merging: Sendable {
   let apps: [any App]
   let device: DeviceID
 
-  /// `local` and what it was made on, against the relay's version.
+  /// Resolves `local`, with its base, against the relay's version.
   func resolve(_ local: OutboxEntry, _ server: Record) -> Resolution {
     let type = local.fields == nil ? server.type : local.type
     guard let resolver = resolver(zone: local.key.zone, type: type),
@@ -17,8 +17,8 @@ struct Merging: Sendable {
     return resolve(conflict, by: resolver, madeByTime: local.timeMade.flatMap { version($0) })
   }
 
-  /// Whether the local change says the same as the relay's version, later, and by the app's rule
-  /// the record must tell of it (see `Resolver.takesNewestStamp`).
+  /// True if the local change has the content of the relay's version and a later stamp, and the
+  /// app's rule requires that the record shows the later stamp (see `Resolver.takesNewestStamp`).
   func isLaterSame(_ local: OutboxEntry, _ server: Record) -> Bool {
     guard server.tag > 0, local.modifiedAt > server.modifiedAt,
       Merging.equal(local.fields, server.fields)
@@ -27,10 +27,10 @@ struct Merging: Sendable {
     return resolver(zone: local.key.zone, type: type)?.takesNewestStamp ?? false
   }
 
-  /// The same where the relay has lost `base`, on which the local change was made, and has by now
-  /// what somebody saved who may not have known it. Two steps again: the lost version comes back
-  /// first, by the rule for two that know nothing of one another, and what came of that meets the
-  /// change that was made on it. A value that the change did not touch gives way to a newer one.
+  /// Resolves a conflict if the relay has lost `base`, on which the local change was made, and now
+  /// has a version whose author may not have known it. Takes two steps: first the lost version is
+  /// merged with the relay's, by the rule for two independent versions; then the change is merged
+  /// with the result. A value that the change did not touch gives way to a newer one.
   func resolve(_ local: OutboxEntry, madeOn base: Record, _ server: Record) -> Resolution {
     var back = local
     (back.fields, back.modifiedAt, back.type) = (base.fields, base.modifiedAt, base.type)
@@ -46,15 +46,16 @@ struct Merging: Sendable {
     met.modifiedAt = max(base.modifiedAt, server.modifiedAt)
     entry.base = base
     guard case .merged(let outcome, let further) = resolve(entry, met) else { return .ask }
-    // What the first step kept of the lost version is what the change was made of.
+    // Copies of the lost version are not needed, because the change was made on it.
     let isServersKept = base.modifiedAt > server.modifiedAt
     return .merged(fields: outcome, copies: (isServersKept ? copies : []) + further)
   }
 
-  /// What time made (a countdown that ended) other devices made too, and may have saved: then the
-  /// relay's version holds an edit that `base` lacks and that the local change was yet made on. So
-  /// two steps are taken, as if each had been saved by itself: first what time made of the base
-  /// meets the relay's version, then the change, made on that, meets what came of it.
+  /// Resolves a conflict with due edits (a countdown that ended). Other devices made the same edit,
+  /// and may have saved it: then the relay's version holds an edit that `base` lacks but that the
+  /// local change was made on. So two steps are taken, as if each had been saved separately: first
+  /// the due edit of the base is merged with the relay's version, then the change, made on that
+  /// edit, with the result.
   private func resolve(_ conflict: Conflict, by resolver: any Resolver, madeByTime: Version?)
     -> Resolution
   {
@@ -67,7 +68,7 @@ struct Merging: Sendable {
     return resolver.resolve(Conflict(base: made, local: conflict.local, server: server))
   }
 
-  /// What time will make of a record.
+  /// Returns the due edit of a record, if it has one.
   func dueEdit(for record: Record) -> DueEdit? {
     guard !record.isDeleted else { return nil }
     for app in apps where app.zone == record.zone && app.timedTypes.contains(record.type) {
@@ -76,7 +77,7 @@ struct Merging: Sendable {
     return nil
   }
 
-  /// The fields of an entry whose stamp moves from `from` to `to`.
+  /// Returns the fields of an entry after its stamp moves to `to`.
   func restamped(_ entry: OutboxEntry, to: Int64) -> [UInt8]? {
     guard let bytes = entry.fields, let fields = Merging.value(bytes),
       let app = app(of: entry.type, zone: entry.key.zone)
@@ -87,7 +88,7 @@ struct Merging: Sendable {
     return moved == fields ? bytes : moved.serialized()
   }
 
-  /// The chunks that a record's fields name; nil where no app knows its type.
+  /// Returns the chunks that a record's fields name; nil if no app knows its type.
   func chunks(in fields: [UInt8], of type: Name, zone: Name) -> [ChunkHash]? {
     guard let app = app(of: type, zone: zone), let value = Merging.value(fields)
     else { return nil }
@@ -95,7 +96,7 @@ struct Merging: Sendable {
     return app.chunks(in: value, of: type).filter { seen.insert($0).inserted }
   }
 
-  /// Equal as JSON.
+  /// Compares as JSON.
   static func equal(_ left: [UInt8]?, _ right: [UInt8]?) -> Bool {
     guard let left, let right else { return left == nil && right == nil }
     if left == right { return true }
@@ -111,17 +112,17 @@ struct Merging: Sendable {
     app(of: type, zone: zone)?.resolver(for: type)
   }
 
-  /// The app that knows the type.
+  /// Returns the app that knows the type.
   private func app(of type: Name, zone: Name) -> (any App)? {
     apps.first { $0.zone == zone && $0.resolver(for: type) != nil }
   }
 
-  /// nil where the fields of one of them are no JSON.
+  /// Returns nil if the fields of either version are not JSON.
   private func conflict(_ local: OutboxEntry, _ server: Record) -> Conflict? {
     guard let localVersion = version(local.record(by: device, tag: 0)),
       let serverVersion = version(server)
     else { return nil }
-    // A base of tag 0 says that there was nothing.
+    // A base of tag 0 means that there was no record.
     let base = local.base.flatMap { $0.tag == 0 && $0.isDeleted ? nil : version($0) }
     return Conflict(base: base, local: localVersion, server: serverVersion)
   }

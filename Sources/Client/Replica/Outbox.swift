@@ -1,10 +1,10 @@
 import LockstepModel
 import LockstepStorage
 
-/// The local changes that the relay has not acknowledged, as the store holds them, kept in memory
-/// on the worker's side. Follows the store's writes and decides nothing.
+/// The local changes that the relay has not acknowledged, as in the store, kept in memory on the
+/// worker's side. Follows the store's writes and makes no decisions.
 struct Outbox {
-  /// By number, oldest first.
+  /// Entries by number, oldest first.
   private(set) var entries: [OutboxEntry] = []
   private var numbers: [RecordKey: [Int64]] = [:]
   /// Bytes of fields, bases included.
@@ -28,10 +28,10 @@ struct Outbox {
     return entries[index]
   }
 
-  /// What stands in flight of this record.
+  /// Returns the entry of this record that is in flight.
   func sent(_ key: RecordKey) -> OutboxEntry? { first(key) { $0.isSent } }
 
-  /// What later edits of this record are folded into.
+  /// Returns the entry of this record into which later edits are folded.
   func open(_ key: RecordKey) -> OutboxEntry? { first(key) { !$0.isSent } }
 
   func holds(_ key: RecordKey) -> Bool { numbers[key] != nil }
@@ -60,7 +60,7 @@ struct Outbox {
     return summary
   }
 
-  /// Where a person must decide: the relay's versions.
+  /// Returns the relay's versions of the records that a user must decide.
   func asked(in zone: Name) -> [Record] {
     asking.compactMap { number in
       guard let entry = entry(number), entry.key.zone == zone,
@@ -70,7 +70,7 @@ struct Outbox {
     }
   }
 
-  /// A number for a new entry.
+  /// Returns a number for a new entry.
   mutating func takeNumber() -> Int64 {
     defer { nextNumber += 1 }
     return nextNumber
@@ -80,7 +80,7 @@ struct Outbox {
     let place = position(of: entry.number)
     if place < entries.count, entries[place].number == entry.number, entries[place].key == entry.key
     {
-      // In its place: all that stand behind it would have to move.
+      // Replaced in place: otherwise all later entries would have to move.
       bytes -= entries[place].bytes
       count(entries[place], by: -1)
       entries[place] = entry
@@ -137,7 +137,7 @@ struct Outbox {
     }
   }
 
-  /// Where the entry of this number is, or belongs.
+  /// Returns the index of the entry with this number, or its insertion index.
   private func position(of number: Int64) -> Int {
     entries.lowerBound { $0.number < number }
   }
@@ -153,19 +153,19 @@ extension OutboxEntry {
       + (base?.chunks.count ?? 0) * MemoryLayout<ChunkHash>.size
   }
 
-  /// The version that stands behind the change; a greater one is news.
+  /// Tag of the relay's version that the change takes into account; a greater tag is new.
   var knownTag: ChangeTag {
     if case .asking(let asked) = state, asked.tag > 0 { return asked.tag }
     return base?.tag ?? 0
   }
 
-  /// The version that stands behind the change has this content.
+  /// True if that version has this content.
   func knows(_ server: Record) -> Bool {
     if case .asking(let asked) = state, asked.tag > 0 { return asked.isSame(as: server) }
     return base?.isSame(as: server) ?? false
   }
 
-  /// The record as this entry makes it, by `device`, at `tag`, without its chunks.
+  /// Returns the record that this entry makes, by `device`, at `tag`, without its chunks.
   func record(by device: DeviceID, tag: ChangeTag) -> Record {
     Record(
       zone: key.zone, name: key.name, type: type, fields: fields, modifiedAt: modifiedAt,
@@ -174,7 +174,7 @@ extension OutboxEntry {
 }
 
 extension Record {
-  /// The same content with the same stamp, whoever saved it and when.
+  /// True if content and stamp are the same; device and tag may differ.
   func isSame(as other: Record) -> Bool {
     modifiedAt == other.modifiedAt && type == other.type && Merging.equal(fields, other.fields)
   }

@@ -1,9 +1,9 @@
 import LockstepModel
 import LockstepStorage
 
-/// A device's records, cursor and outbox, on the worker's side: does the agent's jobs, one
-/// transaction each. Knows no network and no clock; everything it does follows from the store and
-/// the jobs.
+/// A device's records, cursor and outbox, on the worker's side: performs the agent's jobs, one
+/// transaction each. Uses no network and no clock; its results depend only on the store and the
+/// jobs.
 public struct Replica<Store: ReplicaStore> {
   public let store: Store
   private var state: ReplicaState
@@ -13,49 +13,50 @@ public struct Replica<Store: ReplicaStore> {
     state = ReplicaState(store: store, apps: apps)
   }
 
-  /// Does one job. What the outcome tells is durable; where the store failed, nothing was changed.
+  /// Performs one job. The reported outcome is durable; if the store failed, nothing was changed.
   public mutating func perform(_ job: ReplicaJob) -> ReplicaOutcome { state.perform(job) }
 }
 
-/// What a replica holds in memory between its jobs. One file a topic: `ReplicaState+Answers`,
-/// `+Chunks`, `+Editing`, `+Incoming`, `+Orders`, `+Outgoing`, `+ChunkOffers`, `+Chunks`,
-/// `+Restore`, `+Settling`, `+Snapshot`, `+Stamps`, `+RestoreConsent`, `+Zones`.
+/// State of a replica in memory between its jobs. One file per topic: `ReplicaState+Answers`,
+/// `+ChunkOffers`, `+Chunks`, `+Editing`, `+HeldChunks`, `+Incoming`, `+Orders`, `+Outgoing`,
+/// `+Restore`, `+Settling`, `+Snapshot`, `+Stamps`, `+Welcome`, `+Zones`.
 struct ReplicaState {
   let apps: [any App]
   var ledger: WriteTransaction
   var due = DueIndex()
   var identity: HomeIdentity?
   var position = ChangePosition.nothing
-  /// The number of the last snapshot that was begun.
+  /// Number of the last snapshot that was begun.
   var snapshot: Int64 = 0
-  /// Until all that a restored relay has lost is on its way back.
+  /// Set until all that a restored relay has lost is being saved again.
   var restore: Restore?
-  /// Until a snapshot is here that stands for a cursor which was lost.
+  /// Set until a snapshot has replaced a lost cursor.
   var former: LostCursor?
-  /// Where an answer has shown that the relay was restored, until the relay has said how far back.
+  /// Set after an answer has shown that the relay was restored, until the relay has reported how
+  /// far back.
   var heldBefore: PreRestoreTag?
-  /// Records are marked as lost in the store.
+  /// True if records are marked as lost in the store.
   var hasLost = false
   /// Local changes that wait for chunks of files.
   var gate = ChunkGate()
-  /// While chunks are offered to a restored relay.
+  /// Set while chunks are offered to the relay.
   var offer: ChunkOffer?
-  /// Records that came while a change of ours was in flight, and wait for its answer. Each once,
-  /// and not more than a batch has.
+  /// Records that arrived while a local change to them was in flight, and wait for its answer. Each
+  /// record once, and not more than a batch has.
   var overtaken: [Record] = []
-  /// The newest answer that no cursor covers yet. The relay may lose what it told before the device
-  /// has read so far.
+  /// Token of the newest answer that no cursor covers yet. The relay may lose what it answered
+  /// before the device has read that far.
   var answered: ChangeToken?
-  /// Relay time less wall clock, as untrusted stamps in the outbox assume it.
+  /// Relay time minus wall clock in milliseconds, as assumed by untrusted stamps in the outbox.
   var assumedOffset: Int64 = 0
-  /// The wall clock's steps that `assumedOffset` has followed.
+  /// Steps of the wall clock that `assumedOffset` has followed, in milliseconds.
   var followedSteps: Int64 = 0
   var lastSync: Int64?
-  /// By name.
+  /// Zones that are switched off, by name.
   var zonesOff: [ZoneOff] = []
-  /// Of the zones whose apps ask; nil: the first snapshot has not told yet.
+  /// State of each zone whose app asks; nil: the first snapshot is not complete yet.
   var welcomes: [Name: RestoreConsent] = [:]
-  /// As they stood with the last job that the store did.
+  /// Questions after the last job that the store completed.
   private var lastQuestions: [RestoreQuestion] = []
   private var isLoaded = false
 
@@ -74,7 +75,7 @@ struct ReplicaState {
 
   var merging: Merging { Merging(apps: apps, device: device) }
 
-  /// Who this device is. Only asked for in a home that has joined.
+  /// Id of this device. Only valid in a home that has joined.
   var device: DeviceID { identity?.credentials.device ?? DeviceID(rawValue: 0) }
 
   mutating func perform(_ job: ReplicaJob) -> ReplicaOutcome {
@@ -95,7 +96,7 @@ struct ReplicaState {
       let changed = try commit()
       return outcome(.success(result), changed: changed, batch: batch, needs: needs)
     } catch {
-      // What the transaction had done in memory is not in the store: all of it is read again.
+      // The transaction's changes in memory are not in the store: everything is read again.
       isLoaded = false
       followedSteps = stepsBefore
       return outcome(.failure(error), changed: [], batch: nil)
@@ -163,21 +164,21 @@ struct ReplicaState {
     }
   }
 
-  /// A batch is in flight no more.
+  /// Handles a batch that is no longer in flight.
   private mutating func turnedDown() throws(StorageError) -> ReplicaResult {
     var applied = Applied(position: position)
     try takeOvertaken(&applied)
     return .applied(applied)
   }
 
-  /// Nothing of the transaction is made.
+  /// Discards the transaction.
   mutating func discard() throws(StorageError) {
     try ledger.reload()
-    // What else it had done in memory is read again with the next job.
+    // Its other changes in memory are read again with the next job.
     isLoaded = false
   }
 
-  /// Writes the transaction, and tells what the screen shows differently now.
+  /// Writes the transaction, and returns the records that are shown differently now.
   private mutating func commit() throws(StorageError) -> [Record] {
     let outcome = try ledger.commit()
     var changed: [Record] = []
@@ -192,7 +193,7 @@ struct ReplicaState {
     return changed
   }
 
-  /// nil where a person sees no difference.
+  /// Returns nil if the user sees no difference.
   private static func shown(before: Record?, now: Record?) -> Record? {
     let hadFields = before?.fields != nil
     guard let now else {
@@ -224,7 +225,7 @@ struct ReplicaState {
     offer = try storedOffer()
     hasLost = try !ledger.store.lostRecords(limit: 1, bytes: 0).isEmpty
     answered = nil
-    // What was taken beyond the store's cursor is known; the relay may have lost it meanwhile.
+    // Records beyond the store's cursor are known; the relay may have lost them meanwhile.
     if let cursor = position.cursor, restore == nil, !hasLost {
       position = .cursor(cursor.knowing(try ledger.greatestTag()))
     }
@@ -267,7 +268,7 @@ struct ReplicaState {
 }
 
 extension UnnamedRecord {
-  /// What a screen is told when the record is gone.
+  /// Tombstone that is reported when the record is gone.
   fileprivate var tombstone: Record {
     Record(
       zone: key.zone, name: key.name, type: type, fields: nil, modifiedAt: modifiedAt,

@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepStorage
 
-/// What the relay answered to a batch.
+/// Answers of the relay to batches.
 extension ReplicaState {
   mutating func apply(_ id: BatchID, _ answer: SaveAnswer, _ applied: inout Applied)
     throws(StorageError)
@@ -23,11 +23,11 @@ extension ReplicaState {
       case .refused(_, let refusal): try refuse(entry, refusal, &applied)
       }
     }
-    // An answer that leaves some out is no answer for those: they go again.
+    // Entries that the answer omits are sent again.
     for entry in unanswered { reopen(entry) }
   }
 
-  /// The whole batch was turned down.
+  /// Handles the refusal of a whole batch.
   mutating func refuseBatch(_ id: BatchID, _ refusal: Refusal) throws(StorageError) {
     guard let frozen = ledger.outbox.frozenBatch, frozen.id == id else { return }
     let isOneThing = frozen.entries.count == 1 || frozen.entries.first?.group != nil
@@ -57,7 +57,7 @@ extension ReplicaState {
     if withParked { reopenParked { !$0.lacksChunks } }
   }
 
-  /// Parked changes have another try.
+  /// Retries parked changes.
   mutating func reopenParked(where isMeant: (OutboxEntry) -> Bool) {
     for var entry in ledger.outbox.parkedEntries where isMeant(entry) {
       entry.state = .waiting
@@ -71,7 +71,7 @@ extension ReplicaState {
     let saved = try record(of: entry, tag: tag)
     guard var later = ledger.outbox.open(entry.key) else { return try ledger.put(saved) }
     later.base = saved
-    // What the person is asked about stands there no more.
+    // The version that the user is asked about has been replaced.
     if case .asking(let asked) = later.state, asked.tag < tag { later.state = .asking(saved) }
     ledger.put(later)
     try ledger.put(try record(of: later, tag: tag))
@@ -83,14 +83,15 @@ extension ReplicaState {
     let isOwn =
       server.device == device && server.modifiedAt == entry.modifiedAt && server.tag > 0
     if isOwn { return try acknowledge(entry, server.tag) }
-    // Which of the two came first cannot be told before the relay has said how far back it went.
-    // Nor is anything of a zone that was switched off meanwhile taken: it is read once that is on.
+    // The order of the two versions is unknown until the relay has reported how far back it went. A
+    // version in a zone that was switched off meanwhile is not applied either: it is read once the
+    // zone is on.
     guard !isRestored, !isOff(entry.key.zone) else {
       reopen(entry)
       return
     }
     var server = server
-    // A conflict with a tombstone that is no longer kept names no zone or type worth keeping.
+    // A conflict with a tombstone that is no longer kept has no useful zone or type.
     if server.tag == 0 { server.type = entry.type }
     let open = reopen(entry)
     try settle(open, server, &applied)
@@ -100,7 +101,7 @@ extension ReplicaState {
     _ entry: OutboxEntry, _ refusal: Refusal, _ applied: inout Applied
   ) throws(StorageError) {
     if refusal.code == .chunksMissing, try namesChunks([entry]) {
-      // Said twice of all that was asked about, it is to be waited out.
+      // A repeated report after a query about all chunks: wait and retry.
       if try !suspect(entry) { applied.retryLater = refusal }
       return
     }
@@ -109,7 +110,7 @@ extension ReplicaState {
       applied.clockAhead = true
       reopen(entry, trusted: false)
     case .fetchFirst:
-      // What stands there was too large to be told with the answer: it comes with the changes.
+      // The relay's version was too large for the answer: it comes with the changes.
       if refusal.code == .conflictTooLarge { applied.foundGap = true }
       reopen(entry)
     case .retry:
@@ -119,16 +120,16 @@ extension ReplicaState {
     }
   }
 
-  /// Takes an entry back that did not land. An edit made on top of it replaces it: nobody else has
-  /// seen it, so that edit was made on what this one was made on. Only what time made others may
-  /// have made too, and that stays known.
+  /// Takes back an entry that was not saved. An edit made on top of it replaces it: no other device
+  /// has seen the entry, so the edit gets the entry's base. Only due edits may have been made by
+  /// other devices too, so they stay recorded.
   @discardableResult
   mutating func reopen(_ entry: OutboxEntry, trusted: Bool = true) -> OutboxEntry {
     var open = entry
     open.state = .waiting
     open.isStampTrusted = trusted
     open.firstSent = entry.firstSent ?? entry.modifiedAt
-    // It may yet land, with what was sent before: a deletion of it must reach the relay too.
+    // An earlier request may still save it: a later deletion must reach the relay too.
     if open.base == nil { open.base = .nothing(at: open.key, type: open.type) }
     if let later = ledger.outbox.open(entry.key) {
       ledger.remove(entry)
@@ -143,7 +144,8 @@ extension ReplicaState {
     return open
   }
 
-  /// Refused for good: it waits for the person. An edit made on top of it gets its own try.
+  /// Parks an entry that was refused for good: it waits for the user. An edit made on top of it is
+  /// tried separately.
   private mutating func park(_ entry: OutboxEntry, _ refusal: Refusal) {
     guard ledger.outbox.open(entry.key) == nil else {
       reopen(entry)
@@ -157,7 +159,7 @@ extension ReplicaState {
 }
 
 extension OutboxEntry {
-  /// An earlier version parked it for the answer of somebody between it and the relay.
+  /// True if an earlier version of the program parked it because of an intermediary's answer.
   var wasIntercepted: Bool {
     if case .parked(let refusal) = state { refusal.wasIntercepted } else { false }
   }
@@ -172,8 +174,8 @@ extension MutationResult {
 }
 
 extension Refusal {
-  /// The batch's content is at fault, so that the same again would be refused again. Other faults
-  /// of a request are more likely somebody's on the way than this program's: they may pass.
+  /// True if the batch's content is at fault, so that a retry would be refused again. Other faults
+  /// of a request are more likely an intermediary's than this program's: they may be temporary.
   var blamesContent: Bool {
     switch code {
     case .badName, .chunksMissing, .recordTooLarge, .badJSON, .badRequest, .badMessage,

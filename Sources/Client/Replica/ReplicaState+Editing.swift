@@ -1,8 +1,8 @@
 import LockstepModel
 import LockstepStorage
 
-/// Local first: an edit stands in the records and in the outbox with one transaction, and the
-/// network is not asked.
+/// Local first: an edit is written to the records and to the outbox in one transaction, without the
+/// network.
 extension ReplicaState {
   mutating func edit(_ request: EditRequest, _ clock: ClockReading) throws(StorageError)
     -> Result<Record, EditFailure>
@@ -43,15 +43,15 @@ extension ReplicaState {
         fields: fields, stamp: stamp, clock))
   }
 
-  /// A person's answer to a conflict that waits for one.
+  /// Applies a user's decision on a conflict.
   mutating func decide(_ key: RecordKey, keepLocal: Bool, _ clock: ClockReading)
     throws(StorageError) -> Result<Record, EditFailure>
   {
     guard var entry = ledger.outbox.open(key), case .asking(let server) = entry.state else {
       return .failure(.nothingToDecide)
     }
-    // A version of tag 0 is one that the relay has lost, or that nothing is there any more; what it
-    // has is the base then.
+    // A version of tag 0 is one that the relay has lost, or means that the record is gone; the base
+    // is then what the relay has.
     let isThere = server.tag > 0
     let hasNothing = server.isDeleted && (entry.base?.tag ?? 0) == 0
     if !keepLocal, isThere || hasNothing {
@@ -59,7 +59,7 @@ extension ReplicaState {
       if isThere { try ledger.put(server) } else { try ledger.removeRecord(key) }
       return .success(server)
     }
-    // The decision is a new act, made having seen both versions.
+    // The decision is a new edit, made with knowledge of both versions.
     noteUntrusted(clock)
     entry.modifiedAt = max(clock.relayTime, max(entry.modifiedAt, server.modifiedAt) + 1)
     entry.isStampTrusted = clock.isTrusted
@@ -72,7 +72,7 @@ extension ReplicaState {
     return .success(record)
   }
 
-  /// Makes the edits whose time has come, one after the other where one leads to the next.
+  /// Makes the edits that are due, one after the other if one leads to the next.
   mutating func makeDueEdits(isConnected: Bool, _ clock: ClockReading) throws(StorageError) {
     guard identity != nil else { return }
     try restamp(clock)
@@ -87,13 +87,13 @@ extension ReplicaState {
         continue
       }
       guard edit.dueAt == mark.dueAt else {
-        // The record was stamped anew a moment ago, and its time has moved with it.
+        // The record was stamped again just now, and its due time has moved with it.
         due.set(edit, for: mark.key)
         continue
       }
       let fields = edit.fields.serialized()
       guard failure(of: fields, for: mark.key) == nil else {
-        // There is no room: the edit is made when this record is next looked at.
+        // There is no room: the edit is made when this record is next examined.
         due.set(nil, for: mark.key)
         continue
       }
@@ -102,12 +102,12 @@ extension ReplicaState {
         isMadeByTime: true,
         clock)
       let next = merging.dueEdit(for: record)
-      // An edit that leads to itself would be made for ever.
+      // An edit that leads to itself would be repeated for ever.
       due.set(next == edit ? nil : next, for: mark.key)
     }
   }
 
-  /// A person acts on a record whose time had come: what time makes of it comes first.
+  /// Makes the due edits of a record before the user's edit.
   private mutating func makeDueEdits(of key: RecordKey, _ clock: ClockReading) throws(StorageError)
   {
     for _ in 0..<Limits.dueEdits {
@@ -122,7 +122,7 @@ extension ReplicaState {
     }
   }
 
-  /// Writes a local change: into the entry that is open, or into a new one.
+  /// Writes a local change: into the open entry, or into a new one.
   private mutating func change(
     _ key: RecordKey, type: Name, fields: [UInt8]?, stamp: Int64, isMadeByTime: Bool = false,
     _ clock: ClockReading
@@ -149,7 +149,7 @@ extension ReplicaState {
     if isMadeByTime { entry.timeMade = entry.record(by: device, tag: 0) }
     let record = try self.record(of: entry, tag: isLost ? 0 : held?.tag ?? 0)
     if fields == nil, entry.base == nil, sent == nil, entry.state == .waiting {
-      // Made and deleted before anyone heard of it.
+      // Created and deleted before it was sent.
       ledger.remove(entry)
       try ledger.removeRecord(key)
       return record
@@ -163,7 +163,7 @@ extension ReplicaState {
     if !clock.isTrusted { noteOffset(clock) }
   }
 
-  /// Why a change to these fields cannot be kept; nil where it can.
+  /// Returns the reason that a change to these fields cannot be kept; nil if it can.
   private func failure(of fields: [UInt8]?, for key: RecordKey) -> EditFailure? {
     let count = fields?.count ?? 0
     if count > Limits.recordBytes { return .tooLarge(bytes: count) }

@@ -1,9 +1,8 @@
 import LockstepModel
 import LockstepStorage
 
-/// What the relay says, applied in the order in which it came: pages of changes, and answers to
-/// batches. One transaction with the cursor that covers them. Applying a thing twice changes
-/// nothing.
+/// Messages of the relay, applied in the order of arrival: pages of changes, and answers to
+/// batches. One transaction with the cursor that covers them. Idempotent.
 extension ReplicaState {
   mutating func apply(_ arrivals: [Arrival], _ clock: ClockReading) throws(StorageError) -> Applied
   {
@@ -28,7 +27,7 @@ extension ReplicaState {
 
   private mutating func apply(_ page: ChangePage, _ applied: inout Applied) throws(StorageError) {
     guard position.isStart(of: page) || overlaps(page) else {
-      // A page that ends where the device stands brings nothing new.
+      // A page that ends at the device's position brings nothing new.
       if !position.isCursor(at: page.token) { applied.foundGap = true }
       return
     }
@@ -38,7 +37,7 @@ extension ReplicaState {
     }
     let isSnapshot = position.cursor == nil
     if !isSnapshot, !page.lostTags.isEmpty {
-      // Another device may hold a version of a file that went with its chunks.
+      // Another device may hold a version of a file that was lost together with its chunks.
       beginOffer()
       if try noticeLosses(page.lostTags) {
         try forgetCursor(restoredThrough: nil, in: page.token.generation)
@@ -66,22 +65,22 @@ extension ReplicaState {
     move(to: page.token)
   }
 
-  /// Whether the device has been there and gone on: what ends there brings nothing new.
+  /// True if the page ends before the cursor: it was applied already.
   private func isPassed(_ token: ChangeToken) -> Bool {
     position.cursor.map { $0.covers(token) && !$0.isSamePlace(as: token) } ?? false
   }
 
-  /// Whether the page begins where the device has been, and ends where it has not: what it brings
-  /// besides is known, and passed over by its tags. So it is on a stream whose device fetched
-  /// meanwhile.
+  /// True if the page begins before the cursor and ends after it: its known part is skipped by the
+  /// tags. This happens on a stream if the device has fetched meanwhile.
   private func overlaps(_ page: ChangePage) -> Bool {
     guard let cursor = position.cursor, let since = page.since else { return false }
     return cursor.covers(since) && page.token.covers(cursor)
       && !page.token.isSamePlace(as: cursor)
   }
 
-  /// An answer that begins beyond the cursor shows that others have saved in between. What it told
-  /// is known here until a cursor covers it, and the relay learns so by the token that it is shown.
+  /// Moves the cursor if the answer begins at it. An answer that begins after the cursor shows that
+  /// other devices have saved in between. Its token is then kept until a cursor covers it, and is
+  /// part of the token sent to the relay.
   private mutating func follow(
     _ answer: SaveAnswer, isLink: Bool, _ applied: inout Applied
   ) {
@@ -101,8 +100,8 @@ extension ReplicaState {
     }
   }
 
-  /// While a record is held back (`overtaken`), the store keeps the cursor that does not cover it
-  /// yet: a crash then costs a fetch.
+  /// Moves the cursor. While a record is held back (`overtaken`), the store keeps a cursor that
+  /// does not cover it yet: a crash then costs a fetch.
   private mutating func move(to token: ChangeToken) {
     var reached = token.reached(from: position.cursor)
     if let answered {
@@ -119,7 +118,7 @@ extension ReplicaState {
     if heldBefore?.seenIn == cursor.generation { setHeldBefore(nil) }
   }
 
-  /// What was held back for the sake of what was in flight, once that is answered.
+  /// Applies the records that were held back, once the batch in flight is answered.
   mutating func takeOvertaken(_ applied: inout Applied) throws(StorageError) {
     guard !overtaken.isEmpty, ledger.outbox.frozenBatch == nil else { return }
     let records = overtaken
@@ -132,8 +131,8 @@ extension ReplicaState {
     throws(StorageError)
   {
     let key = server.key
-    // What is in flight is frozen, and its answer comes first: whether this version was made on top
-    // of ours or in spite of it, only that can tell.
+    // The change in flight is frozen, and its answer comes first: only the answer shows if this
+    // version was made on top of it or independently.
     guard ledger.outbox.sent(key) == nil else {
       overtaken.removeAll { $0.key == key && $0.tag < server.tag }
       if !overtaken.contains(where: { $0.key == key }) { overtaken.append(server) }
@@ -142,7 +141,7 @@ extension ReplicaState {
     guard !isOff(key.zone) else { return try passOver(server) }
     if let entry = ledger.outbox.open(key) {
       let known = entry.knownTag
-      // A tag of a lost history may have been given once more, to another version.
+      // A tag of a lost history may have been assigned again, to another version.
       let isAnother = restore?.hasLost(known) == true && !entry.knows(server)
       guard isAnother || (isSnapshot ? server.tag != known : server.tag > known) else { return }
       return try settle(entry, server, &applied)
@@ -151,13 +150,14 @@ extension ReplicaState {
     if let held, try isLost(held), !held.isSame(as: server) {
       return try bringBack(held, over: server, &applied)
     }
-    // Tags grow. Only a snapshot may bring a smaller one: of a relay restored from a backup.
+    // Tags grow. Only the snapshot of a relay restored from a backup may bring a smaller one.
     let known = held?.tag ?? 0
     guard isSnapshot ? server.tag != known : server.tag > known else { return }
     try ledger.put(server, snapshot: isSnapshot ? snapshot : nil)
   }
 
-  /// Kept for the status of a later process; not worth a write of its own each time.
+  /// Stores the time of the sync for the status of a later process; not worth a separate write each
+  /// time.
   private mutating func noteSync(_ applied: Applied, _ clock: ClockReading) throws(StorageError) {
     let isOld = clock.relayTime - (lastSync ?? 0) > Limits.syncNoteMilliseconds
     guard ledger.hasChanges || isOld, position.cursor != nil, !applied.foundGap, clock.isTrusted,

@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepStorage
 
-/// What a person asks of an app: made from what the device holds, with one transaction.
+/// Orders of a user to an app: computed from the device's records, in one transaction.
 extension ReplicaState {
   mutating func performed(_ order: JSONValue, by name: String, _ clock: ClockReading)
     throws(StorageError) -> Result<AppView, EditFailure>
@@ -46,8 +46,8 @@ extension ReplicaState {
     }
   }
 
-  /// The device is caught up, and holds nothing back: of what has only so many records, the others
-  /// go.
+  /// Removes surplus records of types with a maximum count. Requires that the device is caught up,
+  /// and holds nothing back.
   mutating func trim(_ clock: ClockReading) throws(StorageError) {
     for app in apps where ledger.hasWritten(in: app.zone) && !isOff(app.zone) {
       for type in app.boundedTypes {
@@ -64,7 +64,7 @@ extension ReplicaState {
       JSONMember($0.key.text, .string($0.value))
     }
     let text = JSONValue.object(members).text
-    // Told again with every look at a list, and hardly ever another.
+    // The names are set again with each list of devices, and rarely differ.
     if try ledger.store.value(ReplicaState.deviceNamesKey) == text { return }
     ledger.setValue(ReplicaState.deviceNamesKey, text)
   }

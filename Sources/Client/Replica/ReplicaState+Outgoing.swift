@@ -1,17 +1,17 @@
 import LockstepModel
 import LockstepStorage
 
-/// What goes to the relay next. Entries are frozen under a batch's id before it is sent, so that
-/// the same batch goes out again after a crash or a lost answer.
+/// Choice of the next batch. Entries are frozen under a batch id before they are sent, so that the
+/// same batch is sent again after a crash or a lost answer.
 extension ReplicaState {
-  /// A record's own cost in a batch, beside its fields: names, stamps and punctuation.
+  /// Bytes of a record in a batch besides its fields: names, stamps and punctuation.
   private static let overheadBytes = 160
-  /// A hash in quotes, and a comma.
+  /// Bytes of a hash in quotes, and a comma.
   private static let chunkBytes = 67
-  /// Room for the batch's own members is left.
+  /// Bytes for mutations; leaves room for the batch's own members.
   private static let batchBytes = Limits.batchBytes - (4 << 10)
 
-  /// A change as it goes to the relay.
+  /// A change as it is sent to the relay.
   private struct OutgoingEntry {
     var entry: OutboxEntry
     var mutation: Mutation
@@ -35,7 +35,7 @@ extension ReplicaState {
     return ReplicaState.request(offer.id, chosen)
   }
 
-  /// What may be sent. Changes that name chunks of files which the relay may lack are left out.
+  /// Returns the changes to send. Omits changes that name chunks of files which the relay may lack.
   private mutating func choose(_ bounds: BatchBounds, _ clock: ClockReading) throws(StorageError)
     -> [OutgoingEntry]
   {
@@ -67,7 +67,7 @@ extension ReplicaState {
     return []
   }
 
-  /// Whether the relay has all chunks that these name; where it may not, they wait.
+  /// Returns true if the relay has all chunks that these changes name; otherwise blocks them.
   private mutating func letThrough(_ parcels: [OutgoingEntry], _ clock: ClockReading) -> Bool {
     var lacking: [ChunkHash] = []
     for parcel in parcels {
@@ -78,8 +78,9 @@ extension ReplicaState {
     return false
   }
 
-  /// A group too large for one batch: its members go one after the other, the copies first, which
-  /// have the smaller numbers, so that nothing they hold is overwritten before they are safe.
+  /// Splits a group that is too large for one batch: its members are sent one after the other. The
+  /// copies have the smaller numbers and go first, so that no content is overwritten before it is
+  /// saved.
   private mutating func ungroup(_ members: [OutboxEntry]) -> [OutboxEntry] {
     var alone: [OutboxEntry] = []
     for var member in members {

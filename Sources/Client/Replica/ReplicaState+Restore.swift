@@ -1,17 +1,18 @@
 import LockstepModel
 import LockstepStorage
 
-/// A relay that came back from a backup has lost what was saved after it. What this device holds of
-/// that goes back through the outbox, as changes made on what the relay has now.
+/// A relay restored from a backup has lost later saves. Those that this device holds are saved
+/// again through the outbox, as changes made on the relay's present versions.
 extension ReplicaState {
-  /// An answer of another generation than the cursor's shows that the relay was restored, but not
-  /// how far back: what is held by then is noted, to be told from what the relay gives from now on.
+  /// Detects a restore by an answer of another generation than the cursor's. The answer does not
+  /// show how far back the relay went: the greatest held tag is recorded, to distinguish held
+  /// records from those that the relay sends from now on.
   mutating func noticeRestore(_ answer: SaveAnswer) throws(StorageError) -> Bool {
     guard let known = position.cursor?.generation ?? former?.seenIn,
       known != answer.token.generation
     else { return false }
     if heldBefore?.seenIn == answer.token.generation { return true }
-    // What is held back came before the answer, and is taken after it.
+    // Records held back arrived before the answer, and are applied after it.
     let heldBack = overtaken.map(\.tag).max() ?? 0
     setHeldBefore(
       PreRestoreTag(
@@ -19,21 +20,22 @@ extension ReplicaState {
     return true
   }
 
-  /// A restored relay still follows a cursor that its backup covers, by pages of a new generation.
-  /// But what this device saved beyond that cursor may be lost: the relay is asked by a token that
-  /// tells of it. Where there is none, a snapshot is needed.
+  /// Detects a restore by a page. A restored relay still accepts a cursor that its backup covers,
+  /// and answers with pages of a new generation. But saves of this device beyond that cursor may be
+  /// lost: the relay is asked with a token that includes them. If there is no such token, a
+  /// snapshot is needed.
   mutating func noticeRestore(_ page: ChangePage) throws(StorageError) -> Bool {
     guard let cursor = position.cursor else { return try noticeRestore(bySnapshot: page) }
     guard cursor.generation != page.token.generation else { return false }
     let held = try greatestTag(before: page.token.generation)
     let vouched = max(cursor.sequence, page.since?.reach ?? 0)
     guard held > vouched else {
-      // While the store's cursor stays behind (`move`), a crash may bring the device back to it:
-      // what came since is not what was held before.
+      // While the store's cursor stays behind (`move`), a crash may set the device back to it: what
+      // arrived since does not count as held before.
       setHeldBefore(PreRestoreTag(tag: held, seenIn: page.token.generation))
       beginOffer()
       guard former != nil else { return false }
-      // It was asked for the sake of what it may have lost alone: the snapshot is still owed.
+      // This fetch was only for possible losses: the snapshot is still required.
       setFormer(LostCursor(token: cursor, seenIn: page.token.generation))
       position = .nothing
       ledger.setCursor(nil)
@@ -45,9 +47,10 @@ extension ReplicaState {
     return true
   }
 
-  /// The first page of a snapshot that is of another generation than the place where the device
-  /// stood before: what the snapshot does not name may be lost rather than deleted. How far back
-  /// the relay went is told to those who ask for what came after that place.
+  /// Detects a restore by the first page of a snapshot, if its generation differs from that of the
+  /// device's former position: records that the snapshot does not name may be lost rather than
+  /// deleted. The relay reports how far back it went only to requests for changes after that
+  /// position.
   private mutating func noticeRestore(bySnapshot page: ChangePage) throws(StorageError) -> Bool {
     guard position == .nothing, let former, let seenIn = former.seenIn,
       seenIn != page.token.generation
@@ -57,19 +60,19 @@ extension ReplicaState {
     return true
   }
 
-  /// The cursor is about to go.
+  /// Records the cursor before it is discarded.
   mutating func noteFormerPlace() {
     guard let cursor = position.cursor else { return }
     setFormer(LostCursor(token: cursor, seenIn: cursor.generation))
   }
 
-  /// It joins what is known of an earlier one.
+  /// Begins a restore, joined with an earlier one.
   mutating func begin(_ found: Restore) throws(StorageError) {
     beginOffer()
     setRestore(restore?.joined(with: found) ?? found)
   }
 
-  /// The greatest tag that was held before anything of this generation came.
+  /// Returns the greatest tag that was held before anything of this generation arrived.
   func greatestTag(before generation: UInt32?) throws(StorageError) -> ChangeTag {
     if let heldBefore, generation == nil || heldBefore.seenIn == generation {
       return heldBefore.tag
@@ -87,7 +90,8 @@ extension ReplicaState {
     return try ledger.isLost(key)
   }
 
-  /// More of what is marked as lost fits into the outbox. Half of that is left to the person.
+  /// True if more of what is marked as lost fits into the outbox. Half of the outbox is left to the
+  /// user.
   var mayBringBack: Bool { hasLost && hasRoom }
 
   private var hasRoom: Bool {
@@ -95,7 +99,7 @@ extension ReplicaState {
       && ledger.outbox.bytes < Limits.outboxBytes / 2
   }
 
-  /// What the relay has lost goes into the outbox, some of it at a time.
+  /// Moves some of what the relay has lost into the outbox.
   mutating func bringBack() throws(StorageError) {
     guard mayBringBack else { return }
     let lost = try ledger.store.lostRecords(limit: Limits.pageRecords, bytes: Limits.pageBytes)
@@ -105,8 +109,8 @@ extension ReplicaState {
     }
   }
 
-  /// The relay has lost what is held, and has `server` instead. Where there is no room for it, it
-  /// waits, and learns of the server's version by a conflict.
+  /// Saves a held record again that the relay has lost; it has `server` instead. If there is no
+  /// room, the record waits, and a conflict brings the server's version later.
   mutating func bringBack(_ held: Record, over server: Record, _ applied: inout Applied)
     throws(StorageError)
   {
@@ -126,7 +130,7 @@ extension ReplicaState {
       base: .lost(held), state: .waiting)
   }
 
-  /// All that was lost is acknowledged anew.
+  /// Ends the restore once all that was lost is acknowledged again.
   mutating func endRestore() {
     guard restore?.isSnapshotDone == true, !hasLost, ledger.outbox.summary.unsent == 0 else {
       return

@@ -1,9 +1,9 @@
 import LockstepModel
 import LockstepStorage
 
-/// What becomes of a local change once the relay's version of its record is known.
+/// Resolution of a local change once the relay's version of its record is known.
 extension ReplicaState {
-  /// A local change meets the relay's version.
+  /// Resolves a local change against the relay's version.
   mutating func settle(_ entry: OutboxEntry, _ server: Record, _ applied: inout Applied)
     throws(StorageError)
   {
@@ -16,7 +16,7 @@ extension ReplicaState {
     let resolution: Resolution
     if let base = entry.base, restore?.hasLost(base.tag) == true {
       resolution = merging.resolve(entry, madeOn: base, server)
-      // What the relay has now was made by somebody who may not have known that version.
+      // The author of the relay's present version may not have known the base.
       entry.base = .nothing(at: entry.key, type: entry.type)
     } else {
       resolution = merging.resolve(entry, server)
@@ -44,47 +44,47 @@ extension ReplicaState {
     }
   }
 
-  /// The relay's version is this very change: it was acknowledged, or another device had the same
-  /// to bring back.
+  /// True if the relay's version is this change: it was acknowledged, or another device has saved
+  /// the same lost version again.
   private func isAcknowledged(_ entry: OutboxEntry, by server: Record) -> Bool {
     guard server.tag > 0, server.modifiedAt == entry.modifiedAt else { return false }
     return server.device == device
       || (server.type == entry.type && Merging.equal(entry.fields, server.fields))
   }
 
-  /// The relay's version came before the change, or is its base over again: nothing conflicts.
+  /// True if the relay's version precedes the change, or repeats its base: there is no conflict.
   private func isMade(_ entry: OutboxEntry, onTopOf server: Record) -> Bool {
     if case .asking(let asked) = entry.state, asked.tag > 0, restore?.hasLost(asked.tag) != true {
       return false
     }
     let tag = entry.base?.tag ?? 0
     let isLost = restore?.hasLost(entry.knownTag) == true
-    // Only a relay that has lost the base shows nothing in its place.
+    // Only a relay that has lost the base reports no record in its place.
     guard server.tag > 0 else { return isLost }
-    // Tags grow. An older version than the base is that of a restored relay.
+    // Tags grow. A version older than the base comes from a restored relay.
     if server.tag < tag { return true }
-    // This device saved it, though the answer was lost: what waits here was made after that.
+    // This device saved it, but the answer was lost: the waiting change was made after that.
     if isEarlierVersion(server, of: entry) { return true }
     if let restore, restore.precedesLoss(server.tag) {
-      // Once the snapshot is here, nothing refers to what was lost by its tag.
+      // Once the snapshot is complete, nothing refers to a lost version by its tag.
       if isLost || (restore.isSnapshotDone && entry.base?.isLost == true) { return true }
     }
     return entry.base.map { $0.tag > 0 && $0.isSame(as: server) } ?? false
   }
 
-  /// True where the relay's version is the change as it was sent before. Other versions of this
-  /// device may stand there that it knows nothing of: its home came back from a backup.
+  /// True if the relay's version is the change as it was sent before. The relay may also have
+  /// versions of this device that are unknown here, if the home was restored from a backup.
   private func isEarlierVersion(_ server: Record, of entry: OutboxEntry) -> Bool {
     guard server.device == device, let first = entry.firstSent else { return false }
     return first <= server.modifiedAt && server.modifiedAt < entry.modifiedAt
   }
 
-  /// The change is one of `server` from here on.
+  /// Makes `server` the base of the change.
   mutating func stand(_ entry: OutboxEntry, on server: Record) throws(StorageError) {
     var entry = entry
     entry.base = server
     if case .asking(var asked) = entry.state, restore?.hasLost(asked.tag) == true {
-      // The person may still choose what the relay has lost; see `decide`.
+      // The user may still choose the version that the relay has lost; see `decide`.
       asked.tag = 0
       entry.state = .asking(asked)
     }
@@ -94,7 +94,7 @@ extension ReplicaState {
     try ledger.put(held)
   }
 
-  /// The relay's version stands.
+  /// Accepts the relay's version.
   private mutating func accept(_ server: Record, for key: RecordKey) throws(StorageError) {
     if server.tag > 0 { try ledger.put(server) } else { try ledger.removeRecord(key) }
   }
@@ -102,8 +102,8 @@ extension ReplicaState {
   private mutating func putMerged(
     _ fields: [UInt8]?, of entry: OutboxEntry, _ server: Record, group: Int64?
   ) throws(StorageError) {
-    // Its stamp is the newer of the two, so that a third version, made between them and now, is
-    // compared with what was made, not with when it was merged.
+    // The stamp is the newer of the two, so that a third version, made before the merge, is
+    // compared with the time of the edits and not with the time of the merge.
     let merged = OutboxEntry(
       number: ledger.takeNumber(), key: entry.key,
       type: entry.fields == nil ? server.type : entry.type, fields: fields,
@@ -113,16 +113,16 @@ extension ReplicaState {
     try ledger.put(try record(of: merged, tag: server.tag))
   }
 
-  /// A further record that keeps what a merge could not.
+  /// A further record that keeps content that a merge could not keep.
   private struct NewCopy {
     var change: OutboxEntry
-    /// What is held under its name.
+    /// Record that is held under its name.
     var held: Record?
   }
 
-  /// Nothing where the copy is here already. Where another stands under its name, such as that of
-  /// a version of the same instant, none is written over: the two meet as any two versions do.
-  /// `depth`: how many copies led to this one. A copy's own copy may be called as it is itself.
+  /// Collects nothing if the copy exists already. If another record has its name, such as that of a
+  /// version of the same instant, neither is overwritten: the two are merged as any two versions.
+  /// `depth`: number of copies that led to this one. A copy of a copy may have the same name.
   private mutating func collect(
     _ copy: Resolution.Copy, of entry: OutboxEntry, _ server: Record,
     into wanted: inout [NewCopy], depth: Int = 0
@@ -164,7 +164,7 @@ extension ReplicaState {
     try ledger.put(try record(of: change, tag: copy.held?.tag ?? 0))
   }
 
-  /// A copy's name may be too long, made from a long name and more. Its end tells it apart.
+  /// Shortens the name of a copy if it is too long. Keeps the end, which is unique.
   private static func name(_ text: String) -> Name {
     var room = Limits.nameBytes
     let kept = text.unicodeScalars.reversed().prefix { scalar in

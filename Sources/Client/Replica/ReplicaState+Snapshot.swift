@@ -1,10 +1,11 @@
 import LockstepModel
 import LockstepStorage
 
-/// Snapshots: what the relay has, page by page, and what follows for that which it does not name.
+/// Snapshots: the relay's records, page by page, and the handling of held records that they do not
+/// name.
 extension ReplicaState {
-  /// The cursor leads nowhere any more. Until a whole snapshot is here the store has none, so that
-  /// a crash on the way begins it anew. `restoredThrough` and `lostThrough`: see `Refusal`.
+  /// Discards an invalid cursor. The store has no cursor until a whole snapshot is complete, so
+  /// that a crash before that restarts it. `restoredThrough` and `lostThrough`: see `Refusal`.
   mutating func forgetCursor(
     restoredThrough: ChangeTag?, lostThrough: ChangeTag? = nil, in generation: UInt32?
   ) throws(StorageError) {
@@ -28,9 +29,9 @@ extension ReplicaState {
     ledger.setValue(ReplicaState.snapshotKey, String(snapshot))
   }
 
-  /// Notes the versions that are held with tags which the relay's history has passed over: they
-  /// were given by a relay whose store has gone back since. Who was away meanwhile, or has saved
-  /// before it read, is told of it by nothing else. True where there are such, and a snapshot is
+  /// Detects held versions whose tags are in gaps of the relay's history: a relay whose store was
+  /// reset since has assigned them. A device that was offline meanwhile, or has saved before it
+  /// read, cannot detect this otherwise. Returns true if there are such versions, and a snapshot is
   /// needed.
   @discardableResult
   mutating func noticeLosses(_ gaps: [TagGap]) throws(StorageError) -> Bool {
@@ -45,9 +46,9 @@ extension ReplicaState {
     return true
   }
 
-  /// What the snapshot did not name is not there any more. What was edited here stays, and goes to
-  /// the relay; what the relay has lost waits to be brought back. Of a relay that was restored the
-  /// deletions are kept.
+  /// Handles records that the snapshot did not name: they are gone. Records with local edits stay,
+  /// and are sent to the relay; records that the relay has lost wait to be saved again. After a
+  /// restore of the relay, tombstones are kept.
   mutating func finishSnapshot(_ applied: inout Applied) throws(StorageError) {
     var gone: [UnnamedRecord] = []
     for record in try ledger.unnamed(bySnapshot: snapshot) {
@@ -57,7 +58,8 @@ extension ReplicaState {
         ledger.lose(record.key)
         hasLost = true
       } else if restore != nil, record.isDeleted {
-        // No snapshot names it. A still older copy of the relay may be put back, which lacks it.
+        // Snapshots name no tombstones. A still older copy of the relay, which lacks the deletion,
+        // may be put back later.
         continue
       } else if !isOff(record.key.zone) {
         gone.append(record)
@@ -70,37 +72,38 @@ extension ReplicaState {
     setRestore(restore)
   }
 
-  /// A local change of a record that the relay does not have.
+  /// Handles a local change to a record that the relay does not have.
   private mutating func standOnNothing(_ key: RecordKey, _ applied: inout Applied)
     throws(StorageError)
   {
-    // What is in flight is answered by the relay itself, and with it what was made on top of it.
+    // The relay's answer decides about the change in flight, and about edits made on top of it.
     guard let entry = ledger.outbox.open(key), ledger.outbox.sent(key) == nil else { return }
     let nothing = Record.nothing(at: key, type: entry.type)
     if restore?.hasLost(entry.knownTag) == true {
       return try stand(entry, on: .lost(entry.base ?? nothing))
     }
     guard !isOff(key.zone) else { return }
-    // What a person was asked about was deleted since. Other changes meet that when they are sent.
+    // The record that the user was asked about was deleted since. Other changes meet the deletion
+    // when they are sent.
     if case .asking(let asked) = entry.state, asked.tag > 0 { try settle(entry, nothing, &applied) }
   }
 }
 
 extension Record {
-  /// Stands for a record that the relay does not have, not even as a tombstone.
+  /// Placeholder for a record that the relay does not have, not even as a tombstone.
   static func nothing(at key: RecordKey, type: Name) -> Record {
     var nothing = Record.nothing(at: key)
     nothing.type = type
     return nothing
   }
 
-  /// The same where the relay had this version, and has lost it.
+  /// Placeholder for a version that the relay had, and has lost.
   static func lost(_ version: Record) -> Record {
     var lost = nothing(at: version.key, type: version.type)
     lost.modifiedAt = version.modifiedAt
     return lost
   }
 
-  /// Whether it stands for a version that the relay has lost.
+  /// True if it is a placeholder for a version that the relay has lost.
   var isLost: Bool { tag == 0 && modifiedAt > 0 }
 }

@@ -1,28 +1,29 @@
 import LockstepModel
 import LockstepStorage
 
-/// Stamps are relay time. An edit made while that was not known carries a guess, and is stamped
-/// anew before it is sent.
+/// Stamps are relay time. An edit made while relay time was unknown has an estimated stamp, and is
+/// stamped again before it is sent.
 extension ReplicaState {
-  /// A stamp for a new edit: later than all that was seen of the record, however wrong the clock.
+  /// Returns a stamp for a new edit: later than all known versions of the record, however wrong the
+  /// clock is.
   func stamp(after held: Record?, _ clock: ClockReading) -> Int64 {
     guard let held else { return clock.relayTime }
     return max(clock.relayTime, held.modifiedAt + 1)
   }
 
-  /// Remembers by which offset untrusted stamps are made, so that they can be corrected by the
-  /// difference to the true one.
+  /// Records the offset that untrusted stamps are made with, so that they can be corrected by the
+  /// difference to the true offset.
   mutating func noteOffset(_ clock: ClockReading) {
     guard clock.offset != assumedOffset else { return }
-    // A trusted offset wanders by a few milliseconds; each of those is not worth a write.
+    // A trusted offset varies by a few milliseconds; that is not worth a write.
     let isClose = abs(clock.offset - assumedOffset) < Limits.offsetNoteMilliseconds
     guard !(clock.isTrusted && isClose) else { return }
     assumedOffset = clock.offset
     ledger.setValue(ReplicaState.offsetKey, String(clock.offset))
   }
 
-  /// Somebody has set the wall clock: the offset by which the guesses so far were made is counted
-  /// from the new one from here on, as the true offset will be.
+  /// Follows a step of the wall clock: the offset of the estimates so far is converted to the new
+  /// wall clock, which the true offset will refer to.
   mutating func followSteps(of clock: ClockReading) {
     guard clock.wallSteps != followedSteps else { return }
     assumedOffset -= clock.wallSteps - followedSteps
@@ -30,8 +31,8 @@ extension ReplicaState {
     ledger.setValue(ReplicaState.offsetKey, String(assumedOffset))
   }
 
-  /// Corrects the stamps that were guesses, now that relay time is known, and those that lie in the
-  /// relay's future. What is in flight stays as it is.
+  /// Corrects the stamps that were estimates, now that relay time is known, and those in the
+  /// relay's future. Entries in flight are not changed.
   mutating func restamp(_ clock: ClockReading) throws(StorageError) {
     guard clock.isTrusted else { return }
     if ledger.outbox.untrustedCount > 0 {
@@ -44,9 +45,9 @@ extension ReplicaState {
     noteOffset(clock)
   }
 
-  /// Takes back what time made of a record while this device's clock was ahead, as far as its hour
-  /// has not come: others would take it for newer than all that is done until then. It is made
-  /// again in its time. nil where nothing is left of the entry.
+  /// Undoes due edits that were made too early because this device's clock was ahead: other devices
+  /// would treat them as newer than all edits made until then. They are made again when they are
+  /// due. Returns nil if nothing of the entry remains.
   private mutating func rewind(_ entry: OutboxEntry, _ clock: ClockReading) throws(StorageError)
     -> OutboxEntry?
   {
@@ -104,7 +105,7 @@ extension ReplicaState {
     ledger.put(entry)
   }
 
-  /// What time made of an edit whose stamp moves by so many milliseconds.
+  /// Returns the result of due edits after the entry's stamp moves by `shift` milliseconds.
   private func restamped(_ entry: OutboxEntry, by shift: Int64) -> Record? {
     guard var made = entry.timeMade else { return nil }
     var twin = entry

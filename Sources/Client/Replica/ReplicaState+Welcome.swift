@@ -1,20 +1,21 @@
 import LockstepModel
 import LockstepStorage
 
-/// A device that begins with nothing finds what others have made: some apps ask the person whether
-/// it shall be there (`App.asksToRestore`). Until then it lies in the home, and is neither shown
-/// nor written over.
+/// A new device finds records that other devices have made: some apps ask the user whether to use
+/// them (`App.asksToRestore`). Until then the records are stored in the home, and are neither shown
+/// nor overwritten.
 extension ReplicaState {
   enum RestoreConsent: String {
-    /// The first snapshot brought what others made, and the person has not said what becomes of it.
+    /// The first snapshot contained records of other devices, and the user has not answered.
     case asked
-    /// The person has said it, or there was nothing to ask.
+    /// The user has answered, or there was nothing to ask.
     case answered
   }
 
   private static let welcomePrefix = "welcome."
 
-  /// A home that has read all there is before it knew of the question has nothing to ask.
+  /// Loads the states. A home that was read completely before the question existed has nothing to
+  /// ask.
   mutating func loadWelcomes() throws(StorageError) {
     welcomes = [:]
     let hasRead = try ledger.store.cursor() != nil
@@ -25,7 +26,7 @@ extension ReplicaState {
     }
   }
 
-  /// A page of a snapshot, before it is taken.
+  /// Examines a page of a snapshot before it is applied.
   mutating func meet(_ page: ChangePage) throws(StorageError) {
     for app in apps where welcomes[app.zone] == nil && !isOff(app.zone) {
       let types = app.asksToRestore
@@ -37,20 +38,21 @@ extension ReplicaState {
     }
   }
 
-  /// The snapshot is whole, and had nothing to ask about.
+  /// Handles the end of a snapshot that contained nothing to ask about.
   mutating func endWelcomes() {
     for app in apps where !app.asksToRestore.isEmpty {
       if welcomes[app.zone] == nil, !isOff(app.zone) { welcome(app.zone, .answered) }
     }
   }
 
-  /// The person has made something here before anything was found: this device is not empty.
+  /// Records that the user has made something here before anything was found: this device is not
+  /// empty.
   mutating func noteOwn(_ zone: Name) {
     let isAsking = apps.contains { $0.zone == zone && !$0.asksToRestore.isEmpty }
     if isAsking, welcomes[zone] != .answered { welcome(zone, .answered) }
   }
 
-  /// Whether there was a question.
+  /// Returns true if there was a question.
   mutating func answerRestore(of name: String) throws(StorageError) -> Result<Bool, EditFailure> {
     guard let app = apps.first(where: { $0.name == name }) else {
       return .failure(.refused(EditRefusal("this home has no app \(name)")))
@@ -60,7 +62,7 @@ extension ReplicaState {
     return .success(isAsked)
   }
 
-  /// nil where nothing is asked, or all that was asked about is gone.
+  /// Returns nil if nothing is asked, or all records in question are gone.
   func question(of app: any App) throws(StorageError) -> RestoreQuestion? {
     guard welcomes[app.zone] == .asked else { return nil }
     var count = 0
@@ -78,7 +80,8 @@ extension ReplicaState {
     return questions
   }
 
-  /// What an order or a look comes to before the person has said what becomes of what was found.
+  /// Returns the failure of orders and views while the question is unanswered; nil if there is
+  /// none.
   func unanswered(of app: any App) throws(StorageError) -> EditFailure? {
     try question(of: app).map { .restoreFirst(app: $0.app, count: $0.count) }
   }

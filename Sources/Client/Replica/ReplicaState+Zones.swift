@@ -1,16 +1,16 @@
 import LockstepModel
 import LockstepStorage
 
-/// Zones that a person has switched off: nothing of them goes out, and nothing that comes in is
-/// taken. Switched on again, the device reads once more from where it stood, and what met in
-/// between is settled by the rules, as after a time without a network.
+/// Zones that a user has switched off: their changes are neither sent nor applied. When a zone is
+/// switched on again, the device reads again from its former position, and conflicts are resolved
+/// by the rules, as after a time without a network.
 ///
-/// What had left already when the zone was switched off is finished: whether it landed, only its
-/// answer tells.
+/// A batch that was sent before the zone was switched off is completed: only its answer shows if it
+/// was saved.
 extension ReplicaState {
   struct ZoneOff: Hashable {
     var zone: Name
-    /// Where the device stood; nil where it stood nowhere, or a snapshot was read meanwhile.
+    /// The device's position; nil if it had none, or a snapshot was read meanwhile.
     var since: ChangeToken?
   }
 
@@ -18,7 +18,8 @@ extension ReplicaState {
 
   func isOff(_ zone: Name) -> Bool { zonesOff.contains { $0.zone == zone } }
 
-  /// Whether it was otherwise before, and where the device stands now if it went back.
+  /// Returns true if the setting was different before, and the device's new position if it went
+  /// back.
   mutating func setSyncing(_ zone: Name, _ isOn: Bool) throws(StorageError)
     -> (Result<Bool, EditFailure>, movedTo: ChangePosition?)
   {
@@ -34,14 +35,14 @@ extension ReplicaState {
       return (.success(true), goBack(to: off.since))
     }
     guard index == nil else { return (.success(false), nil) }
-    // The store's cursor does not cover what is held back for the sake of what is in flight.
+    // The store's cursor does not cover records that are held back because of the batch in flight.
     zonesOff.append(ZoneOff(zone: zone, since: try ledger.store.cursor()))
     zonesOff.sort { $0.zone < $1.zone }
     noteZonesOff()
     return (.success(true), nil)
   }
 
-  /// nil where the device need not go back.
+  /// Returns nil if the device need not go back.
   private mutating func goBack(to since: ChangeToken?) -> ChangePosition? {
     guard position != .nothing else { return nil }
     overtaken = []
@@ -57,15 +58,15 @@ extension ReplicaState {
     return position
   }
 
-  /// A snapshot passes over what is off: that is read with another one, once it is on.
+  /// A snapshot skips zones that are off: they are read with another snapshot, once they are on.
   mutating func forgetPlacesOfZonesOff() {
     guard zonesOff.contains(where: { $0.since != nil }) else { return }
     for index in zonesOff.indices { zonesOff[index].since = nil }
     noteZonesOff()
   }
 
-  /// Nothing is taken. But what a restored relay has lost must be noted now: by the time the zone
-  /// is on nobody tells any more.
+  /// Skips a record. But losses of a restored relay must be recorded now: they are not reported
+  /// again once the zone is on.
   mutating func passOver(_ server: Record) throws(StorageError) {
     if let entry = ledger.outbox.open(server.key) {
       guard let restore, restore.hasLost(entry.knownTag) else { return }
@@ -79,13 +80,13 @@ extension ReplicaState {
     hasLost = true
   }
 
-  /// Entries that wait for the relay, but for those of zones that are off.
+  /// Number of entries that wait for the relay, without those of zones that are off.
   var unsentWhileOn: Int {
     let summary = ledger.outbox.summary
     return summary.waiting.reduce(summary.unsent) { isOff($1.zone) ? $0 - $1.count : $0 }
   }
 
-  // MARK: the note in the store
+  // MARK: stored settings
 
   private mutating func noteZonesOff() {
     let list = zonesOff.map { off -> JSONValue in

@@ -1,19 +1,20 @@
 import LockstepModel
 
-/// What a device knows of a relay that came back from a backup, until all that the relay has lost
-/// is on its way back. Kept in the home, so that a crash leaves it standing.
+/// A device's knowledge of a relay's restore from a backup, until all that the relay has lost is
+/// being saved again. Stored in the home, so that it survives a crash.
 struct Restore: Hashable, Sendable {
-  /// The tags that the relay may have lost. Greater ones than the last of these were given by the
-  /// relay as it is now: a restore raises the sequence far beyond all that was ever given.
+  /// Tags that the relay may have lost. Tags greater than the last of these are of the relay's
+  /// present history: a restore raises the sequence far beyond all that was ever assigned.
   private(set) var lost: [TagGap]
-  /// A snapshot has told what the relay has. What it lacks is in the outbox, or marked as lost.
+  /// True if a snapshot has shown the relay's content. Records that it lacks are in the outbox, or
+  /// marked as lost.
   var isSnapshotDone = false
-  /// Up to this tag nothing is lost, nor was by an earlier restore from which something is still to
-  /// be brought back.
+  /// Tag up to which nothing is lost, nor was lost by an earlier restore whose records are not all
+  /// saved again.
   private(set) var least: ChangeTag
 
   /// `through`: the relay still has what was read from it up to this tag. `held`: the greatest tag
-  /// that was held when the device learnt of it.
+  /// that was held when the device detected the restore.
   init(through: ChangeTag, held: ChangeTag) {
     self.init(lost: [TagGap(after: through, through: held)])
   }
@@ -23,7 +24,7 @@ struct Restore: Hashable, Sendable {
     least = lost.map(\.after).min() ?? 0
   }
 
-  /// As `text` has it; nil where it was not written by this program.
+  /// Parses `text`; returns nil if this program did not write it.
   init?(text: String) {
     let words = text.split(separator: " ")
     guard let end = words.firstIndex(where: { $0 == "open" || $0 == "done" }), end >= 2,
@@ -45,25 +46,25 @@ struct Restore: Hashable, Sendable {
     return "\(tags) \(isSnapshotDone ? "done" : "open")\(isLower ? " \(least)" : "")"
   }
 
-  /// The relay may have lost the version of this tag. Once the snapshot is done nothing in the
-  /// device refers to such a version by its tag any more.
+  /// True if the relay may have lost the version of this tag. Once the snapshot is complete,
+  /// nothing in the device refers to such a version by its tag.
   func hasLost(_ tag: ChangeTag) -> Bool {
     !isSnapshotDone && lost.contains { $0.contains(tag) }
   }
 
-  /// What is on the relay at this tag was there before the backup was made, so whatever the device
-  /// held beyond it was made on top.
+  /// True if the relay's version of this tag was there before the backup was made, so that all
+  /// later versions held by the device were made on top of it.
   func precedesLoss(_ tag: ChangeTag) -> Bool { tag > 0 && tag <= least }
 
-  /// The same of what is on the relay and `held`, a tag that it has lost: a device whose cursor was
-  /// taken back for a zone that was off knows more than its cursor tells. A relay that does not
-  /// know the cursor at all counts anew.
+  /// True if the same holds for the relay's version and `held`, a tag that the relay has lost. A
+  /// device whose cursor was set back for a zone that was off has read more than its cursor shows.
+  /// A relay that does not know the cursor at all has a new sequence of tags.
   func precedes(_ tag: ChangeTag, _ held: ChangeTag) -> Bool {
     precedesLoss(tag) || (least > 0 && tag > 0 && tag < held)
   }
 
-  /// The relay came back once more, before all was brought back. Where the snapshot of the first
-  /// time is here, what the device has taken since is lost only if it was lost this time.
+  /// Joins a later restore, if not everything was saved again. If the snapshot of the first restore
+  /// is complete, records that arrived since are lost only if the later restore lost them.
   func joined(with later: Restore) -> Restore {
     var joined = later
     if !isSnapshotDone {
@@ -74,8 +75,8 @@ struct Restore: Hashable, Sendable {
   }
 }
 
-/// The greatest tag that was held when the first answer of a generation showed that the relay was
-/// restored. Kept in the home.
+/// Greatest tag that was held when the first answer of a generation showed that the relay was
+/// restored. Stored in the home.
 struct PreRestoreTag: Hashable, Sendable {
   var tag: ChangeTag
   var seenIn: UInt32
@@ -85,7 +86,7 @@ struct PreRestoreTag: Hashable, Sendable {
     self.seenIn = seenIn
   }
 
-  /// As `text` has it; nil where it was not written by this program.
+  /// Parses `text`; returns nil if this program did not write it.
   init?(text: String) {
     let words = text.split(separator: " ")
     guard words.count == 2, let tag = ChangeTag(words[0]), let seenIn = UInt32(words[1]) else {
@@ -97,12 +98,12 @@ struct PreRestoreTag: Hashable, Sendable {
   var text: String { "\(tag) \(seenIn)" }
 }
 
-/// Where a device stood before it lost its cursor, until a whole snapshot is here. It shows whether
-/// the relay was restored meanwhile. Kept in the home.
+/// The device's position before it lost its cursor, until a whole snapshot is complete. It shows if
+/// the relay was restored meanwhile. Stored in the home.
 struct LostCursor: Hashable, Sendable {
   var token: ChangeToken
-  /// The generation in which the relay has told, of this place, how far back it went; at first the
-  /// token's own. nil: it has told, but not in which.
+  /// Generation in which the relay has reported, for this position, how far back it went; at first
+  /// the token's own. nil: it has reported, but the generation is unknown.
   var seenIn: UInt32?
 
   init(token: ChangeToken, seenIn: UInt32?) {
@@ -110,7 +111,7 @@ struct LostCursor: Hashable, Sendable {
     self.seenIn = seenIn
   }
 
-  /// As `text` has it; nil where it was not written by this program.
+  /// Parses `text`; returns nil if this program did not write it.
   init?(text: String) {
     let words = text.split(separator: " ")
     guard let first = words.first, let token = ChangeToken(text: String(first)), words.count < 3
@@ -122,8 +123,8 @@ struct LostCursor: Hashable, Sendable {
 }
 
 extension Refusal {
-  /// Told about a cursor that this relay gave: up to which tag it still has what it gave, where it
-  /// may have lost some. A cursor that it does not know at all is of a history that it has lost.
+  /// Tag up to which the relay still has what it sent, if it may have lost some; reported about a
+  /// cursor that it issued. A cursor that it does not know belongs to a history that it has lost.
   var provenLoss: ChangeTag? {
     switch code {
     case .storeRestored: restoredThrough ?? 0

@@ -1,20 +1,20 @@
 import LockstepModel
 import LockstepStorage
 
-/// A device's records and outbox, as they stand with the changes of the transaction being made.
-/// Knows how to write, not what.
+/// A device's records and outbox, with the changes of the current transaction. Writes, and makes no
+/// decisions.
 struct WriteTransaction {
   let store: any ReplicaStore
   private(set) var outbox = Outbox()
   private var changes: [ReplicaChange] = []
-  /// What the transaction has written, and what stood there before.
+  /// Records that the transaction has written, and their former versions.
   private var written: [RecordKey: Written] = [:]
   private var order: [RecordKey] = []
-  /// What it has read and not written: most records are looked at once, and then written.
+  /// Records that it has read and not written: most records are read once, and then written.
   private var read: [RecordKey: Record?] = [:]
-  /// Records that it says a snapshot names.
+  /// Records that it reports as named by a snapshot.
   private var named: Set<RecordKey> = []
-  /// What it removes because a snapshot did not name it.
+  /// Records that it removes because a snapshot did not name them.
   private var dropped: [UnnamedRecord] = []
   private var droppedKeys: Set<RecordKey> = []
 
@@ -23,11 +23,11 @@ struct WriteTransaction {
     var now: Record?
   }
 
-  /// What a transaction has done.
+  /// Changes of a transaction.
   struct Outcome {
-    /// What a snapshot did not name, before all else.
+    /// Records that a snapshot did not name; they come before all other changes.
     var dropped: [UnnamedRecord]
-    /// Each record that may be another one now, in the order of their first writing; nil: none.
+    /// Each record that may have changed, in the order of first writing; nil: there is none.
     var written: [(key: RecordKey, before: Record?, now: Record?)]
   }
 
@@ -35,7 +35,7 @@ struct WriteTransaction {
 
   init(store: any ReplicaStore) { self.store = store }
 
-  /// Throws away what the transaction has gathered, and reads the outbox from the store.
+  /// Discards the changes of the transaction, and reads the outbox from the store.
   mutating func reload() throws(StorageError) {
     forget()
     outbox = Outbox(try store.outbox())
@@ -52,7 +52,7 @@ struct WriteTransaction {
     return record
   }
 
-  /// The live records of a type, by name.
+  /// Returns the live records of a type, by name.
   func records(zone: Name, type: Name) throws(StorageError) -> [Record] {
     var records = try store.records(zone: zone, type: type).filter {
       written[$0.key] == nil && !droppedKeys.contains($0.key)
@@ -63,10 +63,10 @@ struct WriteTransaction {
     return records.sorted { $0.name < $1.name }
   }
 
-  /// Whether the transaction has written records of the zone.
+  /// True if the transaction has written records of the zone.
   func hasWritten(in zone: Name) -> Bool { order.contains { $0.zone == zone } }
 
-  /// `snapshot`: the number of the one that names it.
+  /// `snapshot`: number of the snapshot that names the record.
   mutating func put(_ record: Record, snapshot: Int64? = nil) throws(StorageError) {
     try note(record.key, record)
     if snapshot != nil { named.insert(record.key) }
@@ -87,7 +87,7 @@ struct WriteTransaction {
     }
   }
 
-  // MARK: snapshots, and what the relay has lost
+  // MARK: snapshots and lost records
 
   mutating func beginSnapshot() { named.removeAll() }
 
@@ -100,8 +100,8 @@ struct WriteTransaction {
     try store.unnamed(bySnapshot: number).filter { !named.contains($0.key) }
   }
 
-  /// Removes what a snapshot did not name. There may be many such, so no more is kept of each than
-  /// a screen must be told.
+  /// Removes records that a snapshot did not name. There may be many, so only what must be reported
+  /// of each is kept.
   mutating func drop(_ records: [UnnamedRecord]) {
     guard !records.isEmpty else { return }
     let keys = records.map(\.key)
@@ -111,18 +111,18 @@ struct WriteTransaction {
   }
 
   mutating func lose(_ key: RecordKey) {
-    // It is to be seen by the snapshot's end, whatever that has named.
+    // The end of the snapshot treats the record as named.
     named.insert(key)
     changes.append(.loseRecord(key))
   }
 
-  /// What the transaction has written is no longer lost.
+  /// Returns false for a record that the transaction has written.
   func isLost(_ key: RecordKey) throws(StorageError) -> Bool {
     if written[key] != nil { return false }
     return try store.isLost(key)
   }
 
-  /// The tags beyond `tag` that anything here refers to.
+  /// Returns the tags greater than `tag` that any record or outbox entry refers to.
   func tags(after tag: ChangeTag) throws(StorageError) -> [ChangeTag] {
     var tags = try store.tags(after: tag)
     for entry in outbox.entries {
@@ -135,7 +135,7 @@ struct WriteTransaction {
     outbox.entries.reduce(try store.greatestTag()) { max($0, $1.base?.tag ?? 0, $1.knownTag) }
   }
 
-  // MARK: the outbox and the notes
+  // MARK: the outbox and stored values
 
   mutating func takeNumber() -> Int64 { outbox.takeNumber() }
 
@@ -159,7 +159,7 @@ struct WriteTransaction {
     changes.append(.setValue(key: key, value))
   }
 
-  // MARK: the end
+  // MARK: commit
 
   /// Makes the transaction durable.
   mutating func commit() throws(StorageError) -> Outcome {

@@ -1,6 +1,6 @@
 import LockstepModel
 
-/// What is told to whoever follows a change; nothing where nobody does.
+/// Milestones, reported if the configuration asks for them.
 extension Agent {
   mutating func send(_ batch: SaveRequest, at now: Instant) {
     var batch = batch

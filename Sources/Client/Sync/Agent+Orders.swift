@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// What a person or program asks, and the jobs that come of it.
+/// Orders of a user or program, and the jobs that they cause.
 extension Agent {
   /// A job that was given to the driver.
   struct PendingJob: Hashable, Sendable {
@@ -10,7 +10,7 @@ extension Agent {
       case load
       case order(OrderID)
       case told(OrderID)
-      /// Nobody waits for it.
+      /// Its result is not reported.
       case note
       case switching(OrderID)
       case read(OrderID)
@@ -75,7 +75,7 @@ extension Agent {
 
   mutating func report(_ report: AgentReport) { actions.append(.report(report)) }
 
-  /// All jobs of the replica share a lane, and so are done in order.
+  /// All jobs of the replica share a lane, and so run in order.
   mutating func submit(
     _ task: ReplicaTask, _ kind: PendingJob.Kind, offer bounds: BatchBounds? = nil,
     at moment: Moment
@@ -103,7 +103,7 @@ extension Agent {
       if case .applied(let found) = result {
         applied = found
         conflicts += found.conflicts
-        // An answer that has the same asked again is no success.
+        // An answer that requires the same request again is not a success.
         if found.hasAnswer, found.retryLater == nil, !found.clockAhead { backoff.reset() }
       }
       if case .loaded(let found) = result { loaded(found, outcome.outbox, at: moment) }
@@ -114,7 +114,7 @@ extension Agent {
       if case .chunks(let found) = result, case .chunk(let errand) = job.kind {
         chunkJobDone(errand, found, at: moment)
       }
-      // What was told just now may be needed again.
+      // Chunks whose status was settled by this job may be needed again.
       chunks.transfer.need(outcome.needs)
       if !outcome.changed.isEmpty { report(.changed(outcome.changed)) }
       if case .loaded = result { report(.ready(status(at: moment))) }
@@ -164,11 +164,11 @@ extension Agent {
     connect(at: moment)
   }
 
-  /// So long a store that failed is left alone at least.
+  /// Minimum wait after a failure of the store.
   private static let storeRetryMilliseconds: Int64 = 1_000
 
-  /// An edit that could not be written is told, and nothing else changes. Where sync itself cannot
-  /// write, it stops, and begins anew from what the store holds.
+  /// Reports an edit that could not be written; nothing else changes. If sync itself cannot write,
+  /// it stops, and restarts from the content of the store.
   private mutating func storeFailed(_ error: StorageError, _ job: PendingJob, at moment: Moment) {
     switch job.kind {
     case .order(let id): report(.edited(id, .failure(.storage(error))))
@@ -218,7 +218,7 @@ extension Agent {
     endSyncOrders(at: moment)
   }
 
-  /// Tells all who wait how it stands now.
+  /// Reports the present status to all waiting orders.
   mutating func endSyncOrders(at moment: Moment) {
     guard !syncOrders.isEmpty else { return }
     let ended = syncOrders
@@ -237,7 +237,7 @@ extension Agent {
     if let next = syncOrders.map(\.deadline).min() { deadlines.set(.sync, next) }
   }
 
-  // MARK: the end
+  // MARK: shutdown
 
   mutating func stop() {
     guard !isStopping else { return }

@@ -1,12 +1,13 @@
 import LockstepModel
 
-/// What a person is told of the sync.
+/// Status of the sync, for users.
 extension Agent {
-  /// Relay time by the best that this device knows, milliseconds: the same on all that know it, to
-  /// a few milliseconds.
+  /// Returns relay time as known to this device, milliseconds: the same on all devices that know
+  /// it, to a few milliseconds.
   public func relayTime(at moment: Moment) -> Int64 { clock.reading(at: moment).relayTime }
 
-  /// Up to where the device has read; nil before its first sync is done, and in one.
+  /// Token up to which the device has read; nil before the first snapshot is complete, and during
+  /// one.
   public var cursor: ChangeToken? { engine.position.cursor }
 
   func status(at moment: Moment) -> SyncStatus {
@@ -34,9 +35,9 @@ extension Agent {
     return status
   }
 
-  /// Told when it has changed. The counters always do, the offset by a few milliseconds, and the
-  /// time of the last sync with every sync; those alone are not told. Chunks tell their progress
-  /// themselves.
+  /// Reports the status if it has changed. Changes of the counters, of the offset by a few
+  /// milliseconds, and of the time of the last sync are not reported by themselves. Chunks report
+  /// their progress separately.
   mutating func reportStatus(at moment: Moment) {
     if engine.isInSync {
       lastSync = clock.reading(at: moment).relayTime

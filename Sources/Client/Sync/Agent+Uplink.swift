@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepWire
 
-/// Connecting, what the uplink tells, and what becomes of its failures.
+/// Connecting, events of the uplink, and the handling of its failures.
 extension Agent {
   mutating func connect(at moment: Moment) {
     guard isNetworkOn, !isStopping, failure == nil, uplink == nil, let credentials else { return }
@@ -15,12 +15,12 @@ extension Agent {
     }
   }
 
-  /// The time for another try has come, or a person asks for one.
+  /// Retries after the backoff, or at a user's request.
   mutating func retry(at moment: Moment) {
     deadlines.clear(.retry)
     guard !jobs.contains(where: { $0.kind == .load }) else { return }
     if failure != nil || home == nil {
-      // The store is read again: it may be another one now, or be whole again.
+      // The store is read again: it may have been replaced or repaired.
       submit(.load, .load, at: moment)
     } else {
       connect(at: moment)
@@ -84,18 +84,18 @@ extension Agent {
     }
   }
 
-  /// The pages that show that the rung carries; a socket shows it by its welcome.
+  /// Origin of the pages that prove that the transport works; a socket proves it by its welcome.
   private var servingOrigin: PageOrigin? {
     switch ladder.transport {
     case .webSocket: nil
     case .events: .stream
-    // A long-poll that was answered at once shows nothing of one that is held.
+    // A long-poll that was answered at once proves nothing about one that is held.
     case .longPoll: nil
     case .poll: .fetch
     }
   }
 
-  /// The relay is in reach, so it was the long-poll that did not carry.
+  /// The relay is reachable, so the long-poll itself did not work.
   private mutating func learnOfCut(at moment: Moment) {
     guard let cut = cutLongPoll else { return }
     cutLongPoll = nil
@@ -103,7 +103,7 @@ extension Agent {
     followLadder(at: moment)
   }
 
-  /// Between two ways by HTTP the connection stays.
+  /// Follows the ladder. The connection stays if both transports use HTTP.
   private mutating func followLadder(at moment: Moment) {
     guard engine.transport != nil, engine.transport != ladder.transport else { return }
     engine.changeTransport(ladder.transport)
@@ -117,13 +117,13 @@ extension Agent {
   private mutating func online(newest: ChangeToken?, at moment: Moment) {
     let now = moment.instant
     outage = nil
-    // A relay with many devices says otherwise right behind this.
+    // A relay with many devices sends another value right after this.
     reconnectWithin = 0
     catchUpDeadline = now.advanced(milliseconds: Limits.catchUpMilliseconds)
     engine.online(ladder.transport, newest: newest)
     if ladder.transport == .webSocket {
       ladder.rungServed(at: now)
-      // On a socket the best of several costs next to nothing.
+      // On a socket, several measurements to choose from cost almost nothing.
       samplesWanted = Limits.clockSamples
       uplink?.measureTime(at: now, &output)
       deadlines.set(.backlog, now.advanced(milliseconds: Limits.answerMilliseconds))
@@ -139,7 +139,7 @@ extension Agent {
     switch failed.kind {
     case .unreachable, .lost: break
     case .rung:
-      // The fault of the way, which nobody else may have met.
+      // A fault of the path, which other devices may not have met.
       spread = 0
       ladder.rungFailed(at: moment.instant)
     case .refused(let refusal):
@@ -164,7 +164,7 @@ extension Agent {
     }
   }
 
-  /// Nothing more until a person acts. Nothing is thrown away.
+  /// Stops the sync until a user acts. Nothing is discarded.
   mutating func fail(_ refusal: Refusal, at moment: Moment) {
     disconnect(because: refusal.detail, at: moment)
     failure =
@@ -182,7 +182,7 @@ extension Agent {
     failure = "\(reason), for a reason that this version does not know"
   }
 
-  // MARK: what the engine wants
+  // MARK: actions of the engine
 
   mutating func perform(_ action: SyncEngine.Action, at moment: Moment) {
     let now = moment.instant
@@ -232,7 +232,7 @@ extension Agent {
       SocketUplink(credentials, random: random.branch(), at: moment.instant, &probeOutput))
   }
 
-  /// The same requests, one of them held, or held for longer.
+  /// Tries the same requests with one of them held, or held for longer.
   private mutating func tryBetter(at moment: Moment) {
     ladder.tryBetter(at: moment.instant)
     followLadder(at: moment)
@@ -240,7 +240,7 @@ extension Agent {
 
   private mutating func takeProbe(_ event: UplinkEvent, at moment: Moment) {
     switch event {
-    // Not with the cursor: what is on its way by the old transport may move it meanwhile.
+    // Without the cursor: messages on the old transport may still move it.
     case .readyToGreet: probe?.greet(since: nil, at: moment.instant, &probeOutput)
     case .clock(let sample): clock.add(sample)
     case .online(let newest):
@@ -249,7 +249,7 @@ extension Agent {
       deadlines.clear(.poll)
       uplink = probe
       probe = nil
-      // Meanwhile the ladder may have led further down.
+      // The ladder may have moved further down meanwhile.
       ladder.climb(to: .webSocket, at: moment.instant)
       online(newest: newest, at: moment)
     case .failed(let failed):

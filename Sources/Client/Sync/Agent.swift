@@ -1,12 +1,12 @@
 import LockstepModel
 import LockstepWire
 
-/// What runs on each device: edits at once and locally, and sync with the relay behind it.
+/// The agent of a device: edits apply locally at once, and sync with the relay in the background.
 ///
 /// A plain value: it joins the parts that decide (`SyncEngine`, `Ladder`, `Backoff`, `RelayClock`)
-/// with the uplink and with jobs on the home's stores. It reaches these by jobs alone, which the
-/// driver's workers do in order with `AgentWork`; so what an agent has reported is durable, and a
-/// new agent over the same stores goes on where this one stood.
+/// with the uplink and with jobs on the home's stores. It accesses the stores by jobs only, which
+/// the driver's workers perform in order with `AgentWork`. So what an agent has reported is
+/// durable, and a new agent on the same stores continues where this one stopped.
 public struct Agent: Node {
   public typealias Job = AgentJob
   public typealias Outcome = AgentOutcome
@@ -21,13 +21,13 @@ public struct Agent: Node {
   var clock = RelayClock()
   var ladder: Ladder
   var backoff = Backoff()
-  /// Over how long the relay's devices come back where all of them lose it, as it told last.
+  /// Period over which the relay's devices reconnect if all of them lose it, as last reported.
   var reconnectWithin: Int64 = 0
   var deadlines = AgentDeadlines()
 
   var uplink: Uplink?
   var output: UplinkOutput
-  /// A socket that is tried beside a lesser transport.
+  /// A socket that is tried in parallel to a lesser transport.
   var probe: Uplink?
   var probeOutput: UplinkOutput
 
@@ -37,29 +37,29 @@ public struct Agent: Node {
   var jobs: [PendingJob] = []
   var nextJob: UInt64
   var due = DueTimes()
-  /// Until when what others did is waited for, before time makes anything of what this device
-  /// last knew; nil where it is known, or was waited for.
+  /// Time until which the agent waits for changes of other devices, before it makes due edits on
+  /// this device's last state; nil if the changes are known, or the wait is over.
   var catchUpDeadline: Instant?
-  /// The same for a process that was suspended: what it takes for a loss of the connection may be
-  /// its own absence, so it waits for a new one as well.
+  /// The same for a process that was suspended. An apparent loss of the connection may be due to
+  /// the suspension, so it also waits for a new connection.
   var wakeDeadline: Instant?
-  /// Until when the store is left alone that could not take an edit of time's.
+  /// Time until which no due edits are written after the store could not take one.
   var dueHeldUntil: Instant?
   var isNetworkOn = true
   var isStopping = false
   var hasStopped = false
-  /// What a person must act on.
+  /// Failure that a user must resolve.
   var failure: String?
-  /// Since when (relay time), and why, there is no sync.
+  /// Start (relay time) and reason of the period without sync.
   var outage: Outage?
-  /// The last refusal that has to be waited out.
+  /// The last temporary refusal.
   var pause: Outage?
   var syncOrders: [SyncOrder] = []
   var lastSync: Int64?
   var edits = 0
   var conflicts = 0
   var samplesWanted = 0
-  /// Until it is known whether the relay is in reach.
+  /// Set until it is known if the relay is reachable.
   var cutLongPoll: CutLongPoll?
   var chunks: ChunkCoordinator
   var reported = SyncStatus()
@@ -88,12 +88,12 @@ public struct Agent: Node {
       configuration.transports, longPollMilliseconds: configuration.longPollMilliseconds)
     nextJob = configuration.firstNumber
     output = UplinkOutput(firstNumber: configuration.firstNumber)
-    // A part of the range each, so that their connections never share a name.
+    // Each gets a part of the range, so that their connection ids never collide.
     probeOutput = UplinkOutput(firstNumber: configuration.firstNumber + 1 << 31)
     chunks = ChunkCoordinator(firstNumber: configuration.firstNumber + 1 << 30)
     clock.observe(moment)
     submit(.load, .load, at: moment)
-    // The driver is to take this first action even where nothing happens.
+    // The driver must fetch this first action even without an event.
     deadlines.set(.start, moment.instant)
   }
 
@@ -149,7 +149,7 @@ public struct Agent: Node {
     .compactMap { $0 }.min()
   }
 
-  /// When a better transport is tried; only beside one that works.
+  /// Time of the next try of a better transport; nil unless one works.
   private var probeDeadline: Instant? {
     guard engine.transport != nil, probe == nil else { return nil }
     return ladder.probeAt
@@ -157,8 +157,8 @@ public struct Agent: Node {
 
   // MARK: time
 
-  /// A deadline that is reached late, or a clock that jumps, shows that the process was suspended
-  /// (the lid was closed, somebody stopped it). What it knows may be old: it reads first.
+  /// Detects that the process was suspended (closed lid, stopped process): a deadline is reached
+  /// late, or a clock jumps. The local state may be old, so the agent fetches first.
   private mutating func observe(_ moment: Moment) {
     let steps = clock.wallSteps
     clock.observe(moment)
@@ -189,7 +189,7 @@ public struct Agent: Node {
         deadlines.set(.measure, now.advanced(milliseconds: Limits.clockMeasureMilliseconds))
       case .backlog: if engine.awaitsBacklog { engine.fetchNow() }
       case .due:
-        // The process was suspended before it came to this.
+        // The process was suspended before it reached this deadline.
         guard dueEditsWait(at: moment) == nil else { continue }
         submit(
           .makeDueEdits(isConnected: engine.transport != nil), .dueEdits,
@@ -209,7 +209,7 @@ public struct Agent: Node {
     if let at = probeDeadline, at <= now { startProbe(at: moment) }
   }
 
-  /// Does what follows from what has happened, until nothing follows any more.
+  /// Performs all actions that follow from the events, until there are none.
   mutating func settle(at moment: Moment) {
     repeat {
       takeEvents(at: moment)
@@ -254,11 +254,11 @@ public struct Agent: Node {
     deadlines.set(.due, max(instant, earliest, dueHeldUntil ?? instant))
   }
 
-  /// Until when time makes no edits, since what others did is not known; nil where nothing is
-  /// waited for.
+  /// Returns the time until which no due edits are made, because changes of other devices are
+  /// unknown; nil if there is no wait.
   private mutating func dueEditsWait(at moment: Moment) -> Instant? {
     if engine.hasWhatOthersDid { (catchUpDeadline, wakeDeadline) = (nil, nil) }
-    // Nobody is waited for who cannot be reached.
+    // There is no wait for changes if the relay is unreachable.
     let deadlines = [outage == nil ? catchUpDeadline : nil, wakeDeadline]
     return deadlines.compactMap { $0 }.filter { $0 > moment.instant }.max()
   }

@@ -1,35 +1,35 @@
 import LockstepModel
 
-/// How an agent is to behave. Where it connects to stands in its home (`HomeIdentity`).
+/// Settings of an agent. The address of the relay is in its home (`HomeIdentity`).
 public struct AgentConfiguration: Sendable {
-  /// The rungs of the ladder, best first; one alone pins the transport. At least one.
+  /// Transports to use, best first; a single one pins the transport. At least one.
   public var transports: [Transport] = [.webSocket, .longPoll, .poll]
-  /// From one poll to the next, in milliseconds. The last rung's delay is at most this much and a
+  /// Interval between polls, in milliseconds. The last transport's delay is at most this and a
   /// round trip.
   public var pollMilliseconds = Limits.pollMilliseconds
-  /// How long the relay may hold a long-poll, in milliseconds: below what proxies cut off (60 s).
+  /// Time for which the relay may hold a long-poll, in milliseconds: below the timeout of proxies
+  /// (60 s).
   public var longPollMilliseconds = Limits.agentLongPollMilliseconds
-  /// How long `syncNow` may take before it is reported as not done, in milliseconds.
+  /// Timeout of `syncNow`, after which it is reported as not done, in milliseconds.
   public var syncMilliseconds = Limits.syncMilliseconds
-  /// How long a chunk of a file that nothing names stays in the home, in milliseconds: a day is
-  /// more than any app takes from cutting a file to saving its record.
+  /// Time for which a chunk of a file that nothing names stays in the home, in milliseconds: a day
+  /// is more than any app needs between cutting a file and saving its record.
   public var chunkKeepMilliseconds = Limits.chunkKeepMilliseconds
-  /// How often such chunks are looked for, in milliseconds.
+  /// Interval between searches for such chunks, in milliseconds.
   public var chunkCareMilliseconds = Limits.chunkCareMilliseconds
-  /// Somebody follows changes on their way: `AgentReport.milestone` is told, and the relay is asked
-  /// for its times with every save.
+  /// True to report `AgentReport.milestone`, and to ask the relay for its times with every save.
   public var tellsMilestones = false
-  /// Connections and jobs are numbered from here, so that many agents can share one driver: give
-  /// each a range of its own (`index << 32`).
+  /// First number of connections and jobs, so that many agents can share one driver: give each
+  /// agent a range of its own (`index << 32`).
   public var firstNumber: UInt64 = 0
 
   public init() {}
 }
 
-/// How changes reach a device, from the best to the last resort.
+/// Transport of changes to a device, from the best to the last resort.
 public enum Transport: String, Sendable, CaseIterable {
   case webSocket = "websocket"
-  /// Server-sent events. Not on the usual ladder: where they come through, long-polls do too.
+  /// Server-sent events. Not in the default list: if they work, long-polls work too.
   case events
   case longPoll = "long-poll"
   case poll

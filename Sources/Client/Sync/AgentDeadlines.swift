@@ -1,32 +1,31 @@
 import LockstepModel
 
-/// The moments that an agent waits for, one of each kind. Those of its connections stand with the
-/// uplink.
+/// Deadlines of an agent, one of each kind. Those of its connections are in the uplink.
 struct AgentDeadlines {
   enum Kind: Int, CaseIterable, Sendable {
     case start
-    /// Connect again, or read the store again.
+    /// Connects again, or reads the store again.
     case retry
-    /// Ask again what was refused for now.
+    /// Retries what was refused temporarily.
     case resume
     case poll
-    /// Ask for the relay's time.
+    /// Asks for the relay's time.
     case measure
-    /// What was missed should have come by then.
+    /// Missed changes should have arrived by then.
     case backlog
-    /// An edit that time makes.
+    /// Makes a due edit.
     case due
-    /// Zones that the plan did not include are tried again.
+    /// Retries zones that the plan did not include.
     case plan
-    /// Ask the relay again about chunks of files.
+    /// Asks the relay again about chunks of files.
     case chunks
-    /// Ask the relay about chunks that changes lack which wait for a person.
+    /// Asks the relay about the chunks that parked changes lack.
     case lacking
-    /// The first of the downloads is tried again.
+    /// Retries the first of the downloads.
     case downloads
-    /// Chunks of files that nothing names are looked for.
+    /// Searches for chunks of files that nothing names.
     case chunkCare
-    /// Chunks of files that records name are looked for at the relay.
+    /// Asks the relay about the chunks of files that records name.
     case chunkCheck
     /// The first of the manual syncs should be done by then.
     case sync
@@ -42,7 +41,7 @@ struct AgentDeadlines {
 
   subscript(kind: Kind) -> Instant? { instants[kind.rawValue] }
 
-  /// Those that have come, the earliest first; they stand no more.
+  /// Returns the deadlines that have passed, the earliest first, and clears them.
   mutating func takeExpired(at now: Instant) -> [Kind] {
     var expired: [(kind: Kind, instant: Instant)] = []
     for kind in Kind.allCases {

@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepStorage
 
-/// Work that an agent wants done elsewhere: on the replica, or on the files of its home.
+/// A job of an agent for a worker: on the replica, or on the files of its home.
 public enum AgentJob: Sendable {
   /// For `Lane.commits`.
   case replica(ReplicaJob)
@@ -9,15 +9,15 @@ public enum AgentJob: Sendable {
   case file(ChunkRequest)
 }
 
-/// What came of an `AgentJob`.
+/// Result of an `AgentJob`.
 public enum AgentOutcome: Sendable {
   case replica(ReplicaOutcome)
   case file(Result<ChunkResult, StorageError>)
 }
 
-/// The blocking side of an agent, which a driver's workers run, each lane in its own order.
+/// Blocking part of an agent, which a driver's workers run, each lane in its own order.
 public enum AgentWork {
-  /// For a worker of `Lane.commits`.
+  /// Performs a job of `Lane.commits`.
   public static func commit<Store>(_ job: AgentJob, on replica: inout Replica<Store>)
     -> AgentOutcome
   {
@@ -27,7 +27,7 @@ public enum AgentWork {
     return .replica(replica.perform(job))
   }
 
-  /// For a worker of `Lane.files`.
+  /// Performs a job of `Lane.files`.
   public static func file(_ job: AgentJob, on files: some ChunkStore) -> AgentOutcome {
     guard case .file(let request) = job else {
       preconditionFailure("the files were asked what the replica knows")
@@ -39,7 +39,7 @@ public enum AgentWork {
     }
   }
 
-  /// Where one thread does both.
+  /// Performs any job, if one thread serves both lanes.
   public static func perform<Store>(
     _ job: AgentJob, on replica: inout Replica<Store>, files: some ChunkStore
   ) -> AgentOutcome {

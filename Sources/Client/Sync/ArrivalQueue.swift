@@ -1,26 +1,26 @@
 import LockstepModel
 
-/// What the relay has said and the store has not been told yet. Bounded: what does not fit is
-/// dropped, and fetched again.
+/// Messages of the relay that are not in the store yet. Bounded: pages that do not fit are dropped,
+/// and fetched again.
 struct ArrivalQueue {
   private(set) var list: [Arrival] = []
   private var bytes = 0
-  /// Pages at the list's beginning that were asked for, one after the other.
+  /// Number of consecutive fetched pages at the beginning of the list.
   private var fetched = 0
 
   var isEmpty: Bool { list.isEmpty }
   var last: Arrival? { list.last }
 
-  /// Nothing stands here but pages that were asked for.
+  /// True if the list contains only fetched pages.
   var isFetched: Bool { fetched == list.count }
 
-  /// The next page may be asked for before these are applied: small ones, which are dear to write
-  /// one by one, go together.
+  /// True if the next page may be fetched before these are applied: small pages are written
+  /// together, because writing each alone is expensive.
   var hasRoomAhead: Bool {
     isFetched && list.count < Limits.pagesAhead && bytes < Limits.pagesAheadBytes
   }
 
-  /// False where there was no room for it. What was fetched precedes what was pushed meanwhile.
+  /// Returns false if there was no room. Fetched pages precede those that were pushed meanwhile.
   mutating func add(_ page: ChangePage, isFetched: Bool) -> Bool {
     let size = page.changes.reduce(0) { $0 + ($1.fields?.count ?? 0) }
     guard list.count < Limits.waitingArrivals, bytes + size < Limits.waitingArrivalBytes else {
@@ -36,7 +36,7 @@ struct ArrivalQueue {
     return true
   }
 
-  /// Answers are few, one at a time, and have nobody to ask again for.
+  /// Adds an answer. There is at most one at a time, and it cannot be requested again.
   mutating func add(_ id: BatchID, _ answer: SaveAnswer, isLink: Bool) {
     list.append(.answer(id, answer, isLink: isLink))
   }

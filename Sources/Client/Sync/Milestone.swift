@@ -1,24 +1,23 @@
 public import LockstepModel
 
-/// A point that a change has come to on its way, for whoever follows it. That it is stored, and
-/// that it is applied on another device, `AgentReport.edited` and `changed` tell.
+/// A step of a change on its way to other devices, for an observer. `AgentReport.edited` and
+/// `changed` report that it is stored, and that it is applied on another device.
 public enum Milestone: Hashable, Sendable {
   /// A batch with these records was handed to the connection.
   case sent(BatchID, [RecordKey])
-  /// The relay has answered the batch. nil: it did not say when it did what, or how its clock goes
-  /// is not known.
+  /// The relay has answered the batch. nil: it did not report its times, or its clock is not known.
   case answered(BatchID, RelayPassage?)
-  /// The bytes with these records came in, pushed or asked for.
+  /// The bytes with these records arrived, pushed or requested.
   case received([RecordKey])
 }
 
-/// When a batch went through the relay, by this device's clock that only goes forward.
+/// Times of a batch at the relay, by this device's monotonic clock.
 public struct RelayPassage: Hashable, Sendable {
   public var received: Instant
   public var durable: Instant
   public var pushed: Instant
-  /// By how much the three together may lie earlier or later, in nanoseconds: half the round trip
-  /// in which the relay's time was asked, and what its clocks cut.
+  /// Maximum error that the three times share, in nanoseconds: half the round trip of the time
+  /// measurement, and the rounding of the relay's clocks.
   public var errorNanoseconds: Int64
 
   public init(received: Instant, durable: Instant, pushed: Instant, errorNanoseconds: Int64) {

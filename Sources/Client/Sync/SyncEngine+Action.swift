@@ -1,11 +1,11 @@
 import LockstepModel
 
 extension SyncEngine {
-  /// What is to be done.
+  /// An action for the agent.
   enum Action: Hashable, Sendable {
-    /// A job of nothing but the offer.
+    /// A job that only has the offer.
     case takeBatch(BatchBounds)
-    /// With an offer, the next batch is frozen with the same transaction.
+    /// With an offer, the next batch is frozen in the same transaction.
     case apply([Arrival], BatchBounds?)
     case refuseBatch(BatchID, Refusal)
     /// See `ReplicaTask.setAside`.
@@ -14,7 +14,7 @@ extension SyncEngine {
     /// See `ReplicaTask.forgetCursor`.
     case forgetCursor(
       restoredThrough: ChangeTag?, lostThrough: ChangeTag? = nil, in: UInt32? = nil)
-    /// Some of what the relay has lost goes into the outbox.
+    /// Moves some of what the relay has lost into the outbox.
     case bringBack
     case save(SaveRequest)
     case fetch(since: ChangeToken?)
@@ -23,9 +23,9 @@ extension SyncEngine {
     /// A stream of events.
     case listen(since: ChangeToken)
     case measureClock
-    /// Try again later, by `resume`.
+    /// Retries later, by `resume`.
     case pause(Refusal)
-    /// Nothing more until a person acts.
+    /// Stops until a user acts.
     case fail(Refusal)
   }
 }

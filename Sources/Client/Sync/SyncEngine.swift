@@ -1,21 +1,21 @@
 import LockstepModel
 import LockstepWire
 
-/// What to send, fetch and apply next. A pure machine: it is told what happened, and `next` gives
-/// what to do, until there is nothing. Knows no bytes, no clock and no store.
+/// Decides what to send, fetch and apply next. A pure state machine: its methods take events, and
+/// `next` returns actions until there are none. Uses no bytes, no clock and no store.
 ///
-/// Its rules: a frozen batch goes before everything else; what must be fetched is fetched before
-/// anything new is sent; one batch, one fetch and one application at a time. While pages are
-/// applied the next are asked for, a few of them and no more.
+/// Rules: a frozen batch precedes everything else; required fetches precede new sends; one batch,
+/// one fetch and one application at a time. While pages are applied, a limited number of further
+/// pages is fetched.
 struct SyncEngine {
-  /// How far the device has read, as the worker last told.
+  /// Position up to which the device has read, as last reported by the worker.
   private(set) var position = ChangePosition.nothing
   private(set) var outbox = OutboxSummary()
-  /// nil while there is no uplink.
+  /// nil if there is no uplink.
   private(set) var transport: Transport?
-  /// Relay time is known, so that stamps can be trusted and batches be sent.
+  /// True if relay time is known, so that stamps can be trusted and batches be sent.
   var isClockTrusted = false
-  /// Chunks of files are on their way to the relay, and local changes wait for them.
+  /// True if chunks of files are being uploaded, and local changes wait for them.
   var awaitsChunks = false
   private(set) var isPaused = false
   /// Zones that the account's plan does not include.
@@ -23,54 +23,54 @@ struct SyncEngine {
 
   private var pending: [Action] = []
   private var batchRecords = Limits.batchRecords
-  /// As large as what stands on the way to the relay was seen to take.
+  /// Largest batch that the path to the relay is known to accept.
   private var batchBytes = Limits.batchBytes
-  /// The batch that was sent by this uplink and not answered.
+  /// The batch that was sent on this uplink and not answered.
   private var saving: SaveRequest?
   private var isOffering = false
-  /// Jobs on the store that were asked for, and are not done.
+  /// Number of jobs on the store that were submitted and are not done.
   private var applications = 0
   private var mustFetch = false
   private var isFetching = false
-  /// Where the fetch that was asked for last began.
+  /// Start of the last fetch.
   private var fetchedSince: ChangeToken?
-  /// The page that was fetched last has more behind it, from here on.
+  /// Token to continue from, if more follows the last fetched page.
   private var ahead: ChangeToken?
-  /// What is being fetched follows a page that could not be applied.
+  /// True if the running fetch follows a page that could not be applied.
   private var isFetchStale = false
   private var isWaiting = false
   private var isListening = false
   private var hasCaughtUp = false
-  /// The relay sends what was missed by itself, since it was greeted with the cursor.
+  /// True if the relay pushes what was missed, because the greeting had the cursor.
   private var isChained = false
-  /// A batch of an earlier uplink is frozen: nothing that comes is applied before its answer.
+  /// True if a batch of an earlier uplink is frozen: nothing pushed is applied before its answer.
   private var dropsPages = false
   private var arrivals = ArrivalQueue()
-  /// Batches in a row with a record from the future.
+  /// Consecutive batches with a record from the future.
   private var clockFaults = 0
 
-  // MARK: the state of things
+  // MARK: state
 
-  /// As far as is known, all that the relay has is here; and all that may be sent is there. A
-  /// routine look whether there is more does not put it in doubt.
+  /// True if, as far as is known, the device has everything from the relay, and the relay has
+  /// everything that may be sent. A routine poll does not change it.
   var isInSync: Bool {
     transport != nil && hasCaughtUp && !isApplying && !isOffering && saving == nil
       && arrivals.isEmpty && pending.isEmpty && !hasSendable && !awaitsChunks
       && !outbox.mayBringBack
   }
 
-  /// Whatever became of this device's own changes.
+  /// True if the device has all changes of other devices, whatever the state of its own.
   var hasWhatOthersDid: Bool {
     transport != nil && hasCaughtUp && !isApplying && arrivals.isEmpty
   }
 
-  /// In sync, and nothing is being asked.
+  /// True if in sync, and no fetch is running or required.
   var isSettled: Bool { isInSync && !mustFetch && !isFetching }
 
-  /// What was missed was promised, and has not come.
+  /// True if missed changes were promised, and have not arrived.
   var awaitsBacklog: Bool { isChained && !hasCaughtUp && !mustFetch && !isFetching }
 
-  /// Entries that no plan, no chunk of a file and no person holds up.
+  /// True if there are entries that no plan, no chunk of a file and no user holds up.
   private var hasSendable: Bool {
     outbox.frozen != nil
       || outbox.waiting.contains { waiting in
@@ -89,8 +89,8 @@ struct SyncEngine {
 
   // MARK: home and uplink
 
-  /// `applications` and `isOffering`: of the jobs that are still on their way, having been given
-  /// before the home was read.
+  /// `applications` and `isOffering`: of the jobs that are still running, submitted before the home
+  /// was read.
   mutating func loaded(
     _ home: ChangePosition, _ outbox: OutboxSummary, applications: Int = 0,
     isOffering: Bool = false
@@ -104,7 +104,8 @@ struct SyncEngine {
     pending = []
   }
 
-  /// What to greet a socket with: the cursor, where what it brings could be applied at once.
+  /// Returns the token to greet a socket with: the cursor, if pushed changes could be applied at
+  /// once.
   mutating func greet() -> ChangeToken? {
     let mayChain = outbox.frozen == nil && isAtRest
     let since = mayChain ? position.cursor : nil
@@ -112,7 +113,7 @@ struct SyncEngine {
     return since
   }
 
-  /// `newest`: the account's newest token, where the relay told it.
+  /// `newest`: the account's newest token, if the relay sent it.
   mutating func online(_ transport: Transport, newest: ChangeToken?) {
     self.transport = transport
     isPaused = false
@@ -135,11 +136,11 @@ struct SyncEngine {
     isChained = false
     hasCaughtUp = false
     isPaused = false
-    // What the store is to be told stays true without an uplink.
+    // Pending actions for the store stay valid without an uplink.
     pending.removeAll { !$0.isForStore }
   }
 
-  /// The ladder moved between the two ways by HTTP.
+  /// Follows a change of the ladder between the two HTTP transports.
   mutating func changeTransport(_ transport: Transport) {
     guard self.transport != nil else { return }
     self.transport = transport
@@ -147,14 +148,14 @@ struct SyncEngine {
 
   mutating func resume() { isPaused = false }
 
-  /// There is, or may be, something that the device lacks.
+  /// Fetches, because the device lacks something, or may lack something.
   mutating func fetchNow() {
     guard transport != nil else { return }
     mustFetch = true
     hasCaughtUp = false
   }
 
-  /// The device stands where it stood before: what follows is read once more.
+  /// Resets the device to an earlier position: the changes after it are read again.
   mutating func wentBack(to position: ChangePosition) {
     self.position = position
     ahead = nil
@@ -162,16 +163,16 @@ struct SyncEngine {
     fetchNow()
   }
 
-  /// It is time to look whether there is something.
+  /// Checks for new changes.
   mutating func poll() {
     guard transport != nil else { return }
     mustFetch = true
   }
 
-  /// The account's plan may be another one by now.
+  /// Unblocks all zones, because the account's plan may have changed.
   mutating func unblockZones() { blockedZones = [] }
 
-  // MARK: what the relay says
+  // MARK: messages of the relay
 
   mutating func page(_ page: ChangePage, _ origin: PageOrigin) {
     switch origin {
@@ -185,15 +186,15 @@ struct SyncEngine {
       ahead = page.more ? page.token : nil
     case .longPoll: isWaiting = false
     }
-    // A relay that pushes goes on by itself.
+    // A relay that pushes continues without a request.
     if page.more, !origin.isUnasked { fetchNow() }
     if origin.isUnasked, dropsPages { return fetchNow() }
     if page.changes.isEmpty, position.isCursor(at: page.token), isAtRest {
-      // Nothing new: the device stands where the relay does.
+      // Nothing new: the device is at the relay's position.
       if !mustFetch, !isFetching { hasCaughtUp = true }
       return
     }
-    // Its own saves come back to a device on its stream, mostly when it knows of them already.
+    // A device receives its own saves on its stream, usually after it knows about them.
     if origin == .stream, isAtRest, position.cursor?.covers(page.token) == true { return }
     guard !arrivals.add(page, isFetched: origin == .fetch) else { return }
     ahead = nil
@@ -209,7 +210,7 @@ struct SyncEngine {
     guard saving?.id == id else { return }
     saving = nil
     batchRecords = min(2 * batchRecords, Limits.batchRecords)
-    // While a long-poll is held, the cursor it was asked with must stay.
+    // While a long-poll is held, its cursor must not change.
     arrivals.add(id, answer, isLink: !isWaiting)
   }
 
@@ -232,8 +233,8 @@ struct SyncEngine {
         if refusal.code == .storeRestored { loseCursor(refusal) }
         return fetchNow()
       }
-      // Anything else that does not blame the content may be over in a while: the batch stays
-      // frozen, and goes again as it is.
+      // Other refusals that do not blame the content may be temporary: the batch stays frozen, and
+      // is sent again unchanged.
       guard refusal.blamesContent else { return pause(refusal) }
       batchRecords = max(1, batch.mutations.count / 2)
       refuse(id, refusal)
@@ -268,10 +269,10 @@ struct SyncEngine {
     applications += 1
   }
 
-  // MARK: what the worker says
+  // MARK: results of the worker
 
-  /// Whether the next batch may be frozen with a job that is about to be given; the offer stands
-  /// until that job is done.
+  /// Returns bounds if the next batch may be frozen by a job that is about to be submitted. The
+  /// offer is valid until that job is done.
   mutating func takeOffer() -> BatchBounds? {
     guard canOffer else { return nil }
     isOffering = true
@@ -314,8 +315,8 @@ struct SyncEngine {
     if applied.isAtEnd, transport != nil, !mustFetch, !isFetching { hasCaughtUp = true }
   }
 
-  /// Stamps are in the relay's future: its time is asked for anew, and where that did not help,
-  /// time has to pass.
+  /// Handles stamps in the relay's future: its time is measured again, and if that did not help,
+  /// sync pauses.
   private mutating func refusedStamp(_ refusal: Refusal) {
     clockFaults += 1
     measureAgain()
@@ -328,7 +329,7 @@ struct SyncEngine {
     pending.append(.measureClock)
   }
 
-  // MARK: what to do
+  // MARK: actions
 
   mutating func next() -> Action? {
     if !pending.isEmpty { return pending.removeFirst() }
@@ -370,10 +371,10 @@ struct SyncEngine {
   }
 
   private mutating func nextApplication() -> Action? {
-    // What was pushed waits for what is being fetched, which comes before it.
+    // Pushed pages wait for the running fetch, whose pages precede them.
     guard !arrivals.isEmpty, !isApplying, !isFetching || arrivals.isFetched else { return nil }
     let list = arrivals.takeAll()
-    // What is frozen may be answered by this very job, so only a new batch is offered.
+    // This job may answer the frozen batch, so only a new batch is offered.
     let offer = canOfferNew ? takeOffer() : nil
     applications += 1
     return .apply(list, offer)
@@ -382,7 +383,8 @@ struct SyncEngine {
   private var canOfferNew: Bool { !mustFetch && !isFetching && position.cursor != nil }
 
   private var canOffer: Bool {
-    // What is being applied may answer what is frozen, and show that more must be fetched first.
+    // The running application may answer the frozen batch, and show that more must be fetched
+    // first.
     guard transport != nil, !isPaused, isClockTrusted, saving == nil, !isOffering, !isApplying
     else { return false }
     return outbox.frozen != nil || canOfferNew
@@ -401,15 +403,15 @@ struct SyncEngine {
 
   private mutating func fail(_ refusal: Refusal) { pending.append(.fail(refusal)) }
 
-  // MARK: trying again
+  // MARK: retries
 
-  /// The way may be another one by now: what was too large for it is tried again.
+  /// Retries changes that were too large for the path to the relay, because it may have changed.
   mutating func retrySetAside() {
     batchBytes = Limits.batchBytes
     if outbox.setAsideCount > 0 { retry(withParked: false) }
   }
 
-  /// A person asks: what was given up on is tried again, also what the relay has refused.
+  /// Retries everything at a user's request, including changes that the relay has refused.
   mutating func tryEverything() {
     isPaused = false
     unblockZones()
@@ -424,14 +426,14 @@ struct SyncEngine {
     applications += 1
   }
 
-  /// The long-poll was cut: what it may have missed is asked for.
+  /// Handles a cut long-poll: what it may have missed is fetched.
   mutating func longPollCut() {
     isWaiting = false
     poll()
   }
 
-  /// Something on the way to the relay refused the batch for its size. Smaller ones may pass; a
-  /// change that does not, by itself, is set aside, so that the others go on.
+  /// Handles an intermediary's refusal of the batch for its size. Smaller batches may pass; a
+  /// single change that does not pass is set aside, so that others continue.
   mutating func saveTooLarge(_ id: BatchID, _ refusal: Refusal) {
     guard let batch = saving, batch.id == id else { return }
     let bytes = batch.encodedBody().count

@@ -1,58 +1,60 @@
 import LockstepModel
 
-/// Where a device stands, for a person to see. Never says "in sync" when it is not.
+/// Sync status of a device, for users. It is never "in sync" if the device is not.
 public struct SyncStatus: Hashable, Sendable {
   public var state: State
-  /// Relay time when the device was last in sync, milliseconds; nil: not since the agent started
-  /// and not in the home's memory either.
+  /// Relay time when the device was last in sync, milliseconds; nil: not since the agent started,
+  /// and none is stored in the home.
   public var lastSync: Int64?
-  /// The transport in use; nil while there is no connection.
+  /// Transport in use; nil if there is no connection.
   public var transport: Transport?
-  /// Local changes that the relay has not acknowledged and that will be sent.
+  /// Number of local changes that the relay has not acknowledged and that will be sent.
   public var waiting: Int
-  /// Changes that the relay refused for good: how many, and the first of them.
+  /// Changes that the relay refused for good: their number, and the first of them.
   public var parkedCount: Int
   public var parked: [Parked]
-  /// Conflicts that a person must decide: how many, and the first of them.
+  /// Conflicts that a user must decide: their number, and the first of them.
   public var askingCount: Int
   public var asking: [RecordKey]
   /// Zones that the account's plan does not include: their changes wait.
   public var blockedZones: [Name]
-  /// Zones that the person has switched off, by name. What waits there is not counted in `waiting`.
+  /// Zones that the user has switched off, by name. Their waiting changes are not counted in
+  /// `waiting`.
   public var switchedOff: [SwitchedOff]
-  /// What a person must say before an app is used.
+  /// Questions that a user must answer before an app is used.
   public var questions: [RestoreQuestion]
-  /// Changes that something on the way to the relay refuses for their size: they wait, and others
-  /// go on.
+  /// Number of changes that an intermediary on the path to the relay refuses for their size: they
+  /// wait, and others continue.
   public var setAsideCount: Int
-  /// Chunks of files that local changes wait for, and that the relay may lack.
+  /// Number of chunks of files that local changes wait for, and that the relay may lack.
   public var chunksWaiting: Int
-  /// Why the relay takes no more chunks until a person acts; their records wait, others go on.
+  /// Refusal because of which the relay accepts no more chunks until a user acts; their records
+  /// wait, others continue.
   public var chunksRefused: Refusal?
-  /// Relay time less this machine's wall clock, milliseconds, as measured or, before that, as the
-  /// home remembers it; nil while neither is known.
+  /// Relay time minus this machine's wall clock, milliseconds, as measured or, before that, as
+  /// stored in the home; nil if neither is known.
   public var clockOffset: Int64?
   public var traffic: Traffic
 
   public enum State: Hashable, Sendable {
     /// The home is being read.
     case starting
-    /// Something is on its way, up or down.
+    /// Changes are being sent or received.
     case syncing
-    /// All that the relay has is here, and all that was made here is there.
+    /// The device has everything from the relay, and the relay has everything from the device.
     case inSync
-    /// As `inSync`, but for parked or undecided records, or a blocked zone.
+    /// As `inSync`, except for parked or undecided records, or a blocked zone.
     case needsPerson
-    /// No connection since this relay time (milliseconds), for this reason; the agent tries again.
+    /// No connection since this relay time (milliseconds), for this reason; the agent retries.
     case offline(since: Int64, reason: String)
-    /// Nothing works until a person acts; the sentence says how.
+    /// Sync is stopped until a user acts; the reason describes the action.
     case failed(reason: String)
     case stopped
   }
 
   public struct SwitchedOff: Hashable, Sendable {
     public var zone: Name
-    /// Local changes that wait until it is on.
+    /// Number of local changes that wait until the zone is on.
     public var waiting: Int
 
     public init(zone: Name, waiting: Int) {
@@ -87,8 +89,8 @@ public struct SyncStatus: Hashable, Sendable {
   }
 }
 
-/// The account has so many records of an app that asks whether they shall be here
-/// (`App.asksToRestore`).
+/// Question of an app to the user: the account has `count` records of the app; shall this device
+/// show them (`App.asksToRestore`)?
 public struct RestoreQuestion: Hashable, Sendable {
   public var app: String
   public var zone: Name
@@ -101,14 +103,14 @@ public struct RestoreQuestion: Hashable, Sendable {
   }
 }
 
-/// What an agent has asked of the network since it started.
+/// Network use of an agent since it started.
 public struct Traffic: Hashable, Sendable {
   public var connections = 0
   /// HTTP requests; a WebSocket handshake is one.
   public var requests = 0
   /// Messages sent on the socket.
   public var messages = 0
-  /// Bytes as given to and taken from the connections, heads and frames included.
+  /// Bytes written to and read from the connections, heads and frames included.
   public var bytesSent = 0
   public var bytesReceived = 0
   public var edits = 0

@@ -25,7 +25,7 @@ public struct HTTPCall: Node {
     self.init(call, to: relay.peer, authority: relay.authority, at: moment)
   }
 
-  /// To the relay's control door on this machine.
+  /// Sends the call to the relay's control socket on this machine.
   public init(_ call: HTTPCallRequest, toSocket path: String, at moment: Moment) {
     self.init(call, to: .local(path: path), authority: "localhost", at: moment)
   }
@@ -93,16 +93,16 @@ public struct HTTPCall: Node {
   }
 }
 
-/// What to ask.
+/// Content of a call.
 public struct HTTPCallRequest: Hashable, Sendable {
   public var method: String
-  /// The path's segments as they are, not percent-encoded: `["v1", "devices"]`.
+  /// Path segments, not percent-encoded: `["v1", "devices"]`.
   public var path: [String]
   package var query: [RequestTarget.QueryItem] = []
   public var token: String?
-  /// JSON; nil: no body.
+  /// JSON body; nil: no body.
   public var body: [UInt8]?
-  /// From the start to the response's last byte.
+  /// Timeout from the start to the response's last byte.
   public var deadlineMilliseconds = Limits.answerMilliseconds
 
   public init(_ method: String, path: [String], token: String? = nil, body: [UInt8]? = nil) {
@@ -113,16 +113,17 @@ public struct HTTPCallRequest: Hashable, Sendable {
   }
 }
 
-/// How the call ended; told once.
+/// Result of the call; reported once.
 public enum HTTPCallReport: Hashable, Sendable {
-  /// Any status; problems are in the body (`Refusal.decoded(problem:status:)`). `wall`: when that
-  /// was by the relay's clock, milliseconds since the Unix epoch; nil where it did not say.
+  /// Any status; problems are in the body (`Refusal.decoded(problem:status:)`). `wall`: time of the
+  /// response by the relay's clock, milliseconds since the Unix epoch; nil if the relay did not
+  /// send it.
   case answered(status: Int, body: [UInt8], wall: Int64?)
-  /// Nobody was there: nothing was asked.
+  /// No connection could be made: no request was sent.
   case unreachable(reason: String)
-  /// Somebody was there who is not believed to be the relay: nothing was asked.
+  /// The peer could not prove that it is the relay: no request was sent.
   case untrusted(reason: String)
-  /// The relay may have done what it was asked, or not: it did not answer in time, or what answered
-  /// does not speak HTTP.
+  /// The relay may have performed the request, or not: it did not answer in time, or the answer was
+  /// not HTTP.
   case unanswered(reason: String)
 }

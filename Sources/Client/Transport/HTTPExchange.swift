@@ -2,22 +2,22 @@ import LockstepModel
 import LockstepWire
 
 /// One connection that carries HTTP requests one after another, each with a deadline. Opens itself
-/// when there is something to ask, and stays for the next.
+/// for a request, and stays open for the next.
 struct HTTPExchange {
   struct Request: Hashable, Sendable {
     var method: String
     var target: RequestTarget
     var token: String?
     var body: [UInt8]?
-    /// From here to the answer's last byte.
+    /// Timeout from the call to the answer's last byte.
     var milliseconds: Int64
   }
 
   enum Result: Hashable, Sendable {
-    /// `sent`: when the request left; for measuring time.
+    /// `sent`: time at which the request was sent; for measuring time.
     case answered(status: Int, headers: HTTPHeaders, body: [UInt8], sent: Instant)
     case unreachable(String)
-    /// The connection stood, and no answer came.
+    /// The connection was established, and no answer came.
     case unanswered(String)
   }
 
@@ -26,17 +26,17 @@ struct HTTPExchange {
     case closed
     /// → waiting, closed
     case connecting(Request)
-    /// A connection with nothing to do. → waiting, closed
+    /// An idle connection. → waiting, closed
     case ready
-    /// → ready, connecting (once, where the connection was used before), closed
+    /// → ready, connecting (once, if the connection was used before), closed
     case waiting(Waiting)
   }
 
   private struct Waiting {
     var request: Request
     var sent: Instant
-    /// The connection has carried an answer before, so it may have been closed just now, while
-    /// the request was on its way: such a request is sent once more.
+    /// True if the connection has carried an answer before. It may have been closed just now, while
+    /// the request was in transit: such a request is sent once more.
     var isReused: Bool
     var head: HTTPResponseHead?
     var body: [UInt8] = []
@@ -51,7 +51,7 @@ struct HTTPExchange {
 
   init(to relay: RelayAddress) { self.init(authority: relay.authority) }
 
-  /// `authority`: what the `Host` field says.
+  /// `authority`: value of the `Host` field.
   init(authority: String) { self.authority = authority }
 
   var isBusy: Bool {
@@ -61,7 +61,7 @@ struct HTTPExchange {
     }
   }
 
-  /// Only where it is not busy.
+  /// Sends a request; valid only if not busy.
   mutating func ask(_ request: Request, at now: Instant, _ output: inout UplinkOutput) {
     precondition(!isBusy, "one request at a time")
     output.countRequest()
@@ -78,12 +78,12 @@ struct HTTPExchange {
     send(request, on: id, isReused: false, at: now, &output)
   }
 
-  /// nil while the answer is not whole.
+  /// Returns nil until the answer is complete.
   mutating func received(_ bytes: RawSpan, at now: Instant, _ output: inout UplinkOutput)
     -> Result?
   {
     guard case .waiting(var waiting) = stage else {
-      // Nothing was asked, so whatever this says (a server's 408 for one) is for nobody.
+      // Unsolicited data of the server (for example a 408) belongs to no request.
       if case .ready = stage { close(&output) }
       return nil
     }
@@ -93,7 +93,7 @@ struct HTTPExchange {
     return advance(&output)
   }
 
-  /// The far end is gone.
+  /// Handles the end of the connection by the peer.
   mutating func closed(_ cause: CloseCause, at now: Instant, _ output: inout UplinkOutput)
     -> Result?
   {
@@ -123,7 +123,7 @@ struct HTTPExchange {
     }
   }
 
-  /// nil before the deadline.
+  /// Returns nil before the deadline.
   mutating func expired(at now: Instant, _ output: inout UplinkOutput) -> Result? {
     guard let deadline, deadline <= now else { return nil }
     let wasConnecting = if case .connecting = stage { true } else { false }
@@ -195,7 +195,7 @@ struct HTTPExchange {
 }
 
 extension CloseCause {
-  /// For a person.
+  /// Reason, for users.
   var reason: String {
     switch self {
     case .endOfStream: "the relay closed the connection"
@@ -206,7 +206,7 @@ extension CloseCause {
 }
 
 extension SecurityFault {
-  /// What is wrong with the relay, and what a person does next.
+  /// The fault, and a user's next step.
   package var explanation: String {
     switch self {
     case .unknownAuthority:

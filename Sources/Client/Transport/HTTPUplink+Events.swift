@@ -1,9 +1,9 @@
 import LockstepModel
 import LockstepWire
 
-/// What comes on the stream of events that an uplink holds beside its calls.
+/// Events of the stream that an uplink holds besides its calls.
 extension HTTPUplink {
-  /// Only without a stream: one that begins at `since`.
+  /// Opens a stream that begins at `since`; valid only without a stream.
   mutating func listen(since: ChangeToken, at now: Instant, _ output: inout UplinkOutput) {
     guard !isOver else { return }
     stream.listen(since: since, at: now, &output)
@@ -24,8 +24,8 @@ extension HTTPUplink {
     }
   }
 
-  /// The relay has said why it ends the stream. Where only the cursor is at fault, what is asked
-  /// beside it goes on.
+  /// Handles the relay's reason for ending the stream. If only the cursor is at fault, the other
+  /// requests continue.
   private mutating func ended(_ refusal: Refusal, _ output: inout UplinkOutput) {
     stream.close(&output)
     if refusal.code.advice == .fetchFirst {

@@ -1,10 +1,10 @@
 import LockstepModel
 import LockstepWire
 
-/// The way to the relay by HTTP: one connection for what is asked and answered at once, one on
-/// which a long-poll may wait, and one that may hold a stream of events (`HTTPUplink+Events`).
+/// Uplink to the relay by HTTP: one connection for requests that are answered at once, one on which
+/// a long-poll may wait, and one that may hold a stream of events (`HTTPUplink+Events`).
 struct HTTPUplink {
-  /// What is asked on the first connection, one at a time.
+  /// Requests on the first connection, one at a time.
   private enum Call: Hashable {
     case time
     case save(SaveRequest)
@@ -16,15 +16,15 @@ struct HTTPUplink {
   private var pending: [Call] = []
   private var current: Call?
   private var waiting: HTTPExchange
-  /// When the long-poll began, and for how long it asks to be held.
+  /// Start of the long-poll, and the time for which it asks to be held.
   private var held: (since: Instant, milliseconds: Int64)?
   var stream: StreamExchange
   private var isOnline = false
-  /// As it was told last.
+  /// The last reported value.
   private var reconnectWithin: Int64 = 0
   private(set) var isOver = false
 
-  /// Asks for the relay's time, which shows that it is there.
+  /// Asks for the relay's time, which shows that the relay is reachable.
   init(_ home: HomeCredentials, at now: Instant, _ output: inout UplinkOutput) {
     self.home = home
     calls = HTTPExchange(to: home.relay)
@@ -41,7 +41,7 @@ struct HTTPUplink {
     calls.id == id || waiting.id == id || stream.id == id
   }
 
-  // MARK: what the agent asks
+  // MARK: requests of the agent
 
   mutating func measureTime(at now: Instant, _ output: inout UplinkOutput) {
     guard current != .time, !pending.contains(.time) else { return }
@@ -60,7 +60,7 @@ struct HTTPUplink {
     since: ChangeToken, milliseconds: Int64, at now: Instant, _ output: inout UplinkOutput
   ) {
     guard !isOver else { return }
-    // The wire has whole seconds.
+    // The protocol uses whole seconds.
     let seconds = max(1, milliseconds / 1_000)
     held = (now, seconds * 1_000)
     waiting.ask(
@@ -77,7 +77,7 @@ struct HTTPUplink {
     stream.close(&output)
   }
 
-  // MARK: what the driver tells
+  // MARK: driver events
 
   mutating func opened(_ id: ConnectionID, at now: Instant, _ output: inout UplinkOutput) {
     if calls.id == id { calls.opened(at: now, &output) }
@@ -164,7 +164,7 @@ struct HTTPUplink {
     switch result {
     case .unreachable(let reason): return fail(.unreachable, reason, &output)
     case .unanswered(let reason):
-      // No other way by HTTP would fare better.
+      // No other HTTP transport would do better.
       return fail(isOnline ? .lost : .unreachable, reason, &output)
     case .answered(let status, let headers, let body, let sent):
       if let refusal = Refusal.told(status: status, headers: headers, body: body) {
@@ -178,12 +178,12 @@ struct HTTPUplink {
     callNext(at: now, &output)
   }
 
-  /// Whether it was the answer that was asked for.
+  /// Returns true if it was a valid answer to the call.
   private mutating func take(
     _ call: Call, _ status: Int, _ body: [UInt8], sent: Instant, at now: Instant,
     _ output: inout UplinkOutput
   ) -> Bool {
-    // An atomic batch that failed answers 409, with the results in it.
+    // An atomic batch that failed is answered with 409, with the results in the body.
     guard status == 200 || status == 409 else { return false }
     do {
       switch call {
@@ -214,8 +214,8 @@ struct HTTPUplink {
     }
   }
 
-  /// Something else than the relay has answered (a portal's page, a proxy): an outage, which may
-  /// pass.
+  /// Handles an answer of an intermediary (a portal's page, a proxy): an outage, which may be
+  /// temporary.
   private mutating func intercepted(
     _ call: Call, _ status: Int, _ headers: HTTPHeaders, _ output: inout UplinkOutput
   ) {
@@ -249,12 +249,12 @@ struct HTTPUplink {
       if 2 * milliseconds >= held.milliseconds { output.tell(.longPollServed) }
       output.tell(.page(page, .longPoll))
     } catch {
-      // Whoever it was: whether the relay is in reach shows by the next request.
+      // The next request shows if the relay is reachable, whatever cut the long-poll.
       output.tell(.longPollCut(heldMilliseconds: milliseconds))
     }
   }
 
-  /// An answer that does not say how to come back is that of a relay with few devices.
+  /// A relay with few devices sends no such header.
   private mutating func readReconnect(_ headers: HTTPHeaders, _ output: inout UplinkOutput) {
     let within = headers["Lockstep-Reconnect-Within"].flatMap { Int64($0) } ?? 0
     guard within != reconnectWithin else { return }
@@ -272,7 +272,7 @@ struct HTTPUplink {
 }
 
 extension Refusal {
-  /// The relay's own words, with what the header adds; nil where somebody else has answered.
+  /// Returns the relay's own refusal, with the header's data; nil if an intermediary has answered.
   static func told(status: Int, headers: HTTPHeaders, body: [UInt8]) -> Refusal? {
     let type = headers["Content-Type"]?.split(separator: ";").first
     guard type?.lowercased() == "application/problem+json",
@@ -282,8 +282,8 @@ extension Refusal {
     return refusal
   }
 
-  /// What another has answered in the relay's place: nothing is known of the request, and the same
-  /// is tried again later, but for what is too large for the way.
+  /// Returns the refusal for an intermediary's answer: the outcome of the request is unknown, and
+  /// it is retried later, unless it is too large for the path.
   static func intercepted(status: Int, headers: HTTPHeaders) -> Refusal {
     let words = "something between this device and the relay"
     return status == 413
@@ -295,12 +295,13 @@ extension Refusal {
         retryAfterMilliseconds: headers.retryAfter)
   }
 
-  /// Earlier versions took such an answer for the relay's, and gave a change up for it.
+  /// True if an earlier version of the program took an intermediary's answer for the relay's, and
+  /// gave up a change because of it.
   var wasIntercepted: Bool { detail.hasSuffix(" and no problem of ours.") }
 }
 
 extension HTTPHeaders {
-  /// Milliseconds; nil where it is not told in seconds.
+  /// Value in milliseconds; nil if it is not in seconds.
   fileprivate var retryAfter: Int64? {
     guard let text = self["Retry-After"], let seconds = Int64(text), seconds >= 0,
       seconds < 1_000_000

@@ -1,27 +1,27 @@
 import LockstepModel
 
-/// Which transport to use, and for how long a long-poll asks to be held.
+/// Chooses the transport, and the time for which a long-poll asks to be held.
 ///
-/// A rung that is reached but does not carry, twice in a row, is left for the next. A long-poll
-/// that is cut is asked to be held for half as long; where even the shortest is cut, the rung is
-/// left. From there what is better is tried again, at growing intervals. What is tried has carried
-/// nothing yet, so that its first failure leads back.
+/// Transports are tried in order. A transport that reaches the relay but does not work, twice in a
+/// row, is replaced by the next. A long-poll that is cut is then held for half as long; if even the
+/// shortest is cut, the next transport is used. Better transports are tried again at growing
+/// intervals. A transport on trial has not worked yet, so its first failure leads back.
 struct Ladder {
   private let rungs: [Transport]
   private var index = 0
-  /// Failures in a row that speak against this rung.
+  /// Consecutive failures of this transport.
   private var failures = 0
-  /// The rung, or the wait, is being tried.
+  /// True if the transport, or the hold time, is on trial.
   private var isOnTrial = false
-  /// It has carried since it was last in doubt.
+  /// True if it has worked since it was last in doubt.
   private var hasServed = false
   private let longestMilliseconds: Int64
-  /// For how long a long-poll asks to be held.
+  /// Time for which a long-poll asks to be held.
   private(set) var waitMilliseconds: Int64
   private(set) var probeAt: Instant?
   private var probeMilliseconds = Limits.probeFirstMilliseconds
 
-  /// A single failure may be chance.
+  /// Failures until the next transport is used; a single one may be chance.
   private var failuresAllowed: Int { isOnTrial ? 1 : 2 }
 
   init(_ rungs: [Transport], longPollMilliseconds: Int64 = Limits.agentLongPollMilliseconds) {
@@ -33,10 +33,10 @@ struct Ladder {
 
   var transport: Transport { rungs[index] }
 
-  /// There is something better to try.
+  /// True if there is something better to try.
   private var hasBetter: Bool { index > 0 || canHoldLonger }
 
-  /// A socket is tried beside what carries.
+  /// True if a socket is tried in parallel to the present transport.
   var hasSocketAbove: Bool { index > 0 && rungs.first == .webSocket }
 
   private var canHoldLonger: Bool {
@@ -47,7 +47,7 @@ struct Ladder {
     waitMilliseconds / 2 >= Limits.shortestLongPollMilliseconds
   }
 
-  /// The relay was reached, but not by way of this rung.
+  /// Handles a failure in which the relay was reached, but this transport did not work.
   mutating func rungFailed(at now: Instant) {
     failures += 1
     guard failures >= failuresAllowed, index < rungs.count - 1 else { return }
@@ -57,7 +57,7 @@ struct Ladder {
     scheduleProbe(at: now)
   }
 
-  /// A long-poll was cut, though the relay is in reach. `heldMilliseconds`: after so long; nil: its
+  /// Handles a cut long-poll of a reachable relay. `heldMilliseconds`: time until the cut; nil: its
   /// answer never came.
   mutating func longPollCut(heldMilliseconds: Int64?, at now: Instant) {
     guard transport == .longPoll else { return }
@@ -71,7 +71,7 @@ struct Ladder {
     if probeAt == nil { scheduleProbe(at: now) }
   }
 
-  /// This rung carried an answer; of a long-poll one that was held.
+  /// Handles an answer on this transport; for a long-poll, one that was held.
   mutating func rungServed(at now: Instant) {
     failures = 0
     hasServed = true
@@ -80,7 +80,7 @@ struct Ladder {
     isOnTrial = false
   }
 
-  /// This better rung answered.
+  /// Switches to this better transport, which has answered.
   mutating func climb(to better: Transport, at now: Instant) {
     guard let found = rungs.firstIndex(of: better), found < index else { return }
     index = found
@@ -90,10 +90,10 @@ struct Ladder {
     scheduleProbe(at: now)
   }
 
-  /// There is no socket to be had: what else is better is tried from now on.
+  /// Tries another improvement from now on, because no socket is possible.
   mutating func tryBetter(at now: Instant) {
     if canHoldLonger {
-      // Not while it is still being found out for how long one may be held.
+      // Not while the possible hold time is still being measured.
       guard hasServed else { return scheduleProbe(at: now) }
       hasServed = false
       waitMilliseconds = min(2 * waitMilliseconds, longestMilliseconds)
@@ -108,14 +108,14 @@ struct Ladder {
     scheduleProbe(at: now)
   }
 
-  /// A person asks.
+  /// Tries a better transport at once, at a user's request.
   mutating func probeSoon(at now: Instant) {
     guard hasBetter else { return }
     probeMilliseconds = Limits.probeFirstMilliseconds
     probeAt = now
   }
 
-  /// The network is another one now.
+  /// Starts again with the best transport, because the network has changed.
   mutating func reset() {
     index = 0
     failures = 0

@@ -1,14 +1,14 @@
 import LockstepModel
 import LockstepWire
 
-/// Where a relay is: what an `http://` or `https://` URL says, as far as an agent needs it.
+/// Address of a relay: the parts of an `http://` or `https://` URL that an agent needs.
 public struct RelayAddress: Hashable, Sendable {
   public var host: String
   public var port: UInt16
-  /// By TLS, and never without: the relay must prove that it is `host`.
+  /// True if TLS is required: the relay must prove that it is `host`.
   public var isSecure: Bool
 
-  /// The relay's usual port, and that of TLS.
+  /// Default port of the relay, and that of TLS.
   public static let usualPort: UInt16 = 5625
   public static let usualSecurePort: UInt16 = 443
 
@@ -18,8 +18,8 @@ public struct RelayAddress: Hashable, Sendable {
     self.isSecure = isSecure
   }
 
-  /// `http://HOST[:PORT][/]` or `https://…`, with a literal IPv6 address in brackets; nil for all
-  /// else. `usualPort`: that of `http://` where none is named.
+  /// Parses `http://HOST[:PORT][/]` or `https://…`, with a literal IPv6 address in brackets;
+  /// returns nil for anything else. `usualPort`: the port of `http://` if none is given.
   public init?(url: String, usualPort: UInt16 = RelayAddress.usualPort) {
     let isSecure = url.lowercased().hasPrefix("https://")
     let scheme = isSecure ? "https://" : "http://"
@@ -52,7 +52,7 @@ public struct RelayAddress: Hashable, Sendable {
     self.init(host: String(host), port: port, isSecure: isSecure)
   }
 
-  /// As the `Host` field names it (RFC 9110 section 7.2).
+  /// Value of the `Host` field (RFC 9110 section 7.2).
   public var authority: String {
     let name = host.contains(":") ? "[\(host)]" : host
     return "\(name):\(port)"

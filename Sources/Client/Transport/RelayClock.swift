@@ -1,19 +1,19 @@
 import LockstepModel
 
-/// What time it is at the relay. Measured against the clock that only goes forward, so that
-/// somebody who sets the wall clock does not move it; before the first measurement it is the wall
-/// clock with the offset that the home remembers.
+/// Estimate of relay time. Measured against the monotonic clock, so that setting the wall clock
+/// does not change it. Before the first measurement it is the wall clock with the offset stored in
+/// the home.
 struct RelayClock {
-  /// One measurement: the relay said `relayTime` (milliseconds) between two of our instants.
+  /// One measurement: the relay reported `relayTime` (milliseconds) between two local instants.
   struct Sample: Hashable, Sendable {
     var sent: Instant
     var received: Instant
     var relayTime: Int64
-    /// How long the relay held the question, in milliseconds.
+    /// Time for which the relay held the request, in milliseconds.
     var heldMilliseconds: Int64 = 0
   }
 
-  /// Relay time less our forward clock, in nanoseconds, and by how much it may be wrong.
+  /// Relay time minus monotonic clock, in nanoseconds, and its maximum error.
   private struct Estimate {
     var offset: Int64
     var error: Int64
@@ -21,23 +21,23 @@ struct RelayClock {
   }
 
   private var best: Estimate?
-  /// When a measurement last agreed with the estimate, or made it.
+  /// Time at which a measurement last agreed with the estimate, or made it.
   private var confirmedAt: Instant?
-  /// A clock has jumped, or the relay found a stamp of ours in its future.
+  /// True if a clock has jumped, or the relay found a local stamp in its future.
   private(set) var isDoubted = false
-  /// By the home's memory: relay time less wall clock, milliseconds; nil: it has none.
+  /// Relay time minus wall clock as stored in the home, milliseconds; nil: none is stored.
   var rememberedOffset: Int64?
-  /// Wall clock less forward clock, milliseconds, when last looked at.
+  /// Wall clock minus monotonic clock, milliseconds, at the last observation.
   private var skew: Int64?
-  /// By how much somebody has set the wall clock forward since the agent started, milliseconds.
+  /// Sum of the forward steps of the wall clock since the agent started, milliseconds.
   private(set) var wallSteps: Int64 = 0
 
-  /// Something is known of relay time, though it may be old.
+  /// True if relay time is known, though the measurement may be old.
   var isKnown: Bool { best != nil || rememberedOffset != nil }
 
-  /// To be told every moment that the agent sees. The two clocks of this machine move together but
-  /// for a small drift; where they part, one of them jumped (the wall clock was set, or the machine
-  /// slept), and nothing is trusted until the relay is asked again.
+  /// Observes every moment that the agent sees. The two clocks of this machine move together,
+  /// except for a small drift. If they diverge, one of them jumped (the wall clock was set, or the
+  /// machine slept), and nothing is trusted until the relay is asked again.
   mutating func observe(_ moment: Moment) {
     let now = moment.wall - moment.instant.nanoseconds / 1_000_000
     if let skew, abs(now - skew) > Limits.clockJumpMilliseconds {
@@ -51,16 +51,16 @@ struct RelayClock {
 
   mutating func doubt() { isDoubted = true }
 
-  /// Whether a relay may say that it is this time, milliseconds. In nanoseconds it must fit into 63
-  /// bits with room for a forward clock: the years 1970 to 2248.
+  /// True if a relay may report this time, in milliseconds. In nanoseconds it must fit into 63 bits
+  /// with room for a monotonic clock: the years 1970 to 2248.
   static func isPlausible(_ relayTime: Int64) -> Bool { (0..<1 << 43).contains(relayTime) }
 
-  /// What no relay may say is not taken.
+  /// Adds a measurement; ignores one with an implausible time.
   mutating func add(_ sample: Sample) {
     guard RelayClock.isPlausible(sample.relayTime) else { return }
     let span = max(0, sample.received.nanoseconds - sample.sent.nanoseconds)
     let held = min(span, max(0, min(sample.heldMilliseconds, span / 1_000_000)) * 1_000_000)
-    // The relay cuts its time to whole milliseconds: half of one is added back.
+    // The relay truncates its time to whole milliseconds: half of one is added back.
     let relay = sample.relayTime * 1_000_000 + 500_000
     let fresh = Estimate(
       offset: relay - (sample.sent.nanoseconds + span / 2), error: (span - held) / 2 + 500_000,
@@ -74,7 +74,7 @@ struct RelayClock {
     let age = max(0, sample.received.nanoseconds - old.measuredAt.nanoseconds)
     let oldError = old.error + age / RelayClock.driftDivisor
     let disagrees = abs(fresh.offset - old.offset) > fresh.error + oldError
-    // The best of several is the one with the shortest way; an old one grows worse with time.
+    // The best of several has the shortest round trip; an old one becomes less accurate with time.
     if fresh.error <= oldError || disagrees { best = fresh }
   }
 
@@ -91,14 +91,15 @@ struct RelayClock {
       isTrusted: !isDoubted && age < Limits.clockTrustMilliseconds, wallSteps: wallSteps)
   }
 
-  /// When it was by our forward clock what the relay has told by its own; nil before it was
-  /// measured, while it is doubted, and of what no relay may say.
+  /// Converts the relay's times to the local monotonic clock. Returns nil before the first
+  /// measurement, while it is doubted, and for implausible times.
   func passage(_ timing: SaveTiming, at moment: Moment) -> RelayPassage? {
     let times = [timing.received, timing.durable, timing.pushed]
     guard let best, !isDoubted, times.allSatisfy({ RelayClock.isPlausible($0 / 1_000) }) else {
       return nil
     }
-    // This time of the relay's is cut like any: half a millisecond is added back, and is not sure.
+    // The clock that these times follow is truncated too: half a millisecond is added back, and
+    // counts as error.
     func instant(_ microseconds: Int64) -> Instant {
       Instant(nanoseconds: microseconds * 1_000 + 500_000 - best.offset)
     }
@@ -109,14 +110,14 @@ struct RelayClock {
       errorNanoseconds: best.error + age / RelayClock.driftDivisor + 500_000)
   }
 
-  /// When it is `relayTime` (milliseconds), by what is known at `moment`.
+  /// Returns the instant of `relayTime` (milliseconds), as known at `moment`.
   func instant(of relayTime: Int64, at moment: Moment) -> Instant {
     let ahead = max(0, relayTime) - reading(at: moment).relayTime
     return moment.instant.advanced(milliseconds: max(0, min(ahead, RelayClock.farMilliseconds)))
   }
 
-  /// Two clocks part by at most 200 millionths.
+  /// Two clocks diverge by at most 200 parts per million.
   private static let driftDivisor: Int64 = 5_000
-  /// A day: further ahead than that no deadline is set; it is looked at again by then.
+  /// One day: no deadline is set further ahead; it is checked again by then.
   private static let farMilliseconds: Int64 = 86_400_000
 }

@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepWire
 
-/// What the relay says on the socket, from the answer to the handshake to the closing frame.
+/// Messages of the relay on the socket, from the answer to the handshake to the closing frame.
 extension SocketUplink {
   mutating func readHandshake(at now: Instant, _ output: inout UplinkOutput) {
     guard case .handshaking(var parser, let key) = stage else { return }
@@ -28,8 +28,8 @@ extension SocketUplink {
     refuseHandshake(head, body, &output)
   }
 
-  /// The relay itself says no with these; anything else is somebody on the way who does not know
-  /// WebSocket.
+  /// Handles a refused handshake. The relay itself refuses with these codes; any other answer comes
+  /// from an intermediary that does not support WebSocket.
   private mutating func refuseHandshake(
     _ head: HTTPResponseHead, _ body: [UInt8], _ output: inout UplinkOutput
   ) {
@@ -37,7 +37,7 @@ extension SocketUplink {
     if let told, told.code.status == head.status, [401, 402, 429, 500, 503].contains(head.status) {
       end(.refused(told), told.detail, &output)
     } else if told == nil, [429, 500, 503].contains(head.status) {
-      // A proxy says so of the relay behind it, whatever the transport.
+      // A proxy reports this about the relay behind it, for any transport.
       let refusal = Refusal.intercepted(status: head.status, headers: head.headers)
       end(.refused(refusal), refusal.detail, &output)
     } else {
@@ -180,8 +180,7 @@ extension SocketUplink {
     if request == nil, refusal.code.advice == .fetchFirst {
       return output.tell(.fetchRefused(refusal, .push))
     }
-    // Whatever else is wrong, the close that follows it tells; an answer that will not come is
-    // noticed by its deadline.
+    // The close that follows reports other errors; a missing answer is detected by its deadline.
     blame = request == nil ? refusal : blame
   }
 }

@@ -1,15 +1,15 @@
 import LockstepModel
 import LockstepWire
 
-/// The life of one WebSocket to the relay, from connecting to its end. Knows messages, not what
-/// they mean for the replica.
+/// One WebSocket to the relay, from connecting to its end. Handles messages, not their meaning for
+/// the replica.
 struct SocketUplink {
   enum Stage {
     /// → handshaking, over
     case connecting
     /// → greeting, over
     case handshaking(HTTPResponseParser, key: String)
-    /// The socket stands; `hello` was sent at this instant, or is about to be. → online, over
+    /// The socket is open; `hello` was sent at this instant, or is about to be. → online, over
     case greeting(WebSocketReader, helloSent: Instant?)
     /// → over
     case online(WebSocketReader)
@@ -20,17 +20,17 @@ struct SocketUplink {
   let home: HomeCredentials
   var stage = Stage.connecting
   var random: SeededRandom
-  /// For connecting, handshake and welcome; afterwards, for hearing anything at all.
+  /// Deadline for connecting, handshake and welcome; afterwards, for receiving any data.
   var stageDeadline: Instant?
   var keepAliveMilliseconds = Limits.keepAliveMilliseconds
   var unansweredSave: BatchID?
   var unansweredFetch: String?
   var unansweredTime: (id: String, sent: Instant)?
   var answerDeadline: Instant?
-  /// How large messages are compressed; nil where the relay takes none.
+  /// Compression of large messages; nil if the relay accepts none.
   var deflate: DeflateTerms.Sending?
   private var nextRequest: UInt64 = 0
-  /// What the relay complained of last, for the close that may follow.
+  /// Last error that the relay reported, for the close that may follow.
   var blame: Refusal?
 
   init(
@@ -44,7 +44,7 @@ struct SocketUplink {
 
   var deadline: Instant? { [stageDeadline, answerDeadline].compactMap { $0 }.min() }
 
-  // MARK: what the driver tells
+  // MARK: driver events
 
   mutating func opened(at now: Instant, _ output: inout UplinkOutput) {
     guard case .connecting = stage else { return }
@@ -111,9 +111,10 @@ struct SocketUplink {
     }
   }
 
-  // MARK: what the agent asks
+  // MARK: requests of the agent
 
-  /// The first message. `since`: where the device stands; what was missed comes by itself then.
+  /// Sends the first message. `since`: the device's position; the relay then pushes what was
+  /// missed.
   mutating func greet(since: ChangeToken?, at now: Instant, _ output: inout UplinkOutput) {
     guard case .greeting(let reader, nil) = stage else { return }
     stage = .greeting(reader, helloSent: now)
@@ -149,7 +150,7 @@ struct SocketUplink {
     stage = .over
   }
 
-  // MARK: the end
+  // MARK: closing
 
   mutating func closedByRelay(
     _ code: UInt16?, _ reason: String, _ output: inout UplinkOutput
@@ -170,7 +171,7 @@ struct SocketUplink {
       let kind = isStanding || code == 1001 ? UplinkFailure.Kind.lost : .rung
       return end(kind, words, isClosed: true, &output)
     }
-    // A message that the relay cannot take: the batch is the only large or odd one.
+    // A message that the relay cannot accept: the batch is the only large or unusual one.
     if let batch, refusal.blamesContent { output.tell(.saveRefused(batch, refusal)) }
     if refusal.detail.isEmpty { refusal.detail = refusal.code.title }
     end(.refused(refusal), refusal.detail, isClosed: true, &output)
@@ -229,7 +230,7 @@ struct SocketUplink {
 }
 
 extension SocketUplink.Stage {
-  /// Frames may be sent.
+  /// True if frames may be sent.
   var isStanding: Bool {
     switch self {
     case .greeting, .online: true
@@ -239,6 +240,6 @@ extension SocketUplink.Stage {
 }
 
 extension RandomNumberGenerator {
-  /// A key for a client's frame (RFC 6455 section 5.3).
+  /// Returns a masking key for a client's frame (RFC 6455 section 5.3).
   mutating func mask() -> UInt32 { UInt32(truncatingIfNeeded: next()) }
 }

@@ -1,17 +1,17 @@
 import LockstepModel
 import LockstepWire
 
-/// One connection that holds a stream of events, from the request to the stream's end. Knows the
-/// stream's words, not what they mean for the device.
+/// One connection that holds a stream of events, from the request to the stream's end. Handles the
+/// format of the stream, not the meaning of the events for the device.
 struct StreamExchange {
   enum Outcome: Hashable, Sendable {
     case event(RelayEvent)
-    /// Another answer than a stream.
+    /// An answer that is not a stream.
     case refused(Refusal)
     case unreachable(String)
-    /// The connection stood, and what came is no stream.
+    /// The connection was established, and the answer was not a stream.
     case unanswered(String)
-    /// The stream stood, and is over.
+    /// The stream was open, and has ended.
     case ended(String)
   }
 
@@ -22,7 +22,7 @@ struct StreamExchange {
     case connecting(since: ChangeToken)
     /// → streaming, refused, closed
     case asking
-    /// The body of another answer comes in. → closed
+    /// The body of another answer is being received. → closed
     case refused(HTTPResponseHead, body: [UInt8])
     /// → closed
     case streaming(EventStreamReader)
@@ -32,15 +32,15 @@ struct StreamExchange {
   private var stage = Stage.closed
   private var parser = HTTPResponseParser()
   private(set) var id: ConnectionID?
-  /// For the head of the answer; afterwards, for hearing anything at all.
+  /// Deadline for the head of the answer; afterwards, for receiving any data.
   private(set) var deadline: Instant?
   private var silenceMilliseconds = Limits.streamSilenceMilliseconds
 
   init(_ home: HomeCredentials) { self.home = home }
 
-  // MARK: what the uplink asks
+  // MARK: requests of the uplink
 
-  /// Opens a stream that begins where the device stands.
+  /// Opens a stream that begins at the device's position.
   mutating func listen(since: ChangeToken, at now: Instant, _ output: inout UplinkOutput) {
     close(&output)
     id = output.open()
@@ -55,7 +55,7 @@ struct StreamExchange {
     deadline = nil
   }
 
-  // MARK: what the driver tells
+  // MARK: driver events
 
   mutating func opened(_ output: inout UplinkOutput) {
     guard case .connecting(let since) = stage, let id else { return }
@@ -96,7 +96,7 @@ struct StreamExchange {
     } catch {
       return outcomes + [end(error.detail, &output)]
     }
-    // Whatever came, a heartbeat too, shows that the stream stands.
+    // Any data, also a heartbeat, shows that the stream is alive.
     if case .streaming = stage { deadline = now.advanced(milliseconds: silenceMilliseconds) }
     return outcomes
   }
@@ -119,7 +119,7 @@ struct StreamExchange {
       stage = .refused(head, body: [])
       return
     }
-    // A stream has no end of its own; its lines and events are bounded.
+    // A stream has no length; its lines and events are bounded.
     parser.bodyLimit = .max
     if let text = head.headers["Lockstep-Keep-Alive"], let keepAlive = Int64(text) {
       let bounded = max(1_000, min(keepAlive, Limits.keepAliveCeilingMilliseconds))
@@ -133,7 +133,7 @@ struct StreamExchange {
     return type.prefix { $0 != ";" && $0 != " " }.lowercased() == "text/event-stream"
   }
 
-  /// Whether the relay has said its last word.
+  /// Returns true after an error event, which is the relay's last message.
   private mutating func take(
     _ chunk: [UInt8], _ outcomes: inout [Outcome]
   ) throws(Refusal) -> Bool {
@@ -156,7 +156,7 @@ struct StreamExchange {
     return false
   }
 
-  /// The connection is over, or of no use any more: what that means depends on how far it came.
+  /// Ends the connection. The outcome depends on the stage that it had reached.
   private mutating func end(_ reason: String, _ output: inout UplinkOutput) -> Outcome {
     let ended = stage
     close(&output)

@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepWire
 
-/// What an uplink needs of the home.
+/// Data of the home that an uplink needs.
 struct HomeCredentials: Hashable, Sendable {
   var relay: RelayAddress
   var account: AccountID
@@ -9,7 +9,7 @@ struct HomeCredentials: Hashable, Sendable {
   var token: String
 }
 
-/// The one way to the relay that is in use: a WebSocket, or HTTP requests. At most one stands.
+/// The uplink to the relay that is in use: a WebSocket, or HTTP requests. At most one is open.
 struct Uplink {
   private(set) var socket: SocketUplink?
   private(set) var http: HTTPUplink?
@@ -21,7 +21,7 @@ struct Uplink {
 
   func owns(_ id: ConnectionID) -> Bool { socket?.id == id || http?.owns(id) == true }
 
-  // MARK: what the driver tells
+  // MARK: driver events
 
   mutating func opened(_ id: ConnectionID, at now: Instant, _ output: inout UplinkOutput) {
     socket?.opened(at: now, &output)
@@ -48,7 +48,7 @@ struct Uplink {
     http?.expired(at: now, &output)
   }
 
-  // MARK: what the agent asks
+  // MARK: requests of the agent
 
   mutating func greet(since: ChangeToken?, at now: Instant, _ output: inout UplinkOutput) {
     socket?.greet(since: since, at: now, &output)
@@ -64,14 +64,14 @@ struct Uplink {
     http?.fetch(since: since, at: now, &output)
   }
 
-  /// Only by HTTP: a request that is held until there is something after `since`.
+  /// HTTP only: sends a request that is held until there is something after `since`.
   mutating func wait(
     since: ChangeToken, milliseconds: Int64, at now: Instant, _ output: inout UplinkOutput
   ) {
     http?.wait(since: since, milliseconds: milliseconds, at: now, &output)
   }
 
-  /// Only by HTTP: a stream of events that begins at `since`.
+  /// HTTP only: opens a stream of events that begins at `since`.
   mutating func listen(since: ChangeToken, at now: Instant, _ output: inout UplinkOutput) {
     http?.listen(since: since, at: now, &output)
   }

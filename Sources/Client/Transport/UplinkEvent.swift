@@ -1,29 +1,29 @@
 import LockstepModel
 import LockstepWire
 
-/// What an uplink tells the agent, whatever the transport.
+/// Event of an uplink for the agent, for any transport.
 enum UplinkEvent: Hashable, Sendable {
-  /// The socket stands; it is to be greeted (`SocketUplink.greet`).
+  /// The socket is open; the agent must greet it (`SocketUplink.greet`).
   case readyToGreet
-  /// The relay has answered as one. `newest`: the account's newest token, where it was told.
+  /// The relay has given a valid answer. `newest`: the account's newest token, if it was sent.
   case online(newest: ChangeToken?)
   case clock(RelayClock.Sample)
   case saved(BatchID, SaveAnswer)
   case saveRefused(BatchID, Refusal)
-  /// Something on the way to the relay refused the batch for its size.
+  /// An intermediary on the path to the relay refused the batch for its size.
   case saveTooLarge(BatchID, Refusal)
   case page(ChangePage, PageOrigin)
   case fetchRefused(Refusal, PageOrigin)
-  /// The page that follows came after its long-poll was held: the way carries one.
+  /// The page that follows came after its long-poll was held: the path supports long-polls.
   case longPollServed
-  /// A long-poll was cut after so long; nil: its answer never came. Whether the relay is in reach
-  /// is not known.
+  /// A long-poll was cut after this time; nil: its answer never came. It is not known if the relay
+  /// is reachable.
   case longPollCut(heldMilliseconds: Int64?)
-  /// There is something newer.
+  /// There is a newer token.
   case hint(ChangeToken)
-  /// Over how long the relay's devices come back where all of them lose it, in milliseconds.
+  /// Period over which the relay's devices reconnect if all of them lose it, in milliseconds.
   case reconnectWithin(Int64)
-  /// The uplink is over; its connections are closed.
+  /// The uplink has ended; its connections are closed.
   case failed(UplinkFailure)
 }
 
@@ -34,31 +34,31 @@ enum PageOrigin: Hashable, Sendable {
   /// A stream of events.
   case stream
 
-  /// Whether the relay said it by itself, and goes on so.
+  /// True if the relay sends pages without a request, and continues to do so.
   var isUnasked: Bool { self == .push || self == .stream }
 }
 
-/// Why an uplink is over.
+/// Reason that an uplink has ended.
 struct UplinkFailure: Hashable, Sendable {
   enum Kind: Hashable, Sendable {
-    /// No connection could be made: no transport would fare better.
+    /// No connection could be made: no transport would do better.
     case unreachable
-    /// A connection stood, but this transport does not get through.
+    /// A connection was established, but this transport does not work.
     case rung
-    /// The relay said so.
+    /// The relay refused.
     case refused(Refusal)
-    /// The relay says that a person must act, by a code that this program does not know.
+    /// The relay reports that a user must act, by a code that this program does not know.
     case barred
-    /// It worked, and is gone.
+    /// It worked, and was lost.
     case lost
   }
 
   var kind: Kind
-  /// For a person.
+  /// Explanation for users.
   var reason: String
 }
 
-/// What an uplink asks of the network, and what it has to tell.
+/// Network actions of an uplink, and its events.
 struct UplinkOutput {
   enum Action: Hashable, Sendable {
     case open(ConnectionID)

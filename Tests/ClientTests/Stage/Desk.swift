@@ -3,20 +3,20 @@ import LockstepStorage
 
 @testable import LockstepClient
 
-/// A replica alone, given its jobs by hand.
+/// A replica alone, driven job by job.
 struct Desk {
   let store = MemoryReplicaStore()
   let device = DeviceID(rawValue: 1)
   private(set) var now: Int64 = 1_000_000
   var replica: Replica<MemoryReplicaStore>
-  /// Of the last job.
+  /// Outcome of the last job.
   private(set) var outcome: ReplicaOutcome
   private(set) var conflicts = 0
   private var nextBatch: UInt64 = 0
   private var cursor: Int64 = 1
-  /// Of the tokens that the relay gives.
+  /// Generation of the relay's tokens.
   var generation: UInt32 = 1
-  /// Relay time less wall clock, as the agent would say.
+  /// Relay time minus wall clock, as the agent would report it.
   var offset: Int64 = 0
   var isTrusted = true
   var isMeasured = true
@@ -75,7 +75,7 @@ struct Desk {
 
   mutating func pass(milliseconds: Int64) { now += milliseconds }
 
-  /// The relay has these chunks.
+  /// Reports that the relay has these chunks.
   mutating func letChunksThrough(_ hashes: [ChunkHash]) throws {
     perform(.chunks(.settle(ChunkStatus(there: hashes))))
   }
@@ -94,14 +94,14 @@ struct Desk {
       ]))
   }
 
-  /// A page that follows the cursor.
+  /// Applies a page that follows the cursor.
   @discardableResult
   mutating func apply(_ records: [Record]) throws -> Applied? {
     cursor += 1
     return page(records, from: cursor - 1, to: cursor)
   }
 
-  /// The page before once more, as after a lost push.
+  /// Applies the last page again, as after a lost push.
   mutating func reapply(_ records: [Record]) throws {
     page(records, from: cursor - 1, to: cursor)
   }
@@ -123,24 +123,24 @@ struct Desk {
     return applied
   }
 
-  /// The process ends, and another one opens the same home.
+  /// Opens the same home in a new process.
   mutating func reopen() {
     replica = Replica(store: store, apps: [TestApp()])
     perform(.load)
   }
 
-  /// The relay says that it came back from a backup, and has what was read up to this tag.
+  /// Reports that the relay was restored from a backup, and has what was read up to this tag.
   mutating func learnOfRestore(through: ChangeTag) {
     generation += 1
     perform(.forgetCursor(restoredThrough: through))
   }
 
-  /// All jobs that the agent would give to bring back what the relay has lost.
+  /// Performs all jobs with which the agent saves again what the relay has lost.
   mutating func bringBack() {
     while outbox.mayBringBack { perform(.bringBack) }
   }
 
-  /// Sends all that waits, to a relay that saves it; gives what it was asked, in order.
+  /// Sends all that waits to a relay that saves it. Returns the mutations sent, in order.
   mutating func sendAll(from tag: ChangeTag, _ bounds: BatchBounds = BatchBounds()) throws
     -> [Mutation]
   {

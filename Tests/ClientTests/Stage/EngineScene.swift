@@ -3,7 +3,7 @@ import LockstepWire
 
 @testable import LockstepClient
 
-/// What stories of the sync engine speak of.
+/// Values shared by the tests of the sync engine.
 protocol EngineScene {}
 
 extension EngineScene {

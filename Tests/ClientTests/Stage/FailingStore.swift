@@ -46,11 +46,11 @@ final class FailingStore: ReplicaStore {
   }
 }
 
-/// A store that counts how much is read of it.
+/// A store that counts its reads.
 final class CountingStore: ReplicaStore {
-  /// Records asked for by name.
+  /// Number of reads of a single record.
   private(set) var lookups = 0
-  /// Records that came with lists.
+  /// Number of records read in lists.
   private(set) var recordsRead = 0
   private let store: MemoryReplicaStore
 

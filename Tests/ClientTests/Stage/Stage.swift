@@ -4,8 +4,8 @@ import LockstepWire
 
 @testable import LockstepClient
 
-/// Devices and their relay in virtual time. Bytes take a while, jobs are done at once, and nothing
-/// happens by chance.
+/// Devices and their relay in virtual time. Bytes have a latency, jobs are done at once, and
+/// everything is deterministic.
 final class Stage {
   let relay: TestRelay
   /// True time, milliseconds since the Unix epoch.
@@ -33,7 +33,7 @@ final class Stage {
     return device
   }
 
-  /// Lets time pass.
+  /// Advances the time.
   func run(_ milliseconds: Int64 = 1_000) throws {
     let end = now + milliseconds
     for device in devices {
@@ -75,7 +75,7 @@ final class Stage {
     for device in devices where device.isAlive && !device.isSuspended {
       if let deadline = device.agent.nextDeadline { times.append(device.trueTime(of: deadline)) }
     }
-    // What is due already happens now.
+    // Overdue deadlines are reached now.
     return times.min().map { max($0, now) }
   }
 }

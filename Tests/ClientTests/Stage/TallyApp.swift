@@ -1,13 +1,13 @@
 import LockstepModel
 
-/// A whole app, as docs/apps.md walks through it: tallies that count on every device. It knows
-/// nothing but `Changes`.
+/// A whole app, as described in docs/apps.md: tallies that count on every device. Depends only on
+/// `LockstepModel`.
 ///
 ///     {"do": "add", "tally", "by"} · {"do": "move", "from", "to"}
 ///     {"show": "tallies"} · {"show": "names"}
 struct TallyApp: App {
   static let tally = Name(trusted: "Tally")
-  /// So many tallies stand; the first by name go.
+  /// Maximum number of tallies; the first by name are removed.
   static let most = 3
 
   let name = "tally"
@@ -47,7 +47,7 @@ struct TallyApp: App {
     records.map(\.key).sorted().dropLast(TallyApp.most)
   }
 
-  /// Each device has a number of its own in the record, so that all of them add up.
+  /// Each device has its own number in the record, so that all of them add up.
   private func adding(_ amount: Int64, to tally: String) throws(EditRefusal) -> AppOutcome.Step {
     guard let name = Name(tally) else { throw EditRefusal("that is no name") }
     return .edit(
@@ -70,7 +70,7 @@ struct TallyApp: App {
   }
 }
 
-/// Of each device's number the one that is newer by its version.
+/// Keeps, for each device, the number that has changed since the base.
 struct TallyResolver: Resolver {
   func resolve(_ conflict: Conflict) -> Resolution {
     guard let local = conflict.local.fields, let server = conflict.server.fields else {

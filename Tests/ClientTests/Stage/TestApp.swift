@@ -6,16 +6,16 @@ struct TestApp: App {
   static let zone = Name(trusted: "Desk")
   /// `{"text","at"}`: the newer wins; `at` is the stamp.
   static let note = Name(trusted: "Note")
-  /// `{device: n}`: a device the greater.
+  /// `{device: n}`: the greater number of each device wins.
   static let counter = Name(trusted: "Counter")
-  /// A person decides.
+  /// A user decides.
   static let choice = Name(trusted: "Choice")
   /// The newer stays, the other is kept as a copy. May name chunks as an album does.
   static let draft = Name(trusted: "Draft")
-  /// `{"rings","dueAt","owner","again"?}`: rings once when it is time, and at `again` once more.
+  /// `{"rings","dueAt","owner","again"?}`: rings once when it is due, and once more at `again`.
   static let egg = Name(trusted: "Egg")
 
-  /// The newer stays; the other is kept as a copy whose name does not tell it from others.
+  /// The newer stays; the other is kept as a copy whose name is not unique.
   static let echo = Name(trusted: "Echo")
 
   /// `{"pieces": [hash…]}`: names chunks of files.

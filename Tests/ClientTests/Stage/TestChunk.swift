@@ -3,7 +3,7 @@ import LockstepModel
 
 @testable import LockstepClient
 
-/// Chunks of files for tests, and what a test asks of a device about them.
+/// Chunks of files for tests, and helpers for orders about them.
 enum TestChunk {
   static func bytes(_ count: Int, seed: UInt8 = 1) -> [UInt8] {
     (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) &+ seed }
@@ -16,14 +16,14 @@ enum TestChunk {
 }
 
 extension EditRequest {
-  /// A record that names chunks.
+  /// Returns an edit of a record that names chunks.
   static func album(_ name: String, _ chunks: [ChunkHash]) -> EditRequest {
     .fields(name, TestApp.album, ["pieces": .array(chunks.map { .string($0.text) })])
   }
 }
 
 extension TestDevice {
-  /// What is reported at once.
+  /// Returns the result, which must be reported at once.
   func addChunk(_ bytes: [UInt8]) throws -> Result<ChunkHash, ChunkFailure> {
     let order = try order { .addChunk($0, bytes) }
     guard let result = added(order) else { throw TestFault("nothing was reported") }
@@ -43,7 +43,7 @@ extension TestDevice {
     return result
   }
 
-  /// All portions; nil while not all are there.
+  /// Returns all portions; nil until all have arrived.
   func read(_ order: OrderID) -> Result<[ChunkPortion], ChunkFailure>? {
     var portions: [ChunkPortion] = []
     for case .chunkRead(order, let result) in reports {

@@ -4,7 +4,7 @@ import LockstepWire
 
 @testable import LockstepClient
 
-/// A device on the stage: an agent, its store, and what it has reported.
+/// A device on the stage: an agent, its store, and its reports.
 final class TestDevice {
   let id: DeviceID
   let store = MemoryReplicaStore()
@@ -20,23 +20,23 @@ final class TestDevice {
   private var nextOrder: UInt64 = 0
   private var seed: UInt64
   private(set) var isAlive = true
-  /// The process gets no time, and what comes for it waits.
+  /// True if the process is suspended; its events wait.
   private(set) var isSuspended = false
   private var waiting: [() throws -> Void] = []
-  /// Connections are refused.
+  /// True to refuse connections.
   var isCutOff = false
-  /// Connections are neither made nor refused.
+  /// True to neither make nor refuse connections.
   var isBlackHole = false
-  /// Wall clock less true time, milliseconds.
+  /// Wall clock minus true time, milliseconds.
   var clockError: Int64
-  /// Jobs are taken and never done, as when the process is about to die.
+  /// True to accept jobs and never do them, as in a process that is about to die.
   var isWorkerStuck = false
   private var stuck: [(id: JobID, job: AgentJob)] = []
-  /// How many bytes each connection takes at once; nil: all there are.
+  /// Bytes that each connection accepts at once; nil: all.
   var windowBytes: Int?
-  /// How many bytes of the relay's words come at once; nil: all there are.
+  /// Bytes of the relay's output that arrive at once; nil: all.
   var answerBytes: Int?
-  /// What the connections have not taken, and the most that ever waited so.
+  /// Bytes that the connections have not accepted, and the greatest number that ever waited.
   private var unsent: [ConnectionID: [UInt8]] = [:]
   private(set) var unsentMax = 0
   private var bootedAt: Int64
@@ -77,7 +77,7 @@ final class TestDevice {
     bootedAt + (instant.nanoseconds + 999_999) / 1_000_000
   }
 
-  // MARK: what a test does
+  // MARK: actions of a test
 
   @discardableResult
   func order(_ make: (OrderID) -> AgentOrder) throws -> OrderID {
@@ -87,7 +87,7 @@ final class TestDevice {
     return id
   }
 
-  /// A person's order to an app, and what it says.
+  /// Gives a user's order to an app, and returns its result.
   @discardableResult
   func perform(_ app: String, _ order: JSONValue) throws -> Result<AppView, EditFailure>? {
     let id = try self.order { .perform($0, app: app, order) }
@@ -115,7 +115,7 @@ final class TestDevice {
     return nil
   }
 
-  /// The disk changes a byte in the middle of a chunk.
+  /// Changes a byte in the middle of a chunk on the disk.
   func damage(_ hash: ChunkHash) throws {
     guard let chunk = try store.chunks([hash]).first else { throw TestFault("no such piece") }
     files.damage(
@@ -124,14 +124,14 @@ final class TestDevice {
 
   func fail(_ error: StorageError?) { failing.error = error }
 
-  /// The process dies: what is not in the store is gone.
+  /// Kills the process: everything that is not in the store is lost.
   func crash() {
     isAlive = false
     for (_, line) in lines { line.cut() }
     lines = []
   }
 
-  /// A new process over the same store.
+  /// Starts a new process on the same store.
   func restart() throws {
     crash()
     isAlive = true
@@ -146,11 +146,11 @@ final class TestDevice {
     try drain()
   }
 
-  /// The process is stopped, or its machine sleeps.
+  /// Suspends the process.
   func suspend() { isSuspended = true }
 
-  /// It goes on. A loop reads what has come and then sees that a deadline has passed, or the other
-  /// way round.
+  /// Resumes the process. A loop either reads the received data first and then reaches the
+  /// deadline, or the other way round.
   func resume(readsFirst: Bool = false) throws {
     isSuspended = false
     if !readsFirst { try tick() }
@@ -164,7 +164,7 @@ final class TestDevice {
     if isSuspended { waiting.append(event) } else { try event() }
   }
 
-  /// The network forgets all connections.
+  /// Resets all connections.
   func cut() throws {
     let cut = lines
     lines = []
@@ -174,7 +174,7 @@ final class TestDevice {
     }
   }
 
-  // MARK: what a test asks
+  // MARK: observations of a test
 
   func record(_ name: String) throws -> Record? { try store.record(.desk(name)) }
   func text(_ name: String) throws -> String? { try record(name)?.text }
@@ -198,7 +198,7 @@ final class TestDevice {
     }
   }
 
-  /// Of the stuck jobs only those on the files are done; what came of them is not heard.
+  /// Performs only the stuck jobs on the files; later results are not reported.
   func finishStuckFileJobs() throws {
     while let index = stuck.firstIndex(where: { if case .file = $0.job { true } else { false } }) {
       let (id, job) = stuck.remove(at: index)
@@ -264,12 +264,12 @@ final class TestDevice {
     let isFirst = unsent[id] == nil
     unsent[id, default: []] += bytes
     unsentMax = max(unsentMax, unsent[id]?.count ?? 0)
-    // Like the loop: what could not leave is told at once.
+    // Like the loop, which reports unsent bytes at once.
     agent.handle(.drained(id, unsent: unsent[id]?.count ?? 0), at: moment)
     if isFirst { stage.later { [self] in try trickle(id, line) } }
   }
 
-  /// The connection takes some of what waits.
+  /// Moves some of the waiting bytes to the connection.
   private func trickle(_ id: ConnectionID, _ line: TestLine) throws {
     guard var rest = unsent[id], lines.contains(where: { $0.id == id }) else {
       unsent[id] = nil
@@ -283,7 +283,7 @@ final class TestDevice {
     if unsent[id] != nil { stage.later { [self] in try trickle(id, line) } }
   }
 
-  /// Puts what the relay has said on its way.
+  /// Sends the relay's output to the device.
   func takeWords() throws {
     guard isAlive else { return }
     for (id, line) in lines {
@@ -305,7 +305,7 @@ final class TestDevice {
     }
   }
 
-  /// Shorter than usual, so that a test need not play a day.
+  /// Shorter than usual, so that a test need not simulate a day.
   static let chunkKeepMilliseconds: Int64 = 20 * 60_000
   static let chunkCareMilliseconds: Int64 = 2 * 60_000
 

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// The calls about chunks of files.
+/// HTTP requests about chunks of files.
 extension TestLine {
   func chunks(_ head: HTTPRequestHead) throws {
     let name = head.target.path[2]
@@ -43,7 +43,7 @@ extension TestRelay {
     return zip(hashes, bytes).filter { $0.1 == nil }.map(\.0)
   }
 
-  /// nil where it was kept.
+  /// Returns nil if the chunk was stored.
   func keep(_ hash: ChunkHash, _ bytes: [UInt8]) throws -> Refusal? {
     puts.append(hash)
     let file = ChunkFile(account: TestRelay.account, number: UInt64(puts.count))
@@ -65,7 +65,7 @@ extension TestRelay {
     return bytes
   }
 
-  /// As if nobody had asked about it for a day.
+  /// Removes the chunk, as after a day without a request about it.
   func forget(_ hash: ChunkHash) throws {
     guard case .chunk = try store.read(.chunk(TestRelay.account, hash)) else {
       throw TestFault("there is no such piece")

@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// One connection of the test's relay: HTTP at first, perhaps a WebSocket later.
+/// One connection of the test's relay: HTTP at first, then possibly a WebSocket.
 final class TestLine {
   let device: DeviceID
   let relay: TestRelay
@@ -13,11 +13,11 @@ final class TestLine {
   private(set) var cursor: ChangeToken?
   private var parked: ChangeToken?
   private(set) var parkedUntil: Int64?
-  /// What the middle does when the long-poll has been held for as long as it allows.
+  /// Reaction of the intermediary when the long-poll has been held for its maximum time.
   private var cutBy: TestReaction?
-  /// It was silent then: nothing that is said on this connection arrives.
+  /// True if the intermediary was silent then: nothing sent on this connection arrives.
   private var isSwallowed = false
-  /// Bytes for the device, not yet taken by the stage.
+  /// Bytes for the device that the stage has not transferred yet.
   var outgoing: [UInt8] = []
   private(set) var isCut = false
 
@@ -68,7 +68,7 @@ final class TestLine {
 
   func close(_ code: UInt16) {
     outgoing += WebSocketFrame.close(code: code, reason: "")
-    // The stage closes the connection behind the frame.
+    // The stage closes the connection after the frame.
     isCut = true
   }
 
@@ -140,7 +140,7 @@ final class TestLine {
     }
   }
 
-  /// Another connection saved.
+  /// Handles a save on another connection.
   func heard(_ page: ChangePage) {
     guard !isCut, !isSwallowed else { return }
     if let parked {
@@ -221,7 +221,7 @@ final class TestLine {
     parkedUntil = nil
     if let cutBy {
       switch cutBy {
-      // The relay goes on holding it, for nobody.
+      // The relay still holds the request, but its answer will not arrive.
       case .ignore, .say: isSwallowed = true
       case .respond(let status, let headers, let body): respond(status, headers: headers, body)
       case .close, .cut, .loseAnswer: cut()

@@ -2,43 +2,42 @@ import LockstepModel
 import LockstepStorage
 import LockstepWire
 
-/// A relay of one account, small and obedient: it speaks the real bytes over the store's reference
-/// in memory. A test can take over any message or request.
+/// A minimal relay of one account: it uses the real wire format, on the in-memory reference store.
+/// A test can replace the reaction to any message or request.
 final class TestRelay {
   static let account = AccountID(rawValue: 7)
 
   let store: MemoryZoneStore
-  /// What its clock says less true time, milliseconds.
+  /// Relay clock minus true time, milliseconds.
   var clockError: Int64 = 0
-  /// Everything that was asked, in words, in order.
+  /// Short texts of all requests, in order.
   private(set) var heard: [String] = []
   private(set) var saves: [SaveRequest] = []
   private(set) var hellos: [ChangeToken?] = []
-  /// Of the chunks of files: what was asked to be missing, what was sent, and from where on what
-  /// was fetched.
+  /// Requests about chunks of files: queries for missing ones, uploads, and ranges of downloads.
   var questions: [[ChunkHash]] = []
   var puts: [ChunkHash] = []
   var ranges: [String?] = []
   let files = MemoryChunkStore()
-  /// nil: answer as usual.
+  /// Reaction to a message or a request; nil: the usual answer.
   var onMessage: ((DeviceMessage) -> TestReaction?)?
   var onRequest: ((HTTPRequestHead) -> TestReaction?)?
-  /// For either, by who asks.
+  /// Reaction to either, by connection.
   var onLine: ((TestLine) -> TestReaction?)?
-  /// What the next read of a device by a cursor is refused with.
+  /// Refusal of a device's next read with a cursor.
   var expiries: [DeviceID: Refusal] = [:]
   var pushesHints = false
-  /// What who asks for it is told of a save's times; nil: a relay that knows nothing of that.
+  /// Times of a save, for a device that asks for them; nil: a relay without this feature.
   var timing: SaveTiming?
-  /// What stands between lets no request be held for longer than this, and what it does then.
+  /// Maximum time for which an intermediary lets a request be held, and its reaction then.
   var cutsLongPolls: (afterMilliseconds: Int64, how: TestReaction)?
-  /// The network between swallows pings.
+  /// True if the network drops pings.
   var isSilent = false
   var keepAliveMilliseconds: Int64 = 25_000
   fileprivate(set) var lines: [TestLine] = []
   var now: Int64 = 0
   private var admitted: [DeviceID] = []
-  /// When the sockets are pinged next, true time.
+  /// True time of the next ping of the sockets.
   private(set) var pingAt: Int64 = 0
 
   init(_ rules: StoreRules = StoreRules()) throws {
@@ -50,7 +49,7 @@ final class TestRelay {
       ], wall: 0)
   }
 
-  /// Lets a device in, once.
+  /// Pairs a device, once.
   func admit(_ device: DeviceID) throws {
     guard !admitted.contains(device) else { return }
     admitted.append(device)
@@ -100,7 +99,7 @@ final class TestRelay {
     return try store.read(.changes(TestRelay.account, since: since, zone: nil, limit: limit))
   }
 
-  /// A save by a device that is not on the stage. `base` nil: whatever is there.
+  /// Saves as a device that is not on the stage. `base` nil: over any version.
   func save(
     _ name: String, _ type: Name, _ fields: JSONValue?, at modifiedAt: Int64? = nil,
     by device: UInt64 = 0xFF, base: ChangeTag? = nil
@@ -169,13 +168,13 @@ struct TestFault: Error {
   init(_ words: String) { self.words = words }
 }
 
-/// What a test makes of a message or request.
+/// A test's reaction to a message or request.
 enum TestReaction {
   case say([RelayMessage])
   case respond(status: Int, headers: HTTPHeaders, body: [UInt8])
-  /// Nothing is answered, ever.
+  /// Never answers.
   case ignore
-  /// As usual, but the connection dies before the answer leaves.
+  /// Answers as usual, but the connection is cut before the answer is sent.
   case loseAnswer
   case close(code: UInt16)
   case cut
