@@ -18,14 +18,14 @@ package enum StoreRefusals {
   )
   package static let quotaExceeded = Refusal(
     .quotaExceeded,
-    "The account's pieces of files take all the room that it has; delete some records that name "
-      + "pieces, wait a day, then try again.")
+    "The account's chunks of files take all the room that it has; delete some records that name "
+      + "chunks, wait a day, then try again.")
   package static let recordQuotaExceeded = Refusal(
     .quotaExceeded,
     "The account's records take all the room that it has; delete some, then try again.")
   package static let chunksMissing = Refusal(
     .chunksMissing,
-    "This record names pieces that the account does not have; ask which, upload them, then save the "
+    "This record names chunks that the account does not have; ask which, upload them, then save the "
       + "record under a new batch id.")
   package static let badPairingCode = Refusal(
     .badPairingCode,
@@ -49,11 +49,11 @@ package enum StoreRefusals {
   package static let otherBatch = Refusal(
     .batchMismatch, "This batch id was used with other content; save under a new id.")
   package static let unknownChunk = Refusal(
-    .notFound, "The account has no piece of this hash; upload it first.")
+    .notFound, "The account has no chunk of this hash; upload it first.")
   package static let hashMismatch = Refusal(
     .hashMismatch, "The bytes that came have another SHA-256 than the path names; send them again.")
   package static let chunkTooLarge = Refusal(
-    .bodyTooLarge, "A piece of a file may have at most \(Limits.chunkBytes) bytes; cut it smaller.")
+    .bodyTooLarge, "A chunk of a file may have at most \(Limits.chunkBytes) bytes; cut it smaller.")
   package static let tooManyUploads = Refusal(
     .overloaded, "Too many uploads are under way; try again in a moment.",
     retryAfterMilliseconds: 1_000)

@@ -29,7 +29,7 @@ package struct StoreTotals: Hashable, Sendable {
     let parts =
       StoreTable.allCases.map { ($0.rawValue, self[$0], wanted[$0]) } + [
         ("tombstones", tombstones, wanted.tombstones),
-        ("bytes of pieces", chunkBytes, wanted.chunkBytes),
+        ("bytes of chunks", chunkBytes, wanted.chunkBytes),
       ]
     return parts.first { $0.1 != $0.2 }.map { "\($0.1) of \($0.2) \($0.0) are there" }
   }

@@ -79,24 +79,24 @@ extension CommitRun {
 /// SQL statements.
 private enum ChunkWriter {
   static let insert = PostgresStatement(
-    "insert piece",
+    "insert chunk",
     """
     INSERT INTO chunks (account, hash, file, bytes, lease_until)
     VALUES ($1::bigint, $2::bytea, $3::bigint, $4::bigint, $5::bigint)
     """)
   static let count = PostgresStatement(
-    "count pieces",
+    "count chunks",
     """
     UPDATE accounts SET chunk_bytes = chunk_bytes + $2::bigint WHERE account = $1::bigint
     """)
   static let renew = PostgresStatement(
-    "renew pieces",
+    "renew chunks",
     """
     UPDATE chunks SET lease_until = $3::bigint
     WHERE account = $1::bigint AND hash = ANY ($2::bytea[])
     """)
   static let replace = PostgresStatement(
-    "replace piece",
+    "replace chunk",
     """
     UPDATE chunks SET file = $3::bigint, doubtful = false
     WHERE account = $1::bigint AND hash = $2::bytea
@@ -109,7 +109,7 @@ private enum ChunkWriter {
     WHERE chunks.account = seen.account AND chunks.file = seen.file AND doubtful
     """)
   static let doubt = PostgresStatement(
-    "doubt pieces",
+    "doubt chunks",
     """
     UPDATE chunks SET doubtful = true
     FROM unnest($1::bigint[], $2::bigint[]) AS seen (account, file)

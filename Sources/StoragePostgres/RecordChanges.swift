@@ -112,7 +112,7 @@ struct RecordChanges {
     """)
   /// A chunk that no record names any more gets a new lease.
   private static let use = PostgresStatement(
-    "use pieces",
+    "use chunks",
     """
     UPDATE chunks SET uses = chunks.uses + change.uses,
       lease_until = CASE chunks.uses + change.uses WHEN 0 THEN $4::bigint

@@ -41,7 +41,7 @@ extension PostgresRow {
     if isNull(column) { return [] }
     let bytes = bytes(column)
     guard bytes.count.isMultiple(of: 32) else {
-      throw PostgresFault(cause: .damaged, message: "a record's list of pieces is cut off")
+      throw PostgresFault(cause: .damaged, message: "a record's list of chunks is cut off")
     }
     return stride(from: 0, to: bytes.count, by: 32).compactMap {
       ChunkHash(bytes: Array(bytes[$0..<$0 + 32]))
@@ -50,7 +50,7 @@ extension PostgresRow {
 
   func hash(_ column: Int32) throws(PostgresFault) -> ChunkHash {
     guard let hash = ChunkHash(bytes: bytes(column)) else {
-      throw PostgresFault(cause: .damaged, message: "a piece's hash has not 32 bytes")
+      throw PostgresFault(cause: .damaged, message: "a chunk's hash has not 32 bytes")
     }
     return hash
   }

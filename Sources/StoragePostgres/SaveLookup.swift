@@ -79,7 +79,7 @@ struct SaveLookup {
   }
 
   static let chunks = PostgresStatement(
-    "known pieces",
+    "known chunks",
     """
     SELECT account, hash, file, bytes, doubtful
     FROM unnest($1::bigint[], $2::bytea[]) AS asked (account, hash)

@@ -14,7 +14,7 @@ import LockstepStorage
 /// takes two releases: the first one stops using something, the next one removes it, and raises
 /// `oldest` to itself.
 ///
-/// Relays that start at the same time are serialised by a lock that ends with the transaction.
+/// Relays that start at the same time take turns, by a lock that ends with the transaction.
 struct Schema {
   /// The n-th step migrates from version n to n + 1, statement by statement. A released step is
   /// never changed.

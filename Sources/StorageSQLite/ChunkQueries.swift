@@ -49,7 +49,7 @@ final class ChunkQueries {
   /// Returns the hashes of the chunks that a record names, from this column of its row.
   func hashes(_ row: SQLiteStatement, _ column: Int32) throws(StorageError) -> [ChunkHash] {
     guard let hashes = row.chunks(column) else {
-      throw connection.damage("a record's list of pieces is cut off")
+      throw connection.damage("a record's list of chunks is cut off")
     }
     return hashes
   }

@@ -84,7 +84,7 @@ final class ChunkTable {
 extension SQLiteStatement {
   fileprivate func chunk() throws(StorageError) -> HeldChunk {
     guard let hash = ChunkHash(bytes: bytes(0)) else {
-      throw damage("the name of a piece of a file is cut off")
+      throw damage("the name of a chunk of a file is cut off")
     }
     return HeldChunk(
       hash: hash, file: bits(1), bytes: Int(clamping: integer(2)),

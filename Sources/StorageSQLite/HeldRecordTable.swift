@@ -158,7 +158,7 @@ extension SQLiteStatement {
     var chunks: [ChunkHash] = []
     for start in stride(from: 0, to: bytes.count, by: 32) {
       guard let chunk = ChunkHash(bytes: Array(bytes[start..<min(start + 32, bytes.count)])) else {
-        throw damage("the list of a record's pieces is cut off")
+        throw damage("the list of a record's chunks is cut off")
       }
       chunks.append(chunk)
     }

@@ -72,7 +72,7 @@ final class SQLiteConnection {
     pendingPages.deallocate()
   }
 
-  /// Finalises all statements and closes the connection. The last connection to a file moves the
+  /// Ends all statements and closes the connection. The last connection to a file moves the
   /// write-ahead log into the database and removes the log. Statements used afterwards fail.
   func close() {
     for statement in statements { statement.finalize() }

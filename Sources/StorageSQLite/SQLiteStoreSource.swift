@@ -205,7 +205,7 @@ package final class SQLiteStoreSource: StoreSource {
 
   private static func record(_ row: SQLiteStatement) throws(StorageError) -> ExportedRecord {
     guard let chunks = row.chunks(2) else {
-      throw row.damage("a record's list of pieces is cut off")
+      throw row.damage("a record's list of chunks is cut off")
     }
     var record = try row.record(at: 3)
     record.chunks = chunks
@@ -224,7 +224,7 @@ package final class SQLiteStoreSource: StoreSource {
 
   private static func chunk(_ row: SQLiteStatement) throws(StorageError) -> ExportedChunk {
     guard let hash = ChunkHash(bytes: row.bytes(1)) else {
-      throw row.damage("a piece's hash has not 32 bytes")
+      throw row.damage("a chunk's hash has not 32 bytes")
     }
     let file = ChunkFile(account: AccountID(rawValue: row.bits(0)), number: row.bits(2))
     return ExportedChunk(

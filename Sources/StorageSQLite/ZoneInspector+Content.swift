@@ -70,7 +70,7 @@ extension ZoneInspector {
       walk.note("fields", "\(names[0])/\(names[1]) has fields that are no JSON object")
     }
     guard let hashes = row.chunks(5) else {
-      return walk.note("pieceList", "the list of pieces of \(names[0])/\(names[1]) is cut off")
+      return walk.note("pieceList", "the list of chunks of \(names[0])/\(names[1]) is cut off")
     }
     for hash in Set(hashes).sorted() { walk.uses[hash, default: 0] += 1 }
   }
@@ -85,11 +85,11 @@ extension ZoneInspector {
       guard let hash = ChunkHash(bytes: bytes) else { continue }
       let held = walk.uses.removeValue(forKey: hash) ?? 0
       if held != uses {
-        walk.note("pieceUses", "the piece \(hash.text) is named by \(held) and counts \(uses)")
+        walk.note("pieceUses", "the chunk \(hash.text) is named by \(held) and counts \(uses)")
       }
     }
     for hash in walk.uses.keys.sorted() {
-      walk.note("pieceUnknown", "a record names the piece \(hash.text), which the account lacks")
+      walk.note("pieceUnknown", "a record names the chunk \(hash.text), which the account lacks")
     }
     walk.uses = [:]
   }

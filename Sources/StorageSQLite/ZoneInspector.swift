@@ -108,7 +108,7 @@ package final class ZoneInspector {
     return try page.bind(account).bind(last?.hash.bytes ?? []).bind(Int64(limit))
       .all { row throws(StorageError) in
         guard let hash = ChunkHash(bytes: row.bytes(1)) else {
-          throw row.damage("a piece's hash has not 32 bytes")
+          throw row.damage("a chunk's hash has not 32 bytes")
         }
         return ExportedChunkContent(
           hash: hash,

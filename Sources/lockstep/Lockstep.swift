@@ -5,7 +5,7 @@ import LockstepWire
 
 /// The program: its command tree, and the dispatch to the requested command.
 package enum Lockstep {
-  package static let version = "0.1.0"
+  package static let version = "0.2.0"
 
   /// Each top-level command has its own file and one line here.
   package static let root = Command(

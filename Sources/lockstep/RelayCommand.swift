@@ -35,7 +35,7 @@ enum RelayCommand {
       + "was deleted is remembered for as long.")
   static let quota = CommandOption.defaulted(
     "quota", .bytes(0...1 << 50), default: "\(Limits.chunkBytesPerAccount >> 30)G",
-    "How many bytes of pieces of files an account may keep, and how many of records, each.")
+    "How many bytes of chunks of files an account may keep, and how many of records, each.")
   static let diskFloor = CommandOption.defaulted(
     "disk-floor", .bytes(0...1 << 50), default: "\(Limits.diskFloorBytes >> 20)M",
     "Free bytes of the store's disk below which nothing new is taken; reads, deletions and pushes go "

@@ -145,6 +145,6 @@ extension AppLaw {
     let base = hostile.draw.below(2) == 0 ? value : nil
     try check(app.restamped(value, of: record.type, base: base, from: from, to: to))
     let chunks = app.chunks(in: value, of: record.type)
-    try expect(Set(chunks).count == chunks.count, "a piece is named twice")
+    try expect(Set(chunks).count == chunks.count, "a chunk is named twice")
   }
 }

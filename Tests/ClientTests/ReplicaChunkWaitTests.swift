@@ -25,7 +25,7 @@ struct ReplicaChunkWaitTests {
     let held = HeldChunk(hash: two, file: 9, bytes: 5)
     desk.perform(.chunks(.add(held)))
     _ = desk.edit(.album("a", [one, two]))
-    _ = desk.edit(.note("b", "no pieces"))
+    _ = desk.edit(.note("b", "no chunks"))
     let batch = try desk.takeOne()
     #expect(names(batch) == ["b"])
     #expect(needs(desk) == [one, two])
@@ -158,7 +158,7 @@ struct ReplicaChunkWaitTests {
     }
     _ = desk.edit(.album("a", many))
     _ = desk.edit(.album("b", [try hash(1)]))
-    _ = desk.edit(.note("c", "no pieces"))
+    _ = desk.edit(.note("c", "no chunks"))
     let batch = try desk.takeOne()
     #expect(names(batch) == ["c"])
     #expect(needs(desk) == many)

@@ -20,7 +20,7 @@ struct ReplicaChunksTests {
     let two = try hash(2)
     let made = try desk.edit(.fields("a", TestApp.album, album(one, two, one))).get()
     #expect(made.chunks == [one, two])
-    _ = desk.edit(.note("b", "no pieces"))
+    _ = desk.edit(.note("b", "no chunks"))
     try desk.letChunksThrough([one, two])
     let batch = try desk.takeOne()
     #expect(batch.mutations.map(\.chunks) == [[one, two], []])
@@ -88,7 +88,7 @@ struct ReplicaChunksTests {
     let fields: JSONValue = ["pieces": .array(many.map { .string($0.text) })]
     let refused = desk.edit(.fields("a", TestApp.album, fields))
     guard case .failure(.refused) = refused else {
-      Issue.record("more pieces than a record may name")
+      Issue.record("more chunks than a record may name")
       return
     }
     #expect(try desk.store.outbox().isEmpty)

@@ -117,7 +117,7 @@ private struct ChunkWalk {
     relay.advance(2 * ChunkWalk.lease)
     try look()
     let kept = named.count { $0 }
-    if relay.files.counts.whole != kept { breach("\(relay.files.counts) files for \(kept) pieces") }
+    if relay.files.counts.whole != kept { breach("\(relay.files.counts) files for \(kept) chunks") }
   }
 
   // MARK: events
@@ -171,7 +171,7 @@ private struct ChunkWalk {
       "POST", "/v1/zones/z/records", token: device.token, body)
     guard response.status == 200 else { return }
     let isSaved = response.json?["results"]?.array?.first?["tag"] != nil
-    if isNaming, !isSaved, mustBeThere(index) { breach("piece \(index) is missing for a save") }
+    if isNaming, !isSaved, mustBeThere(index) { breach("chunk \(index) is missing for a save") }
     guard isSaved else { return }
     if named[index] && !isNaming { promised[index] = relay.moment.wall + ChunkWalk.lease }
     named[index] = isNaming
@@ -186,7 +186,7 @@ private struct ChunkWalk {
       if !missing.contains(index) {
         promised[index] = before + ChunkWalk.lease
       } else if mustBeThere(index) {
-        breach("piece \(index) is missing")
+        breach("chunk \(index) is missing")
       }
     }
   }
@@ -218,7 +218,7 @@ private struct ChunkWalk {
     for index in chunks.indices where mustBeThere(index) {
       let found = try relay.get(chunks[index], by: device)
       if found.status != 200 || found.body != chunks[index].bytes {
-        breach("piece \(index) cannot be read: \(found.status)")
+        breach("chunk \(index) cannot be read: \(found.status)")
       }
     }
   }
@@ -241,7 +241,7 @@ private struct ChunkWalk {
       case (.download(let range), 206), (.download(let range), 200):
         downloaded += 1
         if response.body != Array(chunks[errand.chunk].bytes[range]) {
-          breach("piece \(errand.chunk) came down as something else")
+          breach("chunk \(errand.chunk) came down as something else")
         }
       case (_, 404), (_, 503), (_, 408), (.download, 416): break
       case (_, let status): breach("an answer \(status)")

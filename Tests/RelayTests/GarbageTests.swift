@@ -41,7 +41,7 @@ struct GarbageTests {
   @Test func chunksWhoseFilesStandAreThereAfterARestore() throws {
     let relay = TestRelay.keepingChunks()
     let device = try relay.newAccount()
-    let chunks = try (0..<300).map { try Chunk("piece \($0)") }
+    let chunks = try (0..<300).map { try Chunk("chunk \($0)") }
     for chunk in chunks { #expect(try relay.put(chunk, by: device) == 201) }
     let copy = relay.store.copy()
     copy.restored(opening: 5)

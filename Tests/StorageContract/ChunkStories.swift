@@ -5,7 +5,7 @@ import Testing
 /// Contract of a device's store for the chunks of files in its home.
 enum ChunkStories {
   static let all = [
-    ReplicaStory("a piece is found by its hash, the last one put wins") { scene in
+    ReplicaStory("a chunk is found by its hash, the last one put wins") { scene in
       let first = chunk(1, file: 7)
       try scene.write(.putChunk(first), .putChunk(chunk(2, file: .max, idleSince: 0)))
       try scene.reopen()
@@ -18,7 +18,7 @@ enum ChunkStories {
       try scene.reopen()
       #expect(try scene.store.chunks(asked).map(\.hash) == [hash(2)])
     },
-    ReplicaStory("pieces are told by hash, in portions") { scene in
+    ReplicaStory("chunks are told by hash, in portions") { scene in
       try scene.store.write([0, 255, 1, 2].map { .putChunk(chunk($0, file: UInt64($0))) })
       try scene.reopen()
       func told(after: ChunkHash?, _ limit: Int) throws -> [ChunkHash] {
@@ -30,14 +30,14 @@ enum ChunkStories {
       #expect(try told(after: hash(3), 9) == [hash(255)])
       #expect(try told(after: hash(255), 9) == [])
     },
-    ReplicaStory("the files that hold a piece are told from others") { scene in
+    ReplicaStory("the files that hold a chunk are told from others") { scene in
       try scene.write(.putChunk(chunk(1, file: 7)), .putChunk(chunk(2, file: .max)))
       try scene.reopen()
       #expect(try scene.store.chunkFiles([.max, 8, 7]) == [.max, 7])
       try scene.write(.putChunk(chunk(1, file: 8)), .removeChunk(hash(2)))
       #expect(try scene.store.chunkFiles([.max, 8, 7]) == [8])
     },
-    ReplicaStory("a piece is named for as long as a held record names it") { scene in
+    ReplicaStory("a chunk is named for as long as a held record names it") { scene in
       func named() throws -> [ChunkHash] {
         try scene.store.namedChunks([hash(3), hash(2), hash(1)])
       }

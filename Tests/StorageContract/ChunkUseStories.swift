@@ -53,7 +53,7 @@ enum ChunkUseStories {
   static let all = having + naming + collecting
 
   private static let having = [
-    ZoneStory("an account has the pieces that were added to it, and no other account has") {
+    ZoneStory("an account has the chunks that were added to it, and no other account has") {
       scene in
       let other = AccountID(rawValue: 0xB)
       try scene.settle()
@@ -72,7 +72,7 @@ enum ChunkUseStories {
         try scene.store.read(.fileUses(files)) == .fileUses([.none, .sure, .none, .none]))
       #expect(try bytes(scene) == 7)
     },
-    ZoneStory("a piece that is there already is in the file that came last") { scene in
+    ZoneStory("a chunk that is there already is in the file that came last") { scene in
       try scene.settle()
       try add(1, file: 5, in: scene)
       let old = file(5, of: scene.account)
@@ -83,7 +83,7 @@ enum ChunkUseStories {
       #expect(try scene.store.read(.fileUses([old, stored.file])) == .fileUses([.none, .sure]))
       #expect(try bytes(scene) == 10)
     },
-    ZoneStory("a piece whose file cannot be read is lacking until it comes again") { scene in
+    ZoneStory("a chunk whose file cannot be read is lacking until it comes again") { scene in
       try scene.settle()
       try add(1, file: 5, in: scene)
       try add(2, file: 6, in: scene)
@@ -113,7 +113,7 @@ enum ChunkUseStories {
       try scene.reopen()
       #expect(try scene.refusal(.chunk(nobody, hash(1))) == .notFound)
     },
-    ZoneStory("pieces take no more room than an account has", rules: tight) { scene in
+    ZoneStory("chunks take no more room than an account has", rules: tight) { scene in
       try scene.settle()
       #expect(try add(1, bytes: 60, in: scene) == .chunkAdded)
       #expect(try add(2, bytes: 40, in: scene) == .chunkAdded)
@@ -142,7 +142,7 @@ enum ChunkUseStories {
   }()
 
   private static let naming = [
-    ZoneStory("the pieces of a record are told wherever it is") { scene in
+    ZoneStory("the chunks of a record are told wherever it is") { scene in
       try scene.settle()
       for seed in [1, 2] as [UInt8] { try add(seed, in: scene) }
       // The order is that of the record.
@@ -156,7 +156,7 @@ enum ChunkUseStories {
       let tombstone = try scene.save(ZoneScene.delete("a", over: nil))
       #expect(tombstone.changed.map(\.chunks) == [[]])
     },
-    ZoneStory("a record that names a piece which is not there is refused alone, and for good") {
+    ZoneStory("a record that names a chunk which is not there is refused alone, and for good") {
       scene in
       try scene.settle()
       try add(1, in: scene)
@@ -170,7 +170,7 @@ enum ChunkUseStories {
       guard case .refused(_, let refusal) = outcome.answer.results[1] else {
         throw Unexpected(what: "\(outcome.answer.results)")
       }
-      #expect(refusal.detail.hasPrefix("This record names pieces "))
+      #expect(refusal.detail.hasPrefix("This record names chunks "))
       for seed in [2, 3] as [UInt8] { try add(seed, in: scene) }
       try scene.reopen()
       #expect(try scene.save(batch).codes == [.chunksMissing])
@@ -178,7 +178,7 @@ enum ChunkUseStories {
       // A conflict is reported as one, whatever chunks the record names.
       #expect(try scene.save(put("b", [9], over: 1)).conflicts.map(\.tag) == [3])
     },
-    ZoneStory("a missing piece aborts an atomic batch, which lets go of nothing") { scene in
+    ZoneStory("a missing chunk aborts an atomic batch, which lets go of nothing") { scene in
       try scene.settle()
       try add(1, in: scene)
       try scene.save(put("a", [1]))
@@ -188,7 +188,7 @@ enum ChunkUseStories {
       #expect(try collect(scene).isEmpty)
       #expect(try has(1, scene))
     },
-    ZoneStory("a page counts the pieces that its records name") { scene in
+    ZoneStory("a page counts the chunks that its records name") { scene in
       try scene.settle()
       let seeds = (0..<200).map { UInt8($0) }
       for seed in seeds { try add(seed, in: scene) }
@@ -206,7 +206,7 @@ enum ChunkUseStories {
   ]
 
   private static let collecting = [
-    ZoneStory("a piece that no record names is kept for its lease, and then collected") {
+    ZoneStory("a chunk that no record names is kept for its lease, and then collected") {
       scene in
       try scene.settle()
       try add(1, in: scene)
@@ -222,7 +222,7 @@ enum ChunkUseStories {
       #expect(try scene.store.read(known) == .fileUses([.none]))
       #expect(try collect(scene).isEmpty)
     },
-    ZoneStory("who adds a piece again or asks for it renews its lease") { scene in
+    ZoneStory("who adds a chunk again or asks for it renews its lease") { scene in
       try scene.settle()
       for seed in [1, 2, 3] as [UInt8] { try add(seed, bytes: Int(seed), in: scene) }
       scene.wall += lease - 1
@@ -235,7 +235,7 @@ enum ChunkUseStories {
       scene.wall += lease - 1
       #expect(try collect(scene) == [1, 2])
     },
-    ZoneStory("a piece stays while a record names it, and is leased from when none does") {
+    ZoneStory("a chunk stays while a record names it, and is leased from when none does") {
       scene in
       try scene.settle()
       try add(1, in: scene)
@@ -253,7 +253,7 @@ enum ChunkUseStories {
       try scene.reopen()
       #expect(try collect(scene) == [1])
     },
-    ZoneStory("a piece that one record lets go and another takes survives") { scene in
+    ZoneStory("a chunk that one record lets go and another takes survives") { scene in
       try scene.settle()
       try add(1, in: scene)
       try scene.save(put("a", [1]))

@@ -63,7 +63,7 @@ enum ReplicaStories {
       #expect(all.map(\.name.text) == ["Z", "a", "b", "gone", "y", "é", "x"])
       #expect(all == records.sorted { $0.key < $1.key })
     },
-    ReplicaStory("a record keeps the pieces of files that it names, in their order") { scene in
+    ReplicaStory("a record keeps the chunks of files that it names, in their order") { scene in
       var record = scene.record("a")
       record.chunks = [2, 1].compactMap { ChunkHash(bytes: .init(repeating: $0, count: 32)) }
       try scene.write(.putRecord(record), .putEntry(scene.entry(1, base: record)))

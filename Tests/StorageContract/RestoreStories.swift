@@ -181,7 +181,7 @@ enum RestoreStories {
       #expect(try scene.save(known).tags == [1])
       #expect(try scene.save(lost).changed.map(\.name.text) == ["b"])
     },
-    ZoneStory("after a restore the pieces are asked for once more, and stay named") { scene in
+    ZoneStory("after a restore the chunks are asked for once more, and stay named") { scene in
       let hash = try #require(ChunkHash(bytes: ZoneScene.hash(1)))
       let file = ChunkFile(account: scene.account, number: 5)
       try scene.settle()
@@ -214,7 +214,7 @@ enum RestoreStories {
       }
       #expect(summary.chunkBytes == 10)
     },
-    ZoneStory("after a restore a piece is there again as soon as its file was seen") { scene in
+    ZoneStory("after a restore a chunk is there again as soon as its file was seen") { scene in
       let hash = try #require(ChunkHash(bytes: ZoneScene.hash(1)))
       let file = ChunkFile(account: scene.account, number: 5)
       let stray = ChunkFile(account: scene.account, number: 6)

@@ -36,12 +36,12 @@ enum UploadStories {
       try scene.put(file, [1, 2, 3])
       #expect(try scene.read(file) == [1, 2, 3])
     },
-    ChunkStory("an empty piece is a piece") { scene in
+    ChunkStory("an empty chunk is a chunk") { scene in
       try scene.put(ChunkScene.file(1), [])
       #expect(try scene.read(ChunkScene.file(1)) == [])
       #expect(scene.code(try scene.finish(ChunkScene.file(2), [])) == .notFound)
     },
-    ChunkStory("a piece of the greatest size is taken, and one byte more is not") { scene in
+    ChunkStory("a chunk of the greatest size is taken, and one byte more is not") { scene in
       let bytes = ChunkScene.bytes(Limits.chunkBytes)
       let (fits, exceeds, other) = (ChunkScene.file(1), ChunkScene.file(2), ChunkScene.file(3))
       try scene.put(fits, bytes)

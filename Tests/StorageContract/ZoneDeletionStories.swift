@@ -109,7 +109,7 @@ enum ZoneDeletionStories {
       #expect(try delete(scene).changed == [])
       #expect(try scene.page(of: other).names == ["a"])
     },
-    ZoneStory("a deleted zone lets go of its pieces") { scene in
+    ZoneStory("a deleted zone lets go of its chunks") { scene in
       let hash = try #require(ChunkHash(bytes: ZoneScene.hash(1)))
       let file = ChunkFile(account: scene.account, number: 1)
       try scene.settle()

@@ -66,10 +66,10 @@ package struct ZoneWalk {
         #expect(!isLast || named.isEmpty)
         for hash in ZoneWalk.chunks {
           guard case .chunk = try subject.read(.chunk(account, hash)) else {
-            #expect(!named.contains(hash), "a piece that a record names is gone")
+            #expect(!named.contains(hash), "a chunk that a record names is gone")
             continue
           }
-          #expect(named.contains(hash), "a piece that no record names is kept")
+          #expect(named.contains(hash), "a chunk that no record names is kept")
         }
       }
     }

@@ -9,7 +9,7 @@ import Testing
 
 struct ChunkFolderTests {
   private let file = ChunkFile(account: AccountID(rawValue: 0xA), number: 0x17)
-  private let bytes = Array("a piece of a file".utf8)
+  private let bytes = Array("a chunk of a file".utf8)
   private let directory: TemporaryFolder
 
   init() throws { directory = try TemporaryFolder() }

@@ -57,7 +57,7 @@ class BackupFault(Fault):
             if done.returncode != 0:
                 raise Trouble(done.stderr.strip())
             return
-        # As docs/operations.md tells: the database first, then the pieces of files.
+        # As docs/operations.md tells: the database first, then the chunks of files.
         os.makedirs(place)
         source = sqlite3.connect(
             f"file:{os.path.join(store, 'zones.sqlite')}?mode=ro", uri=True, timeout=20)

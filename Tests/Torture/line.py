@@ -7,7 +7,7 @@ It prints the port of 127.0.0.1 where it listens, then takes an order a line on 
 JSON, each of which replaces the one before:
 
   {}                                         carry everything as it comes
-  {"delay": S}                               each piece takes up to S seconds more
+  {"delay": S}                               each chunk takes up to S seconds more
   {"stall": ["up", "down"]}                  let nothing through in these directions
   {"refuse": true}                           take connections and reset them
   {"cut": "rst"|"fin", "bytes": N, "way": "up"|"down"}

@@ -47,7 +47,7 @@ package enum WireLaw {
     let first = try read(cuts[0])
     for cut in cuts.dropFirst() {
       let other = try read(cut)
-      try expect(other == first, "cut into \(cut.count) pieces it reads \(other), not \(first)")
+      try expect(other == first, "cut into \(cut.count) chunks it reads \(other), not \(first)")
     }
     return first
   }

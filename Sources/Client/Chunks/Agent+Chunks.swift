@@ -64,7 +64,7 @@ extension Agent {
       case .readChunk(let id, _, _, _): report(.chunkRead(id, .failure(.stopping)))
       case .edit, .perform, .show, .nameDevices, .readRecord, .readRecords, .readAll, .readStatus,
         .decide, .setSyncing, .answerRestore, .syncNow, .goOffline, .goOnline, .stop:
-        preconditionFailure("only orders about pieces wait for the home")
+        preconditionFailure("only orders about chunks wait for the home")
       }
     }
     chunks.reader.stop()
@@ -201,7 +201,7 @@ extension Agent {
     }
   }
 
-  // MARK: care
+  // MARK: cleanup
 
   /// Runs one step of the search for files without a chunk, and for chunks that no record names.
   mutating func careChunks(at moment: Moment) {

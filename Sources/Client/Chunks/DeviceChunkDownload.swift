@@ -108,7 +108,7 @@ struct DeviceChunkDownload {
       skip -= bytes.count - fresh.count
       guard received + fresh.count <= Limits.chunkBytes else {
         return giveUp(
-          .refused(Refusal(.bodyTooLarge, "What the relay sends is longer than any piece is.")))
+          .refused(Refusal(.bodyTooLarge, "What the relay sends is longer than any chunk is.")))
       }
       if !fresh.isEmpty { write(fresh) }
     case .waiting, .asking, .whole, .over: break

@@ -139,11 +139,11 @@ extension ReplicaState {
 
   private static let nowhere = Refusal(
     .chunksMissing,
-    "A piece of a file that this record names is neither on this device nor at the relay; add the "
+    "A chunk of a file that this record names is neither on this device nor at the relay; add the "
       + "file again.")
   private static let damaged = Refusal(
     .hashMismatch,
-    "A piece of a file that this record names is damaged on this device's disk; add the file "
+    "A chunk of a file that this record names is damaged on this device's disk; add the file "
       + "again.")
 
   /// Retries changes that were parked because one of these chunks was missing.

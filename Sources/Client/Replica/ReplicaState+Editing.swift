@@ -34,7 +34,7 @@ extension ReplicaState {
       chunks.count > Limits.chunksPerRecord
     {
       return .failure(
-        .refused(EditRefusal("a record names at most \(Limits.chunksPerRecord) pieces of files")))
+        .refused(EditRefusal("a record names at most \(Limits.chunksPerRecord) chunks of files")))
     }
     noteOwn(request.key.zone)
     return .success(

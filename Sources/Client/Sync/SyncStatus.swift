@@ -89,7 +89,7 @@ public struct SyncStatus: Hashable, Sendable {
   }
 }
 
-/// Question of an app to the user: the account has `count` records of the app; shall this device
+/// Question of an app to the user: the account has `count` records of the app; should this device
 /// show them (`App.asksToRestore`)?
 public struct RestoreQuestion: Hashable, Sendable {
   public var app: String

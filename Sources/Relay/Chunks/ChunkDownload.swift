@@ -115,7 +115,7 @@ extension Answer {
   /// Answer if a chunk of `size` bytes has no such range.
   static func noSuchRange(of size: Int) -> Answer {
     var answer = Answer(
-      Refusal(.rangeNotSatisfiable, "The piece has \(size) bytes; ask for some of them."))
+      Refusal(.rangeNotSatisfiable, "The chunk has \(size) bytes; ask for some of them."))
     answer.headers.append("Accept-Ranges", "bytes")
     answer.headers.append("Content-Range", "bytes */\(size)")
     return answer

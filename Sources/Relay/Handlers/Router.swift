@@ -226,7 +226,7 @@ enum Router {
     guard let hash = ChunkHash(text: segment) else {
       throw Refusal(
         .badRequest,
-        "A piece of a file is named by 64 hexadecimal digits, the SHA-256 of its bytes."
+        "A chunk of a file is named by 64 hexadecimal digits, the SHA-256 of its bytes."
       )
     }
     return hash

@@ -179,7 +179,7 @@ public struct SettableLimit: Sendable {
       "Requests that wait for the store; 503 beyond it."),
     SettableLimit(
       "uploads", .count, .loop, 1...10_000, \.uploads,
-      "Pieces of files that come in at once; 503 beyond it."),
+      "Chunks of files that come in at once; 503 beyond it."),
     SettableLimit(
       "uploadsPerAccount", .count, .loop, 1...10_000, \.uploadsPerAccount,
       "Of these, those of one account."),
@@ -194,7 +194,7 @@ public struct SettableLimit: Sendable {
       "For a TLS handshake, from its first moment; it is cut off after it."),
     SettableLimit(
       "requestMilliseconds", .milliseconds, .connection, 100...3_600_000, \.requestMilliseconds,
-      "For a request's head, its body, each 128 KiB of a piece, a socket's message; 408 or 4408."),
+      "For a request's head, its body, each 128 KiB of a chunk, a socket's message; 408 or 4408."),
     SettableLimit(
       "helloMilliseconds", .milliseconds, .connection, 100...3_600_000, \.helloMilliseconds,
       "From a socket's upgrade to its hello; 4408 after it."),

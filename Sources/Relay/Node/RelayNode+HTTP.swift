@@ -160,7 +160,7 @@ extension RelayNode {
     }
     if case .upload = call, head.framing == .none {
       return Refusal(
-        .lengthRequired, "Send the piece's bytes as a body, with `Content-Length` or chunked.")
+        .lengthRequired, "Send the chunk's bytes as a body, with `Content-Length` or chunked.")
     }
     return nil
   }

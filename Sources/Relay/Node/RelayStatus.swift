@@ -92,8 +92,8 @@ extension RelayStatus {
   ]
 
   private static let others = [
-    Metric("uploads", .gauge, "Pieces of files that are coming in.", \.uploads),
-    Metric("downloads", .gauge, "Pieces of files that are going out.", \.downloads),
+    Metric("uploads", .gauge, "Chunks of files that are coming in.", \.uploads),
+    Metric("downloads", .gauge, "Chunks of files that are going out.", \.downloads),
     Metric(
       "store_requests_waiting", .gauge, "Requests to the store without an answer yet.",
       \.storeRequestsWaiting),

@@ -63,7 +63,7 @@ extension DoctorCheck {
     guard let first = faults.first else {
       return DoctorCheck(
         .machine, "store", .ok,
-        "\(contents); nothing is wrong with its database, and all pieces are there")
+        "\(contents); nothing is wrong with its database, and all chunks are there")
     }
     let more = faults.count > 1 ? ", and \(faults.count - 1) more" : ""
     return DoctorCheck(

@@ -146,7 +146,7 @@ struct TopTables {
         ("Bytes that wait to leave", TopWords.bytes(figures?[.outboundBytes])),
         ("Bytes held for requests and answers", TopWords.bytes(figures?[.bodyBytes])),
         (
-          "Pieces of files under way",
+          "Chunks of files under way",
           "\(TopWords.count(uploads)) in, \(TopWords.count(downloads)) out"
         ),
       ])

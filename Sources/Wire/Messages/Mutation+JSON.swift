@@ -20,7 +20,7 @@ extension MessageReader {
       guard chunks <= Limits.chunksPerBatch else {
         throw Refusal(
           .tooManyRecords,
-          "The records of a batch name at most \(Limits.chunksPerBatch) pieces together; send the "
+          "The records of a batch name at most \(Limits.chunksPerBatch) chunks together; send the "
             + "rest in another batch.")
       }
       mutations.append(mutation)

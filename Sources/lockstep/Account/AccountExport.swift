@@ -53,7 +53,7 @@ struct AccountExport {
       return outcome
     }
     throw CommandFailure(
-      "pieces of files that records name are missing, again and again; the relay's store may be "
+      "chunks of files that records name are missing, again and again; the relay's store may be "
         + "damaged")
   }
 
@@ -105,7 +105,7 @@ struct AccountExport {
           try folder.add(chunk, bytes)
           place.chunks += 1
           place.chunkBytes += Int64(bytes.count)
-          progress.show("\(outcome.records) of \(place.records) records, \(place.chunks) pieces")
+          progress.show("\(outcome.records) of \(place.records) records, \(place.chunks) chunks")
         }
         kept += line + Self.lineFeed
         outcome.records += 1
@@ -123,7 +123,7 @@ struct AccountExport {
     guard let bytes = try office.chunk(chunk, of: account.id) else { return nil }
     guard SHA256.hash(bytes) == chunk.bytes else {
       throw CommandFailure(
-        "the piece \(chunk.text) has other bytes than its name says; the relay's store is damaged")
+        "the chunk \(chunk.text) has other bytes than its name says; the relay's store is damaged")
     }
     return bytes
   }

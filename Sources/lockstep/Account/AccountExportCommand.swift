@@ -10,7 +10,7 @@ enum AccountExportCommand {
     discussion: """
       DIR must not be there yet, or be empty. It gets account.json (which account, its plan, and \
       the change token that the records stand at), devices.jsonl, records.jsonl (one record a \
-      line, as the relay tells it, without deleted ones) and chunks/ (the pieces of files, each \
+      line, as the relay tells it, without deleted ones) and chunks/ (the chunks of files, each \
       under its SHA-256). The relay may go on meanwhile; the records are all of one moment.
 
       Everything is written to DIR.partial first, which becomes DIR once it is whole.

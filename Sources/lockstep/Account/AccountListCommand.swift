@@ -11,7 +11,7 @@ enum AccountListCommand {
     discussion: """
       DEVICES is how many devices are signed in, CHANGES how many saves and deletes there have \
       been so far (the newest tag), RECORDS how much room records take, with those that \
-      were deleted and are remembered, FILES how much the pieces of files take.
+      were deleted and are remembered, FILES how much the chunks of files take.
       """,
     options: [RelayCommand.store.entry, json.entry]
   ) { arguments throws(CommandFailure) in

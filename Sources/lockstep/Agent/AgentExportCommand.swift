@@ -12,7 +12,7 @@ enum AgentExportCommand {
       habits.json, vault.json), the memos as texts (memos/), what waits for you (conflicts.json), \
       and the vault's files in the clear (vault/; in a home with the vault's key, those that the \
       account has unsealed stand apart, in vault-unsealed/); of those that this home has no key \
-      for or not all of, the pieces as they lie here (chunks/). The token and the vault's key are \
+      for or not all of, the chunks as they lie here (chunks/). The token and the vault's key are \
       left out. \
       It works with no relay in reach, and while the home is in use.
 
@@ -56,7 +56,7 @@ enum AgentExportCommand {
     }
     var parts = ["\(done.records) \(done.records == 1 ? "record" : "records")"]
     if done.files > 0 { parts.append("\(done.files) \(done.files == 1 ? "file" : "files")") }
-    if done.chunks > 0 { parts.append("\(done.chunks) pieces of files") }
+    if done.chunks > 0 { parts.append("\(done.chunks) chunks of files") }
     if done.conflicts > 0 { parts.append("\(done.conflicts) waiting for you") }
     return try TerminalOutput.printed("\(parts.joined(separator: ", ")) in \(path)")
   }

@@ -118,7 +118,7 @@ extension StoreCounts {
     return [
       of(accounts, "account", "accounts"), of(devices, "device", "devices"),
       of(records, "record", "records") + " (\(ByteCount.text(databaseBytes)))",
-      of(chunks, "piece of a file", "pieces of files") + " (\(ByteCount.text(chunkBytes)))",
+      of(chunks, "chunk of a file", "chunks of files") + " (\(ByteCount.text(chunkBytes)))",
     ].joined(separator: ", ")
   }
 }

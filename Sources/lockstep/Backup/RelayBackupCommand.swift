@@ -10,7 +10,7 @@ enum RelayBackupCommand {
       + "given.")
   static let isQuick = CommandOption.flag(
     "quick",
-    "Don't read all pieces of files once more to see that they are whole; relay check does that.")
+    "Don't read all chunks of files once more to see that they are whole; relay check does that.")
   static let json = CommandOption.flag("json", "Print one JSON object.")
 
   static let command = Command(
@@ -18,8 +18,8 @@ enum RelayBackupCommand {
     summary: "Makes a copy of the whole store in DIR, also while the relay runs.",
     discussion: """
       The backup is a folder in DIR that is named by the time (UTC), such as \
-      2026-03-01T12-00-00Z, with the database as it was at one moment, all pieces of files that \
-      it names, and backup.json, which tells what it is. On the same file system pieces are second \
+      2026-03-01T12-00-00Z, with the database as it was at one moment, all chunks of files that \
+      it names, and backup.json, which tells what it is. On the same file system chunks are second \
       names of the store's own files and take no room; elsewhere only those are copied that the \
       backup before it lacks.
 
@@ -68,7 +68,7 @@ enum RelayBackupCommand {
 extension StoreBackup.Outcome {
   func text(in place: String, removed: [String]) -> String {
     var lines = ["\(place): \(manifest.counts.text)"]
-    if linked + copied > 0 { lines.append("  pieces: \(linked) linked, \(copied) copied") }
+    if linked + copied > 0 { lines.append("  chunks: \(linked) linked, \(copied) copied") }
     if !removed.isEmpty { lines.append("  removed: \(removed.joined(separator: ", "))") }
     return lines.joined(separator: "\n")
   }

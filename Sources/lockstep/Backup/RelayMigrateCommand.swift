@@ -16,11 +16,11 @@ enum RelayMigrateCommand {
     discussion: """
       Relays on either place must be stopped; where one is seen the move is refused. Devices \
       notice nothing but the pause: accounts, devices and their tokens, records with their tags, \
-      deletions, batches, subscriptions, plans, pairing codes and pieces of files are the same \
+      deletions, batches, subscriptions, plans, pairing codes and chunks of files are the same \
       afterwards, and each device goes on from where it was.
 
       The new place is a store only when everything is there and durable. An interruption, or \
-      whatever else ends the move early, leaves nothing that could be mistaken for one. A piece of \
+      whatever else ends the move early, leaves nothing that could be mistaken for one. A chunk of \
       a file that is missing or damaged is named, and asked for again from the devices; the exit \
       code is 1 then, although the store was moved.
 
@@ -43,7 +43,7 @@ enum RelayMigrateCommand {
         : move.text(of: outcome, milliseconds: milliseconds))
     guard outcome.lost.isEmpty else {
       throw CommandFailure(
-        "the store was moved, but \(outcome.lost.count) pieces of files were missing or damaged in "
+        "the store was moved, but \(outcome.lost.count) chunks of files were missing or damaged in "
           + "it; devices that hold them bring them back")
     }
     return .success
@@ -61,7 +61,7 @@ extension StoreMove {
       of(totals[.records] - totals.tombstones, "record", "records"),
       of(totals.tombstones, "deletion", "deletions"),
       of(totals[.batches], "batch", "batches"),
-      of(totals[.chunks], "piece of a file", "pieces of files")
+      of(totals[.chunks], "chunk of a file", "chunks of files")
         + " (\(ByteCount.text(totals.chunkBytes)))",
     ]
     var lines = [
@@ -70,11 +70,11 @@ extension StoreMove {
     ]
     lines += outcome.lost.prefix(Limits.shownFaults).map { "  \(Log.oneLine($0.text))" }
     if outcome.lost.count > Limits.shownFaults {
-      lines.append("  and \(outcome.lost.count - Limits.shownFaults) pieces more")
+      lines.append("  and \(outcome.lost.count - Limits.shownFaults) chunks more")
     }
     if outcome.lostBefore > 0 {
       lines.append(
-        "  pieces that an earlier restore lost: \(outcome.lostBefore); devices that hold them "
+        "  chunks that an earlier restore lost: \(outcome.lostBefore); devices that hold them "
           + "bring them back")
     }
     if let aside = outcome.aside {
@@ -112,6 +112,6 @@ extension StoreMove {
 
 extension StoreMove.LostChunk {
   var text: String {
-    "the piece \(chunk.hash.text) of account \(chunk.stored.file.account.text) \(how)"
+    "the chunk \(chunk.hash.text) of account \(chunk.stored.file.account.text) \(how)"
   }
 }

@@ -8,11 +8,11 @@ enum RelayStoreCheckCommand {
   static let command = Command(
     name: "check",
     summary:
-      "Looks whether the store, or a backup, is whole: its database and all pieces of files.",
+      "Looks whether the store, or a backup, is whole: its database and all chunks of files.",
     discussion: """
       Without BACKUP it looks through the store, also while a relay runs on it. It reads all that \
       is there and changes nothing: SQLite's own check, the tables, what each account holds, and \
-      whether each piece has the bytes of its hash. The exit code is 1 where something is wrong.
+      whether each chunk has the bytes of its hash. The exit code is 1 where something is wrong.
 
       Whether the settings of a relay are good is told by lockstep relay --check.
       """,
@@ -59,7 +59,7 @@ extension StoreInspection {
     lines += faults.map { "  \(Log.oneLine($0.text))" }
     if lostChunks > 0 {
       lines.append(
-        "  pieces that an earlier restore lost: \(lostChunks); devices that hold them bring them back"
+        "  chunks that an earlier restore lost: \(lostChunks); devices that hold them bring them back"
       )
     }
     if strayFiles > 0 {

@@ -138,7 +138,7 @@ struct StoreBackup {
       for chunk in chunks {
         guard interruption.goesOn() else { return nil }
         count += 1
-        progress.show("piece \(count) of \(total)")
+        progress.show("chunk \(count) of \(total)")
         switch try source.map({ source throws(StorageError) in
           try target.take(chunk.file, from: source, earlier: earlier)
         }) ?? .missing {

@@ -101,7 +101,7 @@ struct StoreInspector {
       for chunk in chunks {
         guard interruption.goesOn() else { return false }
         count += 1
-        progress.show("piece \(count) of \(found.counts.chunks)")
+        progress.show("chunk \(count) of \(found.counts.chunks)")
         try look(at: chunk, in: files, of: database, &found)
       }
       last = end
@@ -135,7 +135,7 @@ struct StoreInspector {
   }
 
   private func name(of chunk: ExportedChunkContent) -> String {
-    "the piece \(chunk.hash.text) in chunks/\(chunk.file.path)"
+    "the chunk \(chunk.hash.text) in chunks/\(chunk.file.path)"
   }
 }
 

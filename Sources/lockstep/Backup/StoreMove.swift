@@ -132,7 +132,7 @@ struct StoreMove {
     for place in chunks.indices {
       try interruption.check(Self.work)
       progress.show(
-        "piece \(carried[.chunks] + Int64(place) + 1) of \(outcome.totals[.chunks])")
+        "chunk \(carried[.chunks] + Int64(place) + 1) of \(outcome.totals[.chunks])")
       let chunk = chunks[place]
       let how = try MoveTarget.reporting { () throws(StorageError) in
         try bring(chunk, from: source, to: target)

@@ -90,7 +90,7 @@ struct StoreRestore {
       let files = try source?.files() ?? []
       for (index, file) in files.enumerated() {
         guard interruption.goesOn() else { return false }
-        progress.show("piece \(index + 1) of \(files.count)")
+        progress.show("chunk \(index + 1) of \(files.count)")
         if let source { _ = try target.take(file, from: source, earlier: nil) }
       }
       try target.sync()

@@ -27,7 +27,7 @@ enum ConnectionLoadBenchCommand {
       second are saved into each account of slow readers; each of them takes 4 KiB a second. The \
       exit code is 1 where a change was lost or the 99th percentile more than doubled. --report \
       draws both beside each other. --hostile measures what one account does to another's saves \
-      and reads by zone deletions, saves that name 4,096 pieces, reads of an empty zone, a flood \
+      and reads by zone deletions, saves that name 4,096 chunks, reads of an empty zone, a flood \
       of records, pages that nobody takes, half messages before hello, messages byte by byte, \
       wrong pairing codes and reconnects. Then ten accounts do all of that at once beside those \
       who are measured. The exit code is 1 where an attack moved a 99th percentile by more than \

@@ -70,6 +70,6 @@ extension HomeExport {
     if descriptor < 0, errno == ENOENT { return nil }
     guard descriptor >= 0 else { throw PlainFile.failure(path, "be read", errno) }
     return try PlainFile(path: path, descriptor: descriptor)
-      .contents(atMost: Limits.chunkBytes, "the piece")
+      .contents(atMost: Limits.chunkBytes, "the chunk")
   }
 }

@@ -50,7 +50,7 @@ extension VaultEngine {
     var event = VaultHistory.Event(.sent, name, at: wall)
     (event.bytes, event.chunks) = (bytes, cut.new.count)
     history.add(event)
-    log.info("\(name): \(cut.new.count) new pieces of \(bytes) bytes")
+    log.info("\(name): \(cut.new.count) new chunks of \(bytes) bytes")
   }
 
   /// Reads the file, and stores the chunks in the home that are not `known` (names at the relay by
@@ -68,7 +68,7 @@ extension VaultEngine {
       }
       place += 1
     }
-    throw .problem("it has more pieces than a record names; split it, or forget it")
+    throw .problem("it has more chunks than a record names; split it, or forget it")
   }
 
   /// Returns nil if there are more chunks than a record may name.
@@ -173,8 +173,8 @@ extension ChunkFailure {
   /// Fault of the file that contains the chunk.
   var fault: VaultFault {
     switch self {
-    case .tooLarge(let bytes): .problem("a piece has \(bytes) bytes, which is too large")
-    case .busy: .waiting("the home is busy with other pieces")
+    case .tooLarge(let bytes): .problem("a chunk has \(bytes) bytes, which is too large")
+    case .busy: .waiting("the home is busy with other chunks")
     case .notJoined: .problem("this home has not joined an account; join one first")
     case .nowhere: .waiting("some of it is not at the relay yet")
     case .damaged: .waiting("some of it is damaged in this home, and is fetched anew")

@@ -97,7 +97,7 @@ struct VaultHistory {
     let note = event["note"]?.string ?? ""
     let what =
       switch event["what"]?.string.flatMap(Event.What.init(rawValue:)) {
-      case .sent: chunks == 0 ? "sent; all its pieces were there" : "sent \(bytes) of new pieces"
+      case .sent: chunks == 0 ? "sent; all its chunks were there" : "sent \(bytes) of new chunks"
       case .received: "received \(bytes) from \(device)"
       case .conflict: "both versions kept, the other as \(note)"
       case .removed: "removed, as on another device"

@@ -119,7 +119,7 @@ struct VaultSealTests {
   private func manifest(chunks: Int) throws -> VaultManifest {
     VaultManifest(
       file: "vault.db", size: 12_345, sha256: try hash("all"),
-      chunks: try (0..<chunks).map { try hash("piece \($0)") })
+      chunks: try (0..<chunks).map { try hash("chunk \($0)") })
   }
 
   private func sealed(

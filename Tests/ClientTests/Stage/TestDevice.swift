@@ -117,7 +117,7 @@ final class TestDevice {
 
   /// Changes a byte in the middle of a chunk on the disk.
   func damage(_ hash: ChunkHash) throws {
-    guard let chunk = try store.chunks([hash]).first else { throw TestFault("no such piece") }
+    guard let chunk = try store.chunks([hash]).first else { throw TestFault("no such chunk") }
     files.damage(
       ChunkFile(account: TestRelay.account, number: chunk.file), at: chunk.bytes / 2)
   }

@@ -29,7 +29,7 @@ extension TestLine {
         respond(206, headers: ["Content-Range": told], Array(bytes[range]))
       case .unsatisfiable: refuse(Refusal(.rangeNotSatisfiable, ""))
       }
-    default: throw TestFault("\(head.method) of a piece")
+    default: throw TestFault("\(head.method) of a chunk")
     }
   }
 }
@@ -38,7 +38,7 @@ extension TestRelay {
   func missing(_ hashes: [ChunkHash]) throws -> [ChunkHash] {
     let asked = CommitRequest.renewChunks(TestRelay.account, hashes)
     guard case .renewed(let bytes) = try store.commit([asked], wall: wall)[0] else {
-      throw TestFault("no answer about pieces")
+      throw TestFault("no answer about chunks")
     }
     return zip(hashes, bytes).filter { $0.1 == nil }.map(\.0)
   }
@@ -68,7 +68,7 @@ extension TestRelay {
   /// Removes the chunk, as after a day without a request about it.
   func forget(_ hash: ChunkHash) throws {
     guard case .chunk = try store.read(.chunk(TestRelay.account, hash)) else {
-      throw TestFault("there is no such piece")
+      throw TestFault("there is no such chunk")
     }
     _ = try store.commit(
       [.collectChunks(atMost: 9)], wall: wall + 2 * Limits.chunkLeaseMilliseconds)

@@ -294,7 +294,7 @@ def story_nothing_is_removed_without_a_yes():
 
 
 def upload(person, bytes):
-    """A piece of a file; its name."""
+    """A chunk of a file; its name."""
     name = hashlib.sha256(bytes).hexdigest()
     answer = person.call("PUT", f"/v1/chunks/{name}", raw=bytes,
                          headers=["Content-Type: application/octet-stream"])
@@ -303,7 +303,7 @@ def upload(person, bytes):
 
 
 def exported(path):
-    """What an export holds, checked: nothing in it is for others, and each piece is what it says."""
+    """What an export holds, checked: nothing in it is for others, and each chunk is what it says."""
     for folder_, _, files in os.walk(path):
         assert stat.S_IMODE(os.stat(folder_).st_mode) == 0o700, folder_
         for name in files:
@@ -329,7 +329,7 @@ def exported(path):
 
 
 def story_an_export_is_all_of_an_account():
-    """Records as the relay tells them, devices, and pieces of files; with a relay and without."""
+    """Records as the relay tells them, devices, and chunks of files; with a relay and without."""
     with Relay(is_open=False) as relay, folder() as directory:
         owner = Owner(relay.store)
         person = join(relay, owner.json("create", "mum")["code"])
@@ -353,7 +353,7 @@ def story_an_export_is_all_of_an_account():
                         "chunkBytes": len(large) + len(small)}, told
         relay.stop()
         told = owner.run("export", person.account, paths[1] + "/")
-        assert "3 records and 2 pieces of files (3.0 MiB)" in told, told
+        assert "3 records and 2 chunks of files (3.0 MiB)" in told, told
         relay.start()
         running, stopped = [exported(path) for path in paths]
         for account, records, devices, pieces in (running, stopped):
@@ -421,7 +421,7 @@ def story_half_an_export_is_never_taken_for_a_whole_one():
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             pieces = os.path.join(path + ".partial", "chunks")
             wait_until(lambda: process.poll() is not None or os.path.isdir(pieces)
-                       and os.listdir(pieces), "the first piece")
+                       and os.listdir(pieces), "the first chunk")
             process.send_signal(how)
             _, errors = process.communicate(timeout=PATIENCE)
             # It may have been through already.

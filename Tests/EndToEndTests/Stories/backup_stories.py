@@ -33,7 +33,7 @@ def check(*words, code=0):
 
 
 def pieces(path):
-    """The files of pieces in a store or a backup."""
+    """The files of chunks in a store or a backup."""
     return sorted(
         os.path.join(at, name) for at, _, names in os.walk(os.path.join(path, "chunks"))
         if not at.endswith("incoming") for name in names)
@@ -294,7 +294,7 @@ def story_restore_refuses_what_would_lose_something():
 
 
 def story_a_damaged_backup_is_refused_and_nothing_is_changed():
-    """A byte of the database, a byte of a piece, a piece that is missing, a manifest that is not
+    """A byte of the database, a byte of a chunk, a chunk that is missing, a manifest that is not
     there: each is named, by `check` and by `restore`."""
     with folder() as directory, Relay() as relay:
         person = Person.new(relay)
@@ -327,7 +327,7 @@ def story_a_damaged_backup_is_refused_and_nothing_is_changed():
 
 def story_a_store_that_is_not_whole_is_told():
     """`check` finds what is wrong while the relay runs; a backup is made all the same and says so;
-    devices bring back the piece that it lacks."""
+    devices bring back the chunk that it lacks."""
     with folder() as directory, Relay() as relay:
         phone = Person.new(relay)
         data = os.urandom(100_000)
@@ -439,7 +439,7 @@ def story_a_full_disk_is_told_and_left_as_it_was():
         assert "no space" in done.stderr.lower() or "No space" in done.stderr, done.stderr
         assert os.listdir(store) == ["lock"], os.listdir(store)
         disk.grow(20_000)
-        # On another file system pieces are copied, and those that an earlier backup has are not.
+        # On another file system chunks are copied, and those that an earlier backup has are not.
         _, told_ = back_up(relay.store, place)
         assert (told_["linked"], told_["copied"]) == (0, 1), told_
         _, told_ = back_up(relay.store, place)

@@ -472,7 +472,7 @@ async def nothing_is_told_on_a_socket(relay, person, foreign, made_up):
 # MARK: limits
 
 def story_wrong_hashes_and_wrong_bytes():
-    """A path that is no hash is 400, bytes that have another hash 422, a piece that is not there 404;
+    """A path that is no hash is 400, bytes that have another hash 422, a chunk that is not there 404;
     another account's is as if it never was."""
     with Relay() as relay:
         person, second, stranger, _ = scene(relay)
@@ -507,7 +507,7 @@ def story_wrong_hashes_and_wrong_bytes():
 
 
 def story_pieces_at_their_limits():
-    """A piece of 4 MiB; a record that names 4,096 of them, and a question about as many."""
+    """A chunk of 4 MiB; a record that names 4,096 of them, and a question about as many."""
     with Relay() as relay:
         person, *_ = scene(relay)
         line = Line(relay, person)

@@ -1,4 +1,4 @@
-"""Pieces of files, by curl: what "Pieces of files" in docs/protocol.md says."""
+"""Chunks of files, by curl: what "Chunks of files" in docs/protocol.md says."""
 
 import concurrent.futures
 import hashlib
@@ -37,7 +37,7 @@ def missing(person, *datas):
 
 
 def files(relay):
-    """All files of the relay's pieces, whole and unfinished: their paths below the store."""
+    """All files of the relay's chunks, whole and unfinished: their paths below the store."""
     root = os.path.join(relay.store, "chunks")
     return sorted(
         os.path.relpath(os.path.join(folder, name), root)
@@ -63,7 +63,7 @@ def sending(person, data, count):
 
 
 def story_a_file_goes_up_in_pieces_and_comes_down_on_another_device():
-    """A file is cut, its pieces are uploaded, a record names them; the other device puts it
+    """A file is cut, its chunks are uploaded, a record names them; the other device puts it
     together again."""
     with Relay() as relay:
         phone = Person.new(relay, "phone")
@@ -87,7 +87,7 @@ def story_a_file_goes_up_in_pieces_and_comes_down_on_another_device():
 
 
 def story_an_upload_that_was_cut_off_goes_on_with_what_is_missing():
-    """The line breaks in the middle of the second piece: only that one is sent again."""
+    """The line breaks in the middle of the second chunk: only that one is sent again."""
     with Relay() as relay:
         person = Person.new(relay)
         datas = [piece(PIECE, seed)[0] for seed in range(3)]
@@ -162,7 +162,7 @@ def story_what_a_client_holds_is_not_sent_again():
 
 
 def story_the_same_bytes_are_kept_once():
-    """Twice the same is one piece, also when both come at once."""
+    """Twice the same is one chunk, also when both come at once."""
     with Relay() as relay:
         person = Person.new(relay)
         data, _ = piece(PIECE)
@@ -176,7 +176,7 @@ def story_the_same_bytes_are_kept_once():
 
 
 def story_another_accounts_pieces_are_not_there():
-    """Nobody learns that somebody else has a piece."""
+    """Nobody learns that somebody else has a chunk."""
     with Relay() as relay:
         owner, stranger = Person.new(relay), Person.new(relay)
         data, where = piece(1_000)
@@ -225,7 +225,7 @@ def story_what_is_wrong_with_an_upload_is_said():
 
 
 def story_a_record_keeps_its_pieces():
-    """A record that names a piece which is not there is refused, alone; and a piece that no record
+    """A record that names a chunk which is not there is refused, alone; and a chunk that no record
     names any more stays for a while."""
     with Relay() as relay:
         person = Person.new(relay)
@@ -246,7 +246,7 @@ def story_a_record_keeps_its_pieces():
 
 
 def story_killed_in_the_middle_of_an_upload_it_keeps_nothing_half():
-    """kill -9 while pieces come in: those that were answered are there, whole, and nothing else."""
+    """kill -9 while chunks come in: those that were answered are there, whole, and nothing else."""
     with Relay("--loops", "2") as relay:
         person = Person.new(relay)
         known = {}
@@ -287,7 +287,7 @@ def story_killed_in_the_middle_of_an_upload_it_keeps_nothing_half():
 
 
 def story_a_slow_reader_does_not_keep_a_piece_in_memory():
-    """Many who ask for a large piece and do not read it cost little each, and get it all."""
+    """Many who ask for a large chunk and do not read it cost little each, and get it all."""
     with Relay("--loops", "1") as relay:
         person = Person.new(relay)
         data, where = piece(PIECE)
@@ -358,7 +358,7 @@ def story_a_relay_that_stops_ends_what_was_begun():
 
 
 def story_an_account_keeps_so_much_and_no_more():
-    """The quota refuses a new piece, and what is there stays."""
+    """The quota refuses a new chunk, and what is there stays."""
     with Relay("--quota", "5M") as relay:
         person, other = Person.new(relay), Person.new(relay)
         first, where = piece(PIECE)

@@ -179,7 +179,7 @@ def story_conflicts_have_two_mebibytes():
 
 
 def story_an_atomic_batch_with_any_fault():
-    """A conflict, a stamp ahead, a large record, missing pieces: the others are `batchAborted`, and
+    """A conflict, a stamp ahead, a large record, missing chunks: the others are `batchAborted`, and
     nothing of it is there."""
     with Relay() as relay:
         person = Person.new(relay)
@@ -202,7 +202,7 @@ def story_an_atomic_batch_with_any_fault():
 
 
 def story_a_retry_gives_what_the_first_gave():
-    """Tags and codes stay, whatever has become of the records, the clock and the pieces meanwhile; a
+    """Tags and codes stay, whatever has become of the records, the clock and the chunks meanwhile; a
     record in a conflict is as it is now. Another device's batch is another."""
     async def scene(relay):
         person = Person.new(relay)

@@ -30,7 +30,7 @@ def request(method, path, body=None, token=None, fields=()):
 
 
 def leave(relay, *pieces, rudely=False, reads=0):
-    """Sends the pieces and is gone: with an end of the stream or, rudely, with a reset."""
+    """Sends the chunks and is gone: with an end of the stream or, rudely, with a reset."""
     with socket.create_connection(("127.0.0.1", relay.port), timeout=PATIENCE) as line:
         for piece in pieces:
             line.sendall(piece)
@@ -142,7 +142,7 @@ def story_batches_cut_off_at_any_byte_are_whole_or_absent():
 
 
 def story_uploads_cut_off_leave_nothing_behind():
-    """A piece of a file, cut off anywhere: it is not there, nothing of it is left on the disk, and
+    """A chunk of a file, cut off anywhere: it is not there, nothing of it is left on the disk, and
     the next upload is whole."""
     with Relay() as relay:
         person = Person.new(relay)

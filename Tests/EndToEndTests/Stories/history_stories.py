@@ -263,9 +263,9 @@ def story_an_older_database_is_noticed():
             assert saved["results"][0]["tag"] > RAISED, saved
             is_restored(person, ahead, 2)
             assert names(expect(person.changes(since=covered), 200).json) == ["c", "a"]
-            # Pieces are there again once their files were seen, and it asks for the others.
+            # Chunks are there again once their files were seen, and it asks for the others.
             wait_until(lambda: missing(person, kept, lost, later) == [lost, later],
-                       "the relay to find the piece that stands")
+                       "the relay to find the chunk that stands")
             assert person.call("HEAD", f"/v1/chunks/{kept}").status == 200
             assert expect(person.call("GET", f"/v1/chunks/{kept}"), 200).body == b"kept" * 1_000
             expect(person.call("GET", f"/v1/chunks/{lost}"), 404, "notFound")
@@ -293,7 +293,7 @@ def story_an_older_database_is_noticed():
 
 
 def chunk_path(relay, hash):
-    """Where the piece's file stands, below the folder of all: its name is the relay's matter, its
+    """Where the chunk's file stands, below the folder of all: its name is the relay's matter, its
     bytes tell which it is."""
     root = os.path.join(relay.store, "chunks")
     for at, _, found in os.walk(root):
@@ -345,7 +345,7 @@ def story_a_whole_folder_that_was_put_back_is_seen_by_its_tokens():
             relay.start()
             assert ("older copy" in relay.text()) == is_told, relay.text()
             assert expect(person.changes(since=covered), 200).json["changes"] == []
-            wait_until(lambda: missing(person, piece) == [], "the relay to find the piece")
+            wait_until(lambda: missing(person, piece) == [], "the relay to find the chunk")
             is_restored(person, ahead, 1)
             [tag] = tags(person.save(record("c")))
             assert tag > lost, (tag, lost)

@@ -1,6 +1,6 @@
 """Limits of `GET /v1/limits` and of docs/protocol.md, at, one under and one over: those that
 bad_input_stories leaves open. Which of them stand where: names, labels, batches, records, bodies, depth,
-numbers, pages, waits, pushes, devices, codes, subscriptions, pieces and hashes in bad_input_stories;
+numbers, pages, waits, pushes, devices, codes, subscriptions, chunks and hashes in bad_input_stories;
 zones in zone_stories; the times of requests and idle connections in patience_stories. A lease of a day
 and codes of ten minutes are not waited for."""
 
@@ -88,7 +88,7 @@ def story_a_question_about_hashes_at_its_limits():
 
 
 def story_a_quota_to_the_byte():
-    """What fills it is taken, one byte more is not; an own piece once more takes no room; room that a
+    """What fills it is taken, one byte more is not; an own chunk once more takes no room; room that a
     refused one had claimed is given back."""
     with Relay("--quota", "100K") as relay:
         person = Person.new(relay)

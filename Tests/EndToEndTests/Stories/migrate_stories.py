@@ -127,7 +127,7 @@ def story_a_move_that_is_interrupted_leaves_no_store():
                     [LOCKSTEP, "relay", "migrate", "--from", relay.store, "--to", database.url],
                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                     text=True)
-                wait_until(lambda: has_pieces(database), "pieces in the database")
+                wait_until(lambda: has_pieces(database), "chunks in the database")
                 end(moving)
                 said, complained = moving.communicate(timeout=60)
                 assert moving.returncode != 0 and said == "" and complained, complained

@@ -127,7 +127,7 @@ def deleting(case, number, is_good):
 
 def saving(case, number, is_good):
     """An id of its own for each batch; a name once in each. Some have a conflict, and some name a
-    piece that is there."""
+    chunk that is there."""
     body = case.body
     if not isinstance(body, dict):
         return
@@ -187,7 +187,7 @@ pieces = []
 def uploading(case, number, is_good):
     """Bytes that have the hash in the path."""
     if is_good:
-        case.body = b"a piece of a file " * (number % 50)
+        case.body = b"a chunk of a file " * (number % 50)
         case.path_parameters["sha256"] = hashlib.sha256(case.body).hexdigest()
         pieces.append(case.path_parameters["sha256"])
 

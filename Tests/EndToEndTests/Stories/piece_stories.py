@@ -1,4 +1,4 @@
-"""What docs/protocol.md says under "Pieces of files", beyond what chunk_stories tells. Not waited for: a
+"""What docs/protocol.md says under "Chunks of files", beyond what chunk_stories tells. Not waited for: a
 lease of a day (Tests/RelayTests, Tests/StorageContract)."""
 
 import hashlib
@@ -59,7 +59,7 @@ def story_a_body_is_a_piece_whatever_it_is_called():
 
 
 def story_a_file_that_the_disk_lost_comes_again():
-    """The file of a piece is gone, or cut short, below a relay that runs: who asks for it is told
+    """The file of a chunk is gone, or cut short, below a relay that runs: who asks for it is told
     so, who has it is told that it is lacking, and what is put again stays."""
     with Relay() as relay:
         person = Person.new(relay)
@@ -88,12 +88,12 @@ def story_a_file_that_the_disk_lost_comes_again():
                 assert answer.status == 404, answer
             except http.client.IncompleteRead:
                 assert size, size
-            wait_until(lambda: missing(person, data) == [0], "the piece to be lacking")
+            wait_until(lambda: missing(person, data) == [0], "the chunk to be lacking")
             assert curl(relay, "HEAD", path(data), token=person.token).status == 404
             expect(put(person, data), 201)
             assert missing(person, data) == [] and len(whole(relay)) == 1
             assert expect(person.call("GET", path(data)), 200).body == data
-        # A piece that is lacking stays so over a restart, where its file is gone.
+        # A chunk that is lacking stays so over a restart, where its file is gone.
         spoil(None)
         expect(person.call("GET", path(data)), 404)
         relay.stop()
@@ -177,7 +177,7 @@ def story_nobody_sees_anything_of_a_piece_before_it_is_whole():
 
 def story_a_piece_that_goes_while_it_is_sent_ends_the_connection():
     """Its file is cut short under a slow reader: what comes is its beginning, and then the end; who
-    asks for it later is not left waiting, and other pieces are well."""
+    asks for it later is not left waiting, and other chunks are well."""
     with Relay("--loops", "1") as relay:
         person = Person.new(relay)
         data, where = piece(PIECE)
@@ -208,7 +208,7 @@ def story_a_piece_that_goes_while_it_is_sent_ends_the_connection():
 
 def story_uploads_do_not_delay_saves():
     """A dozen uploads of four MiB under way, none of which ends before the saves are answered; then
-    all pieces arrive."""
+    all chunks arrive."""
     with Relay() as relay:
         person, saver = Person.new(relay), Person.new(relay)
         datas = [piece(PIECE, seed)[0] for seed in range(12)]

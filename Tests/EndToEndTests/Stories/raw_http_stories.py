@@ -1,5 +1,5 @@
 """Raw bytes at the relay's port: what RFC 9112 and its kin decide, case by case, whole and in
-pieces, in plain and through TLS. The cases stand in raw_http_cases.py.
+chunks, in plain and through TLS. The cases stand in raw_http_cases.py.
 """
 
 import socket
@@ -106,7 +106,7 @@ def run(relay, case, pieces):
 def hold(relay, pieces=False):
     wrong = []
     for case in CASES:
-        # In pieces of a byte the long ones say nothing that the short ones do not.
+        # In chunks of a byte the long ones say nothing that the short ones do not.
         if pieces and len(case.bytes) > 1_000:
             continue
         fault = run(relay, case, pieces)

@@ -259,7 +259,7 @@ def story_a_long_poll_looks_again():
 
 def story_a_plan_bounds_saves_alone():
     """What a plan does not include can be read, watched and deleted; a save there is refused as a
-    whole, whatever else is in it; pieces go up as long as there is a zone."""
+    whole, whatever else is in it; chunks go up as long as there is a zone."""
     async def scene(relay):
         person = Person.new(relay)
         expect(person.save(record("kept"), zone="Out"), 200)

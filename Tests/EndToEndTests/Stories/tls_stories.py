@@ -171,7 +171,7 @@ def story_devices_keep_in_step_by_every_way():
 
 
 def story_large_files_go_through():
-    """Pieces go up and come down."""
+    """Chunks go up and come down."""
     with SecureRelay() as relay, folder() as directory:
         phone = join(relay, directory)
         laptop = Home(os.path.join(directory, "laptop"))

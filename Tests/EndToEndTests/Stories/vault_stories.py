@@ -113,7 +113,7 @@ def size(directory):
 
 
 def stored(relay):
-    """Bytes of pieces that the relay has."""
+    """Bytes of chunks that the relay has."""
     return size(os.path.join(relay.store, "chunks"))
 
 
@@ -435,7 +435,7 @@ def story_a_piece_that_the_relays_disk_lost_is_brought_again():
         with devices() as (relay, phone, laptop):
             phone.write(noise(60_000))
             phone.add()
-            # Where a file is cut depends on the account's key: it is one piece, or a few.
+            # Where a file is cut depends on the account's key: it is one chunk, or a few.
             root = os.path.join(relay.store, "chunks")
             spoilt = [os.path.join(folder_, name) for folder_, _, names in os.walk(root)
                       for name in names if os.path.getsize(os.path.join(folder_, name)) > 1_000]
@@ -446,7 +446,7 @@ def story_a_piece_that_the_relays_disk_lost_is_brought_again():
                 laptop.add()
                 wait_until(lambda: "not at the relay" in (
                     laptop.status().get("vault.db", {}).get("reason") or ""),
-                    lambda: f"the piece to be missed: {laptop.status()}")
+                    lambda: f"the chunk to be missed: {laptop.status()}")
                 phone.home.run("sync")
                 wait_until(lambda: laptop.read() == noise(60_000), "the file to come")
                 wait_until(lambda: laptop.state() == "synced", "the file to be in step")

@@ -45,7 +45,7 @@ def forged(device):
 
 
 def story_who_has_no_key_cannot_empty_a_sealed_file():
-    """A record in the clear that names no pieces needs no key. Under the sealed file's name it is
+    """A record in the clear that names no chunks needs no key. Under the sealed file's name it is
     not the file: on no device is it taken, whatever file it says that it is."""
     for names_itself in [False, True]:
         with devices() as (relay, phone, laptop):

@@ -212,7 +212,7 @@ def story_the_pieces_of_a_deleted_zone_are_let_go():
     """They stay for a day, as after any deletion, and the plan has no say in it."""
     with Relay() as relay:
         person = Person.new(relay)
-        data = b"a piece" * 1_000
+        data = b"a chunk" * 1_000
         hash = hashlib.sha256(data).hexdigest()
         expect(person.call("PUT", f"/v1/chunks/{hash}", raw=data), 201)
         expect(person.save(record("a", chunks=[hash]), zone="Z"), 200)

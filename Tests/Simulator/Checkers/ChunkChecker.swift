@@ -18,13 +18,13 @@ package struct ChunkChecker {
       for hash in record.chunks {
         do throws(StorageError) {
           guard let bytes = try relay.chunk(hash, of: account) else {
-            return "the relay lacks a piece that \(record.key.name) names"
+            return "the relay lacks a chunk that \(record.key.name) names"
           }
           if SHA256.hash(bytes) != hash.bytes {
-            return "a piece that \(record.key.name) names has other bytes"
+            return "a chunk that \(record.key.name) names has other bytes"
           }
         } catch {
-          return "a piece that \(record.key.name) names cannot be read: \(error)"
+          return "a chunk that \(record.key.name) names cannot be read: \(error)"
         }
       }
     }

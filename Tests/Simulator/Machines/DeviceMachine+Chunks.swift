@@ -42,7 +42,7 @@ extension DeviceMachine {
       let index = chunkHands.attachments.firstIndex(where: { $0.waiting.contains(order) }),
       let place = chunkHands.attachments[index].waiting.firstIndex(of: order)
     else { return }
-    outside.log(from: name, to: "person", .note("piece kept: \(result)"))
+    outside.log(from: name, to: "person", .note("chunk kept: \(result)"))
     // A user who cannot store the file writes no record of it.
     guard case .success(let hash) = result else {
       chunkHands.attachments.remove(at: index)
@@ -79,18 +79,18 @@ extension DeviceMachine {
     switch result {
     case .success(let portion):
       if portion.offset != chunkHands.readings[index].bytes.count {
-        outside.fault("\(name) reads a piece out of order")
+        outside.fault("\(name) reads a chunk out of order")
       }
       chunkHands.readings[index].bytes += portion.bytes
       guard portion.isLast else { return }
       let whole = chunkHands.readings.remove(at: index)
       if SHA256.hash(whole.bytes) != whole.hash.bytes {
-        outside.fault("\(name) shows a piece with other bytes than its name says")
+        outside.fault("\(name) shows a chunk with other bytes than its name says")
       }
     case .failure(let failure):
       chunkHands.readings.remove(at: index)
-      outside.log(from: name, to: "person", .note("piece not read: \(failure)"))
-      if failure == .damaged { outside.fault("\(name) finds a piece damaged that nobody touched") }
+      outside.log(from: name, to: "person", .note("chunk not read: \(failure)"))
+      if failure == .damaged { outside.fault("\(name) finds a chunk damaged that nobody touched") }
     }
   }
 }

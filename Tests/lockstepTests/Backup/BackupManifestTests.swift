@@ -20,7 +20,7 @@ struct BackupManifestTests {
     #expect(try BackupManifest.read(from: folder.path) == manifest)
     #expect(
       manifest.counts.text
-        == "1 account, 2 devices, 3 records (6.0 KiB), 4 pieces of files (5.0 MiB)")
+        == "1 account, 2 devices, 3 records (6.0 KiB), 4 chunks of files (5.0 MiB)")
   }
 
   @Test func whatIsNoneIsTold() throws {

@@ -102,7 +102,7 @@ struct StoreMoveTests {
   @Test func chunksThatAreNotWholeAreNamedAndAskedForAgain() throws {
     let store = try stage.open()
     for number in 8...10 as ClosedRange<UInt64> {
-      try stage.add(Array("piece \(number)".utf8), number: number, to: store)
+      try stage.add(Array("chunk \(number)".utf8), number: number, to: store)
     }
     let large = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
     try stage.add(large, number: 11, to: store)
@@ -114,14 +114,14 @@ struct StoreMoveTests {
     let lost = outcome.lost.sorted { $0.chunk.stored.file < $1.chunk.stored.file }
     #expect(lost.map(\.chunk.stored.file.number) == [8, 9])
     #expect(lost.map(\.how) == ["is missing", "has other bytes than its hash says"])
-    #expect(lost[0].text.hasPrefix("the piece \(lost[0].chunk.hash.text) of account 0"))
+    #expect(lost[0].text.hasPrefix("the chunk \(lost[0].chunk.hash.text) of account 0"))
     let found = try stage.inspect(new)
     #expect(found.faults.isEmpty && found.lostChunks == 2 && found.counts.chunks == 5)
     let words = StoreMove(
       from: old, to: .folder(new), wall: 0, opening: 1, progress: BackupStage.silence,
       interruption: Interruption { false }
     ).text(of: outcome, milliseconds: 1_234)
-    #expect(words.contains("in 1.2 s:") && words.contains("5 pieces of files"))
+    #expect(words.contains("in 1.2 s:") && words.contains("5 chunks of files"))
     #expect(words.contains("The old store still stands; do not start a relay on it"))
     // A second move: the chunks count as lost before by now.
     let next = try move(.folder(new), .folder(stage.directory.path("next")))

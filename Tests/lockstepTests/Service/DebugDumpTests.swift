@@ -42,7 +42,8 @@ struct DebugDumpTests {
     #expect(text.contains("loop 1: did not answer within a second"))
     #expect(text.contains("the thread of commits has been at one piece of work"))
     #expect(
-      text.hasPrefix("lockstep relay: state of version 0.1.0, process 7, up 3605 s, 2 loops\n"))
+      text.hasPrefix(
+        "lockstep relay: state of version \(Lockstep.version), process 7, up 3605 s, 2 loops\n"))
     let fields = findings.fields(uptime: 3_605_000, process: 7)
     let json = JSONValue.object(fields.map { JSONMember($0.name, $0.value) })
     #expect(json["uptimeSeconds"]?.int64 == 3_605)

@@ -19,7 +19,7 @@ struct VaultHistoryTests {
     #expect(try history.last(1) == [received.json])
     #expect(
       try history.last(10).map { VaultHistory.line($0) } == [
-        "2026-03-01 12:00 UTC  a  sent 2.0 KiB of new pieces",
+        "2026-03-01 12:00 UTC  a  sent 2.0 KiB of new chunks",
         "2026-03-01 12:01 UTC  b\\u{07}  received 5 B from phone",
       ])
   }
@@ -55,7 +55,7 @@ struct VaultHistoryTests {
   @Test(arguments: [
     (VaultHistory.Event.What.conflict, "both versions kept, the other as x"),
     (.removed, "removed, as on another device"), (.deleted, "deleted here, and so everywhere"),
-    (.failed, "failed: x"), (.sent, "sent; all its pieces were there"),
+    (.failed, "failed: x"), (.sent, "sent; all its chunks were there"),
   ])
   func eachEventIsASentence(_ what: VaultHistory.Event.What, _ words: String) {
     var event = VaultHistory.Event(what, "a", at: 0)

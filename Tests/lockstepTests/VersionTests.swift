@@ -1,0 +1,22 @@
+import Foundation
+import Testing
+
+@testable import LockstepCommand
+
+/// The version is written down once, in the program; documents that name it must agree.
+struct VersionTests {
+  private func text(_ path: String) throws -> String {
+    let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
+    return try String(contentsOf: root.appending(path: path), encoding: .utf8)
+  }
+
+  @Test func theChangelogBeginsWithIt() throws {
+    let headings = try text("CHANGELOG.md").split(separator: "\n").filter { $0.hasPrefix("## [") }
+    let released = headings.first { !$0.contains("Unreleased") }
+    #expect(released?.hasPrefix("## [\(Lockstep.version)] ") == true, "\(headings)")
+  }
+
+  @Test func operationsInstallsIt() throws {
+    #expect(try text("docs/operations.md").contains("lockstep-\(Lockstep.version)-linux-"))
+  }
+}
