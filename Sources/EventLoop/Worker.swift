@@ -112,7 +112,7 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
       }
       letters[assignment.node].append(Mail(.finished(assignment.id, outcome)))
     }
-    // As one, so that no node answers that something holds before all others know of it.
+    // Atomically, so that no node reports a change as effective before all others have the news.
     Mailbox.post(&letters, to: nodes)
   }
 

@@ -1,5 +1,5 @@
 /**
- * Lockstep for web pages: a page that is a device. What a person does is in the browser's store,
+ * Lockstep for web pages: a page that is a device. A person's changes are in the browser's store,
  * and on the screen, at once; the relay and the account's other devices follow, also after hours
  * offline. All open tabs are one device. docs/page-client.md has an example.
  *
@@ -9,27 +9,27 @@
  *     await lockstep.change(() => [{ zone: "Notes", name: "first", type: "Note",
  *       fields: { text: "hello" } }]);
  *
- * What is asked:
- * - `change(make)`: `make({record, records, stamp, now, device})` gives a list of edits
+ * Methods and properties:
+ * - `change(make)`: `make({record, records, stamp, now, device})` returns a list of edits
  *   `{zone, name, type, fields, stamp?}`, `fields` null to delete; all are made or none. It may be
- *   called more than once, so it does nothing but look and answer. Resolves with the records once
- *   they are in the store; rejects with an `EditError` (`code`, `message`) where nothing was
- *   changed. `stamp(zone, name)` is the record's next `modifiedAt`, for fields that hold it too.
- * - `records(zone?, type?)`, `record(zone, name)`: what is held now. Not to be changed in place.
- * - `decide({zone, name, keepLocal})`: answers a conflict that `status.asking` names.
- * - `subscribe(listener)`: told `{kind: "changed", records}` (deleted ones without fields) and
- *   `{kind: "status", status}`; gives a function that ends it.
- * - `status`: how the sync stands; see `client/agent/status.js`. `now`: relay time.
- * - `syncNow()`: tries everything at once; resolves with the status it comes to.
- * - `createAccount(device)`, `pair(code, device)`: `device` is `{deviceName, platform?,
- *   appVersion?}`. `issueCode()`: a code for another device, `{code, expiresAt}`. `devices()`,
- *   `rename(deviceID, deviceName)`, `revoke(deviceID)`, `signOut({discardUnsent?, offline?})`.
- *   These reject with a `RefusedError` (the relay says no) or a `CallError` (no answer).
- *   `knownDevices()`: what `devices()` gave last, also before a reload; names alone, `{deviceID,
- *   deviceName, platform}`.
- * - `unsent()`: what the relay has not got yet, `{zone, name, type, fields}` (`fields` null where
- *   it was deleted): for a person who is about to sign out.
- * - `close()`: ends this tab's part; another tab goes on.
+ *   called more than once, so it must have no side effects. Resolves with the records once they are
+ *   in the store; rejects with an `EditError` (`code`, `message`) if nothing was changed.
+ *   `stamp(zone, name)` is the record's next `modifiedAt`, for fields that contain it too.
+ * - `records(zone?, type?)`, `record(zone, name)`: the live records. Do not change them in place.
+ * - `decide({zone, name, keepLocal})`: decides a conflict in `status.asking`.
+ * - `subscribe(listener)`: the listener receives `{kind: "changed", records}` (deleted ones without
+ *   fields) and `{kind: "status", status}`. Returns a function that ends the subscription.
+ * - `status`: the sync status; see `client/agent/status.js`. `now`: relay time.
+ * - `syncNow()`: retries everything at once; resolves with the resulting status.
+ * - `createAccount(device)`, `pair(code, device)`: `device` is
+ *   `{deviceName, platform?, appVersion?}`. `issueCode()`: a code for another device,
+ *   `{code, expiresAt}`. `devices()`, `rename(deviceID, deviceName)`, `revoke(deviceID)`,
+ *   `signOut({discardUnsent?, offline?})`. These reject with a `RefusedError` (the relay refused)
+ *   or a `CallError` (no answer). `knownDevices()`: the last result of `devices()`, also after a
+ *   reload, with names only: `{deviceID, deviceName, platform}`.
+ * - `unsent()`: changes that the relay does not have yet, `{zone, name, type, fields}` (`fields`
+ *   null for a delete): for a person who is about to sign out.
+ * - `close()`: closes this tab's client; another tab continues.
  *
  * `apps`: the rules of each app (`App` in `client/replica/merging.js`).
  */
@@ -58,9 +58,9 @@ export class Lockstep {
    *   name?: string,
    *   transports?: ("websocket" | "events" | "long-poll" | "poll")[],
    *   browser?: object,
-   * }} options `relay`: its address, `http(s)://host[:port]`. `name`: of the store in the browser;
-   *   two names are two devices. `transports`: best first. `browser`: what is taken of the browser,
-   *   for tests.
+   * }} options `relay`: its address, `http(s)://host[:port]`. `name`: name of the store in the
+   *   browser; two names are two devices. `transports`: best first. `browser`: the browser's
+   *   interfaces, for tests.
    */
   static async open({ relay, apps, name = "lockstep", transports, browser = systemBrowser() }) {
     const address = new URL(relay);
@@ -71,7 +71,7 @@ export class Lockstep {
     const store = await openStore(indexedDB, name, environment);
     const lockstep = new Lockstep({
       environment, store, locks, name, apps, relay: address.origin, target,
-      // What is in memory is this tab's alone.
+      // A store in memory belongs to this tab only.
       channel: store.isDurable && openChannel ? openChannel(`lockstep ${name}`) : null,
       transports: transports ?? ["websocket", "long-poll", "poll"],
     });
@@ -80,7 +80,7 @@ export class Lockstep {
     return lockstep;
   }
 
-  /** By `open`. */
+  /** Called by `open`. */
   constructor({ environment, relay, store, target, ...options }) {
     this.#accounts = new Accounts(environment, relay);
     this.#store = store;
@@ -104,7 +104,7 @@ export class Lockstep {
 
   change(make) {
     const deviceOf = async () => (await this.#store.value("identity"))?.deviceID ?? "";
-    // What a caller does with its objects afterwards is not to change what is held.
+    // Copied, so that later changes by the caller do not change stored objects.
     return this.#tabs.change((context) => copied(make(context)), { deviceOf });
   }
 
@@ -129,7 +129,7 @@ export class Lockstep {
     const devices = await this.#accounts.devices(await this.#token());
     const names = devices.slice(0, limits.notedDevices).map(
       ({ deviceID, deviceName, platform }) => ({ deviceID, deviceName, platform }));
-    // The list is good whether or not the browser can keep it.
+    // The list is valid even if the browser cannot store it.
     this.#tabs.order("noteDevices", names).catch(() => {});
     return devices;
   }
@@ -149,9 +149,9 @@ export class Lockstep {
   async revoke(deviceID) { await this.#accounts.revoke(await this.#token(), deviceID); }
 
   /**
-   * This browser leaves the account: the relay forgets the device, and all that is held here goes.
-   * `discardUnsent`: also what the relay has not got yet. `offline`: also where the relay cannot be
-   * reached; the device then stays in the account's list.
+   * Removes this browser from the account: the relay deletes the device, and all local data is
+   * erased. `discardUnsent`: also changes that the relay does not have yet. `offline`: also if the
+   * relay is unreachable; the device then stays in the account's list.
    */
   async signOut({ discardUnsent = false, offline = false } = {}) {
     const { waiting, parkedCount, askingCount } = this.status;
@@ -186,7 +186,7 @@ export class Lockstep {
     try {
       await this.#tabs.order("join", identity);
     } catch (error) {
-      // Nobody will use what the relay has just made.
+      // The new device would never be used.
       await this.#accounts.revoke(identity.token, identity.deviceID).catch(() => {});
       throw error;
     }
@@ -207,7 +207,7 @@ function copied(edits) {
   return edits.map((edit) => ({ ...edit, fields: structuredClone(edit.fields) }));
 }
 
-/** The page is seen again, or the network is back. */
+/** Calls `wake` after the page becomes visible or the network returns. */
 function listen(target, wake) {
   if (!target) return () => {};
   const seen = () => { if (target.document?.visibilityState !== "hidden") wake(); };

@@ -1,21 +1,21 @@
 /**
- * Keeps the page's own files, so that it opens at once and without a connection. What an account
- * holds is not its affair: `/v1` goes past it.
+ * Caches the page's own files, so that the page opens at once and without a connection. Never
+ * handles requests to `/v1`, which carry the account's data.
  *
- * A shell is all files of one version, in a cache that is named after what is in them. Which files
- * those are it finds by itself: what the entry links and the modules import. A page that is opened
- * gets the newest whole shell, and all of its files from that one; behind its back the relay is
- * asked whether there is a newer, which the next opening gets.
+ * A shell is all files of one version, in a cache that is named after their content. The worker
+ * finds the files through the links of the entry page and the imports of the modules. A page that
+ * is opened gets the newest complete shell, with all its files from the same version. In the
+ * background the worker checks the relay for a newer version, which the next opening gets.
  */
 
 const stem = "lockstep shell ";
-/** The cache that says which shell is the newest. */
+/** Cache with the name of the newest shell. */
 const pointer = { cache: "lockstep shells", path: "/newest" };
-/** What every shell has. Where it is missing, something else on the way has answered. */
+/** File that every shell has. If it is missing, an intermediary has answered. */
 const heart = "/page/main.js";
-/** Far more than a shell has: what links without an end is none. */
+/** Far more files than a shell has: a larger number means an endless chain of links. */
 const filesMost = 500;
-/** Which shell a page that is being opened gets. */
+/** Shells of the open pages, by client id. */
 const shells = new Map();
 
 self.addEventListener("install", (event) => {
@@ -30,7 +30,7 @@ self.addEventListener("fetch", (event) => {
     && !pathname.startsWith("/v1/");
   if (!isOurs) return;
   event.respondWith(answer(event, pathname));
-  // Offline, or in the middle of the relay's own update: the next opening tries again.
+  // If this fails (offline, or during the relay's own update), the next opening tries again.
   if (event.request.mode === "navigate") event.waitUntil(renew().catch(() => {}));
 });
 
@@ -46,12 +46,12 @@ async function newest() {
   return said ? said.text() : null;
 }
 
-/** Takes the relay's files where they are others than those of the newest shell. */
+/** Stores the relay's files if they differ from those of the newest shell. */
 async function renew() {
   const [files, former] = [await shellFiles(), await newest()];
   const name = stem + await digest(files);
   if (name === former) return;
-  // A relay that is just being replaced could give some files of each version.
+  // A relay that is being replaced could return files of both versions.
   if (stem + await digest(await shellFiles()) !== name) throw new Error("the files are changing");
   const cache = await caches.open(name);
   await Promise.all([...files].map(([path, { response }]) => cache.put(path, response)));
@@ -61,14 +61,14 @@ async function renew() {
   for (const client of await self.clients.matchAll()) client.postMessage({ kind: "shellUpdated" });
 }
 
-/** Pages that are open may still use the former shell. */
+/** Open pages may still use the former shell, so it is kept. */
 async function forget(used) {
   for (const name of await caches.keys()) {
     if (name.startsWith(stem) && !used.includes(name)) await caches.delete(name);
   }
 }
 
-/** By path, from the entry on, all files that the page is made of. */
+/** Returns all files of the page by path, beginning with the entry page. */
 async function shellFiles() {
   const files = new Map();
   const found = ["/"];
@@ -83,7 +83,7 @@ async function shellFiles() {
   return files;
 }
 
-/** What links, by the kind of file. */
+/** Patterns of links, by content type. */
 const links = {
   "text/html": /(?:href|src)="([^"#:]+)"/g,
   "text/javascript": /\b(?:from|import)\s*\(?"(\.[^"]+)"/g,
@@ -105,7 +105,7 @@ async function readFile(path) {
   };
 }
 
-/** One short name for all that is in the files. */
+/** Returns one short name for the content of all files. */
 async function digest(files) {
   const all = [...files].sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([path, { text }]) => `${path}\n${text.length}\n${text}`).join("\n");

@@ -1,5 +1,5 @@
-"""Programs from Debian's archive, unpacked below the build folder: nothing is installed, and no service
-is started."""
+"""Programs from Debian's archive, unpacked below the build folder. Nothing is installed, and no
+service is started."""
 
 import glob
 import os
@@ -8,11 +8,11 @@ import sys
 
 
 def unpack(folder, packages, name):
-    """Downloads `packages` and unpacks them into `folder`. Returns False where they cannot be had, after
-    saying why; `name` is the script that wants them."""
+    """Downloads `packages` and unpacks them into `folder`. Prints the reason and returns False if
+    that fails; `name` is the script that needs them."""
     os.makedirs(folder, exist_ok=True)
     download = ["apt-get", "download", *packages]
-    # A new machine has no list of packages yet, which root alone may bring.
+    # A new machine has no package list yet, and only root can fetch one.
     tries = [[download], [["apt-get", "-qq", "update"], download]]
     for commands in tries:
         try:

@@ -1,4 +1,4 @@
-"""A world of several relays on one database: any device may speak to any of them at any time."""
+"""Test setup with several relays on one database: each device may use any relay at any time."""
 
 import random
 import time
@@ -10,18 +10,18 @@ from told import Told, place
 from world import World
 from writers import ZONE, Held
 
-# Whoever waits at a relay must hear of a change at another one within that time, also where what
-# the relays tell one another was lost: they look every few seconds.
+# Time limit within which a waiting client must learn of a change at another relay, even if a notice
+# between the relays was lost: relays poll the database every few seconds.
 HEAR_SECONDS = 20
-# Until all relays say the same of an account, which a device may just be changing.
+# Time limit for all relays to return the same data for an account; a device may be changing it.
 PATIENCE_SECONDS = 20
 
 
 class SharedRelay(Relay):
-    """One of several on a database."""
+    """One of several relays on a database."""
 
     def is_turned_away(self):
-        """A relay that starts while the database is away ends with that reason."""
+        """True if the relay ended at start because the database was not available."""
         said = self.said()
         return "listening on" not in said and "is not available" in said
 
@@ -29,18 +29,19 @@ class SharedRelay(Relay):
 
 
 class SharedHeld(Held):
-    """What an account holds, asked of each relay; they must all say the same."""
+    """Contents of an account, read from each relay; all relays must return the same."""
 
     def __init__(self, account, token, relays):
         super().__init__(account, token)
         self.each = {}
         for relay in relays:
             held = self.each[relay.name] = Held(account, token)
-            # What was told and what is lost is the same, whoever is asked.
+            # Expected and lost saves are shared: they are the same for each relay.
             held.expected, held.lost, held.duplicated = self.expected, self.lost, self.duplicated
 
     def read_all(self, relays):
-        """Reads on at each relay, until all have come equally far; False where they do not."""
+        """Reads from each relay until all have the same token; returns False if they do not in
+        time."""
         end = time.monotonic() + PATIENCE_SECONDS
         while True:
             for relay in relays:
@@ -66,14 +67,14 @@ class Cluster(World):
         self.told = Told(notes)
         self.database, self.followers, self.is_lying = None, [], False
 
-    # MARK: making it
+    # MARK: setup
 
     def make_relays(self):
         self.database = Database(self.folder, self.notes)
         self.database.make()
         self.notes.say(f"the database listens on {self.database.socket}")
         for number in range(1, self.options.relays + 1):
-            # By the socket and by TCP, which fail each in its own way.
+            # Alternates between the Unix socket and TCP, because their failures differ.
             relay = SharedRelay(
                 self.options.binary, self.database.url if number % 2 else
                 self.database.loopback_url, self.folder, self.notes, f"relay-{number}")
@@ -81,7 +82,7 @@ class Cluster(World):
             with relay.lock:
                 relay.launch()
             self.relays.append(relay)
-        # All at once: whoever comes first makes the tables.
+        # All start at the same time; the first one creates the tables.
         for relay in self.relays:
             relay.start()
 
@@ -108,7 +109,7 @@ class Cluster(World):
         self.rest_followers(when)
 
     def rest_followers(self, when):
-        """Nobody saves any more: whoever waits has been told of it all, or soon is, by itself."""
+        """No more saves: each waiting follower has received all changes, or receives them soon."""
         longest = "milliseconds until a follower knew what all others did, at most"
         for follower in self.followers:
             newest, begun = self.told.by_now(follower.account), time.monotonic()
@@ -134,7 +135,7 @@ class Cluster(World):
             self.notes.counts[f"errors of the database to relays: {words}"] = count
 
     def check_followers(self, when):
-        """What they were told, page by page, is what there is."""
+        """The pages that the followers received must add up to the current contents."""
         for follower in self.followers:
             held = self.writers.held[follower.account].each[self.relay.name]
             differing = [name for name in {**held.tags, **follower.tags}
@@ -143,14 +144,14 @@ class Cluster(World):
                 self.notes.disorder(f"{when}: the {follower.name} was told {name} with "
                                     f"{follower.tags.get(name)}, and it has {held.tags.get(name)}")
 
-    # MARK: can it fail?
+    # MARK: sabotage (the checks must fail)
 
     def sabotage(self):
-        """From now on one account's order is misremembered once; and see `spoil`."""
+        """Makes the test expect too new a token for one account, once; see also `spoil`."""
         self.is_lying = True
 
     def lies(self, rover):
-        """Whether that one shall be told that more was told than was."""
+        """True, once, if this rover is to expect a newer token than any relay returned."""
         if not self.is_lying or not rover.before:
             return False
         self.is_lying = False
@@ -158,7 +159,8 @@ class Cluster(World):
         return True
 
     def spoil(self):
-        """At rest, after a check: a committed row goes, another one's tag was never told."""
+        """After a check, at rest: deletes a committed row, and changes the expected tag of
+        another."""
         names = sorted(self.writers.held["cleo"].expected)
         gone, wrong = self.dice.sample(names, 2)
         rows = self.database.ask(

@@ -1,4 +1,4 @@
-"""A throw-away PostgreSQL server, as processes of the run: started, killed, stopped, and asked."""
+"""Temporary PostgreSQL server, run as child processes: start, kill, stop, query."""
 
 import collections
 import contextlib
@@ -16,23 +16,23 @@ import time
 from program import Trouble, stands_still, wait_until
 from sessions import Session
 
-# The relays' own user, which owns their database and has no other rights; the server's is OWNER.
+# The relays' user, who owns their database and has no other rights. The server's user is OWNER.
 USER, OWNER, NAME = "lockstep", "postgres", "lockstep"
 START_SECONDS = 60
-# Several times what the relays of a run hold, and little enough to be used up.
+# Several times the connections of the relays in a run, and few enough to be exhausted.
 CONNECTIONS = 80
 SETTINGS = {
     "fsync": "on", "synchronous_commit": "on", "full_page_writes": "on",
     "max_connections": CONNECTIONS, "listen_addresses": "127.0.0.1",
-    # A recovery syncs all that it finds; file by file that takes as long as the rest of a round.
+    # Recovery syncs all files; one by one this takes as long as the rest of a round.
     "recovery_init_sync_method": "syncfs",
-    # So that a run has several of them.
+    # Short, so that a run includes several checkpoints.
     "checkpoint_timeout": "30s", "log_line_prefix": "%m [%p] %q%a ",
 }
 
 
 def programs():
-    """Where the server's programs are: those of the newest version; None where there are none."""
+    """Folder of the newest server's programs; None if no server is installed."""
     found = sorted(glob.glob("/usr/lib/postgresql/*/bin"),
                    key=lambda path: [int(word) for word in path.split("/")[4].split(".")
                                      if word.isdigit()])
@@ -46,7 +46,7 @@ def programs():
 
 
 class Database:
-    """The server, with a folder of its own, on a socket in there and on a port of loopback."""
+    """The server, with its own folder, on a Unix socket there and on a loopback port."""
 
     def __init__(self, folder, notes):
         self.notes = notes
@@ -58,31 +58,31 @@ class Database:
         self.socket = os.path.join(self.place, f".s.PGSQL.{self.port}")
         self.password = secrets.token_hex(16)
         self.process, self.begin = None, 0
-        # Of those who do something to the whole server, one at a time.
+        # Held by operations on the whole server, one at a time.
         self.lock = threading.RLock()
-        # It is down on purpose.
+        # True if the server is down on purpose.
         self.rests = False
         self.identity = {}
         if os.geteuid() == 0:
             self.identity = unprivileged()
-            # Its user must reach its folder, and needs to see nothing else here.
+            # The server's user must be able to open its folder, and needs no other access here.
             os.chmod(folder, 0o711)
 
     @property
     def url(self):
-        """By the socket, which asks for no password."""
+        """URL with the Unix socket, which needs no password."""
         return f"postgres://{USER}@/{NAME}?host={self.place.replace('/', '%2F')}&port={self.port}"
 
     @property
     def loopback_url(self):
-        """By TCP; the password is in `environment`."""
+        """URL with TCP; the password is in `environment`."""
         return f"postgres://{USER}@127.0.0.1:{self.port}/{NAME}"
 
     @property
     def environment(self):
         return {"PGPASSWORD": self.password}
 
-    # MARK: making it
+    # MARK: setup
 
     def make(self):
         os.mkdir(self.place, 0o700)
@@ -111,7 +111,8 @@ class Database:
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", **self.identity)
 
     def start(self, seconds=START_SECONDS):
-        """Starts it where it does not run, and waits until it answers, recovery and all."""
+        """Starts the server if it is not running, and waits until it answers, including
+        recovery."""
         with self.lock:
             self.look()
             if not self.process:
@@ -127,7 +128,7 @@ class Database:
             return self.look() and False
 
     def look(self):
-        """Notices an end of its own accord. True where it runs."""
+        """Reports an unexpected end. Returns True if the server runs."""
         with self.lock:
             if self.process and self.process.poll() is not None:
                 self.notes.wrong(
@@ -144,7 +145,8 @@ class Database:
         return " | ".join(self.said().splitlines()[-4:])
 
     def errors(self):
-        """What it refused to do since it was made, and how often; the words up to any name."""
+        """Errors that the server returned since it was created, with their counts; the text of
+        each up to the first quoted name."""
         found = collections.Counter()
         with open(self.log, errors="replace") as log:
             for line in log:
@@ -153,32 +155,33 @@ class Database:
                     found[words.partition('"')[0].strip()] += 1
         return found
 
-    # MARK: asking it
+    # MARK: queries
 
     def session(self, name=NAME, user=OWNER, seconds=10):
         return Session(self.socket, user, name, seconds)
 
     def ask(self, question, seconds=10):
-        """What its owner asks; OSError where it is away."""
+        """Runs a query as the owner; raises OSError if the server is not available."""
         with self.session(seconds=seconds) as session:
             return session.ask(question)
 
-    # MARK: what is done to it
+    # MARK: faults
 
     def processes(self):
-        """The postmaster, and all that it began."""
+        """The postmaster and its child processes."""
         if not self.process:
             return []
         master = self.process.pid
         return [master] + [number for number in running() if parent(number) == master]
 
     def kill(self):
-        """kill -9 of all of it at once; what it has not synced stays with the system."""
+        """kill -9 of all its processes at once; data not synced remains with the operating
+        system."""
         with self.lock:
             if not self.process:
                 return
             self.rests = True
-            # It shall begin nobody else meanwhile.
+            # Stops the postmaster first, so that it starts no further process.
             self.process.send_signal(signal.SIGSTOP)
             wait_until(lambda: stands_still(self.process.pid), "the database goes on", 20)
             all = self.processes()
@@ -190,7 +193,7 @@ class Database:
                        "what the database began does not end", 20)
 
     def end(self, seconds=60):
-        """As `pg_ctl stop -m fast`."""
+        """Like `pg_ctl stop -m fast`."""
         with self.lock:
             if not self.process:
                 return
@@ -208,10 +211,10 @@ class Database:
                 self.kill()
 
     def stop(self):
-        """SIGSTOP of all of it; gives whom to wake."""
+        """Sends SIGSTOP to all its processes; returns them, for `go_on`."""
         with self.lock:
             stopped = []
-            # The postmaster is the first, so that nobody comes after.
+            # The postmaster comes first, so that no new process appears.
             for number in self.processes():
                 send(number, signal.SIGSTOP)
                 stopped.append(number)
@@ -224,7 +227,7 @@ class Database:
 
 
 def unprivileged():
-    """The server does not run as root."""
+    """The user to run the server, because it refuses to run as root."""
     for name in ("postgres", "nobody"):
         try:
             found = pwd.getpwnam(name)
@@ -235,8 +238,8 @@ def unprivileged():
 
 
 def free_port():
-    """One that nobody listens at, and that the system gives to nobody who connects: the server
-    begins to listen only later."""
+    """A port that nothing listens on and that is outside the range for outgoing connections,
+    because the server starts to listen only later."""
     for _ in range(100):
         port = 20_000 + secrets.randbelow(10_000)
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
@@ -249,7 +252,7 @@ def running():
 
 
 def stat(number):
-    """State and parent of a process; None where there is none."""
+    """State and parent of a process; None if it does not exist."""
     try:
         with open(f"/proc/{number}/stat") as file:
             words = file.read().rpartition(")")[2].split()

@@ -1,15 +1,15 @@
-"""File systems of a few megabytes, which fill up, and whose power fails."""
+"""File systems of a few megabytes that can fill up and lose power."""
 
 import os
 import subprocess
 
 
-# Nothing is written before somebody syncs, or half a minute has passed.
+# Nothing is written before a sync, or before half a minute has passed.
 OPTIONS = "loop,commit=300"
 
 
 class Disk:
-    """A folder of the machine's own file system: it never fills up."""
+    """A folder on the machine's own file system; it never fills up."""
 
     def __init__(self, path):
         self.path = path
@@ -22,7 +22,7 @@ class Disk:
 
 
 class SmallDisk(Disk):
-    """A file system of its own. OSError where this process may not mount."""
+    """A separate file system. Raises OSError if this process may not mount."""
 
     is_small = True
 
@@ -36,11 +36,11 @@ class SmallDisk(Disk):
         return os.path.join(self.path, "ballast")
 
     def fill(self, left):
-        """Takes all room but so many bytes."""
+        """Uses up all free space except for `left` bytes."""
         status = os.statvfs(self.path)
         room = status.f_bavail * status.f_frsize - left
         with open(self.ballast, "wb") as file:
-            # A little of it goes to the file system's own tables.
+            # The file system's own tables take a little of it.
             for least in (1 << 20, 1 << 16, status.f_frsize):
                 while room >= least:
                     try:
@@ -64,14 +64,14 @@ class MemoryDisk(SmallDisk):
 
 
 class ImageDisk(SmallDisk):
-    """An ext4 in a file. What the file has is what survives when the power fails: what was written
-    and not synced is in memory alone."""
+    """An ext4 file system in a file. The file contains what survives a power failure: data that
+    was written but not synced is only in memory."""
 
-    # Nothing is written without being asked for: neither journal nor tables on their own account.
+    # No background writes: neither the journal nor the tables are initialised later.
     MAKE = ["mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0"]
 
     def __init__(self, path, image, megabytes=None):
-        """`megabytes`: of a new one; None where the image is there."""
+        """`megabytes`: size of a new image; None if the image exists."""
         super().__init__(path)
         self.image = image
         if megabytes:
@@ -83,7 +83,7 @@ class ImageDisk(SmallDisk):
         self.mount("-o", OPTIONS, image)
 
     def writes(self):
-        """How often the device was written so far, and what is under way."""
+        """Number of completed writes to the device, and of writes under way."""
         name = os.path.basename(os.path.realpath(
             f"/sys/dev/block/{os.major(self.device)}:{os.minor(self.device)}"))
         with open(f"/sys/block/{name}/stat") as file:
@@ -95,8 +95,8 @@ class ImageDisk(SmallDisk):
         return os.stat(self.path).st_dev
 
     def copy(self):
-        """What the device has at this moment: copied until nothing was written meanwhile. Whoever
-        works on it has been frozen before."""
+        """Copies the device's current contents, and repeats this until nothing was written
+        meanwhile. All processes that use it must be frozen."""
         copy = f"{self.image}.copy"
         for _ in range(50):
             before = self.writes()
@@ -106,9 +106,10 @@ class ImageDisk(SmallDisk):
         raise OSError("the device was written all the while it was copied")
 
     def go_on_with(self, copy):
-        """The power is back: what was in memory alone is gone. Whoever works on it was killed."""
+        """Power is back: data that was only in memory is lost. All processes that used the disk
+        must have been killed."""
         subprocess.run(["umount", "--lazy", self.path], check=True)
         os.replace(copy, self.image)
         self.mount("-o", OPTIONS, self.image)
-        # That the ballast was removed may have been in memory alone.
+        # The removal of the ballast may have been only in memory.
         self.free()

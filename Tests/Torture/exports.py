@@ -1,4 +1,5 @@
-"""At rest: what every home and the relay hold, side by side, and against what people were told."""
+"""Comparison at rest: the contents of every home and of the relay with each other, and with the
+outcomes reported to people."""
 
 import json
 import os
@@ -10,12 +11,13 @@ from ledger import MADE, REFUSED, UNKNOWN
 from people import ITEM, LINE, MEMO, TITLE
 from program import Trouble
 
-# A push may still be on its way when a device was last asked.
+# A push may still be under way after a device reported that it is in sync.
 PATIENCE_SECONDS = 40
 
 
 def compare(world, when):
-    """Every home of an account holds the same as the relay; and what was told is there."""
+    """Every home of an account must hold the same records as the relay, and every acknowledged
+    edit."""
     found = {}
     for account, family in world.families.items():
         relay = agreed(world, family, when)
@@ -26,7 +28,7 @@ def compare(world, when):
 
 
 def agreed(world, family, when):
-    """The account's records; None where the homes hold others, after all patience."""
+    """The account's records; None if the homes still differ after PATIENCE_SECONDS."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         relay = of_relay(world, family)
@@ -84,16 +86,16 @@ def of_home(world, home):
         return records, json.load(file)["unsent"]
 
 
-# MARK: against what was told
+# MARK: comparison with the reported outcomes
 
 class Reckoning:
-    """Of one account at one moment."""
+    """Comparison for one account at one moment."""
 
     def __init__(self, world, account, family, records, when):
         self.ledger, self.notes, self.when = world.ledger, world.notes, when
         self.account, self.family = account, family
         self.fields = {key: json.loads(value[2]) for key, value in records.items()}
-        # What became of the edits that were acknowledged.
+        # Fate of the acknowledged edits.
         self.found = {"present everywhere": 0, "removed again by a person": 0,
                       "written over by a person": 0, "of unknown outcome, and there": 0}
 
@@ -184,7 +186,7 @@ class Reckoning:
             self.find("of unknown outcome, and there", max(0, count - told[MADE]))
 
     def title(self):
-        """Of the titles that were told, one stands."""
+        """The habit's title must be one of the titles that were not refused."""
         title = self.of_type("Habit").get(self.family.running, {}).get("title")
         known = {"Run"} | {entry.text for entry in self.ledger.entries
                            if entry.kind == TITLE and entry.told != REFUSED}

@@ -1,4 +1,4 @@
-"""An old backup is put back: the devices bring back what the relay has forgotten."""
+"""Restores an old backup: the devices must bring back what the relay has lost."""
 
 import os
 import shutil
@@ -19,11 +19,10 @@ class BackupFault(Fault):
         asked = subprocess.run(
             [world.options.binary, "relay", "backup", "--help"], capture_output=True, text=True)
         self.has_command = "relay backup" in asked.stdout
-        # The folder of the backup that waits to be put back, and what was acknowledged before it
-        # began, by account.
+        # Folder of the backup to restore, and the saves acknowledged before it began, by account.
         self.place, self.before = None, {}
         self.number = 0
-        # How often any copy had been put back when this one was made.
+        # Number of restores before this backup was made.
         self.line = 0
 
     def act(self, dice, until):
@@ -39,7 +38,7 @@ class BackupFault(Fault):
         try:
             self.make(place)
         except (sqlite3.Error, Trouble) as reason:
-            # Of other faults, such as a full disk: then there is none.
+            # Another fault, such as a full disk, can prevent the backup.
             self.notes.count("backups that could not be made")
             self.notes.say(f"no backup was made: {reason}")
             shutil.rmtree(place, ignore_errors=True)
@@ -57,7 +56,7 @@ class BackupFault(Fault):
             if done.returncode != 0:
                 raise Trouble(done.stderr.strip())
             return
-        # As docs/operations.md tells: the database first, then the chunks of files.
+        # Order as in docs/operations.md: the database first, then the chunks of files.
         os.makedirs(place)
         source = sqlite3.connect(
             f"file:{os.path.join(store, 'zones.sqlite')}?mode=ro", uri=True, timeout=20)
@@ -69,13 +68,13 @@ class BackupFault(Fault):
             source.close()
 
     def after(self, when):
-        """At rest: everybody is in sync, and now the relay becomes what it was."""
+        """At rest, with all devices in sync: restores the backup on the relay."""
         if not self.place:
             return
         place, self.place = self.place, None
         if self.line != self.world.copies_put_back:
-            # Of a line of history that was left since: what devices make of its coming back depends
-            # on the apps' rules (docs/reliability.md).
+            # The backup belongs to a history that was abandoned by a later restore. The result of
+            # restoring it depends on the apps' rules (docs/reliability.md).
             shutil.rmtree(place, ignore_errors=True)
             self.notes.count("copies of a history that was left, which were not put back")
             return
@@ -99,7 +98,7 @@ class BackupFault(Fault):
                 capture_output=True, text=True, timeout=120)
             if done.returncode != 0:
                 raise Trouble(f"relay restore: {done.stderr.strip()}")
-            # What was moved aside is not needed any more, and the disk is small.
+            # The replaced store is no longer needed, and the disk is small.
             for name in os.listdir(store):
                 if name.startswith("replaced-"):
                     shutil.rmtree(os.path.join(store, name))
@@ -110,8 +109,8 @@ class BackupFault(Fault):
         shutil.copyfile(os.path.join(place, "zones.sqlite"), os.path.join(store, "zones.sqlite"))
 
     def forgive(self, when):
-        """What devices held is there under new tags; what no device held, and was saved after the
-        backup began, may be gone."""
+        """Adjusts the expectations: saves that devices held are present with new tags; saves that
+        no device held and that came after the backup began may be lost."""
         for account, held in self.world.writers.held.items():
             held.forget()
             held.read(self.world.relay)
@@ -132,7 +131,7 @@ class BackupFault(Fault):
                 self.forgive_count(account, held)
 
     def forgive_count(self, account, held):
-        """The counter went back as well."""
+        """The counter is also back at an earlier value."""
         added = sum(writer.added for writer in self.world.writers.of(account))
         held.counted_before = added - held.counter
         for writer in self.world.writers.of(account):

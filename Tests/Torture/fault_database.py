@@ -1,5 +1,5 @@
-"""A database that dies, restarts, stands still and turns relays away; and relays that do not hear
-of one another."""
+"""Faults of the database: it dies, restarts, freezes and refuses relays; and faults of the notices
+between relays."""
 
 import signal
 import time
@@ -8,7 +8,7 @@ from database import USER, send
 from faults import Fault
 
 RELAYS = "application_name LIKE 'lockstep%' AND backend_type = 'client backend'"
-# Whose last question was that: it waits for what other relays tell.
+# Sessions whose last query was LISTEN: they wait for notices of other relays.
 LISTENERS = f"{RELAYS} AND query LIKE 'LISTEN%'"
 
 
@@ -28,7 +28,8 @@ class DatabaseFault(Fault):
                     try:
                         getattr(self, dice.choices(names, weights)[0])(dice, until)
                     except OSError as fault:
-                        # It was away, by another fault; the next one finds it again.
+                        # Another fault had stopped the database; the next one finds it running
+                        # again.
                         self.notes.count("faults of the database that did not reach it")
                         self.notes.say(f"{self.name}: {fault}")
         finally:
@@ -41,7 +42,7 @@ class DatabaseFault(Fault):
         self.world.database.start()
 
     def lost_one(self, dice, until):
-        """The server then ends all others by itself, and recovers."""
+        """The server then ends all other sessions and recovers."""
         rows = self.world.database.ask(f"SELECT pid FROM pg_stat_activity WHERE {RELAYS}")
         if rows:
             send(int(dice.choice(rows)[0]), signal.SIGKILL)
@@ -71,7 +72,7 @@ class DatabaseFault(Fault):
         self.acted("ended all sessions of relays")
 
     def full(self, dice, until):
-        """Others take all connections; then the relays lose theirs."""
+        """Other clients take all connections; then the relays lose theirs."""
         database, crowd = self.world.database, []
         end = min(until, time.monotonic() + dice.choice([1, 4, 12]))
         try:
@@ -108,7 +109,8 @@ class BusFault(Fault):
                 self.notes.count("faults of the bus while the database was away")
 
     def deafen(self, dice, until):
-        """Ends them, and those that come after them, so that whatever is told meanwhile is lost."""
+        """Ends the listening sessions and their successors, so that all notices meanwhile are
+        lost."""
         end, ended = min(until, time.monotonic() + dice.choice([0, 1, 5, 12])), 0
         before = self.saves()
         while True:
@@ -126,7 +128,7 @@ class BusFault(Fault):
         return sum(writer.total for writer in self.world.writers.all)
 
     def hold_up(self, dice, until):
-        """What is told waits in the server."""
+        """Freezes listening sessions, so that notices wait in the server."""
         rows = self.world.database.ask(f"SELECT pid FROM pg_stat_activity WHERE {LISTENERS}")
         chosen = [int(row[0]) for row in dice.sample(rows, min(len(rows), dice.choice([1, 2, 9])))]
         for number in chosen:
@@ -141,6 +143,6 @@ class BusFault(Fault):
 
 
 def end_sessions(database, which):
-    """How many there were."""
+    """Returns the number of sessions."""
     rows = database.ask(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {which}")
     return len(rows)

@@ -6,7 +6,8 @@ from faults import Fault
 
 
 class Excused:
-    """While a disk is bad, those on it may end with a reason, and may not be able to begin."""
+    """While a disk is bad, processes that use it may end with an error, and may fail to
+    start."""
 
     def __init__(self, world, kept):
         self.world, self.kept = world, kept
@@ -15,7 +16,7 @@ class Excused:
         self.kept.excuses += 1
 
     def __exit__(self, *_):
-        # It stands on its own feet again before it has no excuse any more.
+        # It must run again before the excuse ends.
         if self.kept is self.world.relay:
             self.kept.start()
         else:
@@ -67,7 +68,7 @@ class DiskErrorsFault(Fault):
             with kept.power, Excused(self.world, kept):
                 try:
                     error = dice.choice([errno.EIO, errno.EIO, errno.ENOSPC])
-                    # A disk without room says so when it is written, not when it syncs.
+                    # A full disk returns its error from write, not from sync.
                     syncs = dice.choice([0, 0.02, 0.3, 1]) if error == errno.EIO else 0
                     disk.order(syncs=syncs, writes=dice.choice([0, 0.01, 0.2]), error=error)
                     self.pause(dice, 0.5, 8, until)

@@ -1,4 +1,4 @@
-"""A wire between networks that loses packets, and clocks that are wrong."""
+"""A network link that loses packets, and clocks that are wrong."""
 
 from faults import Fault
 
@@ -50,6 +50,7 @@ class ClockFault(Fault):
                 self.set(home, 0)
 
     def set(self, home, seconds):
-        """From its next command on; whoever holds it is started again with the new clock."""
+        """Takes effect with the next command; the holder of the home is restarted with the
+        new clock."""
         home.environment = {**home.environment, "LOCKSTEP_CLOCK_OFFSET": str(seconds)}
         home.end()

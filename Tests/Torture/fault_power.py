@@ -1,4 +1,4 @@
-"""The power fails: of a disk there is what was on the device, and nothing of what was in memory."""
+"""Power failure: a disk keeps what was on the device, and loses what was only in memory."""
 
 from faults import Fault
 
@@ -21,8 +21,8 @@ class PowerFault(Fault):
     def act(self, dice, until):
         while self.pause(dice, 0.5, 8, until):
             kept, disk = dice.choice(self.places())
-            # Nobody starts anything on that disk meanwhile; what is acknowledged to anybody by now
-            # was answered before it stood still.
+            # The locks keep other threads from starting a process on that disk. Every
+            # acknowledgement received so far was sent before the freeze.
             with kept.power, kept.lock:
                 kept.freeze()
                 copy = disk.copy()

@@ -1,5 +1,5 @@
-"""The power fails for a relay and a home of their own, beside the others: of all disks that they
-could find then, some are made, and each must hold what was acknowledged."""
+"""Power failure of a separate relay and home: from all possible disk states after it, some are
+created, and each must contain everything acknowledged."""
 
 import os
 import random
@@ -14,14 +14,14 @@ from program import Home, Relay, Trouble
 from replay import TracedDisk
 from writers import COUNTER, Held, Writer
 
-# Of one, how much of what was not synced is there: nothing, all, and what chance gives.
+# Fractions of the data that was not synced but survives: none, all, or a random part.
 CHANCES = (0, 1, 0.5, 0.5, 0.1, 0.9)
 WRITERS = 3
 
 
 class Scene:
-    """A relay with writers, and a home whose person writes memos; all that they do to their disks
-    is traced."""
+    """A relay with writers, and a home whose user writes memos; all their disk operations are
+    traced."""
 
     def __init__(self, world, number, seed):
         self.world, self.notes = world, world.notes
@@ -85,7 +85,7 @@ class Scene:
                 self.texts.append(text)
 
     def end(self):
-        """The power fails; what was acknowledged by now is what must be there."""
+        """Simulates the power failure; everything acknowledged before it must be present later."""
         self.relay.freeze()
         self.home.freeze()
         self.gate.over.set()
@@ -128,7 +128,7 @@ class ReplayFault(Fault):
 
     def check_relay(self, scene, place, words):
         relay = Relay(scene.relay.binary, place, scene.folder, self.notes, "replayed-relay")
-        # It says what it cannot begin with, which is told below.
+        # A relay that cannot start prints the reason, which is reported below.
         relay.excuses = 1
         try:
             relay.launch()

@@ -1,4 +1,5 @@
-"""The relay's whole store goes back to a former state, and nothing in it says so."""
+"""Sets the relay's whole store back to an earlier state, without any sign of it in the
+store."""
 
 import os
 import shutil
@@ -12,7 +13,7 @@ class RollbackFault(BackupFault):
     about = "the whole store is copied while everybody saves, and put back later without a word"
 
     def make(self, place):
-        """As a snapshot of the machine has it: all files of one moment."""
+        """Like a snapshot of the machine: all files at one moment."""
         relay = self.world.relay
         with relay.lock:
             if not relay.runs:

@@ -1,10 +1,10 @@
-"""The faults that a round is made of. Each acts until its time is up, and then undoes all of it."""
+"""Faults of a round. Each acts until its time is up, and then undoes everything."""
 
 import time
 
 
 class Fault:
-    """What goes wrong on purpose."""
+    """A fault injected on purpose."""
 
     name = ""
     about = ""
@@ -13,21 +13,21 @@ class Fault:
         self.world, self.notes = world, world.notes
 
     def reason_to_skip(self):
-        """Why this machine cannot do it; None where it can."""
+        """Reason why this machine cannot inject the fault; None if it can."""
         return None
 
     def act(self, dice, until):
-        """Does what it does until then (time.monotonic()), and leaves nothing of it behind."""
+        """Injects the fault until `until` (time.monotonic()), and undoes all of it."""
         raise NotImplementedError
 
     def after(self, when):
-        """What is left to do once everything is at rest, and was found good."""
+        """Runs after everything is at rest and passed the checks."""
 
     def acted(self, what):
         self.notes.acted(self.name, what)
 
     def pause(self, dice, least, most, until):
-        """Waits, at most until the time is up; False where it is."""
+        """Waits, at most until the time is up; returns False if it is."""
         left = until - time.monotonic()
         if left > 0:
             time.sleep(min(left, dice.uniform(least, most)))
@@ -52,7 +52,7 @@ class KillFault(Fault):
                 self.kill_command(home, until)
 
     def kill_command(self, home, until):
-        """The next one that is under way at that home."""
+        """Kills the next command that runs on that home."""
         while time.monotonic() < until:
             with home.lock:
                 for process in home.under_way:
@@ -73,7 +73,7 @@ class StopFault(Fault):
                 each.stop()
                 self.acted("a relay stood still" if each in self.world.relays
                            else "a holder stood still")
-            # Mostly short; now and then as long as the round lasts.
+            # Mostly short; sometimes as long as the round.
             self.pause(dice, 0.1, dice.choice([2, 8, 40]), until)
             for each in targets:
                 each.go_on()
@@ -83,11 +83,11 @@ class SuspendFault(Fault):
     name = "suspend"
     about = "SIGSTOP of holders for longer than a countdown of the timer lasts, as of closed lids"
 
-    # A countdown of a minute, and some more.
+    # A countdown of one minute, and a margin.
     SECONDS = (62, 80)
 
     def act(self, dice, until):
-        """Goes on beyond the end of the round, where a countdown is longer than that."""
+        """Continues after the end of the round if a countdown is longer."""
         homes = dice.sample(self.world.homes, dice.choice([1, 1, 2]))
         for home in self.world.homes:
             self.shorten(home)
@@ -99,11 +99,11 @@ class SuspendFault(Fault):
             home.go_on()
 
     def shorten(self, home):
-        """Its focus lasts a minute, from the next one on."""
+        """Sets the focus duration to one minute, from the next focus on."""
         try:
             home.run("timer", "settings", "set", "focusMinutes=1", "shortBreakMinutes=1")
         except Exception as reason:
-            # Of other faults. A countdown that is longer is no matter.
+            # Caused by other faults. A longer countdown does no harm.
             self.notes.say(f"{home.name} keeps its countdowns: {reason}")
 
 
@@ -131,7 +131,7 @@ class LineFault(Fault):
 
 
 def chosen(kinds, world, notes):
-    """The faults of a run; those that this machine cannot do are said to be skipped."""
+    """The faults of a run; those that this machine cannot inject are reported as skipped."""
     able = []
     for kind in kinds:
         fault = kind(world)
@@ -144,7 +144,7 @@ def chosen(kinds, world, notes):
 
 
 class Deck:
-    """Deals faults so that each comes as often as any other, and never in the same company."""
+    """Deals faults so that each comes equally often, in changing combinations."""
 
     def __init__(self, faults, dice):
         self.faults, self.dice, self.left = faults, dice, []

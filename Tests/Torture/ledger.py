@@ -1,32 +1,32 @@
-"""What people were told of their edits, and what must therefore be there."""
+"""Outcomes of edits as reported to people, and therefore the contents to expect."""
 
 import dataclasses
 import threading
 
-# What may be said of an edit by its command.
+# Possible outcomes of an edit, as reported by its command.
 MADE, REFUSED, UNKNOWN = "acknowledged", "refused", "unknown"
-# A command's words for an edit of which it does not know what became.
+# Messages of a command that does not know the outcome of its edit.
 UNKNOWN_WORDS = ("before it said whether", "may still be done", "it did not end within")
 
 
 @dataclasses.dataclass
 class Entry:
-    """A text that stands nowhere else."""
+    """An edit whose text is unique."""
 
     kind: str
     text: str
     account: str
     home: str
     told: str
-    # The record, where the command told its name.
+    # Name of the record, if the command reported it.
     name: str = ""
-    # Somebody removed it: told so, or nobody knows.
+    # Removal by a person: confirmed, or of unknown outcome.
     removal: str = ""
     words: str = ""
 
 
 def told(done):
-    """What a command said of its edit."""
+    """Outcome of an edit, as reported by its command."""
     if done.code == 0:
         return MADE
     if done.code < 0 or any(words in done.error for words in UNKNOWN_WORDS):
@@ -40,14 +40,15 @@ class Ledger:
     def __init__(self):
         self.lock = threading.Lock()
         self.entries = []
-        # (account, habit, day, device) -> how often it was counted, by what was told.
+        # (account, habit, day, device) -> number of counts, by reported outcome.
         self.counted = {}
-        # Found at a check, once and for all.
+        # Found by a check; each is recorded once and stays.
         self.lost, self.duplicated, self.contradicted = {}, {}, {}
         self.found = {}
 
     def begin(self, kind, text, home):
-        """Before its command runs: others may see it, and remove it, before that has ended."""
+        """Called before the command runs: others may see the edit, and remove it, before the
+        command ends."""
         entry = Entry(kind, text, home.account, home.name, UNKNOWN)
         with self.lock:
             self.entries.append(entry)

@@ -1,15 +1,15 @@
-"""A line between devices and their relay, as a process: it delays, stalls and cuts what it carries.
+"""TCP proxy between devices and their relay, as a process: it delays, stalls and cuts connections.
 
-  line.py HOST:PORT ...    where it leads to: of several, each connection to any of them, and where
-                           that one refuses to another
+  line.py HOST:PORT ...    the targets; each connection goes to a random one, and to another one if
+                           that refuses
 
-It prints the port of 127.0.0.1 where it listens, then takes an order a line on standard input, as
-JSON, each of which replaces the one before:
+It prints the port of 127.0.0.1 on which it listens, then reads orders from standard input, one JSON
+object per line; each replaces the one before:
 
-  {}                                         carry everything as it comes
+  {}                                         forward everything as it comes
   {"delay": S}                               each chunk takes up to S seconds more
-  {"stall": ["up", "down"]}                  let nothing through in these directions
-  {"refuse": true}                           take connections and reset them
+  {"stall": ["up", "down"]}                  forward nothing in these directions
+  {"refuse": true}                           accept connections and reset them
   {"cut": "rst"|"fin", "bytes": N, "way": "up"|"down"}
                                              end each connection after up to N more bytes that way
 """
@@ -52,7 +52,7 @@ class Line:
             self.links.discard(link)
 
     async def lead_on(self):
-        """A connection to one of the targets; None where all refuse."""
+        """A connection to one of the targets; None if all refuse."""
         for host, port in self.dice.sample(self.targets, len(self.targets)):
             try:
                 return await asyncio.wait_for(asyncio.open_connection(host, port), 10)
@@ -62,7 +62,7 @@ class Line:
 
 
 class Link:
-    """Two connections that are one to those at their ends."""
+    """Two connections, forwarded to each other."""
 
     def __init__(self, line, device, relay):
         self.line = line
@@ -110,7 +110,7 @@ class Link:
             await writer.drain()
 
     def end(self):
-        """Cuts both connections, in the way that was ordered."""
+        """Ends both connections, by FIN or RST as ordered."""
         for writer in self.writers:
             if self.cut == "fin":
                 writer.close()

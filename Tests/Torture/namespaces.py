@@ -1,4 +1,4 @@
-"""Namespaces of this machine: networks and mounts that nobody else sees."""
+"""Linux namespaces: networks and mounts that are private to this run."""
 
 import ctypes
 import fcntl
@@ -20,12 +20,12 @@ def checked(result):
 
 
 def leave_for(kinds):
-    """This process, which must have one thread, goes on in new namespaces."""
+    """Moves this process, which must have only one thread, to new namespaces."""
     checked(libc.unshare(kinds))
 
 
 def enter_network(path):
-    """The calling process goes on in that network."""
+    """Moves the calling process to that network."""
     file = os.open(path, os.O_RDONLY)
     try:
         checked(libc.setns(file, NEW_NETWORK))
@@ -34,8 +34,8 @@ def enter_network(path):
 
 
 def leave_the_machine():
-    """Mounts and networks of our own, as root or, where that is allowed, as root of a namespace of
-    users. OSError where neither is."""
+    """Creates private mounts and networks, as root or, if allowed, as root of a user namespace.
+    Raises OSError if neither works."""
     try:
         leave_for(NEW_MOUNTS | NEW_NETWORK)
     except PermissionError:
@@ -50,7 +50,7 @@ def leave_the_machine():
 
 
 def start_interface(name, address=None):
-    """Gives an interface of this network an address, and switches it on."""
+    """Gives an interface of this network an address, and enables it."""
     def request(*rest):
         return struct.pack("16s", name.encode()) + b"".join(rest).ljust(24, b"\0")
 
@@ -63,7 +63,7 @@ def start_interface(name, address=None):
 
 
 def open_tun(name):
-    """An interface whose packets are read and written here."""
+    """An interface whose packets are read and written by this process."""
     file = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     fcntl.ioctl(file, SET_TUN, struct.pack("16sH22x", name.encode(), TUN | NO_HEADER))
     return file

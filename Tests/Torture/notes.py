@@ -1,4 +1,4 @@
-"""What happened in a run, for the account at its end: counts, and whatever should not have been."""
+"""Events of a run, for the final report: counts, and every violation."""
 
 import collections
 import json
@@ -8,11 +8,11 @@ import time
 
 
 class Notes:
-    """Written to from every thread."""
+    """Used by all threads."""
 
-    # So many are told word by word; of what begins alike, fewer.
+    # Number of violations printed in full; fewer of those with the same beginning.
     TOLD, TOLD_ALIKE, ALIKE = 40, 5, 24
-    # Nobody learns more from a run that has gone so wrong.
+    # A run with more violations gives no further information and is stopped.
     TOO_MANY = 400
 
     def __init__(self, told):
@@ -31,7 +31,7 @@ class Notes:
             self.counts[what] += by
 
     def wrong(self, words):
-        """Something that must not happen, whatever the faults."""
+        """Records a violation: something that must not happen, whatever the faults."""
         with self.lock:
             self.wrongs.append(words)
             alike = sum(1 for each in self.wrongs if each[:self.ALIKE] == words[:self.ALIKE])
@@ -39,13 +39,14 @@ class Notes:
             self.say(f"WRONG: {words[:600]}")
 
     def lose_replayed(self, count, words):
-        """Lost on a disk that was made to look for that."""
+        """Records a loss on a replayed disk."""
         with self.lock:
             self.lost_replayed += count
         self.wrong(words)
 
     def disorder(self, words):
-        """What was told was not there for who asked after that, or came before what it follows."""
+        """Records an order violation: data already reported was missing from a later answer, or
+        came before data that it depends on."""
         with self.lock:
             self.disorders += 1
         self.wrong(f"out of order: {words}")
@@ -55,7 +56,7 @@ class Notes:
         return len(self.wrongs) > self.TOO_MANY
 
     def worst(self):
-        """What was wrong, in words, without too much of the same."""
+        """The violations as text, without too many similar ones."""
         told, alike = [], collections.Counter()
         for words in self.wrongs:
             alike[words[:self.ALIKE]] += 1
@@ -66,7 +67,7 @@ class Notes:
         return told
 
     def acted(self, fault, what):
-        """A fault did something once."""
+        """Counts one action of a fault."""
         with self.lock:
             self.faults[f"{fault}: {what}"] += 1
 
@@ -76,14 +77,14 @@ class Notes:
         self.say(f"SKIPPED: {fault}: {reason}")
 
     def say(self, words):
-        """A line of progress, with the time since the start."""
+        """Prints a line of progress, with the time since the start."""
         seconds = int(time.monotonic() - self.begun)
         with self.lock:
             print(f"{seconds // 60:3}:{seconds % 60:02} {words}", file=self.told, flush=True)
 
 
 class Account:
-    """The account at the end: what was done, and what became of it."""
+    """Final report: the work done, and its outcome."""
 
     def __init__(self, notes, ledger, writers):
         edits = ledger.totals()

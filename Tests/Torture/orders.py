@@ -1,4 +1,4 @@
-"""The processes that faults are ordered from: the line (line.py) and the wire (wire.py)."""
+"""Processes that inject network faults on order: the line (line.py) and the wire (wire.py)."""
 
 import json
 import os
@@ -10,7 +10,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Ordered:
-    """A process of ours that says something when it is ready, then takes orders, a line each."""
+    """A child process that prints a line when it is ready, then reads orders, one per line."""
 
     def __init__(self, script, *words):
         self.process = subprocess.Popen(
@@ -30,7 +30,7 @@ class Ordered:
 
 
 class Line(Ordered):
-    """TCP between devices and their relay, or several."""
+    """TCP between devices and their relay, or several relays."""
 
     def __init__(self, relays):
         super().__init__("line.py", *(f"{relay.address}:{relay.port}" for relay in relays))
@@ -38,7 +38,8 @@ class Line(Ordered):
 
 
 class Wire(Ordered):
-    """IP between the network of the devices, which is this process's, and the relay's."""
+    """IP between the network of the devices, which is this process's, and the relay's
+    network."""
 
     near, far = "10.77.0.1", "10.77.0.2"
 

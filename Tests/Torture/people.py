@@ -1,4 +1,4 @@
-"""People who edit through the command line, each at a home of their own."""
+"""People who edit with the command line, each with one home."""
 
 import os
 import pty
@@ -6,16 +6,16 @@ import threading
 
 MEMO, ITEM, LINE, TITLE = "memo", "clipboard item", "line of a shared memo", "title of a habit"
 
-# What people do, and how often.
+# Actions of people, with their weights.
 ACTS = [("memo", 6), ("copy", 2), ("count", 5), ("line", 4), ("press", 3), ("title", 1),
         ("drop", 1), ("uncopy", 1)]
 PRESSES = ("start", "pause", "resume", "skip", "stop")
-# Of the hundred that stand, so many may be there before a person clears the clipboard.
+# A clipboard holds at most 100 items; a person clears it once it has this many.
 ITEMS_MAX = 70
 
 
 class Person(threading.Thread):
-    """Somebody at one home, who edits while `gate` is open."""
+    """A person with one home, who edits while `gate` is open."""
 
     def __init__(self, home, family, ledger, notes, gate, dice):
         super().__init__(daemon=True, name=home.name)
@@ -33,7 +33,7 @@ class Person(threading.Thread):
             self.is_idle.clear()
             try:
                 self.act()
-            except Exception as fault:  # A person must not fall silent.
+            except Exception as fault:  # A person must keep acting.
                 self.notes.wrong(f"{self.home.name}: {type(fault).__name__}: {fault}")
             self.gate.over.wait(self.dice.uniform(0.05, 0.6))
         self.is_idle.set()
@@ -47,7 +47,7 @@ class Person(threading.Thread):
         return f"{self.home.name}.{self.number}"
 
     def edit(self, kind, text, *words, **options):
-        """Runs the command that makes such an edit, and notes what it said."""
+        """Runs the command of an edit, and records the outcome that it reports."""
         entry = self.ledger.begin(kind, text, self.home)
         done = self.home.run(*words, **options)
         self.ledger.end(entry, done)
@@ -55,7 +55,7 @@ class Person(threading.Thread):
             entry.name = done.json["name"]
         return entry
 
-    # MARK: what people do
+    # MARK: actions
 
     def memo(self):
         text = f"memo {self.word()}"
@@ -64,7 +64,7 @@ class Person(threading.Thread):
             self.family.mine.setdefault(self.home.name, []).append(entry)
 
     def drop(self):
-        """Removes a memo that it wrote itself; nobody else ever touches that."""
+        """Removes a memo that this person wrote; no other person changes it."""
         own = self.family.mine.get(self.home.name)
         if own:
             entry = own.pop(self.dice.randrange(len(own)))
@@ -78,7 +78,7 @@ class Person(threading.Thread):
             self.edit(ITEM, text, "clipboard", "add", input=text)
 
     def uncopy(self):
-        """Removes the newest item that it sees; the command says which that was."""
+        """Removes the newest visible item; the command prints which one that was."""
         done = self.home.run("clipboard", "remove", "1")
         words = done.output.strip().removeprefix("removed: ")
         if done.code == 0:
@@ -92,7 +92,7 @@ class Person(threading.Thread):
         self.ledger.enter_count(self.home, self.family.water, day, done)
 
     def title(self):
-        """Two who change the same habit at once are asked which version stands."""
+        """Two people who change the same habit at the same time are asked to choose a version."""
         text = f"Run {self.word()}"
         self.edit(TITLE, text, "habits", "edit", self.family.running, "--title", text)
 
@@ -100,8 +100,8 @@ class Person(threading.Thread):
         self.home.run("timer", self.dice.choice(PRESSES))
 
     def line(self):
-        """Writes below what stands in a memo that all of the account's devices write: in an editor,
-        so that what came meanwhile is seen or kept beside it."""
+        """Appends a line to a memo that all the account's devices edit: in an editor, so that
+        changes made meanwhile are shown, or kept as a copy."""
         text = f"line {self.word()}"
         person, terminal = pty.openpty()
         try:
@@ -114,7 +114,7 @@ class Person(threading.Thread):
 
 
 class Gate:
-    """Whether people and writers go on, and whether all is over."""
+    """Events that let people and writers continue, and that end the run."""
 
     def __init__(self):
         self.is_open = threading.Event()
@@ -126,7 +126,7 @@ class Gate:
 
 
 class Family:
-    """What those who share an account have in common."""
+    """State shared by the homes of one account."""
 
     def __init__(self, account, folder):
         self.account = account
@@ -135,7 +135,7 @@ class Family:
         self.day = "2026-03-01"
         self.mine = {}
         self.items, self.lock = 0, threading.Lock()
-        # Removals of an item that nobody can name: that many may be missing.
+        # Removals of an unidentified item: this many items may be missing.
         self.unnamed_removals = 0
         self.editor = os.path.join(folder, "editor")
         with open(self.editor, "w") as file:
@@ -160,7 +160,7 @@ class Family:
             self.unnamed_removals += 1
 
     def cleared(self, ledger):
-        """All items are gone."""
+        """Records that all items are gone."""
         with ledger.lock:
             for entry in ledger.entries:
                 if entry.kind == ITEM and entry.account == self.account:

@@ -1,4 +1,4 @@
-"""The real program, as processes: a relay, those that hold homes, and single commands."""
+"""The real program, as processes: relays, holders of homes, and single commands."""
 
 import dataclasses
 import http.client
@@ -10,19 +10,19 @@ import subprocess
 import threading
 import time
 
-# Longer than any process is stopped, and any command waits by itself.
+# Longer than any process is stopped, and longer than a command waits by itself.
 COMMAND_SECONDS = 120
-# Small disks are filled on purpose, and images of them are small.
+# Small disks are filled on purpose, and their images are small.
 os.environ.setdefault("LOCKSTEP_DISK_FLOOR", "0")
 
 
 class Trouble(Exception):
-    """The run cannot go on; its words are for the person who started it."""
+    """Fatal error of the run, with a message for the person who started it."""
 
 
 def wait_until(condition, what, seconds):
-    """Polls until `condition` gives something true, and returns that. `what`: words, or what makes
-    them."""
+    """Polls until `condition` returns a true value, and returns that. `what`: a text, or a
+    function that makes it."""
     deadline = time.monotonic() + seconds
     while True:
         value = condition()
@@ -35,7 +35,7 @@ def wait_until(condition, what, seconds):
 
 @dataclasses.dataclass
 class Done:
-    """How a command ended. `code` is negative where a signal ended it."""
+    """Outcome of a command. `code` is negative if a signal ended it."""
 
     code: int
     output: str
@@ -47,10 +47,10 @@ class Done:
 
 
 class Kept:
-    """A process that is started again whenever it ends, until it shall rest.
+    """A process that is restarted whenever it ends, until it is to stay down.
 
-    Faults kill and stop it; whoever does so says so first (`expected`), so that an end of its own
-    accord is noticed.
+    Faults kill and stop it, and announce that first (`expected`), so that an unexpected end is
+    detected.
     """
 
     def __init__(self, name, folder, notes):
@@ -58,11 +58,11 @@ class Kept:
         self.log = os.path.join(folder, f"{name}.log")
         self.process, self.starts = None, 0
         self.lock = threading.RLock()
-        # Faults alone know that a process may not be able to begin or go on just now.
+        # Number of active faults that may keep the process from starting or running.
         self.excuses = 0
-        # It shall not be started again for now.
+        # True if it is not to be restarted for now.
         self.rests = False
-        # Of those who take away its disk, one at a time.
+        # Held by faults that take its disk away, one at a time.
         self.power = threading.Lock()
         self.environment = {}
 
@@ -70,7 +70,7 @@ class Kept:
         raise NotImplementedError
 
     def launch(self):
-        """Starts it; the log of its life so far goes on in one file."""
+        """Starts the process; all its runs append to one log file."""
         with self.lock:
             self.starts += 1
             with open(self.log, "ab") as log:
@@ -84,7 +84,7 @@ class Kept:
         return {}
 
     def said(self):
-        """What stands in the log since it was started last."""
+        """Log output since the last start."""
         with open(self.log, errors="replace") as log:
             log.seek(self.begin)
             return log.read()
@@ -101,7 +101,7 @@ class Kept:
             self.process = None
 
     def end(self):
-        """SIGTERM, and SIGKILL where that does not end it."""
+        """Sends SIGTERM, and SIGKILL if that does not end it."""
         with self.lock:
             if not self.runs:
                 self.process = None
@@ -111,7 +111,7 @@ class Kept:
             try:
                 code = self.process.wait(timeout=30)
                 if code == -signal.SIGTERM and not self.said():
-                    # It had not begun, and so had not taken the signal over.
+                    # It was still starting, and had not installed its signal handler.
                     self.notes.count("ends before they had begun")
                 elif code != 0 and not self.excuses:
                     self.notes.wrong(f"{self.name} ended with {code} on SIGTERM: {self.tail()}")
@@ -132,7 +132,7 @@ class Kept:
                 self.process.send_signal(signal.SIGCONT)
 
     def freeze(self, seconds=20):
-        """Stops it, and waits until no thread of it does anything."""
+        """Stops it, and waits until none of its threads runs."""
         with self.lock:
             processes = self.processes()
             for process in processes:
@@ -141,11 +141,11 @@ class Kept:
                        f"{self.name} does not stand still", seconds)
 
     def processes(self):
-        """All that work on its disk just now."""
+        """All processes that use its disk now."""
         return [self.process] if self.runs else []
 
     def cut_off(self):
-        """Kills all of it at once, as when the power fails."""
+        """Kills all its processes at once, as a power failure does."""
         with self.lock:
             for process in self.processes():
                 process.kill()
@@ -156,14 +156,14 @@ class Kept:
         return " | ".join(self.said().splitlines()[-4:])
 
     def is_turned_away(self):
-        """Whether it ended only because it could not begin just then."""
+        """True if it ended only because it could not start at that moment."""
         return False
 
-    # Such ends, as they are counted.
+    # Name of the counter for such ends.
     turned_away = ""
 
     def look(self):
-        """Notices an end of its own accord. True where it runs."""
+        """Reports an unexpected end. Returns True if the process runs."""
         with self.lock:
             if self.runs:
                 return True
@@ -179,7 +179,7 @@ class Kept:
 
 
 def stands_still(process):
-    """Whether all its threads are stopped, or it is gone."""
+    """True if all its threads are stopped, or it has ended."""
     try:
         for task in os.listdir(f"/proc/{process}/task"):
             with open(f"/proc/{process}/task/{task}/stat") as file:
@@ -191,7 +191,7 @@ def stands_still(process):
 
 
 class Relay(Kept):
-    """A relay with a store of its own, on one port for all its life."""
+    """A relay with its own store, on one port for the whole run."""
 
     def __init__(self, binary, store, folder, notes, name="relay", address="127.0.0.1", port=0,
                  enter=None):
@@ -208,7 +208,7 @@ class Relay(Kept):
         return {"preexec_fn": self.enter} if self.enter else {}
 
     def start(self, seconds=60):
-        """Starts it, as often as it needs, and waits until it listens."""
+        """Starts it, if necessary several times, and waits until it listens."""
         deadline = time.monotonic() + seconds
         while True:
             with self.lock:
@@ -237,7 +237,7 @@ class Relay(Kept):
         return f"http://{self.address}:{self.port}"
 
     def call(self, method, path, body=None, token=None, seconds=30):
-        """One request on a connection of its own: its status, and its body as JSON."""
+        """Sends one request on a new connection; returns its status, and its body as JSON."""
         return call(self.address, self.port, method, path, body, token, seconds)
 
 
@@ -256,13 +256,13 @@ def call(address, port, method, path, body=None, token=None, seconds=30):
 
 
 class Home(Kept):
-    """A device's home, with `agent run` on it, and commands beside that."""
+    """A device's home, with `agent run` on it; other commands run at the same time."""
 
     def __init__(self, binary, path, name, folder, notes, transport=None):
         super().__init__(name, folder, notes)
         self.binary, self.path, self.transport = binary, path, transport
         self.folder = folder
-        # Commands that have not ended.
+        # Commands that are still running.
         self.under_way = set()
 
     def command(self):
@@ -280,7 +280,7 @@ class Home(Kept):
     turned_away = "starts while a command held the home"
 
     def run(self, *words, input=None, stdin=None, environment=None, seconds=COMMAND_SECONDS):
-        """A command on this home."""
+        """Runs a command on this home."""
         command = [self.binary, "agent", *words, "--home", self.path]
         if self.transport:
             command += ["--transport", self.transport] if words[0] not in self.plain else []
@@ -305,7 +305,7 @@ class Home(Kept):
     def processes(self):
         return super().processes() + list(self.under_way)
 
-    # Commands that do not take --transport.
+    # Commands without the option --transport.
     plain = ("export", "join")
 
     def status(self):

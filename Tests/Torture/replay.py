@@ -1,9 +1,9 @@
-"""A disk that lost what was not synced, made of the trace of all that was done to it (shim.c).
+"""Model of a disk that lost data not synced, built from a trace of all its operations (shim.c).
 
-A record of the trace is a head (HEAD), a path, and bytes. What a file holds for sure is what was
-written to it before a sync of it began that has ended. Of what came later, any page may be there or
-not. Which names a folder has for sure is told by the syncs of the folder alone; of what came later,
-the first so many may be there.
+A record of the trace is a header (HEAD), a path, and bytes. A file certainly contains what was
+written before the start of a sync that has completed. Of later writes, any page may be present or
+missing. A folder certainly contains the names that a sync of the folder covers; of later changes to
+names, any number of the first ones may be present.
 """
 
 import os
@@ -15,7 +15,8 @@ PAGE = 4096
 
 
 def records(trace):
-    """Each as operation, number, path, offset, length, bytes; the last one may be torn."""
+    """Yields operation, number, path, offset, length and bytes of each; ignores a torn last
+    record."""
     with open(trace, "rb") as file:
         while True:
             head = file.read(HEAD.size)
@@ -31,7 +32,7 @@ def records(trace):
 
 
 class Content:
-    """What a file holds: what is synced, and what was done since."""
+    """Contents of a file: the synced state, and the changes since."""
 
     def __init__(self):
         self.synced = bytearray()
@@ -49,7 +50,7 @@ class Content:
         self.begun = {other: max(0, mark - count) for other, mark in self.begun.items()}
 
     def after_failure(self, dice, chance):
-        """One of the many things that may be there."""
+        """One of the many possible contents after a power failure."""
         content = bytearray(self.synced)
         for offset, bytes in self.later:
             if bytes is None:
@@ -66,7 +67,7 @@ class Content:
 
 
 def apply(content, change):
-    """A write, or, without bytes, a new length."""
+    """Applies a write, or, if there are no bytes, a new length."""
     offset, bytes = change
     end = offset if bytes is None else offset + len(bytes)
     if len(content) < (offset if bytes is None else end):
@@ -82,11 +83,11 @@ def bytes_of_nothing(count):
 
 
 class TracedDisk:
-    """A folder, as the trace tells of it."""
+    """A folder, reconstructed from the trace."""
 
     def __init__(self, root, trace):
         self.root = root
-        # By name: what is there now, and what is there for sure.
+        # Contents by name: the current ones, and the certain ones.
         self.now, self.sure, self.later = {}, {}, []
         self.folders = set()
         self.syncs = 0
@@ -95,12 +96,12 @@ class TracedDisk:
 
     def content(self, path):
         if path not in self.now:
-            # It was there before the trace began, or is reached by another name.
+            # It existed before the trace began, or is known by another name.
             self.name(path, Content())
         return self.now[path]
 
     def name(self, path, content):
-        """The name means that from now on; None: nothing."""
+        """Assigns the content to the name; None removes the name."""
         if content is None:
             self.now.pop(path, None)
         else:
@@ -151,8 +152,8 @@ class TracedDisk:
             names[path] = content
 
     def write(self, to, dice, chance):
-        """Makes a folder of it as it may be after the power failed. `chance`: of one, how much of
-        what was not synced is there."""
+        """Writes the folder in a possible state after a power failure. `chance`: fraction of the
+        data not synced that survives."""
         names = dict(self.sure)
         count = round(len(self.later) * (chance if chance in (0, 1) else dice.random()))
         for path, content in self.later[:count]:
@@ -161,7 +162,7 @@ class TracedDisk:
         for folder in sorted(self.folders):
             os.makedirs(to + folder.removeprefix(self.root), mode=0o700, exist_ok=True)
         for path, content in names.items():
-            # The index of a write-ahead log is shared memory, and is made anew.
+            # The index of a write-ahead log is shared memory, and is rebuilt.
             if path.endswith("-shm"):
                 continue
             place = to + path.removeprefix(self.root)

@@ -1,4 +1,4 @@
-"""Devices that go from relay to relay: what one has told them must be there at any other."""
+"""Devices that change relays: data reported by one relay must be present on every other."""
 
 import http.client
 import json
@@ -8,16 +8,16 @@ import time
 from told import place
 from writers import COUNTER, LATER, ZONE, Writer
 
-# What a relay that stands still may hold up; those who ask others go on then.
+# Timeout of requests to a relay that may be frozen, so that its clients can continue with others.
 ASK_SECONDS = 6
-# A parked poll is answered after so long at the latest; whoever is not woken asks then.
+# Maximum duration of a long-poll; a client that is not woken polls again then.
 WAIT_SECONDS = 50
 FAULTS = (OSError, http.client.HTTPException, ValueError)
 
 
 class Rover(Writer):
-    """A writer that takes another relay every few saves, and now and then asks another one at once
-    for what it has just been told. `cluster`: who knows the relays, and what was told."""
+    """A writer that changes its relay every few saves, and sometimes immediately reads from another
+    relay what it has just saved. `cluster`: has the relays, and the reported tokens."""
 
     def __init__(self, cluster, *words):
         super().__init__(*words)
@@ -42,7 +42,7 @@ class Rover(Writer):
         self.saves_left = 0
 
     def move(self):
-        """Straight to a relay, or by the line, which picks one."""
+        """Connects directly to a relay, or through the line, which picks one."""
         self.close()
         self.saves_left = self.dice.randint(1, 8)
         relay = self.dice.choice(self.cluster.relays)
@@ -56,8 +56,8 @@ class Rover(Writer):
         self.answer = body
 
     def hold(self, again):
-        """What was answered, against what had been told; and now and then what others answer.
-        `again`: the batch where it had been sent before."""
+        """Compares the answer with the tokens reported earlier, and sometimes with the answers of
+        other relays. `again`: the batch, if it had been sent before."""
         answer, told = self.answer, self.cluster.told
         who = f"writer {self.number}"
         told.take(self.account, self.before, answer["since"], who)
@@ -76,7 +76,7 @@ class Rover(Writer):
             self.ask(self.dice.choice(others or self.cluster.relays), answer["since"] if not again else None, own)
 
     def ask(self, relay, since, own):
-        """Another relay, at once, for what was just acknowledged."""
+        """Reads from another relay, immediately, what was just acknowledged."""
         try:
             if since and self.dice.random() < 0.5:
                 tags = self.changes(relay, since)
@@ -105,7 +105,7 @@ class Rover(Writer):
         return status in expected
 
     def changes(self, relay, since):
-        """What that relay tells of all since then; None where it cannot."""
+        """Tags of all changes since `since` on that relay; None if it cannot answer."""
         tags, before = {}, self.cluster.told.by_now(self.account)
         while True:
             status, page = relay.call(
@@ -121,8 +121,8 @@ class Rover(Writer):
 
 
 class Follower(threading.Thread):
-    """Reads an account as it changes, by long-poll, a page of this relay and a page of that one, and
-    must come to know all of it in order, each change within a moment."""
+    """Follows an account by long-poll, with pages from changing relays. It must receive all changes
+    in order, each within a short time."""
 
     def __init__(self, cluster, account, token, dice):
         super().__init__(daemon=True, name=f"follower of {account}")
@@ -139,7 +139,7 @@ class Follower(threading.Thread):
                     continue
             except FAULTS:
                 self.notes.count("answers to followers that were cut off")
-            except Exception as fault:  # A follower must not fall silent.
+            except Exception as fault:  # A follower must keep reading.
                 self.notes.wrong(f"{self.name}: {type(fault).__name__}: {fault}")
             self.close()
             self.gate.over.wait(self.dice.uniform(0.05, 0.5))
@@ -189,7 +189,7 @@ class Follower(threading.Thread):
         self.since = page["token"]
 
     def wait_for(self, sequence, seconds):
-        """Whether it has come that far by then, by itself."""
+        """True if the follower reaches this sequence within `seconds`."""
         end = time.monotonic() + seconds
         while self.since is None or place(self.since)[1] < sequence:
             if time.monotonic() > end:

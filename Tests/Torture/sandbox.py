@@ -1,4 +1,4 @@
-"""Where a run takes place: its folder, its disks and networks, and what this machine refuses it."""
+"""Environment of a run: its folder, disks and networks, and what this machine does not permit."""
 
 import dataclasses
 import os
@@ -10,23 +10,23 @@ import shim
 from disks import Disk, ImageDisk, MemoryDisk
 from orders import Wire
 
-# Enough for a long run's records, and little enough to be filled, or copied, at once.
+# Enough for the records of a long run, and small enough to be filled, or copied, quickly.
 RELAY_MEGABYTES, HOME_MEGABYTES = 768, 64
 RELAY_PORT = 5625
 
 
 @dataclasses.dataclass
 class Place:
-    """Where the relay runs and listens."""
+    """Address of the relay, and its network."""
 
     address: str = "127.0.0.1"
     port: int = 0
-    # Called in the relay's process before it begins; None where it stays on this network.
+    # Called in the relay's process before it starts; None if it stays on this network.
     enter: object = None
 
 
 class Sandbox:
-    """`wanted`: the faults of the run, for which it gets what they need."""
+    """`wanted`: faults of the run; the sandbox provides what they need."""
 
     def __init__(self, root, options, wanted):
         self.folder = tempfile.mkdtemp(prefix="lockstep-torture-", dir=options.dir)
@@ -65,8 +65,8 @@ class Sandbox:
         return Place()
 
     def make_disks(self, wanted):
-        """The relay and one home on images whose power may fail; another home on a disk in memory;
-        what cannot be had is a plain folder."""
+        """The relay and one home on images that can lose power; other homes on disks in memory; a
+        plain folder if that is not possible."""
         self.relay_disk = Disk(os.path.join(self.folder, "relay"))
         self.home_disks = {}
         if self.no_namespaces:
@@ -101,7 +101,7 @@ class Sandbox:
         return self.home_disks.get(name) or Disk(os.path.join(self.folder, name))
 
     def environment(self, name):
-        """What a process of this name gets besides: its failing disk."""
+        """Additional environment of a process of this name: its failing disk."""
         if not self.library:
             return {}
         disk = shim.FailingDisk(os.path.join(self.folder, f"{name}.disk"))
@@ -109,7 +109,7 @@ class Sandbox:
         return shim.environment(self.library, disk)
 
     def sabotage(self):
-        """From now on no sync of anybody reaches a disk."""
+        """Disables all syncs: no sync of any process reaches a disk any more."""
         os.sync()
         for disk in self.failing.values():
             disk.never_syncs = True
@@ -126,7 +126,7 @@ class Sandbox:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def save_mounted(self):
-        """What lies on disks of our own is gone with this process, unless it is copied."""
+        """Private mounts disappear with this process, so their contents are copied."""
         for disk in self.disks:
             disk.free()
             shutil.copytree(

@@ -1,5 +1,5 @@
-"""Sessions of a PostgreSQL server, as little of its protocol as a run needs: simple questions over
-a socket of this machine, without a password."""
+"""Sessions of a PostgreSQL server, with the part of its protocol that a run needs: simple queries
+over a Unix socket, without a password."""
 
 import socket
 import struct
@@ -8,7 +8,7 @@ PROTOCOL = 196_608
 
 
 class Refused(OSError):
-    """The server said no. `state`: its five letters."""
+    """Error response of the server. `state`: its SQLSTATE, five characters."""
 
     def __init__(self, fields):
         super().__init__(f"{fields.get('M', '')} ({fields.get('C', '')})")
@@ -16,7 +16,7 @@ class Refused(OSError):
 
 
 class Session:
-    """One session; whoever opens it closes it (`with`)."""
+    """One session; its opener closes it (`with`)."""
 
     def __init__(self, path, user, database, seconds=10):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -38,7 +38,7 @@ class Session:
         self.socket.close()
 
     def ask(self, question):
-        """The rows of the answer, as texts; None where a value is none."""
+        """Rows of the answer, as strings; None for NULL."""
         body = question.encode() + b"\0"
         self.socket.sendall(b"Q" + struct.pack("!i", len(body) + 4) + body)
         return self.until_ready()
@@ -58,7 +58,7 @@ class Session:
             elif kind == b"E":
                 refused = Refused({part[:1].decode(): part[1:].decode(errors="replace")
                                    for part in body.split(b"\0") if part})
-                # What ends the session has nothing behind it.
+                # Nothing follows an error that ends the session.
                 if b"FATAL" in body or b"PANIC" in body:
                     raise refused
             elif kind == b"Z":
@@ -81,7 +81,7 @@ class Session:
 
 
 def values(body):
-    """A row: how many values, and the length and the bytes of each."""
+    """A row: the number of values, and the length and bytes of each."""
     count, = struct.unpack("!h", body[:2])
     found, at = [], 2
     for _ in range(count):

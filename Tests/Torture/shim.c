@@ -1,9 +1,9 @@
-/* A disk that fails and that is watched, between a program and the C library (LD_PRELOAD).
+/* Failing and traced disk: a library between a program and the C library (LD_PRELOAD).
 
-   TORTURE_DISK names a file that is mapped by the program and by whoever orders faults; it says
-   how often syncs and writes of regular files fail, and with what. TORTURE_TRACE names a file that
-   gets all that is done to regular files and folders, in the order in which it was done, so that a
-   disk that lost what was not synced can be made of it (replay.py has the form of it). */
+   TORTURE_DISK names a file that is mapped by the program and by the process that orders faults;
+   it contains the rates at which syncs and writes of regular files fail, and their error.
+   TORTURE_TRACE names a file that receives all operations on regular files and folders, in their
+   order; from them a disk without unsynced data is reconstructed (format: replay.py). */
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,12 +21,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* As shim.py writes it. */
+/* Layout as written by shim.py. */
 struct control {
-  uint32_t sync_failures;  /* of a million */
-  uint32_t write_failures; /* of a million */
-  uint32_t error;          /* errno of what fails */
-  uint32_t no_sync;        /* syncs do nothing, and say that they did */
+  uint32_t sync_failures;  /* per million */
+  uint32_t write_failures; /* per million */
+  uint32_t error;          /* errno of the failures */
+  uint32_t no_sync;        /* syncs do nothing, and report success */
   uint64_t failed_syncs;
   uint64_t failed_writes;
 };
@@ -54,7 +54,7 @@ __attribute__((constructor)) static void begin(void) {
   if (path) trace = syscall(SYS_openat, AT_FDCWD, path, flags, 0600);
 }
 
-/* Files of the store, and neither its log nor sockets. */
+/* True for regular files and folders of the store; false for the program's log and sockets. */
 static int is_watched(int file) {
   struct stat status;
   int saved = errno;
@@ -114,7 +114,7 @@ static void unlock(void) {
   if (trace >= 0) pthread_mutex_unlock(&trace_lock);
 }
 
-/* Writing: done and recorded at once, so that the trace has the order of the disk. */
+/* Writes and records in one step, so that the trace has the order of the disk. */
 
 static ssize_t plain_put(int file, const void *bytes, size_t length, off_t offset, int is_at) {
   return is_at ? syscall(SYS_pwrite64, file, bytes, length, offset)
@@ -156,7 +156,7 @@ ssize_t writev(int file, const struct iovec *parts, int count) {
   return sum;
 }
 
-/* What is written while it syncs is not what it promises: hence two records. */
+/* A sync does not promise to include data written during the sync: hence two records. */
 static int sync_file(int file, long number) {
   if (!is_watched(file)) return syscall(number, file);
   if (control && control->no_sync) return 0;
@@ -186,7 +186,7 @@ int ftruncate(int file, off_t length) {
 }
 int ftruncate64(int file, off_t length) { return ftruncate(file, length); }
 
-/* Names. A relative one is of the working folder. */
+/* Absolute path. A relative one is relative to the working folder. */
 
 static void whole(int folder, const char *path, char *to) {
   char link[64];
@@ -236,7 +236,7 @@ int unlinkat(int folder, const char *path, int flags) {
 }
 int mkdir(const char *path, mode_t mode) { return named(MKDIR, AT_FDCWD, path, 0, 0, mode); }
 
-/* Opening matters where it makes or empties a file. */
+/* An open is recorded only if it creates or truncates a file. */
 static int opened(int folder, const char *path, int flags, mode_t mode) {
   if (trace < 0 || !(flags & (O_CREAT | O_TRUNC)))
     return syscall(SYS_openat, folder, path, flags, mode);

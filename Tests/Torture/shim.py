@@ -1,4 +1,4 @@
-"""The disk that fails (shim.c), as those see it who order its faults."""
+"""The failing disk (shim.c), from the side that orders its faults."""
 
 import fcntl
 import mmap
@@ -11,11 +11,11 @@ FORM = struct.Struct("IIIIQQ")
 
 
 class NoCompiler(Exception):
-    """The machine cannot make the shim; says why."""
+    """The machine cannot build the shim; the message has the reason."""
 
 
 def library(root):
-    """The path of the shim, made anew where its source is."""
+    """Path of the shim, rebuilt if its source is newer."""
     folder = os.path.join(root, ".build", "torture")
     os.makedirs(folder, exist_ok=True)
     source, made = os.path.join(HERE, "shim.c"), os.path.join(folder, "shim.so")
@@ -36,7 +36,7 @@ def library(root):
 
 
 class FailingDisk:
-    """How the disk fails under one process and all that it starts."""
+    """Failures of the disk for one process and its child processes."""
 
     def __init__(self, path):
         self.path, self.never_syncs = path, False
@@ -47,13 +47,13 @@ class FailingDisk:
         self.order()
 
     def order(self, syncs=0.0, writes=0.0, error=0):
-        """`syncs`, `writes`: of one, how many fail, with `error`."""
+        """`syncs`, `writes`: fraction of them that fails, with `error`."""
         self.map[:16] = struct.pack(
             "IIII", int(syncs * 1_000_000), int(writes * 1_000_000), error,
             self.never_syncs)
 
     def failed(self):
-        """How many syncs and writes have failed so far."""
+        """Number of failed syncs and of failed writes so far."""
         return FORM.unpack(self.map[:])[4:]
 
 

@@ -1,33 +1,33 @@
-"""How far each account had come by what any relay told of it: nobody may be told less after that.
+"""Newest token of each account that any relay has reported. No later answer may be older.
 
-The relays of a cluster are one to those who ask: what one has acknowledged, all others have. So a
-token is held against those that had been told, to anybody and by any relay, before the request for
-it left.
+To its clients, a cluster of relays is one relay: what one has acknowledged, all others have. So a
+token is compared with the tokens that were reported to any client, by any relay, before its request
+was sent.
 """
 
 import threading
 
 
 def place(token):
-    """The generation and the sequence that a change token stands for (Model/ChangeToken)."""
+    """Generation and sequence of a change token (Model/ChangeToken)."""
     words = token.split(".")
     return words[0], int(words[1])
 
 
 class Told:
-    """For all threads of a run."""
+    """Shared by all threads of a run."""
 
     def __init__(self, notes):
         self.notes, self.lock = notes, threading.Lock()
         self.newest = {}
 
     def by_now(self, account):
-        """Which place whoever asks from now on must have been told at least; None at first."""
+        """The least position that an answer to a request from now on may report; None at first."""
         with self.lock:
             return self.newest.get(account)
 
     def take(self, account, before, token, who):
-        """`before`: what `by_now` gave when the request left."""
+        """`before`: result of `by_now` when the request was sent."""
         generation, sequence = place(token)
         if before and (generation, sequence) < before and generation == before[0]:
             self.notes.disorder(f"{who} was told the token {token} of {account}, after somebody "

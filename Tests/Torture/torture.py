@@ -1,4 +1,4 @@
-"""Runs a relay and devices as processes under faults, and accounts for every edit at the end."""
+"""Runs a relay and devices as processes under faults, and checks every edit at the end."""
 
 import argparse
 import os
@@ -30,7 +30,7 @@ FAULTS = [faults.KillFault, faults.StopFault, faults.SuspendFault, faults.LineFa
           RollbackFault]
 FAULTS_OF_CLUSTERS = [faults.KillFault, faults.StopFault, faults.SuspendFault, faults.LineFault,
                       ClockFault, DatabaseFault, BusFault]
-# The others, and why no cluster has them.
+# The other faults, and the reason why a cluster does not have them.
 NOT_OF_CLUSTERS = {
     **{kind.name: "it belongs to a store in a folder; a database's files are its server's affair"
        for kind in (DiskFullFault, DiskErrorsFault, PowerFault, ReplayFault, BackupFault,
@@ -53,8 +53,8 @@ exit codes: 0 nothing was lost; 1 something was lost, stands twice, differs or
 ended by itself, or came out of order; 2 a wrong option; 3 the run could not
 be done, for one where there is no PostgreSQL server to run
 """
-# A round's edits under faults take so long; then there are rest and a look at everything. A short
-# run has shorter ones, so that each fault gets its turn.
+# Seconds of edits under faults in a round, followed by rest and a check of everything. The rounds
+# of a short run are shorter, so that each fault occurs.
 ROUND_SECONDS, ROUNDS_AT_LEAST = (6, 40), 8
 
 
@@ -153,7 +153,7 @@ def main(root):
 
 
 def look_once_more(world, notes):
-    """After a run that broke off: what of the saves is there, if that can be asked at all."""
+    """After a run that broke off: checks which saves are present, if the relay still answers."""
     if not world or not world.relays:
         return
     try:
@@ -165,7 +165,7 @@ def look_once_more(world, notes):
 
 
 def rounds(world, able, given):
-    """Round after round until the time is up, at least one."""
+    """Runs rounds until the time is up, at least one."""
     dice, notes = world.dice, world.notes
     deck = faults.Deck(able, dice)
     end = notes.begun + given.minutes * 60

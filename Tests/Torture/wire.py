@@ -1,14 +1,14 @@
-"""A wire between two networks, as a process: it delays, loses, reorders and swallows packets.
+"""IP link between two networks, as a process: it delays, loses, reorders and drops packets.
 
-  wire.py NEAR FAR         the addresses at its ends
+  wire.py NEAR FAR         the addresses of its two ends
 
-It makes a network of its own, in which FAR is, says "ready", and then takes an order a line on
-standard input, as JSON, each of which replaces the one before:
+It creates a separate network for FAR, prints "ready", and then reads orders from standard input,
+one JSON object per line; each replaces the one before:
 
-  {}                                         carry everything
-  {"delay": S, "jitter": S}                  each packet takes so long, and up to so much longer
-  {"loss": P, "reorder": P}                  of one: as many are lost, or come a moment later
-  {"cut": ["up", "down"]}                    nothing comes through, and nobody is told
+  {}                                         forward everything
+  {"delay": S, "jitter": S}                  delay of each packet, and maximum additional delay
+  {"loss": P, "reorder": P}                  fraction of packets that are lost, or come later
+  {"cut": ["up", "down"]}                    forward nothing, without any error to the sender
 """
 
 import heapq
@@ -21,7 +21,7 @@ import time
 
 import namespaces
 
-# Packets under way; those beyond are lost, as in any queue.
+# Maximum number of packets under way; further packets are lost, as in any queue.
 UNDER_WAY_MAX = 5_000
 PACKET_BYTES_MAX = 65_536
 
@@ -33,7 +33,7 @@ class Wire:
         self.under_way, self.count = [], 0
 
     def take(self, file):
-        """All packets that wait at an end."""
+        """Reads all packets that wait at one end."""
         way, to = self.ways[file]
         for _ in range(256):
             try:
@@ -52,7 +52,7 @@ class Wire:
             heapq.heappush(self.under_way, (time.monotonic() + delay, self.count, to, packet))
 
     def give(self):
-        """All packets whose time has come; how long until the next one's."""
+        """Forwards all packets that are due; returns the time until the next one."""
         while self.under_way:
             left = self.under_way[0][0] - time.monotonic()
             if left > 0:

@@ -1,4 +1,4 @@
-"""What a run is about: a relay, families of homes, writers, and how all of it comes to rest."""
+"""Setup of a run: a relay, families of homes, writers, and the transition of all of it to rest."""
 
 import json
 import os
@@ -11,15 +11,15 @@ from orders import Line
 from program import Home, Relay, Trouble, wait_until
 from writers import Held, Writer, Writers
 
-# Homes by account: their names, and the transport that each is held to.
+# Homes by account: their names, and the transport that each must use.
 FAMILIES = {
     "ada": [("phone", None), ("laptop", "events"), ("tablet", "long-poll")],
     "ben": [("desk", None), ("pocket", "websocket"), ("spare", None)],
 }
-# Writers by account, and the pause between the saves of each, in seconds.
+# Writers by account: their number, and the pause between saves of each, in seconds.
 WRITERS = {"ada": (1, 0.4), "ben": (1, 0.4), "cleo": (5, 0.015)}
-# Everything must be at rest after that many seconds without a fault: the longest pause between
-# two attempts of a device is a minute.
+# Seconds without a fault until everything must be at rest: the longest backoff of a device is a
+# minute.
 REST_SECONDS = 150
 
 
@@ -32,9 +32,9 @@ class World:
         self.families, self.homes, self.people = {}, [], []
         self.writers = Writers()
         self.rounds = 0
-        # How often the store became an older copy of itself.
+        # Number of restores of an older copy of the store.
         self.copies_put_back = 0
-        # One, or several on one store.
+        # One relay, or several on one store.
         self.relays = []
         self.line = self.keeper = None
 
@@ -42,7 +42,7 @@ class World:
     def relay(self):
         return self.relays[0]
 
-    # MARK: making it
+    # MARK: setup
 
     def make(self):
         self.make_relays()
@@ -67,8 +67,8 @@ class World:
         self.relays.append(relay.start())
 
     def route(self, number):
-        """Where the device of this number connects: by the line, or, where the relay has a network
-        of its own, every other one straight to it."""
+        """Address for the device of this number: the line; or, if the relay has a separate
+        network, the relay itself for every second device."""
         if self.sandbox.relay_place.enter and number % 2:
             return self.relay.address, self.relay.port
         return "127.0.0.1", self.line.port
@@ -133,10 +133,10 @@ class World:
             raise Trouble(f"{method} {path} was answered {status} {answer}")
         return answer
 
-    # MARK: keeping it
+    # MARK: restarts
 
     def keep(self):
-        """Starts again what has ended, a moment later."""
+        """Restarts processes that have ended, after a moment."""
         dice = random.Random(self.options.seed + 1)
         while not self.gate.is_over:
             for each in self.relays + self.homes:
@@ -156,7 +156,8 @@ class World:
         self.rounds += 1
         for family in self.families.values():
             family.day = f"2026-{3 + self.rounds // 28:02}-{1 + self.rounds % 28:02}"
-            # Whoever is away knows it later; it is there for all before anybody writes to it.
+            # An offline home learns of it later; the memo reaches every home before anyone edits
+            # it.
             home = self.dice.choice(family.homes)
             added = home.run("memo", "add", "--json", input=f"shared {self.rounds}\n")
             family.shared = made(added).json["name"]
@@ -166,7 +167,8 @@ class World:
     # MARK: coming to rest
 
     def rest(self, when):
-        """Waits until nobody edits, every home is in sync, and no save is under way."""
+        """Waits until all people and writers are idle, every home is in sync, and no save is under
+        way."""
         self.gate.is_open.clear()
         for relay in self.relays:
             relay.start()
@@ -186,7 +188,7 @@ class World:
         wait_until(synced, lambda: f"{when}: not in sync: {states}", REST_SECONDS)
 
     def synced(self, home):
-        """Brings a home to rest as its person would: syncs, and says what shall stand."""
+        """Syncs a home and resolves its open conflicts, as its user would. Returns its state."""
         done = home.run("sync", "--json")
         if not done.output:
             return done.error.strip()
@@ -210,7 +212,7 @@ class World:
                 self.notes.say(f"{home.name} could not keep {title}: {done.error.strip()}")
 
     def check(self, when):
-        """Holds every home against its account, and all of it against what was told."""
+        """Compares every home with its account, and all accounts with the reported outcomes."""
         exports.compare(self, when)
         self.check_saves(when)
 
@@ -220,14 +222,14 @@ class World:
             held.check(self.writers.of(account), self.notes, when)
 
     def sabotage(self):
-        """Breaks something for good, to see that the checks can fail."""
+        """Breaks something permanently, to verify that the checks can fail."""
         self.sandbox.sabotage()
 
     def spoil(self):
-        """More of it, after the first check."""
+        """Breaks more, after the first check."""
 
     def clear_clipboards(self):
-        """At rest: makes room for more items, as a person would."""
+        """At rest: makes space for further items, as a person would."""
         for family in self.families.values():
             if family.items >= people.ITEMS_MAX:
                 made(self.dice.choice(family.homes).run("clipboard", "clear"))

@@ -1,8 +1,8 @@
-"""Devices of no app: they save over HTTP as fast as they may, and note each answer.
+"""Devices without an app: they save over HTTP as fast as they can, and record each answer.
 
-A batch is sent again, under its id, until it is acknowledged. Every so often a writer adds one to
-a record that others add to as well, on top of the version it saw: what that comes to is exactly
-how often it was acknowledged.
+A batch is sent again, with the same id, until it is acknowledged. Regularly a writer adds one to a
+shared counter record, based on the version that it saw: the counter must equal the number of
+acknowledged increments.
 """
 
 import http.client
@@ -12,7 +12,7 @@ import uuid
 
 ZONE = "Rounds"
 COUNTER = "counter"
-# Answers that say: later.
+# Statuses that ask for a later retry.
 LATER = (408, 429, 503)
 
 
@@ -22,13 +22,13 @@ class Writer(threading.Thread):
     def __init__(self, number, account, device, token, route, notes, gate, pause, dice):
         super().__init__(daemon=True, name=f"writer {number}")
         self.number, self.account, self.device, self.token = number, account, device, token
-        # Where it connects; it may change while it runs.
+        # Address of its relay; it may change during the run.
         self.route, self.notes, self.gate, self.pause, self.dice = route, notes, gate, pause, dice
-        # What was acknowledged since the last check, with the tags that were told.
+        # Saves acknowledged since the last check, with the tags in the answers.
         self.saved, self.lock = {}, threading.Lock()
         self.count, self.added, self.total = 0, 0, 0
         self.pending = None
-        # The counter as it was seen last: its value and its tag.
+        # The counter as last seen: its value and its tag.
         self.seen = (0, 0)
         self.connection = None
         self.is_idle = threading.Event()
@@ -36,7 +36,7 @@ class Writer(threading.Thread):
     def run(self):
         try:
             self.write()
-        except Exception as fault:  # A writer must not fall silent.
+        except Exception as fault:  # A writer must keep writing.
             self.notes.wrong(f"writer {self.number}: {type(fault).__name__}: {fault}")
         self.is_idle.set()
         self.close()
@@ -76,7 +76,7 @@ class Writer(threading.Thread):
         return {"id": str(uuid.uuid4()), "records": records}
 
     def save(self):
-        """Sends what is pending, or something new; False where it has to be sent again later."""
+        """Sends the pending batch, or a new one; returns False if it must be sent again later."""
         self.pending = self.pending or self.batch()
         if not self.connection:
             self.connection = http.client.HTTPConnection(*self.route(), timeout=15)
@@ -86,7 +86,7 @@ class Writer(threading.Thread):
         answer = self.connection.getresponse()
         status, body = answer.status, json.loads(answer.read())
         if status == 410 and body.get("code") == "storeRestored":
-            # What it was made on is lost; what stands now, the next conflict tells.
+            # The save was based on a lost version; the next conflict returns the current one.
             self.notes.count("saves made on what was lost, and made anew")
             self.pending, self.seen = None, (0, 0)
             return False
@@ -124,29 +124,30 @@ class Writer(threading.Thread):
         self.seen = ((theirs["fields"] or {"n": 0})["n"], theirs["tag"])
 
     def taken(self):
-        """What was acknowledged since this was asked last."""
+        """Returns the saves acknowledged since the last call."""
         with self.lock:
             saved, self.saved = self.saved, {}
             return saved
 
 
 class Held:
-    """What an account holds of the writers' records, read on from check to check."""
+    """Writers' records of an account, read incrementally from check to check."""
 
     def __init__(self, account, token):
         self.account, self.token = account, token
         self.tags, self.since, self.counter = {}, None, 0
-        # Of what was counted, so much went with a relay that came back from a backup.
+        # Number of increments lost with a relay that was restored from a backup.
         self.counted_before = 0
         self.expected = {}
-        # What no device held when an old copy was put back: another copy may have it again.
+        # Saves that no device held when an old copy was restored; another copy may still contain
+        # them.
         self.forgotten = set()
         self.lost, self.duplicated = set(), set()
-        # What came out of order since the last check, in words.
+        # Order violations since the last check, as text.
         self.disorder = []
 
     def read(self, relay):
-        """All that changed since it was read last."""
+        """Reads all changes since the last read."""
         newest = 0
         while True:
             path = "/v1/changes?limit=1000" + (f"&since={self.since}" if self.since else "")
@@ -167,11 +168,11 @@ class Held:
                 return
 
     def forget(self):
-        """What was read is read anew, as by somebody who never asked."""
+        """Starts again without a token, as a new client does."""
         self.tags, self.since, self.counter = {}, None, 0
 
     def check(self, writers, notes, when):
-        """Holds what is there against what was told."""
+        """Compares the contents with the acknowledged saves."""
         for words in self.disorder:
             notes.disorder(f"{when}: {words}, of {self.account}")
         self.disorder = []
@@ -194,7 +195,7 @@ class Held:
 
 
 class Writers:
-    """All of them, by account."""
+    """All writers, by account."""
 
     def __init__(self):
         self.all, self.held = [], {}

@@ -14,7 +14,7 @@ import { decisionOf, editsOf, stateOf } from "./support/person.js";
 import { needsProgram } from "./support/program.js";
 import { RelayProcess } from "./support/relayProcess.js";
 
-// The apps as the client takes them: two pages that were offline come back, and end alike.
+// The apps together with the client: two pages that were offline return, and end in the same state.
 
 const noon = 1_772_366_400_000;
 const day = "2026-03-01";
@@ -51,7 +51,7 @@ class Person {
   }
 }
 
-/** Both have the same to begin with. */
+/** Returns two persons with the same content. */
 function persons() {
   const [relay, phone, laptop] = worldOf(apps, "phone", "laptop");
   const [ann, bob] = [new Person(phone), new Person(laptop)];
@@ -65,7 +65,7 @@ function persons() {
   return { relay, ann, bob };
 }
 
-/** Nobody has seen what the other did. */
+/** Makes the changes of both; neither person has seen the other's. */
 function actOffline({ ann, bob }) {
   const at = noon + 60_000;
   ann.act(timerApp, { do: "start" }, at);
@@ -75,7 +75,7 @@ function actOffline({ ann, bob }) {
   ann.act(memosApp, { do: "edit", memo, was: "Milk", content: "Milk\nEggs" }, at + 10_000);
   bob.act(memosApp, { do: "edit", memo, was: "Milk", content: "Milk\nTea" }, at + 11_000);
 
-  // A later version of the page may let a person correct what was copied.
+  // A later version of the page may let a person edit a clipboard item.
   const corrected = (content, text) => ({ records }) => records("Clipboard")
     .filter(({ fields }) => fields.content === content)
     .map(({ zone, name, type }) => ({ zone, name, type, fields: { content: text } }));
@@ -109,7 +109,8 @@ for (const [first, second] of [["ann", "bob"], ["bob", "ann"]]) {
     before.device.sync(relay);
     after.device.sync(relay);
 
-    // All but the habit has gone up; of that both versions are shown, and nothing is chosen.
+    // Everything except the habit is saved; of the habit both versions are shown, and none is
+    // chosen.
     assert.equal(after.device.summary.unsent, 0);
     const [conflict] = habitConflicts(after.state);
     const titles = { ann: "Walk", bob: "Swim" };
@@ -192,7 +193,7 @@ test("on a live relay: what two pages did offline meets, and a person decides fo
       await page.change(editsOf(timerApp, { do: "start" }));
       await page.change(editsOf(clipboardApp, { do: "add", content: word }));
     }
-    // One after the other: whoever is second meets what the first did.
+    // One after the other: the second one meets the changes of the first.
     browsers[0].goOnline();
     one.syncNow();
     await until(one, inState("inSync"));

@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { posix } from "node:path";
 import test from "node:test";
 
-// The house's rules for all of Sources/WebClient.
+// Rules for all of Sources/WebClient.
 
 const files = modulesIn(new URL("../../Sources/WebClient/", import.meta.url));
 const tests = modulesIn(new URL("./", import.meta.url));
@@ -13,7 +13,7 @@ function modulesIn(root) {
     .map((path) => ({ path, content: readFileSync(new URL(path, root), "utf8") }));
 }
 
-/** The folder that stands at the top; of `lockstep.js` its own name. */
+/** Returns the top folder; for `lockstep.js` its own name. */
 const roomOf = (path) => path.split("/")[0];
 
 const importsOf = ({ path, content }) =>
@@ -52,8 +52,8 @@ test("time, chance and the world come in through parameters", () => {
   ];
   const inRules = ["fetch(", "indexedDB", "document", "window", "await ", "navigator"];
   const areRules = ({ path }) => /^(?:apps|changes|client\/replica)\//.test(path);
-  // What takes time, chance and the network from the browser, in one value each; and the hash that
-  // names what a service worker keeps.
+  // Files that take time, randomness and the network from the browser, in one value each; and the
+  // hash that names the cache of a service worker.
   const edges = [
     "client/uplink/environment.js", "page/browser.js", "serviceWorker.js", "status/status.js",
   ];

@@ -43,7 +43,7 @@ int linux_epoll_wait(
     int count = (int)syscall(
         SYS_epoll_pwait2, descriptor, events, capacity,
         timeout_nanoseconds < 0 ? NULL : &timeout, NULL, (size_t)0);
-    // A sandbox may answer EPERM to a call that it does not know.
+    // A sandbox may answer EPERM to a system call that it does not know.
     if (count >= 0 || (errno != ENOSYS && errno != EPERM)) return count;
     atomic_store_explicit(&is_missing, true, memory_order_relaxed);
   }
@@ -66,7 +66,7 @@ void linux_name_thread(const char *name) {
 }
 
 void linux_set_slice(uint64_t nanoseconds) {
-  // sched_setattr(2), of which the library knows nothing yet.
+  // sched_setattr(2); the C library has no wrapper for it yet.
   struct {
     uint32_t size, policy;
     uint64_t flags;
@@ -113,8 +113,8 @@ int linux_exchange(const char *one, const char *other) {
 }
 
 int linux_has_writers(int descriptor) {
-  // Whoever opens the file while the lease is held is waited for by a signal, which by default
-  // ends the process; this one is passed over.
+  // While the lease is held, another open of the file sends a signal to this process, and the
+  // default signal ends the process. SIGURG is ignored by default.
   if (fcntl(descriptor, F_SETSIG, SIGURG) != 0) return 0;
   if (fcntl(descriptor, F_SETLEASE, F_RDLCK) != 0) return errno == EAGAIN;
   fcntl(descriptor, F_SETLEASE, F_UNLCK);

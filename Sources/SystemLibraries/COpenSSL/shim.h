@@ -1,4 +1,4 @@
-// What Swift takes of OpenSSL; and, as functions, those of its macros that Swift does not see.
+// The parts of OpenSSL that Swift uses; macros that Swift does not import are wrapped in functions.
 #pragma once
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
@@ -20,9 +20,9 @@ static inline int openssl_no_passphrase(char *text, int size, int writes, void *
   return -1;
 }
 
-/// For a context of either side: TLS 1.2 and 1.3, ciphers with forward secrecy and authenticated
-/// encryption alone, neither renegotiation nor compression, buffers that an idle connection does not
-/// keep, and no question for a passphrase on the terminal. 0: the library cannot.
+/// Configures a client or server context: TLS 1.2 and 1.3, only ciphers with forward secrecy and
+/// authenticated encryption, no renegotiation, no compression, buffers released while a connection
+/// is idle, and no passphrase prompt on the terminal. Returns 0 if the library cannot.
 static inline int openssl_restrict(SSL_CTX *_Nonnull context) {
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   SSL_CTX_set_mode(
@@ -45,17 +45,18 @@ static inline int openssl_choose_http(
   return answer == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-/// A server's: HTTP/1.1 is chosen where it is offered, and who offers only others is refused
-/// (RFC 7301 section 3.2). What a session needs lies with the client, in a ticket. Keys are agreed
-/// upon with the curves of Mozilla's intermediate configuration alone. 0: the library cannot.
+/// Configures a server context: selects HTTP/1.1 if the client offers it, and refuses a client that
+/// offers only other protocols (RFC 7301 section 3.2). Session state is kept by the client, in a
+/// ticket. Key exchange uses only the curves of Mozilla's intermediate configuration. Returns 0 if
+/// the library cannot.
 static inline int openssl_serve_http(SSL_CTX *_Nonnull context) {
   SSL_CTX_set_alpn_select_cb(context, openssl_choose_http, NULL);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   return SSL_CTX_set1_groups_list(context, "X25519:prime256v1:secp384r1") == 1;
 }
 
-/// `keys` is asked for the key of each ticket (SSL_CTX_set_tlsext_ticket_key_evp_cb(3)). 0: the
-/// library cannot.
+/// Sets the callback `keys`, which supplies the key of each ticket
+/// (SSL_CTX_set_tlsext_ticket_key_evp_cb(3)). Returns 0 if the library cannot.
 static inline int openssl_set_ticket_keys(
     SSL_CTX *_Nonnull context,
     int (*_Nonnull keys)(
@@ -64,7 +65,8 @@ static inline int openssl_set_ticket_keys(
   return (int)SSL_CTX_set_tlsext_ticket_key_evp_cb(context, keys);
 }
 
-/// Keys of 32 bytes each for sealing (`seals` is 1) or opening a ticket. 0: the library cannot.
+/// Sets the keys, 32 bytes each, to seal (`seals` is 1) or open a ticket. Returns 0 if the library
+/// cannot.
 static inline int openssl_key_ticket(
     EVP_CIPHER_CTX *_Nonnull cipher, EVP_MAC_CTX *_Nonnull hash,
     const unsigned char *_Nonnull cipher_key, const unsigned char *_Nonnull hash_key,
@@ -78,15 +80,15 @@ static inline int openssl_key_ticket(
          EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), NULL, cipher_key, iv, seals) == 1;
 }
 
-/// A client's: offers HTTP/1.1, and believes nobody without a chain to an authority. 0: the library
-/// cannot.
+/// Configures a client context: offers HTTP/1.1, and requires a certificate chain to a trusted
+/// authority. Returns 0 if the library cannot.
 static inline int openssl_ask_http(SSL_CTX *_Nonnull context) {
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
   return SSL_CTX_set_alpn_protos(context, OPENSSL_HTTP_1_1) == 0;
 }
 
-/// Calls `take` with each name that the certificate was made for (RFC 5280 section 4.2.1.6); with its
-/// common name where it lists none.
+/// Calls `take` with each host name in the certificate (RFC 5280 section 4.2.1.6), or with its
+/// common name if it lists none.
 static inline void openssl_each_name(
     X509 *_Nonnull certificate, void *_Nonnull context,
     void (*_Nonnull take)(void *_Nonnull context, const char *_Nonnull name, int length)) {
@@ -108,7 +110,8 @@ static inline void openssl_each_name(
   if (common) take(context, (const char *)ASN1_STRING_get0_data(common), ASN1_STRING_length(common));
 }
 
-/// The name that a client asks for (RFC 6066 section 3). 0: it is none.
+/// Sets the server name that the client requests (RFC 6066 section 3). Returns 0 if the name is not
+/// valid.
 static inline int openssl_set_server_name(SSL *_Nonnull ssl, const char *_Nonnull name) {
   return (int)SSL_set_tlsext_host_name(ssl, name);
 }

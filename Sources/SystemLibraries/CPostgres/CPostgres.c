@@ -1,13 +1,13 @@
-// The system's own functions come from outside.
+// System headers come before the pragma below: their functions are external.
 #include <dlfcn.h>
 #include <pthread.h>
 
-// Only for this program: libpq, which has functions of the same names, goes on calling its own.
+// Hidden visibility: libpq has functions of the same names and keeps calling its own.
 #pragma GCC visibility push(hidden)
 #include "CPostgres.h"
 
-// The functions of libpq that are used, each of which leads to the library's own once that is
-// found: result, name, parameters, and how they are passed on.
+// The libpq functions in use; each forwards to the library's function once the library is loaded.
+// Columns: result, name, parameters, arguments.
 #define FUNCTIONS(F) \
   F(PGconn *, PQconnectStartParams, \
     (const char *const *keywords, const char *const *values, int expand), \

@@ -6,43 +6,43 @@
 #include <string.h>
 #include <time.h>
 
-/// Whether SQLite keeps no account of its memory, which costs a lock each time any is asked for. To
-/// be called before anything else.
+/// True if SQLite keeps no statistics of its memory, which cost a lock for each allocation. Call it
+/// before any other function.
 static inline bool lockstep_sqlite_uncounted(void) {
   return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0) == SQLITE_OK;
 }
 
-// The file of a write-ahead log. An open file of SQLite begins with a pointer to its table of
-// methods; the log's file is pointed at a copy of it, in which three are others:
+// The write-ahead log file. An open file of SQLite begins with a pointer to its table of methods;
+// for the log file, that pointer is set to a copy of the table with three methods replaced:
 //
-//     xWrite   gathers what follows one another, up to the page that ends a commit: SQLite writes
-//              each page by itself, and its header too
-//     xRead    lets it leave where it is asked for before
-//     xSync    likewise, and is timed
+//     xWrite   gathers consecutive writes, up to the page that ends a commit: SQLite writes each
+//              page separately, and its header too
+//     xRead    flushes the gathered bytes first if it reads any of them
+//     xSync    flushes the gathered bytes first, and is timed
 //
-// A log is a header and then frames: 24 bytes, of which the second four are 0 but in the frame that
-// ends a commit, and a page (sqlite.org/fileformat.html, section 4.1).
+// A log is a header followed by frames. A frame is 24 bytes, of which the second four are 0 except
+// in the frame that ends a commit, and a page (sqlite.org/fileformat.html, section 4.1).
 
 enum {
   LOCKSTEP_FRAME_HEADER = 24,
-  // The most that SQLite's own xWrite takes at once (`seekAndWriteFd` in os_unix.c).
+  // Maximum that SQLite's own xWrite writes at once (`seekAndWriteFd` in os_unix.c).
   LOCKSTEP_LOG_BYTES = 0x1ffff,
 };
 
 typedef void (*lockstep_sync_observer)(void *_Nullable context, int64_t nanoseconds);
 
 struct lockstep_log {
-  // First, so that the file's pointer to its methods is a pointer to all of this.
+  // First member, so that the file's pointer to its methods also points to this struct.
   sqlite3_io_methods methods;
   const sqlite3_io_methods *_Nonnull original;
   lockstep_sync_observer _Nullable observer;
   void *_Nullable context;
-  // Where in the file the gathered bytes belong, and how many there are.
+  // Position in the file of the gathered bytes, and their number.
   sqlite3_int64 offset;
   int count;
-  // Behind all that was written.
+  // End of everything written.
   sqlite3_int64 end;
-  // The page that comes next ends a commit.
+  // True if the next page ends a commit.
   bool ends_commit;
   unsigned char gathered[LOCKSTEP_LOG_BYTES];
 };
@@ -57,7 +57,7 @@ static inline int64_t lockstep_nanoseconds(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-// What cannot leave is dropped, for SQLite undoes the transaction then.
+// If the write fails, the gathered bytes are dropped: SQLite then rolls the transaction back.
 static inline int lockstep_log_flush(sqlite3_file *_Nonnull file) {
   struct lockstep_log *log = lockstep_log_of(file);
   int count = log->count;
@@ -68,7 +68,7 @@ static inline int lockstep_log_flush(sqlite3_file *_Nonnull file) {
   return code;
 }
 
-// What is written anew, and the log's own header, is not gathered.
+// Writes without gathering: overwritten parts, and the log's own header.
 static inline int lockstep_log_write_through(
     sqlite3_file *_Nonnull file, const void *_Nonnull bytes, int count, sqlite3_int64 offset) {
   struct lockstep_log *log = lockstep_log_of(file);
@@ -117,8 +117,8 @@ static inline int lockstep_log_read(
   return log->original->xRead(file, bytes, count, offset);
 }
 
-/// Takes over the log of a connection; NULL where it has none. What it gives must be forgotten once
-/// the connection is closed.
+/// Replaces the log methods of a connection; returns NULL if it has no log. Call
+/// `lockstep_forget_log` with the result once the connection is closed.
 static inline struct lockstep_log *_Nullable lockstep_take_log(sqlite3 *_Nonnull connection) {
   sqlite3_file *file = NULL;
   int code = sqlite3_file_control(connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file);
@@ -134,7 +134,7 @@ static inline struct lockstep_log *_Nullable lockstep_take_log(sqlite3 *_Nonnull
   log->end = 0;
   log->ends_commit = false;
   log->methods.xSync = lockstep_log_sync;
-  // Otherwise SQLite fills up sectors, and writes a frame in parts.
+  // Without this property SQLite pads writes to whole sectors and writes a frame in parts.
   if (file->pMethods->xDeviceCharacteristics(file) & SQLITE_IOCAP_POWERSAFE_OVERWRITE) {
     log->methods.xWrite = lockstep_log_write;
     log->methods.xRead = lockstep_log_read;

@@ -3,14 +3,13 @@ import { dayOf } from "../changes/universalTime.js";
 import { wellFormed } from "../changes/utf8.js";
 import { EditRefusal } from "./editRefusal.js";
 
-// What an action must say. Whoever writes them is a program, so the sentence says which word is
-// wrong.
+// Readers of an action's members. Actions come from programs, so the error names the wrong member.
 
 /** @throws {EditRefusal} */
 export function word(action, name) {
   const value = member(action, name);
   if (typeof value !== "string") throw new EditRefusal(`${name} must be a text`);
-  // A text field may hold half a character, which no other device could read.
+  // A text field may hold half a surrogate pair, which no other device could read.
   return wellFormed(value);
 }
 
@@ -23,12 +22,12 @@ export function whole(action, name) {
   return number;
 }
 
-/** The number of a day that is written as 2026-03-01. @throws {EditRefusal} */
+/** Returns the day number of a date such as 2026-03-01. @throws {EditRefusal} */
 export function goodDay(date) {
   const day = dayOf(date);
   if (day === undefined) throw new EditRefusal("that is no day; write it as 2026-03-01");
   return day;
 }
 
-/** Whether a text shows nothing. */
+/** True if a text is empty or only white space. */
 export const isBlank = (text) => /^\p{White_Space}*$/u.test(text);

@@ -3,11 +3,12 @@ import { habitsApp } from "./habits/habitsApp.js";
 import { memosApp } from "./memos/memosApp.js";
 import { timerApp } from "./timer/timerApp.js";
 
-/** All apps of a page: the only list of them. The vault's files have no place in a page. */
+/** The only list of a page's apps. The vault is not among them: a page does not transfer its
+ * files. */
 export const apps = Object.freeze([timerApp, clipboardApp, memosApp, habitsApp]);
 
 /**
- * The rule for a record type, whichever app it belongs to; undefined for a type no app knows.
+ * Returns the rule for a record type of any app; undefined if no app knows the type.
  *
  * @returns {import("../changes/resolver.js").Resolver | undefined}
  */

@@ -5,24 +5,24 @@ import { byteCount } from "../changes/utf8.js";
 import { EditRefusal } from "./editRefusal.js";
 
 /**
- * What an app has before it when a person acts: all that the device holds of its records. The
- * network has no part in it.
+ * Input of an app for a person's action: all records of the app that the device holds. It does not
+ * depend on the network.
  *
- * A record is `{zone, name, type, fields, modifiedAt, device}`, `fields` null in a tombstone. Where
- * no rule decides and the person has not yet, the relay's versions stand in `asking`, and the local
- * ones in `records`. `deviceNames`: what the person calls the account's devices.
+ * A record is `{zone, name, type, fields, modifiedAt, device}`; `fields` is null in a tombstone.
+ * For a conflict that no rule decides and the person has not decided yet, `asking` has the relay's
+ * version and `records` the local one. `deviceNames`: display names of the account's devices.
  *
  * @typedef {object} AppState
  * @property {readonly object[]} records
  * @property {readonly object[]} [asking]
  * @property {string} device this device's id
  * @property {Readonly<Record<string, string>>} [deviceNames]
- * @property {(zone: string, name: string) => number} [stamp] the next stamp of a record; where it
- *   is not given, it follows from `now` and `records`, which hold the tombstones as well then
+ * @property {(zone: string, name: string) => number} [stamp] returns the next stamp of a record; if
+ *   absent, the stamp follows from `now` and `records`, which must then include tombstones
  *
- * A change of one record, as a function of what stands there when its turn comes: its new fields,
- * null to delete it. `current` is the live record, or undefined; `stamp` is the edit's own, relay
- * time in milliseconds, newer than all that was seen of this record.
+ * Change of one record, as a function of the record's state when the change is made. `make` returns
+ * the new fields, or null to delete the record. `current` is the live record, or undefined; `stamp`
+ * is the edit's own: relay time in milliseconds, newer than every known version of this record.
  *
  * @typedef {object} Edit
  * @property {string} zone
@@ -30,8 +30,8 @@ import { EditRefusal } from "./editRefusal.js";
  * @property {string} type
  * @property {(context: {current?: object, stamp: number, device: string}) => object | null} make
  *
- * What a person's action comes to. The edits are made together, or none of them; a decision is the
- * person's answer to a conflict that waits in `asking`.
+ * Result of a person's action. Either all edits are made or none. A decision is the person's answer
+ * to a conflict in `asking`.
  *
  * @typedef {object} Outcome
  * @property {Edit[]} edits
@@ -39,27 +39,29 @@ import { EditRefusal } from "./editRefusal.js";
  */
 
 /**
- * The records that an action changes, as they stand then: `{zone, name, type, fields, stamp}`, the
- * fields null in a delete, the stamp its `modifiedAt`.
+ * Returns the records that an action changes, in their new state:
+ * `{zone, name, type, fields, stamp}`. `fields` is null for a delete; `stamp` is the record's
+ * `modifiedAt`.
  *
  * @param {{outcome: Function}} app
  * @param {AppState} state
- * @param {object} action in the app's own words
+ * @param {object} action in the app's own format
  * @param {number} now relay time, whole milliseconds
- * @param {(count: number) => Uint8Array} random so many random bytes, for names of new records
+ * @param {(count: number) => Uint8Array} random returns `count` random bytes, for names of new
+ *   records
  * @returns {{changes: object[], decisions: object[]}}
  * @throws {EditRefusal}
  */
 export function act(app, state, action, now, random) {
   const { edits, decisions = [] } = app.outcome(state, action, random);
-  // An action may change as many records as there are.
+  // Looked up in a map, because an action may change as many records as there are.
   const held = new Map(
     state.records.map((record) => [keyOf(record.zone ?? app.zone, record), record]));
   const changes = edits.map((edit) => changed(edit, held.get(keyOf(edit.zone, edit)), state, now));
   return { changes, decisions };
 }
 
-/** No zone has a line feed. */
+/** Unique, because a zone name has no line feed. */
 const keyOf = (zone, { name }) => `${zone}\n${name}`;
 
 function changed({ zone, name, type, make }, held, state, now) {
@@ -73,7 +75,7 @@ function changed({ zone, name, type, make }, held, state, now) {
   return { zone, name, type: fields === null ? held.type : type, fields, stamp };
 }
 
-/** Later than all that was seen of the record, however wrong the clock. */
+/** Returns a stamp later than every known version of the record, however wrong the clock is. */
 function stampAfter(held, now) {
   if (!Number.isSafeInteger(now)) throw new TypeError("relay time is whole milliseconds");
   return held ? Math.max(now, held.modifiedAt + 1) : now;
@@ -88,18 +90,18 @@ function checkSize(fields) {
   }
 }
 
-/** The record that an action names, among those that live. @throws {EditRefusal} */
+/** Returns the live record that an action names. @throws {EditRefusal} */
 export function chosen(entries, name, noun) {
   const found = entries.find((entry) => entry.name === name);
   if (!found) throw new EditRefusal(`this ${noun} is not there any more`);
   return found;
 }
 
-/** The live records of a type. */
+/** Returns the live records of a type. */
 export const recordsOf = (state, type) =>
   state.records.filter((record) => record.type === type && !isDeleted(record));
 
-/** What a person calls a device: its id, where nobody knows its name. */
+/** Returns the display name of a device, or its id if the name is unknown. */
 export function deviceName(state, device) {
   const names = state.deviceNames ?? {};
   return Object.hasOwn(names, device) ? names[device] : device;

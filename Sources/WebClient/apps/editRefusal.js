@@ -1,4 +1,4 @@
-/** An app says that an action makes no sense now; nothing is changed. */
+/** Error of an app for an action that is not valid in the present state; nothing is changed. */
 export class EditRefusal extends Error {
   name = "EditRefusal";
 

@@ -4,27 +4,26 @@ import { compareText, hasLoneSurrogate } from "./utf8.js";
 
 /**
  * JSON values as the apps read and write them: null, booleans, strings, arrays and plain objects
- * are JavaScript's own. So is a number that JavaScript holds as it was written; every other is an
- * `ExactNumber`, so that what another program wrote passes through here without a digit lost.
- * `undefined` stands for what is not there.
+ * are JavaScript's own. So is a number that JavaScript holds exactly; any other number is an
+ * `ExactNumber`, so that no digit written by another program is lost. `undefined` means absent.
  *
- * Members are read by `member`, never by a name of somebody else's in brackets: `constructor` and
- * `__proto__` are names like any other.
+ * Read members with `member`, never with an outside name in brackets: `constructor` and `__proto__`
+ * are names like any other.
  */
 
 /**
- * A number of which JavaScript's own numbers would lose a digit, in its one form: 2⁵³ + 1, a long
+ * Number in canonical form of which JavaScript's own numbers would lose a digit: 2⁵³ + 1, a long
  * fraction, `1e400`.
  *
- * The BigInt marks it: no JSON holds one, so this is never taken for an object, not even behind a
- * structured clone (IndexedDB, another tab), and `JSON.stringify` refuses it aloud. `serialize`
- * writes it.
+ * The BigInt marks it. JSON has no BigInt, so the value is never mistaken for an object, not even
+ * after a structured clone (IndexedDB, another tab), and `JSON.stringify` throws an error for it.
+ * `serialize` writes it.
  *
  * @typedef {{readonly text: string, readonly exact: bigint}} ExactNumber
  */
 
 /**
- * The value of a JSON number's text (RFC 8259 section 6).
+ * Returns the value of a JSON number's text (RFC 8259 section 6).
  *
  * @param {string} text
  * @returns {number | ExactNumber}
@@ -32,11 +31,11 @@ import { compareText, hasLoneSurrogate } from "./utf8.js";
 export function numberOf(text) {
   if (!isNumberText(text)) throw new TypeError("that is no JSON number");
   const value = Number(text);
-  // The usual case.
+  // Fast path for the usual case.
   if (Number.isSafeInteger(value) && String(value) === text) return value;
   const canonical = canonicalNumber(text);
   const isHeld = Number.isFinite(value) && canonicalNumber(String(value)) === canonical;
-  // Adding 0 makes 0 of -0: they are the same number.
+  // Adding 0 turns -0 into 0: they are the same number.
   if (isHeld) return value + 0;
   return Object.freeze({ text: canonical, exact: 1n });
 }
@@ -44,13 +43,13 @@ export function numberOf(text) {
 const isExact = (value) =>
   typeof value === "object" && value !== null && typeof value.exact === "bigint";
 
-/** A whole number of any size as a value for fields. @param {bigint} value */
+/** Converts a whole number of any size to a value for fields. @param {bigint} value */
 export const integer = (value) => numberOf(String(value));
 
-/** Whether a value is a number, of either kind. */
+/** True if a value is a number, of either kind. */
 export const isNumber = (value) => typeof value === "number" || isExact(value);
 
-/** A number's text, in its one form; undefined for what is no number. */
+/** Returns a number's text in canonical form; undefined if the value is not a number. */
 export function numberText(value) {
   if (isExact(value)) return value.text;
   if (typeof value !== "number") return undefined;
@@ -59,41 +58,41 @@ export function numberText(value) {
   return canonicalNumber(String(value));
 }
 
-/** The number where it is whole and fits into 64 bits; undefined otherwise. @returns {bigint=} */
+/** Returns the number if it is whole and fits into 64 bits; undefined otherwise. @returns
+ * {bigint=} */
 export function int64(value) {
   if (Number.isSafeInteger(value)) return BigInt(value);
   const text = isNumber(value) ? numberText(value) : undefined;
   return text === undefined ? undefined : integer64(text);
 }
 
-/** Whether a value is a JSON object. */
 export function isObject(value) {
   return Object.prototype.toString.call(value) === "[object Object]" && !isExact(value);
 }
 
-/** The member of that name; undefined where there is none, and in everything but an object. */
+/** Returns the member of that name; undefined if it is absent, or if the value is not an object. */
 export function member(value, name) {
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
-/** Names and values of an object, in their order; none for anything else. */
+/** Returns names and values of an object, in their order; an empty list for anything else. */
 export const members = (value) => (isObject(value) ? Object.entries(value) : []);
 
-/** The string that stands under a name; undefined where something else does. */
+/** Returns the string under a name; undefined if it is absent or not a string. */
 export function text(value, name) {
   const found = member(value, name);
   return typeof found === "string" ? found : undefined;
 }
 
-/** The truth that stands under a name; undefined where something else does. */
+/** Returns the Boolean under a name; undefined if it is absent or not a Boolean. */
 export function bool(value, name) {
   const found = member(value, name);
   return typeof found === "boolean" ? found : undefined;
 }
 
 /**
- * An object with the changes set, a new one. What is undefined among them is left out; what is no
- * object counts as an empty one.
+ * Returns a new object with the changes applied. A change to undefined removes the member. A value
+ * that is not an object counts as an empty one.
  */
 export function setting(value, changes) {
   const names = new Map(members(value));
@@ -104,7 +103,7 @@ export function setting(value, changes) {
   return Object.fromEntries(names);
 }
 
-/** Whether two values are the same JSON: numbers by value, objects in whatever order. */
+/** True if two values are the same JSON: numbers by value, members in any order. */
 export function equal(left, right) {
   if (left === right) return true;
   if (isNumber(left) && isNumber(right)) return numberText(left) === numberText(right);
@@ -123,11 +122,11 @@ export function equal(left, right) {
 }
 
 /**
- * The canonical form: members in the order of their names' bytes, no white space, no escape that
- * is not needed, each number in its one form. Equal values give the same text.
+ * Returns the canonical form: members in the order of their names' bytes, no white space, no
+ * unnecessary escape, each number in canonical form. Equal values have the same text.
  *
- * Throws a TypeError for what is no JSON, half a surrogate pair included: who holds such a value
- * has made it himself.
+ * Throws a TypeError if the value is not JSON, or contains a lone surrogate: such a value can only
+ * come from a bug of the caller.
  */
 export function serialize(value) {
   return textOf(value, 0);

@@ -1,9 +1,9 @@
 /**
- * The value of a JSON number, exactly: `digits` as a whole number, times ten to the `exponent`.
- * Zeros at both ends of the digits are taken away, so that each value has one form.
+ * Exact value of a JSON number: `digits` as a whole number, times ten to the `exponent`. Zeros at
+ * both ends of the digits are removed, so that each value has one form.
  *
- * An exponent has no limit either: a few characters can name a number of any size. It stands as a
- * number up to fifteen digits, and as its sign and digits beyond.
+ * An exponent has no limit either: a few characters can name a number of any size. An exponent of
+ * up to fifteen digits is a number, a longer one is its sign and digits.
  *
  * @typedef {{isNegative: boolean, digits: string, exponent: number | LargeExponent}} Decimal
  * @typedef {{isNegative: boolean, digits: string}} LargeExponent
@@ -12,7 +12,7 @@
 const smallDigits = 15;
 const form = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?)(\d+))?$/;
 
-/** Whether a text is a JSON number (RFC 8259 section 6), and nothing stands beside it. */
+/** True if the whole text is a JSON number (RFC 8259 section 6). */
 export const isNumberText = (text) => form.test(text);
 
 /** @returns {Decimal} */
@@ -37,11 +37,11 @@ function exponentOf(isNegative, text) {
   return isNegative ? 0 - Number(digits) : Number(digits);
 }
 
-/** `change` is at most the count of a text's digits. */
+/** Adds `change`, which is at most the number of a text's digits. */
 function added(exponent, change) {
   if (typeof exponent === "number") return exponent + change;
   const digits = Array.from(exponent.digits, Number);
-  // The magnitude stays positive, so a carry (or a borrow, a negative carry) is all there is.
+  // The magnitude stays positive, so only a carry (or a borrow, a negative carry) can occur.
   let carry = exponent.isNegative ? -change : change;
   for (let index = digits.length - 1; index >= 0 && carry !== 0; index -= 1) {
     const sum = digits[index] + carry;
@@ -51,7 +51,7 @@ function added(exponent, change) {
   return exponentOf(exponent.isNegative, (carry === 0 ? "" : String(carry)) + digits.join(""));
 }
 
-/** The one text that stands for all equal numbers: `12`, `0.5`, `1e400`. */
+/** Returns the one text that all equal numbers have: `12`, `0.5`, `1e400`. */
 export function canonicalNumber(text) {
   const { isNegative, digits, exponent } = decimal(text);
   if (digits === "") return "0";
@@ -77,7 +77,7 @@ function exponentText(exponent) {
 
 const [least, greatest] = [-(2n ** 63n), 2n ** 63n - 1n];
 
-/** The number where it is whole and fits into 64 bits, as a BigInt; undefined otherwise. */
+/** Returns the number as a BigInt if it is whole and fits into 64 bits; undefined otherwise. */
 export function integer64(text) {
   const { isNegative, digits, exponent } = decimal(text);
   const isShort =

@@ -2,17 +2,17 @@ import { numberOf } from "./json.js";
 import { limits } from "./limits.js";
 import { byteCount, hasLoneSurrogate } from "./utf8.js";
 
-/** Why a text is not JSON (RFC 8259), and where: one sentence for the person who wrote it. */
+/** Reason and position of invalid JSON (RFC 8259): one sentence for the person who wrote it. */
 export class JSONFault extends Error {
   name = "JSONFault";
 }
 
 /**
- * Reads a whole JSON text: one value, at most `limits.jsonDepth` deep, with nothing but white
- * space around it.
+ * Reads a whole JSON text: one value, at most `limits.jsonDepth` deep, with nothing but white space
+ * around it.
  *
- * Beside `JSON.parse` it keeps every digit of every number (see `ExactNumber`), and turns down what
- * the other devices turn down as well: a name that stands twice, and half a surrogate pair.
+ * Unlike `JSON.parse` it keeps every digit of every number (see `ExactNumber`), and refuses what
+ * the other devices refuse too: duplicate names and lone surrogates.
  *
  * @param {string} text
  * @throws {JSONFault}
@@ -22,9 +22,9 @@ export function parse(text) {
 }
 
 /**
- * Reads a message of the relay. It holds records as others wrote them, which the relay does not
- * look into: one whose fields have a name twice must not hold up all the rest, so there the last
- * counts, as with `JSON.parse`.
+ * Reads a message of the relay. It contains records as other programs wrote them; the relay does
+ * not inspect their fields. A record with a duplicate name must not block all others, so the last
+ * duplicate counts, as with `JSON.parse`.
  *
  * @param {string} text
  * @throws {JSONFault}
@@ -34,12 +34,13 @@ export function parseMessage(text) {
     ?? new Parser(text, { depth: limits.messageDepth, isNameOnce: false }).whole();
 }
 
-/** What JavaScript's own parser would read otherwise: numbers, and halves of pairs in escapes. */
+/** Texts that JavaScript's own parser may read differently: numbers, and surrogates in escapes. */
 const risky = /(?:^|[:,[\s])(?:-0|-?\d{16}|-?\d+[.eE])|\\u[dD][89a-fA-F]/;
 
 /**
- * Nearly all messages hold nothing risky, and JavaScript's own parser is much faster: a new device
- * reads many at once. undefined for all others, and where there is a fault to explain.
+ * Parses a message without risky parts by JavaScript's own parser, which is much faster: nearly all
+ * messages are such, and a new device reads many at once. Returns undefined for all others, and if
+ * there is a fault to report.
  */
 function plainMessage(text) {
   if (risky.test(text)) return undefined;
@@ -118,7 +119,7 @@ class Parser {
       }
       if (this.#peek() !== ":") this.#fail("a colon is expected here");
       this.#position += 1;
-      // Set by `=`, `__proto__` would be no member.
+      // An assignment with `=` would not create a member named `__proto__`.
       Object.defineProperty(object, name, {
         value: this.#value(), configurable: true, enumerable: true, writable: true,
       });
@@ -135,7 +136,7 @@ class Parser {
     }
   }
 
-  /** Leaves the closing sign to `within`, and takes a comma. */
+  /** Consumes a comma, and leaves the closing sign to `within`. */
   #ends(closing, sentence) {
     const sign = this.#peek();
     if (sign === closing) return true;
@@ -160,7 +161,7 @@ class Parser {
       }
     }
     this.#position += 1;
-    // Its grammar was checked, and its numbers cannot be lost.
+    // The grammar was checked, and a string has no numbers to lose.
     const value = JSON.parse(this.#text.slice(start, this.#position));
     if (hasLoneSurrogate(value)) this.#fail("half a surrogate pair stands for no character", start);
     return value;
@@ -171,7 +172,8 @@ class Parser {
     const found = this.#pass(number);
     const next = this.#text[this.#position];
     if (found === "" && this.#text[start] !== "-") this.#fail("a value is expected here");
-    // A leading zero, an empty part: what follows would be taken for something else.
+    // After a leading zero or an empty part, the remaining characters would be read as another
+    // value.
     if (found === "" || (next !== undefined && /[\d.eE+-]/.test(next))) {
       this.#fail("a number is written as in -12.5e3, with no leading zero or empty part", start);
     }
@@ -184,7 +186,7 @@ class Parser {
     return value;
   }
 
-  /** The next character that is not white space. */
+  /** Returns the next character that is not white space. */
   #peek() {
     this.#pass(space);
     return this.#text[this.#position] ?? this.#failAtEnd();

@@ -2,8 +2,8 @@ import { limits } from "./limits.js";
 import { byteCount, hasLoneSurrogate } from "./utf8.js";
 
 /**
- * Whether a text may name a zone, a record or a record type: 1 to 255 bytes of UTF-8 without
- * control characters. Two names are the same where their bytes are, which is where `===` says so.
+ * True if a text is a valid name of a zone, a record or a record type: 1 to 255 bytes of UTF-8
+ * without control characters. Two names are equal if their bytes are, which `===` decides.
  */
 export function isName(text) {
   return (

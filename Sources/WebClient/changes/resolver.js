@@ -1,8 +1,8 @@
 /**
- * The words in which a conflict is told and answered.
+ * Types of conflicts and their resolution.
  *
- * One version of a record, as a resolver sees it: `fields` is null in a delete, `modifiedAt` is
- * relay time in milliseconds since the Unix epoch.
+ * Version of a record for a resolver: `fields` is null in a delete, `modifiedAt` is relay time in
+ * milliseconds since the Unix epoch.
  *
  * @typedef {object} Version
  * @property {string} name
@@ -10,25 +10,26 @@
  * @property {number | import("./json.js").ExactNumber} modifiedAt
  * @property {string} device
  *
- * Two devices changed one record, neither having seen the other's change. `base` is the version
- * that the local change was made on; null where the record was made on both sides or the device no
- * longer knows.
+ * Conflict: two devices changed one record, and neither had seen the other's change. `base` is the
+ * version on which the local change was made; null if the record was created on both sides, or if
+ * the device no longer knows the base.
  *
  * @typedef {{type?: string, base: Version | null, local: Version, server: Version}} Conflict
  *
- * What becomes of it: the record is now `merged` (null: deleted), and `copies` are further records
- * to save with it; or nothing is chosen and a person decides.
+ * Resolution of a conflict: either the record is now `merged` (null: deleted) and the records in
+ * `copies` are saved with it, or a person decides.
  *
  * @typedef {{merged: object | null, copies: {name: string, fields: object}[]}
  *   | {ask: true}} Resolution
  *
- * The rule of one record type: a pure function that gives the same bytes on every device, the same
- * when run twice, and the same with local and server exchanged.
+ * Rule of one record type: a pure function that returns the same bytes on every device, the same if
+ * applied twice, and the same with local and server swapped.
  *
- * `takesNewestStamp`: whether the newer version is the record, whatever stands in it. Then it also
- * matters when something was done that another device had done before: both deleted an item, say.
- * A third version, made in between, must not stand over the later of the two, so the record takes
- * its stamp. Otherwise what is the same on both sides is left as the relay has it.
+ * `takesNewestStamp`: true if the newer version becomes the record, whatever its fields are. The
+ * stamp then matters even if another device has already made the same change: for example, both
+ * deleted an item. A third version, made in between, must not win over the later of the two, so the
+ * record takes the later stamp. Otherwise a record that is equal on both sides stays as the relay
+ * has it.
  *
  * @typedef {object} Resolver
  * @property {(conflict: Conflict) => Resolution} resolve

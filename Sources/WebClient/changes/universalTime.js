@@ -1,11 +1,11 @@
 /**
- * Days as the calendar at Greenwich shows them (the Gregorian calendar of ISO 8601, also for the
- * years before it was in use), counted from 1970-01-01.
+ * Days in UTC (the Gregorian calendar of ISO 8601, also for years before its introduction), counted
+ * from 1970-01-01.
  */
 
 const dayMilliseconds = 86_400_000;
 
-/** `2026-03-01`. */
+/** Formats a day number: `2026-03-01`. */
 export function dateOf(day) {
   const date = new Date(day * dayMilliseconds);
   const year = date.getUTCFullYear();
@@ -16,15 +16,16 @@ export function dateOf(day) {
   return parts.join("-");
 }
 
-/** Days from 1970-01-01 to a date as `dateOf` writes it; undefined for what is no such day. */
+/** Returns the days from 1970-01-01 to a date as `dateOf` writes it; undefined for any other
+ * text. */
 export function dayOf(date) {
   const found = typeof date === "string" ? /^(\d{4})-(\d\d)-(\d\d)$/.exec(date) : null;
   if (!found) return undefined;
-  // Made from parts, years below 100 would be taken for those of the last century.
+  // The constructor with parts would read years below 100 as years of the last century.
   const made = new Date(0);
   made.setUTCFullYear(Number(found[1]), Number(found[2]) - 1, Number(found[3]));
   const day = made.getTime() / dayMilliseconds;
-  // 30 February is another day's number.
+  // Rejects 30 February, which has another day's number.
   return dateOf(day) === date ? day : undefined;
 }
 

@@ -1,13 +1,13 @@
 /**
- * Texts by the bytes of their UTF-8, without making them: names and devices are ordered and
- * measured by those on every device.
+ * Operations on a text's UTF-8 bytes that do not create the bytes. Every device orders and measures
+ * names and devices by these bytes.
  */
 
 /**
- * Which of two texts stands first by the bytes of their UTF-8: below, above or equal to 0.
+ * Compares two texts by their UTF-8 bytes; returns a number below, above or equal to 0.
  *
- * That is the order of code points. UTF-16, in which JavaScript compares, has another: it puts the
- * halves of a pair, which stand for the highest code points, below U+E000 to U+FFFF.
+ * That is the order of code points. JavaScript compares by UTF-16, which has a different order: it
+ * puts surrogates, which encode the highest code points, below U+E000 to U+FFFF.
  */
 export function compareText(left, right) {
   const count = Math.min(left.length, right.length);
@@ -24,31 +24,31 @@ function rank(unit) {
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
 }
 
-/** Bytes that one code point takes. */
+/** Number of bytes of a code point. */
 export function width(codePoint) {
   if (codePoint < 0x80) return 1;
   if (codePoint < 0x800) return 2;
   return codePoint < 0x10000 ? 3 : 4;
 }
 
-/** Bytes that a text takes. */
+/** Number of bytes of a text. */
 export function byteCount(text) {
   let count = 0;
   for (let index = 0; index < text.length; index += 1) {
     const unit = text.charCodeAt(index);
-    // Each half of a pair is two of its four bytes.
+    // Each half of a surrogate pair counts as two of its four bytes.
     count += unit >= 0xd800 && unit < 0xe000 ? 2 : width(unit);
   }
   return count;
 }
 
-/** Whether a text has half of a surrogate pair, which stands for no character. */
+/** True if a text has a lone surrogate, which encodes no character. */
 export const hasLoneSurrogate = (text) => /\p{Surrogate}/u.test(text);
 
-/** A text as every encoder of UTF-8 would write it: for half of a pair stands U+FFFD. */
+/** Replaces each lone surrogate by U+FFFD, as every UTF-8 encoder does. */
 export const wellFormed = (text) => text.replace(/\p{Surrogate}/gu, "\ufffd");
 
-/** The first Unicode scalars of a text, at most so many. */
+/** Returns at most the first `count` Unicode scalars of a text. */
 export function prefix(text, count) {
   let end = 0;
   for (let left = count; left > 0 && end < text.length; left -= 1) {
@@ -57,7 +57,7 @@ export function prefix(text, count) {
   return text.slice(0, end);
 }
 
-/** Unicode scalars of a text, counted to `most` and no further. */
+/** Number of Unicode scalars of a text, counted up to `most`. */
 export function scalarCount(text, most = Infinity) {
   let count = 0;
   for (let end = 0; end < text.length && count < most; count += 1) {

@@ -1,9 +1,9 @@
 /**
- * A random UUID (RFC 9562, version 4): the name of a new record.
+ * Returns a random UUID (RFC 9562, version 4) for the name of a new record.
  *
- * `crypto.randomUUID` is not there on a page that came over plain http; random bytes are.
+ * `crypto.randomUUID` is missing on a page loaded over plain http; random bytes are available.
  *
- * @param {(count: number) => Uint8Array} random so many random bytes
+ * @param {(count: number) => Uint8Array} random returns `count` random bytes
  */
 export function uuid(random) {
   const bytes = Uint8Array.from(random(16));

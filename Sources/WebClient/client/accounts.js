@@ -4,7 +4,8 @@ import { interceptedBy, readProblem } from "./refusal.js";
 import { call } from "./uplink/httpCall.js";
 import { readObject, WireError } from "./wireError.js";
 
-/** The relay said no. `refusal` has its `code`, and how long to wait where that helps. */
+/** Refusal by the relay. `refusal` has the `code`, and the time to wait before a retry, if one
+ * helps. */
 export class RefusedError extends Error {
   constructor(refusal) {
     super(refusal.detail);
@@ -15,8 +16,8 @@ export class RefusedError extends Error {
 }
 
 /**
- * What is asked of a relay about accounts and devices, beside the sync. Each asks once: a person
- * waits for it, and sees why it did not work.
+ * Requests to a relay about accounts and devices, outside the sync. Each request is sent once,
+ * without a retry: a person waits for it and sees the reason of a failure.
  */
 export class Accounts {
   #environment;
@@ -27,12 +28,15 @@ export class Accounts {
     this.#relay = relay;
   }
 
-  /** A new account, of which this is the first device; only on a relay that is open.
-   * @param {{deviceName: string, platform: string, appVersion: string}} device */
+  /**
+   * Creates an account with this as its first device; only on a relay with open registration.
+   * @param {{deviceName: string, platform: string, appVersion: string}} device
+   */
   create(device) { return this.#join("/v1/accounts", described(device)); }
 
-  /** Joins the account that issued the code. `accountID`: whose data this browser holds already; a
-   * code of another account is refused then, and stays good. null: it holds none. */
+  /** Joins the account that issued the code. `accountID`: account of the data in this browser; the
+   * relay then refuses a code of another account, and that code stays valid. null: the browser has
+   * no data. */
   pair(code, device, accountID) {
     return this.#join("/v1/devices",
       { code: wellFormed(code), ...accountID === null ? {} : { accountID }, ...described(device) });
@@ -53,7 +57,7 @@ export class Accounts {
       { method, token, body: described({ deviceName }) });
   }
 
-  /** Its token dies and its connections close. */
+  /** Revokes the device: the relay invalidates its token and closes its connections. */
   revoke(token, deviceID) {
     return this.#ask(`/v1/devices/${encodeURIComponent(deviceID)}`, { method: "DELETE", token });
   }
@@ -78,5 +82,5 @@ export class Accounts {
   }
 }
 
-/** A text field may hold half a character, which no other device could read. */
+/** A text field may hold half a surrogate pair, which no other device could read. */
 const described = (device) => ({ ...device, deviceName: wellFormed(device.deviceName) });

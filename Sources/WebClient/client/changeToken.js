@@ -1,10 +1,10 @@
 /**
- * A place in an account's order of saves, as the relay writes it:
+ * Position in an account's sequence of saves, in the relay's format:
  *
  *     <generation hex>.<sequence>[.z<zone digest hex>][.p<pinned sequence>][.h<horizon>]
  *
- * The text is what is kept and sent. What stands in it tells which of two places is later, and
- * that a relay has come back from a backup: then the generation is another one.
+ * The text is stored and sent unchanged. Its parts show which of two positions is later. Another
+ * generation shows that the relay was restored from a backup.
  */
 
 const form = new RegExp(
@@ -15,7 +15,7 @@ const form = new RegExp(
 /**
  * @param {string} text
  * @returns {{generation: string, sequence: number, zone: string | null, pinned: number | null,
- *   horizon: number | null} | null} null where it is no token that a relay could have made
+ *   horizon: number | null} | null} null if no relay could have made the token
  */
 export function readToken(text) {
   const found = typeof text === "string" ? form.exec(text) : null;
@@ -34,14 +34,14 @@ export function readToken(text) {
   return isExact ? token : null;
 }
 
-/** Whether all up to `other` is known at `text`. */
+/** True if everything up to `other` is known at `text`. */
 export function covers(text, other) {
   const [left, right] = [readToken(text), readToken(other)];
   return !!left && !!right && left.generation === right.generation
     && left.sequence >= right.sequence;
 }
 
-/** Whether both name the same place, whatever they say of how far the account had come. */
+/** True if both are the same position, whatever their horizons are. */
 export function isSamePlace(text, other) {
   const [left, right] = [readToken(text), readToken(other)];
   return !!left && !!right && left.generation === right.generation
@@ -50,8 +50,9 @@ export function isSamePlace(text, other) {
 }
 
 /**
- * The place `text`, for who comes to it from `earlier` by a link that was made for all: how far
- * the account had come by then stays with him, since a record may have been saved over on the way.
+ * Returns the position `text` for a device that comes from `earlier` by a link that is the same for
+ * all devices. Keeps the device's own horizon, because a record may have been overwritten in
+ * between.
  */
 export function reached(text, earlier) {
   const [to, from] = [readToken(text), readToken(earlier)];
@@ -62,15 +63,16 @@ export function reached(text, earlier) {
   return `${bare}.h${from.horizon}`;
 }
 
-/** How far its history must reach for the token to be true of it; 0 where it is none. */
+/** Returns the sequence that a history must reach for the token to be valid; 0 if it is not a
+ * token. */
 export function reach(text) {
   const place = readToken(text);
   return place ? Math.max(place.sequence, place.pinned ?? 0, place.horizon ?? 0) : 0;
 }
 
 /**
- * The place `text`, for who has been given tags up to `tag` besides: a history that lacks them is
- * another one.
+ * Returns the position `text` for a device that also knows tags up to `tag`: a history that lacks
+ * them is another history.
  */
 export function knowing(text, tag) {
   const place = readToken(text);
@@ -79,5 +81,5 @@ export function knowing(text, tag) {
   return `${bare}.h${tag}`;
 }
 
-/** @returns {string | null} which history the place belongs to */
+/** @returns {string | null} the history of the position */
 export const generationOf = (text) => readToken(text)?.generation ?? null;

@@ -4,10 +4,10 @@ import { limits } from "../changes/limits.js";
 import { isName } from "../changes/name.js";
 import { byteCount, hasLoneSurrogate, width } from "../changes/utf8.js";
 
-/** Fields are never changed once they are held, so they are measured once. */
+/** Fields never change after they are stored, so their size is computed once. */
 const sizes = new WeakMap();
 
-/** Bytes of `fields` as JSON; 0 of a delete. */
+/** Bytes of `fields` as JSON; 0 for a delete. */
 export function sizeOf(fields) {
   if (!fields) return 0;
   let size = sizes.get(fields);
@@ -18,10 +18,10 @@ export function sizeOf(fields) {
   return size;
 }
 
-/** Whether a record has room for them. */
+/** True if the fields fit into a record. */
 export const fitsRecord = (fields) => sizeOf(fields) <= limits.recordBytes;
 
-/** Why these cannot be a record's fields; null where they can. */
+/** Returns the reason that a value cannot be a record's fields; null if it can. */
 export function faultOfFields(fields) {
   if (!isObject(fields)) return "a record's fields must be a JSON object";
   return faultOfValue(fields, 1);
@@ -45,7 +45,7 @@ function faultOfValue(value, depth) {
   return null;
 }
 
-/** An exact number that a page has made itself has to have the form of those that were read. */
+/** An exact number made by a page must be in canonical form, like those that were parsed. */
 function faultOfNumber(value) {
   if (typeof value === "number") {
     return Number.isFinite(value) ? null : "a number in the fields is not finite";
@@ -54,13 +54,13 @@ function faultOfNumber(value) {
   return isCanonical ? null : "an exact number in the fields is not in its one form";
 }
 
-/** Why this cannot name a zone, record or type; null where it can. */
+/** Returns the reason that a text cannot name a zone, record or type; null if it can. */
 export function faultOfName(name) {
   if (isName(name)) return null;
   return `a name has 1 to ${limits.nameBytes} bytes of UTF-8 and no control characters`;
 }
 
-/** A name that was made from a long one and more may be too long. Its end tells it apart. */
+/** Shortens a composed name that is too long. Keeps the end, which is unique. */
 export function fittingName(name) {
   let start = name.length;
   let room = limits.nameBytes;

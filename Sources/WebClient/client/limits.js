@@ -1,107 +1,111 @@
 /**
- * Every ceiling of the client, once, with its unit and its reason; those of names and fields are in
- * `changes`. Where the relay has the same limit, it is the relay's number (`GET /v1/limits`).
+ * All limits of the client, each with its unit and its reason; those of names and fields are in
+ * `changes`. If the relay has the same limit, the value is the relay's (`GET /v1/limits`).
  */
 export const limits = Object.freeze({
-  /** Records in one batch, and bytes of it as JSON. */
+  /** Records in one batch, and its bytes as JSON. */
   batchRecords: 400,
   batchBytes: 2 << 20,
-  /** A request of up to this size, in bytes, is too large for nobody between a device and its
-   * relay: where it is refused for its size all the same, that is an outage like any other. */
+  /** Size in bytes of a request that every intermediary accepts: if it is refused for its size
+   * anyway, that counts as an outage. */
   smallRequestBytes: 8 << 10,
-  /** Records of a restored relay's loss that go into the outbox at once. */
+  /** Records, and bytes, that a restored relay has lost and that are moved into the outbox at
+   * once. */
   pageRecords: 1_000,
   pageBytes: 2 << 20,
-  /** Records that wait in the outbox, and bytes of their fields, bases included: a page holds them
-   * in memory. */
+  /** Records in the outbox, and bytes of their fields, bases included: a page holds them in
+   * memory. */
   outboxRecords: 20_000,
   outboxBytes: 32 << 20,
-  /** Devices of the account whose names are kept for when there is no connection. */
+  /** Devices of the account whose names are stored for use without a connection. */
   notedDevices: 100,
-  /** Edits that one call of `change` may make. */
+  /** Edits of one call of `change`. */
   editsOfOneChange: 400,
-  /** Edits that time makes with one step, where one leads to the next. */
+  /** Due edits in one transaction, if one leads to the next. */
   dueEdits: 100,
-  /** Copies that one merge may lead to, where copies meet others under their name. */
+  /** Copies of one merge, if copies conflict with other records of the same name. */
   copiesOfOneMerge: 16,
-  /** Parked and undecided records that a status names; beyond it they are counted. */
+  /** Parked and undecided records that a status lists; further ones are only counted. */
   statusRecords: 100,
-  /** Pages and answers that wait to be applied; beyond it pages are fetched again. */
+  /** Pages and answers that wait to be applied; pages beyond it are fetched again. */
   waitingArrivals: 256,
-  /** Ranges of tags of which a device remembers that the relay has lost them. */
+  /** Ranges of lost tags that a device remembers. */
   tagGaps: 1_000,
-  /** A measured offset is written down when it moved by this much, in milliseconds. */
+  /** Change in milliseconds from which a measured clock offset is written to the store. */
   offsetNoteMilliseconds: 500,
-  /** The time of the last sync is written down at least this often. */
+  /** Interval at which the time of the last sync is written if there is nothing else to write. */
   syncNoteMilliseconds: 600_000,
-  /** Two clocks of one machine that part by more than this: one has jumped. Where a deadline is
-   * reached later than this, the page had no turn, as when it was suspended. */
+  /** Difference between two clocks of one machine from which one of them has jumped. A deadline
+   * that is reached later than this means that the page did not run, for example because it was
+   * suspended. */
   clockJumpMilliseconds: 1_000,
-  /** How long a measured relay time is trusted, and when it is measured again before that. */
+  /** Time for which a measured relay time is trusted, and the age at which it is measured again. */
   clockTrustMilliseconds: 30 * 60_000,
   clockMeasureMilliseconds: 15 * 60_000,
-  /** Measurements of a new socket, of which the best is taken. */
+  /** Measurements on a new socket; the best is used. */
   clockSamples: 4,
-  /** How long a device that comes back waits for what others did meanwhile, before it lets what it
-   * last knew run out. */
+  /** Time for which a reconnecting device waits for the changes of others before it lets countdowns
+   * in its last known state end. */
   catchUpMilliseconds: 2_000,
-  /** A deadline further ahead than this, a day, is looked at again by then. */
+  /** One day: no deadline is set further ahead; it is checked again by then. */
   farMilliseconds: 86_400_000,
   pollMilliseconds: 30_000,
-  /** For how long a long-poll asks to be held. One that is cut asks for half as long, and not for
-   * less than the shortest: a request every few seconds is dearer than a change that comes late. */
+  /** Time for which a long-poll asks to be held. One that is cut asks for half as long, but for no
+   * less than the shortest: a request every few seconds costs more than a late change. */
   longPollMilliseconds: 50_000,
   shortestLongPollMilliseconds: 6_000,
-  /** What an answer to a long-poll may take beyond its wait. */
+  /** Time that an answer to a long-poll may take beyond its wait. */
   longPollMarginMilliseconds: 10_000,
-  /** First and greatest ceiling of the backoff with full jitter. */
+  /** Ceilings of the backoff with full jitter: first and maximum. */
   backoffFirstMilliseconds: 500,
   backoffMilliseconds: 30_000,
-  /** The longest span over which a relay may have its devices come back. */
+  /** Longest period over which a relay may make its devices reconnect. */
   reconnectObeyedMilliseconds: 300_000,
-  /** The longest `Retry-After` that is obeyed. */
+  /** The longest `Retry-After` that a device obeys. */
   retryAfterMilliseconds: 3_600_000,
   connectMilliseconds: 10_000,
-  /** From an open socket to its welcome. */
+  /** Timeout from an open socket to its welcome. */
   helloMilliseconds: 5_000,
-  /** Waiting for the answer to a save, a fetch or a call. */
+  /** Timeout for the answer to a save, a fetch or a call. */
   answerMilliseconds: 15_000,
-  /** What a relay says of its heartbeat is taken between these. */
+  /** Keep-alive interval of the relay: the default, and the bounds of a value that it sends. */
   keepAliveMilliseconds: 25_000,
   keepAliveFloorMilliseconds: 1_000,
   keepAliveCeilingMilliseconds: 300_000,
-  /** Silence after which a stream of events is given up, where the relay does not say how often it
-   * speaks. */
+  /** Silence after which a stream of events is closed, if the relay does not give its keep-alive
+   * interval. */
   streamSilenceMilliseconds: 75_000,
-  /** From leaving a rung of the ladder to trying it again: first, and at most. */
+  /** Delay from a fallback to a worse transport to the next attempt at a better one: first and
+   * maximum. */
   probeFirstMilliseconds: 60_000,
   probeMilliseconds: 30 * 60_000,
-  /** A zone that the plan does not include is tried again by itself after this long. */
+  /** Delay after which a zone that the plan does not include is tried again. */
   planRetryMilliseconds: 3_600_000,
-  /** The longest message or body that is taken: a page with all its names. */
+  /** Length of the longest message or body that a device accepts: a page with all its names. */
   relayMessageBytes: 8 << 20,
-  /** How long a manual sync may take. */
+  /** Timeout of a manual sync. */
   syncMilliseconds: 20_000,
-  /** So long a store that failed is left alone at least. */
+  /** Minimum wait after a failure of the store. */
   storeRetryMilliseconds: 1_000,
-  /** Steps of the store, edits included, that wait for their turn. */
+  /** Jobs on the store, edits included, that wait for their turn. */
   waitingJobs: 1_000,
-  /** Without Web Locks: how long a tab leads without saying so again, and how often it says so. */
+  /** Without Web Locks: duration of a leading tab's lease, and the interval of its renewal. */
   leaseMilliseconds: 10_000,
   leaseRenewalMilliseconds: 3_000,
-  /** How long another tab waits for the leading one before it asks again, and how often it does
-   * before it takes the lead itself, and before it gives up. */
+  /** Time for which another tab waits for the leading tab before it asks again; number of tries
+   * before it takes the lead itself; number of tries before it gives up. */
   orderMilliseconds: 3_000,
   silencesToLead: 3,
   orderTries: 8,
-  /** Orders of other tabs that are being carried out. */
+  /** Orders of other tabs that are being performed. */
   runningOrders: 64,
-  /** Orders of other tabs that are remembered, so that one asked twice is carried out once. */
+  /** Orders of other tabs that are remembered, so that a repeated order is performed once. */
   rememberedOrders: 64,
-  /** Changes in one message between tabs; of more the others read the store. */
+  /** Changed records in one message between tabs; if there are more, the other tabs read the
+   * store. */
   broadcastRecords: 200,
-  /** How often a change is made anew because another tab changed the record meanwhile. */
+  /** Tries of a change that must be made again because another tab changed the record meanwhile. */
   changeTries: 8,
-  /** How long another version of this page may keep the store from being opened. */
+  /** Time for which another version of this page may block the opening of the store. */
   openMilliseconds: 10_000,
 });

@@ -2,18 +2,18 @@ import { equal } from "../changes/json.js";
 import { WireError } from "./wireError.js";
 
 /**
- * A record as the wire has it. `fields` is null in a tombstone.
+ * A record as in the relay's messages. `fields` is null in a tombstone.
  *
  * @typedef {{zone: string, name: string, type: string, fields: object | null, modifiedAt: number,
  *   device: string, tag: number, deleted: boolean, chunks?: string[]}} Record
  */
 
-/** One text for zone and name: neither has control characters. */
+/** Unique text for zone and name, which have no control characters. */
 export const keyOf = ({ zone, name }) => `${zone}\n${name}`;
 
 /**
- * What the relay says is checked before it is held: a page or answer that is not of this form is
- * refused as a whole.
+ * Checks a record of the relay's message before it is stored. A page or answer with a malformed
+ * record is refused as a whole.
  *
  * @returns {Record}
  */
@@ -32,20 +32,20 @@ export function readRecord(value) {
   return record;
 }
 
-/** Stands for a record that the relay does not have, not even as a tombstone. */
+/** Placeholder for a record that the relay does not have, not even as a tombstone. */
 export function nothingAt({ zone, name }, type) {
   return { zone, name, type, fields: null, modifiedAt: 0, device: "", tag: 0, deleted: true };
 }
 
-/** The same where the relay had this version, and has lost it. */
+/** Placeholder for a version that the relay had, and has lost. */
 export function lostVersion(version) {
   return { ...nothingAt(version, version.type), modifiedAt: version.modifiedAt };
 }
 
-/** Whether it stands for a version that the relay has lost. */
+/** True if it is a placeholder for a version that the relay has lost. */
 export const standsForLost = (record) => record.tag === 0 && record.modifiedAt > 0;
 
-/** The same content with the same stamp, whoever saved it and when. */
+/** True if content and stamp are the same; device and tag may differ. */
 export function isSameVersion(left, right) {
   return left.modifiedAt === right.modifiedAt && left.type === right.type
     && equal(left.fields, right.fields);

@@ -2,14 +2,14 @@ import { limits } from "./limits.js";
 import { readObject, WireError } from "./wireError.js";
 
 /**
- * A request that the relay turned down, as a problem (RFC 9457), an `error` message or a close
- * code: a value with advice.
+ * Request that the relay has refused, as a problem (RFC 9457), an `error` message or a close code:
+ * a value with advice.
  *
  * @typedef {{code: string, detail: string, retryAfterMilliseconds?: number, relayTime?: number,
  *   restoredThrough?: number, lostThrough?: number, token?: string}} Refusal
  */
 
-/** By code: status, advice, close code. The table of docs/protocol.md. */
+/** By code: status, advice, close code. Same as the table in docs/protocol.md. */
 const codes = {
   badRequest: [400, "fixRequest"],
   badJSON: [400, "fixRequest"],
@@ -48,12 +48,13 @@ const codes = {
   internalError: [500, "retry", 1011],
 };
 
-/** What a device does about a refusal; a code of a later relay is taken for a fault of ours. */
+/** Returns the device's reaction to a refusal; an unknown code of a later relay counts as a fault
+ * of this program. */
 export function advice(refusal) {
   return Object.hasOwn(codes, refusal.code) ? codes[refusal.code][1] : "fixRequest";
 }
 
-/** The batch's content is at fault, so that the same again would be refused again. */
+/** True if the batch's content is at fault, so that a retry would be refused again. */
 export function blamesContent(refusal) {
   return [
     "badName", "chunksMissing", "recordTooLarge", "badJSON", "badRequest", "badMessage",
@@ -61,28 +62,29 @@ export function blamesContent(refusal) {
   ].includes(refusal.code);
 }
 
-/** A record that was refused so may be taken later: another device has brought what it lacked, or
- * made room in the account. */
+/** True if a refused record may be accepted later: another device may have uploaded the missing
+ * chunks, or made room in the account. */
 export function mayPass(refusal) {
   return refusal.code === "chunksMissing" || refusal.code === "quotaExceeded";
 }
 
 /**
- * Told about a cursor that this relay gave: up to which tag it still has what it gave. A cursor
- * that it does not know at all is of a history that it has lost. null: nothing may be lost.
+ * Returns the tag up to which the relay still has what it sent, for a refusal of a cursor that it
+ * issued. A cursor that it does not know belongs to a history that it has lost. null: nothing may
+ * be lost.
  */
 export function provenLoss(refusal) {
   if (refusal.code === "storeRestored") return refusal.restoredThrough ?? 0;
   return refusal.code === "badChangeToken" ? 0 : null;
 }
 
-/** @returns {Refusal | null} what the relay says by closing a socket with this code */
+/** @returns {Refusal | null} the meaning of a socket's close code */
 export function refusalOfClose(closeCode, reason) {
   const code = Object.keys(codes).find((name) => codes[name][2] === closeCode);
   return code ? { code, detail: reason || code } : null;
 }
 
-/** From an `error` message, an `error` event or a record's `error`. */
+/** Reads an `error` message, an `error` event or a record's `error`. */
 export function readRefusal(problem) {
   const refusal = {
     code: typeof problem?.code === "string" ? problem.code : "internalError",
@@ -102,8 +104,8 @@ export function readRefusal(problem) {
 }
 
 /**
- * The relay's own words, from an answer that is not the one that was asked for; null where somebody
- * else has given it (a portal's page, a proxy, another's JSON).
+ * Returns the relay's own refusal from an answer; null if an intermediary has answered (a portal's
+ * page, a proxy, another program's JSON).
  *
  * @param {import("./uplink/httpCall.js").Answer} answer
  */
@@ -123,8 +125,8 @@ export function readProblem({ contentType, text, retryAfter }) {
 }
 
 /**
- * What another has answered in the relay's place: nothing is known of the request, and the same is
- * tried again later. `isTooLarge`: it was refused for its size.
+ * Returns the refusal for an intermediary's answer: the outcome of the request is unknown, and it
+ * is retried later. `isTooLarge`: it was refused for its size.
  */
 export function interceptedBy({ status, retryAfter }) {
   const words = "something between this device and the relay";
@@ -135,15 +137,16 @@ export function interceptedBy({ status, retryAfter }) {
     retryAfterMilliseconds: readWait(retryAfter) };
 }
 
-/** Earlier versions took such an answer for the relay's, and gave a change up for it. */
+/** True if an earlier version took an intermediary's answer for the relay's, and gave up a change
+ * because of it. */
 export function wasIntercepted({ detail }) { return /^answered with status \d+$/u.test(detail); }
 
-/** Milliseconds; undefined where it is not told in seconds. */
+/** Value in milliseconds; undefined if it is not in seconds. */
 function readWait(retryAfter) {
   return /^\d{1,6}$/u.test(retryAfter ?? "") ? Number(retryAfter) * 1_000 : undefined;
 }
 
-/** What a refusal asks to be waited, never beyond reason. */
+/** Wait that a refusal asks for, limited to the maximum. */
 export function askedWait(refusal) {
   return Math.min(refusal?.retryAfterMilliseconds ?? 0, limits.retryAfterMilliseconds);
 }

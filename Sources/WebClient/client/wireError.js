@@ -1,7 +1,7 @@
 import { isObject } from "../changes/json.js";
 import { JSONFault, parseMessage } from "../changes/jsonParser.js";
 
-/** What came is not of the form that the protocol names: no relay of ours has said it. */
+/** Message that is not in the protocol's format, so it does not come from a Lockstep relay. */
 export class WireError extends Error {
   constructor(message) {
     super(message);
@@ -9,7 +9,8 @@ export class WireError extends Error {
   }
 }
 
-/** All that a relay says is a JSON object. No digit of what stands in it is lost. */
+/** Reads a message of the relay, which is always a JSON object. Keeps every digit of its
+ * numbers. */
 export function readObject(text) {
   let value;
   try {

@@ -1,5 +1,5 @@
 /**
- * All that the page asks of the browser about time, chance and place, in one value. Tests give
+ * All inputs of the page from the browser (time, randomness, time zone) in one value. Tests provide
  * their own.
  */
 export function systemBrowser() {
@@ -7,7 +7,8 @@ export function systemBrowser() {
     setTimer: (act, milliseconds) => setTimeout(act, Math.max(0, milliseconds)),
     clearTimer: (timer) => clearTimeout(timer),
     random: (count) => crypto.getRandomValues(new Uint8Array(count)),
-    /** Minutes that the person's calendar is ahead of Greenwich at an instant. */
+    /** Offset of the person's time zone from UTC at an instant, in minutes; positive to the
+     * east. */
     minutesAhead: (instant) => -new Date(instant).getTimezoneOffset(),
     isSecure: globalThis.isSecureContext === true,
   };

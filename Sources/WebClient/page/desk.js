@@ -1,9 +1,7 @@
 import { act } from "../apps/edit.js";
 import { limits } from "./limits.js";
 
-/**
- * Where a person works: joins the apps to the client. It knows no element of the page.
- */
+/** Joins the apps to the client for a person's actions. Does not use the page's elements. */
 export class Desk {
   #lockstep;
   #browser;
@@ -34,17 +32,18 @@ export class Desk {
 
   get minutesAhead() { return this.#browser.minutesAhead(this.now); }
 
-  /** The account's devices as last known: of those that were heard of before a reload, the names
-   * alone. */
+  /** Devices of the account as last known. After a reload only their names are known, until the
+   * relay answers. */
   get devices() {
     const { account, list } = this.#devices;
     return account === this.status.accountID ? list : [];
   }
 
-  /** Told of each change of records, of the sync, and of the devices (`kind` "devices"). */
+  /** Subscribes to changes of records, of the sync status, and of the devices (`kind`
+   * "devices"). */
   subscribe(listener) { this.#listeners.add(listener); }
 
-  /** What an app has before it. @returns {import("../apps/edit.js").AppState} */
+  /** Returns the input of an app. @returns {import("../apps/edit.js").AppState} */
   state(app) {
     const { asking, deviceID } = this.status;
     return {
@@ -55,7 +54,7 @@ export class Desk {
   }
 
   /**
-   * A person acts. Resolves with the records that changed, once they are kept.
+   * Performs a person's action. Resolves with the changed records, once they are stored.
    *
    * @throws {import("../lockstep.js").EditError} the message is for the person
    */
@@ -73,7 +72,7 @@ export class Desk {
     return [];
   }
 
-  /** Asks the relay for the devices, unless that was done a moment ago. */
+  /** Asks the relay for the devices, unless the last answer is recent. */
   async refreshDevices({ isForced = false } = {}) {
     const account = this.status.accountID;
     if (!account) return;
@@ -90,7 +89,7 @@ export class Desk {
     this.#tell({ kind: "devices" });
   }
 
-  /** Until the relay answers, the names are those of the last time. */
+  /** Uses the stored names until the relay answers. */
   async #remember(account) {
     if (this.#isRemembering) return;
     this.#isRemembering = true;
@@ -101,7 +100,7 @@ export class Desk {
     }
   }
 
-  /** Of whom there is news without a name, the relay knows one. */
+  /** Asks the relay for names if a change comes from a device without a known name. */
   #learnNames({ kind, records = [] }) {
     const { state, accountID } = this.status;
     if (accountID !== null && accountID !== this.#devices.account) this.#remember(accountID);
@@ -113,8 +112,8 @@ export class Desk {
     if (isStranger) this.#askForNames();
   }
 
-  /** An answer of a moment ago may be from before the stranger came. Where there is none they go
-   * without: a name is nothing to wait for. */
+  /** Asks for the names after a delay: a recent answer may be older than the new device. If there
+   * is no answer, the names stay unknown; nothing waits for them. */
   #askForNames() {
     const rest = Math.min(this.#asked.at + limits.devicesMilliseconds - this.now,
       limits.devicesMilliseconds);

@@ -1,13 +1,13 @@
-/** Every ceiling of the page, once, with its unit and its reason. */
+/** All limits of the page, each with its unit and its reason. */
 export const limits = Object.freeze({
-  /** How long a notice stands: time to read it and to take something back. */
+  /** Display time of a notice: enough to read it and to undo the action. */
   noticeMilliseconds: 8_000,
-  /** Typing that rests this long is saved. */
+  /** Pause in typing after which the text is saved. */
   memoRestMilliseconds: 700,
-  /** How old the list of devices may be, and how often it is asked for while it is looked at. */
+  /** Maximum age of the list of devices, and the interval of its refresh while it is shown. */
   devicesMilliseconds: 5_000,
-  /** How long the copy of what was not sent stands ready: the browser reads it at once. */
+  /** Lifetime of the URL of the copy of unsent changes: the browser reads it at once. */
   copyMilliseconds: 60_000,
-  /** A device's name, in UTF-16 units, as fields take it. */
+  /** Length of a device's name, in UTF-16 units, as form fields count it. */
   deviceName: 100,
 });

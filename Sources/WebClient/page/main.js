@@ -8,7 +8,7 @@ import { browserName } from "./words/device.js";
 import { problemWords } from "./words/problem.js";
 
 const place = document.getElementById("page");
-// Before anything is waited for: the shell may be renewed while the store is being read.
+// Before any wait: the shell may be updated while the store is being read.
 const news = new ShellNews(navigator.serviceWorker);
 
 try {
@@ -19,7 +19,8 @@ try {
   page.start();
   news.subscribe(() => page.offerReload());
   keepShell(navigator.serviceWorker);
-  // Asked for where there is something to keep, for some browsers ask the person. It may be no.
+  // Requested only if there is data to keep, because some browsers ask the person. The answer may
+  // be no.
   if (lockstep.status.accountID) await navigator.storage?.persist?.();
 } catch (error) {
   place.replaceChildren(element("section", { class: "welcome", role: "alert" },

@@ -12,7 +12,7 @@ import { timerModel } from "./timer/timerModel.js";
 import { TimerView } from "./timer/timerView.js";
 import { WelcomeView } from "./welcome/welcomeView.js";
 
-/** The page as a whole: what is shown where, and the one clock that all of it goes by. */
+/** The page as a whole: chooses the view, and runs the clock of all views. */
 export class Page {
   #desk;
   #browser;
@@ -59,7 +59,7 @@ export class Page {
       { words: "Reload", act: () => location.reload() });
   }
 
-  /** Goes where the address says, once it is known whether this browser is a device. */
+  /** Opens the view in the address, once it is known if this browser is a device. */
   #follow() {
     if (this.#desk.status.state === "starting") return;
     const [name, code] = [location.hash.slice(1), /^#code=([\w-]+)$/.exec(location.hash)?.[1]];
@@ -67,7 +67,7 @@ export class Page {
     this.#open(this.#shell.has(name) ? name : this.#shell.first);
   }
 
-  /** A code is for once, and not to stand in the history. */
+  /** Removes the code from the address: a code is valid once, and must not be in the history. */
   #takeCode(code) {
     history.replaceState(null, "", location.pathname);
     if (this.#isPaired) {
@@ -82,7 +82,7 @@ export class Page {
 
   #open(name) { this.#shell.open(this.#isPaired ? name : "welcome"); }
 
-  /** Many changes at once are shown once. */
+  /** Shows several changes at once. */
   #showSoon() {
     if (this.#isDue) return;
     this.#isDue = true;
@@ -98,7 +98,8 @@ export class Page {
     this.#showTime();
   }
 
-  /** The countdown in the title and the page's sign; all tick at the same instant of relay time. */
+  /** Updates the countdown in the title and in the icon; all change at the same instant of relay
+   * time. */
   #showTime() {
     const { now, minutesAhead } = this.#desk;
     const model = timerModel(this.#desk.state(timerApp), now, minutesAhead);
@@ -110,7 +111,7 @@ export class Page {
       { isPaused: model.isPaused, isFocus: model.stateType === "focus" });
     if (this.#icon.getAttribute("href") !== sign) this.#icon.setAttribute("href", sign);
     this.#browser.clearTimer(this.#tick);
-    // Without a countdown the words that tell how long ago something was still grow old.
+    // Without a countdown, texts such as "5 min ago" must still be updated.
     const next = model.zeroAt === null ? now + 30_000 : nextSecond(model.zeroAt, now);
     this.#tick = this.#browser.setTimer(() => this.#show(), next - now);
   }

@@ -2,7 +2,7 @@ import { bucketsOf, placeOf, quantileOf } from "./histogram.js";
 import { bars, largest, linePath } from "./scales.js";
 import { duration } from "./words.js";
 
-/** Draws into the page's `svg` elements. What they show stands beside them as text as well. */
+/** Draws into the page's `svg` elements. The page also shows the same data as text. */
 
 const namespace = "http://www.w3.org/2000/svg";
 
@@ -14,11 +14,11 @@ function shape(name, attributes, text) {
 }
 
 /**
- * Lines over time; the first is the main one.
+ * Draws lines over time; the first is the main one.
  *
  * @param {SVGElement} svg
  * @param {(number | null)[][]} lines each from the oldest to the newest, in shares of the height
- * @param {number} places values that fit side by side
+ * @param {number} places number of values that fit side by side
  */
 export function drawLines(svg, lines, places) {
   const [width, height] = [300, 60];
@@ -29,7 +29,7 @@ export function drawLines(svg, lines, places) {
     shape("path", { class: index === 0 ? "first" : "second", d: linePath(values, frame) })));
 }
 
-/** A bar of a share of the whole, from 0 to 1. */
+/** Returns a bar for a share of the whole, from 0 to 1. */
 export function shareBar(share) {
   const svg = shape("svg", {
     viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true",
@@ -41,7 +41,7 @@ export function shareBar(share) {
   return svg;
 }
 
-/** The bounds whose name stands below the bars, and those that a narrow page has room for. */
+/** Bounds that are labelled below the bars, and those for a narrow page. */
 const named = [0.0001, 0.001, 0.01, 0.1, 1, 10];
 const namedNarrow = [0.0001, 0.01, 1];
 const narrow = 420;
@@ -50,7 +50,7 @@ const narrow = 420;
 export function drawHistogram(svg, histogram) {
   const { width, height } = svg.getBoundingClientRect();
   if (width === 0) return;
-  // By the page's own points, so that words are not stretched.
+  // In CSS pixels, so that text is not stretched.
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   const [top, bottom] = [18, 20];
   const frame = { width, height: height - top - bottom };
@@ -74,7 +74,7 @@ export function drawHistogram(svg, histogram) {
   svg.replaceChildren(base, ...shapes, ...words, ...marks(histogram, { each, height, bottom }));
 }
 
-/** Where the middle lies, and where 99 of 100 are below. */
+/** Draws marks at the median and at the 99th percentile. */
 function marks(histogram, { each, height, bottom }) {
   const places = [[0.5, "p50"], [0.99, "p99"]].flatMap(([share, name]) => {
     const value = quantileOf(histogram, share);
@@ -83,7 +83,7 @@ function marks(histogram, { each, height, bottom }) {
   const areClose = places.length === 2 && places[1].x - places[0].x < 40;
   return places.flatMap(({ name, x }, index) => [
     shape("line", { class: "mark", x1: x, x2: x, y1: 16, y2: height - bottom }),
-    // Side by side where they would lie on one another.
+    // Side by side if they would overlap.
     shape("text", {
       class: "marked", x: areClose ? x + (index === 0 ? -4 : 4) : x, y: 12,
       "text-anchor": areClose ? ["end", "start"][index] : "middle",

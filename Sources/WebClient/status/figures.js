@@ -1,6 +1,7 @@
 import { samplesOf } from "./prometheusText.js";
 
-/** What the page shows of a relay's `/metrics`; null is what this relay does not tell. */
+/** Values that the page shows of a relay's `/metrics`; null if this relay does not report the
+ * value. */
 
 const counters = {
   accepted: "lockstep_connections_accepted_total",
@@ -40,7 +41,7 @@ const histograms = {
 };
 
 /**
- * Throws where the text is no metrics, or none of a relay.
+ * Throws an error if the text is not metrics, or not those of a relay.
  *
  * @param {string} text
  */
@@ -61,14 +62,15 @@ export function figuresOf(text) {
   };
 }
 
-/** The values of a metric by its label, in the order of the text; null where it is not told. */
+/** Returns the values of a metric by its label, in the order of the text; null if it is not
+ * reported. */
 function byLabel(samples, name, label) {
   const values = samples.get(name);
   return values ? new Map(values.map((it) => [it.labels[label], it.value])) : null;
 }
 
 /**
- * `bounds` rise and end with Infinity; `cumulative` has the values up to each.
+ * `bounds` ascend and end with Infinity; `cumulative` has the number of values up to each.
  *
  * @returns {{bounds: number[], cumulative: number[], sum: number} | null}
  */

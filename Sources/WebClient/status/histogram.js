@@ -1,10 +1,10 @@
-/** What histograms tell: `{bounds, cumulative, sum}`, as `figures.js` reads them. */
+/** Statistics of histograms `{bounds, cumulative, sum}`, as `figures.js` reads them. */
 
 export const countOf = (histogram) => histogram.cumulative.at(-1);
 
 /**
- * What came in between the first and the last of some states of one histogram. One that has fewer
- * values than before began anew: the relay was started again.
+ * Returns the values added between the first and the last of several states of one histogram. A
+ * state with fewer values than the one before began at 0: the relay was restarted.
  */
 export function growth(states) {
   const { bounds } = states.at(-1);
@@ -22,14 +22,14 @@ export function growth(states) {
   return { bounds, cumulative, sum };
 }
 
-/** Values of each bucket alone. */
+/** Returns the number of values in each bucket. */
 export const bucketsOf = ({ cumulative }) =>
   cumulative.map((count, index) => count - (cumulative[index - 1] ?? 0));
 
 /**
- * The value that a share of all stays below, as Prometheus' histogram_quantile reckons: values
- * spread evenly within their bucket, and nothing is known above the last bound. Null where there
- * are no values.
+ * Returns the value below which a share of all values is, as Prometheus' histogram_quantile
+ * computes it: values are evenly distributed within their bucket, and nothing is known above the
+ * last bound. null if there are no values.
  *
  * @param {number} share from 0 to 1
  */
@@ -48,8 +48,8 @@ export function quantileOf(histogram, share) {
 }
 
 /**
- * Where a value lies among the buckets, from 0 at their left to their number at their right; a
- * bucket is one wide.
+ * Returns the position of a value among the buckets, from 0 at their left edge to their number at
+ * their right edge; a bucket has width 1.
  */
 export function placeOf({ bounds }, value) {
   const index = bounds.findIndex((bound) => value <= bound);

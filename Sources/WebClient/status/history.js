@@ -1,26 +1,24 @@
 import { growth } from "./histogram.js";
 
 /**
- * The relay's figures over the last minutes, a sample each time it was asked, and what they tell
- * together: a counter says something only beside an earlier one.
+ * The relay's figures over the last minutes, one sample for each request, and values computed from
+ * several samples: a counter is useful only compared with an earlier one.
  */
 export class History {
-  /**
-   * @param {number} capacity samples that are kept
-   */
+  /** @param {number} capacity maximum number of samples */
   constructor(capacity) {
     this.capacity = capacity;
-    /** Oldest first; `figures` is null where the relay did not answer. */
+    /** Oldest first; `figures` is null if the relay did not answer. */
     this.samples = [];
   }
 
-  /** @param {number} at seconds of a clock that only goes forward */
+  /** @param {number} at seconds of a monotonic clock */
   add(at, figures) {
     this.samples.push({ at, figures });
     if (this.samples.length > this.capacity) this.samples.shift();
   }
 
-  /** The samples of the last `seconds` up to the newest that were answered, without a gap. */
+  /** Returns the answered samples of the last `seconds` up to the newest, without a gap. */
   window(seconds) {
     const newest = this.samples.at(-1);
     if (!newest?.figures) return [];
@@ -31,7 +29,7 @@ export class History {
   }
 
   /**
-   * How much a counter grew in the last `seconds`; null where that is not known yet.
+   * Returns the increase of a counter in the last `seconds`; null if it is not known yet.
    *
    * @param {(figures: object) => number | null} read
    */
@@ -41,19 +39,20 @@ export class History {
     return values.slice(1).reduce((sum, value, index) => sum + step(values[index], value), 0);
   }
 
-  /** The same a second. */
+  /** Returns the increase per second. */
   rate(seconds, read) {
     const grown = this.increase(seconds, read);
     const samples = this.window(seconds);
     return grown === null ? null : grown / (samples.at(-1).at - samples[0].at);
   }
 
-  /** What came into a histogram in the last `seconds`; null where that is not known yet. */
+  /** Returns the values added to a histogram in the last `seconds`; null if they are not known
+   * yet. */
   histogram(seconds, read) {
     const values = this.window(seconds).map((it) => read(it.figures));
     return values.length < 2 || values.includes(null) ? null : growth(values);
   }
 }
 
-/** A counter that is smaller than before began anew at 0: the relay was started again. */
+/** A counter that is smaller than before began at 0: the relay was restarted. */
 function step(before, after) { return after >= before ? after - before : after; }

@@ -1,5 +1,5 @@
 /**
- * Reads Prometheus' text format, version 0.0.4
+ * Parses Prometheus' text format, version 0.0.4
  * (https://prometheus.io/docs/instrumenting/exposition_formats/).
  */
 
@@ -8,8 +8,8 @@ const label = /^([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"(?:,|$)/;
 const escapes = { "\\\\": "\\", '\\"': '"', "\\n": "\n" };
 
 /**
- * All samples by their name, in the order of the text: `name_bucket`, `name_sum` and `name_count`
- * each on their own. Throws where a line is none of the format's, and says which.
+ * Returns all samples by their name, in the order of the text: `name_bucket`, `name_sum` and
+ * `name_count` separately. Throws an error that names the line if a line is malformed.
  *
  * @param {string} text
  * @returns {Map<string, {labels: Record<string, string>, value: number}[]>}
@@ -47,7 +47,7 @@ function readLabels(text) {
   return labels;
 }
 
-/** `+Inf` and `NaN` are numbers of the format; null where the word is none. */
+/** Accepts `+Inf` and `NaN`, which are numbers in this format; returns null for anything else. */
 function numberOf(word) {
   if (/^[+-]?Inf$/i.test(word)) return word.startsWith("-") ? -Infinity : Infinity;
   if (word === "NaN") return NaN;

@@ -1,12 +1,13 @@
 /**
- * Whether the relay answers, in words that change only when there is news: they are read aloud.
+ * State of the relay's answers, as text. The text changes only with the state, because it is read
+ * aloud.
  */
 export class Standing {
-  /** @param {(wall: number) => string} clock how a person reads a moment, in milliseconds */
+  /** @param {(wall: number) => string} clock formats a moment, in milliseconds */
   constructor(clock) {
     this.clock = clock;
     this.isPaused = false;
-    /** When it last answered, and since when it does not; null: never, and it does. */
+    /** Time of the last answer, null: none. Time of the first failure since then, null: none. */
     this.answeredAt = null;
     this.silentSince = null;
   }
@@ -16,7 +17,7 @@ export class Standing {
     this.silentSince = null;
   }
 
-  /** It did not answer, or not with metrics. */
+  /** Records a missing answer, or an answer that is not metrics. */
   failed(wall) { this.silentSince ??= wall; }
 
   get isSilent() { return this.silentSince !== null; }
@@ -35,7 +36,7 @@ export class Standing {
     return `No answer since ${this.clock(this.silentSince)}${this.age}`;
   }
 
-  /** What is shown is of then. */
+  /** Time of the shown figures. */
   get age() {
     return this.answeredAt === null ? "" : `; figures are of ${this.clock(this.answeredAt)}`;
   }

@@ -3,15 +3,15 @@ import { History } from "./history.js";
 import { Standing } from "./standing.js";
 import { View, uptimeWords } from "./view.js";
 
-/** The page: asks the relay once a second, and shows what it tells. */
+/** The page: asks the relay once a second, and shows its metrics. */
 
 const pauseMilliseconds = 1_000;
-/** A relay that takes longer is as good as silent. */
+/** Timeout of a request. */
 const patienceMilliseconds = 3_000;
 const gapSeconds = 6;
-/** Three minutes of it. */
+/** Three minutes of samples. */
 const samples = 181;
-/** A relay's metrics are some 15 kB. */
+/** Maximum length; a relay's metrics have some 15 kB. */
 const mostCharacters = 1 << 20;
 
 const history = new History(samples);
@@ -51,7 +51,7 @@ async function hear() {
   }
 }
 
-/** Where nobody asked for a while, the lines have a gap, as nothing is known of it. */
+/** Adds a gap to the lines after a time without requests, about which nothing is known. */
 function markGap() {
   const now = performance.now() / 1_000;
   if (askedAt !== null && now - askedAt > gapSeconds) {
@@ -61,7 +61,8 @@ function markGap() {
   askedAt = now;
 }
 
-/** With the time of the relay's clock in seconds, as this machine's may be another. */
+/** Returns the metrics and the time of the relay's clock in seconds, which may differ from this
+ * machine's. */
 async function metrics() {
   const signal = AbortSignal.timeout(patienceMilliseconds);
   const response = await fetch("/metrics", { signal, cache: "no-store" });
@@ -71,7 +72,7 @@ async function metrics() {
   return { text, wall: Date.parse(response.headers.get("Date")) / 1_000 };
 }
 
-/** Nobody looks at a hidden page, and a paused one stays as it is. */
+/** Schedules the next request; not while the page is hidden or paused. */
 function plan() {
   clearTimeout(timer);
   const asks = !isAsking && !standing.isPaused && !document.hidden;

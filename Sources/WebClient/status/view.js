@@ -5,10 +5,10 @@ import { bytes, count, duration, few, percent, reason, span } from "./words.js";
 
 /** Shows a history in the page: figures as text, and pictures of them. */
 
-/** Seconds over which a rate is told: the loops of a relay tell one another theirs every 5 s. */
+/** Period in seconds of shown rates: the loops of a relay exchange their counters every 5 s. */
 const rateSeconds = 10;
 const minute = 60;
-/** Where the pictures of durations begin: hardly a disk is faster. */
+/** Lower bound of the pictures of durations: hardly any disk is faster. */
 const leastSeconds = 0.0001;
 const transports = {
   websocket: "WebSocket", events: "Server-sent events", "long-poll": "Long-poll", http: "HTTP",
@@ -19,11 +19,11 @@ export class View {
   constructor({ document, places }) {
     this.document = document;
     this.places = places;
-    /** What each line has shown so far, oldest first; null where nothing was known. */
+    /** Values of each line so far, oldest first; null if not known. */
     this.tracks = {};
   }
 
-  /** @param {import("./history.js").History} history whose newest sample was just added */
+  /** @param {import("./history.js").History} history its newest sample was just added */
   show(history) {
     const figures = history.samples.at(-1)?.figures ?? null;
     const known = pointsOf(history);
@@ -66,7 +66,7 @@ export class View {
     this.showRejected(figures.rejected, history);
   }
 
-  /** @param {string} text since when the relay runs */
+  /** @param {string} text time since the relay's start */
   showUptime(text) { this.say({ uptime: text }); }
 
   showTransports(connections) {
@@ -130,7 +130,7 @@ export class View {
     }
   }
 
-  /** Old figures look old. */
+  /** Greys out old figures. */
   setOld(isOld) { this.document.getElementById("main").classList.toggle("old", isOld); }
 
   find(kind, name) { return this.document.querySelector(`[data-${kind}="${name}"]`); }
@@ -158,7 +158,7 @@ export class View {
   }
 }
 
-/** What the lines show of the newest sample. */
+/** Returns the values of the lines for the newest sample. */
 function pointsOf(history) {
   const open = history.samples.at(-1)?.figures?.connections ?? null;
   const times = (name, share) => {
@@ -183,6 +183,6 @@ function lagWords(histogram) {
     + `${duration(quantileOf(histogram, 0.99))} (p99), of ${count(all)} in the last minute.`;
 }
 
-/** Both in seconds of the relay's clock; empty where either is not told. */
+/** Both in seconds of the relay's clock; empty if either is not known. */
 export const uptimeWords = (startedAt, wall) =>
   (startedAt === null || Number.isNaN(wall) ? "" : `· up for ${span(wall - startedAt)}`);

@@ -1,4 +1,4 @@
-/** Figures as people read them. What is not known is a dash. */
+/** Formats figures for people. An unknown value is a dash. */
 
 const unknown = "–";
 const plain = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
@@ -6,7 +6,7 @@ const plain = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 /** @param {number | null} value */
 export const count = (value) => (value === null ? unknown : plain.format(value));
 
-/** A few digits: 0, 0.04, 1.3, 27, 1,204. */
+/** Formats with few digits: 0, 0.04, 1.3, 27, 1,204. */
 export function few(value) {
   if (value === null) return unknown;
   if (value === 0) return "0";
@@ -33,7 +33,7 @@ export function bytes(value) {
 /** @param {number | null} share from 0 on */
 export const percent = (share) => (share === null ? unknown : `${few(share * 100)} %`);
 
-/** A span of time in its two largest units: 14 s, 3 min 5 s, 2 h 10 min, 4 d 1 h. */
+/** Formats a duration in its two largest units: 14 s, 3 min 5 s, 2 h 10 min, 4 d 1 h. */
 export function span(seconds) {
   const whole = Math.max(0, Math.floor(seconds));
   const units = [["d", 86_400], ["h", 3_600], ["min", 60], ["s", 1]];
@@ -48,7 +48,7 @@ export function span(seconds) {
   return parts.join(" ").trim();
 }
 
-/** `batchMismatch` as `batch mismatch`: the wire's codes, to be read. */
+/** `batchMismatch` as `batch mismatch`: a refusal code in readable form. */
 export const reason = (code) =>
   code.replace(/([A-Z]+)/g, " $1").toLowerCase().replace(/\bjson\b/, "JSON")
     .replace(/\buri\b/, "URI");

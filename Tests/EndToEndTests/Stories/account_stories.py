@@ -1,4 +1,5 @@
-"""What a relay's owner does about accounts: at the running relay, and in a stopped one's store."""
+"""Administration of accounts by a relay's owner: with a running relay, and in the store of a
+stopped one."""
 
 import asyncio
 import contextlib
@@ -24,7 +25,7 @@ CODE = r"[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}"
 
 
 class Owner:
-    """The owner of a relay, at his command line."""
+    """The owner of a relay, at the command line."""
 
     def __init__(self, store):
         self.store = store
@@ -47,7 +48,7 @@ class Owner:
 
 @contextlib.contextmanager
 def each_way():
-    """Two offices: that of a relay that runs, and that of a store that nobody serves."""
+    """Two owners: one of a running relay, and one of a store without a relay."""
     with Relay(is_open=False) as relay, folder() as directory:
         yield [Owner(relay.store), Owner(os.path.join(directory, "store"))]
 
@@ -58,7 +59,8 @@ def join(relay, code):
 
 
 def story_accounts_are_made_and_listed_alike_with_a_relay_and_without():
-    """A table for people, a JSON object a line for programs, and the same from both places."""
+    """A table for people, one JSON object per line for programs, and the same output in both
+    cases."""
     with each_way() as offices:
         shapes = []
         for owner in offices:
@@ -87,7 +89,7 @@ def story_accounts_are_made_and_listed_alike_with_a_relay_and_without():
 
 
 def story_an_empty_list_says_what_to_do():
-    """No account yet: a sentence for people, and nothing at all for programs."""
+    """With no account yet, people get a sentence, and programs get no output."""
     with Relay(is_open=False) as relay:
         owner = Owner(relay.store)
         assert "lockstep account create NAME" in owner.run("list")
@@ -95,7 +97,8 @@ def story_an_empty_list_says_what_to_do():
 
 
 def story_an_account_is_named_by_its_id_or_by_its_label():
-    """Two labels alike need an id; the complaint names the candidates. Nobody's name is said so."""
+    """Two accounts with the same label need an id, and the error names the candidates. An unknown
+    label is reported."""
     with each_way() as offices:
         for owner in offices:
             twins = [owner.json("create", "twin")["accountID"] for _ in range(2)]
@@ -117,7 +120,7 @@ def story_an_account_is_named_by_its_id_or_by_its_label():
 
 
 def story_what_is_no_store_is_left_alone():
-    """A slip in the folder's name makes no store there; only `create` may."""
+    """A mistyped folder name does not create a store; only `create` may do that."""
     with folder() as directory:
         owner = Owner(os.path.join(directory, "slip"))
         for words in [("list",), ("plan", "x"), ("pair", "x"), ("remove", "x", "--yes")]:
@@ -132,7 +135,7 @@ def story_what_is_no_store_is_left_alone():
 
 
 def story_only_the_owner_reaches_the_control_door():
-    """admin.sock is the owner's alone, and no other door knows the paths behind it."""
+    """Only the owner can open admin.sock, and no other listener serves its paths."""
     with Relay("--admin-listen", "127.0.0.1:0") as relay:
         mode = os.stat(os.path.join(relay.store, "admin.sock")).st_mode
         assert stat.S_ISSOCK(mode) and stat.S_IMODE(os.stat(relay.store).st_mode) == 0o700
@@ -152,7 +155,8 @@ def story_only_the_owner_reaches_the_control_door():
 
 
 def story_a_plan_bounds_what_is_saved_at_once():
-    """402 for a save into a zone that is not in it; what is held may be read; 4502 without zones."""
+    """402 for a save into a zone outside the plan; records outside it stay readable; close code
+    4502 without any zones."""
     async def scene(relay, owner, person):
         live = await Socket.open(person)
         told = owner.run("plan", "mum", "--zones", "timer,memo,notes")
@@ -183,7 +187,7 @@ def story_a_plan_bounds_what_is_saved_at_once():
             "Clipboard", "Memos", "Timer", "Vault"]
         owner.run("plan", "mum", "--all")
         expect(person.save(record("c")), 200)
-        # A plan that was set while nobody served the store holds as well.
+        # A plan that was set without a running relay applies as well.
         relay.stop()
         owner.run("plan", "mum", "--none")
         relay.start()
@@ -195,7 +199,7 @@ def story_a_plan_bounds_what_is_saved_at_once():
 
 
 def story_options_that_exclude_one_another_change_nothing():
-    """Which plan was meant cannot be guessed: exit code 2."""
+    """The intended plan cannot be guessed: exit code 2."""
     with each_way() as offices:
         for owner in offices:
             owner.run("create", "mum")
@@ -208,7 +212,7 @@ def story_options_that_exclude_one_another_change_nothing():
 
 
 def story_a_lost_code_is_replaced():
-    """`pair` lets one more device in, as the code of a device would, and each code only once."""
+    """`pair` issues a code for one more device, like a device's own code; each code works once."""
     with Relay(is_open=False) as relay:
         owner = Owner(relay.store)
         account = owner.json("create", "mum")["accountID"]
@@ -228,7 +232,7 @@ def story_a_lost_code_is_replaced():
 
 
 def story_an_account_that_is_removed_is_gone_at_once():
-    """Sockets close with 4501, polls and calls end with 401, and nothing of it is left."""
+    """Sockets close with 4501, polls and calls end with 401, and none of its data is left."""
     async def scene(relay, owner, person):
         second = person.pair()
         sockets = [await Socket.open(person), await Socket.open(second)]
@@ -266,9 +270,9 @@ def story_an_account_that_is_removed_is_gone_at_once():
 
 
 def story_nothing_is_removed_without_a_yes():
-    """A person is asked, and may say no; where nobody is there to be asked, --yes is needed."""
+    """A person is asked, and may answer no; without a terminal, --yes is required."""
     def answer(owner, words):
-        """What `remove` says on a terminal where `words` are typed, and its exit code."""
+        """Output of `remove` on a terminal on which `words` are typed, and its exit code."""
         person, terminal = pty.openpty()
         asked = subprocess.Popen(
             [LOCKSTEP, "account", "remove", "mum", "--store", owner.store], stdin=terminal,
@@ -294,7 +298,7 @@ def story_nothing_is_removed_without_a_yes():
 
 
 def upload(person, bytes):
-    """A chunk of a file; its name."""
+    """Uploads a chunk of a file; returns its name."""
     name = hashlib.sha256(bytes).hexdigest()
     answer = person.call("PUT", f"/v1/chunks/{name}", raw=bytes,
                          headers=["Content-Type: application/octet-stream"])
@@ -303,7 +307,8 @@ def upload(person, bytes):
 
 
 def exported(path):
-    """What an export holds, checked: nothing in it is for others, and each chunk is what it says."""
+    """Contents of an export, verified: only its owner can read it, and each chunk matches its
+    hash."""
     for folder_, _, files in os.walk(path):
         assert stat.S_IMODE(os.stat(folder_).st_mode) == 0o700, folder_
         for name in files:
@@ -329,7 +334,8 @@ def exported(path):
 
 
 def story_an_export_is_all_of_an_account():
-    """Records as the relay tells them, devices, and chunks of files; with a relay and without."""
+    """Records as the relay returns them, devices, and chunks of files; with a running relay and
+    without."""
     with Relay(is_open=False) as relay, folder() as directory:
         owner = Owner(relay.store)
         person = join(relay, owner.json("create", "mum")["code"])
@@ -341,7 +347,7 @@ def story_an_export_is_all_of_an_account():
         expect(person.save(record("a", "\u2028 电脑\n", chunks=names),
                            record("b", chunks=names[:1]), record("gone")), 200)
         expect(second.save({"name": "gone", "deleted": True, "modifiedAt": 1}), 200)
-        # White space within fields is as it came, and a record is one line all the same.
+        # White space within fields is kept, and a record is still one line.
         raw = b'{"id":"%s","records":[{"name":"c","type":"T","modifiedAt":1,"fields":{\n"x"\r\n:1}}]}'
         expect(person.call("POST", "/v1/zones/Other%2Fzone/records",
                            raw=raw % str(uuid.uuid4()).encode()), 200)
@@ -367,7 +373,7 @@ def story_an_export_is_all_of_an_account():
 
 
 def story_an_export_is_of_one_moment_while_devices_save():
-    """Two records are always saved together; in no export do they differ."""
+    """Two records are always saved together, so they must be equal in every export."""
     with Relay("--loops", "1") as relay, folder() as directory:
         owner = Owner(relay.store)
         person = Person.new(relay)
@@ -404,7 +410,8 @@ def story_an_export_is_of_one_moment_while_devices_save():
 
 
 def story_half_an_export_is_never_taken_for_a_whole_one():
-    """It is interrupted, killed, or meets what is in its way: its name is not there."""
+    """An export is interrupted, killed, or finds a file in its way: its final name does not
+    appear."""
     with Relay(is_open=False) as relay, folder() as directory:
         owner = Owner(relay.store)
         person = join(relay, owner.json("create", "mum")["code"])
@@ -424,7 +431,7 @@ def story_half_an_export_is_never_taken_for_a_whole_one():
                        and os.listdir(pieces), "the first chunk")
             process.send_signal(how)
             _, errors = process.communicate(timeout=PATIENCE)
-            # It may have been through already.
+            # The export may have completed before the signal.
             if process.returncode != 0:
                 assert how == signal.SIGKILL or "interrupted" in errors, errors
                 assert os.listdir(directory) == left, os.listdir(directory)
@@ -445,7 +452,7 @@ def story_half_an_export_is_never_taken_for_a_whole_one():
 
 
 def story_the_files_of_a_removed_account_are_gone():
-    """Nothing of them is left in the store's folder, with a relay and without."""
+    """None of its files is left in the store's folder, with a running relay and without."""
     def files(store):
         return [name for _, _, names in os.walk(os.path.join(store, "chunks")) for name in names]
 
@@ -465,7 +472,7 @@ def story_the_files_of_a_removed_account_are_gone():
 
 
 def story_a_quota_bounds_the_files_of_an_account():
-    """413 beyond --quota; another account has room of its own."""
+    """413 beyond --quota; another account has its own quota."""
     with Relay("--quota", "1M") as relay:
         person, other = Person.new(relay), Person.new(relay)
         upload(person, os.urandom(1 << 20))
@@ -477,7 +484,8 @@ def story_a_quota_bounds_the_files_of_an_account():
 
 
 def story_what_the_relay_was_started_with_is_in_its_limits():
-    """--retention, --quota and --keep-alive are told to every client; a bad one is named."""
+    """--retention, --quota and --keep-alive are reported to every client; a bad value is named in
+    the error."""
     with Relay("--retention", "90s", "--quota", "5M", "--keep-alive", "0.5") as relay:
         limits = expect(curl(relay, "GET", "/v1/limits"), 200).json
         assert limits["historyMilliseconds"] == 90_000
@@ -504,7 +512,7 @@ def story_what_the_relay_was_started_with_is_in_its_limits():
 
 
 def owners_of(path):
-    """Whose all that is in a folder is."""
+    """Owners of a path and of everything in it."""
     found = {os.lstat(path).st_uid}
     for at, folders, names in os.walk(path):
         found |= {os.lstat(os.path.join(at, name)).st_uid for name in folders + names}
@@ -512,15 +520,15 @@ def owners_of(path):
 
 
 def story_root_does_nothing_in_a_store_that_its_owner_could_not():
-    """The relay's user was taken over, and put links to root's files in place of the store's. Root
-    makes an account, exports it, checks and restores: no file of root's is touched, and all that is
-    made in the store belongs to its user."""
+    """An attacker has taken over the relay's user, and replaced the store's files by links to
+    root's files. Root creates an account, exports it, checks and restores: no file of root changes,
+    and everything created in the store belongs to its user."""
     if os.geteuid() != 0:
         print("SKIPPED: only root can become another user; run this story as root", flush=True)
         return
     nobody = pwd.getpwnam("nobody")
     with folder() as directory:
-        # As systemd has it: the way to the store is root's alone.
+        # As under systemd: only root can reach the store.
         store, precious = os.path.join(directory, "store"), os.path.join(directory, "precious")
         owner = Owner(store)
         os.mkdir(store, 0o700)
@@ -534,7 +542,7 @@ def story_root_does_nothing_in_a_store_that_its_owner_could_not():
                 if os.path.lexists(place):
                     os.unlink(place)
                 trick(precious, place)
-                # It may go well, where the link is only removed.
+                # The command may succeed, if it only removes the link.
                 subprocess.run(
                     [LOCKSTEP, "account", "create", "mum", "--store", store], timeout=PATIENCE,
                     capture_output=True)
@@ -556,7 +564,7 @@ def story_root_does_nothing_in_a_store_that_its_owner_could_not():
         run("relay", "restore", os.path.join(directory, "backups"), "--store", store, "--force")
         assert not os.path.lexists(precious)
         assert owners_of(store) == {nobody.pw_uid}, owners_of(store)
-        # Who runs the relay finds all of it his.
+        # The relay's user can read all of it.
         done = subprocess.run(
             [LOCKSTEP, "account", "list", "--store", "store"], timeout=PATIENCE, capture_output=True,
             text=True, cwd=directory)

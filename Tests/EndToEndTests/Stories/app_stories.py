@@ -1,4 +1,4 @@
-"""What a person does with clipboard, memos and habits, on two real devices and a relay."""
+"""Clipboard, memos and habits, used by a person on two real devices and a relay."""
 
 import contextlib
 import datetime
@@ -27,7 +27,8 @@ def given(home, *words, input):
 
 
 def story_what_is_copied_on_one_device_is_there_on_the_other():
-    """From the command line and from standard input, byte for byte, the newest first."""
+    """Items from the command line and from standard input arrive byte for byte, the newest
+    first."""
     with devices() as (_, phone, laptop):
         phone.run("clipboard", "add", "one")
         given(phone, "clipboard", "add", input="two\n\tlines 电脑\n")
@@ -45,7 +46,7 @@ def story_what_is_copied_on_one_device_is_there_on_the_other():
 
 
 def on_terminal(home, *words):
-    """What a command writes where its output and errors are a terminal."""
+    """Output of a command whose output and errors are a terminal."""
     main_end, terminal = pty.openpty()
     try:
         done = subprocess.run([LOCKSTEP, "agent", *words, "--home", home.path], timeout=PATIENCE,
@@ -64,7 +65,8 @@ def on_terminal(home, *words):
 
 
 def story_a_terminal_is_not_driven_by_what_was_copied_elsewhere():
-    """Escapes, C1 controls and marks of direction are shown, not sent; a pipe gets each byte."""
+    """Escapes, C1 controls and direction marks are shown as text, not executed; a pipe gets the
+    exact bytes."""
     evil = "a\x1b]0;title\x07b\x9b2Jc\u202ed\u2066e\rf\n\tend"
     shown_as = "a\\u001b]0;title\\u0007b\\u009b2Jc\\u202ed\\u2066e\\u000df\n\tend"
     with devices() as (_, phone, laptop):
@@ -89,7 +91,7 @@ def story_a_terminal_is_not_driven_by_what_was_copied_elsewhere():
 
 
 def story_the_hundred_newest_items_stand():
-    """Also where the two devices copied with no relay in reach."""
+    """The limit also holds if both devices copied without a relay."""
     with devices() as (relay, phone, laptop):
         relay.stop()
         for home in (phone, laptop):
@@ -102,7 +104,7 @@ def story_the_hundred_newest_items_stand():
         lists = [shown(home, "clipboard", "list")["items"] for home in (phone, laptop)]
         assert [len(each) for each in lists] == [100, 100], lists
         assert lists[0] == lists[1]
-        # Not only hidden: the relay has tombstones of the ten oldest.
+        # Not only hidden: the relay has tombstones for the ten oldest.
         person = phone.person(relay)
         left = person.call("GET", "/v1/changes?zone=Clipboard").json["changes"]
         assert len(left) == 100, len(left)
@@ -118,7 +120,7 @@ def story_what_cannot_be_copied_is_refused_and_nothing_changes():
             [LOCKSTEP, "agent", "clipboard", "add", "--home", phone.path], input=b"\xff\xfe",
             capture_output=True, timeout=PATIENCE)
         assert answer.returncode == 1 and b"not UTF-8" in answer.stderr, answer
-        # The largest that goes into a record, as JSON.
+        # The largest text that fits into a record, as JSON.
         given(phone, "clipboard", "add", input="x" * ((1 << 20) - 14))
         refused("agent", "clipboard", "add", home=phone.path, input="x" * ((1 << 20) - 13),
                 says="are the most")
@@ -140,7 +142,8 @@ def story_a_memo_is_written_found_and_removed_on_any_device():
 
 
 def story_two_devices_write_one_memo_and_both_texts_are_kept():
-    """Offline, both: the newer stays, the other is beside it, marked, on both devices."""
+    """Both devices are offline: the newer text stays, and the other is kept as a marked copy, on
+    both devices."""
     with devices() as (relay, phone, laptop):
         phone.run("memo", "add", "Shared")
         assert len(shown(laptop, "memo", "list")["memos"]) == 1
@@ -160,7 +163,8 @@ def story_two_devices_write_one_memo_and_both_texts_are_kept():
 
 
 def story_an_editor_writes_a_memo():
-    """$EDITOR gets the text; what it leaves is the memo; what cannot be kept is not lost."""
+    """$EDITOR gets the text, and its result becomes the memo; a text that cannot be saved is not
+    lost."""
     with devices() as (_, phone, laptop):
         phone.run("memo", "add", "Milk")
         editor = os.path.join(os.path.dirname(phone.path), "editor")
@@ -195,7 +199,7 @@ def story_an_editor_writes_a_memo():
 
 
 def story_a_habit_is_counted_on_two_devices_and_nothing_is_counted_twice():
-    """Offline, both; the sums are the same whoever comes first."""
+    """Both devices are offline; the sums are the same whichever device syncs first."""
     with devices() as (relay, phone, laptop):
         phone.run("habits", "add", "Water", "--count", "--target", "8")
         phone.run("habits", "add", "Run")
@@ -224,7 +228,7 @@ def story_a_habit_is_counted_on_two_devices_and_nothing_is_counted_twice():
 
 
 def story_a_habit_changed_on_two_devices_waits_for_the_person():
-    """Nothing is overwritten; other habits go on; the choice goes to all devices."""
+    """Nothing is overwritten, other habits keep syncing, and the choice reaches all devices."""
     with devices() as (relay, phone, laptop):
         phone.run("habits", "add", "Run")
         laptop.run("habits", "restore", "yes")
@@ -273,7 +277,7 @@ def story_settings_of_the_timer_hold_on_all_devices():
         phone.refuses("timer", "settings", "set", "theme=dark", says="there is no setting")
         refused("agent", "timer", "settings", "set", "focus", home=phone.path, code=2,
                 says="NAME=VALUE")
-        # Changed on both sides at once: each keeps what the other left alone.
+        # Both sides change at once: each keeps the settings that the other did not change.
         relay.stop()
         phone.run("timer", "settings", "set", "focusMinutes=40")
         laptop.run("timer", "settings", "set", "snoozeMinutes=9")
@@ -303,7 +307,7 @@ def story_devices_are_listed_and_renamed():
 
 
 def story_a_lost_device_is_taken_out():
-    """It is turned away at once, keeps what it had not sent, and says what to do."""
+    """A revoked device is rejected at once, keeps its unsent changes, and prints the next step."""
     with devices() as (relay, phone, laptop):
         laptop.run("memo", "add", "mine")
         phone.refuses("revoke", "tablet", says="has no device")

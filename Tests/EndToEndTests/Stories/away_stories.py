@@ -1,5 +1,5 @@
-"""What a real device does about a real relay that had to end its cursor or its plan: docs/protocol.md,
-"What a device does", with nobody between the two."""
+"""A real device and a real relay that ended the device's cursor or plan: docs/protocol.md, "What a
+device does", without a middle."""
 
 import contextlib
 import os
@@ -28,8 +28,8 @@ def forgotten(writer, since):
 
 
 def story_a_device_that_was_away_for_longer_than_the_history():
-    """What was deleted meanwhile goes from its screen, though nobody remembers the deletion; what its
-    person has done meanwhile goes up; and it is in step again."""
+    """Records deleted meanwhile disappear from the device's screen, although their tombstones have
+    expired; edits made on the device meanwhile are uploaded; and it is in sync again."""
     for is_edited in (False, True):
         with devices("--retention", "1s") as (relay, phone, laptop):
             phone.run("timer", "start", "--minutes", "40")
@@ -58,7 +58,8 @@ def story_a_device_that_was_away_for_longer_than_the_history():
 
 
 def story_a_kept_device_whose_cursor_ends_under_it():
-    """`agent run` was cut off for longer than the history: it reads anew by itself."""
+    """`agent run` was disconnected for longer than the history: it reads a new snapshot by
+    itself."""
     with devices("--retention", "1s") as (relay, phone, laptop):
         phone.run("timer", "start", "--minutes", "40")
         writer = laptop.person(relay).pair("writer")
@@ -83,8 +84,8 @@ def story_a_kept_device_whose_cursor_ends_under_it():
 
 
 def story_a_plan_that_ends_and_comes_back():
-    """The owner takes the zone away, then all of them, then gives them back: the device waits with its
-    changes, says which zone it is, and sends all when its person syncs."""
+    """The owner removes a zone from the plan, then all zones, then restores them: the device keeps
+    its changes, names the zone, and sends everything when its user syncs."""
     with devices() as (relay, phone, laptop):
         account = phone.status()["account"]
 
@@ -101,7 +102,7 @@ def story_a_plan_that_ends_and_comes_back():
                 lambda: (lambda seen: seen if seen.get("blockedZones") else None)(phone.status()),
                 lambda: f"the plan to be felt: {phone.status()}")
             assert status["blockedZones"] == ["Timer"] and status["waiting"] == 1, status
-            # What others do elsewhere it still hears.
+            # It still receives changes of other zones.
             writer = laptop.person(relay)
             expect(writer.save(record("a"), zone="Elsewhere"), 200)
             plan("--none")

@@ -1,5 +1,5 @@
-"""What the owner of a relay does against the loss of a disk: `lockstep relay backup`, `restore` and
-`check`, with real devices that bring back what came after a backup."""
+"""`lockstep relay backup`, `restore` and `check`: a relay's owner protects the store against the
+loss of a disk, and real devices bring back what came after a backup."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ from vault_stories import Device, running
 
 
 def back_up(store, place, *words):
-    """The folder of the new backup, and what is told of it."""
+    """Makes a backup; returns its folder, and the command's report."""
     told = json.loads(run("relay", "backup", place, "--store", store, "--json", *words).stdout)
     return told["backup"], told
 
@@ -40,7 +40,7 @@ def pieces(path):
 
 
 def flip(path, place=-100):
-    """One byte of a file is another; a file that stands elsewhere too is left alone there."""
+    """Changes one byte of a file; other hard links to the file keep the original."""
     with open(path, "rb") as file:
         data = bytearray(file.read())
     data[place] ^= 1
@@ -51,7 +51,8 @@ def flip(path, place=-100):
 
 @contextlib.contextmanager
 def load(person, saved):
-    """Somebody saves all the while; of each name `saved` has the text that was acknowledged last."""
+    """Saves continuously in the background; `saved` has, for each name, the text acknowledged
+    last."""
     ends = threading.Event()
 
     def save():
@@ -77,14 +78,14 @@ def told(home, *words):
 
 
 def texts(writer):
-    """What the relay has of what was saved all the while."""
+    """The relay's records of that background load."""
     return {
         name: each["fields"]["text"] for (zone, name), each in live(writer).items()
         if zone == "Notes"}
 
 
 def everything(home):
-    """What a person sees of memos, habits and clipboard."""
+    """Memos, habits and clipboard as a person sees them."""
     return {
         "memos": sorted(each["title"] for each in told(home, "memo", "list")["memos"]),
         "habits": sorted(
@@ -94,11 +95,11 @@ def everything(home):
     }
 
 
-# MARK: what devices bring back
+# MARK: recovery by devices
 
 def story_devices_bring_back_what_came_after_the_backup():
-    """A backup is made while everybody saves; then more is done, and the store is lost. The backup is
-    put back, and all is there again on every device, a new one too; nobody did anything."""
+    """A backup is made during saves; then more is saved, and the store is lost. After the restore,
+    every device has everything again, a new one too, without any action by a person."""
     with folder() as directory, Relay() as relay:
         backups = os.path.join(directory, "backups")
         phone = Device(Home.new(relay, directory, "phone"), os.path.join(directory, "files0"))
@@ -119,7 +120,7 @@ def story_devices_bring_back_what_came_after_the_backup():
             wait_until(lambda: saved != before, "saves after the backup")
         assert manifest["pieces"] > 0 and manifest["linked"] == manifest["pieces"], manifest
         with running(phone, laptop):
-            # Who has seen the memo has seen this, which came before it.
+            # Any device that has received the memo has received this record, which came before it.
             expect(writer.save(record("load late", "late")), 200)
             saved["load late"] = "late"
             phone.home.run("memo", "add", "Late")
@@ -135,7 +136,7 @@ def story_devices_bring_back_what_came_after_the_backup():
             stood = len(live(writer))
             relay.kill()
             shutil.rmtree(relay.store)
-            # Done while there is no relay, and while there is no sign of one.
+            # Done while there is no relay, and while the device has no contact with it.
             laptop.home.run("memo", "add", "Meanwhile")
             tablet.run("memo", "add", "From afar")
             assert restore(backups, relay.store)["records"] == manifest["records"] < stood
@@ -145,7 +146,7 @@ def story_devices_bring_back_what_came_after_the_backup():
                 wait_until(lambda: everything(home)["memos"] == ["Early", "Late", "Meanwhile"] and
                            home.status()["state"] == "inSync", "a device to be in sync", 60)
             wait_until(lambda: texts(writer) == saved, "what was lost to be back")
-        # It was away all the while.
+        # It was offline the whole time.
         tablet.run("sync")
         fresh = Device(
             phone.home.pair(relay, directory, "fresh"), os.path.join(directory, "files2"))
@@ -167,7 +168,7 @@ def story_devices_bring_back_what_came_after_the_backup():
                 "the files on the new device", 60)
         found = check("--store", relay.store)
         assert found["isWhole"] and found["faults"] == [] and found["pieces"] > 0, found
-        # The same backup once more: a history of its own again.
+        # The same backup again starts a new history again.
         relay.stop()
         restore(backup, relay.store, "--force")
         relay.start()
@@ -176,8 +177,8 @@ def story_devices_bring_back_what_came_after_the_backup():
 
 
 def story_a_backup_put_back_after_a_crash_right_behind_it_is_an_older_copy():
-    """Nothing was written since but a little, and the relay was killed: the tags that it gave away
-    are not given again."""
+    """Only a little was written after the backup, and the relay was killed: tags that it issued are
+    not issued again."""
     with folder() as directory, Relay() as relay:
         person = Person.new(relay)
         expect(person.save(record("a")), 200)
@@ -191,10 +192,10 @@ def story_a_backup_put_back_after_a_crash_right_behind_it_is_an_older_copy():
         assert saved["tag"] > 1 << 32, saved
 
 
-# MARK: what a backup is
+# MARK: contents of a backup
 
 def story_a_backup_is_whole_private_and_tells_what_it_is():
-    """Made while a relay runs, while none does, after a crash, and of a store with nothing in it."""
+    """Made while a relay runs, without a relay, after a crash, and from an empty store."""
     with folder() as directory, Relay() as relay:
         place = os.path.join(directory, "backups")
         empty, manifest = back_up(relay.store, place)
@@ -226,19 +227,19 @@ def story_a_backup_is_whole_private_and_tells_what_it_is():
             assert digest.stdout.split()[0] == manifest["databaseSha256"]
         [piece] = pieces(crashed)
         assert os.stat(piece).st_nlink == 4 and os.stat(piece).st_mode & 0o777 == 0o600
-        # The newest three stay; `check` takes the newest where it is given the folder.
+        # The newest three are kept; `check` uses the newest if it gets the folder.
         newest, told_ = back_up(relay.store, place, "--keep", "3", "--quick")
         assert told_["removed"] == [os.path.basename(path) for path in (empty, running_)], told_
         assert len(os.listdir(place)) == 3 and check(place)["folder"] == newest
-        # In words.
+        # As text.
         text = run("relay", "backup", place, "--store", relay.store).stdout
         assert "1 account, 1 device, 2 records" in text and "1 linked, 0 copied" in text, text
         assert "nothing is wrong" in run("relay", "check", "--store", relay.store).stdout
 
 
 def story_an_empty_store_goes_to_another_machine():
-    """A backup is copied elsewhere, and restored into a folder that is not there yet: the same
-    accounts, the same devices."""
+    """A backup is copied to another machine, and restored into a folder that does not exist yet: it
+    has the same accounts and the same devices."""
     with folder() as directory, Relay() as relay:
         elsewhere = os.path.join(directory, "elsewhere")
         empty, _ = back_up(relay.store, directory)
@@ -263,15 +264,15 @@ def story_an_empty_store_goes_to_another_machine():
             outcome = restore(empty, other.store, "--force")
             other.start()
             expect(there.changes(), 401)
-            # What was there is a store as it was.
+            # The replaced store is kept as a complete store.
             other.stop()
             assert check("--store", outcome["replaced"])["records"] == 1
 
 
-# MARK: what is refused
+# MARK: refusals
 
 def story_restore_refuses_what_would_lose_something():
-    """A store that a relay holds, a store that is there, and a folder that is no backup."""
+    """A store that a relay has locked, a store that exists, and a folder that is not a backup."""
     with folder() as directory, Relay() as relay:
         person = Person.new(relay)
         expect(person.save(record("a")), 200)
@@ -294,8 +295,8 @@ def story_restore_refuses_what_would_lose_something():
 
 
 def story_a_damaged_backup_is_refused_and_nothing_is_changed():
-    """A byte of the database, a byte of a chunk, a chunk that is missing, a manifest that is not
-    there: each is named, by `check` and by `restore`."""
+    """A changed byte of the database, a changed byte of a chunk, a missing chunk, a missing
+    manifest: `check` and `restore` name each."""
     with folder() as directory, Relay() as relay:
         person = Person.new(relay)
         hash = upload(person, os.urandom(100_000))
@@ -326,8 +327,8 @@ def story_a_damaged_backup_is_refused_and_nothing_is_changed():
 
 
 def story_a_store_that_is_not_whole_is_told():
-    """`check` finds what is wrong while the relay runs; a backup is made all the same and says so;
-    devices bring back the chunk that it lacks."""
+    """`check` finds damage while the relay runs; a backup is made anyway and reports it; devices
+    bring back the missing chunk."""
     with folder() as directory, Relay() as relay:
         phone = Person.new(relay)
         data = os.urandom(100_000)
@@ -353,7 +354,7 @@ def story_a_store_that_is_not_whole_is_told():
         found = check("--store", relay.store)
         assert found["isWhole"] and found["lostPieces"] == 0, found
         relay.stop()
-        # A number that is not true, by another program's hand.
+        # Another program writes a wrong number.
         with contextlib.closing(sqlite3.connect(os.path.join(relay.store, "zones.sqlite"))) as file:
             file.execute("UPDATE accounts SET newest = 0")
             file.execute("UPDATE chunks SET uses = 7 WHERE bytes = 100000")
@@ -371,7 +372,7 @@ def story_a_store_that_is_not_whole_is_told():
 
 
 def story_what_is_interrupted_leaves_nothing_behind():
-    """Ctrl-C during a backup or a restore, also kill -9, of which the next backup is rid."""
+    """Ctrl-C during a backup or a restore; also kill -9, whose remains the next backup removes."""
     with folder() as directory, Relay() as relay:
         person = Person.new(relay)
         line = Line(relay, person)
@@ -379,7 +380,7 @@ def story_what_is_interrupted_leaves_nothing_behind():
             expect(line.save(*[record(f"r{n}-{m}", os.urandom(20_000).hex()) for m in range(40)]), 200)
         place = os.path.join(directory, "backups")
         for how in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-            # One that had come to its end already is no story; it is told once more.
+            # A backup that completed before the signal proves nothing; it is repeated.
             for _ in range(20):
                 shutil.rmtree(place, ignore_errors=True)
                 with Background("relay", "backup", place, "--store", relay.store) as work:
@@ -407,7 +408,8 @@ def story_what_is_interrupted_leaves_nothing_behind():
         if code == 1:
             assert "interrupted" in "".join(work.errors), work.errors
             assert os.listdir(target) == ["lock"], os.listdir(target)
-        # One that was killed while it replaced the store: no relay takes half of it.
+        # A restore that was killed while it replaced the store: no relay accepts the incomplete
+        # store.
         open(os.path.join(relay.store, "restoring"), "w").close()
         refused("relay", "--store", relay.store, "--listen", "127.0.0.1:0",
                 says=["did not come to its end", "restore"])
@@ -418,7 +420,7 @@ def story_what_is_interrupted_leaves_nothing_behind():
 
 
 def story_a_full_disk_is_told_and_left_as_it_was():
-    """The disk of the backups fills up, or that of the store while one is restored."""
+    """The disk of the backups becomes full, or the disk of the store during a restore."""
     with folder() as directory, Relay() as relay, SmallDisk(4_000) as disk:
         if not disk.mounted:
             print("      NOT TOLD: this user may not mount a small file system")
@@ -439,7 +441,7 @@ def story_a_full_disk_is_told_and_left_as_it_was():
         assert "no space" in done.stderr.lower() or "No space" in done.stderr, done.stderr
         assert os.listdir(store) == ["lock"], os.listdir(store)
         disk.grow(20_000)
-        # On another file system chunks are copied, and those that an earlier backup has are not.
+        # On another file system chunks are copied, except for those that an earlier backup has.
         _, told_ = back_up(relay.store, place)
         assert (told_["linked"], told_["copied"]) == (0, 1), told_
         _, told_ = back_up(relay.store, place)

@@ -1,8 +1,8 @@
-"""Whatever may be wrong in what a client sends, for each call of docs/protocol.md's table: types,
-members, names, tokens, queries, methods; other people's ids; limits at, one under and one over.
+"""Invalid input from clients, for each call of docs/protocol.md's table: types, members, names,
+tokens, queries, methods; ids of other accounts; limits at, one under and one over.
 
-Every refusal is a problem with the right status, nothing of it has an effect, and the relay goes
-on. What belongs to another account is answered as what never existed, byte for byte.
+Every refusal is a problem with the right status, no part of the request has an effect, and the
+relay continues. Data of another account is answered like data that never existed, byte for byte.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ DEVICE = {"deviceName": "x", "platform": "test", "appVersion": "1"}
 
 
 def scene(relay):
-    """A person with two devices and a record, and a stranger with the like."""
+    """A person with two devices and a record, and a second account with the same."""
     people = []
     for zone in ("Notes", "Secrets"):
         first = Person.new(relay)
@@ -34,7 +34,7 @@ def scene(relay):
 # MARK: bodies
 
 def text(least):
-    """A label: bytes of UTF-8 without control characters."""
+    """Returns a check for labels: UTF-8 without control characters, at least `least` bytes."""
     return lambda value: (isinstance(value, str) and least <= len(value.encode()) <= 255
                           and not any(ord(each) < 32 or 127 <= ord(each) < 160 for each in value))
 
@@ -57,7 +57,7 @@ DESCRIPTION = {("deviceName",): text(1), ("platform",): text(0), ("appVersion",)
 SAVED = {"name": "a", "type": "T", "fields": {}, "modifiedAt": 1, "baseTag": 0}
 DELETED = {"name": "a", "deleted": True, "modifiedAt": 1}
 ONE = ("records", 0)
-# Of each call with a body: a good one, what passes for each member, and which may be left out.
+# For each call with a body: a valid body, the valid values of each member, the optional members.
 BODIES = [
     ("POST", "/v1/accounts", DEVICE, DESCRIPTION, ()),
     ("POST", "/v1/devices", {"code": "AAAA-BBBB-CCCC", **DEVICE},
@@ -83,7 +83,7 @@ BODIES = [
     ("POST", "/v1/chunks/missing", {"hashes": ["0" * 64]}, {
         ("hashes",): lambda value: value == [], ("hashes", 0): none_of_these}, ()),
 ]
-# What is no body of any call.
+# Not a valid body of any call.
 NO_BODY = [b"", b"null", b"[]", b'"x"', b"5", b"{", b"}", b'{"a":}', b"{}{}", b"{},", b"\xff",
            b'{"\xc3":1}', b"\xef\xbb\xbf{}", b'{"a":"\\ud800"}', b'{"a":"\n"}', b'{"a":01}',
            b'{"a":+1}', b'{"a":NaN}', b"{'a':1}", b'{"a":1,}', b"{\x00}", b"[" * 70, b'{"a":' * 70,
@@ -91,7 +91,7 @@ NO_BODY = [b"", b"null", b"[]", b'"x"', b"5", b"{", b"}", b'{"a":}', b"{}{}", b"
 
 
 def changed(body, path, value):
-    """The body with another value there; the value `...`: without that member."""
+    """The body with this value at the path; `...` removes the member."""
     body = copy.deepcopy(body)
     place = body
     for step in path[:-1]:
@@ -104,7 +104,8 @@ def changed(body, path, value):
 
 
 def story_wrong_types_and_missing_members_are_named():
-    """Each member of each body in turn: every other kind of value, or none. 400, with its name."""
+    """Each member of each body in turn, with values of every other kind, or missing: 400 that names
+    the member."""
     with Relay() as relay:
         person, second, *_ = scene(relay)
         line = Line(relay, person)
@@ -123,7 +124,7 @@ def story_wrong_types_and_missing_members_are_named():
                     assert answer.status == 400, (method, path, member, value, answer)
                     expect(answer, 400, answer.json["code"])
                     assert answer.json["code"] in ("badRequest", "badName"), (member, value, answer)
-                    # A record that is not deleted lacks its fields instead.
+                    # A record that is not deleted lacks its fields, and the error names these.
                     assert member[-1] in (0, "deleted") or member[-1] in answer.json["detail"], (
                         member, value, answer)
             for raw in NO_BODY:
@@ -140,7 +141,7 @@ def story_wrong_types_and_missing_members_are_named():
 
 
 def story_what_a_record_cannot_be():
-    """Members that exclude each other, names twice, and what only the relay may say."""
+    """Members that exclude each other, duplicate names, and members that only the relay may set."""
     with Relay() as relay:
         person, *_ = scene(relay)
         line = Line(relay, person)
@@ -155,7 +156,7 @@ def story_what_a_record_cannot_be():
             expect(line.ask("POST", "/v1/zones/Notes/records", {"id": UUID, "records": records}),
                    400, "badRequest")
         assert line.ask("GET", "/v1/changes").json["token"] == token
-        # The relay itself says who saved it, where, and as what; a device's word for it is nothing.
+        # The relay itself sets device, zone and tag; a device's values for them are ignored.
         liar = {**SAVED, "zone": "Other", "device": "0" * 16, "tag": 77, "unknown": [{}]}
         body = {"id": UUID, "zone": "Other", "unknown": 1, "records": [liar]}
         saved = expect(line.ask("POST", "/v1/zones/Notes/records?unknown=1", body), 200).json
@@ -166,7 +167,7 @@ def story_what_a_record_cannot_be():
 
 
 def story_a_body_must_be_json_by_its_name_too():
-    """Other media types are 415, before anything is read; JSON by any of its names is taken."""
+    """Other media types are 415, before the body is read; all names for JSON are accepted."""
     with Relay() as relay:
         person, second, *_ = scene(relay)
         line = Line(relay, person)
@@ -209,7 +210,7 @@ QUERIES = {
 
 
 def story_wrong_names_in_a_path_or_a_query():
-    """Empty, too long, with control characters, not UTF-8: 400; an unknown path is 404."""
+    """Empty, too long, with control characters, not UTF-8: 400. An unknown path is 404."""
     with Relay() as relay:
         person, *_ = scene(relay)
         line = Line(relay, person)
@@ -233,7 +234,8 @@ def story_wrong_names_in_a_path_or_a_query():
 
 
 def story_wrong_queries():
-    """Each parameter of each call: nonsense, out of range, twice; unknown ones are passed over."""
+    """Each parameter of each call: malformed, out of range, duplicate; unknown parameters are
+    ignored."""
     with Relay() as relay:
         person, *_ = scene(relay)
         line = Line(relay, person)
@@ -267,7 +269,7 @@ def story_wrong_queries():
 
 
 def documented():
-    """Of each path of docs/openapi.json, the methods, with whether they need a token."""
+    """Methods of each path in docs/openapi.json, and whether they need a token."""
     with open(os.path.join(ROOT, "docs", "openapi.json")) as file:
         document = json.load(file)
     filled = {"{deviceID}": "0" * 16, "{zone}": "Notes", "{name}": "a", "{subscriptionID}": "s",
@@ -282,7 +284,7 @@ def documented():
 
 
 def story_other_methods_are_named_and_refused():
-    """Each path with every method: 405 with what it takes, OPTIONS for browsers."""
+    """Each path with every method: 405 with the allowed methods, and OPTIONS for browsers."""
     with Relay("--origin=*") as relay:
         person, *_ = scene(relay)
         line = Line(relay, person)
@@ -297,7 +299,7 @@ def story_other_methods_are_named_and_refused():
                 assert sorted(answer.headers["allow"].split(", ")) == takes, (method, answer)
                 if method != "HEAD":
                     expect(answer, 405, "methodNotAllowed")
-            # A browser asks without a token, whatever page it shows.
+            # A browser's preflight has no token, whatever the page.
             asked = Line(relay).ask("OPTIONS", path, headers={
                 "Origin": "https://example.org", "Access-Control-Request-Method": "POST"})
             assert asked.status == 204 and asked.body == b"", (path, asked)
@@ -309,7 +311,8 @@ def story_other_methods_are_named_and_refused():
 
 
 def story_without_a_good_token_all_answers_are_the_same():
-    """No token, a wrong one, a revoked one: 401 from every call, whatever else is wrong with it."""
+    """No token, a wrong one, a revoked one: 401 from every call, whatever else is wrong with the
+    request."""
     with Relay() as relay:
         person, second, stranger, _ = scene(relay)
         expect(person.call("DELETE", f"/v1/devices/{second.device}"), 204)
@@ -338,9 +341,9 @@ def story_without_a_good_token_all_answers_are_the_same():
         for path, calls in documented():
             for method, is_signed in calls.items():
                 if not is_signed and method == "GET":
-                    # An open call is open, whatever token comes with it.
+                    # An open call accepts any token.
                     expect(line.ask(method, path, token="nonsense"), 200)
-        # The socket: no token may follow in the hello; a bad one is refused at once.
+        # The socket: a request may lack the token (the hello then has it); a bad one is refused.
         upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
                    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
         for token in unknown[:2]:
@@ -348,7 +351,8 @@ def story_without_a_good_token_all_answers_are_the_same():
 
 
 def story_a_socket_is_asked_for_in_the_right_way():
-    """Without an upgrade, of another version, with a broken key: no WebSocket, and words for it."""
+    """Without an upgrade, with another version, with a broken key: no WebSocket, and an error
+    text."""
     with Relay() as relay:
         line = Line(relay)
         upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
@@ -370,10 +374,10 @@ def story_a_socket_is_asked_for_in_the_right_way():
         expect(line.ask("GET", "/v1/socket", raw=b"x", headers=upgrade), 400, "badRequest")
 
 
-# MARK: other people's
+# MARK: other accounts
 
 def same(one, other, **names):
-    """Two answers are alike but for what was asked about."""
+    """Checks that two answers are equal except for the requested name."""
     def plain(answer, which):
         body = answer.body.decode()
         for pair in names.values():
@@ -385,7 +389,8 @@ def same(one, other, **names):
 
 
 def story_what_is_anothers_is_as_what_never_was():
-    """Ids, names, cursors and codes of another account: the answer does not tell them from none."""
+    """Ids, names, cursors and codes of another account: the answers equal those for unknown
+    ones."""
     with Relay() as relay:
         person, second, stranger, other = scene(relay)
         line, theirs = Line(relay, person), Line(relay, stranger)
@@ -413,7 +418,7 @@ def story_what_is_anothers_is_as_what_never_was():
             one = line.save(wish, zone="Secrets")
             another = line.save({**wish, "name": "mine"}, zone="Nowhere")
             expect(same(one, another, zone=("Secrets", "Nowhere")), 200)
-        # Cursors: theirs, and one that nobody ever got.
+        # Cursors: one of the other account, and one that was never issued.
         token = theirs.ask("GET", "/v1/changes").json["token"]
         zoned = theirs.ask("GET", "/v1/changes?zone=Secrets").json["token"]
         generation = token.split(".")[0]
@@ -431,7 +436,8 @@ def story_what_is_anothers_is_as_what_never_was():
         expect(same(line.ask("DELETE", "/v1/zones/Secrets"),
                     line.ask("DELETE", "/v1/zones/Nowhere")), 204)
         expect(theirs.ask("GET", "/v1/zones/Secrets/records/mine"), 200)
-        # Zones, and what wakes a device: its own alone, not even its neighbour's.
+        # Zones, and the subscriptions of a device: only its own, not those of the account's other
+        # device.
         assert line.ask("GET", "/v1/zones").json == {
             "zones": [{"zone": "Notes"}], "more": False}
         expect(theirs.ask("PUT", "/v1/subscriptions/theirs", {"kind": "database"}), 201)
@@ -440,7 +446,7 @@ def story_what_is_anothers_is_as_what_never_was():
             expect(same(line.ask(method, "/v1/subscriptions/theirs"),
                         line.ask(method, "/v1/subscriptions/nobodys")), 404, "notFound")
         assert len(theirs.ask("GET", "/v1/subscriptions").json["subscriptions"]) == 1
-        # A batch id of theirs is as good as any.
+        # A batch id of the other account is free to use.
         expect(theirs.ask("POST", "/v1/zones/Notes/records", {"id": UUID, "records": [SAVED]}), 200)
         expect(line.ask("POST", "/v1/zones/Notes/records", {"id": UUID, "records": [DELETED]}), 200)
         # Pairing codes: used, or never issued.
@@ -472,8 +478,8 @@ async def nothing_is_told_on_a_socket(relay, person, foreign, made_up):
 # MARK: limits
 
 def story_wrong_hashes_and_wrong_bytes():
-    """A path that is no hash is 400, bytes that have another hash 422, a chunk that is not there 404;
-    another account's is as if it never was."""
+    """An invalid hash in the path is 400, bytes with another hash 422, a missing chunk 404; a chunk
+    of another account is like a missing one."""
     with Relay() as relay:
         person, second, stranger, _ = scene(relay)
         line, theirs = Line(relay, person), Line(relay, stranger)
@@ -499,7 +505,7 @@ def story_wrong_hashes_and_wrong_bytes():
         one, other = [line.save({**record("a"), "chunks": [each]}) for each in (hash, none)]
         expect(same(one, other, hash=(hash, none)), 200)
         assert one.json["results"][0]["error"]["code"] == "chunksMissing", one
-        # What is one's own already is not told apart by bytes that lie: they are looked at.
+        # Even for a chunk that the account has, the uploaded bytes are checked against the hash.
         expect(line.ask("PUT", f"/v1/chunks/{hash}", raw=b"guessed"), 422, "hashMismatch")
         expect(line.ask("PUT", f"/v1/chunks/{hash}", raw=data), 201)
         expect(line.ask("PUT", f"/v1/chunks/{hash}", raw=data), 200)
@@ -507,7 +513,7 @@ def story_wrong_hashes_and_wrong_bytes():
 
 
 def story_pieces_at_their_limits():
-    """A chunk of 4 MiB; a record that names 4,096 of them, and a question about as many."""
+    """A chunk of 4 MiB; a record that names 4,096 chunks, and a query about as many."""
     with Relay() as relay:
         person, *_ = scene(relay)
         line = Line(relay, person)
@@ -528,14 +534,14 @@ def story_pieces_at_their_limits():
             else:
                 expect(answer, 400, "badRequest")
                 expect(saved, 400, "badRequest")
-        # One that stands twice counts once.
+        # A duplicate counts once.
         hashes = [f"{number:064x}" for number in range(4096)] + ["0" * 64]
         assert len(expect(line.ask("POST", "/v1/chunks/missing", {"hashes": hashes}), 200)
                    .json["missing"]) == 4096
 
 
 def story_names_and_labels_at_their_limits():
-    """254 and 255 bytes are taken, 256 are not, wherever a name may stand; bytes, not letters."""
+    """254 and 255 bytes are accepted, 256 are not, for every name; bytes count, not letters."""
     with Relay() as relay:
         person, second, *_ = scene(relay)
         line = Line(relay, person)
@@ -559,8 +565,8 @@ def story_names_and_labels_at_their_limits():
 
 
 def story_a_batch_at_its_limits():
-    """399, 400 and 401 records; a record of 1 MiB; a batch of 2 MiB; what is one over is refused,
-    and only that."""
+    """399, 400 and 401 records; a record of 1 MiB; a batch of 2 MiB. Only what exceeds a limit by
+    one is refused."""
     with Relay() as relay:
         person, *_ = scene(relay)
         line = Line(relay, person)
@@ -623,7 +629,7 @@ def story_numbers_at_their_limits():
 
 
 def story_a_push_of_64_kib_and_one_more_byte():
-    """What fits is pushed with the records in it; one byte more is a hint."""
+    """A push that fits contains the records; with one byte more it is a hint."""
     async def play(relay):
         person, second, *_ = scene(relay)
         line = Line(relay, person)
@@ -635,7 +641,8 @@ def story_a_push_of_64_kib_and_one_more_byte():
             stamp = now()
 
             async def told(name, length):
-                """What is pushed of a record of so many letters, and the bytes of its `changes`."""
+                """The message pushed for a record with a name of this length, and the size of its
+                `changes` in bytes."""
                 line.save({**record(name, "x" * length), "modifiedAt": stamp})
                 message = await socket.recv()
                 array = message[message.index('"changes":') + len('"changes":'):-1]
@@ -657,7 +664,8 @@ def story_a_push_of_64_kib_and_one_more_byte():
 
 
 def story_devices_and_codes_at_their_limits():
-    """A hundred devices an account; ten codes stand at a time, the oldest gives way."""
+    """A hundred devices per account; ten codes at a time, after which a new one replaces the
+    oldest."""
     with Relay() as relay:
         person, *_ = scene(relay)
         line = Line(relay, person)
@@ -675,7 +683,7 @@ def story_devices_and_codes_at_their_limits():
 
 
 def story_subscriptions_at_their_limits():
-    """64 of a device; 16 members in a `where`; 4 KiB of body."""
+    """64 per device; 16 members in a `where`; 4 KiB of body."""
     with Relay() as relay:
         person, second, *_ = scene(relay)
         line = Line(relay, person)
@@ -699,8 +707,8 @@ def story_subscriptions_at_their_limits():
 
 
 def story_wrong_messages_on_a_socket():
-    """Each member of each message: what is not of the form ends the socket (4400), what is wrong in
-    a request is that request's `error`, and another socket feels nothing."""
+    """Each member of each message: a malformed message closes the socket (4400), a fault in a
+    request is that request's `error`, and another socket is not affected."""
     save = {"op": "save", "id": UUID, "zone": "Notes", "records": [SAVED]}
     fetch = {"op": "fetch", "id": "f", "since": None, "zone": None, "limit": None}
     ask_time = {"op": "time", "id": "t", "t0": 1}

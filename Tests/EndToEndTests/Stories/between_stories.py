@@ -1,4 +1,4 @@
-"""What stands between a device and its relay answers in the relay's place, or lets nothing pass."""
+"""Middleboxes that answer in place of the relay, or block traffic."""
 
 from device_stories import in_sync, pair
 from middle import HANG
@@ -13,8 +13,8 @@ def is_socket(asked):
 
 
 def story_an_answer_in_the_relays_place_is_waited_out():
-    """A network without WebSocket, whose portal answers for the saves: nothing is given up, and all
-    of it goes once the portal lets it."""
+    """A network without WebSocket, with a portal that answers saves itself: the device gives
+    nothing up, and sends everything once the portal allows it."""
     with pair() as (relay, middle, phone, laptop):
         portal = None
 
@@ -29,7 +29,7 @@ def story_an_answer_in_the_relays_place_is_waited_out():
             for status in STATUSES:
                 before, portal = len(middle.heard), status
                 phone.run("memo", "add", f"through {status}.")
-                # Tried more than once, and not given up.
+                # The save was tried more than once, and not given up.
                 wait_until(lambda: len([each for each in middle.heard[before:]
                                         if each.up and each.method == "POST"]) > 1,
                            "the second try")
@@ -46,8 +46,8 @@ def story_an_answer_in_the_relays_place_is_waited_out():
 
 
 def story_what_is_too_large_for_the_way_waits_and_the_rest_goes():
-    """A proxy takes no request above 20 kB: the large memo waits and is shown, small ones go, and a
-    sync sends it once the proxy takes it."""
+    """A proxy refuses requests above 20 kB: the large memo waits and is reported, small ones are
+    sent, and a sync sends it once the proxy accepts it."""
     with pair() as (relay, middle, phone, laptop):
         is_narrow = True
 
@@ -77,7 +77,7 @@ def story_what_is_too_large_for_the_way_waits_and_the_rest_goes():
 
 
 def story_lists_of_a_held_home_wait_for_no_network():
-    """The line goes silent: what the home holds is shown, without a question to the relay."""
+    """The network becomes silent: the home shows its local data, without a request to the relay."""
     with pair() as (relay, middle, phone, laptop):
         laptop.run("memo", "add", "from the laptop")
 
@@ -93,7 +93,7 @@ def story_lists_of_a_held_home_wait_for_no_network():
                 assert "from the laptop" in phone.run("memo", "list")
                 phone.run("clipboard", "list")
                 phone.run("habits", "list")
-            # By itself the home asks at most once a minute, and nobody waits for it.
+            # The home itself asks at most once a minute, and no command waits for that.
             assert len(names()) - before < 3, names()
             kept.stop()
 

@@ -1,5 +1,5 @@
-"""The rows of docs/protocol.md's table of calls, to the letter: the members of each answer, what they
-say, and what holds for all calls."""
+"""Rows of docs/protocol.md's table of calls, to the letter: the members of each answer, their
+values, and the rules for all calls."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ from story import (
 from wake_stories import Stream, Waiting
 
 DEVICE = {"deviceName": "Ada's phone", "platform": "test os 1", "appVersion": "2.5"}
-# As docs/protocol.md or the RFCs have them; those that an option sets are told elsewhere.
+# Values of docs/protocol.md and the RFCs; limits that an option sets have other stories.
 LIMITS = {
     "nameBytes": 255, "recordBytes": 1 << 20, "batchRecords": 400, "batchBytes": 2 << 20,
     "jsonDepth": 64, "clockAheadMilliseconds": 5_000, "chunkBytes": 4 << 20, "chunkHashes": 4_096,
@@ -27,7 +27,8 @@ LIMITS = {
 
 
 def story_accounts_devices_and_pairings_to_the_letter():
-    """What each answer has, and that it is so: who is there, what it runs, when it was seen."""
+    """Members and values of each answer: the devices, their platform and version, and when each was
+    last seen."""
     async def connected(relay, person, path):
         socket = await Socket.open(person)
         found = shown(person, path)["connected"]
@@ -75,21 +76,21 @@ def story_accounts_devices_and_pairings_to_the_letter():
         stream = Stream(laptop, token)
         wait_until(lambda: shown(person, laptop.device)["connected"], "the stream to be seen")
         stream.process.kill()
-        # Either device renames the other, and gets it as it is now.
+        # Each device can rename the other, and the answer is the updated device.
         renamed = expect(laptop.call("PATCH", f"/v1/devices/{person.device}", {"deviceName": "Ω"}), 200)
         assert renamed.json == {**shown(laptop, person.device), "connected": renamed.json["connected"],
                                 "lastSeen": renamed.json["lastSeen"]}, renamed
         assert renamed.json["deviceName"] == "Ω" and renamed.json["platform"] == "test os 1", renamed
         gone = expect(person.call("DELETE", f"/v1/devices/{laptop.device}"), 204)
         assert gone.body == b"" and shown(person, laptop.device) is None
-        # One's own device as well.
+        # A device can also remove itself.
         expect(person.call("DELETE", f"/v1/devices/{person.device}"), 204)
         expect(person.call("GET", "/v1/devices"), 401, "badToken")
 
 
 def story_a_revoked_device_does_not_come_back_by_a_code_that_it_made():
-    """A thief has the stolen tablet make codes while he can. Its owner revokes it: no code that
-    stood then lets anybody in, and the next one that the owner makes does."""
+    """A thief uses a stolen tablet to create codes. Its owner revokes it: no code from before the
+    revocation works, and the owner's next code does."""
     with Relay() as relay:
         phone = Person.new(relay, "phone")
         tablet = phone.pair("tablet")
@@ -105,7 +106,8 @@ def story_a_revoked_device_does_not_come_back_by_a_code_that_it_made():
 
 
 def story_the_limits_are_told_as_they_are():
-    """Whole numbers, all of them, those of docs/protocol.md among them; the same to everybody."""
+    """All limits are integers, include those of docs/protocol.md, and are the same for every
+    client."""
     with Relay() as relay:
         limits = expect(curl(relay, "GET", "/v1/limits"), 200).json
         assert {name: limits.get(name) for name in LIMITS} == LIMITS, limits
@@ -139,13 +141,13 @@ def story_a_record_by_its_tag():
 
 
 def story_head_is_get_without_its_body():
-    """Wherever GET works: the same status, the same header fields, no body."""
+    """For every GET: the same status, the same header fields, no body."""
     with Relay() as relay:
         person = Person.new(relay)
         line = Line(relay, person)
         expect(line.save(record("a")), 200)
         expect(line.ask("PUT", "/v1/subscriptions/s", {"kind": "database"}), 201)
-        # Seen once, so that no sighting comes between.
+        # A first request, so that the last-seen time does not change in between.
         token = line.ask("GET", "/v1/changes").json["token"]
         for path in ["/v1/time", "/v1/limits", "/livez", "/healthz", "/readyz", "/v1/zones",
                      "/v1/changes", f"/v1/changes?since={token}", "/v1/changes?since=x", "/nothing",
@@ -157,18 +159,18 @@ def story_head_is_get_without_its_body():
                 for each in (got, head):
                     each.headers.pop("date")
                 assert head.headers == got.headers, (path, got, head)
-        # No WebSocket is opened so, and what one is opened by is said.
+        # HEAD opens no WebSocket; the answer names the required upgrade.
         head = line.ask("HEAD", "/v1/socket")
         assert head.status == 426 and head.headers["upgrade"] == "websocket", head
-        # A listing of devices may show another moment.
+        # A listing of devices may differ, because it is of another moment.
         assert line.ask("HEAD", "/v1/devices").status == 200
-        # A long-poll by HEAD waits like any.
+        # A long-poll by HEAD waits like any other.
         assert line.ask("HEAD", f"/v1/changes?since={token}&wait=1").status == 200
 
 
 def story_a_browser_may_read_what_it_is_told():
-    """CORS on every answer, good or bad, without a token: any page, no cookies, and the fields it may
-    see."""
+    """CORS on every answer, success or error, without a token: any page, no cookies, and the fields
+    that it may read."""
     with Relay("--origin=https://example.org") as relay:
         person = Person.new(relay)
         expect(person.save(record("a")), 200)
@@ -190,8 +192,8 @@ def story_a_browser_may_read_what_it_is_told():
 
 
 def story_the_admin_listener_has_four_paths():
-    """Metrics as Prometheus reads them, a status, and health; no call of a device, and the front has
-    none of it."""
+    """Metrics for Prometheus, a status, and health; no call for devices, and the public listener
+    has none of these paths."""
     with Relay("--admin-listen", "127.0.0.1:0") as relay:
         person = Person.new(relay)
         expect(person.save(record("a")), 200)
@@ -222,8 +224,8 @@ def story_the_admin_listener_has_four_paths():
 
 
 def story_what_stands_twice_is_refused():
-    """A member at any place but within `fields`, or a parameter that the call knows; the first of two
-    is no better than the second."""
+    """A duplicate member anywhere outside `fields`, or a duplicate known parameter, is refused;
+    neither of the two values is used."""
     with Relay() as relay:
         person = Person.new(relay)
         line = Line(relay, person)

@@ -1,4 +1,4 @@
-"""Chunks of files, by curl: what "Chunks of files" in docs/protocol.md says."""
+"""Chunks of files, by curl: the rules of "Chunks of files" in docs/protocol.md."""
 
 import concurrent.futures
 import hashlib
@@ -15,7 +15,7 @@ PIECE = 4 << 20
 
 
 def piece(count, seed=0):
-    """Bytes that are the same for the same seed, and where they must be put."""
+    """Bytes that depend only on the seed, and the path for their upload."""
     data = random.Random(seed).randbytes(count)
     return data, path(data)
 
@@ -37,7 +37,7 @@ def missing(person, *datas):
 
 
 def files(relay):
-    """All files of the relay's chunks, whole and unfinished: their paths below the store."""
+    """Paths, relative to the store, of all chunk files, complete and incomplete."""
     root = os.path.join(relay.store, "chunks")
     return sorted(
         os.path.relpath(os.path.join(folder, name), root)
@@ -63,8 +63,8 @@ def sending(person, data, count):
 
 
 def story_a_file_goes_up_in_pieces_and_comes_down_on_another_device():
-    """A file is cut, its chunks are uploaded, a record names them; the other device puts it
-    together again."""
+    """A file is split, its chunks are uploaded, a record names them; the other device reassembles
+    it."""
     with Relay() as relay:
         phone = Person.new(relay, "phone")
         laptop = phone.pair("laptop")
@@ -87,7 +87,7 @@ def story_a_file_goes_up_in_pieces_and_comes_down_on_another_device():
 
 
 def story_an_upload_that_was_cut_off_goes_on_with_what_is_missing():
-    """The line breaks in the middle of the second chunk: only that one is sent again."""
+    """The connection breaks in the middle of the second chunk: only that chunk is sent again."""
     with Relay() as relay:
         person = Person.new(relay)
         datas = [piece(PIECE, seed)[0] for seed in range(3)]
@@ -104,7 +104,7 @@ def story_an_upload_that_was_cut_off_goes_on_with_what_is_missing():
 
 
 def story_any_range_of_a_piece_is_served():
-    """curl asks for ranges, and goes on where a download stopped."""
+    """curl requests ranges, and resumes an interrupted download."""
     with Relay() as relay, tempfile.TemporaryDirectory() as folder:
         person = Person.new(relay)
         data, where = piece(1_000_000)
@@ -133,7 +133,7 @@ def story_any_range_of_a_piece_is_served():
 
 
 def story_what_a_client_holds_is_not_sent_again():
-    """The hash is the tag; a browser may keep the bytes for ever."""
+    """The hash is the ETag; a browser may cache the bytes for ever."""
     with Relay() as relay:
         person = Person.new(relay)
         data, where = piece(5_000)
@@ -162,7 +162,7 @@ def story_what_a_client_holds_is_not_sent_again():
 
 
 def story_the_same_bytes_are_kept_once():
-    """Twice the same is one chunk, also when both come at once."""
+    """The same bytes, uploaded twice, are stored once, also if both uploads are simultaneous."""
     with Relay() as relay:
         person = Person.new(relay)
         data, _ = piece(PIECE)
@@ -176,7 +176,7 @@ def story_the_same_bytes_are_kept_once():
 
 
 def story_another_accounts_pieces_are_not_there():
-    """Nobody learns that somebody else has a chunk."""
+    """An account cannot find out that another account has a chunk."""
     with Relay() as relay:
         owner, stranger = Person.new(relay), Person.new(relay)
         data, where = piece(1_000)
@@ -194,7 +194,7 @@ def story_another_accounts_pieces_are_not_there():
 
 
 def story_what_is_wrong_with_an_upload_is_said():
-    """Other bytes than the hash names, too many, a path without a hash, no token."""
+    """Bytes with another hash, too many bytes, a path without a hash, no token."""
     with Relay() as relay:
         person = Person.new(relay)
         data, where = piece(200_000)
@@ -225,8 +225,8 @@ def story_what_is_wrong_with_an_upload_is_said():
 
 
 def story_a_record_keeps_its_pieces():
-    """A record that names a chunk which is not there is refused, alone; and a chunk that no record
-    names any more stays for a while."""
+    """A record that names a missing chunk is refused, and only that record; a chunk that no record
+    names any more is kept for a while."""
     with Relay() as relay:
         person = Person.new(relay)
         data, where = piece(1_000)
@@ -246,7 +246,7 @@ def story_a_record_keeps_its_pieces():
 
 
 def story_killed_in_the_middle_of_an_upload_it_keeps_nothing_half():
-    """kill -9 while chunks come in: those that were answered are there, whole, and nothing else."""
+    """kill -9 during uploads: the acknowledged chunks are complete, and nothing else is stored."""
     with Relay("--loops", "2") as relay:
         person = Person.new(relay)
         known = {}
@@ -254,7 +254,7 @@ def story_killed_in_the_middle_of_an_upload_it_keeps_nothing_half():
             datas = [piece(1_500_000, 100 * round + number)[0] for number in range(8)]
 
             def upload(data):
-                # The relay dies: that an upload fails is no news.
+                # The relay dies, so failed uploads are expected.
                 try:
                     return data if put(person, data).status == 201 else None
                 except AssertionError:
@@ -282,12 +282,13 @@ def story_killed_in_the_middle_of_an_upload_it_keeps_nothing_half():
                     expect(put(person, data), 201 if answer.status == 404 else 200)
                     known[path(data)] = data
         assert known
-        # What was whole and not yet known when the relay died is swept.
+        # Complete files that the database does not know after the relay's death are deleted.
         wait_until(lambda: len(whole(relay)) == len(known), "stray files to go")
 
 
 def story_a_slow_reader_does_not_keep_a_piece_in_memory():
-    """Many who ask for a large chunk and do not read it cost little each, and get it all."""
+    """Many clients that request a large chunk and do not read it cost little memory each, and can
+    still read all of it."""
     with Relay("--loops", "1") as relay:
         person = Person.new(relay)
         data, where = piece(PIECE)
@@ -327,7 +328,7 @@ def story_a_slow_reader_does_not_keep_a_piece_in_memory():
 
 
 def story_a_relay_that_stops_ends_what_was_begun():
-    """SIGTERM while an upload and a download are under way: both are finished."""
+    """SIGTERM during an upload and a download: both complete."""
     with Relay() as relay:
         person = Person.new(relay)
         data, where = piece(PIECE)
@@ -358,7 +359,7 @@ def story_a_relay_that_stops_ends_what_was_begun():
 
 
 def story_an_account_keeps_so_much_and_no_more():
-    """The quota refuses a new chunk, and what is there stays."""
+    """The quota refuses a new chunk; existing chunks stay."""
     with Relay("--quota", "5M") as relay:
         person, other = Person.new(relay), Person.new(relay)
         first, where = piece(PIECE)
@@ -376,8 +377,8 @@ def story_an_account_keeps_so_much_and_no_more():
 
 
 def story_a_full_disk_refuses_pieces_and_heals():
-    """The relay's disk fills up: an upload gets 503 and leaves nothing, what was kept can be read;
-    with room again uploads work without a restart."""
+    """The relay's disk becomes full: an upload gets 503 and leaves nothing behind, stored chunks
+    stay readable; with free space, uploads work again without a restart."""
     with SmallDisk(20_000) as disk:
         if not disk.mounted:
             print("      NOT TOLD: this user may not mount a small file system")
@@ -409,8 +410,8 @@ def story_a_full_disk_refuses_pieces_and_heals():
 
 
 def story_an_answer_waits_until_the_piece_is_on_the_disk():
-    """The system calls of a relay, traced: file, folder and database are synced, in this order,
-    before the answer leaves."""
+    """The relay's system calls, traced: file, folder and database are synced, in this order, before
+    the answer is sent."""
     with tempfile.TemporaryDirectory() as directory:
         trace = os.path.join(directory, "trace")
         calls = "fsync,fdatasync,renameat,renameat2,write,writev,sendto,sendmsg"

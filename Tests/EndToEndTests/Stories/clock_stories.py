@@ -1,4 +1,4 @@
-"""Devices whose clock is wrong: what they make has the relay's time, and the newer edit stands."""
+"""Devices with wrong clocks: their edits get the relay's time, and the newer edit wins."""
 
 import json
 
@@ -6,7 +6,8 @@ from story import Home, Relay, folder, main, now, refused, run, wait_until
 
 
 def story_devices_whose_clocks_are_days_apart_agree_on_what_is_newer():
-    """One a day ahead, one a month behind: each sees and outdoes what the other made last."""
+    """One clock is a day ahead, one a month behind: each device sees the other's last edit and can
+    supersede it."""
     with folder() as directory, Relay() as relay:
         phone = Home.new(relay, directory)
         laptop = phone.pair(relay, directory)
@@ -18,7 +19,7 @@ def story_devices_whose_clocks_are_days_apart_agree_on_what_is_newer():
         [memo] = json.loads(laptop.run("memo", "list", "--json", *behind))["memos"]
         assert memo["title"] == "Eggs", memo
         assert begun - 5_000 < memo["date"] < now() + 5_000, memo
-        # Nobody is told that it was a day ago, or will be.
+        # The time shown is not a day in the past or in the future.
         told = phone.run("status", *ahead)
         assert "in sync, just now" in told or " s ago" in told, told
         assert "within 10 minutes" in phone.run("pair", *ahead)
@@ -26,7 +27,8 @@ def story_devices_whose_clocks_are_days_apart_agree_on_what_is_newer():
 
 
 def story_a_clock_that_is_set_while_edits_wait_does_not_date_them():
-    """Made with no relay in reach and a clock a day ahead; sent by a process that knows better."""
+    """An edit is made without a relay and with a clock a day ahead, and sent after the clock was
+    corrected."""
     with folder() as directory, Relay() as relay:
         phone = Home.new(relay, directory)
         laptop = phone.pair(relay, directory)

@@ -1,4 +1,4 @@
-"""Several relays on one database for anyone to play with: `scripts/cluster`."""
+"""`scripts/cluster`: several relays on one database for experiments."""
 
 import os
 import subprocess
@@ -16,8 +16,8 @@ def cluster(*words):
 
 
 def story_a_command_beside_relays_that_all_are_reached_and_gone_with_it():
-    """It gets the address of all and that of each, all of which are ready; its exit code is the
-    whole's, and then nobody answers any more."""
+    """The command gets the common address and that of each relay, and all are ready; the script
+    has the command's exit code, and then no relay answers any more."""
     if not is_there():
         return
     ask = ('for each in $LOCKSTEP_RELAY $(echo $LOCKSTEP_RELAYS | tr , " "); do '
@@ -27,7 +27,7 @@ def story_a_command_beside_relays_that_all_are_reached_and_gone_with_it():
     addresses, answers = zip(*(line.split() for line in done.stdout.splitlines()))
     assert answers == ("200",) * 3, done
     assert len(set(addresses[1:])) == 2, done
-    # Where there is no proxy, it says so, and names one of them for all.
+    # Without a proxy the script says so, and uses the address of one relay as the common one.
     assert (addresses[0] in addresses[1:]) == ("neither haproxy nor nginx" in done.stderr), done
     for each in addresses:
         gone = subprocess.run(["curl", "-s", f"{each}/readyz"], capture_output=True,

@@ -1,4 +1,4 @@
-"""The command line as strangers use it."""
+"""Use of the command line by people who do not know it yet."""
 
 import json
 import os
@@ -17,14 +17,14 @@ SCREEN = {"at", "stateType", "isPaused", "remaining", "completedPomodoros", "dev
 
 
 def face(screen):
-    """What a person compares on two screens; the instant they were read at differs."""
+    """The part of a screen that a person compares on two devices; the time of reading differs."""
     runs = screen["stateType"] != "idle" and not screen["isPaused"]
     left = screen["remaining"] + (screen["at"] if runs else 0)
     return {**{key: screen[key] for key in SCREEN - {"at", "remaining"}}, "left": left}
 
 
 def story_every_command_explains_itself():
-    """--help, -h and `help` at every command: on standard output, no wider than a terminal."""
+    """--help, -h and `help` for every command: on standard output, no wider than a terminal."""
     def explain(path):
         told = run(*path, "--help")
         assert told.stderr == "" and told.stdout.startswith("Usage: lockstep"), told
@@ -46,7 +46,7 @@ def story_every_command_explains_itself():
 
 
 def story_a_slip_is_named_with_what_was_meant():
-    """Unknown words, flags and bad values: exit code 2 and a sentence that helps."""
+    """Unknown words, flags and bad values: exit code 2 and a helpful sentence."""
     for words, says in [
         ("", "relay"), ("realy", "did you mean relay?"), ("agent", "join"),
         ("agent timer strat", "did you mean start?"), ("relay --opne", "did you mean --open?"),
@@ -70,7 +70,7 @@ def story_a_slip_is_named_with_what_was_meant():
 
 
 def story_options_come_from_the_environment_too():
-    """LOCKSTEP_… is read, a flag on the line goes before it, and a bad one is named."""
+    """LOCKSTEP_… is read, a flag overrides it, and a bad value is named."""
     with folder() as directory, Relay() as relay:
         home = os.path.join(directory, "home")
         given = {"LOCKSTEP_HOME": home, "LOCKSTEP_RELAY": relay.address, "LOCKSTEP_NEW": "yes",
@@ -96,7 +96,8 @@ def story_options_come_from_the_environment_too():
 
 
 def story_joining_and_what_can_go_wrong_with_it():
-    """New, by code, by code from standard input; and each mistake has its sentence."""
+    """Joining as a new account, by code, and by code from standard input; each mistake has its own
+    sentence."""
     with folder() as directory, Relay() as relay:
         def at(name):
             return os.path.join(directory, name)
@@ -131,7 +132,7 @@ def story_joining_and_what_can_go_wrong_with_it():
 
 
 def story_what_answers_may_be_no_relay():
-    """An address where something else answers, or nothing at all ever does."""
+    """An address with another server, or with nothing that ever answers."""
     def serve(listener, answer):
         while True:
             try:
@@ -157,7 +158,7 @@ def story_what_answers_may_be_no_relay():
 
 
 def story_every_button_works_without_a_relay_and_syncs_when_it_returns():
-    """A person with no network uses the timer; later another device shows what it came to."""
+    """A person without a network uses the timer; later another device shows the result."""
     with folder() as directory, Relay() as relay:
         phone = Home.new(relay, directory)
         laptop = phone.pair(relay, directory)
@@ -192,12 +193,12 @@ def story_every_button_works_without_a_relay_and_syncs_when_it_returns():
         assert phone.status()["waiting"] == 0
         shown = laptop.timer("status")
         assert face(shown) == face(phone.timer("status")), shown
-        # It was stamped without having asked the relay for the time.
+        # It was stamped without a query for the relay's time.
         assert abs(face(shown)["left"] - face(last)["left"]) < 1_000, (shown, last)
 
 
 def story_two_homes_converge():
-    """Two people's worth of buttons on two devices, offline and on: both show the same."""
+    """Many buttons on two devices, offline and online: both show the same."""
     with folder() as directory, Relay() as relay:
         phone = Home.new(relay, directory)
         laptop = phone.pair(relay, directory)
@@ -217,7 +218,7 @@ def story_two_homes_converge():
 
 
 def story_one_process_holds_a_home_and_the_others_hand_in_their_orders():
-    """`run` in one terminal, `watch` in another, buttons in a third; each may go away."""
+    """`run` in one terminal, `watch` in another, buttons in a third; each may end."""
     with folder() as directory, Relay() as relay:
         phone = Home.new(relay, directory)
         laptop = phone.pair(relay, directory)
@@ -252,8 +253,8 @@ def story_one_process_holds_a_home_and_the_others_hand_in_their_orders():
 
 
 def story_a_press_is_made_once_though_its_holder_dies():
-    """Who held the home dies while a press waits for a relay that hangs: the press was made, and
-    says so."""
+    """The process that holds the home dies while a press waits for a relay that hangs: the press is
+    made once, and reported as made."""
     with folder() as directory, Relay() as relay:
         phone = Home.new(relay, directory)
         with phone.kept() as kept:
@@ -270,7 +271,8 @@ def story_a_press_is_made_once_though_its_holder_dies():
 
 
 def story_a_revoked_device_joins_anew_with_what_it_had_not_sent():
-    """Revoked while it was offline, with a change that waits: a new code lets that change out."""
+    """A device is revoked while it is offline with an unsent change: after joining with a new code
+    it sends the change."""
     with folder() as directory, Relay() as relay:
         phone = Home.new(relay, directory)
         laptop = phone.pair(relay, directory)
@@ -290,7 +292,7 @@ def story_a_revoked_device_joins_anew_with_what_it_had_not_sent():
         devices = other.person(relay).call("GET", "/v1/devices").json["devices"]
         assert [each["deviceName"] for each in devices] == ["other"], devices
         assert laptop.status()["waiting"] == 1
-        # The code that was refused is not used up.
+        # The rejected code is not used up.
         third = os.path.join(directory, "third")
         run(*join[:4], "--name", "third", "--code", stranger, home=third)
         run(*join, "--code", phone.code(), home=laptop.path)
@@ -301,7 +303,7 @@ def story_a_revoked_device_joins_anew_with_what_it_had_not_sent():
 
 
 def story_a_watcher_ends_when_nobody_reads_it():
-    """`watch | head -1` ends by itself, and a countdown that ends is a line too."""
+    """`watch | head -1` ends by itself, and the end of a countdown is a line too."""
     with folder() as directory, Relay() as relay:
         phone = Home.new(relay, directory)
         phone.run("timer", "start", "--minutes", "0.01")
@@ -316,7 +318,7 @@ def story_a_watcher_ends_when_nobody_reads_it():
 
 
 def story_leaving_an_account():
-    """A device that leaves takes nothing unsynced with it unless told so, and can join anew."""
+    """A device with unsynced changes leaves only if told so, and can join again."""
     with folder() as directory, Relay() as relay:
         phone = Home.new(relay, directory)
         laptop = phone.pair(relay, directory)
@@ -336,7 +338,8 @@ def story_leaving_an_account():
 
 
 def story_resolve_answers_line_by_line():
-    """Cases in, answers out; a bad line is named and spares the others; nothing in, nothing out."""
+    """Cases in, answers out; a bad line is reported without effect on the others; empty input gives
+    empty output."""
     cases = os.path.join(ROOT, "Tests", "AppsTests", "Vectors", "TimerState.jsonl")
     with open(cases) as file:
         vectors = [json.loads(line) for line in file][:50]
@@ -354,7 +357,7 @@ def story_resolve_answers_line_by_line():
 
 
 def story_simulated_people_and_the_bench_tell_a_program_what_they_saw():
-    """--json is one object, with the names that others rely on."""
+    """--json prints one object, with stable names."""
     with Relay() as relay:
         told = run("agent", "simulate", "--relay", relay.address, "--accounts", "2", "--devices", "2",
                    "--seconds", "2", "--seed", "7", "--json")
@@ -386,7 +389,7 @@ def story_simulated_people_and_the_bench_tell_a_program_what_they_saw():
 
 
 def story_a_working_day_stays_within_its_budget():
-    """The promise of the seeds: what a device asks of the network in a day, beside what it may."""
+    """Network use of a device in a simulated day, compared with its budget."""
     result = json.loads(run("bench", "budget", "--app", "timer", "--json").stdout)
     assert result["met"] is True and result["devices"] == 3, result
     rows = {row["transport"]: row for row in result["rows"]}
@@ -404,7 +407,7 @@ def story_a_working_day_stays_within_its_budget():
 
 
 def story_the_pace_bench_measures_what_a_load_does_to_others():
-    """A first sync, a burst and a backlog: figures of both sides, nothing missing."""
+    """A first sync, a burst and a backlog: figures of both sides, with nothing missing."""
     bench = ["bench", "first-sync", "--records", "1200", "--runs", "1", "--seconds", "1"]
     loads = [([], "firstSync", 1200), (["--raw"], "rawFirstSync", 1200),
              (["--burst"], "burst", 1200),
@@ -454,12 +457,12 @@ class Terminal:
         return self
 
     def __exit__(self, *_):
-        # Told to end, it sometimes stays, with its shell.
+        # tmux sometimes does not end when asked, and its shell stays.
         os.kill(self.server, signal.SIGKILL)
 
 
 def story_the_live_view_on_a_terminal():
-    """A countdown with its keys; a press shows at once; q gives the terminal back as it was."""
+    """A countdown with its keys; a press is shown at once; q restores the terminal."""
     with folder() as directory, Relay() as relay:
         phone = Home.new(relay, directory)
         laptop = phone.pair(relay, directory)
@@ -489,7 +492,7 @@ def story_the_live_view_on_a_terminal():
                 terminal.shows(r"q quit")
                 terminal.tmux("resize-window", "-x", "120", "-y", "40")
                 terminal.shows(r"Other devices .*Just now")
-                # Asked once more with the next look.
+                # The view asks again with its next update.
                 terminal.tmux("resize-window", "-x", "80", "-y", "24")
             relay.stop()
             terminal.shows(r"^ ○ offline")
@@ -506,13 +509,13 @@ def story_the_live_view_on_a_terminal():
             terminal.shows(r"\$ echo back\n^back")
             terminal.type("stty -a > after", "Enter")
             wait_until(lambda: os.path.exists(f"{directory}/after"), "the shell to answer")
-            # tmux keeps a row for itself where it was not told how many there are.
+            # tmux uses one row itself if the number of rows was not given.
             size = re.compile(r"rows \d+; columns \d+")
             before, after = [
                 size.sub("", wait_until(lambda: open(f"{directory}/{name}").read(), name))
                 for name in ("before", "after")]
             assert before == after
-            # SIGTERM gives it back too.
+            # SIGTERM restores the terminal too.
             for number, how in enumerate((signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)):
                 terminal.type(f"clear; sh -c 'echo $$ > pid{number}; exec {watch}'; echo 'it is' over", "Enter")
                 terminal.shows(r"s start .*q quit")
@@ -524,7 +527,7 @@ def story_the_live_view_on_a_terminal():
                            "the shell to answer")
                 with open(f"{directory}/ended{number}") as file:
                     assert size.sub("", file.read()) == before
-            # A terminal that is closed, or Ctrl-C, ends it as well.
+            # Closing the terminal, or Ctrl-C, also ends the command.
             terminal.type("clear; " + watch + "; echo 'it is' over", "Enter")
             terminal.shows(r"s start .*q quit")
             terminal.type("C-c")
@@ -534,10 +537,11 @@ def story_the_live_view_on_a_terminal():
 
 
 def story_plain_http_beyond_the_network_is_warned_of():
-    """One line each: for a device that joins, and for a relay that strangers may reach."""
+    """One line of warning each: for a device that joins, and for a relay that listens beyond this
+    machine."""
     with folder() as directory, Relay() as relay:
         home = os.path.join(directory, "home")
-        # A name that leads nowhere: the warning comes before the attempt.
+        # An unknown host name: the warning comes before the attempt.
         done = run("agent", "join", "--relay", "http://relay.invalid", "--new", home=home,
                    expect_code=1)
         assert done.stderr.count("plain HTTP") == 1, done.stderr

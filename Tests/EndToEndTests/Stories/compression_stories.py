@@ -1,5 +1,5 @@
-"""What docs/protocol.md says under "Compression", by Python's `websockets` and by hand; and how the
-relay and wire-echo bear floods and bombs."""
+"""Rules of docs/protocol.md, "Compression", by Python's `websockets` and by raw frames; and the
+behaviour of the relay and wire-echo under floods and decompression bombs."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ def agreed(socket):
 
 
 class Frames:
-    """Counts what comes in on a connection, before it is inflated."""
+    """Counts the bytes received on a connection, before decompression."""
 
     def __init__(self, connection):
         self.marked, self.bytes = 0, 0
@@ -58,7 +58,7 @@ def story_large_messages_arrive_compressed_where_a_client_asks():
                 assert push["changes"][0]["fields"] == saved["fields"], push
         assert frames.marked == 5, "every large push is compressed"
         assert frames.bytes < 5 * 600, frames.bytes
-        # Pages and answers are compressed as well, small ones are not, and the client's may be.
+        # Pages and answers are also compressed, small ones are not, and a client's messages may be.
         await small.say({"op": "fetch", "id": "f"})
         assert len((await small.hear("changes"))["changes"]) == 5
         assert frames.marked == 6
@@ -104,7 +104,7 @@ def story_a_relay_may_do_without_compression():
 
 
 def frame(first, payload, mask=b"\0\0\0\0"):
-    """A client's frame, by hand."""
+    """A client's frame, built by hand."""
     count = len(payload)
     if count < 126:
         length = bytes([0x80 | count])
@@ -116,7 +116,7 @@ def frame(first, payload, mask=b"\0\0\0\0"):
 
 
 class ByHand:
-    """A WebSocket of which every byte is ours."""
+    """A WebSocket client that controls every byte."""
 
     def __init__(self, host, port, path="/v1/socket", extensions="permessage-deflate"):
         self.socket = sockets.create_connection((host, port), timeout=PATIENCE)
@@ -138,7 +138,7 @@ class ByHand:
         return bytes_read
 
     def hear(self):
-        """The next frame: its first byte and its payload."""
+        """Returns the next frame: its first byte and its payload."""
         first, count = self.read(2)
         if count >= 126:
             count = int.from_bytes(self.read(2 if count == 126 else 8), "big")
@@ -157,7 +157,7 @@ def deflated(payload):
 
 
 def memory(process_id):
-    """Bytes of main memory that the process holds."""
+    """Resident memory of the process, in bytes."""
     for line in open(f"/proc/{process_id}/status"):
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) << 10
@@ -241,7 +241,8 @@ def story_wire_echo_says_back_what_it_hears():
 
 
 def story_wire_echo_plays_the_suites_client():
-    """A suite of three cases, by hand: it counts them, plays them and asks for the reports."""
+    """A suite of three cases, served by hand: the client gets the count, runs the cases and
+    requests the reports."""
     asked = []
 
     async def suite(socket, path):

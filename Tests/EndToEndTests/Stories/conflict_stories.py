@@ -1,5 +1,5 @@
-"""What three devices of one person did with no relay in reach, and what comes of it: the conflict of
-each kind, on real devices. The vault's are among its own stories."""
+"""Conflicts of each kind on three real devices of one person, which were offline at the same time.
+Those of the vault have their own stories."""
 
 import contextlib
 import json
@@ -9,7 +9,7 @@ from story import Home, Relay, folder, main, run
 
 @contextlib.contextmanager
 def devices():
-    """A relay, and three devices that have seen it while nothing was there."""
+    """A relay, and three devices that have synced with it while it was empty."""
     with folder() as directory, Relay() as relay:
         phone = Home.new(relay, directory, "phone")
         others = [phone.pair(relay, directory, name) for name in ("laptop", "desk")]
@@ -20,7 +20,7 @@ def devices():
 
 @contextlib.contextmanager
 def apart(relay, *homes):
-    """Everybody is offline, and afterwards all have met."""
+    """All homes are offline in this block, and all have synced after it."""
     relay.stop()
     yield
     relay.start()
@@ -37,14 +37,14 @@ def written(home, *words, text):
 
 
 def same(homes, *words):
-    """What all of them show."""
+    """The output of a command, the same on all homes."""
     views = [shown(home, *words) for home in homes]
     assert all(view == views[0] for view in views), views
     return views[0]
 
 
 def story_a_focus_outlives_a_stop_of_the_same_moment():
-    """Within five seconds the state decides, not who was last; the count never goes back."""
+    """Within five seconds the state decides, not the order of time; the count never decreases."""
     with devices() as (relay, *homes):
         phone, laptop, desk = homes
         phone.timer("start")
@@ -58,7 +58,7 @@ def story_a_focus_outlives_a_stop_of_the_same_moment():
         assert {face["stateType"] for face in faces} == {"focus"}, faces
         assert len({face["device"] for face in faces}) == 1, faces
         assert faces[0]["device"] == desk.status()["device"], faces
-        # From here on nobody is at odds.
+        # No conflicts from here on.
         laptop.timer("stop")
         for home in homes:
             home.run("sync")
@@ -78,7 +78,8 @@ def story_of_two_values_of_one_setting_the_newer_stands():
 
 
 def story_what_is_cleared_here_and_copied_there():
-    """A clear removes what was seen; what others copied meanwhile stands."""
+    """A clear removes only the items that its device had seen; items copied elsewhere meanwhile
+    stay."""
     with devices() as (relay, *homes):
         phone, laptop, desk = homes
         for text in ("one", "two", "three"):
@@ -124,7 +125,7 @@ def story_a_memo_that_was_edited_outlives_its_removal():
 
 
 def story_a_habit_removed_here_and_renamed_there_waits_for_the_person():
-    """Neither wins by itself. What was counted outlives the habit, and comes back with it."""
+    """Neither wins automatically. The counts survive the habit's removal, and return with it."""
     with devices() as (relay, *homes):
         phone, laptop, desk = homes
         phone.run("habits", "add", "Water", "--count", "--target", "8")
@@ -143,7 +144,7 @@ def story_a_habit_removed_here_and_renamed_there_waits_for_the_person():
             home.run("sync")
         [habit] = same(homes, "habits", "day", "2026-03-01")["habits"]
         assert (habit["title"], habit["total"]) == ("Tea", 3), habit
-        # And the other way round: the person lets it go.
+        # The opposite choice: the person lets the habit go.
         with apart(relay, *homes):
             phone.run("habits", "remove", "tea")
             laptop.run("habits", "edit", "tea", "--title", "Coffee")

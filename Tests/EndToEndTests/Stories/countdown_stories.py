@@ -1,4 +1,4 @@
-"""Countdowns that end on a device which was away: what a person did elsewhere meanwhile stands."""
+"""Countdowns that end on an offline device: what a person did elsewhere meanwhile must persist."""
 
 import contextlib
 import signal
@@ -6,16 +6,16 @@ import signal
 from middle import Middle
 from story import Home, Relay, folder, main, now, wait_until
 
-# A focus and a break, in minutes. The break is so long that whoever begins the next focus soon does
-# so more than 5 s before it ends.
+# A focus and a break, in minutes. The break is long, so that a next focus started soon is started
+# more than 5 s before the end of the break.
 FOCUS, BREAK = 0.05, 0.25
 BOTH = int((FOCUS + BREAK) * 60_000)
 
 
 @contextlib.contextmanager
 def devices():
-    """A phone with the relay in reach, and a laptop behind a line. Both are kept running, and know a
-    short focus with a short break behind it; the phone's next focus is a long one."""
+    """A phone with a connection to the relay, and a laptop behind a middle. Both run continuously,
+    and have a short focus with a short break set; the phone's next focus is a long one."""
     with folder() as directory, Relay() as relay, Middle(relay) as line:
         phone = Home.new(relay, directory)
         laptop = phone.pair(line, directory)
@@ -38,7 +38,7 @@ def in_sync(*homes):
 
 
 def go_on(phone):
-    """Its person begins the next focus once the first one has ended."""
+    """The person starts the next focus once the first has ended."""
     wait_until(lambda: phone.timer("status")["stateType"] != "focus", "the focus to end")
     shown = phone.timer("start")
     assert shown["stateType"] == "focus" and shown["remaining"] > 20 * 60_000, shown
@@ -46,7 +46,7 @@ def go_on(phone):
 
 
 def stands(phone, laptop):
-    """The long focus is on both screens, now and when all is in step."""
+    """The long focus is on both screens, now and after everything is in sync."""
     in_sync(laptop, phone, laptop)
     for home in (phone, laptop):
         shown = home.timer("status")
@@ -55,8 +55,8 @@ def stands(phone, laptop):
 
 
 def story_a_lid_that_was_closed_over_the_end_of_a_focus_and_of_its_break():
-    """The laptop sleeps while the focus ends, and its line is given up; the next focus, begun on the
-    phone, outlives its waking up."""
+    """The laptop sleeps over the end of the focus, and its connection is dropped; the next focus,
+    started on the phone, is not changed when the laptop wakes."""
     with devices() as (phone, laptop, line, kept, over):
         kept.process.send_signal(signal.SIGSTOP)
         try:
@@ -69,7 +69,8 @@ def story_a_lid_that_was_closed_over_the_end_of_a_focus_and_of_its_break():
 
 
 def story_a_device_without_a_network_lets_the_focus_and_its_break_end_by_itself():
-    """It shows idle, as it must; once it is back, the focus that was begun on the phone stands."""
+    """It correctly shows idle; after it reconnects, it shows the focus that was started on the
+    phone."""
     with devices() as (phone, laptop, line, _, over):
         line.fall()
         wait_until(lambda: laptop.status()["state"] == "offline",
@@ -84,7 +85,8 @@ def story_a_device_without_a_network_lets_the_focus_and_its_break_end_by_itself(
 
 
 def story_a_paused_break_outlives_a_break_that_ran_out_elsewhere():
-    """The phone's person pauses the break; the laptop, without a network, lets the same one end."""
+    """The person pauses the break on the phone; on the laptop, without a network, the same break
+    runs out."""
     with devices() as (phone, laptop, line, _, over):
         line.fall()
         wait_until(lambda: laptop.status()["state"] == "offline", "the loss to be noticed")

@@ -1,4 +1,4 @@
-"""No answer of a relay runs ahead of its disk."""
+"""A relay answers a save only after it is on the disk."""
 
 import os
 import re
@@ -8,7 +8,8 @@ from story import Person, Relay, main, record
 
 
 def story_an_answer_waits_for_its_fsync():
-    """The system calls of a relay, traced: between a save's arrival and its answer lies an fsync."""
+    """System calls of a relay, traced: an fsync comes between the arrival of a save and its
+    answer."""
     with tempfile.TemporaryDirectory() as directory:
         trace = os.path.join(directory, "trace")
         calls = "fsync,fdatasync,read,recvfrom,recvmsg,write,writev,sendto,sendmsg"
@@ -23,7 +24,7 @@ def story_an_answer_waits_for_its_fsync():
         for n in range(5):
             name = f"traced-{n}"
             asked = next(k for k, line in enumerate(lines) if name in line and "fields" in line)
-            # A completed sync after the request came and before the answer left.
+            # A sync completed after the request came and before the answer was sent.
             answered = next(
                 k for k, line in enumerate(lines)
                 if k > asked and name in line and "results" in line

@@ -1,6 +1,5 @@
-"""A crowd that wants room and gives no work, beside people whose devices go on as if it were not
-there. How long they wait is `lockstep bench crowd`'s matter; here it is that nothing is lost, and
-how much memory the crowd may cost.
+"""A crowd of idle connections, while other people's devices must work as usual. The latency is
+measured by `lockstep bench crowd`; these stories check that nothing is lost, and the crowd's memory.
 """
 
 import asyncio
@@ -12,12 +11,12 @@ import urllib.request
 from socket_stories import Socket, play
 from story import PATIENCE, Person, expect, main, record, wait_until
 
-# What a connection may cost the relay that has said nothing, or not yet a whole request, in bytes.
+# Memory limit, in bytes, of a connection that has sent nothing, or not yet a complete request.
 IDLE_BYTES = 2_048
 
 
 def room_for(wanted):
-    """As many descriptors as this system gives a process, a few kept back."""
+    """The number of descriptors that this system gives a process, minus some spare ones."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return min(wanted, hard - 500)
@@ -52,7 +51,7 @@ async def a_push_arrives(person, one, two, name):
 
 
 def beside(crowd_of):
-    """Two devices online, the crowd comes, and what they do to each other works as before."""
+    """Two devices are online, the crowd connects, and their syncing works as before."""
     async def scene(relay):
         person = Person.new(relay)
         start = person.changes().json["token"]
@@ -78,12 +77,12 @@ def beside(crowd_of):
 
 
 def story_ten_thousand_connections_that_say_nothing():
-    """They are let in and cost little; two devices and a third that pairs do not notice them."""
+    """They are accepted and cost little; two devices, and a third that pairs, are not affected."""
     beside(lambda relay: dial(relay, room_for(10_000)))
 
 
 def story_thousands_of_requests_that_stop_half_way():
-    """A request's first half, on each of three thousand connections."""
+    """The first half of a request, on each of three thousand connections."""
     half = b"POST /v1/accounts HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nX: "
     beside(lambda relay: dial(relay, room_for(3_000), half))
 

@@ -1,7 +1,7 @@
 """Every HTTP call of docs/protocol.md, by curl.
 
-Where each row of its table is told; what may be wrong with a call stands for all in
-bad_input_stories and gone_stories, and scripts/openapi-check asks each by the hundred:
+The story of each row of its table. Invalid requests of all calls are in bad_input_stories and
+gone_stories, and scripts/openapi-check sends hundreds of requests to each:
 
 | call | story |
 | --- | --- |
@@ -47,7 +47,7 @@ def story_an_account_two_devices_and_a_record_that_travels():
 
 
 def story_the_relay_tells_its_time_limits_and_health():
-    """Anybody may ask what time it is and what the limits are; probes need no token."""
+    """Anyone may ask for the time and the limits; health probes need no token."""
     with Relay("--admin-listen", "127.0.0.1:0") as relay:
         assert abs(expect(curl(relay, "GET", "/v1/time"), 200).json["time"] - now()) < 5_000
         limits = expect(curl(relay, "GET", "/v1/limits"), 200).json
@@ -59,7 +59,8 @@ def story_the_relay_tells_its_time_limits_and_health():
 
 
 def story_a_closed_relay_takes_no_strangers_but_its_owner_makes_accounts():
-    """Without --open, accounts come from `lockstep account create`, through a private socket."""
+    """Without --open, accounts are created by `lockstep account create`, through a private
+    socket."""
     with Relay(is_open=False) as relay:
         body = {"deviceName": "x", "platform": "test", "appVersion": "1"}
         expect(curl(relay, "POST", "/v1/accounts", body), 403, "registrationClosed")
@@ -73,7 +74,7 @@ def story_a_closed_relay_takes_no_strangers_but_its_owner_makes_accounts():
 
 
 def story_devices_are_listed_renamed_and_revoked():
-    """A lost device is cut off at once, and the list says so."""
+    """A lost device is disconnected at once, and the list shows that."""
     with Relay() as relay:
         phone = Person.new(relay, "phone")
         lost = phone.pair("lost")
@@ -93,7 +94,7 @@ def story_devices_are_listed_renamed_and_revoked():
 
 
 def story_a_save_on_an_old_version_is_a_conflict():
-    """Whoever saves on an old version is shown what stands there now; nothing is overwritten."""
+    """A save based on an old version gets the current one in the answer; nothing is overwritten."""
     with Relay() as relay:
         one = Person.new(relay)
         two = one.pair()
@@ -126,7 +127,7 @@ def story_an_atomic_batch_is_all_or_nothing():
 
 
 def story_a_retry_changes_nothing_and_answers_the_same():
-    """A device that lost the answer sends the batch again, under the same id."""
+    """A device that lost the answer sends the batch again, with the same id."""
     with Relay() as relay:
         person = Person.new(relay)
         id, wish = str(uuid.uuid4()), record("a", baseTag=0)
@@ -140,13 +141,13 @@ def story_a_retry_changes_nothing_and_answers_the_same():
 
 
 def story_one_record_with_its_etag():
-    """A record is read by name, whatever its name, and 304 saves the bytes."""
+    """A record is read by name, with any name, and 304 avoids sending the bytes again."""
     with Relay() as relay:
         person = Person.new(relay)
         for name in ["plain", "a/b", "ä ö", "100%", "..", "?x#y", "日本"]:
             saved = expect(person.save(record(name, name)), 200).json["results"][0]
             path = "/v1/zones/Notes/records/" + urllib.parse.quote(name, safe="")
-            # curl would walk up at "..", a browser too: they send it escaped.
+            # curl would resolve "..", a browser too; clients must send it escaped.
             found = expect(person.call("GET", path, options=["--path-as-is"]), 200)
             assert found.json["name"] == name and found.json["tag"] == saved["tag"]
             etag = found.headers["etag"]
@@ -157,7 +158,7 @@ def story_one_record_with_its_etag():
 
 
 def story_a_long_poll_answers_the_moment_something_is_saved():
-    """A device waits; another saves; the wait ends with the record in it."""
+    """A device waits; another saves; the wait ends with the record in the answer."""
     with Relay() as relay:
         one = Person.new(relay)
         two = one.pair()
@@ -182,7 +183,7 @@ def story_a_long_poll_answers_the_moment_something_is_saved():
 
 
 def story_a_snapshot_comes_in_pages_without_tombstones():
-    """A new device reads everything that lives, page by page, while others go on saving."""
+    """A new device reads all live records, page by page, while others keep saving."""
     with Relay() as relay:
         person = Person.new(relay)
         for batch in range(3):
@@ -205,7 +206,8 @@ def story_a_snapshot_comes_in_pages_without_tombstones():
 
 
 def story_a_token_of_one_zone_is_good_for_that_zone_alone():
-    """Reading one zone gives a cursor of its own; with another zone it is refused, not misread."""
+    """A read of one zone returns a cursor for that zone; with another zone it is refused, not
+    misread."""
     with Relay() as relay:
         person = Person.new(relay)
         person.save(record("a"), zone="One")
@@ -218,7 +220,7 @@ def story_a_token_of_one_zone_is_good_for_that_zone_alone():
 
 
 def story_every_bad_request_gets_its_word():
-    """Whatever is wrong is named, with a status, a code and a sentence; the relay lives on."""
+    """Every error has a status, a code and a sentence; the relay continues."""
     with Relay() as relay:
         person = Person.new(relay)
         save = "/v1/zones/Notes/records"
@@ -277,7 +279,7 @@ def story_every_bad_request_gets_its_word():
 
 
 def story_guessing_pairing_codes_is_slowed_down():
-    """After a few wrong codes there is a pause, with the time to wait."""
+    """After a few wrong codes further attempts are refused, with the time to wait."""
     with Relay() as relay:
         body = {"deviceName": "x", "platform": "test", "appVersion": "1"}
         for guess in range(30):
@@ -291,7 +293,7 @@ def story_guessing_pairing_codes_is_slowed_down():
 
 
 def story_nothing_of_one_account_is_seen_by_another():
-    """Two accounts with the same names never meet, and a foreign cursor tells nothing."""
+    """Two accounts with the same names are separate, and a foreign cursor reveals nothing."""
     with Relay() as relay:
         one, two = Person.new(relay), Person.new(relay)
         one.save(record("secret"))
@@ -302,7 +304,8 @@ def story_nothing_of_one_account_is_seen_by_another():
 
 
 def story_a_clean_stop():
-    """SIGTERM: no new work, what is begun is answered, exit code 0."""
+    """SIGTERM: the relay accepts no new work, answers requests under way, and ends with exit code
+    0."""
     with Relay() as relay:
         person = Person.new(relay)
         token = person.changes().json["token"]

@@ -1,13 +1,13 @@
-"""What docs/protocol.md says under "Terms", "Saving" and "Reading", beyond the table of calls: what is
-kept as it came, what a retry gives, what a page holds. By curl and by hand.
+"""Rules of docs/protocol.md, "Terms", "Saving" and "Reading", beyond the table of calls: data that is
+kept unchanged, answers to retries, contents of a page. By curl and by raw requests.
 
 | sentence | story |
 | --- | --- |
-| Two names are the same when their bytes are | names_are_their_bytes |
-| `fields` is any JSON object, and never looked into | fields_come_back_as_they_went |
+| Two names are the same if their bytes are | names_are_their_bytes |
+| `fields` is any JSON object, and is not interpreted | fields_come_back_as_they_went |
 | `device` is set from the token; a tombstone's form | bad_input: what_a_record_cannot_be, wire: messages_have… |
-| A tag rises by one a saved record, and is never reused | tags_rise_by_one_a_record |
-| Tokens are opaque, good for ever, and their order is that of saves | history: …, every_token_ever_given_is_good |
+| A tag increases by one per saved record, and is never reused | tags_rise_by_one_a_record |
+| Tokens are opaque, stay valid, in the order of saves | history: …, every_token_ever_given_is_good |
 | A delete may name the type | a_delete_may_name_a_type |
 | `baseTag` 0, n, absent | curl: a_save_on_an_old_version_is_a_conflict |
 | `results` in order; conflicts; a tombstone that is not kept | curl, wire, history |
@@ -15,13 +15,13 @@ kept as it came, what a retry gives, what a page holds. By curl and by hand.
 | Atomic: all or none | curl: an_atomic_batch…, an_atomic_batch_with_any_fault |
 | `since` is the newest token before, `token` the one after | wire: messages_have…, tags_rise_by_one_a_record |
 | The answer comes when the batch is durable | crash: an_answer_waits_for_its_fsync |
-| A retry gives the same tags and codes, for its device alone | a_retry_gives_what_the_first_gave |
+| A retry gives the same tags and codes, only for its device | a_retry_gives_what_the_first_gave |
 | … on HTTP and WebSocket alike, and after a crash | curl: a_retry_changes_nothing…, socket: a_refused_request… |
-| Oldest first, each record once, in its newest form | a_page_has_each_record_once |
-| A page is at most about 2 MiB, and 1,000 records | a_page_has_two_mebibytes, bad_input: numbers_at_their_limits |
+| Oldest first, each record once, in its newest version | a_page_has_each_record_once |
+| A page: up to about 2 MiB, 1,000 records | a_page_has_two_mebibytes, bad_input: numbers_at_their_limits |
 | A snapshot, as of one token, without tombstones | curl: a_snapshot_comes_in_pages… |
 | Long-poll and polling | curl: a_long_poll…, a_long_poll_of_one_zone |
-| A zone's tokens are good for it alone | curl: a_token_of_one_zone… |
+| A zone's tokens are valid only for that zone | curl: a_token_of_one_zone… |
 """
 
 import json
@@ -44,8 +44,8 @@ def gone(name, **members):
 
 
 def story_names_are_their_bytes():
-    """Letters that look alike, or differ in case or in spaces, are different names; whatever is sent
-    escaped in a path is the name that was sent plainly in a body."""
+    """Letters that look alike, or differ in case or in spaces, are different names; an escaped name
+    in a path equals the plain name in a body."""
     with Relay() as relay:
         line = Line(relay, Person.new(relay))
         composed = "Café Ω"
@@ -61,7 +61,7 @@ def story_names_are_their_bytes():
                 one = line.ask("GET", f"/v1/zones/{path}/records/{urllib.parse.quote(name, safe='')}")
                 assert expect(one, 200).json["tag"] == result["tag"], (name, one)
                 assert one.json["zone"] == zone
-        # Every letter escaped, in small and in large digits, is the same again.
+        # A name with every letter escaped, in lower and upper case digits, is the same name.
         full = "".join(f"%{byte:02x}" for byte in composed.encode())
         for path in (full, full.upper().replace("%", "%")):
             one = expect(line.ask("GET", f"/v1/zones/{path}/records/{path}"), 200)
@@ -71,8 +71,8 @@ def story_names_are_their_bytes():
 
 
 def story_fields_come_back_as_they_went():
-    """Numbers beyond any type, names in their order, names twice, white space within: it may all
-    mean something to the app."""
+    """Numbers beyond any type, order of members, duplicate members, white space: the app may need
+    all of it."""
     odd = [
         b'{}', b'{"b":1,"a":2,"":3}', b'{"n":1.50,"m":1e400,"k":-0,"l":123456789012345678901234567890}',
         b'{"a":1,"a":2}', b'{"t":"\\u0000\\ud83d\\ude00\\/ \xe2\x80\xa8"}', b'{"deep":[[[[{"x":[]}]]]]}',
@@ -94,8 +94,8 @@ def story_fields_come_back_as_they_went():
 
 
 def story_tags_rise_by_one_a_record():
-    """Over batches, devices and zones; what fails takes none, and a batch without a change has its
-    `since` as its `token`."""
+    """Over batches, devices and zones. A failed save uses no tag, and the `token` of a batch
+    without a change is its `since`."""
     with Relay() as relay:
         person = Person.new(relay)
         other = person.pair()
@@ -119,8 +119,8 @@ def story_tags_rise_by_one_a_record():
 
 
 def story_every_token_ever_given_is_good():
-    """Tokens of answers, pages, pushes and snapshots' middles: each is a place from which all comes
-    that was saved later, once."""
+    """Tokens of answers, pages, pushes and unfinished snapshots: from each, all later saves are
+    returned, once."""
     with Relay() as relay:
         person = Person.new(relay)
         line = Line(relay, person)
@@ -142,8 +142,8 @@ def story_every_token_ever_given_is_good():
 
 
 def story_conflicts_have_two_mebibytes():
-    """Four large records at odds: those that fit are told, the others are errors; the retry says the
-    same, and after a fetch all is resolved."""
+    """Four large records in conflict: those that fit are returned, the others are errors; a retry
+    returns the same, and after a fetch all can be resolved."""
     async def scene(relay):
         person = Person.new(relay)
         line = Line(relay, person)
@@ -167,7 +167,7 @@ def story_conflicts_have_two_mebibytes():
         saved = await socket.hear("saved")
         assert ["conflict" if "conflict" in each else each["error"]["code"]
                 for each in saved["results"]] == kinds
-        # An atomic one fails likewise.
+        # An atomic batch fails in the same way.
         batch = {"id": new_id(), "atomic": True, "records": [*wishes, record("new")]}
         told = results(line.ask("POST", "/v1/zones/Notes/records", batch), 409)
         assert told[-1]["error"]["code"] == "batchAborted", told[-1]
@@ -179,8 +179,8 @@ def story_conflicts_have_two_mebibytes():
 
 
 def story_an_atomic_batch_with_any_fault():
-    """A conflict, a stamp ahead, a large record, missing chunks: the others are `batchAborted`, and
-    nothing of it is there."""
+    """A conflict, a stamp in the future, a large record, missing chunks: the other records are
+    `batchAborted`, and none of the batch is stored."""
     with Relay() as relay:
         person = Person.new(relay)
         expect(person.save(record("there"), record("other")), 200)
@@ -202,8 +202,9 @@ def story_an_atomic_batch_with_any_fault():
 
 
 def story_a_retry_gives_what_the_first_gave():
-    """Tags and codes stay, whatever has become of the records, the clock and the chunks meanwhile; a
-    record in a conflict is as it is now. Another device's batch is another."""
+    """Tags and codes stay the same, whatever happened to the records, the clock and the chunks
+    meanwhile; a record in a conflict has its current version. The same id from another device is
+    another batch."""
     async def scene(relay):
         person = Person.new(relay)
         other = person.pair()
@@ -229,7 +230,7 @@ def story_a_retry_gives_what_the_first_gave():
             assert told[1]["conflict"]["fields"] == {"text": "two"}, told
             assert [each["error"]["code"] for each in told[2:]] == codes, told
         assert person.changes().json["token"] == token
-        # Any other content is refused: an order, a stamp, a member, a zone, atomic.
+        # Any other content is refused: another order, stamp, member, zone, or atomic.
         for records, members in [
             (wishes[::-1], {}), (wishes[:-1], {}), ([*wishes, record("more")], {}),
             ([{**wishes[0], "modifiedAt": 1}, *wishes[1:]], {}), (wishes, {"zone": "Other"}),
@@ -237,7 +238,7 @@ def story_a_retry_gives_what_the_first_gave():
         ]:
             expect(person.save(*records, id=id, **members), 422, "batchMismatch")
         assert results(person.save(*wishes, id=id, unknown=1))[0] == first[0]
-        # The same of another device is a batch of its own.
+        # The same batch from another device is a separate batch.
         theirs = results(other.save(*wishes, id=id))
         assert theirs[0]["tag"] > first[0]["tag"] and "tag" in theirs[2], theirs
 
@@ -245,8 +246,8 @@ def story_a_retry_gives_what_the_first_gave():
 
 
 def story_a_delete_may_name_a_type():
-    """Of a record that is there the tombstone keeps the record's; of one that is not it has the one
-    that was named, and those who asked for that type hear of it."""
+    """The tombstone of an existing record keeps the record's type; that of a missing record has the
+    type in the request, and subscribers to that type receive it."""
     async def scene(relay):
         person = Person.new(relay)
         other = person.pair()
@@ -265,7 +266,7 @@ def story_a_delete_may_name_a_type():
 
 
 def story_a_page_has_each_record_once():
-    """Oldest first by the last save, in the newest form, tombstones too; however small the pages."""
+    """Oldest first by the last save, in the newest version, with tombstones; for any page size."""
     with Relay() as relay:
         person = Person.new(relay)
         line = Line(relay, person)
@@ -295,8 +296,8 @@ def story_a_page_has_each_record_once():
 
 
 def story_a_page_has_two_mebibytes():
-    """Large records: a page ends at about 2 MiB, one record at least, and says that there is more;
-    the same by socket."""
+    """Large records: a page ends at about 2 MiB, has at least one record, and says that there is
+    more; the same on a socket."""
     async def scene(relay):
         person = Person.new(relay)
         line = Line(relay, person)
@@ -331,7 +332,8 @@ def story_a_page_has_two_mebibytes():
 
 
 def story_a_long_poll_of_one_zone():
-    """It sleeps through saves into others, and is answered with its own; its token stays the zone's."""
+    """A long-poll of one zone ignores saves into others, and is answered with its own; its token
+    stays that of the zone."""
     with Relay() as relay:
         person = Person.new(relay)
         other = person.pair()
@@ -348,7 +350,7 @@ def story_a_long_poll_of_one_zone():
         expect(person.changes(since=page["token"]), 410, "filterChanged")
         empty = expect(person.changes(zone="Mine", since=page["token"], wait=1), 200).json
         assert empty["changes"] == [] and empty["token"] == empty["since"] == page["token"], empty
-        # Without `since`, or behind the newest, it does not wait.
+        # Without `since`, or behind the newest token, it does not wait.
         for query in ({}, {"since": token, "zone": "Mine"}, {"zone": "Mine"}):
             assert names(expect(person.changes(wait=60, **query), 200).json), query
 

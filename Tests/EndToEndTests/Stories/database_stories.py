@@ -1,5 +1,5 @@
-"""Relays that share a PostgreSQL database: any device at any of them, and what happens when a relay
-or the database goes."""
+"""Relays that share a PostgreSQL database: each device can use any of them; and the failure of a
+relay or of the database."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ WITH = os.path.join(ROOT, "scripts", "with-postgres")
 
 
 class Database:
-    """A server of its own, without care for its disk; its URL."""
+    """A temporary server that does not sync its disk; its URL."""
 
     def __init__(self):
         self.process = subprocess.Popen(
@@ -34,7 +34,8 @@ class Database:
             return int(file.readline())
 
     def crash(self):
-        """One of its processes is killed: all sessions end, and the log is played again."""
+        """Kills one of the server's processes: all sessions end, and the server recovers from its
+        log."""
         with open(f"/proc/{self.postmaster}/task/{self.postmaster}/children") as file:
             os.kill(int(file.read().split()[0]), signal.SIGKILL)
 
@@ -43,7 +44,7 @@ class Database:
 
 
 class Live:
-    """A socket on a thread of its own, so that the relay's pings are answered all the while."""
+    """A socket on a separate thread, so that the relay's pings are always answered."""
 
     def __init__(self, person, since):
         self.loop = asyncio.new_event_loop()
@@ -80,7 +81,7 @@ class Live:
 
 
 def is_there():
-    """Whether there is a server to be started here."""
+    """True if a PostgreSQL server can be started here."""
     done = subprocess.run([WITH, "--check"], capture_output=True, text=True)
     if done.returncode != 0:
         print(f"      NOT TOLD: {done.stderr.strip()}")
@@ -89,11 +90,11 @@ def is_there():
 
 @contextlib.contextmanager
 def relays(count=2, **options):
-    """A database, and so many relays on it."""
+    """A database, and this many relays on it."""
     database = Database()
     try:
         with contextlib.ExitStack() as stack:
-            # Together, on an empty database: whoever comes first makes the tables.
+            # Together, on an empty database: the first one creates the tables.
             yield database, [
                 stack.enter_context(Relay("--loops", "1", store=database.url, **options))
                 for _ in range(count)]
@@ -108,7 +109,7 @@ def at(relay, person):
 
 
 def story_an_address_with_a_password_is_refused_and_not_repeated():
-    """Process lists would show it; so does nothing of ours."""
+    """A process list would show the password; the error message must not."""
     for command in [("relay",), ("account", "list")]:
         said = refused(*command, "--store", "postgres://me:hunter2@db.example/lockstep",
                        says="password", code=2)
@@ -123,7 +124,7 @@ def story_a_database_that_is_not_there_is_told_with_the_next_step():
 
 
 def story_a_save_at_one_relay_is_on_the_screens_at_another():
-    """By long-poll, events and WebSocket, and it may be read wherever one asks."""
+    """By long-poll, events and WebSocket; and any relay can read it."""
     if not is_there():
         return
     with relays() as (_, (here, there)):
@@ -139,7 +140,7 @@ def story_a_save_at_one_relay_is_on_the_screens_at_another():
             assert stream.hear("changes")["changes"][0]["name"] == "first"
             push = socket.hear("changes")
             assert push["changes"][0]["name"] == "first" and push["token"] == saved["token"], push
-        # Whoever was told so at one relay sees it at the other, at once.
+        # A save acknowledged by one relay is visible at the other immediately.
         for number in range(20):
             told = expect(phone.save(record(f"r{number}")), 200).json["token"]
             page = expect(at(there, phone).changes(since=since), 200).json
@@ -147,7 +148,7 @@ def story_a_save_at_one_relay_is_on_the_screens_at_another():
 
 
 def story_a_device_revoked_at_one_relay_is_out_at_all():
-    """Its socket is closed, and its token is good nowhere."""
+    """Its socket is closed, and its token is invalid at all relays."""
     if not is_there():
         return
     with relays() as (_, (here, there)):
@@ -166,7 +167,7 @@ def story_a_device_revoked_at_one_relay_is_out_at_all():
 
 
 def story_relays_outlive_their_database():
-    """It crashes and comes back: nothing is lost, nobody is asked to do anything."""
+    """The database crashes and returns: nothing is lost, and nobody has to act."""
     if not is_there():
         return
     with relays() as (database, (here, there)):
@@ -193,7 +194,7 @@ def story_relays_outlive_their_database():
 
 
 def story_the_owner_works_in_the_database_beside_the_relays():
-    """Accounts are made, bounded and removed there; all relays hear of it."""
+    """Accounts are created, limited and removed in the database; all relays apply it."""
     if not is_there():
         return
     with relays(is_open=False) as (database, (here, there)):

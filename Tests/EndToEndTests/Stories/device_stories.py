@@ -1,37 +1,37 @@
-"""What docs/protocol.md says under "What a device does", held against the real `lockstep agent`: the
-story stands between the device and its relay (middle.py), and hears what passes.
+"""Rules of docs/protocol.md, "What a device does", tested with the real `lockstep agent`: a proxy
+between the device and its relay (middle.py) records all messages.
 
-Which story holds which sentence:
+The story of each sentence:
 
 | sentence | story |
 | --- | --- |
 | An action changes store and screen at once; sync follows | command: every_button_works_without_a_relay… |
 | In one transaction with its entry in the outbox | trouble: killed_agents_lose_no_edit… |
-| Records of unknown zones and types are kept as they came | what_a_device_does_not_know_it_keeps |
+| Records of unknown zones and types are kept unchanged | what_a_device_does_not_know_it_keeps |
 | It moves its cursor only when `since` equals it, else it fetches | a_gap_is_fetched |
 | A hint is fetched | a_hint_is_fetched |
-| Heard nothing for 2 × keepAlive: it reconnects | silence_makes_it_reconnect |
-| WebSocket; where that fails, long-poll, `wait` 50 s; back up | the_ladder_down_to_long_poll_and_up |
-| Where that fails, a poll every 30 s | the_ladder_down_to_a_poll_every_30_seconds |
+| Nothing received for 2 × keepAlive: it reconnects | silence_makes_it_reconnect |
+| WebSocket; if that fails, long-poll, `wait` 50 s; back later | the_ladder_down_to_long_poll_and_up |
+| If that fails, a poll every 30 s | the_ladder_down_to_a_poll_every_30_seconds |
 | A manual sync syncs at once | retry_after_is_obeyed_and_a_manual_sync… |
 | Every wait has a deadline | a_relay_that_hangs_is_given_up |
 | Exponential backoff with full jitter, a ceiling | backoff_grows_at_random |
 | `Retry-After` obeyed | retry_after_is_obeyed_and_a_manual_sync… |
-| Close codes: 1xxx, 40xx–44xx come back, 45xx wait for a person | close_codes_say_whether_to_come_back |
+| Close codes: reconnect after 1xxx, 40xx–44xx; 45xx wait for a person | close_codes_say_whether_to_come_back |
 | Several waiting changes of one record become one | waiting_changes_of_a_record_become_one |
-| What was sent is frozen; later edits stand on it | what_is_in_flight_is_frozen |
-| The frozen batch goes again, under its id, before anything fetched is applied | a_lost_answer_is_asked_for_first |
-| This device and that `modifiedAt`: its acknowledgement | its_own_record_is_its_acknowledgement |
+| A sent batch is frozen; later edits are based on it | what_is_in_flight_is_frozen |
+| The frozen batch is sent again, with its id, before fetched changes are applied | a_lost_answer_is_asked_for_first |
+| A record with its own device and `modifiedAt`: an acknowledgement | its_own_record_is_its_acknowledgement |
 | A resolved conflict is a new batch, based on the server's version | a_resolved_conflict_is_a_new_batch |
 | A resolved record and its copies are one atomic batch | a_resolved_record_and_its_copies_are_one_atomic_batch |
-| A refused record is parked and shown, the rest goes on | a_refused_record_is_parked_and_the_rest_goes_on |
-| Stamps made with a wrong offset are made anew before sending | stamps_follow_the_relays_clock |
-| A record from the future is stamped anew, under a new id | a_record_from_the_future_is_stamped_anew |
+| A refused record is parked and reported, others sync | a_refused_record_is_parked_and_the_rest_goes_on |
+| Stamps with a wrong offset are replaced before sending | stamps_follow_the_relays_clock |
+| A record from the future gets a new stamp, and a new id | a_record_from_the_future_is_stamped_anew |
 | A home never uploads to another account | a_home_never_uploads_to_another_account |
 | Nothing unsent is lost: crash, full disk | trouble: killed_agents…, a_full_disk_under_a_home… |
 | … a revoked token | command: a_revoked_device_joins_anew… |
-| … an expired cursor; unedited records that are gone are dropped | an_expired_cursor_costs_nothing_unsent |
-| … a plan that ran out | a_plan_that_ran_out_keeps_what_waits |
+| … an expired cursor; deleted records without edits are dropped | an_expired_cursor_costs_nothing_unsent |
+| … a plan that ended | a_plan_that_ran_out_keeps_what_waits |
 """
 
 import contextlib
@@ -47,7 +47,7 @@ from story import Home, Relay, expect, folder, main, now, record, refused, run, 
 
 @contextlib.contextmanager
 def pair(*options):
-    """A relay; a phone that hears it through a middle; a laptop that stands beside it."""
+    """A relay; a phone that connects through a middle; a laptop that connects directly."""
     with folder() as directory, Relay(*options) as relay, Middle(relay) as middle:
         laptop = Home.new(relay, directory, "laptop")
         phone = Home(os.path.join(directory, "phone"))
@@ -72,7 +72,8 @@ def saves(middle, since=0):
 
 
 def stays_away(middle):
-    """Nobody connects within three times the first pause of a device that comes back by itself."""
+    """Checks that no connection comes within three times the first backoff of a device that
+    reconnects by itself."""
     lines, begun = middle.lines, time.monotonic()
     while time.monotonic() - begun < 1.5:
         assert middle.lines == lines, "it came back by itself"
@@ -80,7 +81,7 @@ def stays_away(middle):
 
 
 def press(home, *words):
-    """A button, without waiting for what comes of it."""
+    """Presses a button, without waiting for the result."""
     thread = threading.Thread(target=lambda: home.run("timer", *words), daemon=True)
     thread.start()
     return thread
@@ -89,7 +90,7 @@ def press(home, *words):
 # MARK: the outbox
 
 def story_waiting_changes_of_a_record_become_one():
-    """Five presses without a relay: one batch, in which the record stands once."""
+    """Five presses without a relay are sent as one batch that contains the record once."""
     with pair() as (relay, middle, phone, laptop):
         phone.timer("start")
         in_sync(phone)
@@ -107,8 +108,8 @@ def story_waiting_changes_of_a_record_become_one():
 
 
 def story_what_is_in_flight_is_frozen():
-    """A press while a batch is under way: the batch stays as it is, the press follows it, based on
-    the tag that the batch got."""
+    """A press while a batch is under way: the batch does not change, and the press follows in a new
+    batch, based on the tag from the answer."""
     with pair() as (relay, middle, phone, laptop):
         held = []
 
@@ -127,7 +128,7 @@ def story_what_is_in_flight_is_frozen():
             wait_until(lambda: held, "its answer")
             phone.run("timer", "pause")
             assert [each.message["id"] for each in saves(middle, before)] == [first.message["id"]]
-            # The answer at last: it comes by the next message down.
+            # The answer at last: it is sent with the next message down.
             middle.on_message = lambda message, up: message if up else [held[0], message]
             laptop.person(relay).save(record("wake"))
             second = middle.hear(
@@ -143,8 +144,8 @@ def story_what_is_in_flight_is_frozen():
 
 
 def story_a_lost_answer_is_asked_for_first():
-    """The line breaks before a save's answer, another device saves meanwhile, and a button is
-    pressed: the same batch goes again, under its id, before anything is fetched."""
+    """The connection breaks before a save's answer, another device saves meanwhile, and a button is
+    pressed: the same batch is sent again, with the same id, before anything is fetched."""
     with pair() as (relay, middle, phone, laptop):
         with phone.kept() as kept:
             in_sync(phone)
@@ -177,15 +178,15 @@ def story_a_lost_answer_is_asked_for_first():
             kept.stop()
         laptop.run("sync")
         assert laptop.timer("status")["stateType"] == phone.timer("status")["stateType"]
-        # Under one id there is one content.
+        # Each id always has the same content.
         batches = {}
         for each in saves(middle):
             assert batches.setdefault(each.message["id"], each.message) == each.message, each
 
 
 def story_its_own_record_is_its_acknowledgement():
-    """A save comes back as a conflict with itself, as after a relay forgot the batch's id: the device
-    knows its own stamp, and sends nothing again."""
+    """A save comes back as a conflict with itself, as if the relay had forgotten the batch's id:
+    the device recognises its own stamp, and sends nothing again."""
     with pair() as (relay, middle, phone, laptop):
         sent = {}
 
@@ -214,13 +215,13 @@ def story_its_own_record_is_its_acknowledgement():
 
 
 def story_a_resolved_conflict_is_a_new_batch():
-    """Both devices press at odds: the conflict's outcome goes out under a new id, its base the tag
-    of what stood there."""
+    """Both devices press in conflict: the resolution is sent with a new id, based on the tag of the
+    server's version."""
     with pair() as (relay, middle, phone, laptop):
         with phone.kept() as kept:
             phone.run("timer", "start")
             in_sync(phone)
-            # The phone does not hear what the laptop does.
+            # The phone does not receive the laptop's changes.
             middle.on_message = lambda message, up: None if not up and message["op"] in (
                 "changes", "changed") and "id" not in message else message
             laptop.run("timer", "pause")
@@ -242,12 +243,12 @@ def story_a_resolved_conflict_is_a_new_batch():
 
 
 def story_a_resolved_record_and_its_copies_are_one_atomic_batch():
-    """Both devices wrote a memo anew: what stays and what is kept beside it go out together."""
+    """Both devices rewrote a memo: the resolved memo and its kept copy are sent together."""
     with pair() as (relay, middle, phone, laptop):
         laptop.run("memo", "add", "Shared")
         phone.run("sync")
         middle.fall()
-        # The phone's is the newer: it stays, and the laptop's is kept beside it.
+        # The phone's version is the newer: it stays, and the laptop's is kept as a copy.
         run("agent", "memo", "edit", "1", home=laptop.path, input="From the laptop")
         run("agent", "memo", "edit", "1", home=phone.path, input="From the phone")
         middle.rise()
@@ -260,7 +261,7 @@ def story_a_resolved_record_and_its_copies_are_one_atomic_batch():
 
 
 def story_a_refused_record_is_parked_and_the_rest_goes_on():
-    """A record that is refused for good is shown to the person; changes still come and go."""
+    """A permanently refused record is reported to the person; other changes still sync."""
     with pair() as (relay, middle, phone, laptop):
         def refuse(message, up):
             if not (up and message["op"] == "save"):
@@ -291,18 +292,18 @@ def story_a_refused_record_is_parked_and_the_rest_goes_on():
             token = other.changes().json["token"]
             assert hello.message["since"] == token, (hello, token)
             assert len(saves(middle)) == count, "a parked record was sent again"
-            # A person presses again: that is tried.
+            # The next press is tried again.
             phone.run("timer", "pause")
             in_sync(phone)
             kept.stop()
         assert laptop.timer("status")["isPaused"] is True
 
 
-# MARK: what it holds, and where it stands
+# MARK: contents and cursor
 
 def story_what_was_shown_is_not_asked_for_again():
-    """Killed at the moment a change is on its screen: it comes back with the cursor behind that
-    change, and still shows it."""
+    """The device is killed when a change appears on its screen: after the restart its cursor is
+    behind that change, and the change is still shown."""
     with pair() as (relay, middle, phone, laptop):
         for words, shown in [("start", "focus"), ("skip", "breakTime"), ("stop", "idle")] * 2:
             begun = len(middle.heard)
@@ -314,7 +315,7 @@ def story_what_was_shown_is_not_asked_for_again():
                     pass
                 watch.process.send_signal(signal.SIGKILL)
                 watch.process.wait()
-            # Pushed, or fetched where it had come meanwhile.
+            # Pushed, or fetched if it had come meanwhile.
             told = [each for each in middle.messages("changes", up=False, since=begun)
                     if each.message["changes"]][-1]
             before = len(middle.heard)
@@ -326,8 +327,8 @@ def story_what_was_shown_is_not_asked_for_again():
 
 
 def story_what_a_device_does_not_know_it_keeps():
-    """Records of zones and types that no app of its own has: when the relay has lost them, the device
-    gives them back as they came."""
+    """Records of zones and types without an app: if the relay has lost them, the device sends them
+    back unchanged."""
     with pair() as (relay, middle, phone, laptop):
         other = laptop.person(relay)
         fields = {"b": 1.50, "a": [None, {"é": "日本"}], "": 10 ** 40, "n": "\u2028"}
@@ -362,7 +363,8 @@ def story_what_a_device_does_not_know_it_keeps():
 
 
 def story_a_gap_is_fetched():
-    """A push that does not follow the device's cursor is not applied: it fetches from where it is."""
+    """A push that does not follow the device's cursor is not applied: the device fetches from its
+    cursor."""
     with pair() as (relay, middle, phone, laptop):
         other = laptop.person(relay)
         with phone.kept() as kept:
@@ -384,7 +386,8 @@ def story_a_gap_is_fetched():
 
 
 def story_a_hint_is_fetched():
-    """`changed` names a token alone: the device fetches from its own cursor, and shows what came."""
+    """`changed` contains only a token: the device fetches from its own cursor, and shows the
+    changes."""
     with pair() as (relay, middle, phone, laptop):
         with phone.kept() as kept:
             in_sync(phone)
@@ -402,8 +405,8 @@ def story_a_hint_is_fetched():
 
 
 def story_an_expired_cursor_costs_nothing_unsent():
-    """410 for the cursor: the device reads a snapshot, drops what is gone and unedited, and its own
-    waiting edit goes out."""
+    """410 for the cursor: the device reads a snapshot, drops deleted records that it did not edit,
+    and sends its own waiting edit."""
     with pair() as (relay, middle, phone, laptop):
         laptop.run("timer", "start")
         assert phone.timer("status")["stateType"] == "focus"
@@ -452,8 +455,8 @@ def story_an_expired_cursor_costs_nothing_unsent():
 
 
 def story_a_plan_that_ran_out_keeps_what_waits():
-    """402 for a save: the edit stays, the person is told; when the plan is back and they sync, it
-    goes."""
+    """402 for a save: the edit is kept, and the person is informed; once the plan is restored and
+    the person syncs, it is sent."""
     with pair() as (relay, middle, phone, laptop):
         with phone.kept() as kept:
             in_sync(phone)
@@ -469,7 +472,8 @@ def story_a_plan_that_ran_out_keeps_what_waits():
             middle.on_message = None
             phone.run("sync")
             in_sync(phone)
-            # The whole account: its socket ends with 4502, and comes back with the person alone.
+            # The whole account: its socket closes with 4502, and the device reconnects only when
+            # the person acts.
             middle.on_message = lambda message, up: 4502 if not up else message
             middle.cut()
             wait_until(lambda: phone.status()["state"] == "failed", "the plan to be felt")
@@ -486,7 +490,7 @@ def story_a_plan_that_ran_out_keeps_what_waits():
 
 
 def story_a_home_never_uploads_to_another_account():
-    """Whoever answers at the relay's address for another account gets nothing of this one."""
+    """A server with another account at the relay's address receives no data of this account."""
     with pair() as (relay, middle, phone, laptop):
         middle.fall()
         phone.run("timer", "start")
@@ -504,7 +508,7 @@ def story_a_home_never_uploads_to_another_account():
         middle.on_message = None
         phone.run("sync")
         assert laptop.timer("status")["stateType"] == "focus"
-        # Nor does a home join another account over the one it has.
+        # A home does not join a second account either.
         stranger = Home.new(relay, os.path.dirname(phone.path), "stranger")
         refused("agent", "join", "--relay", relay.address, "--code", stranger.code(),
                 home=phone.path, says="belongs to account")
@@ -513,7 +517,8 @@ def story_a_home_never_uploads_to_another_account():
 # MARK: clocks
 
 def story_stamps_follow_the_relays_clock():
-    """The relay's clock went an hour back while the device was away: what waits is stamped anew."""
+    """The relay's clock went back by an hour while the device was offline: waiting edits get new
+    stamps."""
     hour = 3_600_000
     with pair() as (relay, middle, phone, laptop):
         in_sync(phone)
@@ -539,8 +544,8 @@ def story_stamps_follow_the_relays_clock():
 
 
 def story_a_record_from_the_future_is_stamped_anew():
-    """`clockAhead`: the device asks for the time, stamps the record anew, and saves it under a new
-    id."""
+    """`clockAhead`: the device asks for the time, gives the record a new stamp, and saves it with a
+    new id."""
     with pair() as (relay, middle, phone, laptop):
         turned = []
 
@@ -569,10 +574,11 @@ def story_a_record_from_the_future_is_stamped_anew():
             kept.stop()
 
 
-# MARK: how it connects
+# MARK: connections
 
 def story_silence_makes_it_reconnect():
-    """Nothing was heard for two keepAlives: the line is given up, and another one made."""
+    """Nothing was received for two keepAlives: the device drops the connection and opens a new
+    one."""
     with pair() as (relay, middle, phone, laptop):
         middle.on_message = lambda message, up: (
             {**message, "keepAlive": 1_000} if message["op"] == "welcome" else message)
@@ -581,13 +587,13 @@ def story_silence_makes_it_reconnect():
             last = max(each.at for each in middle.heard if not each.up)
             before = len(middle.heard)
             again = middle.hear(lambda each: each.path == "/v1/socket", "another line", before)
-            # What came last may have been a ping, which is not written down.
+            # The last message may have been a ping, which is not recorded.
             assert again.at - last >= 1.9, (again.at - last)
             kept.stop()
 
 
 def story_close_codes_say_whether_to_come_back():
-    """1xxx and 40xx–44xx: the device comes back by itself; 45xx: only when a person acts."""
+    """1xxx and 40xx–44xx: the device reconnects by itself; 45xx: only when a person acts."""
     with pair() as (relay, middle, phone, laptop):
         with phone.kept() as kept:
             in_sync(phone)
@@ -613,7 +619,7 @@ def story_close_codes_say_whether_to_come_back():
 
 
 def story_a_restart_brings_devices_back_at_random():
-    """1012: four devices come back, not all at the same moment."""
+    """1012: four devices reconnect, at different moments."""
     with pair() as (relay, middle, phone, laptop):
         homes = [phone]
         for number in range(3):
@@ -639,12 +645,12 @@ def story_a_restart_brings_devices_back_at_random():
 
 
 def story_retry_after_is_obeyed_and_a_manual_sync_goes_at_once():
-    """503 with Retry-After: no try before its time; but a person need not wait."""
+    """503 with Retry-After: no retry before its time, except when a person syncs manually."""
     with pair() as (relay, middle, phone, laptop):
         middle.on_request = lambda asked: problem(503, "overloaded", retryAfter=4)
         with phone.kept() as kept:
             first = middle.hear(lambda each: each.path == "/v1/socket", "a try")
-            # From now on an hour, far longer than anybody here waits.
+            # From now on an hour, far longer than this test waits.
             middle.on_request = lambda asked: problem(503, "overloaded", retryAfter=3_600)
             second = middle.hear(lambda each: each.up and each.at > first.at, "another try")
             assert second.at - first.at >= 3.9, second.at - first.at
@@ -658,7 +664,7 @@ def story_retry_after_is_obeyed_and_a_manual_sync_goes_at_once():
 
 
 def story_backoff_grows_at_random():
-    """A relay that is never there: no two pauses between tries are alike."""
+    """The relay is never available: the pauses between retries all differ."""
     with pair() as (relay, middle, phone, laptop):
         middle.on_request = lambda asked: problem(503, "overloaded")
         with phone.kept() as kept:
@@ -672,8 +678,8 @@ def story_backoff_grows_at_random():
 
 
 def story_a_relay_that_hangs_is_given_up():
-    """Neither an opening, nor the time, nor an answer is waited for without end; a press shows at
-    once all the while."""
+    """A connection attempt, a request for the time, and an answer all have timeouts; meanwhile each
+    press is shown at once."""
     with pair() as (relay, middle, phone, laptop):
         middle.on_request = lambda asked: HANG
         with phone.kept() as kept:
@@ -685,7 +691,7 @@ def story_a_relay_that_hangs_is_given_up():
             middle.on_request = None
             middle.cut()
             in_sync(phone)
-            # A save that is never answered: the line is given up, and the save goes again.
+            # A save without an answer: the connection is dropped, and the save is sent again.
             middle.on_message = lambda message, up: (
                 None if not up and message["op"] == "saved" else message)
             before = len(middle.heard)
@@ -708,8 +714,8 @@ def is_poll(heard):
 
 
 def story_the_ladder_down_to_long_poll_and_up():
-    """No WebSocket: after two tries the device asks by long-poll, 50 s each, and hears at once; when
-    WebSocket works again, it climbs back."""
+    """No WebSocket: after two attempts the device uses long-poll, 50 s each, and receives changes
+    at once; when WebSocket works again, the device returns to it."""
     with pair() as (relay, middle, phone, laptop):
         in_sync(phone)
         middle.on_request = lambda asked: (
@@ -736,8 +742,8 @@ def story_the_ladder_down_to_long_poll_and_up():
 
 
 def story_the_ladder_down_to_a_poll_every_30_seconds():
-    """Neither WebSocket nor a request that is held: the device looks every 30 s, and after a press
-    at once."""
+    """Neither WebSocket nor long-poll works: the device polls every 30 s, and immediately after a
+    press."""
     with pair() as (relay, middle, phone, laptop):
         in_sync(phone)
 

@@ -1,4 +1,4 @@
-"""`lockstep doctor`: a person whose devices do not sync is told why, and what to do about it."""
+"""`lockstep doctor`: the reason why a person's devices do not sync, and the next step."""
 
 import http.server
 import json
@@ -15,7 +15,7 @@ LADDER = ["websocket", "events", "long-poll", "poll"]
 
 
 def doctor(*words, code=0, **options):
-    """Its checks by area and name, as a program reads them."""
+    """Checks by area and name, from its JSON output."""
     found = json.loads(run("doctor", *words, "--json", expect_code=code, **options).stdout)
     assert found["isGood"] == (code == 0) == (found["problems"] == 0), found
     for each in found["checks"]:
@@ -29,7 +29,7 @@ def verdict(checks, area, name):
 
 
 class Holding:
-    """A proxy that collects a stream of events until it ends, and passes on all else as it comes."""
+    """A proxy that buffers an event stream until its end, and passes everything else on at once."""
 
     def __init__(self, relay):
         self.relay = relay
@@ -79,7 +79,7 @@ class Holding:
 
 
 class Other(http.server.BaseHTTPRequestHandler):
-    """What is no relay."""
+    """A server that is not a relay."""
 
     def do_GET(self):
         self.send_error(404)
@@ -89,7 +89,7 @@ class Other(http.server.BaseHTTPRequestHandler):
 
 
 def story_a_healthy_open_relay_is_well_on_every_rung():
-    """A person who has just set up a relay sees that each way to it works, and the trial leaves no
+    """A person who has just set up a relay sees that each transport works, and the test leaves no
     device behind."""
     with Relay() as relay:
         checks = doctor("--relay", relay.address)
@@ -107,7 +107,7 @@ def story_a_healthy_open_relay_is_well_on_every_rung():
 
 
 def story_a_relay_that_is_not_open_is_tried_with_a_home():
-    """Without a home nobody can sign in; the rest is looked at all the same."""
+    """Without a home there is no sign-in; everything else is checked anyway."""
     with Relay(is_open=False) as relay:
         checks = doctor("--relay", relay.address)
         assert verdict(checks, "relay", "relay") == "ok", checks
@@ -116,7 +116,7 @@ def story_a_relay_that_is_not_open_is_tried_with_a_home():
 
 
 def story_a_relay_that_does_not_run_is_a_problem():
-    """Nobody listens there, and that is all that is said of it."""
+    """Nothing listens there, and that is the only message."""
     with Relay() as relay:
         pass
     checks = doctor("--relay", relay.address, code=1)
@@ -127,7 +127,7 @@ def story_a_relay_that_does_not_run_is_a_problem():
 
 
 def story_something_else_than_a_relay_is_named():
-    """The port of another program, which speaks HTTP or says nothing that is HTTP."""
+    """The port of another program, which speaks HTTP or something else."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Other)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
@@ -142,7 +142,7 @@ def story_something_else_than_a_relay_is_named():
 
 
 def story_a_proxy_that_holds_events_back_is_found_out():
-    """The other ways work, so sync does; but who wants events gets none."""
+    """The other transports work, so sync does; events are reported as not working."""
     with Relay() as relay, Holding(relay) as proxy:
         checks = doctor("--relay", proxy.address)
         events = checks["ladder", "events"]
@@ -153,8 +153,8 @@ def story_a_proxy_that_holds_events_back_is_found_out():
 
 
 def story_a_home_whose_edits_wait_is_told_so_and_left_as_it_is():
-    """A change was made while the relay was away. The doctor counts it and sends nothing; once it
-    is synced, nothing waits."""
+    """A change was made while the relay was not available. The doctor counts it and sends nothing;
+    after a sync nothing waits."""
     with Relay() as relay, folder() as directory:
         home = Home.new(relay, directory)
         home.run("sync")
@@ -181,7 +181,7 @@ def story_a_home_whose_edits_wait_is_told_so_and_left_as_it_is():
 
 
 def story_a_home_that_a_process_keeps_is_asked_how_it_is():
-    """The doctor comes beside `agent run`; a revoked device is told to join again."""
+    """The doctor runs during `agent run`; a revoked device gets the advice to join again."""
     with Relay() as relay, folder() as directory:
         home = Home.new(relay, directory)
         person = home.person(relay)
@@ -201,7 +201,7 @@ def story_a_home_that_a_process_keeps_is_asked_how_it_is():
 
 
 def story_tls_is_looked_at_with_the_homes_own_trust():
-    """The certificate's days are counted; one of another authority is a problem."""
+    """The certificate's remaining days are reported; one of another authority is a problem."""
     with SecureRelay() as relay, folder() as directory:
         checks = doctor("--relay", relay.address, "--ca", CA)
         tls = checks["relay", "tls"]
@@ -222,7 +222,7 @@ def story_tls_is_looked_at_with_the_homes_own_trust():
 
 
 def story_a_relays_store_is_looked_at_on_its_machine():
-    """Beside a relay that runs on it; a folder that is no store is a problem."""
+    """The store is checked while a relay runs on it; a folder that is not a store is a problem."""
     with Relay() as relay, folder() as directory:
         checks = doctor("--store", relay.store)
         assert verdict(checks, "machine", "store") == "ok", checks
@@ -231,8 +231,8 @@ def story_a_relays_store_is_looked_at_on_its_machine():
 
 
 def story_a_relays_database_is_looked_at():
-    """Before its first relay, beside one, after another copy took its place, and while it is away.
-    Nothing is changed by a look, and no password is shown."""
+    """Before its first relay, during one, after it was replaced by another copy, and while it is
+    not available. The check changes nothing, and shows no password."""
     if not is_there():
         return
     with Server() as server:
@@ -247,7 +247,7 @@ def story_a_relays_database_is_looked_at():
             told = checks["database", "store"]
             assert told["verdict"] == "ok" and told["figures"]["accounts"] == 1, told
             assert server.password not in json.dumps(list(checks.values())), checks
-            # These stories' server does not sync.
+            # The server in these stories does not sync.
             assert "fsync" in checks["database", "durability"]["figures"]["off"], checks
             assert verdict(checks, "database", "connections") == "ok", checks
         server.ask("UPDATE opening SET timeline = timeline + 1")
@@ -261,7 +261,7 @@ def story_a_relays_database_is_looked_at():
 
 
 def story_it_must_be_told_what_to_look_at():
-    """Nothing named is no fault of the sync: exit code 2."""
+    """Without anything to check, the exit code is 2: it is not a sync problem."""
     done = run("doctor", expect_code=2)
     assert "--home DIR" in done.stderr and done.stdout == "", done
     checks = doctor("--home", "/nowhere/at/all", code=1)

@@ -1,5 +1,5 @@
-"""Who is let in at the relay's front door, how much each may ask, which pages and which proxies are
-believed: by curl, Python's `websockets`, and bare sockets. Behind real proxies: scripts/proxy-check."""
+"""Access to the relay's public listener: connection and rate limits, allowed origins, and trusted
+proxies; by curl, Python's `websockets`, and raw sockets. With real proxies: scripts/proxy-check."""
 
 import json
 import re
@@ -21,14 +21,14 @@ def limits(**values):
 
 
 def dial(relay, source="127.0.0.1"):
-    """A bare connection from one of this machine's addresses."""
+    """Opens a raw connection from one of this machine's addresses."""
     connection = socket.create_connection(
         ("127.0.0.1", relay.port), timeout=PATIENCE, source_address=(source, 0))
     return connection
 
 
 def ended(connection):
-    """Whether the relay ends it without a word."""
+    """True if the relay closes the connection without an answer."""
     try:
         return connection.recv(1) == b""
     except ConnectionResetError:
@@ -41,7 +41,7 @@ def get(relay, path, *fields, source="127.0.0.1"):
 
 
 def story_limits_are_set_by_name_and_told():
-    """The owner sets some; the relay tells all; slips are answered with what was meant."""
+    """The owner sets some limits; the relay reports all; mistakes get a suggestion."""
     with Relay(limits(devicesPerAccount=2, bodyBudgetBytes="64M", idleMilliseconds=400)) as relay:
         told = expect(curl(relay, "GET", "/v1/limits"), 200).json
         assert told["devicesPerAccount"] == 2 and told["bodyBudgetBytes"] == 64 << 20, told
@@ -66,13 +66,13 @@ def story_limits_are_set_by_name_and_told():
 
 
 def story_an_address_has_so_many_connections_and_the_owner_always_gets_in():
-    """Five from one address, and ten in all; another address and the owner come in meanwhile; what
-    goes makes room."""
+    """Five from one address, and ten in total; another address and the owner can connect meanwhile;
+    closed connections make space."""
     with Relay(
         "--exempt=none", limits(connectionsPerAddress=5, connections=10), "--admin-listen=127.0.0.1:0"
     ) as relay:
         inside = [dial(relay) for _ in range(5)]
-        # Each is in once it is answered.
+        # Each counts once it has an answer.
         for connection in inside:
             connection.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert connection.recv(4_096).startswith(b"HTTP/1.1 200"), "let in"
@@ -88,7 +88,7 @@ def story_an_address_has_so_many_connections_and_the_owner_always_gets_in():
 
         class Admin:
             address = "http://" + admin
-        # The loops tell each other their counters every five seconds.
+        # The loops exchange their counters every five seconds.
         wait_until(lambda: b'rejected_total{reason="connectionsPerAddress"} 1\n' in curl(
             Admin, "GET", "/metrics").body, "the counters")
         inside.pop().close()
@@ -103,7 +103,8 @@ def story_an_address_has_so_many_connections_and_the_owner_always_gets_in():
 
 
 def story_whoever_asks_too_often_is_told_when_to_come_back():
-    """By token and by address; the connection lives, and after the wait it works again."""
+    """Limits by token and by address; the connection stays open, and requests succeed again after
+    the wait."""
     rates = limits(
         requestsPerSecondPerDevice=5, requestBurstPerDevice=20, requestsPerSecondPerAddress=2,
         requestBurstPerAddress=40, accountsPerHourPerAddress=2)
@@ -117,11 +118,11 @@ def story_whoever_asks_too_often_is_told_when_to_come_back():
         late = [answer for answer in answers if answer.status == 429]
         assert answers[0].status == 200 and late, answers
         assert all(answer.headers["retry-after"] == "1" for answer in late), late
-        # The same connection, and curl on its own, wait as they are told.
+        # The same connection, and curl by itself, wait as the answer says.
         waited = curl(relay, "GET", "/v1/devices", token=person.token, options=["--retry", "3"])
         assert b"200 OK" in waited.body or waited.status == 200, waited
         wait_until(lambda: line.ask("GET", "/v1/devices").status == 200, "the next token")
-        # Guesses at tokens cost the address; a good token on the same address does not.
+        # Token guesses count for the address; a valid token from the same address does not.
         guessing = Line(relay, source="127.0.0.7")
         statuses = [guessing.ask("GET", "/v1/devices", token=f"guess{n}").status for n in range(60)]
         assert statuses[0] == 401 and statuses.count(429) > 5, statuses
@@ -129,7 +130,8 @@ def story_whoever_asks_too_often_is_told_when_to_come_back():
 
 
 def story_a_page_may_use_the_relay_it_came_from_and_no_other():
-    """The relay's own origin, one that the owner lists, and a foreign one; native apps name none."""
+    """The relay's own origin and one that the owner lists are allowed, a foreign one is not; native
+    apps send none."""
     async def scene(relay):
         url = relay.address.replace("http", "ws") + "/v1/socket"
         own, listed, foreign = relay.address, "https://app.example", "https://evil.example"
@@ -162,8 +164,8 @@ def story_a_page_may_use_the_relay_it_came_from_and_no_other():
 
 
 def story_a_forwarded_address_counts_where_the_proxy_is_trusted():
-    """Each client behind the proxy has limits of its own, and cannot lie about itself; from anybody
-    else the field is passed over."""
+    """Each client behind a trusted proxy has its own limits, and cannot forge its address; from any
+    other peer the field is ignored."""
     rates = limits(requestsPerSecondPerAddress=1, requestBurstPerAddress=5)
     with Relay("--exempt=none", "--loops=1", "--trust-proxy=127.0.0.1,10.0.0.0/8",
                "--host=sync.example", rates) as relay:
@@ -172,16 +174,16 @@ def story_a_forwarded_address_counts_where_the_proxy_is_trusted():
             return [line.ask("GET", "/v1/time", headers=forwarded).status for _ in range(12)]
 
         def is_new(statuses):
-            """Whether it was a client that had not asked before."""
+            """True if the client had not sent requests before."""
             assert 429 in statuses, statuses
             return statuses[:5] == [200] * 5
         assert is_new(burst({"X-Forwarded-For": "192.0.2.1"}))
         assert not is_new(burst({"X-Forwarded-For": "1.2.3.4, 192.0.2.1, 10.1.1.1"}))
         assert is_new(burst({"X-Forwarded-For": "1.2.3.4, 192.0.2.2"}))
         assert is_new(burst({"Forwarded": 'for="[2001:db8::1]:4711";proto=https'}))
-        # Another address of the same /64 is the same client.
+        # Another address in the same /64 is the same client.
         assert not is_new(burst({"Forwarded": 'for="[2001:db8::2]"'}))
-        # Nobody trusts this one: all that it says of others is its own.
+        # This peer is not trusted: its requests count for itself, whatever address it names.
         assert is_new(burst({"X-Forwarded-For": "192.0.2.50"}, source="127.0.0.9"))
         assert not is_new(burst({"X-Forwarded-For": "192.0.2.51"}, source="127.0.0.9"))
         https = {"X-Forwarded-For": "192.0.2.77", "X-Forwarded-Proto": "https",
@@ -194,9 +196,9 @@ def story_a_forwarded_address_counts_where_the_proxy_is_trusted():
 
 
 def story_a_page_that_rebinds_its_name_reaches_nothing():
-    """A foreign page has its own name lead to this machine. Its browser still says that name, and the
-    relay refuses it, at the owner's listener too; a listed name, the machine's own and literal
-    addresses are served, and so is whoever asks for health."""
+    """DNS rebinding: a foreign page points its own name to this machine. Its browser sends that
+    name, and the relay refuses it, on the owner's listener too. A listed name, the machine's own
+    names and literal addresses are accepted, and health checks with any name."""
     def ask(relay, host, method="GET", path="/v1/time", body=None, **fields):
         return Line(relay).ask(method, path, body, headers={"Host": host, **fields})
 
@@ -225,7 +227,8 @@ def story_a_page_that_rebinds_its_name_reaches_nothing():
         for host in ("home.example", "a.b.home.example", "sync.example.evil.example", "127.1"):
             expect(ask(relay, host), 421, "hostNotAllowed")
         assert relay.text().count("a request was refused: evil.example is no name") >= 1, relay.text()
-    # A browser may write X-Forwarded-Host itself, so what a proxy passes on goes beside Host.
+    # A browser can set X-Forwarded-Host itself, so the value from a proxy is checked in addition to
+    # Host.
     with Relay("--trust-proxy=127.0.0.1", "--host=sync.example") as relay:
         expect(ask(relay, "evil.example", **{"X-Forwarded-Host": "sync.example"}), 421)
         expect(ask(relay, "sync.example", **{"X-Forwarded-Host": "evil.example"}), 421)
@@ -235,8 +238,8 @@ def story_a_page_that_rebinds_its_name_reaches_nothing():
 
 
 def story_a_flood_of_pings_slows_nobody_else():
-    """One device sends pings as fast as it can, in one frame after another; another account's push
-    comes as ever, and the flooder, once it is quiet, is served too."""
+    """One device sends pings as fast as it can, one frame after another; another account's push is
+    not delayed, and the flooding device is served once it stops."""
     async def scene(relay):
         flooding, quiet = Person.new(relay), Person.new(relay)
         start = quiet.changes().json["token"]
@@ -271,8 +274,8 @@ def story_a_flood_of_pings_slows_nobody_else():
         for thread in threads:
             thread.start()
         try:
-            # Without a limit the push would wait behind all that the flooder can send, and that ends
-            # only after these are heard.
+            # Without a limit the push would wait for everything that the flooding device can send,
+            # which ends only after these pushes have arrived.
             for number in range(50):
                 await saver.save(record(f"r{number}"))
                 await hearer.hear("changes")
@@ -288,7 +291,7 @@ def story_a_flood_of_pings_slows_nobody_else():
 
 
 def story_a_byte_a_moment_does_not_hold_a_connection():
-    """A head and a body that come byte by byte are cut when the whole time is up, with 408."""
+    """A head and a body that arrive byte by byte are ended with 408 when the total time is over."""
     with Relay(limits(requestMilliseconds=1_000)) as relay:
         person = Person.new(relay)
         begun = [
@@ -315,7 +318,7 @@ def story_a_byte_a_moment_does_not_hold_a_connection():
 
 
 def story_a_peer_that_vanished_is_found_by_its_silence():
-    """A socket whose peer answers no ping is closed, and its device counts as away."""
+    """A socket whose peer does not answer pings is closed, and its device counts as offline."""
     with Relay("--keep-alive=0.3") as relay:
         person = Person.new(relay)
         second = person.pair()
@@ -331,13 +334,13 @@ def story_a_peer_that_vanished_is_found_by_its_silence():
             devices = expect(person.call("GET", "/v1/devices"), 200).json["devices"]
             return {each["deviceID"]: each["connected"] for each in devices}[second.device]
         wait_until(connected, "the device to be there")
-        # It says nothing more, and its connection is not ended either.
+        # It sends nothing more, and does not close its connection either.
         wait_until(lambda: not connected(), "the device to be gone")
         connection.close()
 
 
 def story_an_account_has_so_many_connections():
-    """Sockets, streams and polls count together; the one too many is told so."""
+    """Sockets, streams and polls are counted together; one beyond the limit gets an error."""
     async def scene(relay):
         person = Person.new(relay)
         first = await Socket.open(person)

@@ -1,4 +1,4 @@
-"""Everything that docs/protocol.md says under "Events", by curl -N and plain sockets."""
+"""Rules of docs/protocol.md, "Events", by curl -N and plain sockets."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from story import (
 
 
 class Stream:
-    """A stream of events by the real curl, read as the WHATWG says."""
+    """A stream of events by the real curl, parsed by the WHATWG rules."""
 
     def __init__(self, person, since=None, last_event_id=None, options=(), token=None):
         path = "/v1/events" + (f"?since={since}" if since else "")
@@ -78,7 +78,7 @@ class Stream:
         return self.status
 
     def hear(self, name=None, seconds=PATIENCE):
-        """The next event's data; its id is the stream's."""
+        """Data of the next event; its id becomes the stream's."""
         try:
             event = self.events.get(timeout=seconds)
         except queue.Empty:
@@ -97,7 +97,7 @@ class Stream:
         return self.events.empty()
 
     def ended(self):
-        """The stream is over, in order: curl complains of one that is cut off."""
+        """Checks that the stream has ended cleanly: curl reports one that is cut off."""
         assert self.events.get(timeout=PATIENCE) is None
         assert self.process.wait(timeout=PATIENCE) == 0, self.process.returncode
 
@@ -110,7 +110,8 @@ class Stream:
 
 
 def story_what_was_missed_comes_first_and_then_each_save():
-    """A page is opened on a stream: it gets what it missed, and then every save as it is made."""
+    """A page opens a stream: it gets the changes that it missed, and then every save as it is
+    made."""
     with Relay() as relay:
         phone = Person.new(relay)
         laptop = phone.pair()
@@ -132,14 +133,15 @@ def story_what_was_missed_comes_first_and_then_each_save():
                 assert page["since"] == cursor and page["token"] == saved["token"], page
                 assert page["changes"][0]["device"] == phone.device, page
                 cursor = page["token"]
-            # Its own saves are told too, since nothing on the stream says whose they are.
+            # Its own saves are sent too, because the stream does not identify the saving
+            # connection.
             laptop.save(record("mine"))
             assert stream.names() == ["mine"]
             assert stream.is_quiet()
 
 
 def story_without_a_cursor_a_stream_begins_now():
-    """A client that holds nothing is told where it stands, and nothing of what was before."""
+    """A client without a cursor gets the current token, and no earlier changes."""
     with Relay() as relay:
         person = Person.new(relay)
         token = person.save(record("before")).json["token"]
@@ -151,7 +153,7 @@ def story_without_a_cursor_a_stream_begins_now():
 
 
 def story_a_browser_that_comes_back_goes_on_where_it_was():
-    """`Last-Event-ID` goes before the `since` that the page was opened with."""
+    """`Last-Event-ID` takes precedence over the `since` in the URL."""
     with Relay() as relay:
         person = Person.new(relay)
         begin = person.changes().json["token"]
@@ -170,7 +172,8 @@ def story_a_browser_that_comes_back_goes_on_where_it_was():
 
 
 def story_a_large_change_is_a_hint_and_comes_with_the_next():
-    """Over 64 KiB only the token is told; a client that does nothing about it lacks nothing."""
+    """Above 64 KiB only the token is sent; a client that ignores it still gets the change with the
+    next one."""
     with Relay() as relay:
         person = Person.new(relay)
         begin = person.changes().json["token"]
@@ -188,7 +191,7 @@ def story_a_large_change_is_a_hint_and_comes_with_the_next():
 
 
 def story_a_long_backlog_comes_page_by_page():
-    """More than a page was missed: pages follow one another by themselves, and then the live."""
+    """More than one page was missed: pages follow by themselves, and then live changes."""
     with Relay() as relay:
         person = Person.new(relay)
         begin = person.changes().json["token"]
@@ -209,7 +212,8 @@ def story_a_long_backlog_comes_page_by_page():
 
 
 def story_whoever_may_not_listen_gets_a_problem_and_no_stream():
-    """No token, a wrong one, a cursor that is nonsense, foreign or a zone's: a status and a word."""
+    """No token, a wrong one, a malformed cursor, a foreign one or a zone's: a status and a
+    problem."""
     with Relay() as relay:
         person, stranger = Person.new(relay), Person.new(relay)
         person.save(record("a"))
@@ -228,7 +232,7 @@ def story_whoever_may_not_listen_gets_a_problem_and_no_stream():
 
 
 def story_head_is_answered_with_the_header_fields_alone():
-    """`curl -I` says what a stream would be, and comes back."""
+    """`curl -I` returns the header fields of a stream, and ends."""
     with Relay() as relay:
         person = Person.new(relay)
         answer = person.call("HEAD", "/v1/events")
@@ -238,7 +242,7 @@ def story_head_is_answered_with_the_header_fields_alone():
 
 
 def story_an_old_client_reads_until_the_connection_closes():
-    """HTTP/1.0 knows no chunks: it gets the same events as they are."""
+    """HTTP/1.0 has no chunked encoding: the client gets the same events as plain bytes."""
     with Relay() as relay:
         person = Person.new(relay)
         with Stream(person, options=["--http1.0"]) as stream:
@@ -253,7 +257,7 @@ def story_an_old_client_reads_until_the_connection_closes():
 
 
 def story_nothing_in_a_record_breaks_out_of_its_line():
-    """Line ends in the JSON that a device saved do not end the event's line."""
+    """Line breaks in the JSON that a device saved do not end the event's line."""
     with Relay() as relay:
         person = Person.new(relay)
         text = "one\r\n\r\nevent: changed\ndata: {}\n\n"
@@ -270,7 +274,7 @@ def story_nothing_in_a_record_breaks_out_of_its_line():
 
 
 def story_a_revoked_device_hears_why_its_stream_ends():
-    """Revocation ends a stream in order, with the reason; coming back is refused."""
+    """Revocation ends a stream cleanly, with the reason; a reconnect is refused."""
     with Relay() as relay:
         phone = Person.new(relay)
         lost = phone.pair()
@@ -287,7 +291,7 @@ def story_a_revoked_device_hears_why_its_stream_ends():
 
 
 def story_a_relay_that_stops_says_so_on_every_stream():
-    """SIGTERM: each stream gets its last event, says when to come back, and ends in order."""
+    """SIGTERM: each stream gets a last event with the time to reconnect, and ends cleanly."""
     with Relay() as relay:
         person = Person.new(relay)
         token = person.save(record("a")).json["token"]
@@ -308,7 +312,7 @@ def story_a_relay_that_stops_says_so_on_every_stream():
 
 
 def story_fifty_streams_hear_everything_at_once():
-    """Fifty clients listen; every one gets each of twenty saves, once and in order."""
+    """Fifty clients listen; each receives each of twenty saves, once and in order."""
     with Relay("--admin-listen", "127.0.0.1:0", "--loops", "1") as relay:
         person = Person.new(relay)
         begin = person.changes().json["token"]
@@ -335,7 +339,7 @@ def story_fifty_streams_hear_everything_at_once():
 
 
 def metric(relay, name):
-    """A number of the admin listener's."""
+    """A number from the admin listener's metrics."""
     if not hasattr(relay, "admin"):
         for line in relay.text().splitlines():
             if "metrics and health on " in line:
@@ -350,7 +354,7 @@ def metric(relay, name):
 
 
 def story_a_silent_stream_shows_that_it_stands():
-    """Nothing happens for a while: comments come, at least every 25 s, and are no events."""
+    """No changes for a while: comments arrive at least every 25 s, and are not events."""
     with Relay() as relay:
         person = Person.new(relay)
         with Stream(person) as stream:
@@ -363,7 +367,7 @@ def story_a_silent_stream_shows_that_it_stands():
 
 
 def raw(person, since, *more, receive=None):
-    """A connection on which a stream was asked for, by hand."""
+    """A raw connection that has requested a stream."""
     connection = socket.socket()
     if receive:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
@@ -377,7 +381,7 @@ def raw(person, since, *more, receive=None):
 
 
 class Pages:
-    """The pages of a stream that is read by hand, chunk by chunk."""
+    """Pages of a stream, read from the raw connection, chunk by chunk."""
 
     def __init__(self, connection):
         self.file = connection.makefile("rb")
@@ -400,8 +404,8 @@ class Pages:
 
 
 def story_a_stream_that_is_not_read_costs_little_and_misses_nothing():
-    """A client stops reading while 40 MB are saved: the relay holds none of it, and when the client
-    reads on it gets all, without a gap."""
+    """A client stops reading while 40 MB are saved: the relay does not buffer them, and when the
+    client continues to read it gets everything, without a gap."""
     with Relay("--loops", "1") as relay:
         person = Person.new(relay)
 
@@ -415,7 +419,7 @@ def story_a_stream_that_is_not_read_costs_little_and_misses_nothing():
                 records = [record(f"{name}-{batch}-{n}", "x" * 15_000) for n in range(120)]
                 expect(person.save(*records), 200)
 
-        # What saving alone takes, the store's caches and all.
+        # Memory that saving alone takes, including the store's caches.
         save("before")
         begin = person.changes(limit=1, since=person.save(record("b")).json["token"]).json["token"]
         before = memory()
@@ -428,7 +432,7 @@ def story_a_stream_that_is_not_read_costs_little_and_misses_nothing():
         while cursor != newest:
             name, data = pages.next()
             if name == "changed":
-                # Whoever does nothing about it gets all with the next commit.
+                # A client that ignores this hint gets everything with the next commit.
                 newest = person.save(record("last")).json["token"]
                 continue
             assert data["since"] == cursor, (data["since"], cursor)
@@ -439,8 +443,8 @@ def story_a_stream_that_is_not_read_costs_little_and_misses_nothing():
 
 
 def story_what_a_client_says_on_its_stream_is_thrown_away():
-    """Requests and garbage behind the one for a stream are answered by nothing, and take no
-    memory; the stream goes on."""
+    """Requests and garbage after the request for a stream get no answer, and take no memory; the
+    stream continues."""
     with Relay() as relay:
         person = Person.new(relay)
         begin = person.changes().json["token"]
@@ -464,7 +468,8 @@ def story_what_a_client_says_on_its_stream_is_thrown_away():
 
 
 def story_clients_that_go_away_in_the_middle_leave_nothing_behind():
-    """Half a request, no word after the head, cut in a push: the relay forgets each of them."""
+    """Half a request, a disconnect after the head, a disconnect in a push: the relay frees each of
+    them."""
     with Relay("--admin-listen", "127.0.0.1:0", "--loops", "1") as relay:
         person = Person.new(relay)
         begin = person.changes().json["token"]
@@ -487,7 +492,7 @@ def story_clients_that_go_away_in_the_middle_leave_nothing_behind():
 
 
 def story_subscriptions_say_what_wakes_a_stream():
-    """With a subscription only a change that matches is told, and then all since."""
+    """With a subscription only a matching change is sent, and then all changes since the cursor."""
     with Relay() as relay:
         phone = Person.new(relay)
         laptop = phone.pair()
@@ -504,7 +509,7 @@ def story_subscriptions_say_what_wakes_a_stream():
 
 
 def story_devices_keep_step_by_events_alone():
-    """Two agents on `--transport events`, one of them cut off from its relay for a while."""
+    """Two agents with `--transport events`, one of them disconnected from its relay for a while."""
     with folder() as directory, Relay() as relay:
         phone = Home.new(relay, directory)
         laptop = phone.pair(relay, directory)

@@ -1,5 +1,5 @@
-"""Relays on PostgreSQL in bad times: the server stops, is not reached, dies and is replaced, has no
-room for what is saved."""
+"""Failures of PostgreSQL below relays: the server stops, is not reachable, dies and is replaced,
+has no disk space for saves."""
 
 import concurrent.futures
 import contextlib
@@ -18,15 +18,15 @@ from wake_stories import Stream, Waiting
 
 @contextlib.contextmanager
 def relays(*stores, **options):
-    """A relay for each, all on the same database."""
+    """One relay for each address, all on the same database."""
     with contextlib.ExitStack() as stack:
         yield [stack.enter_context(Relay("--loops", "1", store=store, **options))
                for store in stores]
 
 
 class Listener:
-    """A device that is connected in every way there is. `polls`: not where it takes longer than a
-    poll does."""
+    """A device connected by every transport. `polls`: False if the story takes longer than a
+    poll."""
 
     def __init__(self, person, polls=True):
         self.person = person
@@ -42,7 +42,8 @@ class Listener:
         return waits and self.live.stands and self.stream.events.empty()
 
     def hears(self, name):
-        """On all that stood the whole time; other changes may come before it."""
+        """Waits for the change on all connections that stayed open; other changes may come before
+        it."""
         if self.poll:
             status, page = self.poll.answer()
             assert status == 200 and page["changes"], (status, page)
@@ -61,8 +62,8 @@ class Listener:
 
 
 class Load:
-    """A device that saves at one relay after the other, one record each, and asks again with the
-    same batch until it is answered. What is in `kept` was acknowledged."""
+    """A device that saves one record at a time, at each relay in turn, and repeats each batch until
+    it is acknowledged. `kept` has the acknowledged records."""
 
     @staticmethod
     def new(*relays):
@@ -93,13 +94,13 @@ class Load:
             number += 1
 
     def grows(self):
-        """Something more is acknowledged."""
+        """Waits until one more save is acknowledged."""
         before = len(self.kept)
         wait_until(lambda: len(self.kept) > before or self.wrong, "a save of the load")
         assert not self.wrong, self.wrong
 
     def is_whole(self):
-        """It ends; whatever was acknowledged is there, at each relay, and once only."""
+        """Ends the load; every acknowledged record must exist at each relay, once."""
         self.ends = True
         self.thread.join(PATIENCE)
         assert not self.wrong and not self.thread.is_alive(), self.wrong
@@ -110,7 +111,7 @@ class Load:
 
 
 def everything(person):
-    """The texts of all records, by a fresh read."""
+    """Texts of all records, read without a cursor."""
     found, query = {}, {}
     while True:
         page = expect(person.changes(**query), 200).json
@@ -121,7 +122,7 @@ def everything(person):
 
 
 def is_refused(answer):
-    """As everything that needs the store."""
+    """Checks for the refusal of every call that needs the store."""
     expect(answer, 503, "storeUnavailable")
     assert int(answer.headers["retry-after"]) >= 1, answer
 
@@ -132,18 +133,19 @@ def ready(relay, status=200):
 
 
 def recovers(what, *relays):
-    """Until all are ready, and how long that took."""
+    """Waits until all relays are ready, and prints the time."""
     begun = time.monotonic()
     for relay in relays:
         wait_until(lambda: ready(relay), f"{relay.address} to be ready: {relay.text()}")
     print(f"      {what}: ready after {time.monotonic() - begun:.1f} s", flush=True)
 
 
-# MARK: the server is away
+# MARK: the server is not running
 
 def story_a_server_that_stops_and_is_started_again():
-    """For some seconds there is none: relays stay up and say what is wrong, refuse what they cannot
-    do, and keep their devices. Then all goes on; whoever listened hears what comes."""
+    """For some seconds there is no server: relays keep running and report the error, refuse what
+    they cannot do, and keep their devices connected. Then everything works again, and all listeners
+    receive the next change."""
     if not is_there():
         return
     with Server() as server:
@@ -156,7 +158,7 @@ def story_a_server_that_stops_and_is_started_again():
                 load.grows()
                 server.stop()
                 for relay in (here, there):
-                    # Nobody but the load has to ask for it.
+                    # The load's requests suffice for the relay to notice.
                     wait_until(lambda: ready(relay, 503), "the relay to notice")
                 away = time.monotonic()
                 while time.monotonic() - away < 4:
@@ -178,13 +180,14 @@ def story_a_server_that_stops_and_is_started_again():
 
 
 def story_the_server_has_no_connection_left():
-    """Others hold them all, and the relays lose those that they had. They say what is wrong, refuse
-    what they cannot do, and keep their devices; with room, all goes on by itself."""
+    """Other clients take all connections, and the relays lose theirs. The relays report the error,
+    refuse what they cannot do, and keep their devices connected; once connections are free,
+    everything works again without help."""
     if not is_there():
         return
     with Server() as server:
         server.make()
-        # Its own schema: it may make tables nowhere else.
+        # With its own schema, because it may not create tables elsewhere.
         server.ask("CREATE ROLE crowded LOGIN; CREATE SCHEMA AUTHORIZATION crowded")
         store = server.url.replace("postgres@", "crowded@")
         with relays(store, store) as (here, there):
@@ -213,12 +216,12 @@ def story_the_server_has_no_connection_left():
             assert here.stop() == 0 and there.stop() == 0
 
 
-# MARK: the server is not reached
+# MARK: the server is not reachable
 
 @contextlib.contextmanager
 def cables():
-    """A server on loopback with a password, and two lines to it: these, an address by each of them,
-    and what the environment must say."""
+    """A server on loopback with a password, and two cables to it: yields the cables, an address
+    through each, and the environment with the password."""
     server = subprocess.Popen(
         [WITH, "--fast", "--tcp", "sh", "-c",
          'echo "$LOCKSTEP_POSTGRES"; echo "$PGPASSWORD"; read line'],
@@ -234,7 +237,7 @@ def cables():
 
 
 class Asked:
-    """A call on a thread of its own: what it gave, and after how many seconds."""
+    """A call on a separate thread: its result, and its duration in seconds."""
 
     def __init__(self, call):
         begun = time.monotonic()
@@ -251,15 +254,15 @@ class Asked:
         print(f"      refused after {seconds:.1f} s", flush=True)
 
 
-# Seconds: 30 for an answer of the database, as many for one that waited behind another, and what a
-# very busy machine takes. It bounds a failure: a call that is never answered.
+# Seconds: 30 for an answer of the database, 30 for a call that waited for another, and a margin for
+# a very busy machine. It bounds a failure: a call that is never answered.
 ANSWER = 60 + PATIENCE
 
 
 def story_a_line_that_goes_silent_one_way():
-    """Nothing that the database says reaches one relay any more, and nothing that another says
-    reaches the database; no connection ends. What needs the store is refused within a bound; who
-    only asks whether the relay lives is answered all the while; devices stay. Then all goes on."""
+    """The database's data no longer reaches one relay, and another relay's data no longer reaches
+    the database; no connection closes. Calls that need the store are refused within a bound; health
+    checks are answered throughout; devices stay connected. Then everything works again."""
     if not is_there():
         return
     with cables() as (lines, stores, environment):
@@ -293,11 +296,11 @@ def story_a_line_that_goes_silent_one_way():
             assert deaf.stop() == 0 and mute.stop() == 0
 
 
-# MARK: another server, no room
+# MARK: another server, no disk space
 
 def story_a_standby_takes_over():
-    """The server dies with its machine, and the standby that had all it acknowledged takes its
-    place. Relays find it by themselves; nothing that they acknowledged is missing."""
+    """The server's machine dies, and a standby with everything acknowledged takes over. Relays find
+    it by themselves; nothing that they acknowledged is missing."""
     if not is_there():
         return
     with Server() as primary, Server() as standby:
@@ -321,8 +324,8 @@ def story_a_standby_takes_over():
 
 
 def story_the_servers_disk_is_full():
-    """Saves are refused with a word that says why, and the relay stays up; with room made, all goes
-    on, and what was acknowledged is there."""
+    """Saves are refused with the reason, and the relay keeps running; with free space everything
+    works again, and all acknowledged records exist."""
     if not is_there():
         return
     with SmallDisk(120 << 10) as disk:
@@ -343,7 +346,7 @@ def story_the_servers_disk_is_full():
             expect(curl(relay, "GET", "/healthz"), 200)
             disk.grow(400 << 10)
             if not server.runs:
-                # It panics where its log finds no room; whoever runs it starts it again.
+                # PostgreSQL panics if its log finds no space; its operator starts it again.
                 server.start()
             wait_until(lambda: phone.save(record("after")).status == 200, "a save again")
             assert kept | {"after"} <= set(everything(phone))

@@ -1,5 +1,5 @@
-"""Clients that go away in the middle of a call, and bytes that are no HTTP: the relay lives, and
-what it did not acknowledge is there whole or not at all.
+"""Clients that disconnect in the middle of a call, and bytes that are not HTTP: the relay keeps
+running, and a save without an acknowledgement is stored completely or not at all.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ def request(method, path, body=None, token=None, fields=()):
 
 
 def leave(relay, *pieces, rudely=False, reads=0):
-    """Sends the chunks and is gone: with an end of the stream or, rudely, with a reset."""
+    """Sends the chunks and disconnects: by end of stream or, if `rudely`, by reset."""
     with socket.create_connection(("127.0.0.1", relay.port), timeout=PATIENCE) as line:
         for piece in pieces:
             line.sendall(piece)
@@ -43,8 +43,9 @@ def leave(relay, *pieces, rudely=False, reads=0):
 
 
 def story_a_client_gone_in_the_middle_of_a_call():
-    """Each call, cut off in half of its head, half of its body, and before its answer: nothing of a
-    half one happens, a whole one happens once or not at all, and the relay goes on."""
+    """Each call is cut off in the middle of its head, in the middle of its body, and before its
+    answer: an incomplete call has no effect, a complete one happens once or not at all, and the
+    relay continues."""
     with Relay() as relay:
         person = Person.new(relay)
         kept = person.pair("kept")
@@ -52,7 +53,7 @@ def story_a_client_gone_in_the_middle_of_a_call():
         expect(person.save(record("old"), record("older"), zone="Old"), 200)
 
         def seen():
-            """All that another device can see of the account."""
+            """Everything in the account that another device can see."""
             devices = person.call("GET", "/v1/devices").json["devices"]
             return (sorted((each["deviceID"], each["deviceName"]) for each in devices),
                     person.changes().json["token"], person.call("GET", "/v1/subscriptions").json)
@@ -87,7 +88,7 @@ def story_a_client_gone_in_the_middle_of_a_call():
                     leave(relay, head, rudely=rudely)
                     leave(relay, head, data[:len(data) // 2], rudely=rudely)
                     leave(relay, head, data[:-1], rudely=rudely)
-        # A body in chunks without its end, and one that waits for leave to come.
+        # A chunked body without an end, and one that waits for 100 Continue.
         head, data = request("POST", "/v1/zones/Notes/records", None, person.token,
                              ["Transfer-Encoding: chunked", "Content-Type: application/json"])
         whole = json.dumps(batch).encode()
@@ -102,23 +103,24 @@ def story_a_client_gone_in_the_middle_of_a_call():
             for rudely in (True, False):
                 leave(relay, head, data, rudely=rudely)
         expect(curl(relay, "GET", "/v1/time"), 200)
-        # One batch, sent twice and never answered: whole, under one set of tags.
+        # One batch, sent twice and never answered: it is complete, with one set of tags.
         answer = expect(person.call("POST", "/v1/zones/Notes/records", batch), 200).json
         tags = [each["tag"] for each in answer["results"]]
         assert tags == list(range(tags[0], tags[0] + RECORDS)), answer
         held = {each["name"]: each["tag"] for each in person.changes().json["changes"]}
         assert [held[f"r{n}"] for n in range(RECORDS)] == tags
-        # The zone is there as a whole or not at all.
+        # The zone exists completely or not at all.
         assert len(held) in (RECORDS + 1, RECORDS + 3), held
         assert ("old" in held) == ("older" in held), held
-        # The code let in at most one, and the rename and the revocation are each done or not.
+        # The code admitted at most one device, and the rename and the revocation are each done or
+        # not.
         names = sorted(each["deviceName"] for each in person.call("GET", "/v1/devices").json["devices"])
         assert names.count("gone") <= 1 and names.count("kept") + names.count("renamed") <= 1, names
 
 
 def story_batches_cut_off_at_any_byte_are_whole_or_absent():
-    """Forty saves, each cut off somewhere or just before its answer: of each batch all records are
-    there or none, and the same batch again settles it."""
+    """Forty saves, each cut off somewhere or just before its answer: each batch is stored with all
+    records or none, and sending it again completes it."""
     with Relay() as relay:
         person = Person.new(relay)
         batches = {}
@@ -129,7 +131,8 @@ def story_batches_cut_off_at_any_byte_are_whole_or_absent():
             leave(relay, head, data[:max(cut, 1)], rudely=n % 2 == 0)
             batches[n] = batch
         person.save(record("last"))
-        # What was whole may be on its way still; its device asks again, and then it is known.
+        # A complete save may still be in progress; its device sends it again, and then the result
+        # is known.
         held = [each["name"] for each in person.changes().json["changes"]]
         for n, batch in batches.items():
             count = sum(name.startswith(f"b{n}-") for name in held)
@@ -142,8 +145,8 @@ def story_batches_cut_off_at_any_byte_are_whole_or_absent():
 
 
 def story_uploads_cut_off_leave_nothing_behind():
-    """A chunk of a file, cut off anywhere: it is not there, nothing of it is left on the disk, and
-    the next upload is whole."""
+    """Uploads of a chunk, cut off at various points: the chunk does not exist, no bytes are left on
+    the disk, and the next upload is complete."""
     with Relay() as relay:
         person = Person.new(relay)
         data = bytes(range(256)) * 4_096
@@ -163,7 +166,8 @@ def story_uploads_cut_off_leave_nothing_behind():
             leave(relay, parts, f"{len(data):x}\r\n".encode(), data, b"\r\n", rudely=rudely)
         assert person.call("HEAD", path).status == 404
         wait_until(lambda: files() == there, lambda: f"the files to go: {files()}")
-        # Whole, but nobody waits for the answer: it is there whole or not at all.
+        # Complete uploads whose client does not wait for the answer: the chunk exists completely or
+        # not at all.
         leave(relay, head, data, rudely=True)
         leave(relay, head, data)
         found = person.call("GET", path)
@@ -171,7 +175,7 @@ def story_uploads_cut_off_leave_nothing_behind():
         answer = person.call("PUT", path, raw=data)
         assert answer.status in (200, 201), answer
         assert person.call("GET", path).body == data
-        # A download that nobody reads to its end.
+        # A download that is not read to its end.
         head, _ = request("GET", path, None, person.token)
         for rudely in (False, True):
             leave(relay, head, rudely=rudely, reads=70_000)
@@ -182,8 +186,8 @@ def story_uploads_cut_off_leave_nothing_behind():
 
 
 def story_sockets_cut_off_in_the_middle_of_a_message():
-    """Half a handshake, half a frame, a message without its end, no goodbye: nothing happens, and
-    others go on."""
+    """Half a handshake, half a frame, a message without its end, no close frame: no effect, and
+    other clients are not affected."""
     def frame(payload, opcode=1, ends=True):
         mask = os.urandom(4)
         head = bytes([opcode | (0x80 if ends else 0)])
@@ -222,7 +226,7 @@ def story_sockets_cut_off_in_the_middle_of_a_message():
 
 
 def story_a_thousand_clients_gone_leave_nothing_behind():
-    """Connections, parked polls and streams that were left without a word are given back."""
+    """Connections, parked polls and streams abandoned by their clients are freed."""
     with Relay("--admin-listen", "127.0.0.1:0") as relay:
         person = Person.new(relay)
         token = person.changes().json["token"]
@@ -238,13 +242,13 @@ def story_a_thousand_clients_gone_leave_nothing_behind():
             path = [f"/v1/changes?wait=60&since={token}", f"/v1/events?since={token}", "/v1/time"][n % 3]
             head, _ = request("GET", path, None, person.token)
             leave(relay, head, rudely=n % 2 == 0)
-        # The one that asks is there itself.
+        # The connection that asks counts too.
         def is_given_back(now):
             return now["connections"] <= 1 and now["parked_polls"] == 0 and now["body_bytes"] == 0
         wait_until(lambda: is_given_back(status()), lambda: f"all to be given back: {status()}")
 
 
-# Each is all that a connection says; the answer's status, and whether the relay then closes.
+# All bytes that a connection sends; the status of the answer, and whether the relay then closes.
 RAW = [
     (b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\n\r\n", 200, False),
     (b"GET /v1/time HTTP/1.0\r\n\r\n", 200, True),
@@ -299,8 +303,8 @@ RAW = [
 
 
 def story_bytes_that_are_no_request():
-    """Header junk, lengths that lie, other protocols: its status, a problem, and a clean end; where
-    two readers might see two requests, nothing behind is read as one."""
+    """Malformed headers, wrong lengths, other protocols: a status, a problem, and a clean close. If
+    two parsers might see two requests, bytes after the first are not treated as a request."""
     with Relay() as relay:
         for sent, status, closes in RAW:
             with socket.create_connection(("127.0.0.1", relay.port), timeout=PATIENCE) as line:
@@ -318,7 +322,7 @@ def story_bytes_that_are_no_request():
                     assert fields["content-type"] == "application/problem+json", (sent[:80], fields)
                     assert json.loads(body)["status"] == status, body
                 assert (fields.get("connection") == "close") == closes, (sent[:80], fields)
-                # Another request behind it: answered where the connection goes on, and only there.
+                # A further request after it: answered only if the connection stays open.
                 try:
                     line.sendall(b"GET /v1/limits HTTP/1.1\r\nHost: localhost\r\n\r\n")
                     again = file.readline()
@@ -329,7 +333,8 @@ def story_bytes_that_are_no_request():
 
 
 def story_requests_in_a_row_are_answered_in_their_order():
-    """A pipeline of good and refused requests: each its answer, in order, on one connection."""
+    """A pipeline of valid and refused requests: each gets its answer, in order, on one
+    connection."""
     with Relay() as relay:
         person = Person.new(relay)
         sent, wanted = b"", []

@@ -1,5 +1,5 @@
-"""What docs/protocol.md says under "History": deletions and batch ids that are forgotten, and a relay
-whose store is an older copy. By curl, Python's `websockets` and the real device agent."""
+"""Rules of docs/protocol.md, "History": deletions and batch ids that expire, and a relay whose
+store is an older copy. By curl, Python's `websockets` and the real device agent."""
 
 import contextlib
 import hashlib
@@ -11,7 +11,7 @@ from story import (
     Home, Line, Person, Relay, expect, folder, main, new_id, now, record, wait_until)
 from wake_stories import Stream, names
 
-# Greater than any tag that a relay gives before it was restored.
+# Greater than any tag of a relay before a restore.
 RAISED = 1 << 32
 
 
@@ -23,10 +23,10 @@ def tags(answer):
     return [each["tag"] for each in expect(answer, 200).json["results"]]
 
 
-# MARK: what is forgotten
+# MARK: expiry
 
 def forget(person, since, **query):
-    """Waits until a token is told to be too old. What is forgotten goes with the commits of others."""
+    """Waits until a token is refused as too old. Deletions expire when others commit."""
     def is_expired():
         expect(person.save(record("filler"), zone="Other"), 200)
         return person.changes(since=since, **query).status == 410
@@ -36,7 +36,8 @@ def forget(person, since, **query):
 
 
 def story_a_deletion_is_forgotten_after_its_time():
-    """A token from before it is told so on every way in; one from behind it is good for ever."""
+    """A token from before the deletion is refused on every transport; one from after it stays valid
+    for ever."""
     async def scene(relay):
         person = Person.new(relay)
         [tag] = tags(person.save(record("a"), zone="Notes"))
@@ -48,14 +49,14 @@ def story_a_deletion_is_forgotten_after_its_time():
         assert set(problem) == {"type", "title", "status", "code", "detail"}, problem
         expect(person.changes(since=before, wait=50), 410, "tokenExpired")
         expect(person.changes(since=of_zone, zone="Notes"), 410, "tokenExpired")
-        # It does not know of which zone what it forgot was.
+        # The relay does not know the zone of the expired deletion.
         expect(person.changes(since=of_other, zone="Other"), 410, "tokenExpired")
         expect(person.call("GET", f"/v1/events?since={before}"), 410, "tokenExpired")
         expect(person.call("GET", "/v1/events", headers=[f"Last-Event-ID: {before}"]), 410)
         assert names(expect(person.changes(since=after), 200).json) == ["filler"]
         snapshot = expect(person.changes(), 200).json
         assert names(snapshot) == ["filler"], snapshot
-        # Of a record whose tombstone is not kept any more it knows nothing at all.
+        # For a record whose tombstone has expired, the relay has no information at all.
         stale = person.save(record("a", baseTag=tag)).json["results"][0]["conflict"]
         assert stale["deleted"] is True and stale["tag"] == stale["modifiedAt"] == 0, stale
         assert stale["fields"] is None and stale["name"] == "a" and stale["zone"] == "Notes", stale
@@ -73,14 +74,14 @@ def story_a_deletion_is_forgotten_after_its_time():
         assert sorted(names(page)) == ["b", "filler"], page
         person.save(record("c"))
         assert (await socket.hear("changes"))["since"] == page["token"]
-        # A zone's deletion, up to a token that is too old, is refused too.
+        # Deleting a zone up to a token that is too old is refused too.
         expect(person.call("DELETE", f"/v1/zones/Notes?through={before}"), 410, "tokenExpired")
 
     play(scene, "--retention", "1s")
 
 
 def story_a_snapshot_under_way_outlives_what_was_deleted_before_it_began():
-    """In its middle only the deletions since its beginning count."""
+    """In the middle of a snapshot only the deletions since its beginning count."""
     with Relay("--retention", "1s") as relay:
         person = Person.new(relay)
         expect(person.save(*[record(f"r{n}") for n in range(30)]), 200)
@@ -102,13 +103,13 @@ def story_a_snapshot_under_way_outlives_what_was_deleted_before_it_began():
         assert found == [f"r{n}" for n in range(30) if n not in (3, 21, 22)], found
         rest = names(expect(person.changes(since=page["token"]), 200).json)
         assert rest == ["r21", "r22", "filler"], rest
-        # Its reader would not learn of this one any more.
+        # This deletion would be unknown to the snapshot's reader.
         expect(person.save(gone("r25")), 200)
         forget(person, lasting["token"])
 
 
 def story_a_batch_is_recognised_until_its_time_is_over():
-    """Its id is free again after the retention; until then other content is refused."""
+    """Its id can be reused after the retention; until then other content is refused."""
     with Relay("--retention", "3s") as relay:
         person = Person.new(relay)
         line = Line(relay, person)
@@ -127,8 +128,8 @@ def story_a_batch_is_recognised_until_its_time_is_over():
 
 
 def story_a_stream_ends_where_its_cursor_is_forgotten():
-    """It slept by its subscription while deletions were forgotten: the next change that wakes it is
-    an `error`; a socket hears the same and goes on; a long-poll is answered with it."""
+    """The stream's subscription matched nothing while deletions expired: the next matching change
+    sends an `error`; a socket receives the same and continues; a long-poll is answered with it."""
     async def scene(relay):
         person = Person.new(relay)
         other = person.pair()
@@ -161,14 +162,14 @@ def databases(store):
 
 
 def copy_database(store, path):
-    """What a person copies who backs up the database, and neither the files nor the rest."""
+    """Copies what a person copies who backs up only the database, not the chunks or other files."""
     os.mkdir(path)
     for name in databases(store):
         shutil.copyfile(os.path.join(store, name), os.path.join(path, name))
 
 
 def put_back(relay, path):
-    """In a stopped relay's store."""
+    """Restores the copy in a stopped relay's store."""
     for name in databases(relay.store):
         os.remove(os.path.join(relay.store, name))
     for name in os.listdir(path):
@@ -187,7 +188,8 @@ def missing(person, *hashes):
 
 
 def is_restored(person, since, through):
-    """The token is ahead of what the copy has, and the problem says how far that goes."""
+    """Checks that the token is refused because the store is an older copy, and that the problem has
+    the newest sequence of the copy."""
     problem = expect(person.changes(since=since), 410, "storeRestored").json
     assert set(problem) - {"lostThrough"} == {
         "type", "title", "status", "code", "detail", "restoredThrough", "token"}, problem
@@ -212,8 +214,8 @@ async def is_restored_on_a_socket(person, since, through):
 
 
 def story_an_older_database_is_noticed():
-    """A copy made while the relay was stopped is put back: what it has is good, what came after it is
-    told by 410 with how far the relay goes, and no tag is given twice."""
+    """A copy made while the relay was stopped is restored: tokens within the copy are valid, later
+    ones get 410 with the copy's newest sequence, and no tag is issued twice."""
     async def scene(relay):
         with folder() as directory:
             backup = os.path.join(directory, "backup")
@@ -242,28 +244,29 @@ def story_an_older_database_is_noticed():
             put_back(relay, backup)
             relay.start()
             assert "older copy" in relay.text(), relay.text()
-            # What the copy has all of goes on.
+            # Tokens that the copy covers stay valid.
             page = expect(person.changes(since=covered), 200).json
             assert page["changes"] == [] and page["since"] == covered, page
             assert names(expect(person.changes(since=half), 200).json) == ["b"]
             assert expect(person.changes(since=of_zone, zone="Notes"), 200).json["changes"] == []
-            # What it lacks is said.
+            # Tokens beyond the copy are refused.
             for since in (ahead, half_ahead):
                 is_restored(person, since, 2)
             expect(person.changes(since=zone_ahead, zone="Notes"), 410, "storeRestored")
             page = await is_restored_on_a_socket(other, ahead, 2)
             assert [(each["name"], each["tag"]) for each in page["changes"]] == [("a", 1), ("b", 2)]
             expect(late.changes(), 401, "badToken")
-            # Tags go on above all that were ever given.
+            # Tags continue above all that were ever issued.
             conflict = person.save(record("a", baseTag=fourth)).json["results"][0]["conflict"]
             assert (conflict["tag"], conflict["fields"]) == (1, {"text": "hello"}), conflict
-            # A batch that the copy has is known, and one that was lost is saved anew.
+            # A batch in the copy is recognised, and a lost one is saved again.
             assert tags(person.save(*wishes, id=early)) == [1, 2]
             saved = expect(person.save(*again, id=lately), 200).json
             assert saved["results"][0]["tag"] > RAISED, saved
             is_restored(person, ahead, 2)
             assert names(expect(person.changes(since=covered), 200).json) == ["c", "a"]
-            # Chunks are there again once their files were seen, and it asks for the others.
+            # Chunks are available again after the relay has found their files; it reports the
+            # others as missing.
             wait_until(lambda: missing(person, kept, lost, later) == [lost, later],
                        "the relay to find the chunk that stands")
             assert person.call("HEAD", f"/v1/chunks/{kept}").status == 200
@@ -273,13 +276,13 @@ def story_an_older_database_is_noticed():
             assert missing(person, kept, lost, later) == [later]
             assert person.call("HEAD", f"/v1/chunks/{lost}").status == 200
             expect(person.save(record("d", chunks=[kept, lost])), 200)
-            # The next start is one as any.
+            # The next start is a normal one.
             newest = person.changes(since=covered).json["token"]
             relay.stop()
             relay.start()
             assert "older copy" not in relay.text()
             assert expect(person.changes(since=newest), 200).json["changes"] == []
-            # Put back once more: the history between is lost as a whole.
+            # Restored once more: the history in between is lost completely.
             relay.stop()
             put_back(relay, backup)
             relay.start()
@@ -293,8 +296,8 @@ def story_an_older_database_is_noticed():
 
 
 def chunk_path(relay, hash):
-    """Where the chunk's file stands, below the folder of all: its name is the relay's matter, its
-    bytes tell which it is."""
+    """Path of the chunk's file below the chunks folder; found by its bytes, because its name is
+    internal to the relay."""
     root = os.path.join(relay.store, "chunks")
     for at, _, found in os.walk(root):
         for name in found:
@@ -305,7 +308,7 @@ def chunk_path(relay, hash):
 
 
 def story_a_copy_of_a_running_relays_database_is_noticed_too():
-    """Copied while it ran, put back after a kill: as one that was made at rest."""
+    """Copied during operation, restored after a kill: handled like a copy of a stopped relay."""
     with Relay() as relay, folder() as directory:
         person = Person.new(relay)
         assert tags(person.save(record("a"))) == [1]
@@ -323,8 +326,9 @@ def story_a_copy_of_a_running_relays_database_is_noticed_too():
 
 
 def story_a_whole_folder_that_was_put_back_is_seen_by_its_tokens():
-    """A machine's snapshot: whoever comes with a token of what was lost is told so, and no tag is given
-    twice. With --restored, once, all is as with a database that the relay knows to be older."""
+    """A machine snapshot: clients with a token of lost history get an error, and no tag is issued
+    twice. After one start with --restored, it is handled like an older database that the relay has
+    detected itself."""
     for is_told in (False, True):
         with Relay() as relay, folder() as directory:
             backup = os.path.join(directory, "backup")
@@ -354,7 +358,8 @@ def story_a_whole_folder_that_was_put_back_is_seen_by_its_tokens():
                 continue
             assert tag > RAISED, tag
             newest = person.changes().json["token"]
-            # Said once too often it costs another history, and nothing else; then it is left out.
+            # An unnecessary --restored starts another history, and does no other harm; then it is
+            # omitted.
             for _ in range(2):
                 relay.stop()
                 relay.start()
@@ -367,7 +372,7 @@ def story_a_whole_folder_that_was_put_back_is_seen_by_its_tokens():
                     relay.options.remove("--restored")
 
 
-# MARK: what a device does
+# MARK: devices
 
 @contextlib.contextmanager
 def devices():
@@ -387,8 +392,8 @@ def live(person):
 
 
 def story_a_device_brings_back_what_the_relay_lost():
-    """Records, versions and deletions that were saved after the copy was made come back from the
-    device that had read them, whoever had saved them; an edit that nobody had seen is there too."""
+    """Records, versions and deletions saved after the copy come back from a device that had read
+    them, whichever device saved them; an edit known only to its own device is kept too."""
     for is_told in (False, True):
         with devices() as (relay, phone, laptop, backup):
             writer = phone.person(relay).pair("writer")
@@ -402,7 +407,7 @@ def story_a_device_brings_back_what_the_relay_lost():
             laptop.run("timer", "start", "--minutes", "30")
             phone.run("sync")
             relay.stop()
-            # Nobody has seen this yet.
+            # No other device has this edit yet.
             phone.run("timer", "pause")
             assert phone.status()["waiting"] == 1
             if is_told:
@@ -425,7 +430,7 @@ def story_a_device_brings_back_what_the_relay_lost():
             assert phone.timer("status")["isPaused"], phone.timer("status")
             laptop.run("sync")
             phone.run("sync")
-            # The second device had nothing left to bring but its own press, for the app to weigh.
+            # The second device only had to send its own press, which the app resolves.
             assert {key: each for key, each in live(writer).items() if key[0] == "Notes"} == {
                 key: each for key, each in after.items() if key[0] == "Notes"}
             screens = [home.timer("status") for home in (phone, laptop)]
@@ -438,7 +443,8 @@ def story_a_device_brings_back_what_the_relay_lost():
 
 
 def story_a_device_that_is_kept_notices_by_itself():
-    """`agent run` stands through the restart: it brings back what was lost without anybody's help."""
+    """`agent run` continues through the restart: it brings back the lost records without any action
+    by a person."""
     with devices() as (relay, phone, laptop, backup):
         writer = phone.person(relay).pair("writer")
         expect(writer.save(record("a")), 200)

@@ -1,5 +1,5 @@
-"""What a command says when the process that holds its home stands still or goes away: never that
-nothing was done where something was, or may yet be."""
+"""Messages of a command if the process that holds its home freezes or ends: they must never claim
+that nothing was done if something was done, or may still be done."""
 
 import contextlib
 import fcntl
@@ -15,8 +15,8 @@ from story import LOCKSTEP, PATIENCE, Home, Relay, folder, main, refused, run, w
 
 @contextlib.contextmanager
 def holder_that_ends(home, answers):
-    """Holds a home as a process would that gives so many answers and is then gone for good. Gives
-    what it was asked."""
+    """Holds a home like a process that gives these answers and then ends. Yields the requests that
+    it received."""
     asked, path = [], os.path.join(home.path, "agent.sock")
     with open(os.path.join(home.path, "lock"), "w") as lock, \
             socket.socket(socket.AF_UNIX) as listener:
@@ -42,8 +42,8 @@ def holder_that_ends(home, answers):
 
 
 def story_what_was_done_is_told_though_the_holder_ends_before_it_says_how_it_goes_on():
-    """The memo is kept; that the process is gone a moment later does not make it a failure, which a
-    person would answer by writing it again."""
+    """The memo is kept; the end of the process a moment later is not reported as a failure, which
+    would make a person write it again."""
     with folder() as directory, Relay() as relay:
         phone = Home.new(relay, directory)
         view = {"view": {"name": "x"}, "lines": ["added: Milk"]}
@@ -64,7 +64,7 @@ def story_a_holder_that_ends_before_it_answers_may_have_done_it():
 
 
 def story_a_holder_that_stands_still_may_do_it_yet():
-    """It takes the memo when it goes on: the person was told to look first."""
+    """It applies the memo when it continues; the message asks the person to check first."""
     with folder() as directory, Relay() as relay:
         phone = Home.new(relay, directory)
         with phone.kept() as kept:
@@ -79,8 +79,8 @@ def story_a_holder_that_stands_still_may_do_it_yet():
 
 
 def halted_at_its_order(home, kept, *words):
-    """The command, whose holder was stopped before it could take the order: what stands between
-    the two hands on all but that."""
+    """A command whose holder was stopped before it could take the order. A socket between the two
+    forwards everything before that."""
     path = os.path.join(home.path, "agent.sock")
     os.rename(path, path + ".real")
     listener = socket.socket(socket.AF_UNIX)
@@ -102,7 +102,7 @@ def halted_at_its_order(home, kept, *words):
             break
         from_command.sendall(answers.readline().encode())
     os.rename(path + ".real", path)
-    # Both ends stay open until the command has given up.
+    # Both ends stay open until the command has timed out.
     home.between = (listener, from_command, onward)
     return command
 

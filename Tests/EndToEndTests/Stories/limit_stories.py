@@ -1,8 +1,8 @@
-"""Limits of `GET /v1/limits` and of docs/protocol.md, at, one under and one over: those that
-bad_input_stories leaves open. Which of them stand where: names, labels, batches, records, bodies, depth,
-numbers, pages, waits, pushes, devices, codes, subscriptions, chunks and hashes in bad_input_stories;
-zones in zone_stories; the times of requests and idle connections in patience_stories. A lease of a day
-and codes of ten minutes are not waited for."""
+"""Limits of `GET /v1/limits` and of docs/protocol.md that bad_input_stories does not cover: at, one
+under and one over. Names, labels, batches, records, bodies, depth, numbers, pages, waits, pushes,
+devices, codes, subscriptions, chunks and hashes are in bad_input_stories; zones in zone_stories;
+timeouts of requests and idle connections in patience_stories. The lease of a day and the ten
+minutes of codes are not tested, because they take too long."""
 
 import hashlib
 import json
@@ -27,7 +27,8 @@ def story_a_request_line_and_headers_at_their_limits():
             assert by_hand(relay, "GET /v1/time HTTP/1.1", "Host: localhost", *fields).status == status, count
         found = []
         for length in range(16 * 1024 - 40, 16 * 1024 + 8):
-            # How its lines' ends count is the relay's matter; the limit is one, and about there.
+            # Counting of line ends is internal to the relay; there is one limit, at about this
+            # length.
             field = "X: " + "y" * (length - len("Host: localhost") - 3)
             found.append(by_hand(relay, "GET /v1/time HTTP/1.1", "Host: localhost", field).status)
         assert found == sorted(found) and set(found) == {200, 431}, found
@@ -35,7 +36,7 @@ def story_a_request_line_and_headers_at_their_limits():
 
 def story_a_message_at_its_limits():
     """2 MiB on a socket, in one frame or in many; one byte more closes it with 1009. A request's id
-    has 128 bytes."""
+    has at most 128 bytes."""
     async def scene(relay):
         person = Person.new(relay)
         for length in ((2 << 20) - 1, 2 << 20, (2 << 20) + 1):
@@ -63,7 +64,7 @@ def story_a_message_at_its_limits():
 
 
 def story_more_requests_than_a_socket_reads_at_once():
-    """63, 64, 65 and 500 saves in one breath: all are answered, in their order, and none twice."""
+    """63, 64, 65 and 500 saves without a pause: all are answered, in order, and none twice."""
     async def scene(relay):
         person = Person.new(relay)
         for count in (63, 64, 65, 500):
@@ -77,7 +78,7 @@ def story_more_requests_than_a_socket_reads_at_once():
 
 
 def story_a_question_about_hashes_at_its_limits():
-    """512 KiB of body, however it is spelt."""
+    """512 KiB of body, in any formatting."""
     with Relay() as relay:
         person = Person.new(relay)
         most = 512 << 10
@@ -88,8 +89,8 @@ def story_a_question_about_hashes_at_its_limits():
 
 
 def story_a_quota_to_the_byte():
-    """What fills it is taken, one byte more is not; an own chunk once more takes no room; room that a
-    refused one had claimed is given back."""
+    """Data up to the quota is accepted, one byte more is not; a chunk that the account already has
+    takes no space; space reserved for a refused upload is freed."""
     with Relay("--quota", "100K") as relay:
         person = Person.new(relay)
         line = Line(relay, person)
@@ -114,8 +115,8 @@ def story_a_quota_to_the_byte():
 
 
 def story_records_take_no_more_than_the_quota_and_deleting_makes_room():
-    """A device saves until its account is full: what is beyond is refused record by record, the
-    owner sees how much there is, and after a deletion there is room again."""
+    """A device saves until its account is full: further records are refused one by one, the owner
+    sees the used space, and a deletion makes space again."""
     with Relay("--quota", "1M", "--exempt", "none") as relay:
         person = Person.new(relay)
         text = "x" * 100_000
@@ -132,22 +133,22 @@ def story_records_take_no_more_than_the_quota_and_deleting_makes_room():
         [account] = [json.loads(each) for each in
                      run("account", "list", "--store", relay.store, "--json").stdout.splitlines()]
         assert 900_000 < account["recordBytes"] <= 1 << 20, account
-        # Nothing that stands is lost, and deleting is always possible.
+        # No stored record is lost, and deleting is always possible.
         assert len(expect(person.changes(), 200).json["changes"]) == saved
         gone = {"name": "r0", "deleted": True, "modifiedAt": now()}
         [result] = expect(person.save(gone), 200).json["results"]
         assert "tag" in result, result
         [result] = expect(person.save(record("again", text)), 200).json["results"]
         assert "tag" in result, result
-        # The owner gives this account more.
+        # The owner increases this account's quota.
         run("account", "plan", account["accountID"], "--quota", "5M", "--store", relay.store)
         [result] = expect(person.save(record("more", text)), 200).json["results"]
         assert "tag" in result, result
 
 
 def story_a_relay_with_little_disk_takes_nothing_new():
-    """Its floor is above what is free: nothing new is taken, and what is there is read, deleted and
-    told. The floor is lowered, and all is as before."""
+    """The disk floor is above the free space: nothing new is accepted, and existing data can be
+    read, deleted and pushed. After the floor is lowered everything works again."""
     with folder() as directory:
         store = os.path.join(directory, "store")
         with Relay(store=store) as relay:
@@ -174,8 +175,8 @@ def story_a_relay_with_little_disk_takes_nothing_new():
 
 
 def story_a_zone_is_deleted_in_portions_while_others_save():
-    """A zone of thousands of records is deleted: all of it when the answer comes, and each change
-    is told once, in order."""
+    """A zone of thousands of records is deleted: completely when the answer comes, and each change
+    is reported once, in order."""
     with Relay("--exempt", "none") as relay:
         person = Person.new(relay)
         line = Line(relay, person)
@@ -204,7 +205,7 @@ def story_a_zone_is_deleted_in_portions_while_others_save():
 
 
 def story_accounts_in_all_at_their_limit():
-    """An open relay lets strangers make so many accounts; its owner may make more."""
+    """An open relay limits the accounts that strangers create; its owner may create more."""
     with Relay("--limits", "accounts=2") as relay:
         people = [Person.new(relay) for _ in range(2)]
         answer = curl(relay, "POST", "/v1/accounts",
@@ -215,8 +216,8 @@ def story_accounts_in_all_at_their_limit():
 
 
 def story_wrong_codes_at_their_limit():
-    """Five a minute from one address; the sixth is 429, a good code with it; another address has its
-    own five."""
+    """Five a minute from one address; the sixth is 429, even with a valid code; another address has
+    its own five."""
     with Relay() as relay:
         person = Person.new(relay)
         line = Line(relay)
@@ -226,20 +227,21 @@ def story_wrong_codes_at_their_limit():
         code = person.call("POST", "/v1/pairings").json["code"]
         told = expect(line.ask("POST", "/v1/devices", {"code": code, **DEVICE}), 429, "tooManyRequests")
         assert 1 <= int(told.headers["retry-after"]) <= 60, told
-        # What is no guess is looked at as ever.
+        # A request without a guess is still validated.
         expect(line.ask("POST", "/v1/devices", {"code": code}), 400, "badRequest")
         expect(Line(relay, source="127.0.0.2").ask("POST", "/v1/devices", {"code": code, **DEVICE}), 201)
 
 
 def story_stamps_at_their_limit():
-    """Five seconds ahead of the relay, give or take how long a request may be under way."""
+    """Five seconds ahead of the relay, plus or minus the duration of a request."""
     with Relay() as relay:
         line = Line(relay, Person.new(relay))
         for ahead, is_taken in [(0, True), (4_000, True), (60_000, False)]:
             stamp = line.ask("GET", "/v1/time").json["time"] + ahead
             result = line.save({**record("a"), "modifiedAt": stamp}).json["results"][0]
             assert ("tag" in result) == is_taken, (ahead, result)
-        # The very millisecond: what was refused at a relay's time is taken once it has come so far.
+        # To the millisecond: a stamp that is refused now is accepted once the relay's time has
+        # advanced enough.
         stamp = now() + 8_000
         refused = line.save({**record("b"), "modifiedAt": stamp}).json["results"][0]["error"]
         assert refused["time"] + 5_000 < stamp, (refused, stamp)
@@ -250,7 +252,7 @@ def story_stamps_at_their_limit():
 
 
 def story_a_token_at_its_limits():
-    """96 bytes of it are read, and no more; nothing of that makes a token good."""
+    """At most 96 bytes of a token are read; no padding makes an invalid token valid."""
     with Relay() as relay:
         line = Line(relay, Person.new(relay))
         token = line.ask("GET", "/v1/changes").json["token"]

@@ -1,4 +1,5 @@
-"""What a relay holds at most, of docs/operations.md, by people who send halves and read nothing."""
+"""Memory bound of a relay, as in docs/operations.md, under clients that send incomplete data and
+read nothing."""
 
 import contextlib
 import json
@@ -13,13 +14,13 @@ LOOPS = 2
 
 
 def memory(relay, name):
-    """`VmRSS` now or `VmHWM` at most, in MiB."""
+    """`VmRSS` (current) or `VmHWM` (maximum), in MiB."""
     with open(f"/proc/{relay.id}/status") as file:
         return next(int(line.split()[1]) for line in file if line.startswith(name)) / 1024
 
 
 class Crowd:
-    """Connections that take next to nothing."""
+    """Connections that use little memory on this side."""
 
     def __init__(self, relay, stack):
         self.relay, self.stack, self.lines = relay, stack, []
@@ -34,7 +35,7 @@ class Crowd:
         return line
 
     def say(self, line, data):
-        """As much of it as the relay takes."""
+        """Sends as much of the data as the relay accepts."""
         line.settimeout(1)
         with contextlib.suppress(OSError):
             line.sendall(data)
@@ -65,7 +66,7 @@ class Crowd:
         return line
 
     def are_answered(self):
-        """The first byte of each answer is here, and is not read."""
+        """Waits for the first byte of each answer, without reading it."""
         for line in self.lines:
             with contextlib.suppress(OSError):
                 line.recv(1, socket.MSG_PEEK)
@@ -77,7 +78,7 @@ class Crowd:
 
 
 def head(count):
-    """Of a text frame; its key is 0."""
+    """Header of a text frame; its mask is 0."""
     return bytes([0x81, 0xFF]) + struct.pack(">Q", count) + bytes(4)
 
 
@@ -87,8 +88,8 @@ def frame(payload):
 
 def story_memory_stays_within_its_bound_whatever_is_left_unread():
     """Some hundred connections at a time send half a message before and after their hello, half a
-    body, ask for pages and read none, also on connections that are to be closed, and read no pushes:
-    the relay never takes more than its bound, and gives back what it took."""
+    body, request pages and read none, also on connections to be closed, and read no pushes: the
+    relay never exceeds its bound, and frees the memory afterwards."""
     limits = f"bodyBudgetBytes={BUDGET}M"
     with Relay("--loops", str(LOOPS), "--limits", limits, "--exempt", "none") as relay, \
             contextlib.ExitStack() as stack:
@@ -137,8 +138,8 @@ def story_memory_stays_within_its_bound_whatever_is_left_unread():
 
 
 def story_one_account_leaves_room_for_the_others():
-    """Somebody asks for pages on 200 connections and reads none of them. He alone is put off; another
-    one is answered all the while."""
+    """One account requests pages on 200 connections and reads none of them. Only that account is
+    refused; another one is answered throughout."""
     with Relay("--loops", "1", "--limits", f"bodyBudgetBytes={BUDGET}M") as relay, \
             contextlib.ExitStack() as stack:
         greedy, modest = Person.new(relay), Person.new(relay)
@@ -161,7 +162,7 @@ def story_one_account_leaves_room_for_the_others():
 
 
 def story_a_poll_of_a_client_that_says_nothing_more_is_answered():
-    """A long-poll whose client ends its side of the connection gets the empty page, at once."""
+    """A long-poll whose client closes its sending side gets an empty page at once."""
     with Relay() as relay, contextlib.ExitStack() as stack:
         person = Person.new(relay)
         token = person.changes().json["token"]
@@ -177,7 +178,8 @@ def story_a_poll_of_a_client_that_says_nothing_more_is_answered():
 
 
 def story_a_small_limit_of_open_files_is_shared_out():
-    """With 256 files a relay serves a hundred devices; with 64 it says what it wants instead."""
+    """With 256 files a relay serves a hundred devices; with 64 it refuses to start and names what
+    it needs."""
     def limited(count):
         return ["sh", "-c", f'ulimit -n {count}; "$@"; exit $?', "sh"]
 

@@ -1,7 +1,7 @@
-"""What stands between a device and its relay in a story: it hears all that both say, by HTTP and on
-the socket, and may change it, answer in the relay's place, swallow it or cut the line.
+"""Proxy between a device and its relay: it records everything that both send, by HTTP and on the
+socket, and can change it, answer in place of the relay, drop it or cut the connection.
 
-The WebSocket is spoken by `websockets`, on both sides.
+`websockets` implements the WebSocket on both sides.
 """
 
 import http.client
@@ -23,14 +23,14 @@ HANG = "hang"
 
 
 class Back:
-    """What goes back to who said it, in the other's place."""
+    """A message that is returned to its sender."""
 
     def __init__(self, *messages):
         self.messages = messages
 
 
 class Heard:
-    """One thing that was said: a request, an answer, or a message; `up` from the device."""
+    """One recorded event: a request, an answer, or a message; `up` if it came from the device."""
 
     def __init__(self, line, up, method=None, path=None, status=None, message=None, headers=None):
         self.at = time.monotonic()
@@ -48,7 +48,7 @@ class Heard:
 
 
 def problem(status, code, **members):
-    """An answer in the relay's place."""
+    """A problem answer in place of the relay's."""
     headers = {"Content-Type": "application/problem+json"}
     if "retryAfter" in members:
         headers["Retry-After"] = str(members["retryAfter"])
@@ -58,10 +58,10 @@ def problem(status, code, **members):
 
 
 class Middle:
-    """Listens in the relay's place. `on_request(request)` may give an answer (status, headers,
-    body), CUT or HANG; nothing lets it pass. `on_message(message, up)` gives what is passed on
-    instead: a message, a list of them, a close code, CUT, None for silence, or Back; without a rule
-    all passes."""
+    """Listens in place of the relay. `on_request(request)` may return an answer (status, headers,
+    body), CUT or HANG; None passes the request on. `on_message(message, up)` returns the
+    replacement: a message, a list of them, a close code, CUT, None to drop it, or Back; without a
+    callback everything passes."""
 
     def __init__(self, relay):
         self.relay, self.heard, self.lines = relay, [], 0
@@ -77,8 +77,8 @@ class Middle:
         threading.Thread(target=self.accept, args=(self.listener,), daemon=True).start()
 
     def fall(self):
-        """Nothing can reach it any more, until it rises."""
-        # Closing alone would not wake who waits for a connection.
+        """Stops listening and cuts all connections, until `rise`."""
+        # Closing alone would not wake a thread that waits in accept.
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
         self.cut()
@@ -91,7 +91,7 @@ class Middle:
             self.fall()
 
     def cut(self):
-        """Every line that stands now."""
+        """Cuts every open connection."""
         with self.lock:
             open, self.open = self.open, set()
         for each in open:
@@ -104,7 +104,7 @@ class Middle:
         return next((each for each in self.heard[since:] if passes(each)), None)
 
     def hear(self, passes, what, since=0, seconds=PATIENCE):
-        """The first that passes, once it was said."""
+        """Waits for the first recorded event that matches."""
         return wait_until(lambda: self.find(passes, since),
                           lambda: f"{what}; heard {self.heard[since:][-12:]}", seconds)
 
@@ -157,7 +157,7 @@ class Middle:
         if answer == CUT:
             return False
         if answer == HANG:
-            # Until the device has enough of it.
+            # Waits until the device gives up.
             while line.recv(4096):
                 pass
             return False
@@ -217,7 +217,7 @@ class Middle:
                 return
             device.send_response(device.accept(asked))
             line.sendall(b"".join(device.data_to_send()))
-            # One thread at a time touches a connection's state.
+            # Only one thread at a time may use a connection's state.
             lock = threading.Lock()
             up = threading.Thread(
                 target=self.pump, args=(line, device, further, relay, number, True, lock), daemon=True)
@@ -249,7 +249,7 @@ class Middle:
                 pass
 
     def pass_on(self, events, says, hears, target, source, number, up, lock):
-        """False where the line is to be cut."""
+        """Returns False if the connection is to be cut."""
         for event in events:
             if event.opcode == Opcode.CLOSE:
                 code = Close.parse(event.data).code
@@ -265,7 +265,7 @@ class Middle:
                 return False
             for each in passed if isinstance(passed, list) else [passed]:
                 if each is message:
-                    # Byte for byte, as it came.
+                    # Unchanged, byte for byte.
                     self.say(says, target, lock, event.data)
                 elif isinstance(each, Back):
                     for message in each.messages:

@@ -1,4 +1,4 @@
-"""A store goes from a folder into a database and back, and its devices notice nothing but a pause."""
+"""A store is migrated from a folder to a database and back; its devices notice only a pause."""
 
 import json
 import os
@@ -18,21 +18,22 @@ def migrate(origin, target, *words, code=0):
 
 
 def at(port, store):
-    """A relay on that store, where the devices look for theirs."""
+    """A relay on that store, at the port that the devices use."""
     relay = Relay("--loops", "1", store=store)
     relay.port = port
     return relay
 
 
 def shown(person):
-    """All that the account has, to the tag. Each store begins runs of its own."""
+    """Everything in the account, including its tags. `lostTags` is left out, because each store
+    begins its own runs of tags."""
     page = expect(person.changes(), 200).json
     page.pop("lostTags", None)
     return page
 
 
 def story_devices_notice_nothing_but_a_pause():
-    """Into a database and back, with agents that run all the while and what was told by tokens."""
+    """To a database and back, with running agents and with tokens issued before."""
     if not is_there():
         return
     database = Database()
@@ -65,7 +66,7 @@ def story_devices_notice_nothing_but_a_pause():
                                           "token": person.token})
                     if number == 0:
                         assert shown(same) == before
-                    # Nothing is told again, and a batch sent again is recognised.
+                    # Nothing is sent again, and a repeated batch is recognised.
                     assert expect(same.changes(since=since), 200).json["changes"] == []
                     again = expect(same.save(note, id=batch), 200).json
                     assert again["results"] == saved["results"], again
@@ -87,7 +88,7 @@ def story_devices_notice_nothing_but_a_pause():
 
 
 def story_a_store_that_is_in_use_is_not_moved():
-    """Neither from under a relay, nor into one's database."""
+    """Neither from a store with a running relay, nor to the database of one."""
     if not is_there():
         return
     database = Database()
@@ -102,7 +103,7 @@ def story_a_store_that_is_in_use_is_not_moved():
                 refused(*words, database.url, says="stop all relays on it first")
             refused(*words, relay.store, says="the same store")
             assert migrate(relay.store, database.url)["accounts"] == 1
-            # Once is enough.
+            # A second migration is refused.
             refused(*words, database.url, says="is 1 account in it already")
             refused("relay", "migrate", "--from", place, "--to", database.url, says="no store")
             refused(*words, "postgres://me:hunter2@db.example/lockstep", says="password", code=2)
@@ -111,7 +112,7 @@ def story_a_store_that_is_in_use_is_not_moved():
 
 
 def story_a_move_that_is_interrupted_leaves_no_store():
-    """Ctrl-C ends it early; a database that goes meanwhile ends it too. The next one is whole."""
+    """Ctrl-C ends a migration early; so does the loss of the database. The next one is complete."""
     if not is_there():
         return
     database = Database()

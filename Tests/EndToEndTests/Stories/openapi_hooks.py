@@ -1,8 +1,8 @@
-"""What schemathesis cannot know of a relay from its document alone: ids and tokens that exist,
-names that differ, waits that end. Loaded by scripts/openapi-check.
+"""Data that schemathesis cannot derive from the document alone: existing ids and tokens, unique
+names, waits that end. Loaded by scripts/openapi-check.
 
-A generated request is changed only in what a schema cannot say, so what it was made to get wrong
-stays wrong.
+A generated request is changed only in ways that a schema cannot express, so an intended error stays
+an error.
 """
 
 import atexit
@@ -43,7 +43,7 @@ def ask(method, path, body=None):
 
 
 def fit(value):
-    """At most 255 bytes of each string: a schema counts characters."""
+    """Cuts each string to at most 255 bytes, because a schema counts characters."""
     if isinstance(value, str):
         return value.encode()[:255].decode(errors="ignore")
     if isinstance(value, dict):
@@ -53,8 +53,8 @@ def fit(value):
 
 
 def fit_path(value):
-    """The same for what stands in a path, where it is percent-encoded by now: schemathesis measures
-    it so, and no letter may be cut in two."""
+    """The same for a name in a path, which is already percent-encoded: schemathesis measures the
+    encoded form, and no letter may be cut in two."""
     if not isinstance(value, str) or len(value) <= 255:
         return value
     name = urllib.parse.unquote(value)
@@ -79,7 +79,7 @@ def before_call(context, case, kwargs):
 
 @schemathesis.hook
 def after_call(context, case, response):
-    # Under another method it is not this call that was asked.
+    # With another method the request was not for this operation.
     if case.method.upper() == case.operation.method.upper():
         answers[case.operation.label][response.status_code] += 1
     if next(turns) % 40 == 0:
@@ -87,7 +87,7 @@ def after_call(context, case, response):
 
 
 def look_around(schema):
-    """The calls that take nothing, of which schemathesis makes but a few, while the account fills."""
+    """Calls without parameters, of which schemathesis makes only a few, while the account fills."""
     for method, path in BARE:
         call = schema[path][method]
         answer = call.Case().call(base_url=RELAY, headers={"Authorization": f"Bearer {TOKEN}"})
@@ -95,15 +95,15 @@ def look_around(schema):
 
 
 def reading(case, number, is_good):
-    """A token of the account's own, where there is one that could be; and no wait for what will
-    not come."""
+    """Uses a token of the account itself, if a token is plausible; and avoids waits for changes
+    that do not come."""
     query = case.query or {}
     if isinstance(query.get("since"), str) and 0 < len(query["since"]) <= 96:
         query["since"] = ask("GET", "/v1/changes")["token"]
         if "zone" in query and is_good:
             del query["since"]
     if isinstance(query.get("wait"), (int, float)) and query["wait"] > 0:
-        # The snapshot has something, so it comes at once.
+        # A snapshot is not empty, so it is answered at once.
         query.pop("since", None)
         if is_good:
             query.pop("zone", None)
@@ -116,7 +116,7 @@ def save(number, name, zone):
 
 
 def deleting(case, number, is_good):
-    """A zone that is there, for every second, and a token of the account's own."""
+    """An existing zone in every second request, and a token of the account itself."""
     query = case.query or {}
     if isinstance(query.get("through"), str) and 0 < len(query["through"]) <= 96:
         query["through"] = ask("GET", "/v1/changes")["token"]
@@ -126,8 +126,8 @@ def deleting(case, number, is_good):
 
 
 def saving(case, number, is_good):
-    """An id of its own for each batch; a name once in each. Some have a conflict, and some name a
-    chunk that is there."""
+    """A new id for each batch, and unique names in it. Some batches have a conflict, and some name
+    an existing chunk."""
     body = case.body
     if not isinstance(body, dict):
         return
@@ -144,8 +144,8 @@ def saving(case, number, is_good):
 
 
 def joining(case, number, is_good):
-    """A code that lets it in, but for two: wrong ones make the relay deaf to all. An account that is
-    full loses a device first."""
+    """A valid code, except for two requests: wrong codes make the relay refuse all attempts. A full
+    account first loses devices."""
     if isinstance(case.body, dict) and isinstance(case.body.get("code"), str) and next(joins) > 2:
         case.body["code"] = ask("POST", "/v1/pairings")["code"]
         devices = [each["deviceID"] for each in ask("GET", "/v1/devices")["devices"]]
@@ -159,7 +159,7 @@ def renaming(case, number, is_good):
 
 
 def revoking(case, number, is_good):
-    """Never the device that asks; others, as long as there are any."""
+    """Never the device that sends the requests; others, as long as there are any."""
     others = [each["deviceID"] for each in ask("GET", "/v1/devices")["devices"]
               if each["deviceID"] != DEVICE]
     if str(case.path_parameters["deviceID"]).lower() == DEVICE:
@@ -174,7 +174,7 @@ def reading_one(case, number, is_good):
 
 
 def subscribing(case, number, is_good):
-    """One of a few, so that there is something to read, to replace and to remove."""
+    """One of a few ids, so that there is something to read, to replace and to remove."""
     if is_good and number % 3:
         id = case.path_parameters["subscriptionID"] = f"s{number % 40}"
         if case.method == "DELETE" and number % 4:
@@ -185,7 +185,7 @@ pieces = []
 
 
 def uploading(case, number, is_good):
-    """Bytes that have the hash in the path."""
+    """Bytes that match the hash in the path."""
     if is_good:
         case.body = b"a chunk of a file " * (number % 50)
         case.path_parameters["sha256"] = hashlib.sha256(case.body).hexdigest()

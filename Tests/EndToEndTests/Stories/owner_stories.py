@@ -1,4 +1,4 @@
-"""What the owner of a relay sees of it: its settings, its log, its signals and its numbers."""
+"""Operation of a relay by its owner: its settings, its log, its signals and its metrics."""
 
 import json
 import os
@@ -14,13 +14,13 @@ from story import (
 
 
 def logged(relay, pattern, count=1):
-    """Waits until the relay has said that so many times."""
+    """Waits until the pattern has been logged this many times."""
     wait_until(lambda: len(re.findall(pattern, relay.text(), re.M)) >= count,
                lambda: f"{pattern!r} in the log:\n{relay.text()}")
 
 
 def story_sighup_is_no_end():
-    """Somebody sends SIGHUP to a relay that has nothing to read again: it says so and goes on."""
+    """SIGHUP to a relay without anything to reload: it logs that and continues."""
     with Relay() as relay:
         os.kill(relay.id, signal.SIGHUP)
         logged(relay, "^lockstep relay: SIGHUP: there is nothing to read again")
@@ -29,7 +29,7 @@ def story_sighup_is_no_end():
 
 
 def story_sigusr1_shows_the_state():
-    """The owner asks a relay with a stream and a parked poll how it is."""
+    """SIGUSR1 to a relay with a stream and a parked poll logs its state."""
     with Relay("--loops", "2") as relay:
         person = Person.new(relay)
         expect(person.save(record("first", "nobody-may-read-this")), 200)
@@ -68,14 +68,14 @@ def written(directory, text, name="relay.conf"):
 
 
 def checked(*options, environment=None):
-    """What --check says of each setting: its value, and where it is from."""
+    """Output of --check for each setting: its value, and its source."""
     done = run("relay", "--check", "--json", *options, environment=environment)
     return {s["name"]: (s["value"], s["from"]) for s in json.loads(done.stdout)["settings"]}
 
 
 def story_settings_come_from_a_file():
-    """The owner keeps settings in a file; the environment goes before it, and a flag before both.
-    A relay that is started so listens where --check said."""
+    """The owner keeps settings in a file; the environment overrides it, and a flag overrides both.
+    A relay that is started with them listens at the address that --check printed."""
     with folder() as directory:
         store = os.path.join(directory, "my store")
         path = written(directory, f"""
@@ -123,7 +123,7 @@ uploads = 7
 
 
 def story_all_that_is_wrong_in_a_file_is_said_at_once():
-    """Slips in a file are told with line and remedy, all of them; nothing starts."""
+    """All mistakes in a file are reported with line and remedy; the relay does not start."""
     with folder() as directory:
         path = written(directory, """lisen = 127.0.0.1:1
 loops = many
@@ -158,7 +158,7 @@ uploads = 0
 
 
 def story_a_check_looks_at_the_store():
-    """--check finds a store that cannot be written before a relay fails on it."""
+    """--check detects a store that is not writable before a relay fails on it."""
     with folder() as directory:
         path = written(directory, "x", "file")
         done = run("relay", "--check", "--json", "--store", path + "/store", expect_code=2)
@@ -167,7 +167,7 @@ def story_a_check_looks_at_the_store():
 
 
 def story_an_agent_takes_its_settings_from_a_file():
-    """agent run reads the same kind of file, the home included."""
+    """agent run reads the same kind of file, including the home."""
     with folder() as directory, Relay() as relay:
         home = Home.new(relay, directory)
         path = written(directory, f"home = {home.path}\nlog-format = logfmt\n")
@@ -182,7 +182,7 @@ def story_an_agent_takes_its_settings_from_a_file():
 
 
 def logfmt(line):
-    """The fields of a line, as a strict reader has them."""
+    """Fields of a line, by a strict parser."""
     fields = {}
     position = 0
     while position < len(line):
@@ -197,8 +197,8 @@ def logfmt(line):
 
 
 def story_no_secret_is_in_any_log():
-    """A relay at its most talkative hears tokens, codes, contents and secrets in a query; its log,
-    in each format, has none of them, and every line is whole."""
+    """A relay with the most verbose log level receives tokens, codes, contents and secrets in a
+    query; its log, in each format, contains none of them, and every line is complete."""
     for form in ["plain", "logfmt", "json"]:
         with folder() as directory:
             with Relay("--log-level", "trace", "--log-format", form) as relay:
@@ -225,7 +225,7 @@ def story_no_secret_is_in_any_log():
 
 
 def talk(relay, directory):
-    """Does what a relay should keep to itself; the secrets."""
+    """Sends data that must not be logged; returns the secrets."""
     person = Person.new(relay, name="a \"name\" level=error")
     code = expect(person.call("POST", "/v1/pairings"), 201).json["code"]
     other = person.pair()
@@ -240,11 +240,11 @@ def talk(relay, directory):
             "in-the-query", "no-such-token"]
 
 
-# Numbers.
+# Metrics.
 
 
 def metrics(text):
-    """Prometheus' text format, read as strictly as promtool does: samples, by name and labels."""
+    """Prometheus' text format, parsed as strictly as promtool does: samples, by name and labels."""
     assert text.endswith("\n"), text[-50:]
     helped, kinds, samples = set(), {}, {}
     current = None
@@ -279,7 +279,7 @@ def metrics(text):
 
 
 def story_numbers_tell_what_happened():
-    """Prometheus reads the relay's numbers; they count what was just done."""
+    """Prometheus reads the relay's metrics; they count the requests just made."""
     with Relay("--admin-listen", "127.0.0.1:0", "--loops", "2") as relay:
         port = int(re.search(r"metrics and health on http://127.0.0.1:(\d+)", relay.text()).group(1))
         admin = type("Admin", (), {"address": f"http://127.0.0.1:{port}"})
@@ -318,7 +318,7 @@ def story_numbers_tell_what_happened():
 
 
 class Manager:
-    """The socket that systemd gives to a service, and what comes into it."""
+    """The socket that systemd gives to a service, and the messages on it."""
 
     def __init__(self, name):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -327,7 +327,7 @@ class Manager:
         self.heard = []
 
     def hear(self, wanted):
-        """Reads on until a message has that line; returns the message."""
+        """Reads until a message has that line; returns the message."""
         while True:
             message = self.socket.recv(4096).decode().split("\n")
             self.heard.append(message)
@@ -342,8 +342,8 @@ class Manager:
 
 
 def story_a_service_manager_hears_how_the_relay_is():
-    """systemd starts a relay with a watchdog: it hears when the relay is ready, that it is well, that
-    SIGHUP was done, and that it stops, by a path and by an abstract name."""
+    """systemd starts a relay with a watchdog: it gets messages when the relay is ready, alive, has
+    handled SIGHUP, and stops; with a path and with an abstract name."""
     with folder() as directory:
         for name in [os.path.join(directory, "notify"), f"@lockstep-story-{os.getpid()}"]:
             variables = {"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "300000"}
@@ -360,7 +360,7 @@ def story_a_service_manager_hears_how_the_relay_is():
 
 
 def story_a_service_manager_hears_how_an_agent_is():
-    """The same for a home that is kept in sync."""
+    """The same for `agent run`."""
     with folder() as directory, Relay() as relay:
         home = Home.new(relay, directory)
         name = os.path.join(directory, "notify")
@@ -374,7 +374,7 @@ def story_a_service_manager_hears_how_an_agent_is():
 
 
 def story_the_units_are_what_systemd_takes():
-    """systemd reads the units without a word, and finds little that they leave open."""
+    """systemd accepts the units without warnings, and reports little exposure."""
     units = os.path.join(ROOT, "scripts", "packaging", "systemd")
     if not shutil.which("systemd-analyze"):
         print("SKIPPED: systemd-analyze is not installed, so the units are not verified", flush=True)
@@ -383,7 +383,7 @@ def story_the_units_are_what_systemd_takes():
         for name in os.listdir(units):
             with open(os.path.join(units, name)) as file:
                 text = file.read()
-            # Where the program is on this machine, so that its absence is no finding.
+            # The program's path on this machine, so that its absence is not reported.
             text = re.sub(r"^ExecStart=\S+", f"ExecStart={os.path.abspath(LOCKSTEP)}", text, flags=re.M)
             with open(os.path.join(directory, name), "w") as file:
                 file.write(text)
@@ -410,7 +410,7 @@ def story_the_units_are_what_systemd_takes():
 
 
 def story_the_units_bound_what_they_take():
-    """No core dump, so much memory and so many tasks; and no backup as root."""
+    """No core dump, a limit for memory and tasks; and the backup does not run as root."""
     units = os.path.join(ROOT, "scripts", "packaging", "systemd")
     for name in ("lockstep-relay", "lockstep-backup", "lockstep-agent@"):
         with open(os.path.join(units, name + ".service")) as file:

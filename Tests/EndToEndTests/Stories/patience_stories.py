@@ -1,5 +1,5 @@
-"""How long the relay waits for a client: the times of docs/protocol.md and of `GET /v1/limits`. They
-wait more than they work, so all are told at once; bounds are to one side only where the machine may be
+"""Timeouts of the relay for clients, from docs/protocol.md and `GET /v1/limits`. The stories mostly
+wait, so all run at once; bounds have one side only, because the machine may be
 busy."""
 
 import contextlib
@@ -16,7 +16,7 @@ REQUEST, IDLE, STALLED = 30, 75, 30
 
 @contextlib.contextmanager
 def said(relay, text, seconds=100, receive=None):
-    """A connection on which this was said."""
+    """A connection on which this text was sent."""
     with socket.socket() as line:
         if receive:
             line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
@@ -32,14 +32,14 @@ def signed(person, first, *fields):
 
 
 def is_given_up(line, begun):
-    """408 after half a minute, and the end of the connection."""
+    """Checks for 408 after half a minute, and for the end of the connection."""
     told(heard(line), "requestTimeout")
     assert time.monotonic() - begun > REQUEST - 1
     assert line.recv(100) == b"", "the connection goes on"
 
 
 def story_half_a_head_is_given_up():
-    """A head that does not end: 408."""
+    """A head without an end: 408."""
     with Relay() as relay:
         begun = time.monotonic()
         with said(relay, "GET /v1/time HTTP/1.1\r\nHost: localhost") as line:
@@ -48,7 +48,7 @@ def story_half_a_head_is_given_up():
 
 
 def story_half_a_body_is_given_up():
-    """A save's body that does not end, however much of it comes: 408, and nothing is saved."""
+    """A save's body without an end, even if bytes keep coming: 408, and nothing is saved."""
     with Relay() as relay:
         person = Person.new(relay)
         body = json.dumps({"id": new_id(), "records": [record("a")]})
@@ -70,8 +70,8 @@ def story_half_a_body_is_given_up():
 
 
 def story_an_upload_may_be_slow_but_not_silent():
-    """Each 128 KiB within half a minute, over a minute in all: it is taken. One that stops: 408, and
-    nothing of it is left."""
+    """128 KiB within each half minute, over a minute in total: it is accepted. One that stops: 408,
+    and nothing of it is left."""
     with Relay() as relay:
         person = Person.new(relay)
         data, where = piece(6 * (128 << 10))
@@ -97,8 +97,8 @@ def story_an_upload_may_be_slow_but_not_silent():
 
 
 def story_a_connection_that_asks_nothing_is_closed():
-    """75 seconds after it was opened, or after its last answer; a long-poll of 60 and one that asks for
-    ten minutes are answered before, both after 55 seconds, before a proxy gives them up."""
+    """Closed 75 seconds after it was opened, or after its last answer. A long-poll of 60 seconds
+    and one that asks for ten minutes are answered after 55 seconds, before a proxy drops them."""
     with Relay() as relay:
         person = Person.new(relay)
         token = person.changes().json["token"]
@@ -110,18 +110,18 @@ def story_a_connection_that_asks_nothing_is_closed():
             page = heard(poll)
             assert page.status == 200 and page.json["changes"] == [], page
             assert page.json["token"] == page.json["since"] == token
-            # An answer at all says that it was held for less than was asked for.
+            # Any answer shows that the poll was held for less time than requested.
             assert time.monotonic() - begun > 54, time.monotonic() - begun
             for line in (fresh, used):
                 assert line.recv(100) == b""
                 assert time.monotonic() - begun > IDLE - 2, time.monotonic() - begun
-            # The poll's line may still be used.
+            # The poll's connection can still be used.
             poll.sendall(ask.encode())
             assert heard(poll).status == 200
 
 
 def story_a_client_that_takes_nothing_is_left():
-    """A download that is not read is cut off; one that is read slowly gets to its end."""
+    """A download that is not read is cut off; one that is read slowly completes."""
     with Relay() as relay:
         person = Person.new(relay)
         data, where = piece(PIECE)

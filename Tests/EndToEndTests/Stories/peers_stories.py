@@ -1,5 +1,5 @@
-"""The relay beside a floor in C, under the same load: what is measured is nobody's matter here, but
-that every message goes where it belongs, once and in order.
+"""The relay and a floor in C under the same load: the stories do not check the measured values, but
+that every message arrives at its receivers, once and in order.
 """
 
 import argparse
@@ -23,7 +23,7 @@ def peers(*words, binary=LOCKSTEP):
 
 
 def measured(*words):
-    """The account of a run that came through; None where no C can be compiled."""
+    """Report of a completed run; None if there is no C compiler."""
     if not shutil.which("gcc") and not shutil.which("cc"):
         print("      NOT TOLD: there is no C compiler")
         return None
@@ -33,8 +33,8 @@ def measured(*words):
 
 
 def story_a_load_loses_nothing_and_everybody_is_let_in():
-    """A crowd connects, and accounts' devices tell each other of changes: no message is lost,
-    doubled, out of order or misrouted, and no connection is turned away."""
+    """A crowd connects, and devices of accounts exchange changes: no message is lost, duplicated,
+    out of order or misrouted, and no connection is refused."""
     account = measured("--quick", "--only", "fanout,storm", "--peers", "floor,floor-batch,lockstep")
     if account is None:
         return
@@ -44,13 +44,13 @@ def story_a_load_loses_nothing_and_everybody_is_let_in():
     for name, row in rows.items():
         assert not row["faults"], (name, row)
         assert len(row["runs"]) == 1 and row["runs"][0]["count"] > 0, (name, row)
-    # All devices of the storm are there: 20 accounts with 6 each.
+    # All devices of the storm are connected: 20 accounts with 6 each.
     assert rows["storm", "20 × 6", "lockstep"]["runs"][0]["count"] == 120, rows
 
 
 def story_saves_are_acknowledged_and_long_polls_miss_nothing():
-    """Devices that save as fast as they may, and devices that are told by long-poll, of a crowded
-    account too."""
+    """Devices save as fast as they can, and devices receive by long-poll, also in an account with
+    many devices."""
     account = measured("--quick", "--only", "pressure,longpoll,saves", "--peers", "lockstep")
     if account is None:
         return
@@ -61,8 +61,8 @@ def story_saves_are_acknowledged_and_long_polls_miss_nothing():
 
 
 def story_a_server_that_breaks_its_word_is_found_out():
-    """The check can fail: messages that a broken server loses, doubles, holds back and sends to
-    another account are told, each by its name."""
+    """The check can fail: messages that a broken server loses, duplicates, delays and misroutes are
+    each reported by name."""
     account = measured("--quick", "--only", "fanout", "--peers", "floor-broken")
     if account is None:
         return
@@ -72,8 +72,8 @@ def story_a_server_that_breaks_its_word_is_found_out():
 
 
 def story_what_gets_dearer_is_not_let_pass():
-    """A figure is above its limit, and another cannot be counted here: both are told, by name and by
-    the exit code."""
+    """One figure is above its limit, and another cannot be measured here: both are reported, by
+    name and by the exit code."""
     sys.path.insert(0, os.path.join(ROOT, "Tests", "Performance", "peers"))
     import gate
 
@@ -91,13 +91,13 @@ def story_what_gets_dearer_is_not_let_pass():
     assert told(dearer) == (1, ["TOO MUCH", "within"]), told(dearer)
     uncounted = {("user instructions", "a save"): 50}
     assert told(uncounted) == (3, ["far below", "not measured"]), told(uncounted)
-    # The limits that are recorded name what is measured.
+    # The recorded limits have the names of measured figures.
     assert gate.IDLE_BYTES in gate.read() and all(limit > 0 for limit in gate.read().values())
 
 
 def story_a_relay_that_does_not_come_up_is_told():
-    """Somebody names a program that is no relay: the words say so, and the exit code is not that of
-    a measurement."""
+    """The given program is not a relay: the message says so, and the exit code is not that of a
+    measurement."""
     if not shutil.which("gcc") and not shutil.which("cc"):
         print("      NOT TOLD: there is no C compiler")
         return

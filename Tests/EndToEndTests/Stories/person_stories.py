@@ -1,5 +1,5 @@
-"""What a person decides about a device: what of it is shared, what it starts with, what is taken
-out of it; and what is said where something cannot be done."""
+"""Decisions of a person about a device: the data that it shares, its initial state, its export; and
+messages if something cannot be done."""
 
 import contextlib
 import json
@@ -29,7 +29,8 @@ def contents(home):
 
 
 def at_terminal(home, *words, typed):
-    """The command with a person at its terminal: its exit code, and all that stood there."""
+    """Runs the command with a person at its terminal: returns its exit code, and the terminal's
+    text."""
     person, terminal = pty.openpty()
     process = subprocess.Popen(
         [LOCKSTEP, "agent", *words, "--home", home.path], stdin=terminal, stdout=terminal,
@@ -43,7 +44,7 @@ def at_terminal(home, *words, typed):
                 text += os.read(person, 1 << 16).decode(errors="replace")
             except OSError:
                 break
-        # A question ends with a mark and a space.
+        # A question ends with a question mark or colon and a space.
         if answers and text.endswith(("? ", ": ")):
             os.write(person, (answers.pop(0) + "\n").encode())
             text += "\n"
@@ -70,7 +71,7 @@ def story_a_clipboard_that_is_off_keeps_to_itself_and_meets_the_others_when_it_i
         assert status["clipboard"] == {"on": False, "items": 2, "waiting": 1}, status
         assert status["state"] == "inSync" and status["zonesOff"][0]["waiting"] == 1, status
         assert "clipboard off, 2 items; 1 to go out" in phone.run("clipboard", "status")
-        # Also over a restart of all of it, and with a process that keeps the home.
+        # Also after a restart of everything, and with a process that keeps the home.
         relay.stop()
         relay.start()
         with phone.kept():
@@ -85,7 +86,7 @@ def story_a_clipboard_that_is_off_keeps_to_itself_and_meets_the_others_when_it_i
 
 
 def story_a_device_that_begins_with_nothing_is_asked_about_habits():
-    """Nothing is shown and nothing written over before the answer; all else goes on."""
+    """Nothing is shown and nothing overwritten before the answer; everything else continues."""
     with devices() as (_, _relay, phone, laptop):
         phone.run("habits", "add", "Run")
         phone.run("habits", "add", "Water", "--count", "--target", "8")
@@ -148,7 +149,8 @@ def story_a_person_at_a_terminal_is_asked_right_there():
 
 
 def story_a_home_is_written_out_as_files_that_anybody_can_read():
-    """Offline, and while it is in use; all of one moment; without the token."""
+    """Works offline and while the home is in use; the export is of one moment, and without the
+    token."""
     with devices() as (directory, relay, phone, laptop):
         phone.run("clipboard", "add", "an apple")
         run("agent", "memo", "add", home=phone.path, input="Milk/eggs\nand bread\n")
@@ -195,7 +197,7 @@ def story_a_home_is_written_out_as_files_that_anybody_can_read():
 
 
 def story_what_is_no_text_is_not_taken_for_another():
-    """Bytes that are no UTF-8, on the command line: nothing is changed."""
+    """Invalid UTF-8 on the command line: nothing is changed."""
     with devices() as (_, _relay, phone, _laptop):
         for words in ((b"clipboard", b"add", b"\xff"), (b"memo", b"add", b"a\xc3"),
                       (b"habits", b"add", b"\xed\xa0\x80"), (b"rename", b"\xff")):
@@ -242,7 +244,7 @@ def story_what_makes_no_sense_is_said_with_the_next_step_and_changes_nothing():
 
 
 def story_a_full_disk_is_said_and_nothing_is_written_by_half():
-    """Every app's change, and an export; once there is room all goes on."""
+    """A change in every app, and an export, are refused; with free space everything works again."""
     with Relay() as relay, SmallDisk(4096) as disk:
         if not disk.mounted:
             print("NOT TOLD  a full disk: this process may not mount one", flush=True)
@@ -274,7 +276,7 @@ def story_a_full_disk_is_said_and_nothing_is_written_by_half():
 
 
 def story_a_relay_that_refuses_loses_nothing_and_is_quoted():
-    """A plan without any zone: commands go on, and say what is wrong."""
+    """A plan without any zone: commands keep working, and report the error."""
     with folder() as directory, Relay(is_open=False) as relay:
         code = json.loads(run(
             "account", "create", "mum", "--store", relay.store, "--json").stdout)["code"]

@@ -1,5 +1,5 @@
-"""What docs/protocol.md says under "Chunks of files", beyond what chunk_stories tells. Not waited for: a
-lease of a day (Tests/RelayTests, Tests/StorageContract)."""
+"""Rules of docs/protocol.md, "Chunks of files", that chunk_stories does not cover. Not tested,
+because it takes too long: a lease of a day (Tests/RelayTests, Tests/StorageContract)."""
 
 import hashlib
 import http.client
@@ -15,7 +15,7 @@ from story import (
 
 
 def asked(person, data, *fields, method="PUT"):
-    """A connection on which an upload was announced, and nothing of it sent."""
+    """A connection on which the head of an upload was sent, and nothing of its body."""
     line = socket.create_connection(("127.0.0.1", person.relay.port), timeout=PATIENCE)
     head = [f"{method} {path(data)} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {person.token}"]
     line.sendall("\r\n".join([*head, *fields, "", ""]).encode())
@@ -23,7 +23,7 @@ def asked(person, data, *fields, method="PUT"):
 
 
 def story_leave_to_send_is_given_to_who_may():
-    """`Expect: 100-continue`: what is known before the body is said in its place."""
+    """`Expect: 100-continue`: an error that is known before the body is sent in place of 100."""
     with Relay("--quota", "1M") as relay:
         person = Person.new(relay)
         data, _ = piece(1_000)
@@ -46,7 +46,7 @@ def story_leave_to_send_is_given_to_who_may():
 
 
 def story_a_body_is_a_piece_whatever_it_is_called():
-    """Any media type, or none; JSON is bytes like any."""
+    """Any media type, or none; JSON is stored like any other bytes."""
     with Relay() as relay:
         line = Line(relay, Person.new(relay))
         for number, media in enumerate(["application/json", "text/plain", "image/png", "x", ""]):
@@ -59,8 +59,8 @@ def story_a_body_is_a_piece_whatever_it_is_called():
 
 
 def story_a_file_that_the_disk_lost_comes_again():
-    """The file of a chunk is gone, or cut short, below a relay that runs: who asks for it is told
-    so, who has it is told that it is lacking, and what is put again stays."""
+    """The file of a chunk disappears, or is truncated, below a running relay: readers get an error,
+    a device that has the chunk learns that it is missing, and a new upload is kept."""
     with Relay() as relay:
         person = Person.new(relay)
         data, _ = piece(300_000)
@@ -78,7 +78,7 @@ def story_a_file_that_the_disk_lost_comes_again():
 
         for size in [None, 0, 1, 200_000]:
             spoil(size)
-            # Before anybody noticed, what is put is what is kept.
+            # An upload before the loss was noticed replaces the file.
             expect(put(person, data), 200)
             assert expect(person.call("GET", path(data)), 200).body == data
             spoil(size)
@@ -93,7 +93,7 @@ def story_a_file_that_the_disk_lost_comes_again():
             expect(put(person, data), 201)
             assert missing(person, data) == [] and len(whole(relay)) == 1
             assert expect(person.call("GET", path(data)), 200).body == data
-        # A chunk that is lacking stays so over a restart, where its file is gone.
+        # A missing chunk stays missing over a restart, if its file is gone.
         spoil(None)
         expect(person.call("GET", path(data)), 404)
         relay.stop()
@@ -102,7 +102,8 @@ def story_a_file_that_the_disk_lost_comes_again():
 
 
 def story_ranges_to_the_letter():
-    """One range of bytes is served, any other header is passed over; HEAD knows none; 304 goes first."""
+    """One range of bytes is served, any other Range header is ignored; HEAD ignores ranges; 304
+    takes precedence."""
     with Relay() as relay:
         person = Person.new(relay)
         line = Line(relay, person)
@@ -140,7 +141,8 @@ def story_ranges_to_the_letter():
 
 
 def story_what_is_missing_is_told_in_the_order_asked():
-    """Each once, however it is spelt; none asked for, none missing."""
+    """Each hash once, in either letter case; an empty query, and a query without missing chunks,
+    return an empty list."""
     with Relay() as relay:
         line = Line(relay, Person.new(relay))
         there = hashlib.sha256(b"there").hexdigest()
@@ -155,7 +157,8 @@ def story_what_is_missing_is_told_in_the_order_asked():
 
 
 def story_nobody_sees_anything_of_a_piece_before_it_is_whole():
-    """While an upload is under way, to its last byte: it is missing, to all of the account."""
+    """During an upload, up to its last byte: the chunk is missing for all devices of the
+    account."""
     with Relay() as relay:
         person = Person.new(relay)
         other = person.pair()
@@ -176,8 +179,8 @@ def story_nobody_sees_anything_of_a_piece_before_it_is_whole():
 
 
 def story_a_piece_that_goes_while_it_is_sent_ends_the_connection():
-    """Its file is cut short under a slow reader: what comes is its beginning, and then the end; who
-    asks for it later is not left waiting, and other chunks are well."""
+    """The file is truncated during a slow download: the beginning arrives, and then the connection
+    ends; later requests are answered without delay, and other chunks are not affected."""
     with Relay("--loops", "1") as relay:
         person = Person.new(relay)
         data, where = piece(PIECE)
@@ -207,7 +210,7 @@ def story_a_piece_that_goes_while_it_is_sent_ends_the_connection():
 
 
 def story_uploads_do_not_delay_saves():
-    """A dozen uploads of four MiB under way, none of which ends before the saves are answered; then
+    """A dozen uploads of four MiB are under way, and none ends before the saves are answered; then
     all chunks arrive."""
     with Relay() as relay:
         person, saver = Person.new(relay), Person.new(relay)

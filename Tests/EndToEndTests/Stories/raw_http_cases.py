@@ -1,9 +1,9 @@
-"""Requests as raw bytes, each with the section of the RFC that decides it.
+"""Requests as raw bytes, each with the section of the RFC that defines the result.
 
-A case is what goes over the wire and what must come back: the statuses of all answers in their
-order, and whether the connection stays. `EVIL` is a request that another reader of the same bytes
-might see in them; where it stands inside a case, its answer (a 404 that nothing else gives) must not
-be among those that come back.
+A case has the bytes to send and the expected result: the statuses of all answers in their order,
+and whether the connection stays open. `EVIL` is a request that another parser might find in the
+same bytes; if a case contains it, its answer (a 404 that no other request gets) must not be among
+the answers.
 """
 
 import json
@@ -20,9 +20,9 @@ class Case:
     bytes: bytes
     statuses: tuple
     stays: bool
-    # What the last answer must have: of its head or body, in lower case.
+    # Texts that the last answer must contain, in its head or body, in lower case.
     holds: tuple = ()
-    # The client ends its stream behind the bytes.
+    # True if the client ends its stream after the bytes.
     ends: bool = False
 
 
@@ -55,12 +55,12 @@ CASES = []
 
 
 def answers(section, name, raw, *statuses, holds=()):
-    """All is understood, and the connection stays for another request."""
+    """A case that is answered completely, after which the connection stays open."""
     CASES.append(Case(section, name, raw, statuses, True, holds))
 
 
 def ends(section, name, raw, *statuses, holds=(), ends=False):
-    """The last answer is the connection's last."""
+    """A case after whose last answer the connection closes."""
     CASES.append(Case(section, name, raw, statuses, False, holds, ends))
 
 
@@ -163,7 +163,7 @@ ends("6585 5", "more fields than are taken", get(*[b"X: y"] * 101), 431)
 ends("6585 5", "a field larger than is taken", get(b"X: " + b"y" * 17_000), 431)
 ends("6585 5", "fields that are too large together", get(*[b"X: " + b"y" * 400] * 60), 431)
 
-# MARK: RFC 9112 section 6: how long a body is
+# MARK: RFC 9112 section 6: length of the body
 
 answers("9112 6.2", "a body by its length", sized(DEVICE), 201)
 answers("9112 6.2", "a length with zeros before it",
@@ -249,7 +249,7 @@ answers("9112 9.3.2", "a request behind chunks", chunked(chunks(DEVICE, b"")) + 
 ends("9112 9.3.2", "what was whole is answered before what is broken", get() + b"\x16\x03\x01", 200, 400)
 ends("9112 9.3.2", "a smuggled request behind a broken one", get(b"X : y") + EVIL, 400)
 
-# MARK: RFC 9110: what is asked
+# MARK: RFC 9110: methods and fields
 
 answers("9110 9.3.2", "HEAD is GET without a body", lines(b"Host: localhost", line=b"HEAD /v1/time HTTP/1.1"), 200)
 answers("9110 9.3.8", "TRACE echoes nothing", lines(b"Host: localhost", b"X: secret", line=b"TRACE /v1/time HTTP/1.1"), 405)

@@ -1,5 +1,5 @@
-"""Raw bytes at the relay's port: what RFC 9112 and its kin decide, case by case, whole and in
-chunks, in plain and through TLS. The cases stand in raw_http_cases.py.
+"""Raw bytes at the relay's port: the requirements of RFC 9112 and related RFCs, case by case, whole
+and byte by byte, in plain text and over TLS. The cases are in raw_http_cases.py.
 """
 
 import socket
@@ -24,7 +24,7 @@ class Wire:
         self.buffer = b""
 
     def send(self, raw, pieces=False):
-        """A peer that has closed already is found out when it is read."""
+        """If the peer has already closed, the next read reports it."""
         try:
             for piece in [raw[n:n + 1] for n in range(len(raw))] if pieces else [raw]:
                 self.socket.sendall(piece)
@@ -53,7 +53,7 @@ class Wire:
         return part
 
     def answer(self, to_head=False):
-        """The next answer's status and bytes; None where the stream ends before it."""
+        """Status and bytes of the next answer; None if the stream ends before it."""
         head = self.until(b"\r\n\r\n")
         if head is None:
             return None
@@ -106,7 +106,7 @@ def run(relay, case, pieces):
 def hold(relay, pieces=False):
     wrong = []
     for case in CASES:
-        # In chunks of a byte the long ones say nothing that the short ones do not.
+        # Sent byte by byte, the long cases add nothing to the short ones.
         if pieces and len(case.bytes) > 1_000:
             continue
         fault = run(relay, case, pieces)
@@ -116,7 +116,7 @@ def hold(relay, pieces=False):
 
 
 def story_every_case_is_decided_as_its_section_says():
-    """All cases, each on a connection of its own; the relay goes on."""
+    """All cases, each on a new connection; the relay continues."""
     assert len(CASES) >= 100 and len({(case.section, case.name) for case in CASES}) == len(CASES)
     assert sum(EVIL in case.bytes for case in CASES) > 40
     with Relay() as relay:
@@ -124,13 +124,13 @@ def story_every_case_is_decided_as_its_section_says():
 
 
 def story_the_same_holds_a_byte_at_a_time():
-    """What is decided does not depend on how the bytes are cut on their way."""
+    """The result does not depend on the division of the bytes into packets."""
     with Relay() as relay:
         hold(relay, pieces=True)
 
 
 def story_tls_changes_none_of_it():
-    """The same bytes within a TLS connection: the same answers."""
+    """The same bytes over TLS get the same answers."""
     with SecureRelay() as relay:
         hold(relay)
 

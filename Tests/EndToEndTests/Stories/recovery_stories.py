@@ -1,5 +1,5 @@
-"""Relays on PostgreSQL whose database comes back older than it was: what devices saved since then,
-they bring back by themselves."""
+"""Relays on PostgreSQL whose database returns in an older state: devices bring back what they saved
+since then by themselves."""
 
 import json
 import os
@@ -15,7 +15,7 @@ def memos(home):
 
 
 def holds(home, *titles):
-    """The device is in sync, and has these memos and no others, and nothing that waits."""
+    """The device is in sync, has exactly these memos, and nothing that waits."""
     home.run("sync")
     assert memos(home) == sorted(titles), (home.path, memos(home))
     status = home.status()
@@ -23,8 +23,8 @@ def holds(home, *titles):
 
 
 def story_a_dump_is_read_back():
-    """The owner dumps the database, people go on, and somebody drops the tables. Relays are stopped,
-    the dump is read back with PostgreSQL's own tools, and relays start as ever."""
+    """The owner dumps the database, people keep saving, and then the tables are dropped. Relays are
+    stopped, the dump is restored with PostgreSQL's own tools, and relays start normally."""
     if not is_there():
         return
     with folder() as directory, Server() as server:
@@ -38,7 +38,7 @@ def story_a_dump_is_read_back():
             server.tool("pg_dump", "--format=custom", f"--file={dump}", server.url)
             phone.run("memo", "add", "Late")
             holds(laptop, "Early", "Late")
-            # It was taken back on one, and the other has not heard of it yet.
+            # Removed on one device; the other has not received it yet.
             laptop.run("memo", "remove", "Early")
             assert relay.stop() == 0
             server.ask("DROP TABLE records, accounts CASCADE")
@@ -55,8 +55,8 @@ def story_a_dump_is_read_back():
 
 
 def story_a_standby_that_lagged_takes_over():
-    """The standby had not all of what was acknowledged when the server's machine was lost. Relays
-    find it, and devices bring back what it lacks."""
+    """The standby lacked some acknowledged saves when the server's machine was lost. Relays find
+    it, and devices bring back what it lacks."""
     if not is_there():
         return
     with folder() as directory, Server() as primary, Server() as standby:

@@ -1,11 +1,11 @@
-"""The table of refusal codes in docs/protocol.md, held against a running relay: each code that can be
-provoked from outside comes with its status, its title and the form that "Problems" tells of.
+"""The table of refusal codes in docs/protocol.md, compared with a running relay: each code that a
+client can cause comes with its status, its title and the form described in "Problems".
 
-Not here: `registrationClosed` (curl), `tokenExpired` and `storeRestored` (history), `storeUnavailable`
-(trouble, chunk: a full disk), `requestTimeout` (patience), `quotaExceeded` (chunk), `diskLow` (limit). Close codes: 4400,
-1003, 1009 (socket: bad_messages…), 4408 (who_does_not_say_hello…), 4501, 4502 (wake), 1012 (socket:
-a_restart_says_so). Not to be had from outside: `helloRequired` as a status (a socket is closed with
-4408 instead), `internalError`, and what closes a socket with 1011, 1013, 1001 or 4429.
+Not here: `registrationClosed` (curl), `tokenExpired` and `storeRestored` (history),
+`storeUnavailable` (trouble, chunk: a full disk), `requestTimeout` (patience), `quotaExceeded`
+(chunk), `diskLow` (limit). Close codes: 4400, 1003, 1009 (socket: bad_messages…), 4408
+(who_does_not_say_hello…), 4501, 4502 (wake), 1012 (socket: a_restart_says_so). A client cannot cause: `helloRequired` as a status (a socket is closed with
+4408 instead), `internalError`, and the reasons for closing a socket with 1011, 1013, 1001 or 4429.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ HASH = hashlib.sha256(b"x").hexdigest()
 
 
 def table():
-    """The rows: of each code its status and what it means."""
+    """Rows of the table: the status and the title of each code."""
     with open(os.path.join(ROOT, "docs", "protocol.md")) as file:
         text = file.read()
     text = text.partition("<!-- refusal codes -->")[2].partition("<!-- end of refusal codes -->")[0]
@@ -40,7 +40,7 @@ ROWS = table()
 
 
 def is_told(code, problem, status=None):
-    """A problem as the table has it."""
+    """Checks that a problem matches the table."""
     assert problem["code"] == code, problem
     row, title = ROWS[code]
     assert problem["status"] == row and problem["title"] == title, (problem, ROWS[code])
@@ -57,14 +57,14 @@ def told(answer, code):
     assert ("retry-after" in answer.headers) == (answer.status in (429, 503)), answer
     assert ("www-authenticate" in answer.headers) == (answer.status == 401), answer
     assert ("allow" in answer.headers) == (answer.status == 405), answer
-    # Who names no origin is told what a page may see, and that it depends on the page.
+    # A client without an Origin gets the headers that pages may read, and a Vary on Origin.
     assert "Retry-After" in answer.headers["access-control-expose-headers"], answer
     assert answer.headers["vary"] == "Origin", answer
     return code
 
 
 def by_hand(relay, *lines, body=b""):
-    """What is answered to a head that no client would send."""
+    """The answer to a head that no HTTP client would send."""
     with socket.create_connection(("127.0.0.1", relay.port), timeout=PATIENCE) as line:
         line.sendall("\r\n".join([*lines, "", ""]).encode() + body)
         return heard(line)
@@ -83,7 +83,7 @@ def heard(line):
 
 
 def requests(relay, person, stranger):
-    """Of each code the answer to a request that is refused so."""
+    """For each code, the answer to a request that is refused with it."""
     line = Line(relay, person)
     notes = "/v1/zones/Notes/records"
     head = ["Host: localhost", f"Authorization: Bearer {person.token}"]
@@ -142,7 +142,7 @@ def requests(relay, person, stranger):
 
 
 def faults(person):
-    """Of each code the `error` of a record."""
+    """For each code, the `error` of a record."""
     text = "x" * ((1 << 20) - 100)
     for number in range(4):
         expect(person.save(record(f"large{number}", text)), 200)
@@ -158,8 +158,8 @@ def faults(person):
 
 
 def story_every_code_comes_as_the_table_has_it():
-    """Status, title, type, a sentence; `Retry-After`, `WWW-Authenticate` and `Allow` where they
-    belong, and nowhere else."""
+    """Status, title, type, a sentence; `Retry-After`, `WWW-Authenticate` and `Allow` only on the
+    answers that need them."""
     seen = set()
     with Relay() as relay:
         person, stranger = Person.new(relay), Person.new(relay)
@@ -176,7 +176,7 @@ def story_every_code_comes_as_the_table_has_it():
 
 
 def story_who_asks_is_looked_at_before_what_is_asked():
-    """Whatever is wrong with a call that can be read: without a good token it is 401."""
+    """Any other error in a parseable call: without a valid token the answer is 401."""
     with Relay() as relay:
         for token in (None, "nobody"):
             for method, path, raw, headers in [
@@ -194,8 +194,8 @@ def story_who_asks_is_looked_at_before_what_is_asked():
 
 
 def story_too_many_uploads_at_once():
-    """An account's uploads that do not end, one over its share: 503 with `Retry-After`, while others
-    upload and this one saves; when one is gone there is room."""
+    """One more unfinished upload than an account may have: 503 with `Retry-After`, while other
+    accounts upload and this one saves; after one upload ends another is accepted."""
     with Relay("--loops", "1") as relay:
         person, other = Person.new(relay), Person.new(relay)
         share = int(re.search(r"takes 256 at once for each of its loops, (\d+) of them", open(
@@ -218,7 +218,7 @@ def story_too_many_uploads_at_once():
         told(refused, "overloaded")
         expect(upload(other), 201)
         expect(person.save(record("a")), 200)
-        # What is known before the body is said before it.
+        # An error that is known before the body is sent before the body.
         answer = by_hand(relay, f"PUT /v1/chunks/{HASH} HTTP/1.1", "Host: localhost", "Content-Length: 1",
                          "Authorization: Bearer nobody", "Expect: 100-continue")
         told(answer, "badToken")
@@ -229,8 +229,8 @@ def story_too_many_uploads_at_once():
 
 
 def story_a_relay_that_stops_tells_who_comes_late():
-    """While it answers what was begun: 503 `stopping` with `Retry-After`, not ready, but alive; who
-    waits in a long-poll gets an empty page."""
+    """While it completes requests under way: 503 `stopping` with `Retry-After`, not ready, but
+    alive; a waiting long-poll gets an empty page."""
     with Relay("--loops", "1") as relay:
         person = Person.new(relay)
         token = person.changes().json["token"]
@@ -251,7 +251,7 @@ def story_a_relay_that_stops_tells_who_comes_late():
         for path, head in heads.items():
             lines[path] = socket.create_connection(("127.0.0.1", relay.port), timeout=PATIENCE)
             lines[path].sendall(head[:20])
-        # All that came before this has been read.
+        # Everything that was sent before this has been read.
         expect(curl(relay, "GET", "/v1/time"), 200)
         relay.process.terminate()
         status, page = poll.answer()

@@ -1,4 +1,4 @@
-"""Reports of the bench: what a person looks at, keeps, and compares with later."""
+"""Reports of the bench, which a person reads, keeps, and compares with later runs."""
 
 import html.parser
 import json
@@ -12,7 +12,8 @@ LATENCY = ["bench", "latency", "--seconds", "2", "--accounts", "5", "--devices",
 
 
 class Page(html.parser.HTMLParser):
-    """The elements of a page, its text, and what is in its script; all that is opened is closed."""
+    """The elements of a page, its text, and the data in its script; every opened element must be
+    closed."""
 
     VOID = {"meta", "br", "rect"}
 
@@ -65,7 +66,7 @@ def picture(path):
 
 
 def story_a_run_is_looked_at_and_a_later_one_stands_beside_it():
-    """--report writes a page and a picture; --against takes the page, or what --json printed."""
+    """--report writes a page and a picture; --against takes the page, or the output of --json."""
     with folder() as directory:
         page, drawn, later, kept = (
             os.path.join(directory, name) for name in ["a.html", "a.svg", "b.html", "kept.json"])
@@ -100,8 +101,8 @@ def story_a_run_is_looked_at_and_a_later_one_stands_beside_it():
 
 
 def story_what_cannot_be_written_or_compared_is_said_before_anything_is_measured():
-    """Nobody waits for a bench to hear that its report had no place; nothing is written."""
-    # One that would take an hour, were it begun.
+    """An unwritable report is detected before the bench runs; nothing is written."""
+    # A bench that would take an hour if it started.
     bench = ["bench", "latency", "--seconds", "3600", "--report"]
     with folder() as directory:
         good = os.path.join(directory, "good.html")
@@ -125,7 +126,7 @@ def story_what_cannot_be_written_or_compared_is_said_before_anything_is_measured
 
 
 def story_a_load_is_drawn_beside_the_quiet_and_compared_with_its_own_kind():
-    """bench first-sync has two curves; a latency bench does not take its run."""
+    """bench first-sync has two curves; a latency bench does not accept its run."""
     with folder() as directory:
         page = os.path.join(directory, "sync.html")
         run("bench", "first-sync", "--records", "1200", "--runs", "1", "--seconds", "1",

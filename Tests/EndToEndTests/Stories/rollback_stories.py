@@ -1,5 +1,6 @@
-"""A relay's store goes back to a former state as a whole, as with a snapshot of the machine, and
-nobody says so: the relay knows tokens of what is lost, and the devices bring back what they hold."""
+"""A relay's complete store goes back to an earlier state, as with a machine snapshot, without any
+announcement: the relay recognises tokens of the lost history, and the devices bring back what they
+hold."""
 
 import json
 import os
@@ -11,14 +12,14 @@ from story import Home, Person, Relay, expect, folder, main, record, wait_until
 
 
 def copied(relay, directory):
-    """All that the store is kept in, while the relay runs and nobody saves."""
+    """Copies all files of the store while the relay runs and no device saves."""
     place = os.path.join(directory, "copy")
     shutil.copytree(relay.store, place, ignore=shutil.ignore_patterns("*.sock"))
     return place
 
 
 def put_back(relay, place):
-    """The relay dies, and comes up on what the store was."""
+    """The relay dies, and restarts with the earlier store."""
     relay.kill()
     shutil.rmtree(relay.store)
     shutil.copytree(place, relay.store)
@@ -43,8 +44,9 @@ def three_homes(relay, directory):
 
 
 def lose_and_go_on(relay, directory, restarts, first):
-    """Five memos are saved and one is removed, and the relay forgets it; `first` is the place of
-    the device that saves first then. All say that they are in sync, and hold the same, all of it."""
+    """Five memos are saved and one is removed, and the relay forgets it; `first` is the index of
+    the device that saves first afterwards. All devices report that they are in sync, and hold the
+    same complete data."""
     homes = three_homes(relay, directory)
     phone, laptop, tablet = homes
     place = copied(relay, directory)
@@ -88,7 +90,7 @@ def story_what_was_saved_after_a_restart_is_lost_as_a_whole():
 
 
 def story_devices_that_stay_connected_come_together_by_themselves():
-    """Nobody asks for anything, and nobody says that he is in sync while they differ."""
+    """No manual sync is needed, and no device reports that it is in sync while contents differ."""
     with folder() as directory, Relay() as relay, ExitStack() as stack:
         phone, laptop, tablet = homes = three_homes(relay, directory)
         for home in (phone, laptop):
@@ -115,7 +117,7 @@ def story_a_token_of_what_is_lost_is_told_how_far_it_is_good():
         place = copied(relay, directory)
         lost = expect(ada.save(record("b"), record("a", "two")), 200).json
         put_back(relay, place)
-        # Before anybody has saved again, and after it.
+        # Before another save, and after it.
         for _ in range(2):
             told = expect(ada.changes(since=lost["token"]), 410, "storeRestored").json
             assert told["restoredThrough"] == kept["results"][0]["tag"], told
@@ -125,10 +127,10 @@ def story_a_token_of_what_is_lost_is_told_how_far_it_is_good():
             assert expect(stale, 410, "storeRestored").json["restoredThrough"] == \
                 kept["results"][0]["tag"]
             again = expect(ada.save(record("c")), 200).json
-            # No tag is given twice, and tokens go on.
+            # No tag is issued twice, and tokens keep increasing.
             assert again["results"][0]["tag"] > lost["results"][1]["tag"]
         assert [name for _, name in live(ada)] and len(live(ada)) == 2
-        # A restart alone is nothing.
+        # A restart alone changes nothing.
         relay.kill()
         relay.start()
         page = expect(ada.changes(since=kept["token"]), 200).json

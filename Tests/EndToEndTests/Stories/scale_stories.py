@@ -1,6 +1,6 @@
-"""Somebody asks what many devices want of relays and a database: a cluster is played in virtual time.
-What is told must be the same every time, in keeping with what is known of queues, and with what was
-measured where a real one ran.
+"""Simulation of a cluster in virtual time, to find the load of many devices on relays and database.
+The results must be reproducible, agree with queueing theory, and agree with measurements of a real
+cluster.
 """
 
 import json
@@ -12,8 +12,8 @@ import sys
 from story import ROOT, main
 
 SCRIPT = os.path.join(ROOT, "scripts", "scale")
-# `scripts/peers --stores`: 100 accounts with 3 devices, 200 changes a second, two processors; p50 and
-# p99 in microseconds, as docs/scale.md has them.
+# `scripts/peers --stores`: 100 accounts with 3 devices, 200 changes a second, two processors; p50
+# and p99 in microseconds, as in docs/scale.md.
 MEASURED = {"near": (1503, 3666), "across": (1932, 4954)}
 AS_MEASURED = ["--devices", "300", "--saves-a-day", "172800", "--peak", "1", "--processors", "2",
                "--seconds", "20"]
@@ -31,7 +31,7 @@ def told(*words):
 
 
 def story_the_same_question_has_the_same_answer():
-    """The seed decides; another one says nearly the same."""
+    """The seed determines the result; another seed gives nearly the same."""
     words = ["--devices", "30000", "--seconds", "2"]
     assert told(*words) == told(*words)
     one, other = told(*words), told(*words, "--seed", "2")
@@ -40,18 +40,20 @@ def story_the_same_question_has_the_same_answer():
 
 
 def story_more_devices_want_more():
-    """A hundred times the devices: more relays, more memory, busier parts, and less room above."""
+    """A hundred times the devices: more relays, more memory, higher utilisation, and less
+    reserve."""
     few, many = told("--devices", "10000"), told("--devices", "1000000", "--seconds", "1")
     assert few["relays"] < many["relays"] and few["relayBytes"] < many["relayBytes"]
     for part, share in few["busy"].items():
         assert share < many["busy"][part], (part, few, many)
     assert few["borne"] > many["borne"] >= 1, (few, many)
-    # All that was saved arrived, but for what was under way at the end.
+    # All saves arrived, except those under way at the end.
     assert few["arrived"] > 0.95 and many["arrived"] > 0.95, (few, many)
 
 
 def story_a_hundred_million_are_many_clusters():
-    """Nobody runs them on one database: accounts are dealt to clusters, each with its share."""
+    """So many do not fit on one database: accounts are distributed over clusters, each with its
+    share."""
     said = scale("--devices", "100000000", "--seconds", "1")
     assert said.returncode == 0, said.stderr
     assert said.stdout.startswith("34 cluster(s) of "), said.stdout
@@ -59,7 +61,8 @@ def story_a_hundred_million_are_many_clusters():
 
 
 def story_the_model_is_like_the_machine():
-    """Where a cluster was measured, the model says about the same: not twice, and not half."""
+    """For a measured cluster the model gives similar values: less than double, and more than
+    half."""
     for relays, way in [("1", "near"), ("3", "across")]:
         modelled = told(*AS_MEASURED, "--relays", relays)[way]
         for name, measured in zip(("p50", "p99"), MEASURED[way]):
@@ -68,16 +71,16 @@ def story_the_model_is_like_the_machine():
 
 
 def story_one_account_is_not_helped_by_relays():
-    """Everything goes to one account: its saves are in one order, and a second relay that takes
-    them has to wait for the first."""
+    """All saves go to one account: they have one order, and a second relay that accepts them must
+    wait for the first."""
     words = ["--devices", "3", "--saves-a-day", "1000000", "--peak", "40", "--seconds", "4"]
     alone, together = told(*words, "--relays", "1"), told(*words, "--relays", "4")
     assert together["near"]["p99"] > alone["near"]["p99"], (alone, together)
 
 
 def story_queues_are_as_they_are_known_to_be():
-    """What comes at random to one processor that takes the same time for each waits as Pollaczek and
-    Khinchine say; and two who want the same lock have it one after the other."""
+    """The mean wait of random arrivals at one processor with constant service time follows the
+    Pollaczek–Khinchine formula; two requests for the same lock get it one after the other."""
     sys.path.insert(0, os.path.join(ROOT, "Tests", "Performance", "scale"))
     from events import Locks, Processors, Timeline
 
@@ -105,7 +108,7 @@ def story_queues_are_as_they_are_known_to_be():
 
 
 def story_a_wrong_question_is_told():
-    """What is meant by an option is said, and what it may be."""
+    """The error names the option, and its allowed values."""
     helped = scale("--help")
     assert helped.returncode == 0 and "--devices-an-account" in helped.stdout, helped
     for words in [["--devices", "0"], ["--relays", "65"], ["--devices", "many"], ["--speed", "9"]]:

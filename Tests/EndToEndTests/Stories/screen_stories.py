@@ -1,4 +1,4 @@
-"""What people see live: full screens on real terminals."""
+"""Live full-screen views on real terminals."""
 
 import contextlib
 import fcntl
@@ -15,7 +15,7 @@ from story import LOCKSTEP, PATIENCE, Home, Relay, folder, main, wait_until
 
 
 class Screen:
-    """A command on a terminal of its own; what it writes is kept."""
+    """A command on its own terminal; its output is recorded."""
 
     def __init__(self, home, *words, columns=40, rows=5, environment=None):
         self.person, terminal = pty.openpty()
@@ -31,7 +31,7 @@ class Screen:
         return ["agent", *words, "--home", home.path]
 
     def read(self):
-        """What has come, without waiting."""
+        """Reads the available output, without waiting."""
         came = ""
         while select.select([self.person], [], [], 0)[0]:
             try:
@@ -69,7 +69,7 @@ def devices():
 
 
 def story_countdowns_of_two_devices_show_the_same_seconds():
-    """Both count by the relay's clock, second by second; neither leaves one out or goes back."""
+    """Both count by the relay's clock, second by second; neither skips a second or goes back."""
     with devices() as (_, _relay, phone, laptop), Screen(phone, "timer", "watch") as one, \
             Screen(laptop, "timer", "watch") as other:
         for screen in (one, other):
@@ -84,13 +84,13 @@ def story_countdowns_of_two_devices_show_the_same_seconds():
             seconds = [int(minutes) * 60 + int(rest) for minutes, rest in shown]
             assert seconds == sorted(seconds, reverse=True), seconds
             seen.append(set(seconds))
-        # The first may be over on one before the start is heard there, and a busy machine may pass one
-        # over; but both count the same ones.
+        # The first second may be over on one device before it receives the start, and a busy
+        # machine may skip one; but both count the same seconds.
         assert len(seen[0] & seen[1]) >= 2, seen
 
 
 def story_the_end_of_a_countdown_is_rung_once_and_told_to_the_desktop():
-    """The bell and notify-send; each off by its flag; nothing is left behind."""
+    """The bell and notify-send; each can be disabled by its flag; no process is left behind."""
     with devices() as (directory, _, phone, laptop):
         tool = os.path.join(directory, "notify-send")
         with open(tool, "w") as file:
@@ -131,13 +131,13 @@ def story_a_screen_follows_the_terminals_size_and_takes_no_colours_where_none_ar
             screen.read()
             screen.text = ""
             fcntl.ioctl(screen.person, termios.TIOCSWINSZ, struct.pack("HHHH", 10, 40, 0, 0))
-            # What the old size was still told comes before.
+            # Output for the old size comes before it.
             screen.shows(r"\x1b\[2J(?s:.*)q quit")
             anew = screen.text.rpartition("\x1b[2J")[2]
             rows = [int(row) for row in re.findall(r"\x1b\[(\d+);1H", anew)]
             assert max(rows) == 10, rows
             assert not re.search(r"\x1b\[[0-9;]*[1-9]m", screen.text), screen.text
-        # Where no cursor can be moved there are the lines that programs get.
+        # On a terminal without cursor movement the output is the lines for programs.
         with Screen(phone, "timer", "watch", environment={"TERM": "dumb"}) as screen:
             screen.shows(r'"stateType":"idle"')
             assert "\x1b" not in screen.text, screen.text

@@ -1,4 +1,5 @@
-"""A relay that speaks TLS, with a certificate that `scripts/test-certificate` makes once for all."""
+"""A relay with TLS, with a certificate that `scripts/test-certificate` makes once for all
+stories."""
 
 import atexit
 import os
@@ -22,7 +23,7 @@ def make(directory, *names):
 
 
 class SecureRelay(Relay):
-    """A relay that speaks TLS, with files of its own."""
+    """A relay with TLS, with its own certificate files."""
 
     def __init__(self, *options, **more):
         super().__init__(*options, **more)
@@ -36,7 +37,7 @@ class SecureRelay(Relay):
         shutil.copy(key, self.key)
 
     def count(self, reason):
-        """How many were turned away for it."""
+        """Number of connections refused for this reason."""
         text = curl(self.admin, "GET", "/metrics").body.decode()
         return int(re.search(r'rejected_total\{reason="%s"\} (\d+)' % reason, text).group(1))
 

@@ -1,5 +1,5 @@
-"""PostgreSQL servers that a story starts, stops, kills, copies and promotes, and the line to one
-that stops to carry bytes one way."""
+"""PostgreSQL servers that a story starts, stops, kills, copies and promotes, and a connection to
+one that can stop forwarding bytes in one direction."""
 
 import contextlib
 import glob
@@ -17,14 +17,14 @@ from story import PATIENCE, wait_until
 
 
 def programs():
-    """Where the server's programs are: the newest of Debian's, or those on the PATH."""
+    """Folder of the server's programs: the newest of Debian's, or those on the PATH."""
     found = glob.glob("/usr/lib/postgresql/*/bin/initdb")
     found.sort(key=lambda path: float(path.split("/")[4]))
     return os.path.dirname(found[-1] if found else shutil.which("initdb"))
 
 
 def identity():
-    """The server does not run as root: what `subprocess` is told for another user."""
+    """Arguments of `subprocess` for another user, because the server refuses to run as root."""
     if os.geteuid() != 0:
         return {}
     names = {each.pw_name for each in pwd.getpwall()}
@@ -33,8 +33,8 @@ def identity():
 
 
 def free_port():
-    """One that nobody listens at, and that the system gives to nobody who connects: the server
-    begins to listen only later."""
+    """A port that nothing listens on and that is outside the range for outgoing connections,
+    because the server starts to listen only later."""
     for _ in range(100):
         port = 20_000 + secrets.randbelow(10_000)
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
@@ -43,15 +43,15 @@ def free_port():
 
 
 class Server:
-    """A server with a data folder of its own, which stands longer than the server runs. It listens
-    on a socket in its folder, and on a port of loopback that wants the password."""
+    """A server with its own data folder, which survives restarts of the server. It listens on a
+    socket in its folder, and on a loopback port that requires the password."""
 
     password = secrets.token_hex(16)
-    # A process that is killed leaves to the system what it wrote: no story needs the disk for that.
+    # Data written by a killed process remains with the operating system, so no story needs a sync.
     usual = {"fsync": "off", "max_connections": 40, "wal_keep_size": "64MB"}
 
     def __init__(self, place=None, **settings):
-        """`place`: on which disk, where that matters."""
+        """`place`: the disk to use, if it matters."""
         self.identity = identity()
         self.place = tempfile.mkdtemp(prefix="lockstep-story-", dir=place)
         self.data, self.log = [os.path.join(self.place, name) for name in ("data", "log")]
@@ -64,10 +64,10 @@ class Server:
         if self.identity:
             os.chown(path, self.identity["user"], self.identity["group"])
 
-    # MARK: making it
+    # MARK: setup
 
     def make(self, *words):
-        """A new cluster, that runs."""
+        """Creates and starts a new cluster."""
         secret = os.path.join(self.place, "password")
         with open(secret, "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
             file.write(self.password)
@@ -79,7 +79,7 @@ class Server:
         return self.start()
 
     def follow(self, primary):
-        """A copy of another server, that takes whatever that one writes as it writes it."""
+        """A streaming copy of another server: it receives each change as it is written."""
         self.tool("pg_basebackup", "--checkpoint=fast", "--no-sync", "--pgdata", self.data,
                   "--write-recovery-conf", "--dbname", f"host={primary.place} "
                   f"port={primary.port} user=postgres application_name=standby")
@@ -96,17 +96,17 @@ class Server:
         assert done.returncode == 0, f"{name}: {done.stdout}"
         return done.stdout.strip()
 
-    # MARK: where it is
+    # MARK: addresses
 
     @property
     def url(self):
-        """By the socket, which asks for no password."""
+        """URL with the socket, which needs no password."""
         folder = self.place.replace("/", "%2F")
         return f"postgres://postgres@/postgres?host={folder}&port={self.port}"
 
     @property
     def host(self):
-        """By TCP, as an address names it; `environment` has the password."""
+        """TCP address, as in a URL; `environment` has the password."""
         return f"127.0.0.1:{self.port}"
 
     environment = {"PGPASSWORD": password}
@@ -127,7 +127,7 @@ class Server:
         with open(self.log, errors="replace") as log:
             return log.read()
 
-    # MARK: what is done to it
+    # MARK: faults
 
     @property
     def runs(self):
@@ -154,15 +154,15 @@ class Server:
         return self
 
     def stop(self):
-        """As `pg_ctl stop --mode=fast`."""
+        """Like `pg_ctl stop --mode=fast`."""
         self.process.send_signal(signal.SIGINT)
         assert self.process.wait(timeout=PATIENCE) == 0, self.told()
 
     def kill(self):
-        """kill -9 of all that belongs to it."""
+        """kill -9 of all its processes."""
         if not self.runs:
             return
-        # It shall begin nobody else meanwhile.
+        # Stops the postmaster first, so that it starts no further process.
         self.process.send_signal(signal.SIGSTOP)
         with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as file:
             others = [int(word) for word in file.read().split()]
@@ -185,8 +185,9 @@ class Server:
 
 
 class Cable:
-    """What carries bytes between relays and their server, either way, until it is told to keep
-    those of one way. Nobody is told, and no connection ends by it; they come later."""
+    """Forwards bytes between relays and their server in both directions, until one direction is
+    cut. A cut holds the bytes back without closing a connection or reporting an error; after `heal`
+    they arrive."""
 
     def __init__(self, port):
         self.to, self.sockets = port, []
@@ -221,7 +222,7 @@ class Cable:
         try:
             while True:
                 data = source.recv(65536)
-                # An end is a word like any other.
+                # The end of the stream is held back as well.
                 carries.wait()
                 if not data:
                     break

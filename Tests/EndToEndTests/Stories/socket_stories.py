@@ -1,4 +1,4 @@
-"""Everything that docs/protocol.md says under "WebSocket", by Python's `websockets`."""
+"""Rules of docs/protocol.md, "WebSocket", by Python's `websockets`."""
 
 import asyncio
 import json
@@ -12,8 +12,8 @@ from story import PATIENCE, Person, Relay, main, now, record
 
 
 def play(scene, *options):
-    """Plays a scene on a relay of its own. What it leaves open is cut off at the end: the library
-    would otherwise wait ten seconds for each."""
+    """Runs a scene on a new relay. Connections left open are aborted at the end, because the
+    library would otherwise wait ten seconds for each."""
     async def whole(relay):
         try:
             await scene(relay)
@@ -56,8 +56,8 @@ class Socket:
         await self.connection.send(json.dumps(message))
 
     async def hear(self, op=None, seconds=PATIENCE):
-        """The next message; how to come back, which a relay with many devices tells at any time, is
-        passed over unless it is asked for."""
+        """The next message. Reconnect advice, which a relay with many devices sends at any time, is
+        skipped unless requested."""
         while True:
             message = json.loads(await asyncio.wait_for(self.connection.recv(), seconds))
             if op == "reconnect" or message["op"] != "reconnect":
@@ -83,7 +83,8 @@ class Socket:
 
 
 def story_a_push_reaches_the_other_devices_with_the_record_in_it():
-    """Three devices; one saves; the two others are told, each once, and the saver is answered."""
+    """Three devices: one saves; the two others receive it once each, and the saving device gets its
+    answer."""
     async def scene(relay):
         person = Person.new(relay)
         people = [person, person.pair(), person.pair()]
@@ -106,7 +107,7 @@ def story_a_push_reaches_the_other_devices_with_the_record_in_it():
         await two.save(record("a", "old", baseTag=0))
         conflict = (await two.hear("saved"))["results"][0]["conflict"]
         assert conflict["tag"] == 1 and conflict["fields"] == {"text": "hello"}
-        # Over HTTP as well: all three are told.
+        # A save over HTTP: all three receive it.
         person.save(record("b"))
         for each in (one, two, three):
             push = await each.hear("changes")
@@ -117,7 +118,7 @@ def story_a_push_reaches_the_other_devices_with_the_record_in_it():
 
 
 def story_what_was_missed_comes_first():
-    """A device comes back with its cursor: the backlog, in order, then live."""
+    """A device reconnects with its cursor: it gets the backlog, in order, then live changes."""
     async def scene(relay):
         person = Person.new(relay)
         other = person.pair()
@@ -139,7 +140,7 @@ def story_what_was_missed_comes_first():
 
 
 def story_without_a_cursor_there_are_only_hints_until_the_first_fetch():
-    """A new device says hello without `since`, hears `changed`, and fetches."""
+    """A new device sends hello without `since`, receives `changed`, and fetches."""
     async def scene(relay):
         person = Person.new(relay)
         other = person.pair()
@@ -183,7 +184,7 @@ def story_the_token_can_come_in_the_header_and_a_bad_one_is_refused():
 
 
 def story_who_does_not_say_hello_is_sent_away():
-    """Five seconds without a hello: 4408. Something else first: 4400 or 4408."""
+    """Five seconds without a hello: 4408. Another message first: 4400 or 4408."""
     async def scene(relay):
         url = relay.address.replace("http", "ws") + "/v1/socket"
         silent = Socket(None, await websockets.connect(url))
@@ -198,7 +199,7 @@ def story_who_does_not_say_hello_is_sent_away():
 
 
 def story_bad_messages_close_one_connection_and_nobody_elses():
-    """Broken JSON, unknown words, binary frames, too much: each its close code."""
+    """Malformed JSON, unknown operations, binary frames, too much data: each has its close code."""
     async def scene(relay):
         person = Person.new(relay)
         witness = await Socket.open(person, since=person.changes().json["token"])
@@ -219,7 +220,7 @@ def story_bad_messages_close_one_connection_and_nobody_elses():
 
 
 def story_a_refused_request_names_itself_and_the_socket_lives():
-    """A fault in what is asked is an `error` with the request's id."""
+    """An error in a request is an `error` with the request's id."""
     async def scene(relay):
         person = Person.new(relay)
         socket = await Socket.open(person, since=person.changes().json["token"])
@@ -247,7 +248,7 @@ def story_a_refused_request_names_itself_and_the_socket_lives():
 
 
 def story_a_large_change_is_a_hint_and_then_a_fetch():
-    """More than 64 KiB is not pushed but named."""
+    """A change above 64 KiB is not pushed; a hint names its token."""
     async def scene(relay):
         person = Person.new(relay)
         start = person.changes().json["token"]
@@ -264,7 +265,8 @@ def story_a_large_change_is_a_hint_and_then_a_fetch():
 
 
 def story_a_device_that_does_not_read_costs_bounded_memory_and_misses_nothing():
-    """One device stalls while megabytes are saved; others go on; later it has it all."""
+    """One device stops reading while megabytes are saved; others continue; later it receives
+    everything."""
     async def scene(relay):
         person = Person.new(relay)
         slow_person = person.pair()
@@ -280,7 +282,7 @@ def story_a_device_that_does_not_read_costs_bounded_memory_and_misses_nothing():
         while len(seen) < 300:
             message = await slow.hear()
             if message["op"] == "changed":
-                # Hints may repeat; what is being fetched holds them all.
+                # Hints may repeat; a fetch under way covers all of them.
                 if not fetching:
                     await slow.say({"op": "fetch", "id": "f", "since": held})
                 fetching = True
@@ -336,7 +338,7 @@ def story_the_chain_of_cursors_has_no_gap():
 
 
 def story_a_revoked_device_is_cut_off_at_once():
-    """Its socket closes with 4501, its poll ends, its token is dead."""
+    """Its socket closes with 4501, its poll ends, its token is invalid."""
     async def scene(relay):
         person = Person.new(relay)
         lost = person.pair()
@@ -350,7 +352,8 @@ def story_a_revoked_device_is_cut_off_at_once():
 
 
 def story_a_restart_says_so():
-    """SIGTERM closes sockets with 1012, and the relay ends with 0; a device comes back and goes on."""
+    """SIGTERM closes sockets with 1012, and the relay ends with 0; a device reconnects and
+    continues."""
     async def scene(relay):
         person = Person.new(relay)
         cursor = person.changes().json["token"]

@@ -1,4 +1,4 @@
-"""What the stories share: a relay of the real program, curl, and a runner.
+"""Shared parts of the stories (end-to-end tests): a relay of the real program, curl, and a runner.
 
 A story is a function whose name starts with `story_`; its docstring says what a person does and
 what must hold. Nothing here sleeps to synchronise: it waits for a condition, with a bound.
@@ -23,19 +23,20 @@ import traceback
 import uuid
 
 LOCKSTEP = os.environ["LOCKSTEP_BINARY"]
-# What an address sanitizer keeps of freed memory would count as the program's.
+# Freed memory that an address sanitizer keeps would count as the program's.
 os.environ.setdefault("ASAN_OPTIONS", "quarantine_size_mb=1")
-# What is tested does not hang on how full this machine's disk is; stories of full disks fill their own.
+# Results must not depend on the free space of this machine; stories of full disks use their own
+# disk.
 os.environ.setdefault("LOCKSTEP_DISK_FLOOR", "0")
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
-# Seconds in which whatever must come has come, also where the machine has much else to do. It bounds
-# a failure; no figure of the product depends on it.
+# Time limit in seconds for anything to happen, also on a busy machine. It bounds a failure; no
+# figure of the product depends on it.
 PATIENCE = 90
 
 
 def wait_until(condition, what, seconds=PATIENCE):
-    """Polls until `condition` gives something true, and returns that. `what`: words, or what makes
-    them."""
+    """Polls until `condition` returns a true value, and returns that. `what`: a text, or a function
+    that makes it."""
     deadline = time.monotonic() + seconds
     while True:
         value = condition()
@@ -48,7 +49,7 @@ def wait_until(condition, what, seconds=PATIENCE):
 
 
 class Relay:
-    """A relay process on a free port, with a store of its own."""
+    """A relay process on a free port, with its own store."""
 
     def __init__(self, *options, store=None, wrapper=(), is_open=True, environment=None):
         self.directory = tempfile.mkdtemp(prefix="lockstep-story-")
@@ -69,7 +70,7 @@ class Relay:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stderr=log,
                 env={**os.environ, **self.environment})
-        # In each form of the log.
+        # In each log format.
         listening = re.compile(
             r'(?:lockstep relay: listening on |msg=listening url=|"msg":"listening","url":")'
             r"(https?)://([0-9.]+):(\d+)")
@@ -91,7 +92,7 @@ class Relay:
 
     @property
     def id(self):
-        """The relay's own process, which a wrapper has as its child."""
+        """The relay's process id; with a wrapper, the relay is its child."""
         if not self.wrapper:
             return self.process.pid
         with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as file:
@@ -102,7 +103,7 @@ class Relay:
         self.process.wait()
 
     def stop(self):
-        """SIGTERM, and the exit code."""
+        """Sends SIGTERM; returns the exit code."""
         os.kill(self.id, signal.SIGTERM)
         return self.process.wait(timeout=PATIENCE)
 
@@ -192,7 +193,8 @@ class Person:
         return Person(self.relay, expect(answer, 201).json)
 
     def is_connected(self, other):
-        """Whether the other device is there, by this one's list: who asks is always there."""
+        """True if the other device is connected, according to this one's list; the requesting
+        device always is."""
         devices = expect(self.call("GET", "/v1/devices"), 200).json["devices"]
         return any(each["connected"] for each in devices if each["deviceID"] == other.device)
 
@@ -209,7 +211,7 @@ class Person:
 
 
 class Line:
-    """A connection that is kept, by Python's own client; much faster than a curl a request."""
+    """A persistent connection, by Python's HTTP client; much faster than one curl per request."""
 
     def __init__(self, relay, person=None, source="127.0.0.1"):
         self.person = person
@@ -236,7 +238,7 @@ class Line:
 
 
 class SmallDisk:
-    """A file system of a few megabytes; `mounted` is False where this process may not mount."""
+    """A file system of a few megabytes; `mounted` is False if this process may not mount."""
 
     def __init__(self, kibibytes):
         self.path = tempfile.mkdtemp(prefix="lockstep-story-")
@@ -244,7 +246,7 @@ class SmallDisk:
         self.mounted = subprocess.run(mount, capture_output=True).returncode == 0
 
     def grow(self, kibibytes):
-        """As many in all from now on."""
+        """Sets its total size from now on."""
         subprocess.run(["mount", "-o", f"remount,size={kibibytes}k", self.path], check=True)
 
     def __enter__(self):
@@ -257,7 +259,7 @@ class SmallDisk:
 
 
 def new_id():
-    """What names a batch."""
+    """A new batch id."""
     return str(uuid.uuid4())
 
 
@@ -270,7 +272,7 @@ def record(name, text="hello", **members):
 
 
 def run(*arguments, home=None, input=None, expect_code=0, environment=None, wrapper=()):
-    """A command of the real program: its outcome, with the exit code that was expected."""
+    """Runs a command of the real program; checks its exit code and returns its outcome."""
     command = [*wrapper, LOCKSTEP, *arguments] + (["--home", home] if home else [])
     done = subprocess.run(
         command, input=input, stdin=subprocess.DEVNULL if input is None else None,
@@ -283,7 +285,8 @@ def run(*arguments, home=None, input=None, expect_code=0, environment=None, wrap
 
 
 def refused(*arguments, says, code=1, **options):
-    """A command that fails in words that a person can act on, and prints nothing else."""
+    """Runs a command that must fail with a message that a person can act on, and no other
+    output."""
     done = run(*arguments, expect_code=code, **options)
     assert done.stdout == "", done.stdout
     for part in [says] if isinstance(says, str) else says:
@@ -294,7 +297,7 @@ def refused(*arguments, says, code=1, **options):
 
 @contextlib.contextmanager
 def folder():
-    """A folder that is gone afterwards."""
+    """A temporary folder."""
     path = tempfile.mkdtemp(prefix="lockstep-story-")
     try:
         yield path
@@ -303,7 +306,7 @@ def folder():
 
 
 class Background:
-    """A command that goes on; its lines are read as they come."""
+    """A command that keeps running; its lines are read as they come."""
 
     def __init__(self, *arguments, environment=None):
         self.process = subprocess.Popen(
@@ -325,14 +328,14 @@ class Background:
             self.errors.append(line)
 
     def line(self, seconds=PATIENCE):
-        """The next line that it prints; None when it has ended."""
+        """The next line of output; None when it has ended."""
         try:
             return self.lines.get(timeout=seconds)
         except queue.Empty:
             raise AssertionError(f"no line came within {seconds} s; {self.errors}") from None
 
     def stop(self, how=signal.SIGTERM):
-        """Its exit code."""
+        """Sends the signal; returns the exit code."""
         self.process.send_signal(how)
         code = self.process.wait(timeout=PATIENCE)
         self.complaints.join(timeout=PATIENCE)
@@ -372,7 +375,7 @@ class Home:
         return run("agent", *words, home=self.path, expect_code=code).stdout
 
     def timer(self, *words):
-        """The screen that a press or a look gives."""
+        """The screen after a timer command."""
         return json.loads(self.run("timer", *words, "--json"))
 
     def refuses(self, *words, says):
@@ -382,7 +385,7 @@ class Home:
         return json.loads(self.run("status", "--json"))
 
     def person(self, relay):
-        """The same device by curl, with the token that its holder tells commands."""
+        """The same device by curl, with the token that its holder gives to commands."""
         with self.kept(), socket.socket(socket.AF_UNIX) as asking:
             asking.settimeout(PATIENCE)
             wait_until(lambda: asking.connect_ex(os.path.join(self.path, "agent.sock")) == 0,
@@ -397,7 +400,7 @@ class Home:
         return Background("agent", *words, "--home", self.path)
 
     def kept(self):
-        """`agent run`, once it holds the home."""
+        """Starts `agent run`; returns once it holds the home."""
         kept = self.background("run")
         wait_until(
             lambda: os.path.exists(os.path.join(self.path, "agent.sock")) or
@@ -406,8 +409,8 @@ class Home:
 
 
 def main(stories, at_once=1):
-    """Runs the stories of a file, or those named on the command line. `at_once`: how many beside
-    one another, for those that wait more than they work."""
+    """Runs the stories of a file, or those named on the command line. `at_once`: number of stories
+    in parallel, for files that mostly wait."""
     wanted = sys.argv[1:]
 
     def holds(name):

@@ -1,19 +1,19 @@
-"""What docs/protocol.md says under "Subscriptions" and "Plans", beyond what wake_stories tells: what
-matches, to the letter, and each call under a plan.
+"""Rules of docs/protocol.md, "Subscriptions" and "Plans", that wake_stories does not cover: matching,
+to the letter, and each call under a plan.
 
 | sentence | story |
 | --- | --- |
-| At most 64, each named by an id as those of zones | bad_input: subscriptions_at_their_limits, wrong_names… |
-| They are the device's own; one without any is woken by all | wake: subscriptions_are_made…, a_socket_is_woken… |
-| The kinds; `events`; a record that comes back is created | what_a_subscription_matches |
-| `where`: equal as JSON, null, 32 KiB, a delete without | what_a_query_asks_of_a_record |
-| Where a record was saved twice each save is looked at | each_save_is_looked_at_by_itself |
-| Members of other kinds are passed over; what comes back | what_is_kept_of_a_subscription |
-| The cursor stays; the next match brings all since, once | wake: a_socket_is_woken… |
-| What was missed comes first; own saves are answered as ever | wake: changed_subscriptions…, a_socket_is_woken… |
-| A long-poll: the newest form, either event, a page's backlog | what_a_long_poll_looks_at |
+| At most 64, each named by an id, like a zone | bad_input: subscriptions_at_their_limits, wrong_names… |
+| They belong to a device; a device without any is woken by all | wake: subscriptions_are_made…, a_socket_is_woken… |
+| The kinds; `events`; a record that reappears counts as created | what_a_subscription_matches |
+| `where`: equal as JSON, null, 32 KiB; not for a delete | what_a_query_asks_of_a_record |
+| If a record was saved twice, each save is compared | each_save_is_looked_at_by_itself |
+| Members of other kinds are ignored; the stored form | what_is_kept_of_a_subscription |
+| The cursor stays; the next match sends all changes since, once | wake: a_socket_is_woken… |
+| Missed changes come first; own saves are answered as usual | wake: changed_subscriptions…, a_socket_is_woken… |
+| A long-poll: the newest version, either event, a page's backlog | what_a_long_poll_looks_at |
 | After the wait an empty page; without it everything | wake: a_long_poll_answers_what_matches |
-| Changes hold at once, on other nodes too; what was passed over | a_long_poll_looks_again, wake: changed_subscriptions… |
+| Changes apply at once, on other nodes too; skipped changes | a_long_poll_looks_again, wake: changed_subscriptions… |
 | Plans: a save outside is refused as a whole, reading is not | wake: a_plan_without_zones…, a_plan_bounds_saves_alone |
 | A plan without zones: each call | every_call_under_a_plan_without_zones |
 """
@@ -31,7 +31,7 @@ def gone(name, **members):
 
 
 async def sleeps(socket):
-    """Nothing was told to it; had it been, its cursor would have moved as well."""
+    """Checks that nothing was sent to it; otherwise its cursor would have moved as well."""
     id = str(uuid.uuid4())
     await socket.say({"op": "time", "id": id, "t0": 1})
     message = await socket.hear()
@@ -39,8 +39,8 @@ async def sleeps(socket):
 
 
 async def wakes(relay, subscription, saves):
-    """A device that asked for this alone hears of a save where it is said to wake it, at once and of
-    all since, and of no other. Saves: whether it wakes, the zone and the record."""
+    """A device with only this subscription receives exactly the saves that are to wake it, at once,
+    with all changes since its cursor. `saves`: whether each wakes it, its zone and its record."""
     person = Person.new(relay)
     other = person.pair()
     subscribe(person, "s", **subscription)
@@ -60,8 +60,8 @@ async def wakes(relay, subscription, saves):
 
 
 def story_what_a_subscription_matches():
-    """Each kind, and each event: a device hears what it asked for, and of a record that comes back as
-    of one that is created."""
+    """Each kind, and each event: a device receives what it subscribed to; a record that reappears
+    counts as created."""
     def typed(name, type, **members):
         return {**record(name), "type": type, **members}
 
@@ -92,8 +92,8 @@ def story_what_a_subscription_matches():
 
 
 def story_what_a_query_asks_of_a_record():
-    """`where`, member by member: equal as JSON, at the top level, all of them; a delete has none to
-    ask."""
+    """`where`, member by member: equal as JSON, at the top level, all of them; a delete matches
+    without being compared."""
     async def scene(relay):
         long = "x" * (32 << 10)
         for where, fields, is_met in [
@@ -122,7 +122,7 @@ def story_what_a_query_asks_of_a_record():
 
 
 def story_a_value_of_more_than_32_kib_equals_nothing():
-    """However it is spelt: the same number, with a long tail of zeros, wakes nobody."""
+    """In any spelling: the same number, with a long tail of zeros, matches nothing."""
     async def scene(relay):
         person = Person.new(relay)
         other = person.pair()
@@ -142,7 +142,7 @@ def story_a_value_of_more_than_32_kib_equals_nothing():
 
 
 def story_each_save_is_looked_at_by_itself():
-    """A record that matched and does so no more by the time anybody reads has woken the device."""
+    """A record that matched, but no longer does when it is read, has woken the device."""
     async def scene(relay):
         person = Person.new(relay)
         other = person.pair()
@@ -160,15 +160,15 @@ def story_each_save_is_looked_at_by_itself():
             assert page["since"] == cursor
             cursor, heard = page["token"], heard + 1
             tags += [each["tag"] for each in page["changes"]]
-        # Each that matched woke it: nothing of it waited for the last.
+        # Each matching save woke it: none waited for the last one.
         assert heard >= 2 and tags == sorted(set(tags)), (heard, tags)
 
     play(scene)
 
 
 def story_what_is_kept_of_a_subscription():
-    """What another kind has and what is unknown is passed over; what comes back is named in full, and
-    is there after a restart."""
+    """Members of other kinds and unknown members are ignored; the answer is complete, and the
+    subscription survives a restart."""
     with Relay() as relay:
         person = Person.new(relay)
         junk = {"id": "other", "unknown": [1], "device": "x"}
@@ -194,8 +194,8 @@ def story_what_is_kept_of_a_subscription():
 
 
 def story_what_a_long_poll_looks_at():
-    """Of what lies there already the newest form alone, as created and as updated; of a backlog of
-    more than a page nothing: it is an answer."""
+    """Of changes already present only the newest version is compared, as created and as updated; a
+    backlog of more than a page always answers."""
     with Relay() as relay:
         person = Person.new(relay)
         other = person.pair()
@@ -208,7 +208,8 @@ def story_what_a_long_poll_looks_at():
         query = {"kind": "query", "recordType": "Note", "where": {"text": "yes"}}
 
         def answered(since, **wish):
-            """At once, where something matched; else empty, after the wait."""
+            """True if something matched, which is answered at once; otherwise the page is empty,
+            after the wait."""
             status = person.call("PUT", "/v1/subscriptions/s", {**query, **wish}).status
             assert status in (200, 201), status
             page = expect(person.changes(since=since, wait=1), 200).json
@@ -222,7 +223,7 @@ def story_what_a_long_poll_looks_at():
             assert answered(start, where={"text": "no"}, events=[event]) is True, event
         assert answered(start, where={"text": "no"}, events=["delete"]) is True
         assert answered(start, where={"text": "no"}, zone="Other") is False
-        # A page of it says that there is more: that is an answer.
+        # A page that says that there is more is an answer.
         for batch in range(3):
             expect(line.save(*[record(f"r{batch}-{n}", "no") for n in range(400)]), 200)
         assert answered(start, events=["create", "update"]) is True
@@ -231,8 +232,8 @@ def story_what_a_long_poll_looks_at():
 
 
 def story_a_long_poll_looks_again():
-    """It waits; its subscriptions change, on whatever node: what the former ones passed over is looked
-    at anew, and it is answered."""
+    """While it waits, its subscriptions change, on any loop: changes that did not match before are
+    compared again, and it is answered."""
     with Relay("--loops", "2") as relay:
         person = Person.new(relay)
         other = person.pair()
@@ -258,8 +259,8 @@ def story_a_long_poll_looks_again():
 # MARK: plans
 
 def story_a_plan_bounds_saves_alone():
-    """What a plan does not include can be read, watched and deleted; a save there is refused as a
-    whole, whatever else is in it; chunks go up as long as there is a zone."""
+    """Zones outside the plan can be read, watched and deleted; a save there is refused as a whole,
+    whatever else it contains; chunks can be uploaded as long as the plan has a zone."""
     async def scene(relay):
         person = Person.new(relay)
         expect(person.save(record("kept"), zone="Out"), 200)
@@ -269,7 +270,7 @@ def story_a_plan_bounds_saves_alone():
                      [gone("kept")], []):
             for atomic in (False, True):
                 expect(person.save(*wish, zone="Out", atomic=atomic), 402, "planRequired")
-        # As a batch is looked at: its faults are told where the zone is included.
+        # As for any batch: faults of records are reported if the zone is included.
         expect(person.save(record("a"), zone="In"), 200)
         socket = await Socket.open(person, since=start)
         assert names(await socket.hear("changes")) == ["a"]
@@ -288,8 +289,8 @@ def story_a_plan_bounds_saves_alone():
 
 
 def story_every_call_under_a_plan_without_zones():
-    """402 from all that needs a token, but for devices and pairings; open calls are as ever; a new
-    device may come, and is turned away alike."""
+    """402 from every call with a token, except for devices and pairings; open calls work as usual;
+    a new device may join, and is refused in the same way."""
     with Relay() as relay:
         person = Person.new(relay)
         expect(person.save(record("kept")), 200)

@@ -1,4 +1,4 @@
-"""All four ways in speak of the same cursor: a client may change from one to another at any moment."""
+"""The four transports share one cursor: a client can change from one to another at any moment."""
 
 import asyncio
 import http.client
@@ -15,14 +15,14 @@ import websockets
 from story import PATIENCE, Person, Relay, main, now
 
 SAVES = 400
-# Whoever is slower than the savers keeps them at it for a while.
+# A slow client keeps the writers running for a while.
 TURNS, SAVES_AT_MOST = 30, 20_000
 NAMES = 60
 
 
 class Writer(threading.Thread):
-    """Saves as fast as the relay answers, with a little rest now and then; what is not answered is
-    sent again, under its id."""
+    """Saves as fast as the relay answers, with a short pause now and then; a save without an answer
+    is sent again, with the same id."""
 
     def __init__(self, person, seed):
         super().__init__(daemon=True)
@@ -72,11 +72,12 @@ class Writer(threading.Thread):
 
 
 class Gone(Exception):
-    """The connection, or the time for this way, is over."""
+    """The connection has ended, or the time for this transport is over."""
 
 
 class Wanderer:
-    """A device that holds a cursor and what it covers, and keeps to the protocol's rule."""
+    """A device with a cursor and the records that it covers, which follows the rules of the
+    protocol."""
 
     def __init__(self, person, seed):
         self.person, self.random = person, random.Random(seed)
@@ -86,7 +87,7 @@ class Wanderer:
         self.way, self.until = None, 0
 
     def go(self):
-        """One way for a moment, and then it is cut."""
+        """Uses one transport for a moment, and then cuts it."""
         self.way = self.random.choice(list(self.pages))
         self.until = time.monotonic() + self.random.choice([0.002, 0.02, 0.1, 0.25])
         try:
@@ -96,7 +97,7 @@ class Wanderer:
                 asyncio.TimeoutError):
             pass
 
-    # What comes.
+    # Incoming changes.
 
     def take(self, page):
         if page["since"] != self.cursor and not self.overlaps(page):
@@ -112,7 +113,7 @@ class Wanderer:
 
     @staticmethod
     def place(token):
-        """The sequence in a token of the whole account; None in the middle of a snapshot."""
+        """Sequence in a token of the whole account; None in the middle of a snapshot."""
         parts = token.split(".")
         return int(parts[1]) if len(parts) == 2 else None
 
@@ -130,7 +131,7 @@ class Wanderer:
         if not self.is_passed(token):
             self.must_fetch = True
 
-    # The ways.
+    # Transports.
 
     def rest(self):
         rest = self.until - time.monotonic()
@@ -143,7 +144,7 @@ class Wanderer:
         connection.timeout = self.rest()
         connection.connect()
         if self.random.random() < 0.5:
-            # Cut without a word.
+            # Cut without a close.
             connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         return connection
 
@@ -270,9 +271,9 @@ class Wanderer:
 
 
 def story_a_client_that_changes_its_way_at_any_moment_misses_nothing():
-    """A device goes by socket, events, long-poll and poll for a moment each, and is cut off in the
-    middle of anything, while two others save; once the relay itself is killed. At the end it holds
-    what the relay holds."""
+    """A device changes between socket, events, long-poll and poll, and is cut off at any point,
+    while two others save; the relay itself is killed once. At the end it holds the same records as
+    the relay."""
     with Relay() as relay:
         one = Person.new(relay)
         writers = [Writer(one, 1), Writer(one.pair(), 2)]

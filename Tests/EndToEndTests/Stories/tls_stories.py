@@ -1,5 +1,5 @@
-"""The way to the relay by TLS: curl, openssl and Python's own client at one end, the real program at
-the other, and at both."""
+"""TLS connections to the relay: curl, openssl and Python's own client on one side, the real program
+on the other, and the real program on both."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ from story import (
 
 
 class Plain:
-    """Where `curl` finds metrics."""
+    """Address of the admin listener, which uses plain HTTP, for `curl`."""
 
     def __init__(self, relay):
         found = wait_until(lambda: re.search(r"metrics and health on (http://\S+)", relay.text()),
@@ -39,7 +39,7 @@ def join(relay, directory, name="phone", **options):
 
 
 def s_client(relay, *options, says="", code=0):
-    """What openssl says of a connection."""
+    """Output of openssl for a connection."""
     done = subprocess.run(
         ["openssl", "s_client", "-connect", f"127.0.0.1:{relay.port}", "-CAfile", CA, *options],
         input=says, capture_output=True, text=True, timeout=PATIENCE)
@@ -49,7 +49,7 @@ def s_client(relay, *options, says="", code=0):
 
 
 def story_curl_speaks_to_it_and_plain_words_get_no_answer():
-    """All that a person does by hand goes over https, and over nothing else."""
+    """All manual calls work over https, and plain HTTP gets no answer."""
     with SecureRelay("--admin-listen", "127.0.0.1:0") as relay:
         assert relay.address.startswith("https://")
         relay.admin = Plain(relay)
@@ -72,7 +72,8 @@ def story_curl_speaks_to_it_and_plain_words_get_no_answer():
 
 
 def story_only_what_is_good_enough_is_agreed_upon():
-    """TLS 1.2 and 1.3 with forward secrecy and sealed records; older and weaker ways are refused."""
+    """TLS 1.2 and 1.3 with forward secrecy and authenticated encryption; older and weaker versions
+    are refused."""
     with SecureRelay() as relay:
         for version in ("-tls1_2", "-tls1_3"):
             said = s_client(relay, version, "-alpn", "h2,http/1.1", "-verify_return_error")
@@ -83,13 +84,13 @@ def story_only_what_is_good_enough_is_agreed_upon():
         s_client(relay, "-tls1_1", "-cipher", "DEFAULT@SECLEVEL=0", code=1)
         for cipher in ("ECDHE-ECDSA-AES128-SHA256", "AES128-GCM-SHA256", "AES256-SHA"):
             s_client(relay, "-tls1_2", "-cipher", cipher + ":@SECLEVEL=0", code=1)
-        # The loop does not begin anew what it has agreed upon.
+        # The relay does not renegotiate.
         said = s_client(relay, "-tls1_2", says="R\n", code=1)
         assert "no renegotiation" in said, said
 
 
 def story_keys_change_while_bytes_go():
-    """A peer may change its keys, and ask for new ones of the other side, at any time."""
+    """A peer may change its keys, and request new keys of the other side, at any time."""
     with SecureRelay() as relay:
         client = subprocess.Popen(
             ["openssl", "s_client", "-connect", f"127.0.0.1:{relay.port}", "-CAfile", CA, "-tls1_3"],
@@ -115,11 +116,11 @@ def story_keys_change_while_bytes_go():
 
 
 def story_sessions_are_resumed():
-    """Who comes back within hours pays less."""
+    """A client that returns within hours resumes its session at a lower cost."""
     with SecureRelay() as relay, folder() as directory:
         for version in ("-tls1_2", "-tls1_3"):
             kept = os.path.join(directory, version)
-            # An answer is waited for: in TLS 1.3 the ticket comes with it.
+            # Waits for an answer, because in TLS 1.3 the ticket arrives with it.
             ask = "GET /v1/time HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
             said = s_client(relay, version, "-ign_eof", "-sess_out", kept, says=ask)
             assert "New, TLS" in said and '"time":' in said, said
@@ -128,7 +129,7 @@ def story_sessions_are_resumed():
 
 
 def story_socket_over_wss():
-    """Python's websockets gets a push."""
+    """Python's websockets receives a push."""
     with SecureRelay() as relay:
         body = {"deviceName": "one", "platform": "test", "appVersion": "1"}
         token = expect(secure(relay, "POST", "/v1/accounts", body), 201).json["token"]
@@ -150,14 +151,14 @@ def story_socket_over_wss():
 
 
 def story_devices_keep_in_step_by_every_way():
-    """Two homes over https, by each transport, and a link with the whole of it."""
+    """Two homes over https, by each transport, and a pairing link with the complete address."""
     with SecureRelay() as relay, folder() as directory:
         phone = join(relay, directory)
         offer = json.loads(phone.run("pair", "--json"))
         assert offer["link"].startswith("https://127.0.0.1:"), offer
         assert "--ca FILE" in phone.run("pair")
         laptop = Home(os.path.join(directory, "laptop"))
-        # The authority from the environment, and the address from the link.
+        # The authority comes from the environment, and the address from the link.
         run("agent", "join", "--code", "-", "--name", "laptop", home=laptop.path,
             input=offer["link"] + "\n", environment={"LOCKSTEP_CA": CA})
         for transport in ("websocket", "events", "long-poll", "poll"):
@@ -171,7 +172,7 @@ def story_devices_keep_in_step_by_every_way():
 
 
 def story_large_files_go_through():
-    """Chunks go up and come down."""
+    """Chunks are uploaded and downloaded."""
     with SecureRelay() as relay, folder() as directory:
         phone = join(relay, directory)
         laptop = Home(os.path.join(directory, "laptop"))
@@ -189,7 +190,7 @@ def story_large_files_go_through():
 
 
 def expired(directory):
-    """A certificate that is over since yesterday, signed by the same authority."""
+    """A certificate that expired yesterday, signed by the same authority."""
     made = os.path.join(directory, "expired.pem")
     request, names = os.path.join(directory, "request"), os.path.join(directory, "names")
     with open(names, "w") as file:
@@ -203,11 +204,12 @@ def expired(directory):
 
 
 def story_no_curve_but_the_usual_ones_is_agreed_upon():
-    """X25519, P-256 and P-384; whoever offers only others is refused."""
+    """X25519, P-256 and P-384; a client that offers only others is refused."""
     with SecureRelay() as relay:
         for curve in ("X25519", "P-256", "P-384"):
             s_client(relay, "-tls1_3", "-curves", curve)
-            # In TLS 1.2 the list is also of the curves that a certificate may have: ours has P-256.
+            # In TLS 1.2 the list also restricts the curves of certificates; the relay's certificate
+            # has P-256.
             offer = curve if curve == "P-256" else f"{curve}:P-256"
             told = s_client(relay, "-tls1_2", "-curves", offer)
             assert f"Temp Key: {'' if curve == 'X25519' else 'ECDH, '}" in told, told
@@ -218,7 +220,7 @@ def story_no_curve_but_the_usual_ones_is_agreed_upon():
 
 
 def story_the_certificates_names_are_the_relays():
-    """Also after it was read anew; a name that is not in it is none of the relay's."""
+    """Also after the certificate was reloaded; a name that is not in it is refused."""
     with SecureRelay() as relay, folder() as directory:
         def status(host):
             return secure(relay, "GET", "/v1/time", headers=[f"Host: {host}"]).status
@@ -235,7 +237,7 @@ def story_the_certificates_names_are_the_relays():
 
 
 def story_browsers_are_told_to_come_by_tls_alone_where_the_owner_says_so():
-    """Not unless he does, and not over plain HTTP."""
+    """Not by default, and not over plain HTTP."""
     field = "strict-transport-security"
     with SecureRelay() as relay:
         assert field not in secure(relay, "GET", "/").headers
@@ -247,7 +249,8 @@ def story_browsers_are_told_to_come_by_tls_alone_where_the_owner_says_so():
 
 
 def story_agent_refuses_whoever_is_not_proved_to_be_the_relay():
-    """Unknown authority, wrong name, over, or no TLS at all: refused in words, and nothing is sent."""
+    """Unknown authority, wrong name, expired, or no TLS at all: refused with the reason, and
+    nothing is sent."""
     with SecureRelay() as relay, folder() as directory:
         home = os.path.join(directory, "home")
 
@@ -256,7 +259,7 @@ def story_agent_refuses_whoever_is_not_proved_to_be_the_relay():
                            says=["not trusted", "nothing was sent", says])
 
         refuses(says="no authority that is trusted here")
-        # The certificate names 127.0.0.1, and not 127.0.0.2.
+        # The certificate contains 127.0.0.1, but not 127.0.0.2.
         with SecureRelay("--listen", "0.0.0.0:0") as wide:
             refuses("--ca", CA, says="for another name", address=f"https://127.0.0.2:{wide.port}")
         relay.show(expired(directory), KEY)
@@ -273,7 +276,7 @@ def story_agent_refuses_whoever_is_not_proved_to_be_the_relay():
 
 
 def story_home_whose_relay_turns_false_says_so_and_sends_nothing():
-    """The relay's name is taken over by somebody without its key."""
+    """A server without the relay's key takes over its address."""
     with SecureRelay() as relay, folder() as directory:
         phone = join(relay, directory)
         other = os.path.join(directory, "other")
@@ -287,7 +290,7 @@ def story_home_whose_relay_turns_false_says_so_and_sends_nothing():
         status = phone.status()
         assert status["state"] == "offline" and "certificate" in status["reason"], status
         assert "is not trusted" in phone.refuses("devices", says="nothing was sent")
-        # Its owner brings the right one back, and nothing was lost.
+        # The owner restores the right certificate, and nothing was lost.
         relay.show(CERTIFICATE, KEY)
         os.kill(relay.id, signal.SIGHUP)
         wait_until(lambda: relay.text().count("read anew") == 2, "the certificate of before")
@@ -295,7 +298,8 @@ def story_home_whose_relay_turns_false_says_so_and_sends_nothing():
 
 
 def story_certificate_is_renewed_under_open_connections():
-    """SIGHUP: those who are in stay, those who come see the new one; a bad one changes nothing."""
+    """SIGHUP: existing connections stay, new ones get the new certificate; a bad certificate
+    changes nothing."""
     with SecureRelay() as relay, folder() as directory:
         phone = join(relay, directory)
         with phone.kept():
@@ -320,7 +324,8 @@ def story_certificate_is_renewed_under_open_connections():
 
 
 def story_slow_and_silent_handshakes():
-    """One byte at a time works; who says nothing is cut off, and 300 of them stop nobody."""
+    """One byte at a time works; a silent client is cut off, and 300 of them do not affect
+    others."""
     with SecureRelay("--admin-listen", "127.0.0.1:0") as relay, folder() as directory:
         relay.admin = Plain(relay)
         silent = [socket.create_connection(("127.0.0.1", relay.port)) for _ in range(300)]
@@ -361,7 +366,8 @@ def story_slow_and_silent_handshakes():
 
 
 def story_client_that_breaks_off_leaves_no_trace():
-    """No close_notify: the stream is over, the relay goes on, and its log stays as it was."""
+    """A disconnect without close_notify: the stream is over, the relay continues, and logs
+    nothing."""
     with SecureRelay() as relay:
         trust = ssl.create_default_context(cafile=CA)
         before = relay.text()
@@ -371,7 +377,7 @@ def story_client_that_breaks_off_leaves_no_trace():
             client.sendall(request)
             client.shutdown(socket.SHUT_RDWR)
             client.close()
-        # In order, the last answer arrives although the client has said all that it will say.
+        # After a proper close_notify from the client, the last answer still arrives.
         raw = socket.create_connection(("127.0.0.1", relay.port), timeout=PATIENCE)
         client = trust.wrap_socket(raw, server_hostname="127.0.0.1")
         client.sendall(b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
@@ -386,7 +392,7 @@ def story_client_that_breaks_off_leaves_no_trace():
 
 
 def story_relay_says_what_is_wrong_with_its_files():
-    """Before it begins, in words."""
+    """Before it starts, as a message."""
     with folder() as directory:
         store = os.path.join(directory, "store")
         other = os.path.join(directory, "other")

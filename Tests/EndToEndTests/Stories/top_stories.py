@@ -1,4 +1,4 @@
-"""The owner of a relay looks at what it does, with `lockstep top`."""
+"""`lockstep top`: the owner of a relay watches its activity."""
 
 import fcntl
 import json
@@ -18,19 +18,19 @@ def admin(relay):
 
 
 def telling():
-    """A relay that tells its figures, at once, as it has one loop."""
+    """A relay with metrics; with one loop they are current at once."""
     return Relay("--admin-listen", "127.0.0.1:0", "--loops", "1")
 
 
 class TopScreen(Screen):
-    """`lockstep top` on a terminal of its own."""
+    """`lockstep top` on its own terminal."""
 
     def command(self, home, words):
         return ["top", *words]
 
 
 def story_figures_for_programs_and_in_a_pipe():
-    """--json is one object, a pipe gets plain lines without any sign of a screen."""
+    """--json prints one object, a pipe gets plain lines without terminal escapes."""
     with telling() as relay:
         person = Person.new(relay)
         for number in range(3):
@@ -67,7 +67,7 @@ def story_where_no_relay_tells_figures_a_person_is_told_how_to_have_them():
                     says, f"lockstep relay --admin-listen {address[len('http://'):]}", "--admin"])
         refused("top", "--admin", "ftp://relay", says="http://127.0.0.1:9625", code=2)
         refused("top", "--every", "0", says="0.5", code=2)
-        # On a terminal too, which is as it was afterwards.
+        # On a terminal too, which is restored afterwards.
         with TopScreen(None, "--admin", silent, columns=80, rows=24) as screen:
             assert screen.process.wait(timeout=PATIENCE) == 1
             screen.read()
@@ -76,7 +76,7 @@ def story_where_no_relay_tells_figures_a_person_is_told_how_to_have_them():
 
 
 def story_a_full_screen_follows_the_relay_and_is_gone_with_q():
-    """What is saved is seen; another size is taken; colours only where they are wanted."""
+    """Saves are shown; a resize is applied; colours are used only if wanted."""
     with telling() as relay:
         person = Person.new(relay)
         with TopScreen(None, "--admin", admin(relay), columns=80, rows=24) as screen:
@@ -108,12 +108,12 @@ def story_a_full_screen_follows_the_relay_and_is_gone_with_q():
 
 
 def story_a_relay_that_goes_is_told_to_be_silent_and_its_return_is_seen():
-    """Old figures are said to be of when they are, also where nothing answers in time."""
+    """Old figures are shown with their time, also if the relay does not answer in time."""
     with telling() as relay:
         address = admin(relay)
         with TopScreen(None, "--admin", address, columns=100, rows=30) as screen:
             screen.shows(r"● Live \d\d:\d\d:\d\d")
-            # It stands still: what asks it waits, and keys are heard meanwhile.
+            # The relay is frozen: its requests wait, and keys still work meanwhile.
             os.kill(relay.id, signal.SIGSTOP)
             screen.shows(r"○ No answer since \d\d:\d\d:\d\d; figures are of \d\d:\d\d:\d\d")
             screen.text = ""

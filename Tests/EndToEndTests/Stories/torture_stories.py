@@ -1,4 +1,5 @@
-"""Relay and devices under faults, for a little while: nothing is lost, and all of it heals."""
+"""Short runs of scripts/torture: relay and devices under faults, after which nothing is lost and
+everything recovers."""
 
 import json
 import os
@@ -8,8 +9,8 @@ import sys
 from story import LOCKSTEP, ROOT, folder, main
 
 
-# Those that need no rights; the last of them put a library of their own before the program's,
-# which a sanitizer's runtime does not bear.
+# Faults that need no privileges; the second list needs a preloaded library, which a sanitizer's
+# runtime does not allow.
 FAULTS = ["kill", "stop", "line", "clock", "backup", "rollback"]
 FAULTS_OF_DISKS = ["disk-errors", "replay"]
 
@@ -26,7 +27,7 @@ def faults():
 def torture(*words):
     script = os.path.join(ROOT, "scripts", "torture")
     with folder() as directory:
-        # A database, whose user is not root, must find its own folder in there.
+        # The database's user, who is not root, must be able to open its folder in there.
         os.chmod(directory, 0o711)
         return subprocess.run(
             [sys.executable, script, "--binary", LOCKSTEP, "--json", "--dir", directory, *words],
@@ -34,7 +35,7 @@ def torture(*words):
 
 
 def story_under_faults_nothing_is_lost_and_everything_heals():
-    """A short run of scripts/torture, with the faults that need no rights."""
+    """A short run of scripts/torture, with the faults that need no privileges."""
     done = torture("--minutes", "0.75", "--only", ",".join(faults()))
     assert done.returncode == 0, done.stderr[-8000:]
     account = json.loads(done.stdout)
@@ -46,10 +47,10 @@ def story_under_faults_nothing_is_lost_and_everything_heals():
 
 
 def story_relays_on_one_database_lose_nothing_whatever_dies():
-    """A minute of scripts/torture with three relays: they and their database die and come back."""
+    """A minute of scripts/torture with three relays: they and their database die and restart."""
     if not has_database():
         return
-    # Few kinds of faults, so that each strikes within a minute.
+    # Few kinds of faults, so that each occurs within a minute.
     done = torture(
         "--minutes", "1", "--postgres", "--relays", "3", "--only", "kill,database,bus")
     assert done.returncode == 0, done.stderr[-8000:]
@@ -62,7 +63,7 @@ def story_relays_on_one_database_lose_nothing_whatever_dies():
 
 
 def story_a_row_that_a_database_drops_is_found_out():
-    """The checks of shared stores can fail: a row that is gone, a token that goes back."""
+    """The checks of shared stores can fail: a deleted row and an older token are detected."""
     if not has_database():
         return
     done = torture("--minutes", "0.1", "--postgres", "--only", "bus", "--sabotage")
@@ -80,7 +81,8 @@ def has_database():
 
 
 def story_a_disk_that_syncs_nothing_is_found_out():
-    """The check of power failures can fail: where no sync reaches the disk, saves are lost."""
+    """The check of power failures can fail: if no sync reaches the disk, lost saves are
+    detected."""
     if "replay" not in faults():
         return
     done = torture("--minutes", "0.1", "--only", "replay", "--sabotage")

@@ -1,5 +1,5 @@
-"""Where the time of a change goes, told by the relay to who asks, and by `lockstep trace` to a person
-and to programs."""
+"""Timing of a change, step by step: reported by the relay on request, and by `lockstep trace` to a
+person and to programs."""
 
 import json
 
@@ -17,7 +17,7 @@ def milestones(change):
 
 
 def holds_together(change):
-    """The milestones follow one another, and their steps make up the whole."""
+    """The milestones are in order, and the sum of their steps is the total."""
     at = [each["atMs"] for each in change["milestones"]]
     assert at == sorted(at) and at[0] == 0 and at[-1] == change["totalMs"] > 0, change
     assert abs(sum(each["stepMs"] for each in change["milestones"]) - at[-1]) < 0.1, change
@@ -25,13 +25,13 @@ def holds_together(change):
 
 def in_order(timing, since):
     assert set(timing) == {"received", "durable", "pushed"}, timing
-    # By the same machine's clock, cut to whole milliseconds.
+    # By the clock of the same machine, truncated to milliseconds.
     assert since - 1 <= timing["received"] <= timing["durable"] <= timing["pushed"] <= now() + 1, timing
 
 
 def story_each_change_is_followed_through_all_its_milestones():
-    """On a relay of its own, and on one that is named; by all transports but the poll, which would
-    only wait."""
+    """With its own relay, and with a given one; by all transports except poll, which would only
+    wait."""
     with Relay() as relay:
         for words in [[], ["--relay", relay.address], ["--transport", "events"],
                       ["--relay", relay.address, "--transport", "long-poll"]]:
@@ -48,7 +48,7 @@ def story_each_change_is_followed_through_all_its_milestones():
 
 
 def story_a_person_sees_a_timeline():
-    """One line a milestone, with a bar, and what the largest part is."""
+    """One line for each milestone, with a bar, and the largest part."""
     text = run("trace", "--count", "1").stdout
     assert text.startswith("one change by websocket\n"), text
     for word in ["device A", "relay", "device B", "committed", "applied", "█", "The largest part is",
@@ -60,7 +60,7 @@ def story_a_person_sees_a_timeline():
 
 
 def story_a_relay_that_tells_no_times_is_one_step():
-    """An older relay passes the question over, and is followed as far as it goes."""
+    """An older relay ignores the request for times, and is traced as one step."""
     def older(message, up):
         return {name: value for name, value in message.items() if name != "timed"} if up else message
 
@@ -78,8 +78,8 @@ def story_a_relay_that_tells_no_times_is_one_step():
 
 
 def story_a_save_tells_its_times_to_who_asks():
-    """By HTTP and on the socket; not unasked, not where nothing was saved, and they are nothing of the
-    batch: with them or without, it is the same."""
+    """By HTTP and on the socket; only on request, and only if something was saved. Times are not
+    part of the batch: a retry with or without them is the same batch."""
     with Relay() as relay:
         person = Person.new(relay)
         batch, note, since = new_id(), record("a"), now()
@@ -95,7 +95,7 @@ def story_a_save_tells_its_times_to_who_asks():
 
 
 def story_the_socket_tells_them_too():
-    """And who is told of the change hears nothing of it."""
+    """The receivers of the change do not get the times."""
     async def scene(relay):
         person = Person.new(relay)
         start = person.changes().json["token"]
@@ -115,7 +115,7 @@ def story_the_socket_tells_them_too():
 
 
 def story_what_cannot_be_followed_is_said():
-    """A relay that is gone, or takes no new accounts, and options that are none."""
+    """A relay that is not available, or accepts no new accounts, and invalid options."""
     with Relay(is_open=False) as relay:
         refused("trace", "--relay", relay.address, says="new accounts")
         relay.stop()

@@ -1,4 +1,4 @@
-"""When things go wrong: one clear line with the next step, and nothing lost."""
+"""Errors of all kinds: one clear line with the next step, and no data loss."""
 
 import http.client
 import json
@@ -17,7 +17,7 @@ from story import (
 
 
 def damage(path):
-    """Overwrites the head of every database in a folder with nonsense."""
+    """Overwrites the beginning of every database in a folder with nonsense."""
     for name in os.listdir(path):
         if "sqlite" in name:
             with open(os.path.join(path, name), "r+b") as file:
@@ -25,8 +25,8 @@ def damage(path):
 
 
 def made_read_only(path):
-    """Takes away the right to write in a folder, and gives what a command must start with to feel
-    it: root may write anywhere, unless it gives that power up."""
+    """Makes a folder read-only, and returns the wrapper that a command needs to be affected by it:
+    root can write anywhere, unless it drops that capability."""
     for root, _, names in os.walk(path):
         os.chmod(root, 0o500)
         for name in names:
@@ -47,8 +47,8 @@ def replace_database(store):
 
 
 def story_nothing_is_acknowledged_into_files_that_are_gone():
-    """Somebody removes, moves or replaces the store's files below a running relay. It takes nothing
-    more, says so where it is asked whether it is ready, and logs it once, with the next step."""
+    """The store's files are removed, moved or replaced below a running relay. It accepts nothing
+    more, reports that by its readiness check, and logs it once, with the next step."""
     losses = [
         ("zones.sqlite", lose_files), ("zones.sqlite", replace_database),
         ("zones.sqlite-wal", lambda store: os.unlink(os.path.join(store, "zones.sqlite-wal"))),
@@ -61,7 +61,7 @@ def story_nothing_is_acknowledged_into_files_that_are_gone():
             expect(person.save(record("before")), 200)
             expect(curl(relay, "GET", "/readyz"), 200)
             lose(relay.store)
-            # Nobody saves: it is noticed all the same.
+            # It is detected even if no device saves.
             told = wait_until(
                 lambda: (answer := curl(relay, "GET", "/readyz")).status == 503 and answer,
                 f"the loss of {name or 'the folder'}", 30)
@@ -82,7 +82,7 @@ def story_nothing_is_acknowledged_into_files_that_are_gone():
                 assert "lockstep relay restore" in asked.stdout + asked.stderr, asked
             assert relay.text().count("removed, moved or replaced") == 1, relay.text()
             if not name:
-                # The very same files are there again: it goes on.
+                # The very same files are there again: the relay continues.
                 os.rename(relay.store + ".aside", relay.store)
                 wait_until(lambda: curl(relay, "GET", "/readyz").status == 200, "the folder to be back")
                 expect(person.save(record("after")), 200)
@@ -92,7 +92,7 @@ def story_nothing_is_acknowledged_into_files_that_are_gone():
 
 
 def story_a_home_that_cannot_be_used_says_why():
-    """Corrupt, read-only, no folder at all: a sentence each, and the file is left as it was."""
+    """Corrupt, read-only, missing folder: one sentence each, and the file is not changed."""
     with folder() as directory, Relay() as relay:
         phone = Home.new(relay, directory)
         laptop = phone.pair(relay, directory)
@@ -113,7 +113,8 @@ def story_a_home_that_cannot_be_used_says_why():
 
 
 def story_a_relay_that_cannot_begin_says_why():
-    """A port in use, a store in use, corrupt, not writable, no folder: exit code 1 and a sentence."""
+    """Port in use, store in use, corrupt, not writable, missing folder: exit code 1 and a
+    sentence."""
     def start(*words, says, **options):
         listen = [] if "--listen" in words else ["--listen", "127.0.0.1:0"]
         told = refused("relay", *listen, *words, says=says, **options)
@@ -152,8 +153,8 @@ def story_a_relay_that_cannot_begin_says_why():
 
 
 def story_a_full_disk_refuses_saves_and_heals():
-    """The relay's disk fills up: saves get 503 and Retry-After, reads go on, and nothing that was
-    acknowledged is lost; once there is room again, saves work without a restart."""
+    """The relay's disk becomes full: saves get 503 and Retry-After, reads still work, and nothing
+    acknowledged is lost; with free space, saves work again without a restart."""
     with SmallDisk(6_000) as disk:
         if not disk.mounted:
             print("      NOT TOLD: this user may not mount a small file system")
@@ -190,7 +191,7 @@ def story_a_full_disk_refuses_saves_and_heals():
 
 
 def fill(path):
-    """Takes all the room that a file system has left."""
+    """Uses up all free space of a file system."""
     with open(path, "wb", buffering=0) as file:
         try:
             while True:
@@ -200,7 +201,8 @@ def fill(path):
 
 
 def story_a_full_disk_under_a_home_refuses_presses_and_heals():
-    """A device without room says so for each press; with room again all goes on."""
+    """A device with a full disk reports it for each press; with free space everything works
+    again."""
     with SmallDisk(600) as disk, Relay() as relay:
         if not disk.mounted:
             print("      NOT TOLD: this user may not mount a small file system")
@@ -214,7 +216,7 @@ def story_a_full_disk_under_a_home_refuses_presses_and_heals():
         assert phone.timer("status")["isPaused"] is False
         with phone.kept() as kept:
             fill(ballast)
-            # The store may have a little room left in files that it has made longer before.
+            # The store may have a little space left in files that it has created earlier.
             for n in range(200):
                 done = subprocess.run(
                     [LOCKSTEP, "agent", "timer", ["pause", "resume"][n % 2], "--home", phone.path],
@@ -231,7 +233,8 @@ def story_a_full_disk_under_a_home_refuses_presses_and_heals():
 
 
 def story_killed_agents_lose_no_edit_that_was_shown():
-    """kill -9 at the moment the screen shows an edit: it is there afterwards, and it syncs."""
+    """kill -9 at the moment when the screen shows an edit: the edit exists afterwards, and
+    syncs."""
     with folder() as directory, Relay() as relay:
         phone = Home.new(relay, directory)
         laptop = phone.pair(relay, directory)
@@ -258,7 +261,7 @@ def story_killed_agents_lose_no_edit_that_was_shown():
 
 
 def story_sigterm_under_load_loses_no_acknowledged_save():
-    """The relay is stopped in order while eight people save: what was acknowledged is there."""
+    """The relay is stopped normally while eight people save: everything acknowledged exists."""
     with Relay() as relay:
         people = [Person.new(relay)]
         people += [people[0].pair() for _ in range(7)]
@@ -304,7 +307,7 @@ def story_sigterm_under_load_loses_no_acknowledged_save():
 
 
 def story_a_second_sigterm_ends_at_once():
-    """Somebody who is in a hurry sends it twice, even while a request is still coming in."""
+    """A second SIGTERM, even while a request is still arriving, ends the relay at once."""
     with Relay() as relay:
         person = Person.new(relay)
         with socket.create_connection(("127.0.0.1", relay.port)) as slow:
@@ -325,15 +328,15 @@ def story_a_second_sigterm_ends_at_once():
             wait_until(is_deaf, "the relay to take no more connections")
             relay.process.send_signal(signal.SIGTERM)
             relay.process.wait(timeout=PATIENCE)
-            # A relay that waits for the request to be given up says nothing of the kind.
+            # A relay that waits for the request's timeout does not log this.
             assert "stopped before all that was begun had ended" in relay.text(), relay.text()
         relay.start()
         expect(person.save(record("a")), 200)
 
 
 def story_no_secret_is_told_to_anybody():
-    """Neither the process list nor a log, at its most talkative, has a token or a code in it; and
-    nobody else may open the files that hold one."""
+    """Neither the process list nor a log, at the most verbose level, contains a token or a code;
+    and no other user may open the files that contain one."""
     def processes():
         told = []
         for id in os.listdir("/proc"):
@@ -384,7 +387,7 @@ def story_no_secret_is_told_to_anybody():
 
 
 def story_hostile_bytes_hurt_nobody_else():
-    """Random and broken bytes on many connections; a device beside them feels nothing."""
+    """Random and malformed bytes on many connections; another device is not affected."""
     with Relay() as relay:
         person = Person.new(relay)
         dice = random.Random(5)

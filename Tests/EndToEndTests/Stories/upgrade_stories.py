@@ -1,4 +1,4 @@
-"""What becomes of a store and a home when the program is replaced by a newer or an older one."""
+"""A store and a home after the program was replaced by a newer or an older one."""
 
 import contextlib
 import hashlib
@@ -14,7 +14,8 @@ FIXTURES = os.path.join(ROOT, "Tests", "StorageSQLiteTests", "Fixtures")
 
 
 def lay(fixture, path, relay=None):
-    """A database as a program of an earlier version left it; `relay` is where the relay is now."""
+    """A database as a program of an earlier version left it; `relay` is the relay's current
+    address."""
     with open(os.path.join(FIXTURES, fixture)) as file:
         script = file.read()
     if relay:
@@ -34,15 +35,15 @@ def told(home, *words):
 
 
 def story_an_old_relay_and_an_old_home_go_on():
-    """Both were left by version 1 of their schemas, the home with a memo and a press that nobody has
-    seen. With today's program they sync: nothing is missing, and nothing has to be done."""
+    """Both were left by version 1 of their schemas, the home with an unsent memo and an unsent
+    press. With today's program they sync: nothing is missing, and no action is needed."""
     with folder() as directory, Relay() as relay:
         relay.stop()
         shutil.rmtree(relay.store)
         database = os.path.join(relay.store, "zones.sqlite")
         lay("zones-1.sql", database)
         assert version(database) == 1
-        # Before the upgrade, by the new program: a backup of the store as it is.
+        # Before the upgrade, with the new program: a backup of the unchanged store.
         place = os.path.join(directory, "backups")
         backup = json.loads(
             run("relay", "backup", place, "--store", relay.store, "--json").stdout)
@@ -54,7 +55,7 @@ def story_an_old_relay_and_an_old_home_go_on():
         assert version(path) > 1
         relay.start()
         assert version(database) > 1 and "older copy" not in relay.text()
-        # The app asks what it asks of each device that it has not been asked on.
+        # The app asks this question on each device that has not answered it yet.
         phone.run("habits", "restore", "yes")
         phone.run("sync")
         status = phone.status()
@@ -70,7 +71,7 @@ def story_an_old_relay_and_an_old_home_go_on():
         assert {each["name"]: each["fields"]["text"] for each in notes} == {
             "kept": "hello", "changed": "new"}, notes
         assert json.loads(run("relay", "check", "--store", relay.store, "--json").stdout)["isWhole"]
-        # Back: what was done since comes back from the devices.
+        # Restored: later changes come back from the devices.
         relay.stop()
         run("relay", "restore", place, "--store", relay.store, "--force")
         assert version(database) == 1
@@ -89,8 +90,8 @@ def digest(path):
 
 
 def story_what_a_newer_program_wrote_is_left_alone():
-    """A store and a home of a version that is not known: exit code 1, a sentence that names the
-    version, and not a byte is changed."""
+    """A store and a home of an unknown version: exit code 1, a sentence that names the version, and
+    not a byte is changed."""
     with folder() as directory, Relay() as relay:
         phone = Home.new(relay, directory)
         person = phone.person(relay)
@@ -111,7 +112,7 @@ def story_what_a_newer_program_wrote_is_left_alone():
         for words in [["status"], ["timer", "start"], ["sync"], ["run"]]:
             refused("agent", *words, home=phone.path, says=says + [home])
         assert {path: digest(path) for path in (store, home)} == before
-        # With the version that they have, all is as it was.
+        # After their version is restored, both work as before.
         for path in (store, home):
             with contextlib.closing(sqlite3.connect(path)) as database:
                 database.execute(f"PRAGMA user_version = {known[path]}")

@@ -1,4 +1,4 @@
-"""How the vault's key comes to a person's devices, and never to the relay."""
+"""Transfer of the vault's key to a person's devices, and never to the relay."""
 
 import base64
 import concurrent.futures
@@ -19,7 +19,7 @@ OTHER = hashlib.sha256(b"another key").digest()[:16]
 
 
 def phrase(key):
-    """The key in proquints, by the paper, with a word to check it."""
+    """The key as proquints, as in the proquint paper, with a check word."""
     def word(number):
         consonants, vowels = "bdfghjklmnprstvz", "aiou"
         return (consonants[number >> 12] + vowels[number >> 10 & 3] + consonants[number >> 6 & 15]
@@ -43,7 +43,7 @@ def restore(home, key=KEY):
 
 
 def key_of(home):
-    """The bytes of the key in a home; None where it has none."""
+    """The key's bytes in a home; None if it has none."""
     path = os.path.join(home.path, "vault.key")
     if not os.path.exists(path):
         return None
@@ -70,7 +70,7 @@ def vault(person):
 
 
 def story_a_code_of_two_halves_brings_the_key_along():
-    """By the code and by the link; what waited at the relay is gone afterwards."""
+    """By the code and by the link; afterwards the wrapped key is removed from the relay."""
     with phone_with_key() as (relay, directory, phone):
         told = offer(phone)
         assert len(told["code"]) == 29 and told["opensVault"], told
@@ -78,7 +78,7 @@ def story_a_code_of_two_halves_brings_the_key_along():
                             words=["--relay", relay.address])
         assert key_of(laptop) == KEY and "has the key of its vault" in done.stdout, done
         told = offer(phone)
-        # A browser runs the relay's page: its link has nothing of the second half.
+        # The browser link loads the relay's page, so it contains nothing of the code's second half.
         assert told["link"] == f"{relay.address}/#code={told['code'][:14]}", told
         assert told["deviceLink"] == f"lockstep+{relay.address}/#code={told['code']}", told
         tablet, _ = join(relay, directory, "tablet", told["deviceLink"])
@@ -108,12 +108,12 @@ def story_a_device_that_joined_before_gets_the_key_by_unlock():
         assert "opens the vault" in run(
             "agent", "vault", "unlock", "--code", "-", home=laptop.path, input=code + "\n").stdout
         assert key_of(laptop) == KEY
-        # A code is for one device.
+        # A code works for one device only.
         refused("agent", "vault", "unlock", home=laptop.path, input=code, says="agent pair")
 
 
 def story_a_process_that_runs_uses_the_key_when_it_comes():
-    """It said what to do about a sealed file; then it opens what it can."""
+    """It first reports the missing key for a sealed file; with the key it opens what it can."""
     with phone_with_key() as (relay, directory, phone):
         laptop, _ = join(relay, directory, "laptop", offer(phone, "--no-vault")["link"])
         person = laptop.person(relay)
@@ -131,7 +131,7 @@ def story_a_process_that_runs_uses_the_key_when_it_comes():
 
 
 def asked(home, question):
-    """What the process that holds a home answers for the vault."""
+    """Answer about the vault from the process that holds the home."""
     with socket.socket(socket.AF_UNIX) as asking:
         asking.settimeout(PATIENCE)
         asking.connect(os.path.join(home.path, "agent.sock"))
@@ -141,7 +141,7 @@ def asked(home, question):
 
 
 def story_a_wrong_secret_is_refused_and_nothing_is_lost():
-    """The device has joined all the same; the key still waits for who types it right."""
+    """The device has joined anyway; the key still waits for the correct code."""
     with phone_with_key() as (relay, directory, phone):
         code = phone.code()
         last = "0" if code[-1] != "0" else "1"
@@ -152,7 +152,7 @@ def story_a_wrong_secret_is_refused_and_nothing_is_lost():
         assert key_of(laptop) is None and laptop.status()["state"] == "inSync"
         run("agent", "vault", "unlock", home=laptop.path, input=code + "\n")
         assert key_of(laptop) == KEY
-        # A code that is too long for the relay's, and no whole one, is not sent at all.
+        # A code that is too long for a relay's code, but not a complete one, is not sent at all.
         for typed in [code[:-1], code + "X", code[:15] + "U" + code[16:]]:
             tablet = Home(os.path.join(directory, "tablet"))
             refused("agent", "join", "--relay", relay.address, "--code", "-", home=tablet.path,
@@ -164,7 +164,7 @@ def story_a_wrong_secret_is_refused_and_nothing_is_lost():
 
 
 def story_a_phrase_brings_the_key_back_when_all_devices_are_gone():
-    """Written down on a terminal, or with --show; a slip of the pen is named."""
+    """Shown on a terminal, or with --show; a typing error is named."""
     with phone_with_key() as (relay, directory, phone):
         phone.refuses("vault", "phrase", says=["secret", "--show"])
         main_end, terminal = pty.openpty()
@@ -178,10 +178,10 @@ def story_a_phrase_brings_the_key_back_when_all_devices_are_gone():
         assert seen.startswith(phrase(KEY)) and "Write these 9 words down" in seen, seen
         written = json.loads(phone.run("vault", "phrase", "--show", "--json"))["phrase"]
         assert written == phrase(KEY)
-        # The last device with the key does not take it away in passing.
+        # The last device with the key does not delete it without --force.
         phone.refuses("leave", says=["last device", "vault phrase", "--force"])
         assert key_of(phone) == KEY
-        # All devices are lost but one that never had the key.
+        # All devices are lost except one that never had the key.
         tablet, _ = join(relay, directory, "tablet", offer(phone, "--no-vault")["link"])
         phone.run("leave")
         assert not [name for name in os.listdir(phone.path) if name.startswith("vault")]
@@ -201,8 +201,8 @@ def story_a_phrase_brings_the_key_back_when_all_devices_are_gone():
 
 
 def story_a_file_is_read_again_from_nothing_but_the_phrase():
-    """The key is made with the first file, whose name and bytes are nowhere at the relay; when the
-    device is gone, a new one gets both back."""
+    """The key is created with the first file, whose name and bytes never appear at the relay; after
+    the device is lost, a new one recovers both."""
     with folder() as directory, Relay("--log-level", "trace") as relay:
         phone = Home.new(relay, directory, "phone")
         tablet = phone.pair(relay, directory, "tablet")
@@ -230,8 +230,8 @@ def story_a_file_is_read_again_from_nothing_but_the_phrase():
 
 
 def story_a_planted_record_does_not_open_a_file():
-    """Whoever can write into the account, as the relay can, puts a record in the clear where a file
-    will be added: nothing of the file is sent in the clear for it."""
+    """Anyone who can write to the account, such as the relay, saves an unencrypted record under the
+    name of a future file: no part of the file is sent unencrypted because of it."""
     with phone_with_key() as (relay, directory, phone):
         planted = {"file": "vault.db", "size": 0, "sha256": hashlib.sha256(b"").hexdigest(),
                    "chunks": []}
@@ -249,8 +249,8 @@ def story_a_planted_record_does_not_open_a_file():
 
 
 def story_a_key_that_nobody_has_is_replaced_by_who_says_so():
-    """Whoever can write into the account says first that its vault has a key. The person is told,
-    says that it is nobody's, and goes on."""
+    """Anyone who can write to the account claims first that its vault has a key. The person is
+    informed, confirms that no device has it, and continues."""
     with folder() as directory, Relay() as relay:
         phone = Home.new(relay, directory, "phone")
         stranger = phone.pair(relay, directory, "stranger").person(relay)
@@ -271,7 +271,7 @@ def story_a_key_that_nobody_has_is_replaced_by_who_says_so():
                              words=["--relay", relay.address])
             assert key_of(laptop) == key_of(phone) is not None
             assert f"{id}.txt" in laptop.run("vault", "list")
-        # A device that lacks a key with which files are sealed does not put its own there in passing.
+        # A device that lacks a key with which files are sealed does not replace it without --force.
         tablet, _ = join(relay, directory, "tablet", offer(phone, "--no-vault")["link"])
         id = vault(phone.person(relay))["key"]["key"]
         tablet.refuses("vault", "new-key", "--instead-of", id, says=["2 files are sealed", "--force"])
@@ -279,7 +279,7 @@ def story_a_key_that_nobody_has_is_replaced_by_who_says_so():
 
 
 def story_two_first_devices_at_once_make_one_key():
-    """Both at the same moment; the one that was late is told how to get the other's."""
+    """Both at the same moment; the later one learns how to get the other's key."""
     for _ in range(5):
         with folder() as directory, Relay() as relay:
             phone = Home.new(relay, directory, "phone")
@@ -303,8 +303,8 @@ def story_two_first_devices_at_once_make_one_key():
 
 
 def story_the_secret_is_nowhere_at_the_relay():
-    """Not on the wire, not in what it stores, not in its log: neither the code's second half, nor
-    the key, nor the phrase. The first half is, which shows that the search finds something."""
+    """Not on the wire, not in its store, not in its log: neither the code's second half, nor the
+    key, nor the phrase. The first half is there, which proves that the search works."""
     with folder() as directory, Relay("--log-level", "trace") as relay, Middle(relay) as middle:
         phone = Home(os.path.join(directory, "phone"))
         run("agent", "join", "--relay", middle.address, "--new", home=phone.path)
@@ -313,7 +313,7 @@ def story_the_secret_is_nowhere_at_the_relay():
         laptop, _ = join(relay, directory, "laptop", codes[0], words=["--relay", middle.address])
         tablet, _ = join(relay, directory, "tablet", offer(laptop, "--no-vault")["link"])
         codes.append(laptop.code())
-        # While it waits there, too.
+        # Also while it waits there.
         seen = [stored(relay)]
         run("agent", "vault", "unlock", home=tablet.path, input=codes[1])
         assert [key_of(each) for each in (phone, laptop, tablet)] == [KEY] * 3
@@ -332,7 +332,7 @@ def story_the_secret_is_nowhere_at_the_relay():
 
 
 def story_what_the_relay_says_of_keys_is_not_believed():
-    """It gives back what it likes: none of it becomes a key, or uses up the device."""
+    """The relay returns arbitrary data: none of it becomes a key, or makes the device unusable."""
     with folder() as directory, Relay() as relay, Middle(relay) as middle:
         phone = Home(os.path.join(directory, "phone"))
         run("agent", "join", "--relay", middle.address, "--new", home=phone.path)
@@ -382,7 +382,7 @@ def stored(relay):
 
 
 def wire(middle):
-    """All that was said."""
+    """Everything that was sent."""
     return "\n".join(
         f"{each.method} {each.path} {each.headers} {json.dumps(each.message)}"
         for each in list(middle.heard)).encode()

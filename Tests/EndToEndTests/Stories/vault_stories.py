@@ -1,4 +1,4 @@
-"""What a person does with files that are the same on every device: real agents, a real relay."""
+"""Files that are the same on every device: real agents and a real relay."""
 
 import contextlib
 import hashlib
@@ -15,7 +15,7 @@ from story import LOCKSTEP, PATIENCE, Home, Relay, SmallDisk, folder, main, refu
 
 
 class Device:
-    """A home, and the folder in which its files are."""
+    """A home, and the folder of its files."""
 
     def __init__(self, home, files):
         self.home, self.files = home, files
@@ -42,7 +42,7 @@ class Device:
         return self.home.run("vault", "add", self.path(name), *options)
 
     def status(self):
-        # Its exit code is 1 where a file is in error.
+        # Its exit code is 1 if a file is in error.
         done = subprocess.run(
             [LOCKSTEP, "agent", "vault", "status", "--json", "--home", self.home.path],
             capture_output=True, timeout=PATIENCE)
@@ -62,7 +62,7 @@ def devices(count=2, *options):
     """A relay, and devices of one account with a folder each."""
     with folder() as directory, Relay(*options) as relay:
         phone = Home.new(relay, directory, "phone")
-        # The first file makes the vault's key, which codes then bring along.
+        # The first file creates the vault's key, which pairing codes then transfer.
         first = os.path.join(directory, "first")
         with open(first, "w") as file:
             file.write("first")
@@ -76,7 +76,7 @@ def devices(count=2, *options):
 
 @contextlib.contextmanager
 def running(*devices):
-    """`agent run` in each of the homes."""
+    """`agent run` for each of the homes."""
     with contextlib.ExitStack() as stack:
         for device in devices:
             kept = stack.enter_context(device.home.kept())
@@ -85,7 +85,7 @@ def running(*devices):
 
 
 def same(*devices, what):
-    """All devices come to have these files."""
+    """Waits until all devices have these files."""
     wait_until(lambda: all(device.all() == what for device in devices),
                lambda: f"{what.keys()} on {[list(device.all()) for device in devices]}")
 
@@ -103,7 +103,7 @@ def noise(count, seed=1):
 
 
 def size(directory):
-    """Of all files in it, some of which may go meanwhile."""
+    """Size of all files in it; some may disappear meanwhile."""
     bytes = 0
     for root, _, names in os.walk(directory):
         for name in names:
@@ -113,12 +113,12 @@ def size(directory):
 
 
 def stored(relay):
-    """Bytes of chunks that the relay has."""
+    """Number of bytes of chunks at the relay."""
     return size(os.path.join(relay.store, "chunks"))
 
 
 def story_a_file_is_added_and_arrives():
-    """Each command holds the home for as long as it takes; then agents keep both in step."""
+    """Each command holds the home while it runs; then agents keep both in sync."""
     with devices() as (_, phone, laptop):
         phone.write(b"first")
         assert "vault.db is in step" in phone.add()
@@ -131,7 +131,7 @@ def story_a_file_is_added_and_arrives():
             wait_until(lambda: phone.state() == "synced", "the file to be synced")
         assert [event["what"] for event in phone.history()] == ["sent", "received"]
         assert "from device1" in phone.home.run("vault", "history")
-        # What changed while nobody looked goes with the next command that looks.
+        # A change made while no process watched is sent by the next command that syncs.
         phone.write(b"third")
         phone.home.run("sync")
         laptop.home.run("sync")
@@ -139,7 +139,8 @@ def story_a_file_is_added_and_arrives():
 
 
 def story_an_editor_writes_beside_it_and_renames():
-    """As vim, sed -i and most others do; with a backup that is renamed, too. Rights are kept."""
+    """Like vim, sed -i and most others; also with a backup that is renamed. Permissions are
+    kept."""
     with devices() as (_, phone, laptop):
         phone.write(b"one\n")
         phone.add()
@@ -161,7 +162,7 @@ def story_an_editor_writes_beside_it_and_renames():
 
 
 def story_a_file_that_is_deleted_and_made_again_was_never_gone():
-    """A delete goes everywhere; one that is taken back within a moment goes nowhere."""
+    """A delete reaches all devices; one that is undone within a moment is not sent."""
     with devices() as (_, phone, laptop):
         phone.write(b"one")
         phone.add()
@@ -193,7 +194,8 @@ def story_a_byte_at_the_front_of_a_large_file_sends_under_a_megabyte():
 
 
 def story_both_write_offline_and_both_versions_are_kept():
-    """The newer keeps the name; the other is beside it; on both devices the same bytes."""
+    """The newer version keeps the name; the other is kept as a copy; both devices have the same
+    bytes."""
     with devices() as (relay, phone, laptop):
         phone.write(b"base")
         phone.add()
@@ -209,7 +211,7 @@ def story_both_write_offline_and_both_versions_are_kept():
             assert found["vault.db"] == b"of the laptop", found
             [copy] = [name for name in found if "_conflict_" in name]
             assert found[copy] == b"of the phone" and copy.endswith("Z.db"), found
-            # A copy that is deleted is gone everywhere.
+            # A deleted copy is deleted on all devices.
             os.remove(laptop.path(copy))
             same(phone, laptop, what={"vault.db": b"of the laptop"})
 
@@ -234,7 +236,7 @@ def story_copies_that_are_the_same_are_cleaned():
 
 
 def story_a_killed_transfer_goes_on_where_it_was():
-    """The agent is killed in the middle, both on the way up and on the way down."""
+    """The agent is killed in the middle of an upload and of a download."""
     with devices() as (relay, phone, laptop):
         data = noise(40_000_000)
         phone.write(data)
@@ -252,7 +254,7 @@ def story_a_killed_transfer_goes_on_where_it_was():
         with laptop.home.kept() as kept:
             laptop.home.run("sync")
             laptop.home.background("vault", "add", laptop.path())
-            # Where the machine is that slow, it may have come whole between two looks.
+            # On a very slow machine, it may have arrived completely between two checks.
             wait_until(lambda: fetched() > 4_000_000 or laptop.read(),
                        lambda: f"some of it to come down ({fetched()}; {laptop.state()})")
             kept.stop(signal.SIGKILL)
@@ -262,7 +264,7 @@ def story_a_killed_transfer_goes_on_where_it_was():
 
 
 def story_a_full_disk_loses_nothing():
-    """It is said, nothing half written is left, and it goes on once there is room."""
+    """It is reported, no partial file is left, and the transfer continues once there is space."""
     with SmallDisk(3_000) as disk, devices() as (_, phone, laptop):
         if not disk.mounted:
             print("no disk can be mounted here: the story of the full disk is not told")
@@ -299,7 +301,7 @@ def story_what_cannot_be_kept_is_refused():
 
 
 def story_a_file_that_may_not_be_read_is_told_and_tried_again():
-    """As another user than the superuser, who may read all."""
+    """As a user other than the superuser, who can read everything."""
     if os.geteuid() == 0 and not os.path.exists("/usr/bin/setpriv"):
         print("no other user can be had here: the story of the unreadable file is not told")
         return
@@ -348,13 +350,13 @@ def story_a_forgotten_file_stays():
             phone.home.run("sync")
             laptop.home.run("sync")
             assert laptop.read() == b"one" and laptop.status() == {}
-        # Added again, it has changed on one side alone, and nobody knows: both are kept.
+        # Added again after it changed on one side only, which is not known: both versions are kept.
         laptop.add()
         assert b"two" in laptop.all().values() and b"one" in laptop.all().values()
 
 
 def story_a_vault_is_written_out_as_the_files_that_it_is():
-    """By a device that has the key; one that has it not writes what it holds."""
+    """By a device that has the key; one without the key writes its chunks."""
     with devices() as (_, phone, laptop):
         phone.write(noise(700_000))
         phone.add()
@@ -375,7 +377,7 @@ def story_a_vault_is_written_out_as_the_files_that_it_is():
 
 
 def story_three_devices_come_to_the_same():
-    """Files come and go on all of them, also while one has no way to the others."""
+    """Files are written on all of them, also while one cannot reach the others."""
     with devices(3) as (_, *all):
         choice = random.Random(7)
         for number, device in enumerate(all):
@@ -398,8 +400,8 @@ def story_three_devices_come_to_the_same():
 
 
 def story_agents_that_are_killed_lose_nothing():
-    """Both devices write, and both agents are killed at any moment, again and again: what each
-    program wrote last is there in the end, on both."""
+    """Both devices write, and both agents are killed at random moments, repeatedly: the last
+    version of each device exists in the end, on both."""
     with devices() as (_, phone, laptop):
         choice = random.Random(11)
         phone.write(noise(400_000))
@@ -417,7 +419,7 @@ def story_agents_that_are_killed_lose_nothing():
                 wait_until(lambda: time.monotonic() > deadline, "the moment to come")
                 one.stop(signal.SIGKILL)
                 other.stop(signal.SIGKILL)
-            # What is not the newest any more may have been replaced by the other's.
+            # A version that is no longer the newest may have been replaced by the other device's.
             newest = {device: device.read() for device in (phone, laptop)}
         with running(phone, laptop):
             wait_until(lambda: phone.all() == laptop.all() and all_synced([phone, laptop]),
@@ -429,13 +431,13 @@ def story_agents_that_are_killed_lose_nothing():
 
 
 def story_a_piece_that_the_relays_disk_lost_is_brought_again():
-    """Its file is gone, or cut short: the device that needs it says what it waits for, and the one
-    that has it brings it, as soon as it next asks what the relay lacks."""
+    """The chunk's file is gone, or truncated: the device that needs it reports that it waits, and
+    the device that has it uploads it when it next asks for missing chunks."""
     for size in [None, 1_000]:
         with devices() as (relay, phone, laptop):
             phone.write(noise(60_000))
             phone.add()
-            # Where a file is cut depends on the account's key: it is one chunk, or a few.
+            # Chunk boundaries depend on the account's key: the file has one chunk, or a few.
             root = os.path.join(relay.store, "chunks")
             spoilt = [os.path.join(folder_, name) for folder_, _, names in os.walk(root)
                       for name in names if os.path.getsize(os.path.join(folder_, name)) > 1_000]
@@ -453,7 +455,7 @@ def story_a_piece_that_the_relays_disk_lost_is_brought_again():
 
 
 def story_what_is_on_its_way_is_seen():
-    """A row a file on the screen, and a JSON line a change elsewhere."""
+    """On the screen one row for each file, elsewhere one JSON line for each change."""
     with devices() as (_, phone, laptop):
         phone.write(noise(3_000_000))
         with running(phone), laptop.home.background("vault", "watch") as lines, \

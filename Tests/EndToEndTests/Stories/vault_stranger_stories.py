@@ -1,4 +1,4 @@
-"""A device of the account, or the relay, that does not have the vault's key writes into the vault."""
+"""A device of the account, or the relay, that does not have the vault's key writes to the vault."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ from vault_stories import devices, running, same
 
 
 def stranger_of(relay, device):
-    """By curl: a device that was let in without the vault's key."""
+    """A device by curl that was paired without the vault's key."""
     told = json.loads(device.home.run("pair", "--no-vault", "--json"))
     home = Home(device.home.path + "-stranger")
     run("agent", "join", "--code", "-", "--relay", relay.address, "--name", "stranger",
@@ -19,7 +19,7 @@ def stranger_of(relay, device):
 
 
 def record_of(person, device, name="vault.db"):
-    """A sealed file's record, which only who has the key can tell from others."""
+    """Record of a sealed file; only a device with the key can identify it."""
     files = json.loads(device.home.run("vault", "list", "--json"))["files"]
     [record] = [file["name"] for file in files if file["file"] == name]
     changes = person.call("GET", "/v1/changes?zone=Vault").json["changes"]
@@ -39,14 +39,14 @@ def put(person, record, fields):
 
 
 def forged(device):
-    """The device says that what stands at the relay is not its file."""
+    """True if the device reports that the record at the relay is not its file."""
     file = device.status().get("vault.db", {})
     return file.get("state") == "error" and "not sealed" in (file.get("reason") or "")
 
 
 def story_who_has_no_key_cannot_empty_a_sealed_file():
-    """A record in the clear that names no chunks needs no key. Under the sealed file's name it is
-    not the file: on no device is it taken, whatever file it says that it is."""
+    """An unencrypted record without chunks needs no key. Under the sealed file's record name it is
+    rejected: no device accepts it, whatever file name it contains."""
     for names_itself in [False, True]:
         with devices() as (relay, phone, laptop):
             phone.write(b"dear diary, nobody shall read this")
@@ -59,7 +59,7 @@ def story_who_has_no_key_cannot_empty_a_sealed_file():
                 for device in [phone, laptop]:
                     wait_until(lambda: forged(device), "the record to be refused")
                     assert device.read() == b"dear diary, nobody shall read this"
-                # A person who adds the file again puts it back in its place.
+                # A person who adds the file again replaces the forged record.
                 laptop.add()
                 laptop.write(b"what came after")
                 wait_until(lambda: phone.read() == b"what came after", "the next version to come")
@@ -68,7 +68,7 @@ def story_who_has_no_key_cannot_empty_a_sealed_file():
 
 
 def story_a_change_that_was_under_way_stands_against_a_stranger():
-    """The file was changed while the stranger's record came: the sealed one stays."""
+    """The file was changed when the stranger's record arrived: the sealed version wins."""
     with devices() as (relay, phone, laptop):
         phone.write(b"one")
         phone.add()
@@ -86,7 +86,7 @@ def story_a_change_that_was_under_way_stands_against_a_stranger():
 
 
 def story_an_export_keeps_a_strangers_files_apart():
-    """Under the file's own name in the clear, and under one that sorts before all others: the sealed
+    """Under the file's own name unencrypted, and under one that sorts before all others: the sealed
     file is the one in vault/."""
     with devices() as (relay, phone, _):
         phone.write(b"what is sealed")
@@ -105,8 +105,8 @@ def story_an_export_keeps_a_strangers_files_apart():
 
 
 def story_a_file_that_was_emptied_elsewhere_leaves_a_copy():
-    """A program on one device empties the file: the others keep what was in it, as a conflict copy
-    that is the same everywhere."""
+    """A program on one device empties the file: the others keep its former contents, as a conflict
+    copy that is the same everywhere."""
     with devices(3) as (_, phone, laptop, tablet):
         phone.write(b"what was in it")
         for device in [phone, laptop, tablet]:
@@ -123,7 +123,7 @@ def story_a_file_that_was_emptied_elsewhere_leaves_a_copy():
             wait_until(kept, lambda: f"a copy everywhere: {phone.all(), laptop.all(), tablet.all()}")
             [copy] = [name for name in phone.all() if name != "vault.db"]
             assert copy.startswith("vault_conflict_"), copy
-            # It can be filled again, and is not copied for that.
+            # It can be filled again, without a further copy.
             laptop.write(b"filled")
             wait_until(lambda: tablet.read() == phone.read() == b"filled", "the file to be filled")
             assert len(phone.all()) == 2

@@ -1,5 +1,5 @@
-"""What wakes a device and what turns it away: subscriptions, zones, plans and revocation on every
-kind of connection, by curl and Python's `websockets`."""
+"""Events that wake or disconnect a device: subscriptions, zones, plans and revocation on every kind
+of connection, by curl and Python's `websockets`."""
 
 import json
 import queue
@@ -34,7 +34,7 @@ class Waiting:
 
 
 class Stream:
-    """Server-sent events by curl, as they come: pairs of a kind and its data; None at the end."""
+    """Server-sent events by curl, as they arrive: pairs of a kind and its data; None at the end."""
 
     def __init__(self, person, since):
         self.process = subprocess.Popen(
@@ -43,7 +43,7 @@ class Stream:
              f"{person.relay.address}/v1/events?since={since}"], stdout=subprocess.PIPE, text=True)
         self.events = queue.Queue()
         threading.Thread(target=self.read, daemon=True).start()
-        # The first tells where it stands.
+        # The first event contains the current token.
         self.first = self.hear("changes")
 
     def read(self):
@@ -67,7 +67,7 @@ class Stream:
 
 
 class Line:
-    """A connection by hand, for what curl does not do."""
+    """A raw connection, for what curl does not do."""
 
     def __init__(self, relay, *pieces):
         self.socket = sockets.create_connection(("127.0.0.1", relay.port), timeout=PATIENCE)
@@ -76,7 +76,7 @@ class Line:
         self.incoming = b""
 
     def hear(self, count):
-        """So many answers, their statuses."""
+        """Reads this many answers; returns their statuses."""
         def statuses():
             lines = self.incoming.split(b"\r\n")
             return [int(line.split()[1]) for line in lines if line.startswith(b"HTTP/1.1 ")]
@@ -88,7 +88,7 @@ class Line:
         return statuses()
 
     def rest(self):
-        """All until the relay closes."""
+        """Reads until the relay closes."""
         while piece := self.socket.recv(65536):
             self.incoming += piece
         self.socket.close()
@@ -111,7 +111,7 @@ def names(page):
 
 
 def story_subscriptions_are_made_read_replaced_and_removed():
-    """By curl: each call of the table, and what is wrong with it."""
+    """By curl: each call of the table, and its errors."""
     with Relay() as relay:
         person = Person.new(relay)
         other = person.pair()
@@ -145,8 +145,8 @@ def story_subscriptions_are_made_read_replaced_and_removed():
 
 
 def story_a_socket_is_woken_by_what_it_subscribed_to():
-    """Two devices; one waits for a zone. What does not match is not told to it, and with the next
-    that does it gets all since, once each; the other hears of everything."""
+    """Two devices; one subscribes to a zone. It does not receive other changes, and with the next
+    matching one it receives all since its cursor, once each; the other receives everything."""
     async def scene(relay):
         person = Person.new(relay)
         other = person.pair()
@@ -159,7 +159,7 @@ def story_a_socket_is_woken_by_what_it_subscribed_to():
         other.save(record("a", "2"), record("b"), zone="Home")
         for _ in range(2):
             await plain.hear("changes")
-        # Whatever had been told would come before this.
+        # Anything sent earlier would arrive before this.
         for each in (waiting, hinted):
             await each.say({"op": "time", "id": "t", "t0": 1})
             await each.hear("time")
@@ -169,7 +169,7 @@ def story_a_socket_is_woken_by_what_it_subscribed_to():
         assert page["changes"][0]["fields"] == {"text": "2"}
         assert (await hinted.hear("changed"))["token"] == page["token"]
         assert names(await plain.hear("changes")) == ["c"]
-        # An own save is a link in the chain, and what came before it comes first.
+        # An own save is a link in the chain, and earlier changes come before it.
         other.save(record("d"), zone="Home")
         await plain.hear("changes")
         await waiting.save(record("own"), zone="Home")
@@ -182,7 +182,7 @@ def story_a_socket_is_woken_by_what_it_subscribed_to():
 
 
 def story_a_query_looks_at_events_and_at_the_new_version():
-    """A record is made, changed until it matches, and deleted."""
+    """A record is created, changed until it matches, and deleted."""
     async def scene(relay):
         person = Person.new(relay)
         other = person.pair()
@@ -214,7 +214,7 @@ def story_a_query_looks_at_events_and_at_the_new_version():
 
 
 def story_changed_subscriptions_hold_at_once():
-    """On a socket that stands: another one, and none any more."""
+    """On an open socket: another subscription, and none any more."""
     async def scene(relay):
         person = Person.new(relay)
         other = person.pair()
@@ -232,7 +232,7 @@ def story_changed_subscriptions_hold_at_once():
         while len(heard) < 2:
             heard += names(await waiting.hear("changes"))
         assert heard == ["b", "c"], heard
-        # What was missed comes first, whatever it is.
+        # Missed changes come first, whether they match or not.
         subscribe(person, "s", kind="zone", zone="Elsewhere")
         again = await Socket.open(person, since=start)
         assert names(await again.hear("changes")) == ["a", "b", "c"]
@@ -241,7 +241,8 @@ def story_changed_subscriptions_hold_at_once():
 
 
 def story_a_long_poll_answers_what_matches():
-    """It sleeps through the rest, ends where it began, and a plain fetch returns everything."""
+    """It ignores other changes, ends at its original token, and a plain fetch returns
+    everything."""
     with Relay() as relay:
         person = Person.new(relay)
         other = person.pair()
@@ -262,12 +263,12 @@ def story_a_long_poll_answers_what_matches():
         other.save(record("b"), zone="Work")
         status, page = waiting.answer()
         assert names(page) == ["a", "b"] and page["since"] == start, page
-        # What lies there and matches is an answer at once.
+        # A match among existing changes is an answer at once.
         assert names(Waiting(person, f"/v1/changes?since={start}&wait=60").answer()[1]) == names(page)
 
 
 def story_a_stream_is_woken_by_what_the_device_subscribed_to():
-    """Server-sent events keep to the same rule, and to its change."""
+    """Server-sent events follow the same subscriptions, and changes of them."""
     with Relay() as relay:
         person = Person.new(relay)
         other = person.pair()
@@ -287,8 +288,8 @@ def story_a_stream_is_woken_by_what_the_device_subscribed_to():
 
 
 def story_a_revoked_device_is_cut_off_on_every_kind_of_connection():
-    """Sockets before and after their hello, a long-poll with requests behind it, a stream, a body
-    that has come by half, an upload, and a connection that asks nothing."""
+    """Sockets before and after their hello, a long-poll with further requests behind it, a stream,
+    an incomplete body, an upload, and an idle connection."""
     async def scene(relay):
         person = Person.new(relay)
         lost = person.pair("lost")
@@ -333,7 +334,8 @@ def story_a_revoked_device_is_cut_off_on_every_kind_of_connection():
 
 
 def story_a_plan_without_zones_turns_a_device_away():
-    """On what stands and on what comes, until the plan is back; nothing that was saved is gone."""
+    """Existing and new connections are refused, until the plan is restored; nothing saved is
+    lost."""
     async def scene(relay):
         person = Person.new(relay)
         person.save(record("kept"))

@@ -1,20 +1,20 @@
-"""The sentences of docs/protocol.md under "WebSocket" that socket_stories leaves open, and how fast
-silence is noticed.
+"""Rules of docs/protocol.md, "WebSocket", that socket_stories does not cover, and the time after
+which silence is detected.
 
-Which story holds which sentence:
+The story of each sentence:
 
 | sentence | story |
 | --- | --- |
-| JSON text frames; binary is 1003, too much 1009, nonsense 4400 | socket: bad_messages_close_one_connection… |
+| JSON text frames; binary is 1003, too much 1009, malformed 4400 | socket: bad_messages_close_one_connection… |
 | The token may come in the header, or in `hello`, within 5 s | socket: the_token_can_come…, who_does_not_say_hello… |
 | The messages and their members | messages_have_these_members |
 | `since` is the cursor before, `token` the one after | socket: the_chain_of_cursors_has_no_gap |
-| `saved` is a link; what came before it comes first | a_save_and_a_fetch_at_once_keep_the_chain |
+| `saved` is a link; earlier changes come first | a_save_and_a_fetch_at_once_keep_the_chain |
 | An HTTP save's `since` is the newest token before it | messages_have_these_members |
 | `welcome.token` is no cursor; only hints until the first fetch | socket: without_a_cursor… |
-| What was missed comes first | socket: what_was_missed_comes_first |
-| A `since` that cannot be followed: `error`, and on without a cursor | a_cursor_that_cannot_be_followed |
-| A fetch of one zone leaves the cursor alone | a_fetch_of_one_zone_leaves_the_cursor_alone |
+| Missed changes come first | socket: what_was_missed_comes_first |
+| An unusable `since`: `error`, then continue without a cursor | a_cursor_that_cannot_be_followed |
+| A fetch of one zone does not change the cursor | a_fetch_of_one_zone_leaves_the_cursor_alone |
 | The subprotocol is echoed if offered | the_subprotocol_is_echoed… |
 | A hint names the newest token, and again each newer one | hints_name_the_newest_alone |
 | A push goes to all but the connection that saved | socket: a_push_reaches…, two_tabs_are_two_connections |
@@ -25,7 +25,7 @@ Which story holds which sentence:
 | 1012 at a restart, 4501 for a revoked device | socket: a_restart_says_so, a_revoked_device… |
 | 4502 without a plan | account: the stories of plans |
 | Codes on the device's side | device: close_codes_say_whether_to_come_back |
-| All ways in speak of one cursor | any_way_in_at_any_moment_misses_nothing |
+| All transports share one cursor | any_way_in_at_any_moment_misses_nothing |
 """
 
 import asyncio
@@ -46,7 +46,7 @@ RECORD = {"zone", "name", "type", "fields", "modifiedAt", "device", "tag", "dele
 
 
 def story_messages_have_these_members():
-    """Each message of the relay, to the letter; and what HTTP says of the same."""
+    """Each message of the relay, to the letter; and the same data over HTTP."""
     async def scene(relay):
         person = Person.new(relay)
         other = person.pair()
@@ -96,8 +96,8 @@ def story_messages_have_these_members():
 
 
 def story_a_cursor_that_cannot_be_followed():
-    """`hello` with a foreign cursor, or one of a zone: an error without an id says why; then only
-    hints, until a fetch gives a cursor."""
+    """`hello` with a foreign cursor, or one of a zone: an error without an id has the reason; then
+    only hints, until a fetch gives a cursor."""
     async def scene(relay):
         person, stranger = Person.new(relay), Person.new(relay)
         other = person.pair()
@@ -121,7 +121,7 @@ def story_a_cursor_that_cannot_be_followed():
 
 
 def story_a_fetch_of_one_zone_leaves_the_cursor_alone():
-    """A device looks into one zone: its cursor stays, and pushes go on from there."""
+    """A device reads one zone: its cursor does not change, and pushes continue from there."""
     async def scene(relay):
         person = Person.new(relay)
         other = person.pair()
@@ -143,7 +143,8 @@ def story_a_fetch_of_one_zone_leaves_the_cursor_alone():
 
 
 def story_two_tabs_are_two_connections():
-    """The same device twice: what one saves, the other is told, and the one is only answered."""
+    """The same device twice: a save on one connection is pushed to the other, and only answered on
+    the first."""
     async def scene(relay):
         person = Person.new(relay)
         start = person.changes().json["token"]
@@ -160,8 +161,8 @@ def story_two_tabs_are_two_connections():
 
 
 def story_a_save_and_a_fetch_at_once_keep_the_chain():
-    """A client that does not wait for its answers, beside two that save: every message follows the
-    cursor, or is a `saved` that moves nothing."""
+    """A client that does not wait for its answers, while two others save: every message follows the
+    cursor, or is a `saved` that does not move it."""
     async def scene(relay):
         dice = random.Random(3)
         person = Person.new(relay)
@@ -190,7 +191,7 @@ def story_a_save_and_a_fetch_at_once_keep_the_chain():
                     assert message["since"] == cursor, (cursor, message)
                     cursor = message["token"]
                 else:
-                    # A fetch asks from a cursor of its own; what it brings is behind it.
+                    # A fetch names its own cursor; the changes in its answer follow that cursor.
                     assert message["since"] == cursor or "id" in message, (cursor, message)
                     assert message["more"] is False
                     cursor = message["token"]
@@ -211,7 +212,7 @@ def story_a_save_and_a_fetch_at_once_keep_the_chain():
 
 
 def story_a_slow_device_costs_bounded_memory():
-    """A device stops reading while 30 MB are pushed: the relay's memory does not follow."""
+    """A device stops reading while 30 MB are pushed: the relay's memory does not grow with them."""
     async def scene(relay):
         def resident():
             with open(f"/proc/{relay.id}/status") as file:
@@ -236,14 +237,15 @@ def story_a_slow_device_costs_bounded_memory():
 
 
 def story_silence_is_noticed():
-    """A ping every keepAlive; who answers stays, who misses two is dropped; streams get comments."""
+    """A ping every keepAlive; a client that answers stays, one that misses two is dropped; streams
+    get comments."""
     async def scene(relay):
         person = Person.new(relay)
         good = await Socket.open(person.pair(), ping_interval=None)
         assert good.welcome["keepAlive"] == 500
         bad = await Socket.open(person, ping_interval=None)
         pings = []
-        # This one hears pings and does not answer.
+        # This client receives pings and does not answer.
         bad.connection.pong = lambda data=b"": pings.append(time.monotonic()) or asyncio.sleep(0)
         begun = time.monotonic()
         assert await bad.closed() in (1006, None)
@@ -256,7 +258,7 @@ def story_silence_is_noticed():
 
 
 def story_the_subprotocol_is_echoed_where_it_is_offered():
-    """Alone, among others, or not at all; another one is not answered to, and the socket works."""
+    """Alone, among others, or not at all; an unknown one is not echoed, and the socket works."""
     async def scene(relay):
         person = Person.new(relay)
         url = relay.address.replace("http", "ws") + "/v1/socket"
@@ -272,8 +274,8 @@ def story_the_subprotocol_is_echoed_where_it_is_offered():
 
 
 def story_hints_name_the_newest_alone():
-    """A device without a cursor hears `changed` again for each newer token, never an older one, and
-    the last is the newest; one of a slow line hears fewer."""
+    """A device without a cursor receives `changed` for each newer token, never for an older one,
+    and the last is the newest; a device with a slow connection receives fewer."""
     async def scene(relay):
         person = Person.new(relay)
         socket = await Socket.open(person.pair())
@@ -293,8 +295,8 @@ def story_hints_name_the_newest_alone():
 
 
 def story_a_fetch_on_a_socket_is_as_one_by_http():
-    """`limit`, `zone`, a snapshot page by page with saves between: the same pages; more than a thousand
-    counts as a thousand."""
+    """`limit`, `zone`, a snapshot page by page with saves in between: the same pages; a limit above
+    a thousand counts as a thousand."""
     async def scene(relay):
         person = Person.new(relay)
         for batch in range(3):
@@ -320,13 +322,13 @@ def story_a_fetch_on_a_socket_is_as_one_by_http():
 
 
 class Reader:
-    """A client that keeps a copy of the account, by whatever way in, from one cursor."""
+    """A client that keeps a copy of the account, by any transport, from one cursor."""
 
     def __init__(self, person):
         self.person, self.cursor, self.held, self.ways = person, None, {}, {}
 
     def take(self, page, way):
-        """Whether it followed the cursor."""
+        """Applies a page; returns False if it does not follow the cursor."""
         if page["since"] != self.cursor:
             return False
         for each in page["changes"]:
@@ -358,7 +360,7 @@ class Reader:
                 count -= 1
                 if kind != "changes" or not self.take(json.loads(line[len("data: "):]), "events"):
                     break
-        # Whatever else had come is lost with the connection.
+        # Anything else that had arrived is lost with the connection.
         connection.close()
 
     async def socket(self, count):
@@ -372,8 +374,9 @@ class Reader:
 
 
 def story_any_way_in_at_any_moment_misses_nothing():
-    """Somebody saves, changes and deletes thousands of records; a client goes from polls to
-    long-polls, streams and sockets at random, with one cursor, and has in the end what there is."""
+    """Thousands of records are saved, changed and deleted; a client changes between polls,
+    long-polls, streams and sockets at random, with one cursor, and ends with the complete
+    contents."""
     with Relay("--loops", "2") as relay:
         dice, person = random.Random(9), Person.new(relay)
         reader = Reader(person.pair())
@@ -384,7 +387,7 @@ def story_any_way_in_at_any_moment_misses_nothing():
             for number in itertools.count():
                 if number == 1_500:
                     done.set()
-                # A few more, so that who still listens hears something.
+                # A few more, so that a client that still listens receives something.
                 if done.is_set() and ended.wait(0.02):
                     return
                 names = dice.sample(range(200), dice.choice([1, 1, 2, 5]))

@@ -1,4 +1,4 @@
-"""What docs/protocol.md says under "Zones", by curl and Python's `websockets`."""
+"""Rules of docs/protocol.md, "Zones", by curl and Python's `websockets`."""
 
 import hashlib
 
@@ -25,7 +25,7 @@ def is_deleted(person, zone, through=None):
 
 
 def story_zones_are_listed():
-    """Those with a record that lives, in the order of their names' bytes, page by page."""
+    """Zones with a live record, in the order of their names' bytes, page by page."""
     with Relay() as relay:
         person = Person.new(relay)
         assert zones(person) == ([], False)
@@ -36,7 +36,7 @@ def story_zones_are_listed():
         assert zones(person, "?limit=2&after=a%2Fc") == (["b", "d"], True)
         assert zones(person, "?limit=2&after=d") == (["é"], False)
         assert zones(person, "?limit=3&after=a%2Fc") == (["b", "d", "é"], False)
-        # The name after which to go on need not be there any more.
+        # The name after which a page continues need not exist any more.
         assert zones(person, "?after=a") == (["a/c", "b", "d", "é"], False)
         expect(person.save({"name": "one", "deleted": True, "modifiedAt": now()}, zone="b"), 200)
         assert "b" in zones(person)[0]
@@ -48,7 +48,7 @@ def story_zones_are_listed():
 
 
 def story_a_thousand_zones_are_an_answer():
-    """At most a thousand at once; a greater limit counts as that."""
+    """At most a thousand at once; a greater limit counts as a thousand."""
     with Relay() as relay:
         person = Person.new(relay)
         line = Line(relay, person)
@@ -63,8 +63,8 @@ def story_a_thousand_zones_are_an_answer():
 
 
 def story_a_deleted_zone_is_told_to_all_who_watch():
-    """Its records become tombstones, one after the other: a socket, a stream and a long-poll get them
-    as of any save; who comes later reads them."""
+    """Its records become tombstones, one after the other: a socket, a stream and a long-poll
+    receive them like any save; later readers find them."""
     async def scene(relay):
         person = Person.new(relay)
         other = person.pair()
@@ -94,11 +94,11 @@ def story_a_deleted_zone_is_told_to_all_who_watch():
         assert names(person.changes().json) == ["kept"]
         assert zones(person) == (["New"], False)
         expect(person.call("GET", "/v1/zones/Old/records/a"), 404, "notFound")
-        # Where there is nothing it succeeds too, and nothing is told.
+        # Deleting an empty or unknown zone succeeds too, and nothing is sent.
         for zone in ("Old", "Never", "a%2Fb"):
             is_deleted(person, zone)
         assert person.changes().json["token"] == token
-        # A deleted record may be made again, and a stale one is a conflict.
+        # A deleted record may be created again, and a stale save is a conflict.
         [stale, again] = person.save(
             record("a", baseTag=1), record("c", baseTag=0), zone="Old").json["results"]
         assert stale["conflict"]["deleted"] is True and stale["conflict"]["tag"] == 6, stale
@@ -110,7 +110,7 @@ def story_a_deleted_zone_is_told_to_all_who_watch():
 
 
 def story_what_a_token_does_not_cover_stays():
-    """`through`, of the account or of the zone: what was saved after it lives on."""
+    """`through`, a token of the account or of the zone: records saved after it stay."""
     with Relay() as relay:
         person, stranger = Person.new(relay), Person.new(relay)
         expect(person.save(record("a"), record("b"), record("c"), zone="Z"), 200)
@@ -137,7 +137,7 @@ def story_what_a_token_does_not_cover_stays():
 
 
 def story_a_large_zone_goes_by_a_hint():
-    """400 tombstones are pushed; of more there is a hint, and a fetch brings them all."""
+    """400 tombstones are pushed; for more there is a hint, and a fetch returns them all."""
     async def scene(relay):
         person = Person.new(relay)
         other = person.pair()
@@ -153,7 +153,7 @@ def story_a_large_zone_goes_by_a_hint():
             socket, stream = await Socket.open(other, since=start), Stream(other, start)
             is_deleted(person, "Large")
             if count <= 400:
-                # As of any save: with the records where they fit into 64 KiB.
+                # Like any save: with the records if they fit into 64 KiB.
                 message = await socket.hear()
                 assert message["op"] in ("changes", "changed"), message
                 if message["op"] == "changes":
@@ -174,8 +174,8 @@ def story_a_large_zone_goes_by_a_hint():
 
 
 def story_a_deleted_zone_wakes_those_who_asked_for_deletions():
-    """By the zone, by the type with deletions; not by another zone or type, nor by those who asked
-    for what is made. Also where there are too many to be told one by one."""
+    """By the zone, and by the type with deletions; not by another zone or type, nor by
+    subscriptions to creations. Also if there are too many to be sent one by one."""
     async def scene(relay):
         person = Person.new(relay)
         wishes = [
@@ -201,7 +201,7 @@ def story_a_deleted_zone_wakes_those_who_asked_for_deletions():
                 if is_woken:
                     assert (await socket.hear())["op"] in ("changes", "changed"), wish
             for socket, (is_woken, wish) in zip(sockets, wishes):
-                # Whatever else it was told stands before this answer.
+                # Anything else sent to it would come before this answer.
                 await socket.say({"op": "time", "id": "t", "t0": 1})
                 assert (await socket.hear())["op"] == "time", wish
 
@@ -209,7 +209,7 @@ def story_a_deleted_zone_wakes_those_who_asked_for_deletions():
 
 
 def story_the_pieces_of_a_deleted_zone_are_let_go():
-    """They stay for a day, as after any deletion, and the plan has no say in it."""
+    """They are kept for a day, as after any deletion, and the plan has no effect on that."""
     with Relay() as relay:
         person = Person.new(relay)
         data = b"a chunk" * 1_000
@@ -226,7 +226,7 @@ def story_the_pieces_of_a_deleted_zone_are_let_go():
 
 
 def story_who_may_delete_a_zone():
-    """A device of the account, by a good name; everybody else learns nothing."""
+    """A device of the account, with a valid name; no other client learns anything."""
     with Relay() as relay:
         person, stranger = Person.new(relay), Person.new(relay)
         expect(person.save(record("a"), zone="Mine"), 200)

@@ -1,5 +1,6 @@
-/* Who takes part. For a peer with accounts of its own a file has a line an account: the change
-   token from which its devices go on, and their tokens; the first device publishes. */
+/* Accounts of the load. For a server with its own accounts, a file has one line for each
+   account: the change token from which its devices continue, and their tokens. The first device
+   publishes. */
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -50,8 +51,8 @@ const char *account_token(const struct connection *connection) {
   struct account *account = &load.accounts[connection->account];
   if (!account->token_count) return NULL;
   if (connection->role == PUBLISHER) return account->tokens[0];
-  /* Where an account has fewer devices than connections, devices have several. In a storm nobody
-     publishes, and the first device is one like the others. */
+  /* If an account has fewer devices than connections, each device has several. In a storm there
+     is no publisher, and the first device is a receiver like the others. */
   if (load.options.mode == MODE_STORM) {
     return account->tokens[connection->device % account->token_count];
   }

@@ -1,4 +1,4 @@
-/* Bytes that grow. There is no limit here: who fills a buffer has one. */
+/* Growable byte buffer. It has no limit; each caller enforces its own. */
 
 #include "buffer.h"
 

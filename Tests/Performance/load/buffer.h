@@ -1,4 +1,4 @@
-/* Bytes that grow: what was cut off, what waits to leave, what is put together. */
+/* Growable byte buffer: for incomplete input, unsent output, and assembled messages. */
 
 #ifndef BUFFER_H
 #define BUFFER_H
@@ -11,12 +11,12 @@ struct buffer {
   size_t length, room;
 };
 
-/* Gives room for so many bytes behind those that are there; ends the program without memory. */
+/* Reserves this many bytes after the content; ends the program if there is no memory. */
 uint8_t *buffer_reserve(struct buffer *buffer, size_t count);
 void buffer_append(struct buffer *buffer, const void *bytes, size_t count);
-/* Removes so many bytes at the front. */
+/* Removes this many bytes from the front. */
 void buffer_consume(struct buffer *buffer, size_t count);
-/* Gives its memory back: an idle connection holds none. */
+/* Frees the memory: an idle connection holds none. */
 void buffer_free(struct buffer *buffer);
 
 #endif

@@ -1,4 +1,4 @@
-/* Sockets: how they are opened, read, written and lost. Only this machine is spoken to. */
+/* Sockets: opening, reading, writing, and failures. Connects only to this machine. */
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -38,11 +38,11 @@ void connection_open(struct connection *connection) {
   if (file < 0) give_up("socket: %s (ulimit -n says how many may be open)", strerror(errno));
   connection->file = file;
   connection->state = DIALLING;
-  /* Closing says RST, so that thousands of them leave nothing behind. */
+  /* Closing sends RST, so that thousands of closed connections leave no state behind. */
   struct linger linger = {1, 0};
   setsockopt(file, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   setsockopt(file, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
-  /* An address has ports for so many only; all of 127.0.0.0/8 is this machine. */
+  /* One source address has a limited number of ports; all of 127.0.0.0/8 is this machine. */
   setsockopt(file, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof one);
   struct sockaddr_in source = {.sin_family = AF_INET};
   source.sin_addr.s_addr = htonl(INADDR_LOOPBACK + opened++ / CONNECTIONS_PER_ADDRESS);
@@ -57,7 +57,7 @@ void connection_open(struct connection *connection) {
   watch(connection, EPOLL_CTL_ADD, true);
 }
 
-/* Tells the first of them why; what is lost by it is counted at the end. */
+/* Prints the reason for the first failure only; messages lost by it are counted at the end. */
 void connection_drop(struct connection *connection, const char *reason) {
   if (connection->state == GONE) return;
   if (!load.failed && !load.broken) fprintf(stderr, "load: a connection is lost: %s\n", reason);

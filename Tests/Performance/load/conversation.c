@@ -1,4 +1,4 @@
-/* What is said on a connection: the upgrade or the request, the greeting, and then messages. */
+/* Protocol of a connection: the upgrade or the request, the greeting, and then messages. */
 
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -41,7 +41,7 @@ static void send_expanded(struct connection *connection, struct text text) {
   connection_send(connection, frame.bytes, frame.length);
 }
 
-/* A request up to the fields of its kind; those of the dialect are in it. */
+/* Writes a request up to the header fields of its kind; the dialect's own fields are included. */
 static void begin_request(struct buffer *out, const struct connection *connection,
                           const char *method, struct text path) {
   struct subject subject = subject_of(connection);
@@ -60,7 +60,7 @@ static void send_poll(struct connection *connection) {
   request.length = 0;
   begin_request(&request, connection, "GET", dialect->poll_path);
   struct subject subject = subject_of(connection);
-  /* A first one that knows no place names none. */
+  /* A first poll has no cursor and sends none. */
   if (connection->cursor[0]) dialect_expand(&request, dialect->poll_fields, &subject);
   if (connection->modified[0]) {
     buffer_append(&request, "If-Modified-Since: ", 19);
@@ -153,7 +153,7 @@ static size_t hear_frame(struct connection *connection, uint8_t *bytes, size_t c
   return frame.whole;
 }
 
-/* The value of a header field; nothing where there is none. */
+/* Value of a header field; NULL if the field is missing. */
 static const char *field(const char *head, size_t length, const char *name, size_t *value_length) {
   const char *line = head, *end = head + length;
   size_t name_length = strlen(name);
@@ -178,7 +178,7 @@ static void keep(char *place, size_t room, const char *value, size_t length) {
   place[length] = 0;
 }
 
-/* Where a receiver goes on after this answer. */
+/* Stores the cursor from which the receiver continues after this answer. */
 static void keep_place(struct connection *connection, const char *head, size_t head_length,
                        const char *body, size_t body_length) {
   size_t length;
@@ -218,7 +218,7 @@ static void post_next(struct connection *connection) {
   connection_send(connection, request.bytes, request.length);
 }
 
-/* One answer with Content-Length. */
+/* Handles one answer with Content-Length. */
 static size_t hear_answer(struct connection *connection, uint8_t *bytes, size_t count) {
   const char *head = (const char *)bytes, *end = memmem(bytes, count, "\r\n\r\n", 4);
   if (!end) return 0;

@@ -1,10 +1,10 @@
-/* Which messages came. Every payload begins with a marker that says when it was due, its number in
-   its account, and the account:
+/* Delivery of messages. Every payload begins with a marker: the time at which it was due, its
+   number in its account, and the account:
 
      @T<19 digits of nanoseconds>.<10 digits>.<6 digits>;
 
-   It is looked for in the bytes of data frames, so that a server may put several messages in a
-   frame, or a head before them: a delivery is a marker, not a frame. */
+   The marker is searched for in the bytes of data frames, because a server may put several
+   messages into a frame, or a header before them: a delivery is a marker, not a frame. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ void delivery_mark(char payload[PAYLOAD_BYTES], struct message message) {
   payload[END_AT] = ';';
 }
 
-/* False where it was there already. */
+/* Returns false if the number was already recorded. */
 static bool note(struct seen *seen, uint64_t number) {
   if (number / 8 >= seen->room) {
     uint64_t room = seen->room ? seen->room * 2 : 8;
@@ -74,7 +74,7 @@ static void deliver(struct connection *connection, const char *marker) {
   else connection->seen.newest = number;
   load.delivered++;
   if (load.phase == MEASURING) load.measured_delivered++;
-  /* Those that were due in the measured time, however late they came. */
+  /* Messages due in the measured period count, however late they arrive. */
   bool counts = load.measured_from && due >= load.measured_from &&
                 (!load.measured_until || due < load.measured_until);
   if (counts) histogram_add(&load.latency, load.heard_at > due ? load.heard_at - due : 0);
@@ -104,7 +104,7 @@ void delivery_scan(struct connection *connection, const char *bytes, size_t coun
   }
 }
 
-/* What was published and did not come, over all receivers, those included whose line broke. */
+/* Number of published messages not delivered, over all receivers, including disconnected ones. */
 uint64_t delivery_lost(void) {
   uint64_t lost = 0;
   for (uint32_t i = 0; i < load.receiver_count; i++) {

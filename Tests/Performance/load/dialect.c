@@ -1,4 +1,4 @@
-/* The servers that can be spoken to, a table entry each, and how a template becomes bytes. */
+/* Table of the supported servers, one entry each, and expansion of templates into bytes. */
 
 #include "dialect.h"
 
@@ -35,7 +35,7 @@ static const struct dialect dialects[] = {
      .acknowledges = true,
      .poll_path = TEXT("/v1/changes?since=%c&wait=50"),
      .cursor = CURSOR_TOKEN},
-    /* nginx's module: published to by POST, which is its own way. */
+    /* nginx's module nchan: publishers use POST, its own interface. */
     {.name = "nchan",
      .opcode = 1,
      .path = TEXT("/ws/%a/%d"),
@@ -45,7 +45,7 @@ static const struct dialect dialects[] = {
      .publishers = 16,
      .poll_path = TEXT("/lp/%a/%d"),
      .poll_fields = TEXT("If-None-Match: %c\r\n")},
-    /* MQTT 3.1.1: lengths are those of six and five digits and of the payload. */
+    /* MQTT 3.1.1: the lengths are those of six and five digits and of the payload. */
     {.name = "mosquitto",
      .opcode = 2,
      .fields = TEXT("Sec-WebSocket-Protocol: mqtt\r\n"),
@@ -83,7 +83,7 @@ void dialect_list(struct buffer *names) {
   }
 }
 
-/* SplitMix64, from the system's randomness: no batch is named twice, not in another run either. */
+/* SplitMix64, seeded from the system's randomness: batch ids are unique, also across runs. */
 static uint64_t draw(void) {
   static uint64_t state;
   while (!state) {

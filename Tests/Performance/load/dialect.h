@@ -1,10 +1,10 @@
-/* How a push server wants to be spoken to: templates, in which these stand for something:
+/* Dialect of a push server: templates with these placeholders:
 
      %a  the account, six digits     %t  the device's token     %p  the payload
-     %d  the device, five digits     %c  where it stands        %u  a fresh UUID
+     %d  the device, five digits     %c  the device's cursor    %u  a new UUID
      %n  a record's name             %z  the payload's length
 
-   Widths are fixed where a protocol counts bytes before it says them. */
+   Widths are fixed because some protocols send a byte count before the bytes. */
 
 #ifndef DIALECT_H
 #define DIALECT_H
@@ -27,33 +27,34 @@ enum cursor { CURSOR_FIELDS, CURSOR_TOKEN };
 struct dialect {
   const char *name;
   uint8_t opcode;
-  /* Header fields of every request, each with its line's end. */
+  /* Header fields of every request, each with its line end. */
   struct text fields;
-  /* Receivers: the socket's path, what is said first, and what stands in the answer. */
+  /* Receivers: the socket's path, the first message sent, and a text that the answer
+     contains. */
   struct text path, greeting, welcome;
-  /* Publishers likewise; `message` is one of a socket, or the body of a POST. */
+  /* Publishers likewise; `message` is a message on a socket, or the body of a POST. */
   struct text publisher_path, publisher_greeting, publisher_welcome, message;
   bool posts;
-  /* How many publish; 0: one an account. */
+  /* Number of publishers; 0: one for each account. */
   uint32_t publishers;
-  /* Whether devices need tokens, and each message is acknowledged. */
+  /* True if devices need tokens; true if each message is acknowledged. */
   bool has_accounts, acknowledges;
-  /* Long-poll: no path where there is none; how the place is told where it goes on. */
+  /* Long-poll: the path (empty if unsupported), and the fields that carry the cursor. */
   struct text poll_path, poll_fields;
   enum cursor cursor;
 };
 
-/* What placeholders stand for. */
+/* Values of the placeholders. */
 struct subject {
   uint32_t account, device;
   const char *token, *cursor, *payload;
   uint64_t number;
 };
 
-/* By name; nothing where there is none. */
+/* Returns the dialect of this name, or NULL. */
 const struct dialect *dialect_named(const char *name);
 void dialect_list(struct buffer *names);
-/* Appends the template with what it stands for. */
+/* Appends the template with its placeholders replaced. */
 void dialect_expand(struct buffer *out, struct text text, const struct subject *subject);
 
 #endif

@@ -1,16 +1,16 @@
-/* floor: the least that one thread with epoll can do to push messages on this kernel. It checks
-   nothing, bounds nothing and keeps nothing on a disk: it is no server but a yardstick for servers.
+/* floor: the minimum work with which one thread and epoll can push messages on this kernel. It
+   validates nothing, limits nothing and stores nothing: a baseline for servers, not a server.
 
-     GET /ws/ACCOUNT/DEVICE   a WebSocket that gets the account's messages
+     GET /ws/ACCOUNT/DEVICE   a WebSocket that receives the account's messages
      GET /pub                 a WebSocket whose messages are "ACCOUNT payload"
-     GET /lp/ACCOUNT/DEVICE   a long-poll; If-None-Match has the Etag of the answer before it
+     GET /lp/ACCOUNT/DEVICE   a long-poll; If-None-Match has the Etag of the previous answer
 
    ACCOUNT has six digits.
 
-     floor PORT               sends each message to each subscriber as it comes
-     floor PORT batch         joins what one turn of the loop brought into one send a subscriber
-     floor PORT broken        loses, doubles, misroutes and holds back some on purpose, to see that
-                              who measures finds it */
+     floor PORT               sends each message to each subscriber when it arrives
+     floor PORT batch         joins the messages of one loop turn into one send per subscriber
+     floor PORT broken        loses, duplicates, misroutes and delays some messages on purpose, to
+                              check that the load generator detects it */
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -36,9 +36,9 @@ struct list {
 
 struct channel {
   struct list subscribers, waiting;
-  /* What this turn of the loop brought, as frames; joined sends only. Or what is held back. */
+  /* Frames received in this loop turn, if sends are joined; or frames that are held back. */
   struct buffer turn;
-  /* The last messages as answers to long-polls, by number; none before anybody polls. */
+  /* The last messages as long-poll answers, by number; none before the first poll. */
   struct buffer *answers;
   uint64_t newest;
 };
@@ -46,10 +46,10 @@ struct channel {
 struct client {
   enum role role;
   struct channel *channel;
-  /* Where it stands in its list; a poller only while it waits. */
+  /* Index in its list; a poller has one only while it waits. */
   uint32_t place;
   int waits;
-  /* What was cut off at the end of the last read. */
+  /* Incomplete bytes at the end of the last read. */
   struct buffer rest;
 };
 
@@ -74,7 +74,7 @@ static void list_add(struct list *list, int file) {
   list->files[list->count++] = file;
 }
 
-/* The last one takes its place. */
+/* The last entry moves to the free index. */
 static void list_remove(struct list *list, int file) {
   int last = list->files[--list->count];
   list->files[clients[file].place] = last;
@@ -121,8 +121,8 @@ static void send_to_all(struct channel *channel, const struct buffer *frames, ui
   }
 }
 
-/* Of seven messages one does not come to the first subscriber, one comes to it twice, one goes to
-   another account too, and one comes after the next. */
+/* Of seven messages, one is not sent to the first subscriber, one is sent to it twice, one is also
+   sent to another account, and one is sent after the next. */
 static void publish_badly(struct channel *channel, const struct buffer *frame) {
   enum { RIGHT, LOST, DOUBLED, MISROUTED, HELD_BACK };
   static uint64_t count;
@@ -170,7 +170,7 @@ static void send_turns(void) {
   touched_count = 0;
 }
 
-/* The value of a field, or nothing; `name` with its colon and space. */
+/* Value of a header field, or NULL; `name` includes the colon and the space. */
 static const uint8_t *field(const uint8_t *head, size_t length, const char *name) {
   const uint8_t *found = memmem(head, length, name, strlen(name));
   return found ? found + strlen(name) : NULL;
@@ -214,7 +214,7 @@ static void upgrade(int file, const uint8_t *head, size_t length) {
   transmit(file, answer, (size_t)count);
 }
 
-/* Takes one request or frame at the front; says how long it was, 0 where it is cut off. */
+/* Handles one request or frame at the front; returns its length, 0 if it is incomplete. */
 static size_t take(int file, uint8_t *bytes, size_t count) {
   enum role role = clients[file].role;
   if (role == SUBSCRIBER || role == PUBLISHER) {
@@ -263,7 +263,7 @@ static int listen_on(uint16_t port) {
                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t length = sizeof address;
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-  /* Those that are let in have it from the listener. */
+  /* Accepted sockets inherit this option from the listener. */
   setsockopt(listener, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   if (bind(listener, (struct sockaddr *)&address, sizeof address) || listen(listener, 4096) ||
       getsockname(listener, (struct sockaddr *)&address, &length)) {

@@ -1,4 +1,5 @@
-/* Durations, in buckets 1.6 % wide: 64 for each power of two, and one a nanosecond below. */
+/* Durations in buckets 1.6 % wide: 64 for each power of two; at the low end, one per
+   nanosecond. */
 
 #include "histogram.h"
 
@@ -19,7 +20,7 @@ double histogram_quantile(const struct histogram *histogram, double share) {
     passed += histogram->buckets[bucket];
     if (passed <= wanted) continue;
     if (bucket < 64) return bucket;
-    /* The middle of the bucket. */
+    /* Middle of the bucket. */
     unsigned power = bucket / 64 + 5;
     return (double)((uint64_t)(64 + bucket % 64) << (power - 6)) * (1 + 1.0 / 128);
   }

@@ -13,7 +13,7 @@ struct histogram {
 };
 
 void histogram_add(struct histogram *histogram, uint64_t nanoseconds);
-/* In nanoseconds; 0 where there is none. */
+/* In nanoseconds; 0 if the histogram is empty. */
 double histogram_quantile(const struct histogram *histogram, double share);
 
 #endif

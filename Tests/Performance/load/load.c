@@ -1,5 +1,5 @@
-/* load: one load generator for all push servers, in one thread with one epoll. What it plays is in
-   phases.c, how a server is spoken to in dialect.c, what comes of it in report.c. */
+/* load: one load generator for all push servers, in one thread with one epoll. phases.c has the
+   sequence of a run, dialect.c the servers' protocols, report.c the results. */
 
 #define _GNU_SOURCE
 #include "load.h"

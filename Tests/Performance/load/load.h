@@ -1,5 +1,5 @@
-/* load: what its parts know of each other. One thread runs one load on one server; what belongs to
-   the whole of it stands in `load`. */
+/* load: declarations shared by its files. One thread runs one load on one server; state of the
+   whole run is in `load`. */
 
 #ifndef LOAD_H
 #define LOAD_H
@@ -18,13 +18,13 @@ enum phase { CONNECTING, SETTLING, PUBLISHERS_CONNECTING, WARMING, RESTING, MEAS
 enum role { RECEIVER, PUBLISHER };
 enum state { UNBORN, DIALLING, UPGRADING, GREETING, READY, GONE };
 
-/* A message: when it was due, its number in its account from 1 on, and the account. */
+/* A message: the time at which it was due, its number in its account (from 1), and the account. */
 struct message {
   uint64_t due, number;
   uint32_t account;
 };
 
-/* A person of the load. A peer without accounts of its own has no tokens. */
+/* An account of the load. On a server without accounts of its own it has no tokens. */
 struct account {
   char *cursor;
   char **tokens;
@@ -32,7 +32,7 @@ struct account {
   uint64_t published;
 };
 
-/* Which messages a receiver has got: a bit a number. */
+/* Messages that a receiver has received: one bit for each number. */
 struct seen {
   uint8_t *bits;
   uint64_t room, newest, count;
@@ -46,12 +46,12 @@ struct connection {
   bool waits_to_write, is_busy;
   struct buffer rest, unsent;
   struct seen seen;
-  /* The beginning of a marker that a frame cut. */
+  /* The first bytes of a marker that a frame boundary cut. */
   char cut[MARKER_BYTES];
   uint32_t cut_length;
-  /* Where it stands: a change token, or what a long-poll gives back. */
+  /* Cursor: a change token, or the values that a long-poll sends back. */
   char cursor[64], modified[64];
-  /* For one that publishes one after the other: messages that wait. When a save left. */
+  /* For a sequential publisher: waiting messages, and the time at which the last save was sent. */
   struct buffer waiting;
   uint64_t sent_at;
 };
@@ -77,7 +77,7 @@ struct load {
   int poll_file;
 
   enum phase phase;
-  /* When the last read came in. */
+  /* Time of the last read. */
   uint64_t heard_at;
   uint32_t begun, in_flight, ready, failed, broken, publishers_ready;
   uint64_t published, acknowledged, delivered;
@@ -85,17 +85,17 @@ struct load {
   uint64_t measured_published, measured_acknowledged, measured_delivered;
   uint64_t duplicates, out_of_order, misrouted, hints, gaps, refusals, failed_requests;
   struct histogram latency;
-  /* The server, before the first connection, with all of them at rest, and around what is
-     measured. */
+  /* Cost of the server: before the first connection, with all connections idle, and at both ends
+     of the measured period. */
   struct server_cost empty, full, from, until;
-  /* Of this program's own time, in the measured window. */
+  /* Processor time of this program at both ends of the measured period. */
   double own_from, own_until;
 };
 
 extern struct load load;
 
 uint64_t now(void);
-/* Ends the program with what is wrong. */
+/* Prints the reason and ends the program. */
 void give_up(const char *form, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /* connection.c: sockets. */
@@ -104,33 +104,34 @@ void connection_send(struct connection *connection, const void *bytes, size_t co
 void connection_event(struct connection *connection, uint32_t events);
 void connection_drop(struct connection *connection, const char *reason);
 
-/* conversation.c: what is said on them. */
+/* conversation.c: the protocol of a connection. */
 void conversation_begin(struct connection *connection);
-/* Takes what is whole at the front; says how many bytes that were. */
+/* Handles the complete messages at the front; returns their length in bytes. */
 size_t conversation_hear(struct connection *connection, uint8_t *bytes, size_t count);
 void conversation_publish(struct connection *connection, struct message message);
 
-/* lockstep.c: what only a relay of Lockstep says. Whether it brings what is to be counted. */
+/* lockstep.c: messages that only a Lockstep relay sends. True if the message contains changes to
+   count. */
 bool lockstep_hear(struct connection *connection, const char *text, size_t length);
 
-/* delivery.c: which messages came. */
+/* delivery.c: delivery of messages. */
 void delivery_mark(char payload[PAYLOAD_BYTES], struct message message);
 void delivery_scan(struct connection *connection, const char *bytes, size_t count);
 uint64_t delivery_lost(void);
 
-/* accounts.c: who takes part. */
+/* accounts.c: the accounts of the load. */
 void accounts_make(void);
 const char *account_token(const struct connection *connection);
 
-/* phases.c: what is done when. */
+/* phases.c: the sequence of a run. */
 void phases_begin(void);
 void phases_publish(void);
 void phases_turn(void);
-/* Until something is due, in nanoseconds. */
+/* Nanoseconds until something is due. */
 uint64_t phases_wait(void);
 void acknowledged(struct connection *connection);
 
-/* report.c */
+/* report.c: the results. */
 void report(void);
 
 #endif

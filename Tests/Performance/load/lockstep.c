@@ -1,6 +1,6 @@
-/* What only a relay of Lockstep says: acknowledgements, hints, and the chain of tokens by which a
-   device sees that nothing is missing. This does as a device does: after a hint or a gap it
-   fetches. */
+/* Messages that only a Lockstep relay sends: acknowledgements, hints, and the chain of tokens by
+   which a device detects that changes are missing. Like a device, this fetches after a hint or a
+   gap. */
 
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -14,9 +14,9 @@ static bool begins(const char *text, size_t length, const char *begin) {
   return length >= count && !memcmp(text, begin, count);
 }
 
-/* A member that is text, from the message's beginning; its length, 0 where it is not there. */
+/* Finds a text member near the beginning of the message; returns its length, 0 if missing. */
 static size_t member(const char *text, size_t length, const char *name, const char **value) {
-  /* Tokens stand before what is of any length. */
+  /* Tokens come before members of variable length. */
   if (length > 300) length = 300;
   const char *found = memmem(text, length, name, strlen(name));
   if (!found) return 0;
@@ -37,7 +37,7 @@ static void fetch(struct connection *connection) {
   connection_send(connection, frame.bytes, frame.length);
 }
 
-/* Whether it counts: what does not follow is passed over, and fetched. */
+/* True if the changes count. Changes that do not follow the cursor are ignored and refetched. */
 static bool hear_changes(struct connection *connection, const char *text, size_t length) {
   const char *since = NULL, *token = NULL;
   size_t since_length = member(text, length, "\"since\":\"", &since);

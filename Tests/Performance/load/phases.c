@@ -1,8 +1,9 @@
-/* What is done when: connect, rest, warm up, measure, wait for what is still on its way.
+/* Phases of a run: connect, rest, warm up, measure, wait for messages under way.
 
-   A storm is measured from its first connection to its last welcome. Otherwise it is a time, or,
-   with --messages, a number of messages from the moment when all before them had arrived, to the
-   moment when all of them have: what a server does for them is the same in every run then. */
+   A storm is measured from its first connection to its last welcome. Other modes are measured for
+   a time, or, with --messages, for a number of messages: from the moment when all earlier messages
+   have arrived to the moment when all of these have, so that the server does the same work in
+   every run. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +24,8 @@ static double own_seconds(void) {
          (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-/* With --pause: says on standard output where it is, and goes on after a line of standard input,
-   so that somebody can count what the server does in between. */
+/* With --pause: prints its position on standard output, and continues after a line of standard
+   input, so that another program can count the server's work in between. */
 static void pause_at(const char *place) {
   if (!load.options.pauses) return;
   printf("%s\n", place);
@@ -66,7 +67,7 @@ static void publish(uint64_t due) {
   conversation_publish(&load.publishers[account % load.publisher_count], message);
 }
 
-/* Whether there is anything left to publish, where a number of messages is measured. */
+/* True if messages are left to publish; applies if a number of messages is measured. */
 static bool may_publish(void) {
   if (load.phase != WARMING && load.phase != MEASURING) return false;
   return !load.options.messages || load.published < goal;
@@ -82,7 +83,7 @@ static void publish_within_window(void) {
   }
 }
 
-/* One device after the other saves once more as soon as its last save is durable. */
+/* Each device saves again as soon as its last save is durable. */
 static void save_next(struct connection *connection) {
   if (load.options.mode == MODE_SAVES && may_publish()) {
     struct account *account = &load.accounts[connection->account];

@@ -1,4 +1,4 @@
-/* What came of it, as one JSON object on one line. Figures that were not measured are null. */
+/* Results, as one JSON object on one line. Figures that were not measured are null. */
 
 #include <stdio.h>
 
@@ -102,7 +102,7 @@ void report(void) {
     report_latency();
   }
   report_server();
-  /* Where it is near 1, the generator is what limits. */
+  /* Near 1, the generator is the bottleneck. */
   number("generatorBusy", seconds > 0 ? (load.own_until - load.own_from) / seconds : 0);
   printf("}\n");
 }

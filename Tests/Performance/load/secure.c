@@ -1,6 +1,6 @@
-/* secure: the least that a server with OpenSSL keeps of an idle connection: one thread with epoll,
-   buffers released while nothing moves, no sessions kept. It answers whatever it reads with two
-   bytes. It is no server but a yardstick for servers.
+/* secure: the minimum that a server with OpenSSL keeps for an idle connection: one thread with
+   epoll, buffers released while the connection is idle, no sessions kept. It answers every read
+   with two bytes. It is a baseline for servers, not a server.
 
      secure CERTIFICATE KEY */
 

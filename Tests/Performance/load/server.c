@@ -1,5 +1,5 @@
-/* What a server costs. Time is that of /proc/PID/task/TID/schedstat, which counts nanoseconds;
-   threads that end in between are not in it, and none of the servers here ends any. */
+/* Cost of a server. Processor time comes from /proc/PID/task/TID/schedstat, in nanoseconds. Threads
+   that end during the measurement are not counted; none of the servers here ends any. */
 
 #define _GNU_SOURCE
 #include "server.h"
@@ -28,7 +28,7 @@ void server_name(const char *names) {
 
 bool server_is_named(void) { return process_count > 0; }
 
-/* The number behind a name at a line's beginning. */
+/* Number after a name at the beginning of a line. */
 static uint64_t number_in(const char *path, const char *name) {
   FILE *file = fopen(path, "r");
   char line[256];

@@ -1,5 +1,5 @@
-/* As much of WebSocket as a yardstick and a load generator need: no fragments are made, and what
-   breaks the grammar is not looked for. */
+/* The part of WebSocket that the baseline and the load generator need: fragments are not sent, and
+   protocol errors are not detected. */
 
 #include "websocket.h"
 
@@ -37,7 +37,7 @@ size_t frame_head(uint8_t *head, uint8_t opcode, size_t length) {
 }
 
 void frame_append(struct buffer *buffer, uint8_t opcode, const void *payload, size_t length) {
-  /* Any mask costs the server the same. */
+  /* A constant mask: the cost for the server is the same with any. */
   static const uint8_t mask[4] = {0x5c, 0xa1, 0x0e, 0x93};
   uint8_t *out = buffer_reserve(buffer, FRAME_HEAD_ROOM + length);
   size_t head = frame_head(out, opcode, length);

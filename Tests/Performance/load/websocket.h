@@ -1,4 +1,4 @@
-/* As much of WebSocket (RFC 6455) as a yardstick and a load generator need. */
+/* The part of WebSocket (RFC 6455) that the baseline and the load generator need. */
 
 #ifndef WEBSOCKET_H
 #define WEBSOCKET_H
@@ -16,17 +16,17 @@ struct frame {
   uint8_t opcode;
   uint8_t *payload;
   size_t length;
-  /* The frame with its head. */
+  /* Length of the frame including its header. */
   size_t whole;
 };
 
-/* Reads the frame at the front and takes its mask off where it lies. False where it is cut off. */
+/* Reads the frame at the front and unmasks it in place. Returns false if it is incomplete. */
 bool frame_read(uint8_t *bytes, size_t count, struct frame *frame);
-/* Writes the head of a server's frame; says how long it is. */
+/* Writes the header of a server's frame; returns its length. */
 size_t frame_head(uint8_t *head, uint8_t opcode, size_t length);
-/* Appends a client's frame, which is masked. */
+/* Appends a client's frame, masked. */
 void frame_append(struct buffer *buffer, uint8_t opcode, const void *payload, size_t length);
-/* What a server answers to a client's key; ends with a zero. */
+/* Writes the server's answer to a client's key, with a final zero. */
 void accept_key(const char *key, char answer[ACCEPT_LENGTH + 1]);
 
 #endif

@@ -1,5 +1,4 @@
-"""How a measuring talks with the person who started it: progress, and what to say when it breaks
-off."""
+"""Terminal output of a measurement: progress, and the message if it is interrupted."""
 
 import signal
 import subprocess
@@ -11,7 +10,7 @@ NOT_MEASURED = 3
 
 
 class Progress:
-    """One line on a terminal, written over; nothing elsewhere."""
+    """One line that is overwritten on a terminal; no output otherwise."""
 
     def __init__(self):
         self.shows = sys.stderr.isatty()
@@ -25,7 +24,7 @@ class Progress:
 
 
 def attend(name, measure):
-    """The exit code of `measure`, which is given the progress."""
+    """Runs `measure` with the progress as its argument, and returns the exit code."""
     progress = Progress()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(NOT_MEASURED))
     try:

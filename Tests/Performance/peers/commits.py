@@ -1,4 +1,4 @@
-"""Times single commits to disk beside a load: what a durable save costs there at least."""
+"""Times single commits to disk during a load: the minimum cost of a durable save."""
 
 import os
 import sqlite3
@@ -10,9 +10,9 @@ PAGE_BYTES, PAUSE_SECONDS = 4096, 0.01
 
 
 class CommitProbe:
-    """By turns a page, written over the last one and synced, and a row of a SQLite database, changed
-    and committed with its log synced; on the disk of the store. Rarely enough not to be a load of
-    its own."""
+    """On the store's disk, alternates between two commits: a page, overwritten and synced, and a
+    row of a SQLite database, changed and committed with its log synced. Runs rarely enough not to
+    be a load of its own."""
 
     def __init__(self, folder):
         self.path = os.path.join(folder, "commit-probe")
@@ -55,7 +55,7 @@ class CommitProbe:
 
     @property
     def page(self):
-        """Microseconds, the median; None where none was timed."""
+        """Median in microseconds; None if none was timed."""
         return statistics.median(self.pages) if self.pages else None
 
     @property

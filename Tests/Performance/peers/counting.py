@@ -1,9 +1,9 @@
-"""Counts what the relay and the floor do, without the hardware's counters: user instructions and
-allocations by valgrind, system calls by strace.
+"""Counts the work of the relay and the floor without the hardware's counters: user instructions
+and allocations by valgrind, system calls by strace.
 
-The load stops before and after what is measured; the counters are set to zero at the first stop
-and read at the second, so that neither start nor end is in them. One message is under way at a time
-where nothing else is said, so that every run does the same.
+The load stops before and after the measured part. The counters are set to zero at the first stop
+and read at the second, so that neither start nor end is included. Unless stated otherwise, one
+message is under way at a time, so that every run does the same work.
 """
 
 import glob
@@ -24,11 +24,11 @@ from works import Shape
 
 PEERS = ("floor", "lockstep")
 REPETITIONS, STOP_SECONDS = 3, 60
-# Receivers of each account: what one more costs is small beside the message itself, so many are
-# needed to see it.
+# Receivers of each account. The cost of one more receiver is small compared with the message
+# itself, so many are needed to measure it.
 FEW, MANY = 5, 45
-# Accounts and devices of each, and of the crowd: where there are more receivers than devices,
-# devices have several connections.
+# Number of accounts, devices of each account, and devices of the crowd. If there are more receivers
+# than devices, each device has several connections.
 POPULATION = (40, 6, 100)
 
 
@@ -51,19 +51,19 @@ SHAPES = {
 
 
 class Instructions:
-    """User instructions, and how often memory is asked for, by callgrind."""
+    """Number of user instructions and of allocations, by callgrind."""
 
     names, tool, about = ("user instructions", "allocations"), "valgrind", "apt install valgrind"
     allocators = {"malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "memalign"}
-    # A processor fills and copies memory by one instruction that valgrind counts once a byte; the C
-    # library is asked to do it by others.
+    # x86 has single instructions that fill and copy memory, and valgrind counts them once for each
+    # byte. These settings make the C library use other instructions.
     environment = {"GLIBC_TUNABLES": "glibc.cpu.x86_rep_movsb_threshold=4294967296:"
                                      "glibc.cpu.x86_rep_stosb_threshold=4294967296"}
 
     def __init__(self, setting, keep):
         self.keep = keep
         self.binary = os.path.join(setting.disk, "lockstep")
-        # Valgrind cannot read Swift's debugging information; the names of functions stay.
+        # Valgrind cannot read Swift's debug information; the function names remain.
         subprocess.run(["strip", "--strip-debug", "-o", self.binary, setting.binary], check=True)
 
     def begin(self, folder):
@@ -87,8 +87,8 @@ class Instructions:
         return dict(zip(self.names, (total, self.allocations(text))))
 
     def allocations(self, text):
-        """The calls of allocators in callgrind's file, which names a function where it first stands
-        and then goes by its number."""
+        """Number of allocator calls in callgrind's file. The file names a function at its first
+        occurrence and refers to it by number afterwards."""
         functions, called, count = {}, None, 0
         for line in text.splitlines():
             if match := re.match(r"(c?)fn=\((\d+)\)(?: (.*))?", line):
@@ -108,7 +108,7 @@ class Instructions:
 
 
 class SystemCalls:
-    """System calls, by strace, which is there only while it counts."""
+    """System calls, by strace, which is attached only while it counts."""
 
     names, tool, about = ("system calls",), "strace", "apt install strace"
     environment = {}
@@ -160,7 +160,7 @@ def measure(given, setting, progress):
 
 
 def count_all(setting, peers, repetitions, keep, progress):
-    """By counter and peer what is told of them, and why some counters are left out."""
+    """Figures by counter and peer, and the reason for each counter that is left out."""
     skipped, kinds = {}, []
     for kind in (Instructions, SystemCalls):
         if shutil.which(kind.tool):
@@ -187,7 +187,8 @@ def count_all(setting, peers, repetitions, keep, progress):
 
 
 def count(setting, kind, keep, peer, name, shape):
-    """(what was counted by name, how many messages or connections, how many deliveries) of a run."""
+    """Returns the counts of a run by name, its number of messages or connections, and its number of
+    deliveries."""
     folder = setting.place(shape.on_disk)
     os.makedirs(folder)
     counter, plain = kind(setting, keep), setting.binary
@@ -218,7 +219,8 @@ def count(setting, kind, keep, peer, name, shape):
 
 
 def each(found):
-    """What is told of one server and one counter: a list of values, one a repetition."""
+    """Figures of one server and one counter: a list of values for each, one value for each
+    repetition."""
 
     def per_message(name):
         return [total / messages for total, messages, _ in found[name]]

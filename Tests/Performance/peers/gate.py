@@ -1,5 +1,5 @@
-"""Holds what the relay costs against limits that were recorded, in figures that come out alike on a
-busy machine: counts, and the memory of idle connections."""
+"""Checks the relay's cost against recorded limits. The figures are reproducible on a busy machine:
+counts, and the memory of idle connections."""
 
 import argparse
 import json
@@ -27,16 +27,17 @@ exit codes: 0 all is within its limits; 1 something is not; 2 a wrong option;
 3 something could not be measured, and all else is within its limits
 """
 LIMITS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "limits.json")
-# What a limit leaves above what was measured when it was recorded: counts come out alike, memory
-# less so. What is far below a limit shows that it has become too wide.
+# Factors between a measured value and its limit: counts are reproducible, memory less so. A value
+# far below its limit shows that the limit has become too wide.
 ROOM, ROOM_FOR_MEMORY, FAR_BELOW = 1.1, 1.2, 0.75
-# What one more costs is the difference of two runs that are much larger than it, and with it stands
-# there how many requests happened to come together. Code that got dearer asks for memory, or calls
-# the system, once more for each.
+# The cost of one more delivery is the difference of two much larger runs, so it also varies with
+# the number of requests that happened to be handled together. A regression adds at least one
+# allocation or system call for each delivery.
 FURTHER, ROOM_FOR_FURTHER, ONE_MORE = "one further ", 1.3, 0.9
 IDLE = Shape("storm", 40, 45, ("--settle", "1"))
 IDLE_BYTES = ("bytes", "an idle connection")
-# How many messages share a commit or a send depends on who is first, and with it the system calls.
+# The number of messages that share a commit or a send depends on timing, and so do the system
+# calls.
 RESTLESS = ("40 messages under way, each to five, for each", "a save of 40 devices that save at once",
             "eight messages under way to 50, for each")
 
@@ -67,7 +68,7 @@ def main(root, arguments=None):
             return tell(given, found, record(found), skipped)
         limits = read()
         if any(is_too_much(found, *each) for each in limits.items()):
-            # What got dearer is dearer each time.
+            # A real regression appears in both measurements.
             again, _ = measure(root, tools, binary, progress)
             found = {key: min(value, again[key]) for key, value in found.items()}
         return tell(given, found, limits, skipped)
@@ -76,7 +77,8 @@ def main(root, arguments=None):
 
 
 def measure(root, tools, binary, progress):
-    """What was measured, by (counter, what), and what could not be."""
+    """Measured values by (counter, figure), and the reasons for figures that could not be
+    measured."""
     with Setting(root, tools, binary, None, 1, progress) as setting:
         rows, skipped = counting.count_all(setting, ["lockstep"], 1, None, progress)
         measured = {(counter, what.strip()): values[0]
@@ -115,7 +117,7 @@ def limit_for(key, measured):
 
 
 def rounded(value):
-    """Up to three digits."""
+    """Rounds up to three digits."""
     unit = 10 ** (math.floor(math.log10(value)) - 2)
     up = math.ceil(value / unit) * unit
     return int(up) if up >= 100 else round(up, 3)

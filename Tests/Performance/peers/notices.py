@@ -1,5 +1,6 @@
-"""What a notice adds to a commit: the same commits without one, with one in them, and with one behind
-them as relays do it, by pgbench. PostgreSQL takes one lock of the whole server for each."""
+"""Cost of a notice (NOTIFY) for a commit, measured by pgbench: the same commits without a notice,
+with one inside the transaction, and with one after it, as relays do it. PostgreSQL takes one
+server-wide lock for each."""
 
 import glob
 import os
@@ -10,21 +11,21 @@ import tempfile
 from programs import Trouble, said_by
 
 SESSIONS, SECONDS = (1, 3, 16), 3
-# As relays say it, of an account that nobody has.
+# The payload as relays send it, for an account that does not exist.
 WORD = "1 00000000000000ff 00000000000000ff=1"
 CHANGE = "UPDATE notice_probe SET number = number + 1 WHERE session = :client_id"
 NOTICE = f"pg_notify('lockstep_public', '{WORD}')"
-# Each in one round trip.
+# Each runs in one round trip.
 KINDS = {
     "silent": f"BEGIN \\; {CHANGE} \\; COMMIT;\n",
     "within": f"BEGIN \\; {CHANGE} \\; SELECT {NOTICE} \\; COMMIT;\n",
-    # Its own end of a transaction does not wait for the disk.
+    # The commit of the notice's own transaction does not wait for the disk.
     "behind": f"BEGIN \\; {CHANGE} \\; COMMIT \\; "
               f"SELECT set_config('synchronous_commit', 'off', true), {NOTICE};\n"}
 
 
 class Notices:
-    """Of a database whose relays listen meanwhile."""
+    """Notices on a database while relays listen."""
 
     def __init__(self, database):
         self.database = database

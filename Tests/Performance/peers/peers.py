@@ -1,4 +1,5 @@
-"""Measures the relay beside a floor in C and other push servers, interleaved."""
+"""Compares the relay with a baseline in C (floor) and with other push servers, in interleaved
+runs."""
 
 import argparse
 import json

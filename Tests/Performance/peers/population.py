@@ -1,5 +1,5 @@
-"""Accounts and their devices, made once at a relay by its own calls. Each run begins with a copy of
-the relay's store as it was then.
+"""Accounts and their devices, created once on a relay through its API. Each run begins with a copy
+of the relay's store in that state.
 """
 
 import concurrent.futures
@@ -10,15 +10,16 @@ import shutil
 
 from programs import Trouble
 
-# What a relay leaves in its folder that belongs to its process alone.
+# Files in a relay's folder that belong to its process only.
 OF_THE_PROCESS = ("admin.sock", "lock")
 AT_ONCE = 8
 
 
 class Population:
-    """`people`: accounts with some devices each; `crowd`: one account with as many as it may have.
+    """`people`: accounts with some devices each; `crowd`: one account with as many devices as
+    allowed.
 
-    The files have a line an account: its change token, and the tokens of its devices.
+    The files have one line for each account: its change token, and the tokens of its devices.
     """
 
     def __init__(self, folder):
@@ -26,7 +27,7 @@ class Population:
         self.people, self.crowd = [os.path.join(folder, name) for name in ("people", "crowd")]
 
     def make(self, relay, accounts, devices, crowd, progress):
-        """`relay` runs on `store` and takes accounts."""
+        """Creates the population; `relay` runs on `store` and accepts accounts."""
         done = 0
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool, open(self.people, "w") as file:
             for line in pool.map(lambda _: account(relay.port, devices), range(accounts)):
@@ -38,14 +39,14 @@ class Population:
                 file.write(account(relay.port, crowd))
 
     def copy(self, folder):
-        """The store once more, in a folder that is not there yet."""
+        """Copies the store to a folder that does not exist yet."""
         ignored = shutil.ignore_patterns(*OF_THE_PROCESS)
         shutil.copytree(self.store, folder, ignore=ignored)
         return folder
 
 
 def account(port, devices):
-    """A new one's line."""
+    """Creates an account and returns its line."""
     line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         about = {"deviceName": "load", "platform": "load", "appVersion": "1"}
@@ -60,7 +61,7 @@ def account(port, devices):
 
 
 def caught_up(port, words):
-    """The same account's line, with the token of where it stands now."""
+    """Returns the account's line with its current change token."""
     line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         cursor, *tokens = words.split()

@@ -1,5 +1,5 @@
-"""Programs that a measuring runs: those in C, made anew where their sources are newer, the relay, and
-others to their end."""
+"""Programs used by a measurement: those in C, rebuilt if their sources are newer, the relay, and
+others that run to completion."""
 
 import fcntl
 import glob
@@ -13,11 +13,11 @@ SECURE = ["secure.c"]
 
 
 class Trouble(Exception):
-    """The measuring cannot go on; its words are for the person who started it."""
+    """Fatal error of the measurement, with a message for the person who started it."""
 
 
 def said_by(command):
-    """What a program prints that ends well."""
+    """Output of a program that ends successfully."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     if done.returncode != 0:
         raise Trouble(f"{command[0]}: {done.stderr.strip()}")
@@ -30,7 +30,7 @@ def compiler():
 
 
 def build(root):
-    """The paths of floor, load and secure."""
+    """Builds floor, load and secure; returns their paths."""
     sources = os.path.join(root, "Tests", "Performance", "load")
     folder = os.path.join(root, ".build", "load")
     os.makedirs(folder, exist_ok=True)
@@ -61,7 +61,7 @@ def made(folder, sources, name, parts, newest):
 
 
 def release(root, given):
-    """The lockstep program: the one that was given, or a release built now."""
+    """Path of the lockstep program: the given one, or a release built now."""
     if given:
         return os.path.abspath(given)
     return subprocess.run([os.path.join(root, "scripts", "build")], check=True,

@@ -1,4 +1,4 @@
-"""One run: a fresh server, the load on it, and what came of it in the figures of the table."""
+"""One run: a fresh server, the load on it, and the results as figures of the table."""
 
 import contextlib
 import json
@@ -13,15 +13,15 @@ from population import Population
 from programs import Trouble
 from servers import SERVERS, Relay
 
-# Where a file system is in memory; elsewhere the system's folder for temporary files serves.
+# An in-memory file system; if it is missing, the system's temporary folder is used.
 MEMORY = "/dev/shm"
-# What may not be: a table says how often each was.
+# Faults: the table shows the number of each.
 FAULTS = ("lost", "duplicates", "outOfOrder", "misrouted", "unacknowledged", "refusals", "failed",
           "broken")
 
 
 class Setting:
-    """What all runs share: programs, folders, processors, and the relay's population."""
+    """State shared by all runs: programs, folders, processors, and the relay's accounts."""
 
     def __init__(self, root, programs, binary, disk, seconds, progress):
         self.root, self.binary = root, binary
@@ -36,7 +36,7 @@ class Setting:
         self.population, self.count = None, 0
 
     def prepare(self, accounts, devices, crowd):
-        """Makes the relay's accounts, once."""
+        """Creates the relay's accounts, once."""
         folder = os.path.join(self.memory, "population")
         os.makedirs(folder)
         population = Population(folder)
@@ -46,7 +46,7 @@ class Setting:
         self.population = population
 
     def place(self, on_disk):
-        """A folder for a server, fresh each time."""
+        """Path of a new folder for a server."""
         self.count += 1
         return os.path.join(self.disk if on_disk else self.memory, f"run-{self.count}")
 
@@ -74,7 +74,7 @@ def load_command(setting, server, shape, *more):
 
 
 def run(setting, peer, shape):
-    """The load's own account of one run."""
+    """Report of the load for one run."""
     folder = setting.place(shape.on_disk)
     with SERVERS[peer](setting, folder, processor=setting.pins[0]) as server:
         command = load_command(setting, server, shape, "--seconds", str(setting.seconds),
@@ -97,13 +97,14 @@ def run(setting, peer, shape):
 
 
 class Paused:
-    """The load with stops around what is measured, so that somebody can count the server's work."""
+    """A load that stops before and after the measured part, so that the server's work can be
+    counted."""
 
     def __init__(self, setting, server, shape, *more):
         command = load_command(setting, server, shape, "--pause", "--limit", "900", *more)
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
-        # A load that hangs is ended, so that no reading waits for ever.
+        # Ends a load that hangs, so that no read waits without limit.
         self.watch = threading.Timer(960, self.process.kill)
         self.watch.start()
 
@@ -118,7 +119,7 @@ class Paused:
         self.process.stdin.flush()
 
     def account(self):
-        """What came of it."""
+        """Report of the load at its end."""
         try:
             output, error = self.process.communicate()
             if self.process.returncode != 0:
@@ -134,7 +135,7 @@ class Paused:
 
 
 def figures(shape, account):
-    """What stands in the table, of one run; None where there is nothing to tell."""
+    """Table figures of one run; a figure that was not measured is None."""
     server, latency = account["server"], account.get("latencyMicroseconds") or {}
     each = {"storm": account["connections"], "saves": account.get("acknowledged")}
     count = each.get(shape.mode, account.get("delivered"))
@@ -169,5 +170,5 @@ def figures(shape, account):
 
 
 def faults(account):
-    """What went wrong, by name; nothing where all went well."""
+    """Faults of a run by name; empty if there are none."""
     return {name: account[name] for name in FAULTS if account.get(name)}

@@ -1,4 +1,4 @@
-"""What an idle device over TLS takes of the relay's memory, beside the least that OpenSSL takes."""
+"""Memory of the relay for an idle device over TLS, compared with the minimum for OpenSSL."""
 
 import base64
 import json
@@ -63,10 +63,10 @@ def read_tokens(path):
 
 
 def idle_bytes(server, count, tokens):
-    """Of each connection, once all have said hello and nothing moves."""
+    """Idle memory of each connection, after all have completed the handshake and are quiet."""
     lines = []
     try:
-        # What the server makes with its first connection is not counted with the others.
+        # The first connection is not counted, because the server allocates shared state with it.
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         lines.append(connected(server, tokens[0], context))

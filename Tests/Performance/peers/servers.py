@@ -1,4 +1,4 @@
-"""The servers that are measured beside one another, each a process or two on this machine."""
+"""Servers that are compared with each other; each is one or two processes on this machine."""
 
 import os
 import re
@@ -11,21 +11,22 @@ import time
 from programs import Trouble
 
 START_SECONDS, STOP_SECONDS = 60, 20
-# Neither the rate of one device's saves nor the size of a crowd is what is measured; and a pairing
-# code counts as a guess until the store has found it right, while many devices are made at once.
+# Limits raised because neither the save rate of one device nor the size of a crowd is measured
+# here. A pairing code counts as a guess until the store has confirmed it, and many devices are
+# created at once.
 LIMITS = ("requestsPerSecondPerDevice=1000000,requestBurstPerDevice=1000000,"
           "connectionsPerAccount=1000000,connections=1000000,storeRequests=1000000,"
           "pairingGuessesPerAddress=10000,pairingGuessesInAll=100000")
 
 
 class Server:
-    """A server in a folder of its own. `wrapper`: what it runs under. `environment`: variables of
-    its own."""
+    """A server in a separate folder. `wrapper`: the command that it runs under. `environment`:
+    additional environment variables."""
 
     dialect = "floor"
-    # How long to wait for messages that are still on their way; on a slow machine they take a while.
+    # Seconds to wait for messages that are still under way; a slow machine needs a while.
     drain_seconds = 20
-    # What its program is called where it is looked for, and the pattern by which it says its port.
+    # Name of the executable, and the pattern of the output that contains the port.
     program, says_port = None, None
     needs_population = False
 
@@ -37,7 +38,7 @@ class Server:
 
     @classmethod
     def missing(cls):
-        """Why it cannot be run here, or None."""
+        """Reason why the server cannot run here, or None."""
         if cls.program and not find(cls.program):
             return f"{cls.program} is not installed"
         return None
@@ -84,7 +85,7 @@ class Server:
             return False
 
     def processes(self):
-        """Its process and those that it started."""
+        """Process ids of the server: its process and all descendants."""
         found = [self.process.pid]
         for process in found:
             try:
@@ -127,7 +128,7 @@ class FloorBatch(Floor):
 
 
 class FloorBroken(Floor):
-    # Some never come.
+    # Some messages never arrive.
     drain_seconds = 1
 
     def command(self):
@@ -135,7 +136,7 @@ class FloorBroken(Floor):
 
 
 class Relay(Server):
-    """Lockstep, with one loop, on a copy of the store that was prepared."""
+    """Lockstep, with one loop, on a copy of the prepared store."""
 
     dialect = "lockstep"
     says_port = r"listening on http://127\.0\.0\.1:(\d+)"
@@ -204,7 +205,7 @@ http {{
 
 
 class Mosquitto(Server):
-    """MQTT over WebSocket, at most once. It wants a plain listener beside it."""
+    """MQTT over WebSocket, QoS 0 (at most once). It also needs a plain listener."""
 
     dialect, program = "mosquitto", "mosquitto"
 
@@ -230,7 +231,7 @@ SERVERS = {"floor": Floor, "floor-batch": FloorBatch, "lockstep": Relay, "nchan"
 
 
 def find(program):
-    """Daemons lie where a person's path may not lead."""
+    """Finds a program, also in the folders for daemons, which may not be on the PATH."""
     return shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
 
 

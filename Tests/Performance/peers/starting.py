@@ -1,4 +1,4 @@
-"""How long the relay takes from its start until it listens, with an empty store and a full one."""
+"""Time from the relay's start until it listens, with an empty store and with a full one."""
 
 import concurrent.futures
 import http.client
@@ -45,7 +45,7 @@ def measure(given, setting, progress):
 
 
 def fill(setting, folder, records, progress):
-    """A store with so many records of 200 bytes."""
+    """Fills a store with this many records of 200 bytes."""
     relay = Relay(setting, folder + "-filling", store=folder)
     accounts = -(-records // RECORDS_OF_AN_ACCOUNT)
     with relay, concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
@@ -73,7 +73,7 @@ def save(port, records):
 
 
 def start(setting, folder):
-    """(seconds until it listens, resident bytes then)"""
+    """Returns the seconds until the relay listens, and its resident bytes then."""
     command = Relay(setting, folder, store=folder).command()
     begun = time.monotonic()
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

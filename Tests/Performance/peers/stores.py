@@ -1,5 +1,5 @@
-"""The relay on each kind of store, side by side: a folder, one relay on PostgreSQL, three of them;
-then what many idle devices take there, and what a notice adds to a commit."""
+"""Compares the relay on each kind of store: a folder, one relay on PostgreSQL, three relays on
+PostgreSQL. Also measures the cost of many idle devices, and of a notice for a commit."""
 
 import json
 import os
@@ -18,16 +18,16 @@ from table import cell, table
 
 ACCOUNTS, DEVICES, RATE = 100, 3, 200
 SAVERS, RELAYS = 300, 3
-# Those that do nothing, and for how many seconds; the seldom message is the load's least.
+# Idle accounts, and the seconds that they stay idle; SELDOM is the load's lowest rate of messages.
 IDLE_ACCOUNTS, IDLE_SECONDS, SELDOM = 1000, 60, 0.1
 
 
 class Database:
-    """A PostgreSQL of its own on the disk that is measured, with fsync."""
+    """A PostgreSQL server of its own on the measured disk, with fsync."""
 
     def __init__(self, setting):
         script = os.path.join(setting.root, "scripts", "with-postgres")
-        # The server runs as somebody else where this is root.
+        # If this process is root, the server runs as another user.
         os.chmod(setting.disk, 0o711)
         self.process = subprocess.Popen(
             [script, "sh", "-c", 'echo "$LOCKSTEP_POSTGRES"; read line'], stdin=subprocess.PIPE,
@@ -41,7 +41,7 @@ class Database:
             self.postmaster = int(file.readline())
 
     def settle(self):
-        """What a load left to be written and cleaned up is done now, and is that load's."""
+        """Runs the pending writes and cleanup of a load now, so that they count for that load."""
         self.ask("VACUUM ANALYZE", "CHECKPOINT")
 
     def ask(self, *questions):
@@ -53,7 +53,7 @@ class Database:
 
 
 def processor_seconds(processes):
-    """Those of children that have ended too."""
+    """Processor seconds of these processes, including those of ended children."""
     total = 0
     for process in processes:
         with open(f"/proc/{process}/stat") as file:
@@ -63,8 +63,9 @@ def processor_seconds(processes):
 
 
 def disk_bytes(folder):
-    """What the disk below it has written, for whomever; None where that is not counted. What
-    processes are said to have given it counts a whole folio of the cache for each byte in it."""
+    """Bytes written by the disk below the folder, by any process; None if they are not counted. The
+    per-process counters are not used, because they count a whole folio of the page cache for each
+    byte changed in it."""
     os.sync()
     device = os.stat(folder).st_dev
     try:
@@ -98,7 +99,7 @@ class Relay(Server):
 
 
 class Bench:
-    """One kind of store, with its relays and their people."""
+    """One kind of store, with its relays and accounts."""
 
     def __init__(self, setting, name, relays, has_database):
         self.setting, self.name = setting, name
@@ -129,14 +130,15 @@ class Bench:
         return descendants(self.database.postmaster) if self.database else []
 
     def catch_up(self, accounts_file):
-        """What earlier loads changed is not news to the next one's devices."""
+        """Advances the change tokens, so that the next load's devices do not receive earlier
+        changes."""
         with open(accounts_file) as file:
             lines = file.readlines()
         with open(accounts_file, "w") as file:
             file.writelines(caught_up(self.relays[0].port, line) for line in lines)
 
     def load(self, mode, accounts_file, ports, *words):
-        """What came of a load, with the time that the database's processes took for it."""
+        """Report of a load, with the processor time of the database's processes."""
         self.catch_up(accounts_file)
         seconds, bytes = self.spent()
         command = [self.setting.load, "lockstep", mode, "--port", ",".join(map(str, ports)),
@@ -159,7 +161,7 @@ class Bench:
         return found
 
     def spent(self):
-        """The processor's time of the database, and what the disk has written."""
+        """Processor time of the database, and bytes written by the disk."""
         return processor_seconds(self.of_database), disk_bytes(self.setting.disk)
 
     def end(self):
@@ -195,13 +197,13 @@ def measure(given, setting, progress):
 
 
 def one(bench):
-    """The figures of one repetition."""
+    """Figures of one repetition."""
     ports = bench.ports
     saves = bench.load("saves", bench.savers, ports, "--accounts", str(SAVERS))
     rate = ("--accounts", str(ACCOUNTS), "--devices", str(DEVICES - 1), "--rate", str(RATE))
     with CommitProbe(bench.setting.disk) as probe:
         near = bench.load("rate", bench.people, ports[:1], *rate)
-    # Once more without the probe, which writes too.
+    # Repeated without the probe, because the probe also writes.
     quiet = bench.load("rate", bench.people, ports[:1], *rate)
     far = bench.load("rate", bench.people, ports[:2], *rate) if len(ports) > 1 else None
     count = saves["acknowledged"]
@@ -220,7 +222,7 @@ def one(bench):
 
 
 def alone(found):
-    """What a change costs where most commits carry one, with its deliveries."""
+    """Cost of a change, with its deliveries, if most commits contain one change."""
     count = found["published"]
     return {"relay": found["server"]["cpuSeconds"] * 1e6 / count,
             "database": found["databaseSeconds"] * 1e6 / count,
@@ -232,8 +234,8 @@ def portion(total, count):
 
 
 def idle(bench, is_quick, progress):
-    """Microseconds of processor a second, of the relays and of the database, for each device that
-    is connected and does nothing: what a long while takes more than a short one."""
+    """Processor microseconds per second, of the relays and of the database, for each idle connected
+    device: the difference between a long and a short run."""
     accounts, seconds = (50, 2) if is_quick else (IDLE_ACCOUNTS, IDLE_SECONDS)
     bench.make(bench.idle, accounts, DEVICES, progress)
     progress(f"{bench.name}: {accounts * DEVICES} devices do nothing for {seconds} s")

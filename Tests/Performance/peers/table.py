@@ -1,4 +1,4 @@
-"""The results: medians with least and most, and ratios to the floor of the same repetition."""
+"""Results: medians with minimum and maximum, and ratios to the floor of the same repetition."""
 
 import statistics
 
@@ -13,7 +13,7 @@ WHAT = {"storm": "connections", "saves": "saves"}
 
 
 class Results:
-    """All runs: by work and shape, by peer, a list with an entry a repetition (None where it
+    """All runs, by work and shape, then by peer: an entry for each repetition (None if it
     failed)."""
 
     def __init__(self):
@@ -32,16 +32,16 @@ class Results:
         return [told[name] for told in runs.values() if told and told.get(name) is not None]
 
     def ratios(self, key, peer, name, base="floor"):
-        """To the floor, each of the same repetition."""
+        """Ratios to the floor, each within one repetition."""
         runs, others = self.runs[key].get(peer, {}), self.runs[key].get(base, {})
         return [told[name] / others[repetition][name] for repetition, told in runs.items()
                 if told and told.get(name) and others.get(repetition)
                 and others[repetition].get(name)]
 
     def control(self):
-        """The A/A control: floor and floor-batch do the same work where nothing can be joined. The
-        ratio of their times, and whether it lets other ratios of time be believed; None where the
-        two did not run."""
+        """The A/A control: floor and floor-batch do the same work if nothing can be joined.
+        Returns the ratio of their times, and whether other ratios of time are reliable; None if
+        the two did not run."""
         for key in self.runs:
             if key[0] == "fanout":
                 found = self.ratios(key, "floor-batch", "cpuMicroseconds")
@@ -51,8 +51,8 @@ class Results:
         return None
 
     def split(self, peer):
-        """What one further delivery and one save or publication cost, in µs of processor, of each
-        repetition of fanout's two shapes."""
+        """Cost of one further delivery and of one save or publication, in processor microseconds,
+        for each repetition of fanout's two shapes."""
         keys = sorted((key for key in self.runs if key[0] == "fanout"),
                       key=lambda key: self.shapes[key].devices)
         if len(keys) != 2:
@@ -74,7 +74,7 @@ class Results:
 
     @property
     def relay_is_right(self):
-        """Whether the relay lost, doubled, mixed up and refused nothing."""
+        """True if the relay lost, duplicated, misrouted and refused nothing."""
         return not any("lockstep" in peers for peers in self.faults.values())
 
 
@@ -94,7 +94,7 @@ def cell(values):
 
 
 def table(head, rows):
-    """Rows of cells, aligned."""
+    """Formats rows of cells as an aligned table."""
     widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
 
     def line(row):
@@ -105,7 +105,7 @@ def table(head, rows):
 
 
 def told(results, works, setting, notes):
-    """The whole account, for a person."""
+    """Complete report, for a person."""
     parts = [one_shape(results, works, setting, key) for key in results.runs]
     return "\n\n".join([*parts, *splits(results), *notes]) + "\n"
 

@@ -1,4 +1,5 @@
-"""What is measured: how many accounts and devices, what they do, and where the relay's store is."""
+"""Definition of the measurements: number of accounts and devices, their work, and the place of the
+relay's store."""
 
 import dataclasses
 
@@ -9,18 +10,19 @@ STORM_ACCOUNTS, STORM_DEVICES, CROWD_DEVICES = 2500, 6, 100
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """One load on one server. `devices`: receivers of each account, besides who publishes."""
+    """One load on one server. `devices`: receivers of each account, without the publisher."""
 
     mode: str
     accounts: int
     devices: int
     options: tuple = ()
-    # The relay's store: in memory, or on the disk.
+    # True if the relay's store is on the disk; False if it is in memory.
     on_disk: bool = False
     peers: tuple = ALL
-    # All connections are one account's, whose devices have several each.
+    # True if all connections belong to one account; its devices have several each.
     is_crowd: bool = False
-    # What a ratio to the floor is made of; "commit": of a commit to disk that is timed beside.
+    # The figure for ratios to the floor. "commit": latency is compared with a commit to disk that
+    # is timed during the load.
     compares: str = "cpu"
 
     @property
@@ -32,7 +34,7 @@ class Shape:
 
     @property
     def needed_devices(self):
-        """Of each account, with the one that publishes."""
+        """Devices of each account, including the publisher."""
         return self.devices + (self.mode != "storm")
 
 
@@ -81,7 +83,8 @@ def shapes(work, is_quick):
 
 
 def population_for(chosen):
-    """Accounts, devices of each, and devices of the crowd that these shapes need of a relay."""
+    """Number of accounts, devices of each, and devices of the crowd that these shapes need on a
+    relay."""
     people = [shape for shape in chosen if not shape.is_crowd]
     crowd = CROWD_DEVICES if any(shape.is_crowd for shape in chosen) else 0
     return (max((shape.accounts for shape in people), default=0),

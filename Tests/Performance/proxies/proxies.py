@@ -1,15 +1,15 @@
-"""Proxies before relays, with the very lines that docs/operations.md has for them."""
+"""Proxies in front of relays, with the exact configuration of docs/operations.md."""
 
 import os
 import re
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
-# Where a relay listens in those lines, and what there is to begin with.
+# Address of the relay in that configuration.
 RELAY = "127.0.0.1:5625"
 
 
 def snippet(language, port):
-    """The lines for a proxy that listens on this port of loopback, and passes on to `RELAY`."""
+    """Configuration of a proxy that listens on this loopback port and forwards to `RELAY`."""
     with open(os.path.join(ROOT, "docs", "operations.md")) as file:
         blocks = re.findall(rf"^```{language}\n(.*?)^```$", file.read(), re.M | re.S)
     assert len(blocks) == 1, f"docs/operations.md has {len(blocks)} blocks of {language}"
@@ -22,13 +22,13 @@ def snippet(language, port):
 
 
 def command(name, program, folder, text):
-    """Writes the configuration, and says how to run the proxy with it."""
+    """Writes the configuration, and returns the command that runs the proxy with it."""
     path = os.path.join(folder, f"{name}.conf")
     if name == "nginx":
         temporary = "".join(
             f"{kind}_temp_path {folder}/{kind};\n"
             for kind in ["client_body", "proxy", "fastcgi", "scgi", "uwsgi"])
-        # Its workers would else be nobody, who may not enter the folder.
+        # Without this, nginx's workers run as nobody, who cannot open the folder.
         user = "user root;\n" if os.getuid() == 0 else ""
         text = (f"{user}daemon off;\npid {folder}/nginx.pid;\nerror_log stderr;\n"
                 "events { worker_connections 20000; }\n"

@@ -1,4 +1,4 @@
-"""Relays on one database, each thread and processor a queue: what a load does to them."""
+"""Model of relays on one database under load; each thread and processor is a queue."""
 
 import random
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from events import Locks, Log, Processors, Timeline
 
 @dataclass(frozen=True)
 class Cluster:
-    """relays: how many; processors: of the database; accounts, and the devices of each, connected
-    to relays as it happens; saves: how many come a second, of accounts as it happens."""
+    """relays: their number; processors: of the database; accounts, and the devices of each, which
+    connect to random relays; saves: number per second, of random accounts."""
     relays: int
     processors: int
     accounts: int
@@ -27,7 +27,7 @@ class Database:
 
 
 class Relay:
-    """A loop, a thread that commits, one that reads and one that hears."""
+    """A loop and three threads: one commits, one reads, one receives notices."""
 
     def __init__(self, run):
         self.run, self.costs = run, run.cluster.costs
@@ -45,7 +45,7 @@ class Relay:
             self.run.timeline.after(self.costs.wake, self.commit)
 
     def commit(self):
-        """Two round trips, the accounts' rows held from the first to the end."""
+        """Commits in two round trips; the accounts' rows are locked from the first to the end."""
         saves, self.waiting = self.waiting[:COMMIT_SAVES], self.waiting[COMMIT_SAVES:]
         self.commits += 1
         costs, database, count = self.costs, self.run.database, len(saves)
@@ -84,7 +84,7 @@ class Relay:
             self.deliver(save)
 
     def hear(self, saves):
-        """What another relay committed."""
+        """Handles a commit of another relay."""
         self.ear.work(self.costs.hear, self.read_all, saves)
 
     def read_all(self, saves):
@@ -105,7 +105,7 @@ class Relay:
 @dataclass(frozen=True)
 class Save:
     account: int
-    # Where it came in, and where the account's other devices are.
+    # The relay that received the save, and the relays of the account's other devices.
     relay: Relay
     others: list
     time: float
@@ -123,8 +123,8 @@ class Run:
         self.near, self.across, self.come = [], [], 0
 
     def play(self, seconds):
-        """What came of it: the time of a change to another device, and how much of its time each
-        part worked."""
+        """Results: the latency of a change to another device, and the utilisation of each
+        part."""
         end = seconds * 1e6
         self.arrive(end)
         self.look(end)
@@ -155,7 +155,7 @@ class Run:
         self.timeline.after(self.random.expovariate(self.cluster.saves / 1e6), self.arrive, end)
 
     def look(self, end):
-        """Relays ask where the accounts of their devices stand."""
+        """Relays poll the newest sequence of their devices' accounts."""
         share = 1 - (1 - 1 / len(self.relays)) ** self.cluster.devices
         pages = -(-int(self.cluster.accounts * share) // LOOK_ACCOUNTS)
         for _ in self.relays:

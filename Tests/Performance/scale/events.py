@@ -1,4 +1,4 @@
-"""Virtual time in microseconds, and what queues in it."""
+"""Virtual time in microseconds, and queues in it."""
 
 import collections
 import heapq
@@ -20,10 +20,10 @@ class Timeline:
 
 
 class Processors:
-    """So many of them, for work that is done in the order in which it comes."""
+    """A number of processors that share a queue, first in, first out."""
 
     def __init__(self, timeline, count, waking=0):
-        """`waking`: what it takes besides where all of them slept."""
+        """`waking`: additional time if all processors were idle."""
         self.timeline, self.count, self.waking = timeline, count, waking
         self.free, self.waiting, self.busy = count, collections.deque(), 0.0
 
@@ -46,12 +46,13 @@ class Processors:
         then(*given)
 
     def share(self, micros):
-        """How much of that time they worked."""
+        """Utilisation over that time."""
         return self.busy / micros / self.count
 
 
 class Log:
-    """A disk that takes all that waits in one sync; who comes meanwhile waits for the next."""
+    """A disk that syncs all waiting writes at once; writes that arrive meanwhile wait for the
+    next sync."""
 
     def __init__(self, timeline, draw):
         self.timeline, self.draw = timeline, draw
@@ -81,7 +82,7 @@ class Log:
 
 
 class Locks:
-    """Of names; who wants several gets them all at once, in the order of coming."""
+    """Locks by name. A caller gets all its locks at once, in order of arrival."""
 
     def __init__(self):
         self.held, self.waiting = set(), collections.deque()

@@ -1,4 +1,4 @@
-"""Plays a cluster of relays on one database in virtual time, with costs that were measured."""
+"""Simulates a cluster of relays on one database in virtual time, with measured costs."""
 
 import argparse
 import dataclasses
@@ -19,9 +19,10 @@ It is a model: it knows no slow disk but the one that was measured, no restart
 and no storm of connections.
 """
 DAY = 86_400
-# A cluster has at most so many devices; more are several clusters, and accounts are dealt to them.
+# Maximum number of devices in a cluster; more devices need several clusters, and accounts are
+# distributed over them.
 DEVICES_A_CLUSTER, DEVICES_A_RELAY = 3_000_000, 250_000
-# What counts as too slow, and as too busy.
+# Thresholds for too slow and too busy.
 SLOW_MICROSECONDS, BUSY = 1_000_000, 0.9
 
 
@@ -64,7 +65,7 @@ def whole(least, most):
 
 
 def plan(given):
-    """The cluster at its peak, and how many there are of it."""
+    """The cluster at its peak, and the number of such clusters."""
     clusters = math.ceil(given.devices / DEVICES_A_CLUSTER)
     devices = math.ceil(given.devices / clusters)
     relays = given.relays or max(2, math.ceil(devices / DEVICES_A_RELAY)) + 1
@@ -81,14 +82,15 @@ def plan(given):
 
 
 def end_of(cluster, told, given, progress):
-    """How many times the load is still borne, and what is at its end at twice that. `told`: what
-    came of the load once."""
+    """Factor by which the load can grow, and the bottleneck at twice that factor. `told`: the
+    results at the original load."""
     times = 1
     while times <= 1024:
         if times > 1:
             progress(f"{times} times the load")
             more = dataclasses.replace(cluster, saves=cluster.saves * times)
-            # As many saves as the first has, so that a great load takes no longer to play.
+            # As many saves as in the first run, so that a high load does not take longer to
+            # simulate.
             told = Run(more, given.seed).play(max(0.25, given.seconds / times))
         name, share = max(told["busy"].items(), key=lambda part: part[1])
         worst = told["across"] or told["near"]
@@ -105,7 +107,7 @@ def measure(given, progress):
     times, part = end_of(cluster, told, given, progress) if cluster.saves else (None, None)
     progress.end()
     devices = math.ceil(cluster.accounts * cluster.devices / cluster.relays)
-    # What a commit writes besides its saves is written once for all that share it.
+    # The fixed part of a commit is written once for all saves in it.
     shared = (costs.WRITTEN_ALONE - costs.WRITTEN_SAVE) / (told["savesACommit"] or 1)
     told |= {
         "clusters": clusters, "relays": cluster.relays, "processors": cluster.processors,

@@ -15,7 +15,7 @@ import { parse } from "../../../Sources/WebClient/changes/jsonParser.js";
 import { Account } from "../support/account.js";
 import { needsProgram } from "../support/program.js";
 
-// A terminal's agent and a page on one account: whoever acts, the records are the same.
+// A terminal's agent and a page on one account: both make the same records for the same action.
 
 /** @type {Account} */
 let account;
@@ -25,8 +25,8 @@ after(async () => { await account?.close(); });
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /**
- * The agent does something, and the page does the same to what it held before, as that device and
- * at that instant: then both have made the same records.
+ * Performs an action on the agent, and the same action on the page, based on the records before it,
+ * as the agent's device and at the same instant. Both must make the same records.
  */
 async function actsAlike(app, action, ...words) {
   const input = action.was === undefined ? "" : action.content;
@@ -72,7 +72,7 @@ test("every button of the timer writes what the agent writes", needsProgram, asy
 });
 
 test("a countdown that ends is the same edit on both", needsProgram, async () => {
-  // The agent's own focus ran out while it was away: it writes that itself, and at once.
+  // The agent's own focus ended while the agent was away: it writes that itself, at once.
   const current = async () => (await account.records()).find((it) => it.name === "current");
   for (const [minutes, expected] of [[26, "breakTime"], [60, "idle"]]) {
     const now = await account.time();

@@ -37,7 +37,8 @@ test("an item is removed, and all at once; what is gone stays gone", () => {
 
 test("a hundred stand, and the oldest go", () => {
   const table = new Table(clipboardApp);
-  // Three of one instant: the lesser device's is older, then the lesser name's.
+  // Three items of one instant: the one of the lesser device is older, then the one of the lesser
+  // name.
   table.take("z", type, { content: "oldest" }, 5, "0000000000000001");
   table.take("a", type, { content: "older" }, 5, "0000000000000002");
   table.take("b", type, { content: "old" }, 5, "0000000000000002");
@@ -48,7 +49,7 @@ test("a hundred stand, and the oldest go", () => {
   assert.equal(contents(table).at(-1), "old");
   assert.deepEqual(clipboardApp.surplus(type, table.state.records), ["a", "z"]);
   assert.deepEqual(clipboardApp.surplus("Other", table.state.records), []);
-  // Tombstones are no items, and take no room.
+  // Tombstones are not items, and do not count.
   table.act({ do: "clear" });
   assert.deepEqual(clipboardApp.surplus(type, table.state.records), []);
 });

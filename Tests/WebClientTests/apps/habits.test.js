@@ -8,7 +8,7 @@ import { Table } from "../support/table.js";
 const today = "2026-03-01";
 const theirs = "000000000000000b";
 
-/** A person with a habit to check and one to count. */
+/** Returns a table with a habit to check and one to count. */
 function started() {
   const table = new Table(habitsApp);
   const add = (fields) => table.act({ do: "add", ...fields }).changes[0].name;
@@ -71,7 +71,7 @@ test("a streak is the days in a row on which the aim was reached", () => {
   const streak = () => weekOf(table, run).streak;
   assert.equal(streak(), 0);
   check("2026-02-28");
-  // Today is not over: nothing is broken yet.
+  // Today is not over, so it does not break the streak.
   assert.equal(streak(), 1);
   check(today);
   assert.equal(streak(), 2);
@@ -183,7 +183,7 @@ test("what another program wrote oddly is shown as far as it goes, and nothing o
   assert.deepEqual(
     [weekOf(table, "odd").title, weekOf(table, "odd").kind, weekOf(table, "odd").target],
     ["", "checkbox", 1]);
-  // A device called as a thing of JavaScript counts like any other.
+  // A device named like a property of JavaScript counts like any other.
   table.state.device = "__proto__";
   table.act({ do: "count", habit: water, day: today, by: 2 });
   assert.match(serialize(table.fields(name)), /"__proto__":2/);

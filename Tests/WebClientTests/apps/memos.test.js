@@ -50,7 +50,7 @@ test("a text that changed while the person wrote is kept as well", () => {
   table.state.deviceNames = { [theirs]: "laptop" };
   const last = memoShelf(table.state).at(-1);
   assert.deepEqual([last.title, last.copyOf, last.copyFrom], ["Eggs", name, "laptop"]);
-  // Who wrote the same text lost nothing.
+  // The same text on both sides leaves no copy.
   const again = table.act({ do: "edit", memo: name, was: "Milk", content: "Bread" });
   assert.equal(again.changes.length, 1);
 });
@@ -62,7 +62,7 @@ test("a date that proves wrong is corrected with its stamp", () => {
   const corrected = { ...written, date: 70_000 };
   assert.deepEqual(moved(written, null), corrected);
   assert.deepEqual(moved(written, { content: "Bread", date: 10_000 }), corrected);
-  // What another device wrote, this one did not date.
+  // This device did not set the date of another device's text.
   assert.deepEqual(moved(corrected, corrected), corrected);
   assert.deepEqual(moved(written, written), written);
   assert.deepEqual(moved(written, null, "Other"), written);

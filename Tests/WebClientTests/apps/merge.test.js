@@ -47,7 +47,7 @@ test("the later stamp is newer, then the device of greater bytes, then the conte
   ascending.forEach((one, index) => ascending.forEach((other, place) => {
     assert.equal(isNewer(one, other), index > place);
   }));
-  // Beyond 2⁵³ neighbours are still told apart.
+  // Neighbours beyond 2⁵³ are still distinguished.
   const [early, late] = parse("[9007199254740992, 9007199254740993]");
   assert.ok(isNewer(at(late, "a"), at(early, "z")));
   assert.throws(() => isNewer(at(1.5, "a"), at(1, "a")), TypeError);

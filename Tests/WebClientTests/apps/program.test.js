@@ -6,7 +6,7 @@ import { needsProgram, run } from "../support/program.js";
 import { hostileCase } from "../support/hostileCases.js";
 import { randomCase, types } from "../support/randomCases.js";
 
-// What the program on a terminal makes of a conflict, a page makes as well, to the byte.
+// A page resolves a conflict to the same bytes as the program on a terminal.
 
 const kinds = { "": randomCase, "hostile ": hostileCase };
 const pairs = types.flatMap((type) => Object.entries(kinds).map((kind) => [type, ...kind]));

@@ -8,9 +8,10 @@ import { answer, exchanged, form } from "../support/conflicts.js";
 import { hostileCase } from "../support/hostileCases.js";
 import { randomCase, types } from "../support/randomCases.js";
 
-// What every resolver of the catalog obeys, on versions of which some are poor or odd.
+// Laws of every resolver in the catalog, tested with versions of which some are incomplete or
+// malformed.
 
-/** Calls `check` for so many random cases of a type, and as many hostile ones. */
+/** Calls `check` for `count` random cases of a type, and as many hostile ones. */
 function forCases(count, type, check) {
   for (let seed = 1; seed <= count; seed += 1) {
     check(randomCase(type, seed), `seed ${seed}`);
@@ -32,7 +33,7 @@ for (const type of types) {
 
   test(`${type}: what is resolved stays resolved`, () => {
     forCases(1_500, type, (it, seed) => {
-      // A live version against a deleted one stands as it came, in order or not.
+      // If one version is deleted, the live one is kept unchanged, valid or not.
       if (it.local.deleted || it.server.deleted) return;
       const resolution = resolverFor(type).resolve(it);
       if (resolution.ask) return;
@@ -43,9 +44,9 @@ for (const type of types) {
         const again = answer({ type, base, local: outcome, server: outcome });
         assert.equal(serialize(again), expected, seed);
       }
-      // A rule in which the base plays no part asks once more.
+      // A rule that ignores the base asks again.
       if (type === "Habit") return;
-      // A device's next step: the outcome on top of the server's version.
+      // A device's next save: the outcome on top of the server's version.
       const saved = answer({ type, base: it.server, local: outcome, server: it.server });
       assert.equal(serialize(saved), expected, seed);
     });
@@ -58,7 +59,7 @@ for (const type of types) {
   });
 }
 
-/** The same value as text, its members the other way round and its numbers spelt otherwise. */
+/** Returns the same value as text, with members in reverse order and numbers in another form. */
 function respelt(value) {
   if (isNumber(value)) return respeltNumber(numberText(value));
   if (Array.isArray(value)) return `[${value.map(respelt).join(" , ")}]`;

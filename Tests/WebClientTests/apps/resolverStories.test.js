@@ -7,7 +7,8 @@ import { parse } from "../../../Sources/WebClient/changes/jsonParser.js";
 import { act, edit, timer, version } from "../support/conflicts.js";
 import { permutations } from "../support/sharedRecord.js";
 
-/** What becomes of two versions, `b`'s the newer; both ways round, which must be the same. */
+/** Resolves two versions, of which `b`'s is newer, in both directions; the results must be the
+ * same. */
 function resolved(type, base, one, other) {
   const conflict = {
     base: base === undefined ? null : version(base),
@@ -20,7 +21,7 @@ function resolved(type, base, one, other) {
   return there;
 }
 
-/** The fields that a conflict ends with, where it leaves no copy. */
+/** Returns the fields of a resolution that leaves no copy. */
 function merged(type, base, one, other) {
   const { merged, copies } = resolved(type, base, one, other);
   assert.deepEqual(copies, []);
@@ -43,11 +44,11 @@ test("of two buttons pressed at once focus stands, then break, snooze and idle",
 });
 
 test("of two focuses the one with less left stands, as of the newer, then the newer", () => {
-  // At 3,000 the running one has 58 s left, the paused one still 59.
+  // At 3,000 the running one has 58 s left, the paused one still 59 s.
   const running = edit("a", 1_000, "focus", { left: 60_000 });
   const paused = edit("b", 3_000, "focus", { left: 59_000, paused: true });
   assert.deepEqual(clash(timer(0, running), timer(0, paused)), timer(0, running, paused));
-  // A countdown does not go below 0, so the newer one stands first.
+  // A countdown does not go below 0, so the newer one comes first.
   const over = edit("a", 1_000, "focus", { left: 500 });
   const end = edit("b", 3_000, "focus", { left: 0 });
   assert.deepEqual(clash(timer(0, over), timer(0, end)), timer(0, end, over));
@@ -57,7 +58,7 @@ test("of two focuses the one with less left stands, as of the newer, then the ne
 });
 
 test("what time made on a device that was away gives way to what a person did elsewhere", () => {
-  // Two devices know a focus. One lets it run out, and its break too; on the other a person has
+  // Two devices know a focus. On one of them it ends, and its break too; on the other a person has
   // begun the next focus long before that break ended.
   const focus = act(0, "focus", { left: 60_000 });
   const first = timer(0, { ...focus, deviceID: "mac" });
@@ -75,7 +76,8 @@ test("of two versions of one act the one further along stands, and its age is th
   const idle = timer(1, { ...edit("mac", 360_000, "idle"), act: focus });
   assert.deepEqual(clash(timer(1, rest), idle, first), idle);
   assert.deepEqual(clash(timer(1, rest), idle, timer(0)), idle);
-  // An edit of a program that does not know acts stands beside nothing it has replaced.
+  // An edit of a program that does not know acts is not kept together with an edit that it
+  // replaced.
   const plain = timer(1, edit("mac", 60_000, "breakTime", { left: 300_000 }));
   assert.deepEqual(clash(timer(1, rest), plain, first), plain);
   const pause = edit("phone", 5_000, "focus", { left: 55_000, paused: true });
@@ -97,10 +99,10 @@ test("what was overwritten does not come back, and a count never goes back", () 
   const third = edit("c", 2_000, "idle");
   assert.deepEqual(
     clash(timer(7, third), timer(2, first, second), timer(0, first)), timer(7, second, third));
-  // Where none would be left, all stay.
+  // If none would be left, all stay.
   assert.deepEqual(
     clash(timer(0, first), timer(0, second), timer(0, second, first)), timer(0, first, second));
-  // The end of a countdown that both noticed stands once.
+  // The end of a countdown that both sides recorded is kept once.
   assert.deepEqual(clash(timer(2, third), timer(2, third)), timer(2, third));
 });
 
@@ -134,7 +136,7 @@ test("settings merge one by one; a change outlives a delete", () => {
     { focusMinutes: 50, autoStart: false, snoozeMinutes: null });
   assert.deepEqual(merged("Settings", base, base, null), base);
   assert.equal(merged("Settings", base, null, null), null);
-  // The same letter in two spellings is two names.
+  // The same letter in two encodings is two names.
   assert.deepEqual(
     Object.keys(merged("Settings", undefined, { "é": 1 }, { "e\u0301": 2 })).length, 2);
 });
@@ -160,7 +162,8 @@ test("of two texts of a memo the newer stays, and the other is kept whole beside
       merged: memo("bread", 9),
       copies: [{ name: "current~a-1", fields: memo("milk\neggs", 9) }],
     });
-  // What one side left alone is the other's, and the same text on both leaves no copy.
+  // A text changed on one side only takes that side's value, and the same text on both sides leaves
+  // no copy.
   const untouched = { ...memo("milk", 1), colour: "red" };
   assert.deepEqual(
     merged("Memo", memo("milk", 1), memo("eggs", 2), untouched),

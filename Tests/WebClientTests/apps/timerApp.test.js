@@ -14,7 +14,7 @@ test("a person works, rests and goes home; the records tell each step", () => {
   table.act({ do: "start", length: 1_500_000 });
   assert.equal(timerScreen(table.state, table.now).remaining, 1_499_000);
   table.now += 1_500_000;
-  // The break runs on every screen, though no device has written it.
+  // The break runs on every screen, although no device has written it.
   const resting = timerScreen(table.state, table.now);
   assert.deepEqual(
     [resting.stateType, resting.remaining, resting.completedPomodoros],
@@ -41,9 +41,9 @@ test("the screen says what is shown, whose it is, and what can be done", () => {
     deviceName: "page", editedAt: begun, duration: 1_500_000, longBreakEvery: 4,
     events: ["pause", "stop", "skip"],
   });
-  // A clock that is behind gives no time back.
+  // A clock that is behind does not increase the time left.
   assert.equal(timerScreen(table.state, begun - 5_000).remaining, 1_500_000);
-  // What a running focus leads to was settled when it began; otherwise the settings say it.
+  // The plan of a running focus was fixed when it began; otherwise the settings apply.
   table.act({ do: "set", settings: { longBreakEvery: 2 } });
   assert.equal(timerScreen(table.state, table.now).longBreakEvery, 4);
   assert.equal(timerScreen(table.state, begun + 1_500_000).longBreakEvery, 2);
@@ -78,7 +78,7 @@ test("a wrong clock is corrected in what the change brought, and in nothing else
   assert.deepEqual(moved(mine(90_000), base), mine(70_000));
   assert.deepEqual(moved(mine(90_000), null), mine(70_000));
   assert.deepEqual(moved(mine(90_000), null, "Settings"), mine(90_000));
-  // What stood there before, and what followed from it by itself, keeps its instant.
+  // Edits of the base, and edits that follow from them, keep their instants.
   let due = { fields: base };
   for (let count = 0; count < 3; count += 1) {
     assert.deepEqual(moved(due.fields, base), due.fields);
@@ -88,7 +88,7 @@ test("a wrong clock is corrected in what the change brought, and in nothing else
     due = timerApp.dueEdit(record(due.fields));
   }
   assert.equal(due, null);
-  // What followed from this change's own edit moves with it, and so does the act it goes back to.
+  // An edit that follows from this change's own edit moves with it, and so does its act.
   const run = (stamp) => timer(1, {
     ...edit("phone", stamp, "idle"), act: act(stamp - 1_000, "focus", { left: 1_000 }),
   });
@@ -144,7 +144,7 @@ test("a countdown shows its full length at first, and 00:00 only when it is over
     [3_599_001, "01:00:00"], [3_661_000, "01:01:01"], [86_400_000, "24:00:00"],
   ];
   for (const [left, text] of texts) assert.equal(clock(left), text);
-  // The seconds turn on all screens at one instant of relay time.
+  // The seconds change on all screens at one instant of relay time.
   for (const [now, next] of [[0, 500], [499, 500], [500, 1_500], [2_499, 2_500], [2_500, 2_501]]) {
     assert.equal(nextSecond(2_500, now), next);
     if (now < 2_500) assert.notEqual(clock(2_500 - next), clock(2_500 - now));

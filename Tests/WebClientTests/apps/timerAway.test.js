@@ -5,14 +5,14 @@ import { settled } from "../client/support/fakeEnvironment.js";
 import { Stand } from "../client/support/stand.js";
 import { edit, timer } from "../support/conflicts.js";
 
-// A page that is away lets countdowns end by itself, and undoes nothing with it.
+// An offline page ends countdowns itself, and undoes nothing of other devices by that.
 
 const change = (stand, fields, tag) => ({
   zone: "Timer", name: "current", type: "TimerState", modifiedAt: stand.relayTime, fields,
   device: "other", tag, deleted: false,
 });
 
-/** A page without a network, on which a focus and its break have run out. */
+/** Returns an offline page on which a focus and its break have ended. */
 async function away() {
   const stand = await Stand.start({ apps: [timerApp], transports: ["websocket"] });
   await stand.welcome();
@@ -31,7 +31,7 @@ async function away() {
 
 const shown = async (stand) => (await stand.store.load()).records[0].record.fields.edits[0];
 
-/** It is back, and hears what the relay has from the answer to its save. */
+/** Reconnects the page, which receives the relay's version with the answer to its save. */
 async function back(stand, fields) {
   const { socket } = stand;
   socket.open();

@@ -8,13 +8,13 @@ import { TimerSettings } from "../../../Sources/WebClient/apps/timer/timerSettin
 import { equal, setting } from "../../../Sources/WebClient/changes/json.js";
 import { act, edit, timer } from "../support/conflicts.js";
 
-/** A timer that shows a phase of 60 s that began, or was paused, at 0. */
+/** Returns a timer with a phase of 60 s that began, or was paused, at 0. */
 const showing = (stateType, paused = false, done = 0) =>
   TimerState.of(timer(done, edit("mac", 0, stateType, {
     left: stateType === "idle" ? 0 : 60_000, paused,
   })));
 
-/** The state once something happened on the phone at an instant. */
+/** Returns the state after an event on the phone at an instant. */
 const pressed = (state, event, now = 1_000, settings = new TimerSettings()) =>
   handle(state, event, { settings, deviceID: "phone", now: BigInt(now) });
 
@@ -52,7 +52,7 @@ test("every button does in every state what the table says", () => {
   for (const [stateType, paused, outcomes] of table) {
     const state = showing(stateType, paused);
     assert.deepEqual(timerEvents.map((name) => outcome(state, name)), outcomes, stateType);
-    // What a screen offers is what would be taken.
+    // A screen offers exactly the valid events.
     const taken = timerEvents.filter((_, index) => / \d+$/.test(outcomes[index]));
     assert.deepEqual(possibleEvents(state, 1_000n).sort(), taken.sort(), stateType);
   }
@@ -139,7 +139,7 @@ test("a countdown that reaches zero is the same edit on every device", () => {
   const snoozed = ended(timer(3, edit("mac", 100, "snooze", { left: 9 })));
   assert.equal(snoozed.edits[0].stateType, "breakTime");
   assert.equal(snoozed.completedPomodoros, 3);
-  // Fields that nobody here knows stay.
+  // Fields that this version does not know stay.
   assert.equal(ended({ ...timer(0, focus), theme: "dark" }).theme, "dark");
 });
 
@@ -161,7 +161,7 @@ test("other candidates stay while they can be concurrent", () => {
     afterZero(TimerState.of(timer(0, edit("mac", 1_000, "focus", { left }), beside))).edits;
   assert.deepEqual(ended(4_000).map((it) => it.stateType), ["breakTime", "focus"]);
   assert.deepEqual(ended(4_000)[1].object, beside);
-  // 5,001 ms after the act beside it.
+  // 5,001 ms after the other act.
   assert.deepEqual(ended(4_501).map((it) => it.stateType), ["breakTime"]);
 });
 

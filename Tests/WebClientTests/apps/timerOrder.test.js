@@ -10,11 +10,11 @@ import { randomEdit } from "../support/randomCases.js";
 import { SeededRandom } from "../support/seededRandom.js";
 import { SharedRecord, permutations } from "../support/sharedRecord.js";
 
-// The outcome is what the whole set of concurrent edits demands, in whatever order they arrive.
+// The outcome depends only on the set of concurrent edits, not on their order of arrival.
 
 /**
- * What the rule says of a set of edits none of which was made on another: written down a second
- * time, plainly.
+ * Returns the edits to keep of a set in which no edit was made on another: a second, plain
+ * implementation of the rule.
  */
 function demanded(edits) {
   const distinct = [...new Map(edits.map((it) => [serialize(it), it])).values()];
@@ -82,21 +82,22 @@ test("devices that were away over several countdowns undo nothing that was done 
 });
 
 /**
- * Four devices that edit and synchronise at random, and a log of who had seen what. A device that
- * is not synchronised for a while is away: it lets the countdowns that it knows run out.
+ * Four devices that edit and sync at random, and a log of the acts that each has seen. A device
+ * that has not synced for a while is away: it ends the countdowns that it knows.
  */
 class People {
   #now = 1_000;
   #steps;
-  /** What persons did: `{edit, isReplaced}`, where `edit` is how far time has brought it. */
+  /** Acts of persons: `{edit, isReplaced}`; `edit` includes the countdowns that have ended
+   * since. */
   #acts = [];
-  /** By edit, its act. */
+  /** Act of each edit. */
   #actOf = new Map();
-  /** For each device which acts it has seen, the server last. */
+  /** For each device the acts it has seen, the server last. */
   #seen = Array.from({ length: 5 }, () => new Set());
   /**
-   * A countdown ran out while other edits were candidates too. It stands in its place, and after a
-   * while the others are gone: then the order of arrival may have a part in what stands.
+   * True if a countdown ended while there were other candidates. The new edit replaces it, and the
+   * others are removed after a while: then the result may depend on the order of arrival.
    */
   #haveCandidatesRunOut = false;
 
@@ -119,8 +120,8 @@ class People {
     }
   }
 
-  /** All are in step, and nothing stands that a person replaced. Whether all that stands is
-   * known. */
+  /** Syncs all devices, and checks that no edit is left that a person replaced. Returns true if the
+   * whole expected result is known, and checks it. */
   endAsDemanded(seed) {
     for (const device of [0, 1, 2, 3, 0, 1, 2, 3]) {
       this.#fetch(device);
@@ -155,12 +156,12 @@ class People {
     this.#write(timer(0, made), device, stamp);
   }
 
-  /** A press comes after the countdowns that ended before it. */
+  /** Ends the countdowns that are over before an act. */
   #runOut(device) {
     while (this.#reachZero(device));
   }
 
-  /** The device writes that the shown countdown is over, as others may do by themselves. */
+  /** Writes the end of the shown countdown, as other devices may do too. */
   #reachZero(device) {
     const state = TimerState.of(this.record.holders[device].local.fields);
     const zeroAt = state.shown?.zeroAt;
@@ -191,5 +192,5 @@ class People {
   }
 }
 
-/** An edit as it stands, whatever it goes back to. */
+/** Identity of an edit as written, without its act. */
 const key = ({ act, ...it }) => serialize(it);

@@ -6,11 +6,11 @@ import { serialize } from "../../../Sources/WebClient/changes/json.js";
 import { parse } from "../../../Sources/WebClient/changes/jsonParser.js";
 import { answer, exchanged } from "../support/conflicts.js";
 
-// The cases with their answers that any program which resolves Lockstep's conflicts must give.
+// Test vectors with their answers, for any program that resolves Lockstep's conflicts.
 
 const folder = new URL("../../AppsTests/Vectors/", import.meta.url);
 const files = readdirSync(folder).map((file) => file.replace(".jsonl", ""));
-/** Cases of the timer with edits that time made have a file of their own. */
+/** Timer cases with edits made by time are in a separate file. */
 const typeIn = (file) => (file === "TimerStateActs" ? "TimerState" : file);
 const types = [...new Set(files.map(typeIn))];
 

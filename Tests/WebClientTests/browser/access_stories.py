@@ -1,4 +1,4 @@
-"""Everybody can use it: by keyboard, with a screen reader, on a narrow phone, in light and dark."""
+"""Accessibility: keyboard, screen reader, narrow phone, light and dark."""
 
 from playwright.sync_api import expect
 
@@ -9,7 +9,7 @@ VIEWS = ["Timer", "Clipboard", "Memos", "Habits", "Devices"]
 
 class AccessStories(Story):
     def filled(self, **options):
-        """A person who has something of everything."""
+        """Returns a person with content in every view."""
         person = self.visitor(**options)
         person.make_account()
         laptop = self.relay.agent("laptop", person.show_code())
@@ -73,7 +73,7 @@ class AccessStories(Story):
         page.keyboard.press("Tab")
         expect(page.get_by_role("button", name="Start focus")).to_be_focused()
         page.keyboard.press("Enter")
-        # The button that was pressed is another now, and the focus is still there.
+        # The pressed button was replaced, and its successor has the focus.
         expect(page.get_by_role("button", name="Pause")).to_be_focused()
         person.go("Clipboard")
         page.get_by_label("New item").press_sequentially("by keys")
@@ -85,7 +85,7 @@ class AccessStories(Story):
         person = self.visitor()
         person.make_account()
         person.press("Start focus")
-        # That it began is said once.
+        # The beginning of the focus is announced once.
         expect(person.page.get_by_text("Focus of 25 min began.")).to_be_attached()
         person.page.evaluate("""() => {
           window.said = [];

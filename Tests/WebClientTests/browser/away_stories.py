@@ -1,4 +1,4 @@
-"""What a person does is kept, whatever happens to the network, the tab and the relay."""
+"""A person's changes are kept, whatever happens to the network, the tab and the relay."""
 
 import os
 
@@ -184,7 +184,8 @@ class AwayStories(Story):
         expect(lost.page.get_by_text("written too late")).to_have_count(0)
 
     def answered_by_a_portal(self, person, status):
-        """What stands between knows no WebSocket, lets all be read, and answers for the saves."""
+        """Simulates an intermediary without WebSocket that passes reads and answers the saves
+        itself."""
         person.may_miss_the_relay = True
         person.page.add_init_script("delete window.WebSocket")
 

@@ -1,4 +1,4 @@
-"""Two devices change one thing while they are apart, in each app; and the rules themselves."""
+"""Two offline devices change the same thing, in each app; also the conflict rules themselves."""
 
 import json
 import pathlib
@@ -29,20 +29,20 @@ class ConflictStories(Story):
         self.laptop = self.relay.agent("laptop", self.person.show_code())
 
     def parts(self):
-        """From here on the page and the laptop do not know of one another."""
+        """Separates the page and the laptop: from now on each works without the other's changes."""
         self.relay.stop()
         self.person.may_miss_the_relay = True
         self.person.sees_sync("Offline")
 
     def meets_after_the_laptop(self, view):
-        """The browser is opened when the laptop has been there: the page finds the conflict."""
+        """Opens the browser after the laptop has synced: the page finds the conflict."""
         self.person.closes()
         self.relay.start()
         self.laptop.run("sync")
         self.person.opens_again(view)
 
     def meets_before_the_laptop(self):
-        """The laptop finds it."""
+        """Syncs the page first: the laptop finds the conflict."""
         self.relay.start()
         self.person.is_in_sync()
 

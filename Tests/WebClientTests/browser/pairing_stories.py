@@ -1,10 +1,10 @@
-"""A browser becomes a device of an account, and all its devices show one countdown."""
+"""A browser becomes a device of an account, and all its devices show the same countdown."""
 
 from playwright.sync_api import expect
 
 from stage import Story, Visitor
 
-# Each change of the countdown, with the wall clock's time of it.
+# Records each change of the countdown, with its wall clock time.
 WATCH = """() => {
   const place = document.querySelector(".timer-time");
   window.turns = [];
@@ -41,7 +41,7 @@ class PairingStories(Story):
         first, second = self.visitor(), self.visitor()
         first.make_account()
         code = first.show_code()
-        # Twelve letters more open a vault, and are no page's affair.
+        # The twelve further letters open a vault, which a page does not use.
         second.open(f"/#code={code}-C4VH-1EZB-83NW")
         expect(second.page.get_by_label("Pairing code")).to_have_value(code)
         self.assertNotIn("code", second.page.url)
@@ -85,8 +85,8 @@ class PairingStories(Story):
         self.assertEqual(times[0], times[1])
 
     def least_off(self, visitor: Visitor, zero_at):
-        """How far a page's turns are from the instants of the terminal's countdown: the least, for
-        a busy machine may hold any of them up."""
+        """Returns the difference between a page's changes and the instants of the terminal's
+        countdown: the smallest one, because a busy machine may delay any of them."""
         offs = []
         for text, at in visitor.page.evaluate("() => window.turns")[1:]:
             minutes, seconds = map(int, text.split(":"))

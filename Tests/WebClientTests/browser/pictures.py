@@ -1,6 +1,7 @@
 """Takes the pictures of docs/pictures: python3 pictures.py FOLDER [--all]
 
-With --all each view at both sizes in light and dark, for a critical eye."""
+With --all takes each view at both sizes in light and dark, for a review.
+"""
 
 import base64
 import contextlib
@@ -21,10 +22,10 @@ KEPT = [
     ("timer", "desktop", "light"), ("timer", "phone", "dark"), ("memos", "desktop", "light"),
     ("habits", "phone", "light"), ("clipboard", "phone", "dark"), ("devices", "desktop", "dark"),
 ]
-# So long the lines of the status page have something to show.
+# After this time the lines of the status page have enough samples.
 STATUS_SECONDS = 100
 
-# A focus that has gone on for a while, after two others, made as a tab of the same device makes it.
+# Creates a focus that has run for a while, after two others, from a tab of the same device.
 WORK_FOR_A_WHILE = """async () => {
   const { Lockstep } = await import("/lockstep.js");
   const { apps } = await import("/apps/catalog.js");
@@ -42,7 +43,7 @@ class Studio:
 
 
 def fill(person, relay):
-    """An account as a person has it after some days."""
+    """Fills an account as after some days of use."""
     person.make_account()
     rename(person, "Firefox on Linux")
     laptop = relay.agent("laptop", person.show_code())
@@ -69,7 +70,7 @@ def fill(person, relay):
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
 
 def check_in(page):
-    """A week that went as weeks go."""
+    """Checks in a typical week."""
     days = page.locator(".day")
     for day, (read, run, glasses) in enumerate(
             [(1, 0, 8), (1, 1, 6), (0, 1, 8), (1, 0, 7), (1, 1, 8), (1, 1, 8), (0, 1, 5)]):
@@ -98,7 +99,7 @@ def take(person, folder, view, size, scheme):
 
 
 def take_beside(studio, folder):
-    """The page beside a terminal, at one moment."""
+    """Takes a picture of the page and a terminal, at one moment."""
     with contextlib.closing(Relay()) as relay:
         phone = Visitor(studio, relay, color_scheme="light", device_scale_factor=2,
                         viewport={"width": 390, "height": 740})
@@ -126,11 +127,11 @@ def take_beside(studio, folder):
 
 
 def together(page, terminal):
-    """Both as they are within one second of the countdown."""
+    """Returns both as they are within one second of the countdown."""
     clock = page.get_by_role("timer")
     while True:
         expect(clock).not_to_have_text(clock.inner_text())
-        # Whatever is a few milliseconds late has turned by then.
+        # After this wait a screen that is a few milliseconds late has changed too.
         page.wait_for_timeout(250)
         before = clock.inner_text()
         drawn, shot = terminal.drawn(), page.screenshot()
@@ -152,7 +153,7 @@ def rename(person, name):
 
 
 def take_status(studio, folder):
-    """The owner's page, in both schemes, while simulated people give the relay something to do."""
+    """Takes the status page in both schemes, while simulated people put load on the relay."""
     with contextlib.closing(Relay()) as relay:
         owners = {scheme: Visitor(studio, relay, is_owner=True, color_scheme=scheme,
                                   viewport={"width": 1280, "height": 1000})

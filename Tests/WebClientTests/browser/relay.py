@@ -1,4 +1,4 @@
-"""A relay of its own, and devices in a terminal beside it: the real program."""
+"""A relay per test, and devices in a terminal: the real program."""
 
 import json
 import os
@@ -13,7 +13,7 @@ PATIENCE_SECONDS = 60
 
 
 def run(*words, said="", code=0):
-    """What a command of the program prints."""
+    """Runs a command of the program and returns its output. `code`: the expected exit code."""
     done = subprocess.run(
         [PROGRAM, *words], input=said, text=True, capture_output=True, timeout=PATIENCE_SECONDS,
         check=False)
@@ -25,7 +25,7 @@ def run(*words, said="", code=0):
 
 
 class Relay:
-    """Open, on a port that the system gives, and on the same whenever it is started again."""
+    """An open relay, on a port that the system chooses; a restarted relay keeps its port."""
 
     def __init__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lockstep-browser-"))
@@ -40,7 +40,7 @@ class Relay:
             [PROGRAM, "relay", "--open", "--listen", listen, "--admin-listen", "127.0.0.1:0",
              "--host", "relay.test", "--disk-floor", "0", "--store", self.folder / "store"],
             stderr=subprocess.PIPE, text=True)
-        # The inner door is told of before the front door.
+        # The relay reports the address for metrics before the public address.
         for line in self.process.stderr:
             if found := re.search(r"metrics and health on (\S+)", line):
                 self.owners_url = found[1]
@@ -54,7 +54,7 @@ class Relay:
         self._ended()
 
     def kill(self):
-        """Ends it without a word, as a power cut does."""
+        """Kills the process without a shutdown, as a power cut does."""
         self.process.kill()
         self._ended()
 
@@ -72,13 +72,13 @@ class Relay:
         shutil.rmtree(self.folder)
 
     def has_plan(self, *words):
-        """The owner gives the relay's one account another plan."""
+        """Changes the plan of the relay's only account, as the relay's owner."""
         store = ["--store", self.folder / "store"]
         account = json.loads(run("account", "list", "--json", *store))["accountID"]
         run("account", "plan", account, *words, *store)
 
     def agent(self, name, code):
-        """A terminal's device that joins with a code."""
+        """Returns a terminal's device that has joined with a code."""
         agent = Agent(self.folder / name)
         agent.run("join", "--relay", self.url, "--code", "-", "--name", name, said=code)
         return agent
@@ -89,10 +89,10 @@ class Agent:
         self.home = home
 
     def run(self, *words, said="", code=0):
-        """What a command prints; `code` is what it must end with."""
+        """Runs a command and returns its output; `code` is the expected exit code."""
         return run("agent", *words, "--home", self.home, said=said, code=code)
 
     def json(self, *words, said=""):
-        """The object, or the objects, that a command prints."""
+        """Returns the objects that a command prints, one per line."""
         lines = self.run(*words, "--json", said=said).splitlines()
         return [json.loads(line) for line in lines]

@@ -1,4 +1,4 @@
-"""The page's own files are kept, and a new version comes whole."""
+"""The page's own files are cached, and a new version arrives complete."""
 
 import http.server
 import pathlib
@@ -13,8 +13,8 @@ FOLDER = PAGES or pathlib.Path(__file__).parents[3] / "Sources" / "WebClient"
 
 
 class Files(http.server.BaseHTTPRequestHandler):
-    """The page's files as the relay serves them. A service worker's own requests cannot be answered
-    in the browser's stead."""
+    """Serves the page's files as the relay does. A service worker's own requests cannot be
+    intercepted in the browser."""
 
     newer = False
 
@@ -62,7 +62,7 @@ class ShellStories(unittest.TestCase):
         self.page.evaluate("() => navigator.serviceWorker.ready.then(() => true)")
 
     def kept(self):
-        """The paths of each shell that is kept."""
+        """Returns the paths of each cached shell."""
         return self.page.evaluate("""async () => {
           const names = (await caches.keys()).filter((it) => it.startsWith("lockstep shell "));
           return Promise.all(names.map(async (name) =>
@@ -76,7 +76,7 @@ class ShellStories(unittest.TestCase):
     def test_all_files_are_kept_and_the_page_opens_without_a_connection(self):
         self.visit()
         folder = pathlib.Path(FOLDER)
-        # The status page is the owner's, at another door.
+        # The status page is for the relay's owner, on another address.
         files = {f"/{it.relative_to(folder)}" for it in folder.rglob("*")
                  if it.is_file() and folder / "status" not in it.parents}
         files = files - {"/index.html", "/serviceWorker.js"} | {"/"}

@@ -1,11 +1,11 @@
-"""A picture of a screen with few colours, as a PNG with a palette: a fifth of what the browser
-makes."""
+"""Converts a screenshot with few colours to a PNG with a palette: a fifth of the browser's size."""
 
 import base64
 import struct
 import zlib
 
-# The most frequent colours, of each shade's neighbours one; every other goes to the nearest.
+# Keeps the most frequent colours, one for each group of similar shades; any other colour is mapped
+# to the nearest of them.
 REDUCE = """async (source) => {
   const bitmap = await createImageBitmap(await (await fetch(source)).blob());
   const { width, height } = bitmap;
@@ -43,7 +43,7 @@ REDUCE = """async (source) => {
 
 
 def shrink(page, path):
-    """`page`: any page that is about:blank."""
+    """Replaces the file by a smaller one. `page`: any page at about:blank."""
     source = "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()
     found = page.evaluate(REDUCE, source)
     width, height = found["width"], found["height"]

@@ -1,4 +1,4 @@
-"""A browser, and the people who sit before it. What a page must never do is looked for always."""
+"""A browser and its users. Every story also checks what a page must never do."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ from playwright.sync_api import expect, sync_playwright
 from relay import Relay
 
 CHROMIUM = os.environ.get("LOCKSTEP_CHROMIUM", "/usr/bin/chromium")
-# Where it is given, the page's files come from this folder, and not from the relay.
+# If set, the page's files come from this folder, not from the relay.
 PAGES = os.environ.get("LOCKSTEP_PAGES")
 TYPES = {
     ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
@@ -33,7 +33,7 @@ def policy(host):
 
 
 def file_at(folder, path):
-    """The body and headers of a file of the page; None where there is none."""
+    """Returns body and content type of a file of the page; None if there is no such file."""
     file = pathlib.Path(folder) / path.split("?")[0].lstrip("/")
     if file.is_dir():
         file /= "index.html"
@@ -43,19 +43,20 @@ def file_at(folder, path):
 
 
 class Visitor:
-    """A person with a browser of their own. Closing the page again asks what it did wrong."""
+    """A person with a separate browser context. Faults of the page are collected for the end of the
+    test."""
 
     def __init__(self, stage, relay, host="127.0.0.1", is_owner=False, **options):
         self.url = (relay.owners_url if is_owner else relay.url).replace("127.0.0.1", host)
         self.relay = relay
-        # Where the page's own files are kept, a story says so: that costs a moment each time.
+        # A story that needs the service worker allows it: the worker costs some time in each test.
         self.context = stage.browser.new_context(**{"service_workers": "block", **options})
         self.context.set_default_timeout(PATIENCE_MILLISECONDS)
         self.faults = []
         self.context.on("request", self._heard)
         self.context.on("weberror", lambda error: self.faults.append(str(error.error)))
         self.context.on("console", self._said)
-        # A connection that is cut on purpose is told by the browser as an error.
+        # The browser reports a connection that is cut on purpose as an error.
         self.may_miss_the_relay = False
         if PAGES:
             self.context.route(f"{self.url}/**", self._serve)
@@ -75,7 +76,7 @@ class Visitor:
         self.page.wait_for_function("() => navigator.serviceWorker.controller !== null")
 
     def closes(self):
-        """The browser is put away with all that it holds; `opens_again` brings it back."""
+        """Closes the page, and keeps the browser's data; `opens_again` opens it again."""
         self.page.close()
 
     def opens_again(self, view):
@@ -94,7 +95,7 @@ class Visitor:
         self.is_in_sync()
 
     def show_code(self):
-        # Whoever leaves the view has the code before it put away.
+        # Leaving the view removes the former code.
         self.go("Timer")
         self.go("Devices")
         self.press("Show a pairing code")
@@ -148,14 +149,14 @@ class Visitor:
 
 
 class Story(unittest.TestCase):
-    """A relay of its own, one browser for all stories of a file."""
+    """A relay per test, and one browser for all stories of a file."""
 
     @classmethod
     def setUpClass(cls):
         cls.playwright = sync_playwright().start()
-        # A page that is not served by the relay itself is of no network, and the browser would
-        # ask a person whether it may speak with this machine.
-        # By another name than this machine's own it is a page over plain http.
+        # A page that the relay itself does not serve belongs to no network, and the browser would
+        # ask a person if it may access this machine. The second name for this machine makes the
+        # page one over plain http.
         cls.browser = cls.playwright.chromium.launch(executable_path=CHROMIUM, args=[
             "--disable-features=LocalNetworkAccessChecks",
             "--host-resolver-rules=MAP relay.test 127.0.0.1",
@@ -177,7 +178,8 @@ class Story(unittest.TestCase):
         return visitor
 
     def has_no_barrier(self, visitor, place):
-        """Axe finds nothing of any weight. Colours that are on their way are nobody's to judge."""
+        """Checks that Axe finds no violation of any impact. Without motion, because colours in
+        transition cannot be judged."""
         visitor.page.emulate_media(reduced_motion="reduce")
         found = Axe().run(visitor.page, options=ACCESS_RULES).response["violations"]
         told = [(it["id"], it["impact"], [node["html"] for node in it["nodes"]]) for it in found]

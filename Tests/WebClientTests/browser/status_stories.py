@@ -10,7 +10,7 @@ class StatusStories(Story):
         return self.visitor(is_owner=True, **options)
 
     def works(self):
-        """A person with two devices, so that there is something to see."""
+        """Creates a person with two devices, so that there is something to see."""
         person = self.visitor()
         person.make_account()
         laptop = self.relay.agent("laptop", person.show_code())

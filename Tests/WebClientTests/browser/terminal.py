@@ -1,4 +1,4 @@
-"""A terminal's screen, as tmux sees it, drawn as HTML."""
+"""A terminal's screen, as tmux captures it, drawn as HTML."""
 
 import html
 import os
@@ -10,7 +10,7 @@ STYLES = {1: "bold", 2: "faint", 31: "red", 32: "green", 33: "yellow"}
 
 
 class Terminal:
-    """A screen of its own in which a command runs until it is closed."""
+    """A separate screen in which a command runs until it is closed."""
 
     def __init__(self, folder, words, columns, rows):
         self.socket = folder / "tmux"
@@ -26,7 +26,7 @@ class Terminal:
         return self._tmux("capture-pane", "-p")
 
     def drawn(self):
-        """What stands on the screen, with a span wherever it is bold, faint or coloured."""
+        """Returns the content of the screen, with a span for bold, faint or coloured text."""
         parts = re.split(r"\x1b\[([\d;]*)m", self._tmux("capture-pane", "-e", "-p"))
         styles = set()
         drawn = html.escape(parts[0])
@@ -44,5 +44,5 @@ class Terminal:
         return drawn
 
     def close(self):
-        # Told to end, it sometimes stays, with its shell.
+        # SIGKILL, because after another signal tmux and its shell sometimes keep running.
         os.kill(self.server, signal.SIGKILL)

@@ -52,7 +52,7 @@ test("no digit of another program's numbers is lost on the way through", () => {
     // To a database or another tab and back.
     assert.equal(serialize(structuredClone(parse(written))), written);
     assert.ok(equal(structuredClone(parse(`[${written}]`)), parse(`[${written}]`)));
-    // Whoever forgets about them hears of it.
+    // Code that ignores these numbers gets an error.
     assert.throws(() => JSON.stringify(parse(written)), TypeError);
   }
   for (const held of ["0", "-7", "0.1", "-2.5e-7", "1772366400000", "9007199254740991"]) {

@@ -90,12 +90,12 @@ test("a text with one thing wrong never reads as another value than JSON.parse g
   }
 });
 
-/** The value as text, or the word that there is none. */
+/** Returns the value as text, or "no JSON". */
 function attempt(read, written) {
   try {
     return serialize(read(written));
   } catch (error) {
-    // A name twice is a fault here, where JSON.parse takes the last.
+    // A duplicate name is a fault here, while JSON.parse takes the last value.
     return /same name/.test(error.message) ? attempt(JSON.parse, written) : "no JSON";
   }
 }

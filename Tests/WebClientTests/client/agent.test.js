@@ -290,7 +290,7 @@ test("a rule that gives no JSON is told, and nothing is lost by it", async () =>
   assert.equal(outbox.length, 1);
 });
 
-/** A countdown: at `zeroAt` it is over, on every device alike. */
+/** A countdown that ends at `zeroAt`, in the same way on every device. */
 const countdown = {
   zone: "Model",
   resolvers: { Countdown: { resolve: ({ server }) => ({ merged: server.fields, copies: [] }) } },
@@ -315,7 +315,7 @@ for (const [owner, grace] of [["page", 0], ["other", 2_000]]) {
   });
 }
 
-/** A page that knows a countdown of another device's, which ends in 19 s. */
+/** Returns a page that knows another device's countdown, which ends in 19 s. */
 async function withCountdown() {
   const stand = await Stand.start({ apps: [countdown] });
   await stand.welcome();
@@ -329,7 +329,7 @@ async function withCountdown() {
   return stand;
 }
 
-/** What the owner of the countdown did meanwhile. */
+/** The change that the countdown's owner made meanwhile. */
 const begun = (stand) => ({
   zone: "Model", name: "c", type: "Countdown", modifiedAt: stand.relayTime, device: "other",
   tag: 2, deleted: false, fields: { owner: "other", zeroAt: stand.relayTime + 600_000 },

@@ -5,7 +5,8 @@ import { act, World } from "./support/world.js";
 const seeds = Number(process.env.SEEDS ?? 150);
 const firstSeed = Number(process.env.SEED ?? 1);
 
-/** Persons act on three devices while everything goes wrong; then it is calm, and all must heal. */
+/** Lets persons act on three devices under all kinds of faults; then the faults stop, and all
+ * devices must recover. */
 function play(seed, options) {
   const world = new World(seed, options);
   const { random, relay, lines } = world;
@@ -50,7 +51,7 @@ function check({ relay, lines, made, taken, solos, lastSolos, hasRestores }) {
   if (!hasRestores) assert.equal(solos, 0, "nobody is at odds with himself");
   for (const [name, fields] of lastSolos) {
     const found = relay.live.find((record) => record.name === name)?.fields ?? null;
-    // What was deleted may come back with a relay that was put back.
+    // A deleted record may come back with a restored relay.
     if (fields || !hasRestores) assert.deepEqual(found, fields, name);
   }
   const present = new Set(relay.live.flatMap(({ fields }) => fields.items ?? [fields.text]));

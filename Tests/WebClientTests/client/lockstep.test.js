@@ -12,7 +12,7 @@ let relay;
 before(async () => { if (!needsProgram.skip) relay = await RelayProcess.start(); });
 after(() => relay?.remove());
 
-/** An account's devices, each in a browser of its own. */
+/** Returns devices of one account, each in a separate browser. */
 async function devicesOf(context, count, options = {}) {
   const browsers = Array.from({ length: count }, () => new Browser(options));
   const pages = [];
@@ -34,7 +34,7 @@ for (const transports of ladders) {
       const { pages: [one, two] } = await devicesOf(context, 2, { transports });
       await add(one, "list", "milk");
       await one.syncNow();
-      // A poll comes by itself only after a while; a person may ask.
+      // A poll comes only after a while; a person may ask for a sync.
       if (transports[0] === "poll") await two.syncNow();
       await until(two, shows("list", "milk"));
       await add(two, "list", "tea");
@@ -167,7 +167,7 @@ test("devices are listed and renamed; a revoked one needs pairing, and keeps wha
   within, async (context) => {
     const { pages: [one, two] } = await devicesOf(context, 2);
     const { deviceID } = two.status;
-    // A text field may cut a character in half.
+    // A text field may cut a surrogate pair in half.
     await one.rename(deviceID, "kitchen \ud83d");
     const listed = await one.devices();
     assert.deepEqual(listed.map((it) => it.deviceName).sort(), ["kitchen \ufffd", "page"]);
@@ -192,7 +192,7 @@ test("a device of one account cannot be paired with another", within, async (con
   const { code } = await stranger.issueCode();
   await assert.rejects(async () => two.pair(code, device), { code: "otherAccount" });
   assert.equal((await stranger.devices()).length, 1, "the relay made nothing for it");
-  // The code is still good, for somebody else.
+  // The code is still valid for another device.
   const { pages: [fresh] } = await devicesOf(context, 1);
   await fresh.signOut();
   await fresh.pair(code, device);

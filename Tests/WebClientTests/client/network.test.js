@@ -4,12 +4,12 @@ import { MemoryStore } from "../../../Sources/WebClient/client/store/memoryStore
 import { settled } from "./support/fakeEnvironment.js";
 import { Stand } from "./support/stand.js";
 
-/** What stands between a page and its relay, and what becomes of the page's changes. */
+/** Intermediaries between a page and its relay, and their effect on the page's changes. */
 
 const list = (...items) => ({ name: "list", fields: { items } });
 
-/** A network that knows no WebSocket, and a relay behind it that saves all it gets. `between`: what
- * stands between answers in its place, or null. */
+/** Returns a page in a network without WebSocket, and a relay that saves everything. `between`:
+ * returns an intermediary's answer, or null. */
 async function overHTTP({ between = () => null, cut = null } = {}) {
   const stand = await Stand.start();
   const { environment } = stand;
@@ -49,7 +49,7 @@ async function overHTTP({ between = () => null, cut = null } = {}) {
   return net;
 }
 
-/** Every socket that is tried meanwhile is refused. */
+/** Lets time pass; refuses every socket that is tried meanwhile. */
 async function pass(stand, milliseconds) {
   for (let spent = 0; spent < milliseconds; spent += 1_000) {
     await stand.environment.advance(1_000);

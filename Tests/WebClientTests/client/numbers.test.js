@@ -11,19 +11,19 @@ import { fieldsOf } from "./support/modelApp.js";
 import { Browser, inState, until } from "./support/page.js";
 import { Stand } from "./support/stand.js";
 
-// What others wrote keeps every digit, though JavaScript's own numbers would lose some.
+// Numbers of other programs keep every digit, although JavaScript's own numbers would lose some.
 
 const device = { deviceName: "page" };
 const digits = '"big":9007199254740993,"list":[-1e400],"long":0.1234567890123456789';
 const within = { ...needsProgram, timeout: 60_000 };
 
-/** A person changes what stands beside the numbers. */
+/** Returns a change of the text next to the numbers. */
 const writes = (text) => ({ record }) =>
   [fieldsOf("n", { ...record("Model", "n").fields, text })];
 
 const saying = (text) => (page) => page.record("Model", "n")?.fields.text === text;
 
-/** A device of somebody who writes JSON by hand, and reads it with care. */
+/** A device of a person who reads and writes JSON by hand. */
 class Hand {
   static async pair(relay, code) {
     const hand = new Hand();

@@ -266,7 +266,7 @@ test("what was made and deleted before anyone heard of it is nobody's business",
   assert.deepEqual([...phone.disk.records.keys()], []);
 });
 
-/** It runs down to `zeroAt`, and is then over, on every device alike. */
+/** A countdown that ends at `zeroAt`, in the same way on every device. */
 const countdown = {
   zone: "Model",
   timedTypes: ["Countdown"],

@@ -36,7 +36,7 @@ test("a deletion that only the second of two restores has lost stays one", () =>
   relay.putBack(newer, "b2");
   phone.sync(relay);
   laptop.sync(relay);
-  // It tells how far it went back, as one does that went back as a whole.
+  // The relay reports how far back it went, as after a complete restore.
   relay.putBack({ ...older, generation: "b2" }, "b3");
   phone.sync(relay);
   laptop.sync(relay);
@@ -53,7 +53,7 @@ test("a relay that went back unseen gets back what it lost, and nothing else", (
   phone.change(set("kept", "1", "2"), set("new", "n"));
   phone.sync(relay);
   relay.rollBack(backup);
-  // Somebody who was not there meanwhile deletes something.
+  // A device that was offline meanwhile deletes a record.
   laptop.change({ name: "gone", fields: null });
   laptop.sync(relay);
   phone.sync(relay);
@@ -84,7 +84,7 @@ test("a device that saves before it reads is told by the page what the relay has
   const backup = relay.copy();
   laptop.change(set("other", "o"));
   laptop.sync(relay);
-  // Answered, and not read: its cursor stays where it was.
+  // Answered but not read: its cursor does not move.
   phone.change(set("new", "n"));
   const save = (id) => {
     const { answer } = relay.save("phone", phone.take(id));
@@ -158,7 +158,7 @@ test("what was read between two restores and survived the second is not brought 
   relay.putBack(first, "b2");
   laptop.change(set("list", "1", "2"));
   laptop.sync(relay);
-  // Something stays unsent, so that the first restore is not over.
+  // An unsent change keeps the first restore from ending.
   phone.change(set("unsent", "1"));
   const second = relay.copy();
   laptop.change(set("newer", "1"));
@@ -180,7 +180,7 @@ test("what came since a restore is not lost by a reload with something in flight
   relay.putBack(relay.copy(), "b2");
   phone.change(set("busy", "1", "phone's"));
   phone.take("in flight");
-  // What is in flight holds back what others made of it, and with it the cursor of the store.
+  // The batch in flight holds back other devices' changes of its record, and so the store's cursor.
   laptop.change(set("busy", "1", "laptop's"), set("theirs", "1"));
   laptop.sync(relay);
   phone.fetch(relay);

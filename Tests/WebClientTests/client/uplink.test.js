@@ -23,7 +23,8 @@ test("the backoff is jittered in full, has a ceiling, and never cuts what the re
   assert.ok(backoff.next(0.999_999) < limits.backoffFirstMilliseconds);
 });
 
-/** The most of a crowd that is back within any second. Its tries fail until `outage` is over. */
+/** Returns the greatest number of devices that reconnect within one second. Tries fail until
+ * `outage` is over. */
 function mostWithinASecond(devices, spread, outage) {
   let state = 7;
   const chance = () => {
@@ -89,7 +90,7 @@ test("a long-poll that is cut is held for less, and left at last", () => {
   assert.equal(ladder.transport, "long-poll");
   ladder.longPollCut(null, 0);
   assert.equal(ladder.transport, "poll");
-  // What is tried is left at its first failure, and stays once it has served.
+  // A transport on trial is left at its first failure, and stays once it has worked.
   ladder.tryBetter(0);
   assert.deepEqual([ladder.transport, ladder.waitMilliseconds], ["long-poll", 6_250]);
   ladder.longPollCut(5_000, 0);
@@ -152,7 +153,7 @@ test("events are read alike whole, byte by byte, and with any line's end", () =>
   const expected = [{ event: "changes", data: "{\"a\":\n1}" }, { event: "message", data: "x" }];
   for (const end of ["\n", "\r\n", "\r"]) {
     const sent = text.replaceAll("\n", end);
-    // A lone return at the very end may be half of a line's end.
+    // A carriage return at the very end may be half of a line break.
     const whole = new EventStreamReader().read(`${sent}:`);
     const reader = new EventStreamReader();
     const pieces = [...`${sent}:`].flatMap((letter) => reader.read(letter));

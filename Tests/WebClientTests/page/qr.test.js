@@ -4,11 +4,11 @@ import test from "node:test";
 import { qrCode } from "../../../Sources/WebClient/page/qr/qrCode.js";
 import { correction } from "../../../Sources/WebClient/page/qr/reedSolomon.js";
 
-// Made with another encoder (qrcode 8 for Python), which was given the mask that ours chooses: the
+// Made with another encoder (qrcode 8 for Python), with the mask that this encoder chooses: the
 // modules as one hexadecimal number, row by row.
 const vectors = JSON.parse(readFileSync(new URL("qrVectors.json", import.meta.url), "utf8"));
 
-/** The modules as the vectors have them. */
+/** Returns the modules in the format of the vectors. */
 function packed(rows) {
   const bits = rows.flat().map((isDark) => (isDark ? "1" : "0")).join("");
   return bits.padEnd(Math.ceil(bits.length / 4) * 4, "0").replace(/.{4}/g, (four) =>

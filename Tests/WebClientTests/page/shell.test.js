@@ -14,6 +14,6 @@ test("a newer version is told of, also where it came before anybody could be tol
   assert.equal(told, 1);
   says("shellUpdated");
   assert.equal(told, 2);
-  // Over plain http there is none.
+  // Over plain http there is no container.
   new ShellNews(undefined).subscribe(() => assert.fail());
 });

@@ -3,7 +3,7 @@ import test from "node:test";
 import { figuresOf } from "../../../Sources/WebClient/status/figures.js";
 import { samplesOf } from "../../../Sources/WebClient/status/prometheusText.js";
 
-// What a relay's metrics say, as the status page reads them.
+// A relay's metrics, as the status page reads them.
 
 const relay = `# HELP lockstep_build_info The version that runs.
 # TYPE lockstep_build_info gauge

@@ -5,7 +5,7 @@ import {
 } from "../../../Sources/WebClient/status/histogram.js";
 import { History } from "../../../Sources/WebClient/status/history.js";
 
-// Rates and quantiles of a relay that runs, is silent for a while, and is started again.
+// Rates and quantiles of a relay that runs, does not answer for a while, and is restarted.
 
 const read = (figures) => figures.saves;
 
@@ -65,7 +65,8 @@ test("buckets of others, as an upgraded relay has, are left out", () => {
 });
 
 test("a quantile lies within its bucket, as Prometheus reckons it", () => {
-  // promtool test rules, with the same buckets, gives the same: histogram_quantile(0.5, …) = 1.5.
+  // `promtool test rules`, with the same buckets, computes the same: histogram_quantile(0.5, …) =
+  // 1.5.
   assert.equal(quantileOf(histogram(2, 6, 8, 8), 0.5), 1.5);
   assert.equal(quantileOf(histogram(2, 6, 8, 8), 1), 4);
   assert.equal(quantileOf(histogram(4, 4, 4, 4), 0.5), 0.5);

@@ -7,7 +7,7 @@ import {
   bytes, count, duration, few, percent, reason, span,
 } from "../../../Sources/WebClient/status/words.js";
 
-// Where values lie in pictures, and how they are written.
+// Positions of values in pictures, and the format of figures.
 
 test("the upper edge is a round number that nothing exceeds", () => {
   const cases = [[0, 1], [0.3, 0.5], [1, 1], [1.01, 2], [29, 50], [50, 50], [51, 100], [0.2, 0.2]];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Standing } from "../../../Sources/WebClient/status/standing.js";
 
-// What the status page says of the relay while it answers, is silent, and comes back.
+// Texts of the status page about a relay that answers, does not answer, and returns.
 
 const standing = () => new Standing((wall) => `${wall} o'clock`);
 

@@ -8,8 +8,8 @@ import { run } from "./program.js";
 import { RelayProcess } from "./relayProcess.js";
 
 /**
- * An account on a relay of its own with two devices: an agent of the real program, and a page, of
- * which only the apps are here. The wire between is a few calls by hand.
+ * An account on a separate relay with two devices: an agent of the real program, and a page, of
+ * which only the apps are real. Its requests to the relay are a few calls by hand.
  */
 export class Account {
   static async open() {
@@ -32,7 +32,7 @@ export class Account {
 
   close() { return this.relay.remove(); }
 
-  /** What the agent answers to a command. */
+  /** Returns the agent's answer to a command. */
   agent(...words) {
     return this.agentReading("", ...words);
   }
@@ -42,13 +42,13 @@ export class Account {
     return parse(run(["agent", ...words, ...home], input).trim());
   }
 
-  /** All records as the relay has them, once the agent is in sync. */
+  /** Returns all records of the relay, once the agent is in sync. */
   async records() {
     this.agent("sync");
     return (await this.#call("GET", "/v1/changes")).changes;
   }
 
-  /** What the page holds. */
+  /** Returns the page's state. */
   async state() {
     return {
       records: await this.records(), device: this.page,
@@ -58,7 +58,7 @@ export class Account {
 
   async time() { return (await this.#call("GET", "/v1/time")).time; }
 
-  /** A person acts on the page, and the change reaches the agent. */
+  /** Performs a person's action on the page, and syncs the agent. */
   async act(app, action, { now, device = this.page } = {}) {
     const state = { ...(await this.state()), device };
     const instant = now ?? (await this.time());
@@ -67,7 +67,7 @@ export class Account {
     return changes;
   }
 
-  /** The page saves a record over what stands there, and the agent gets it. */
+  /** Saves a record from the page over the present version, and syncs the agent. */
   async write({ zone, name, type, fields, stamp: modifiedAt }) {
     const records = await this.records();
     const baseTag = records.find((it) => it.zone === zone && it.name === name)?.tag ?? 0;
@@ -80,7 +80,7 @@ export class Account {
     this.agent("sync");
   }
 
-  /** Somebody saves a new record by hand, whatever its fields are. */
+  /** Saves a new record by hand, whatever its fields are. */
   async writeByHand(zone, name, type, fields) {
     const modifiedAt = await this.time();
     await this.#call("POST", `/v1/zones/${zone}/records`, `{"id": "${uuid(randomBytes)}", "records":

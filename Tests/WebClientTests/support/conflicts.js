@@ -1,8 +1,7 @@
 import { resolverFor } from "../../../Sources/WebClient/apps/catalog.js";
 
-// Cases and answers in the form of the vectors, and of `lockstep resolve`.
+// Cases and answers in the format of the vectors, and of `lockstep resolve`.
 
-/** The answer to a case. */
 export function answer({ type, base, local, server }) {
   return form(resolverFor(type).resolve({ base, local, server }));
 }
@@ -15,17 +14,17 @@ export function form(resolution) {
 
 export const exchanged = (it) => ({ ...it, local: it.server, server: it.local });
 
-/** A version of the record `current`; `fields` null for a delete. */
+/** Returns a version of the record `current`; `fields` null for a delete. */
 export const version = (fields, { at = 0, by = "mac" } = {}) => ({
   name: "current", fields, modifiedAt: at, device: by, deleted: fields === null,
 });
 
-/** An edit of the timer as another program might write it: the five members and no more. */
+/** Returns an edit of the timer as another program might write it: the five members and no more. */
 export const edit = (deviceID, timestamp, stateType, { left = 0, paused = false } = {}) => ({
   deviceID, timestamp, stateType, isPaused: paused, remaining: left,
 });
 
-/** A person's edit as it stands in those that time makes of it. */
+/** Returns a person's edit as the `act` of edits made by time. */
 export const act = (timestamp, stateType, { left = 0, paused = false } = {}) => ({
   timestamp, stateType, isPaused: paused, remaining: left,
 });

@@ -1,8 +1,8 @@
 import { numberOf } from "../../../Sources/WebClient/changes/json.js";
 import { SeededRandom } from "./seededRandom.js";
 
-// Conflicts as no program of ours would make them: of the right form, with numbers at and beyond
-// every edge, texts that are none, members that are missing or something else.
+// Conflicts that no Lockstep program would make: in the right form, with numbers at and beyond
+// every limit, malformed texts, and missing or wrong members.
 
 const numbers = [
   "0", "1", "-1", "5000", "5001", "86400000", "86400001", "0.5", "-0.5", "1.5e3", "1e-400", "-0",
@@ -42,7 +42,7 @@ const plan = {
   autoStart: "flag", break: "number", longBreak: "number", longBreakEvery: "number",
 };
 
-/** The case of a record type that follows from a seed. */
+/** Returns the case of a record type for a seed. */
 export function hostileCase(type, seed) {
   const random = new SeededRandom(seed);
   const name = text(random);

@@ -2,8 +2,8 @@ import { numberOf, setting } from "../../../Sources/WebClient/changes/json.js";
 import { act } from "./conflicts.js";
 import { SeededRandom } from "./seededRandom.js";
 
-// Random conflicts, close enough together that every rule comes into play, of which some versions
-// are poor or odd: as some program might have written them.
+// Random conflicts, close enough together that every rule applies. Some versions are incomplete or
+// malformed, as another program might have written them.
 
 const devices = ["Mac", "mac", "iphone", "电脑", "watch", "é", "e\u0301", "\uffee", "😀"];
 const oddNumbers = [
@@ -19,7 +19,7 @@ const fieldsOf = {
 
 export const types = Object.keys(fieldsOf);
 
-/** The case of a record type that follows from a seed. */
+/** Returns the case of a record type for a seed. */
 export function randomCase(type, seed) {
   const random = new SeededRandom(seed);
   const version = () => {

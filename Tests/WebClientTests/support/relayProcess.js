@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { program, run } from "./program.js";
 
-/** A relay of its own in a folder of its own, which can be stopped and started again. */
+/** A separate relay in its own folder, which can be stopped and started again. */
 export class RelayProcess {
   static async start() {
     const relay = new RelayProcess();
@@ -16,7 +16,7 @@ export class RelayProcess {
     return relay;
   }
 
-  /** On a port that the system gives, and on the same whenever it is started again. */
+  /** Starts the relay on a port that the system chooses; a restarted relay keeps its port. */
   async start() {
     const listen = this.url ? new URL(this.url).host : "127.0.0.1:0";
     this.process = spawn(
@@ -38,7 +38,7 @@ export class RelayProcess {
     await this.ended;
   }
 
-  /** A whole copy beside the store, made while the relay runs. */
+  /** Makes a complete copy next to the store while the relay runs. */
   backUp() { run(["relay", "backup", this.backup, "--store", this.store]); }
 
   async putBack() {

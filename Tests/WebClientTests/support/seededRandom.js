@@ -1,6 +1,6 @@
 import { uuid } from "../../../Sources/WebClient/changes/uuid.js";
 
-/** A random generator whose whole sequence follows from its seed (sfc32 of Chris Doty-Humphrey). */
+/** Random generator whose whole sequence follows from its seed (sfc32 of Chris Doty-Humphrey). */
 export class SeededRandom {
   #state;
 
@@ -19,7 +19,7 @@ export class SeededRandom {
     return result;
   }
 
-  /** A whole number from 0 on, below `end`. */
+  /** Returns a whole number from 0 to below `end`. */
   below(end) { return this.#next() % end; }
 
   chance(likelihood) { return this.#next() < likelihood * 2 ** 32; }

@@ -1,14 +1,14 @@
 import { equal } from "../../../Sources/WebClient/changes/json.js";
 
 /**
- * A record, a relay and some devices, reduced to what a resolver lives in: the relay's total order
- * of saves, and devices that keep what they have not saved yet on the server's newest version.
+ * A record, a relay and some devices, reduced to the parts that a resolver depends on: the relay's
+ * total order of saves, and devices that keep unsaved changes on the server's newest version.
  */
 export class SharedRecord {
   #resolver;
   #tag = 0;
 
-  /** All devices are in step with `first` at the beginning. */
+  /** All devices begin with `first`. */
   constructor(first, resolver, devices) {
     this.#resolver = resolver;
     this.server = first;
@@ -16,12 +16,12 @@ export class SharedRecord {
       ({ base: first, baseTag: 0, local: first, isDirty: false }));
   }
 
-  /** A person acts on a device; nobody else is told. */
+  /** Makes a person's edit on one device only. */
   edit(device, version) {
     Object.assign(this.holders[device], { local: version, isDirty: true });
   }
 
-  /** The device learns what the server has, and rebases what it has not saved. */
+  /** Fetches the server's version on a device, and rebases its unsaved change. */
   fetch(device) {
     const holder = this.holders[device];
     const { server } = this;
@@ -38,7 +38,7 @@ export class SharedRecord {
     Object.assign(holder, { base: server, baseTag: this.#tag });
   }
 
-  /** The device saves, if what it has was made on what the server has. */
+  /** Saves a device's version, if it was made on the server's version. */
   save(device) {
     const holder = this.holders[device];
     if (!holder.isDirty || holder.baseTag !== this.#tag) return;
@@ -48,7 +48,7 @@ export class SharedRecord {
   }
 }
 
-/** All orders of some elements. */
+/** Returns all orders of some elements. */
 export function permutations([first, ...rest]) {
   if (first === undefined) return [[]];
   return permutations(rest).flatMap((order) =>

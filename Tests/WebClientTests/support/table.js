@@ -2,7 +2,7 @@ import { act } from "../../../Sources/WebClient/apps/edit.js";
 import { EditRefusal } from "../../../Sources/WebClient/apps/editRefusal.js";
 import { SeededRandom } from "./seededRandom.js";
 
-/** A page on which a person uses an app, with nobody else about. */
+/** A page on which one person uses an app, without other devices. */
 export class Table {
   #random = new SeededRandom(1);
 
@@ -12,7 +12,7 @@ export class Table {
     this.state = { records: [], asking: [], device, deviceNames: {} };
   }
 
-  /** The person acts; a second passes. What was changed comes back, and what was decided. */
+  /** Performs an action; a second passes. Returns the changes and the decisions. */
   act(action) {
     const random = (count) => this.#random.bytes(count);
     const { changes, decisions } = act(this.app, this.state, action, this.now, random);
@@ -23,7 +23,7 @@ export class Table {
     return { changes, decisions };
   }
 
-  /** The sentence with which an action is refused; undefined where it is taken. */
+  /** Returns the sentence with which an action is refused; undefined if it is accepted. */
   refusal(action) {
     const before = JSON.stringify(this.state);
     try {
@@ -36,7 +36,7 @@ export class Table {
     }
   }
 
-  /** What came from another device. */
+  /** Adds a record from another device. */
   take(name, type, fields, modifiedAt, device = "000000000000000b") {
     this.#put({ zone: this.app.zone, name, type, fields, modifiedAt, device });
   }

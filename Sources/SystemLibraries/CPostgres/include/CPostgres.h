@@ -12,13 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/// Finds libpq, which the program does not carry: few relays need it, and it brings others along
-/// (Kerberos, LDAP) that every start would pay for. To be called before any function of libpq, from
-/// any thread. NULL where it is there, or else what the system says, for as long as the process
-/// lives.
+/// Loads libpq, which is not linked into the program: few relays need it, and it loads further
+/// libraries (Kerberos, LDAP) that would slow down every start. Call it before any function of
+/// libpq, from any thread. Returns NULL if libpq is loaded, else the system's error message, valid
+/// as long as the process runs.
 const char *_Nullable lockstep_postgres_load(void);
 
-// What libpq names by macros that do not import.
+// Values that libpq defines as macros that Swift does not import.
 enum {
   LOCKSTEP_SQLSTATE = PG_DIAG_SQLSTATE,
   LOCKSTEP_MESSAGE = PG_DIAG_MESSAGE_PRIMARY,
@@ -30,15 +30,15 @@ enum {
   LOCKSTEP_INTERRUPTED = 4,
 };
 
-/// Milliseconds of a clock that never jumps, for deadlines alone.
+/// Milliseconds of a monotonic clock, for deadlines only.
 static inline int64_t lockstep_postgres_milliseconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/// Waits until `socket` can be read, or written where `writes`, or `interrupt` can be read, or
-/// `deadline` is over: 0 then. A descriptor below 0 is not looked at.
+/// Waits until `socket` is readable (or writable, if `writes`), `interrupt` is readable, or
+/// `deadline` has passed (returns 0). Descriptors below 0 are ignored.
 static inline int lockstep_postgres_wait(
     int socket, bool writes, int interrupt, int64_t deadline) {
   struct pollfd watched[2] = {
@@ -52,13 +52,13 @@ static inline int lockstep_postgres_wait(
     if (ready == 0 && left <= 600000) return 0;
     if (ready < 0 && errno != EINTR) return 0;
   }
-  // A socket that was closed can be read: what is read then tells why.
+  // A closed socket is readable; reading it returns the reason.
   return (watched[0].revents & ~POLLOUT ? LOCKSTEP_READABLE : 0)
       | (watched[0].revents & POLLOUT ? LOCKSTEP_WRITABLE : 0)
       | (watched[1].revents ? LOCKSTEP_INTERRUPTED : 0);
 }
 
-/// A descriptor that another thread makes readable; below 0 where there is none left.
+/// Creates a descriptor that another thread makes readable; below 0 if no descriptor is left.
 static inline int lockstep_postgres_event(void) {
   return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }

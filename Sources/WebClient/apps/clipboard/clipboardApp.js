@@ -11,7 +11,7 @@ const zone = "Clipboard";
 const itemType = "ClipboardItem";
 
 /**
- * What was copied, on whichever device: zone `Clipboard`, a record an item. What a person does:
+ * Clipboard history of all devices: zone `Clipboard`, one record per item. Actions:
  *
  *     {do: "add", content} · {do: "remove", item} · {do: "clear"}
  */
@@ -19,15 +19,14 @@ export const clipboardApp = Object.freeze({
   name: "clipboard",
   zone,
   types: Object.freeze([itemType]),
-  /** The types of which only so many records stand. */
+  /** Types with a maximum number of records. */
   boundedTypes: Object.freeze([itemType]),
 
   resolvers: Object.freeze({ [itemType]: clipboardItemResolver }),
 
   /**
-   * Of a bounded type, the names of the records that the app lets go of. To be asked on a device
-   * that is caught up with the relay, and only there: a stale one would remove what others still
-   * want.
+   * Returns the names of a bounded type's surplus records. Call it only on a device that is caught
+   * up with the relay: with stale records it would remove items that other devices still need.
    */
   surplus(type, records) {
     if (type !== itemType) return [];

@@ -3,12 +3,12 @@ import { limits } from "../../changes/limits.js";
 import { compareText, prefix } from "../../changes/utf8.js";
 import { deviceName, recordsOf } from "../edit.js";
 
-/** Unicode scalars of an item that a list shows: all of a hundred long ones could be large. */
+/** Maximum number of Unicode scalars per item in a list: a hundred full items could be large. */
 const shownScalars = 1_000;
 
 /**
- * What was copied, newest first. An item whose content this version cannot read is shown empty: it
- * may be removed.
+ * Returns the items, newest first. If this version cannot read an item's content, the item is shown
+ * empty, so that a person can remove it.
  */
 export function clipboardHistory(state) {
   return recordsOf(state, "ClipboardItem").sort(newestFirst).map((record) => ({
@@ -17,7 +17,7 @@ export function clipboardHistory(state) {
   }));
 }
 
-/** By modifiedAt, then device, then name: the same order on every device. */
+/** Orders by modifiedAt, then device, then name: the same order on every device. */
 function newestFirst(one, other) {
   return (
     other.modifiedAt - one.modifiedAt || compareText(other.device, one.device) ||
@@ -25,7 +25,7 @@ function newestFirst(one, other) {
   );
 }
 
-/** The items as a screen lists them: at most a hundred, with `beginning` for the row. */
+/** Returns at most a hundred items for a list, with `beginning` for the row. */
 export function clipboardList(state) {
   return clipboardHistory(state).slice(0, limits.clipboardItems).map((item) => ({
     ...item,

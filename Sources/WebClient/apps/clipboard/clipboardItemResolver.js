@@ -2,8 +2,8 @@ import { isDeleted, merged } from "../../changes/resolver.js";
 import { instant, sides } from "../merge/newerWins.js";
 
 /**
- * An item is the newer of its versions. At one instant a delete wins: what a person wanted gone may
- * be a password.
+ * Keeps the newer version of an item. If both have the same timestamp, a delete wins: the removed
+ * text may be a password.
  *
  * @type {import("../../changes/resolver.js").Resolver}
  */

@@ -5,13 +5,13 @@ import { greaterNumbers } from "../merge/greater.js";
 import { sides } from "../merge/newerWins.js";
 
 /**
- * One day of a habit. Each device counts what was done on it, and what was taken back, for itself
- * alone, so that nothing is counted twice and nothing is lost in whatever order the counts meet.
+ * Resolver for one day of a habit. Each device counts only what was done and undone on itself, so
+ * nothing is counted twice and nothing is lost, whatever the merge order.
  *
  * @type {import("../../changes/resolver.js").Resolver}
  */
 export const checkInResolver = Object.freeze({
-  /** "Done" or "not done" stands as it was said last, also where somebody had said so before. */
+  /** The latest "done" or "not done" wins, also if it repeats an earlier value. */
   takesNewestStamp: true,
 
   resolve(conflict) {

@@ -7,7 +7,7 @@ import { EditRefusal } from "../editRefusal.js";
 import { wholeNumber } from "../merge/wholeNumber.js";
 import { checkInDay, checkInName, habitKinds } from "./habitBook.js";
 
-// What a person's actions make of habits and their days.
+// Edits that a person's actions make to habits and their days.
 
 const zone = "Habits";
 
@@ -16,7 +16,7 @@ export function added(name, action) {
   return { edits: [writing(name, () => fields)] };
 }
 
-/** Fields that this version does not know stay. */
+/** Keeps fields that this version does not know. */
 export function changed(habit, action) {
   const readers = { title, kind, target };
   const changes = {};
@@ -29,7 +29,7 @@ export function changed(habit, action) {
   return { edits: [writing(habit.name, ({ current }) => setting(current?.fields, changes))] };
 }
 
-/** Its days stay, and are there again if it comes back. */
+/** Keeps the records of its days: if the habit is restored, they are shown again. */
 export function removed(habit) {
   return { edits: [writing(habit.name, () => null)] };
 }
@@ -43,7 +43,7 @@ export function checked(habit, day, action) {
   return { edits: [checkIn(habit, day, (fields) => setting(fields, { done }))] };
 }
 
-/** Each device adds to its own count; what is taken back it counts as well. */
+/** Adds to the device's own counter in `counts`, or to its own counter in `undone`. */
 export function counted(habit, day, amount, before) {
   if (habit.kind !== "count") throw new EditRefusal(`“${habit.title}” is checked; use check`);
   const magnitude = amount < 0n ? -amount : amount;

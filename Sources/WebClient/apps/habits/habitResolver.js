@@ -3,8 +3,8 @@ import { ask, merged } from "../../changes/resolver.js";
 import { sides } from "../merge/newerWins.js";
 
 /**
- * A habit is a person's own words about how to live: nothing is overwritten, and nothing chosen,
- * but by the person.
+ * A habit's text is a personal decision, so a conflict is never resolved automatically: the person
+ * chooses a version.
  *
  * @type {import("../../changes/resolver.js").Resolver}
  */

@@ -5,10 +5,10 @@ import { deviceName, recordsOf } from "../edit.js";
 import { HabitBook, habitOf } from "./habitBook.js";
 
 /**
- * The habits with the seven days that end with `today`, and how many days in a row each aim was
- * reached.
+ * Returns the habits with the seven days that end with `today`, and the streak of each: the number
+ * of consecutive days on which the goal was reached.
  *
- * @param {string} today as 2026-03-01, by the person's own calendar
+ * @param {string} today as 2026-03-01, in the person's time zone
  */
 export function habitWeek(state, today) {
   const last = goodDay(today);
@@ -27,8 +27,9 @@ const entry = (book, habit, day) => ({
 const plain = (habit) => ({ ...habit, target: Number(habit.target) });
 
 /**
- * The habits that a person must decide about: both versions of each, with the time of each. Of a
- * version that is deleted only that is known, and of one deleted here not even when.
+ * Returns the habits with a conflict that a person must decide: both versions of each, with the
+ * time of each. A deleted version has no other data, and a version deleted on this device has no
+ * time either.
  */
 export function habitConflicts(state) {
   const held = new Map(recordsOf(state, "Habit").map((record) => [record.name, record]));

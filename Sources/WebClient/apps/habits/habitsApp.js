@@ -12,9 +12,8 @@ import { habitConflicts } from "./habitWeek.js";
 const zone = "Habits";
 
 /**
- * Habits and their days: zone `Habits`, a record a habit, and one for each day of a habit on which
- * something was done. What a person does; `day` is written as `2026-03-01`, by the person's own
- * calendar:
+ * Habits and their days: zone `Habits`, one record per habit, and one record per habit and day on
+ * which something was done. Actions; `day` is written as `2026-03-01`, in the person's time zone:
  *
  *     {do: "add", title, kind, target} · {do: "edit", habit, title?, kind?, target?} ·
  *     {do: "remove", habit} · {do: "check", habit, day, done} · {do: "count", habit, day, by} ·
@@ -25,8 +24,9 @@ export const habitsApp = Object.freeze({
   zone,
   types: Object.freeze(["CheckIn", "Habit"]),
   /**
-   * The types of which a device that begins with none, and finds some in the account, asks the
-   * person first whether they shall be here. Days without their habit are nothing to ask about.
+   * Types that need consent: if a new device has none of them and finds some in the account, it
+   * asks the person first whether to use them. Only habits: a person is not asked about days
+   * without their habit.
    */
   asksToRestore: Object.freeze(["Habit"]),
 

@@ -9,8 +9,8 @@ import { greaterNumber } from "../merge/greater.js";
 import { instant, sides } from "../merge/newerWins.js";
 
 /**
- * A memo's fields are merged one by one. Where both sides wrote another text, the newer stays, and
- * the other is kept whole as a memo of its own.
+ * Merges a memo field by field. If both sides wrote a different text, the newer text stays and the
+ * older one is kept whole as a separate memo.
  *
  * @type {import("../../changes/resolver.js").Resolver}
  */
@@ -40,7 +40,7 @@ function copies(base, newer, older) {
   return [{ name, fields: older.fields }];
 }
 
-/** The first line of a memo, of a long one its first hundred characters (Unicode scalars). */
+/** Returns the first line of a memo, at most its first hundred characters (Unicode scalars). */
 export function titleOf(content) {
   const end = content.indexOf("\n");
   return prefix(end < 0 ? content : content.slice(0, end), limits.memoTitle);

@@ -5,8 +5,8 @@ import { wholeNumber } from "../merge/wholeNumber.js";
 import { titleOf } from "./memoResolver.js";
 
 /**
- * The memos, the last written first. Of a copy that a conflict left, `copyOf` is the name of the
- * memo that it was a version of, and `copyFrom` what the person calls the device that wrote it;
+ * Returns the memos, the most recently written first. For a copy left by a conflict, `copyOf` is
+ * the name of the original memo and `copyFrom` the display name of the device that wrote the copy;
  * otherwise both are null.
  */
 export function memoShelf(state) {
@@ -36,7 +36,7 @@ function origin(name, state) {
   };
 }
 
-/** The memos that have all of the words, in whatever case. */
+/** Returns the memos that contain all words, ignoring case. */
 export function memosWith(words, memos) {
   const wanted = folded(words).split(" ").filter((it) => it !== "");
   return memos.filter((memo) => {
@@ -45,5 +45,5 @@ export function memosWith(words, memos) {
   });
 }
 
-/** In Greek the last letter of a word may have a form of its own. */
+/** Lower case. A Greek sigma has a different form at the end of a word. */
 const folded = (words) => words.toLowerCase().replaceAll("ς", "σ");

@@ -12,8 +12,8 @@ const zone = "Memos";
 const memoType = "Memo";
 
 /**
- * Notes: zone `Memos`, a record a memo. What a person does; `was` is the text that the person began
- * to change:
+ * Notes: zone `Memos`, one record per memo. Actions; `was` is the text that the person began to
+ * change:
  *
  *     {do: "add", content} · {do: "edit", memo, was, content} · {do: "remove", memo}
  */
@@ -24,7 +24,7 @@ export const memosApp = Object.freeze({
 
   resolvers: Object.freeze({ [memoType]: memoResolver }),
 
-  /** The date is the stamp of the edit that wrote it, and moves with it. */
+  /** Corrects the date too: it is the timestamp of the edit that wrote it. */
   restamped(fields, { type, base, from, to }) {
     const date = member(fields, "date");
     const isOurs = type === memoType && int64(date) === BigInt(from);
@@ -48,8 +48,8 @@ export const memosApp = Object.freeze({
 });
 
 /**
- * What a person wrote on top of a text that may have changed while they wrote: both are kept, as
- * where two devices wrote.
+ * Edits a text that may have changed while the person was writing. In that case both texts are
+ * kept, as in a conflict between two devices.
  */
 function edited(state, memo, action) {
   const written = content(action);
@@ -71,7 +71,7 @@ function content(action) {
   return text;
 }
 
-/** Fields that this version does not know stay. */
+/** Keeps fields that this version does not know. */
 const writing = (text, name) => ({
   zone, name, type: memoType,
   make: ({ current, stamp }) =>

@@ -1,12 +1,12 @@
 import { isDeleted, merged } from "../../changes/resolver.js";
 
 /**
- * "A change outlives a delete": a live version against a deleted one stands as it is, whole,
- * whatever the base says and whichever is newer. To lose what a person wrote is worse than to bring
- * back what a person removed.
+ * "A change outlives a delete": if one version is deleted, the live one is kept whole, whatever the
+ * base is and whichever version is newer. Losing written content is worse than restoring removed
+ * content.
  *
- * @returns {import("../../changes/resolver.js").Resolution | undefined} undefined where both
- *   versions live, and the record type's own rule has the word
+ * @returns {import("../../changes/resolver.js").Resolution | undefined} undefined if both versions
+ *   are live; then the record type's own rule decides
  */
 export function changeOutlivesDelete({ local, server }) {
   if (isDeleted(local)) return merged(server.fields);

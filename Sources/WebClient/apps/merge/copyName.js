@@ -2,8 +2,8 @@ import { limits } from "../../changes/limits.js";
 import { byteCount, prefix, width } from "../../changes/utf8.js";
 
 /**
- * A name for the copy that a conflict leaves, or for a record that belongs to another: `stem` and
- * what tells it apart; of a long stem as much as a record's name has room for.
+ * Returns a name for a copy left by a conflict, or for a record that belongs to another one: `stem`
+ * followed by `suffix`. Cuts the stem if the name would exceed `nameBytes`.
  */
 export function copyName(stem, suffix) {
   const room = limits.nameBytes - byteCount(suffix);

@@ -1,9 +1,10 @@
 import { equal, member, members } from "../../changes/json.js";
 
 /**
- * A three-way merge of JSON objects, field by field: changed on one side, that side's value;
- * changed on both, the newer's. Removing a field is a change like any other. Without a base, all
- * that a side has is its change. What is no JSON object counts as an object without fields.
+ * Three-way merge of JSON objects, field by field. A field changed on one side takes that side's
+ * value; a field changed on both takes the newer value. Removing a field counts as a change.
+ * Without a base, every field of a side counts as changed. A value that is not a JSON object counts
+ * as an object without fields.
  */
 export function fieldMerge(base, newer, older) {
   const names = new Set([...members(newer), ...members(older)].map(([name]) => name));
@@ -15,7 +16,7 @@ export function fieldMerge(base, newer, older) {
   return Object.fromEntries(merged);
 }
 
-/** undefined: the field is not there. */
+/** Returns undefined if the merged object does not have the field. */
 function choose(base, newer, older) {
   return equal(newer, base) ? older : newer;
 }

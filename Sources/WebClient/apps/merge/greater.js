@@ -1,8 +1,8 @@
 import { int64, isNumber, isObject, member, members, numberText } from "../../changes/json.js";
 
 /**
- * What only grows: of two numbers the greater one, the newer where they are equal. What is no
- * number counts as not there; undefined where neither is one.
+ * Merges a number that only grows: returns the greater one, or the newer one if they are equal. A
+ * value that is not a number counts as absent; returns undefined if neither is a number.
  */
 export function greaterNumber(newer, older) {
   if (!isNumber(newer)) return isNumber(older) ? older : undefined;
@@ -17,8 +17,8 @@ function isGreater(number, other) {
 }
 
 /**
- * The greater number under each name that either object has. Under a name that has none on either
- * side the newer's value stays. undefined where neither is an object.
+ * Returns the greater number for each name that either object has. If neither side has a number
+ * under a name, the newer value stays. Returns undefined if neither is an object.
  */
 export function greaterNumbers(newer, older) {
   if (!isObject(newer) && !isObject(older)) return undefined;

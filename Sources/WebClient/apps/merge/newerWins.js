@@ -3,12 +3,12 @@ import { isDeleted } from "../../changes/resolver.js";
 import { compareText } from "../../changes/utf8.js";
 
 /**
- * Which of two versions is newer: the one with the greater `(modifiedAt, device)`, devices compared
- * by the bytes of their UTF-8.
+ * Order of two versions by age. True if `version` is newer: it has the greater
+ * `(modifiedAt, device)`. Devices are compared by their UTF-8 bytes.
  *
- * One device never stamps one record twice alike, so this decides between any two changes that
- * Lockstep's own devices make. Where others did stamp two alike, the bytes of the content decide:
- * the answer must be the same on every device, with local and server exchanged too.
+ * One device never gives two versions of a record the same timestamp, so this order decides between
+ * any two changes by Lockstep devices. If other programs created two equal stamps, the bytes of the
+ * content decide: the result must be the same on every device, also with local and server swapped.
  */
 export function isNewer(version, other) {
   const [stamp, otherStamp] = [instant(version), instant(other)];
@@ -18,19 +18,19 @@ export function isNewer(version, other) {
   return compareText(content(version), content(other)) > 0;
 }
 
-/** When a version was made. @returns {bigint} */
+/** Returns the time at which a version was made. @returns {bigint} */
 export function instant(version) {
   const stamp = int64(version.modifiedAt);
   if (stamp === undefined) throw new TypeError("modifiedAt is a whole number of milliseconds");
   return stamp;
 }
 
-/** A delete has no content and stands below any other. */
+/** Text of the content. A delete has none and sorts below any other version. */
 function content(version) {
   return isDeleted(version) ? "" : serialize(version.fields);
 }
 
-/** The two sides by age. A rule that is written in these words alone is symmetric. */
+/** Both sides, ordered by age. A rule that uses only these names is symmetric. */
 export function sides({ local, server }) {
   return isNewer(local, server)
     ? { newer: local, older: server }

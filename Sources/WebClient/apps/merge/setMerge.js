@@ -1,7 +1,8 @@
 /**
- * A three-way merge of lists whose elements are told apart by an identity, a text: what both sides
- * have, and what one side has and the base lacks. The newer's elements come first, each side in its
- * own order, each identity once. Of an element that both have, the newer's spelling stays.
+ * Three-way merge of lists, whose elements are compared by an identity, a text. Keeps the elements
+ * that both sides have, and those that one side has and the base lacks. The newer side's elements
+ * come first, each side in its own order, each identity once. If both sides have an element, the
+ * newer version of it is kept.
  */
 export function setMerge(base, newer, older, identity) {
   const inBase = new Set(base.map(identity));
@@ -13,7 +14,7 @@ export function setMerge(base, newer, older, identity) {
   });
 }
 
-/** All of both sides, the newer's first, each identity once. */
+/** Returns all elements of both sides, the newer side's first, each identity once. */
 export function union(newer, older, identity) {
   const found = new Map();
   for (const element of [...newer, ...older]) {

@@ -3,11 +3,11 @@ import { int64, isNumber, numberText } from "../../changes/json.js";
 const bound = 2n ** 60n;
 
 /**
- * The number rounded down and kept within ±2⁶⁰, so that it is the same on devices that count in 64
- * bits; undefined for what is no number.
+ * Returns the number rounded down and limited to ±2⁶⁰, so that it is the same on devices that count
+ * in 64 bits; undefined if the value is not a number.
  *
- * Versions come from other people's programs as well, which may write 1.5e3, 0.5 or more digits
- * than a JavaScript number holds: what is compared and counted is a BigInt.
+ * Versions may come from third-party programs, which may write 1.5e3, 0.5 or more digits than a
+ * JavaScript number holds. So comparisons and sums use BigInt.
  *
  * @returns {bigint | undefined}
  */
@@ -20,7 +20,7 @@ export function wholeNumber(value) {
   return BigInt(Math.floor(near));
 }
 
-/** A whole number within ±2⁶⁰. */
+/** Limits a whole number to ±2⁶⁰. */
 export function within(number) {
   if (number > bound) return bound;
   return number < -bound ? -bound : number;

@@ -4,7 +4,7 @@ import { fieldMerge } from "../merge/fieldMerge.js";
 import { sides } from "../merge/newerWins.js";
 
 /**
- * The timer's settings: field by field, a change outliving a delete.
+ * Merges the timer's settings field by field. A change outlives a delete.
  *
  * @type {import("../../changes/resolver.js").Resolver}
  */

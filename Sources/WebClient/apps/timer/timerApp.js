@@ -11,12 +11,12 @@ const zone = "Timer";
 const stateType = "TimerState";
 const settingsType = "Settings";
 
-/** How long connected devices leave an edit at zero to the device whose edit ran out. */
+/** Delay before a connected device makes the edit at zero of another device's countdown. */
 const graceMilliseconds = 2_000;
 
 /**
- * The pomodoro timer: zone `Timer`, the record `current` with what the timer does, the record
- * `settings` with how long its phases are. What a person does:
+ * Pomodoro timer: zone `Timer`, the record `current` with the timer's state, and the record
+ * `settings` with the lengths of its phases. Actions:
  *
  *     {do: "start", length?} · {do: "pause"} · {do: "resume"} · {do: "stop"} · {do: "skip"} ·
  *     {do: "snooze", length?} · {do: "set", settings: {name: value}}
@@ -25,16 +25,16 @@ export const timerApp = Object.freeze({
   name: "timer",
   zone,
   types: Object.freeze([settingsType, stateType]),
-  /** The record types for which `dueEdit` may give something. */
+  /** Record types for which `dueEdit` may return an edit. */
   timedTypes: Object.freeze([stateType]),
 
   resolvers: Object.freeze({ [settingsType]: settingsResolver, [stateType]: timerResolver }),
 
   /**
-   * The edit that the app makes by itself when relay time reaches `dueAt`: a countdown that ends.
-   * It follows from the record alone, so every device makes the same one; the owner makes it first,
-   * and the others wait `graceMilliseconds` while they are connected. null where the record waits
-   * for nothing.
+   * Returns the edit that the app makes without a person when relay time reaches `dueAt`, the end
+   * of a countdown; null if the record has no such edit. The edit depends only on the record, so
+   * every device makes the same one. The owner makes it first; the others wait `graceMilliseconds`
+   * while they are connected.
    */
   dueEdit(record) {
     if (record.name !== "current" || record.type !== stateType || isDeleted(record)) return null;
@@ -48,16 +48,16 @@ export const timerApp = Object.freeze({
   },
 
   /**
-   * The fields of a local change whose stamp proved wrong (the device's clock was off) and was
-   * moved from `from` to `to` before it was sent: the timestamps of the edits that the change
-   * brought move along. An edit at zero of a countdown that the base holds stays: its instant
-   * follows from the record, and no clock of this device had a part in it.
+   * Returns the fields of a local change after its stamp was moved from `from` to `to` before
+   * sending, because the device's clock was wrong. Moves the timestamps of the edits that the
+   * change added. The edit at zero of a countdown in the base stays: its timestamp follows from the
+   * record, not from this device's clock.
    */
   restamped(fields, { type, base, from, to }) {
     if (type !== stateType) return fields;
     const stood = TimerState.of(base);
     const known = new Set(stood.edits.map((edit) => edit.identity));
-    // An earlier version of the app wrote what follows from the record without `act`.
+    // An earlier version of the app wrote the edits that follow from the record without `act`.
     for (let it = afterZero(stood); it; it = afterZero(it)) known.add(it.shown.plainIdentity);
     const state = TimerState.of(fields);
     const edits = state.edits.map((edit) =>
@@ -82,13 +82,13 @@ export const timerApp = Object.freeze({
   },
 });
 
-/** Fields that nobody names stay. */
+/** Keeps fields that no change names. */
 const set = (changes) => ({
   zone, name: "settings", type: settingsType,
   make: ({ current }) => setting(current?.fields, changes),
 });
 
-/** What the timer does, by the records that the device holds. */
+/** State of the timer, from the records that the device holds. */
 export const timerOf = (state) => TimerState.of(live(state, "current")?.fields);
 
 export const settingsOf = (state) => new TimerSettings(live(state, "settings")?.fields);

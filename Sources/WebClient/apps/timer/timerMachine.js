@@ -5,22 +5,22 @@ import { TimerEdit, concurrencyMilliseconds } from "./timerModel.js";
 import { TimerPlan } from "./timerPlan.js";
 
 /**
- * The timer's state machine on one device: state, event and instant in, next state out. It reads no
- * clock and knows no other device; concurrent edits are the resolver's affair.
+ * State machine of the timer on one device. Input: state, event and time; output: the next state.
+ * It reads no clock and knows no other device; the resolver handles concurrent edits.
  *
  *     event    idle      focus        breakTime    snooze
  *     start    focus     –            focus        focus
- *     pause    –         stands still stands still stands still
- *     resume   –         goes on      goes on      goes on       (where it is paused)
+ *     pause    –         paused       paused       paused
+ *     resume   –         runs         runs         runs         (if it is paused)
  *     stop     –         idle         idle         idle
  *     skip     –         breakTime    idle         breakTime
  *     snooze   –         –            snooze       snooze
- *     zero     –         breakTime    idle         breakTime     (where it is not paused)
+ *     zero     –         breakTime    idle         breakTime    (if it is not paused)
  *
- * Reaching zero in focus adds 1 to `completedPomodoros`, and every `longBreakEvery`-th time the
- * break is the long one. With `autoStart` off a break that follows by itself stands paused until a
- * person resumes it. A person's event replaces all edits of the record. A skipped or stopped focus
- * does not count.
+ * Reaching zero in focus adds 1 to `completedPomodoros`; after every `longBreakEvery`-th pomodoro
+ * the break is the long one. If `autoStart` is off, a break that follows automatically starts
+ * paused until a person resumes it. A person's event replaces all edits of the record. A skipped or
+ * stopped focus does not count.
  */
 export const timerEvents = Object.freeze(["start", "pause", "resume", "stop", "skip", "snooze"]);
 
@@ -34,7 +34,7 @@ const refusals = {
     `a length must be more than 0 and at most ${limits.timerMilliseconds / 60_000} minutes`,
 };
 
-/** Why an event changes nothing, for the person who caused it. */
+/** Reason why an event was refused, for the person who triggered it. */
 export class TimerRefusal extends EditRefusal {
   constructor(code, reason = refusals[code]) {
     super(reason);
@@ -45,21 +45,21 @@ export class TimerRefusal extends EditRefusal {
 const makers = { start, pause, resume, stop, skip, snooze };
 
 /**
- * A person acts at `now`. Countdowns that ended before come first: a focus that ran out a moment
- * ago counts, even if no device has written that yet.
+ * Applies a person's event at `now`. Countdowns that ended before are applied first: a finished
+ * focus counts, even if no device has written that yet.
  *
  * @param {import("./timerModel.js").TimerState} state
- * @param {{do: string, length?: number}} event one of `timerEvents`; `length`, of start and snooze,
- *   in milliseconds: as the settings say where it is not given
+ * @param {{do: string, length?: number}} event one of `timerEvents`; `length`, for start and
+ *   snooze, in milliseconds; if absent, the length from the settings
  * @param {{settings: import("./timerSettings.js").TimerSettings, deviceID: string, now: bigint}}
- *   context the device that the event happens on, and relay time
+ *   context the device on which the event happens, and relay time
  * @throws {TimerRefusal}
  */
 export function handle(state, event, context) {
   const current = advance(state, context.now);
   const shown = current.shown;
   const phase = shown ? shown.phase : "idle";
-  // A state from a later version of the app can be left, by start or stop, and nothing else.
+  // A state from a later version of the app accepts only start and stop.
   if (phase === undefined && event.do !== "start" && event.do !== "stop") {
     throw new TimerRefusal(
       "unknownState",
@@ -70,7 +70,7 @@ export function handle(state, event, context) {
   return current.with({ edits: [edit] });
 }
 
-/** The events that would be taken at `now`. */
+/** Returns the events that are valid at `now`. */
 export function possibleEvents(state, now) {
   const shown = advance(state, now).shown;
   const phase = shown ? shown.phase : "idle";
@@ -131,15 +131,15 @@ function checked(length) {
   return whole;
 }
 
-// What happens by itself when a countdown reaches zero: it follows from the record alone.
+// Edits at zero of a countdown. They depend only on the record.
 
 /**
- * The state once the shown countdown has reached zero: the same bytes on every device, for the edit
- * has the deviceID of the edit that ran out, the instant it ran out, and its act. undefined where
- * none runs.
+ * Returns the state after the shown countdown has reached zero; undefined if none runs. It has the
+ * same bytes on every device, because the new edit takes its deviceID, timestamp and act from the
+ * edit that ran out.
  *
- * It stands in the place of the edit that ran out. The other candidates stay while edits can still
- * be concurrent with the newest act among them, and are forgotten after that.
+ * The new edit replaces the edit that ran out. The other candidates stay as long as an edit can
+ * still be concurrent with the newest act among them; after that they are removed.
  */
 export function afterZero(state) {
   const shown = state.shown;
@@ -160,7 +160,7 @@ export function afterZero(state) {
 }
 
 /**
- * The state with all countdowns over that reached zero by `now`. It ends: zero leads from focus and
+ * Applies all countdowns that reached zero by `now`. The loop ends: zero leads from focus and
  * snooze to a break, and from a break to idle.
  */
 export function advance(state, now) {
@@ -172,8 +172,8 @@ export function advance(state, now) {
 }
 
 /**
- * The phase that follows this one. `completedPomodoros`: how many there are with the focus that
- * just ended; undefined where none was completed.
+ * Returns the next phase. `completedPomodoros`: number including the focus that just ended;
+ * undefined if no focus was completed.
  */
 function successor(edit, { completedPomodoros, timestamp, deviceID }) {
   if (edit.phase !== "focus" && edit.phase !== "snooze") {

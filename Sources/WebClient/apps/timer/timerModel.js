@@ -3,28 +3,28 @@ import { compareText } from "../../changes/utf8.js";
 import { wholeNumber } from "../merge/wholeNumber.js";
 
 /**
- * What the timer is doing.
+ * Phases of the timer.
  *
  * - `idle`: nothing runs. Next: focus (start).
- * - `focus`: a person works. Next: focus (pause, resume), breakTime (skip, zero), idle (stop).
- * - `breakTime`: a person rests. Next: breakTime (pause, resume), snooze (snooze), focus (start),
- *   idle (skip, stop, zero).
- * - `snooze`: the break waits. Next: snooze (pause, resume, snooze), breakTime (skip, zero), focus
+ * - `focus`: working time. Next: focus (pause, resume), breakTime (skip, zero), idle (stop).
+ * - `breakTime`: break. Next: breakTime (pause, resume), snooze (snooze), focus (start), idle
+ *   (skip, stop, zero).
+ * - `snooze`: postponed break. Next: snooze (pause, resume, snooze), breakTime (skip, zero), focus
  *   (start), idle (stop).
  */
 const phases = ["idle", "focus", "breakTime", "snooze"];
 
 /**
- * The fields of the record `current`: how many pomodoros are done, and the edits that are
- * candidates for the screen. `edits[0]` is what the screen shows; more than one stands there only
- * after a conflict. Fields that nobody here knows are kept.
+ * Fields of the record `current`: the number of completed pomodoros, and the candidate edits for
+ * the screen. The screen shows `edits[0]`; there is more than one edit only after a conflict.
+ * Unknown fields are kept.
  *
- * Instants and lengths are BigInts here, and milliseconds: the resolver must give what a device
- * that counts in 64 bits gives.
+ * Instants and lengths are BigInts in milliseconds: the resolver must return the same result as a
+ * device that counts in 64 bits.
  */
 export class TimerState {
   /**
-   * @param {object} record the record's fields, of which what stands beside the two is kept
+   * @param {object} record the record's fields; members other than the two are kept
    * @param {bigint} completedPomodoros
    * @param {readonly TimerEdit[]} edits
    */
@@ -35,7 +35,7 @@ export class TimerState {
   }
 
   /**
-   * From a record's fields; null, undefined, and whatever is missing or malformed, reads as a timer
+   * Decodes a record's fields. null, undefined, and missing or malformed fields read as a timer
    * that was never started.
    */
   static of(fields) {
@@ -47,7 +47,7 @@ export class TimerState {
     );
   }
 
-  /** The same record with other edits, or another count. */
+  /** Returns the same record with other edits, or another count. */
   with({ edits = this.edits, completedPomodoros = this.completedPomodoros }) {
     return new TimerState(this.record, completedPomodoros, edits);
   }
@@ -59,49 +59,50 @@ export class TimerState {
     });
   }
 
-  /** What the screen shows; undefined while nothing was ever started. */
+  /** Edit that the screen shows; undefined if the timer was never started. */
   get shown() { return this.edits[0]; }
 }
 
-/** Beyond this many milliseconds an act is not concurrent with a newer one: the newer wins. */
+/** If an act is older than the newest by more than this many milliseconds, it is not concurrent:
+ * the newer one wins. */
 export const concurrencyMilliseconds = 5_000n;
 
 const actMembers = ["timestamp", "stateType", "remaining", "isPaused"];
 
-/** From 1970 to 2248 (2⁴³ milliseconds): in nanoseconds they still fit into 64 bits. */
+/** 1970 to 2248 (2⁴³ milliseconds): in nanoseconds these instants still fit into 64 bits. */
 const instants = { first: 0n, end: 1n << 43n };
 
 /**
- * One edit of the timer: what a person or the end of a countdown made of it.
+ * One edit of the timer, made by a person or by the end of a countdown.
  *
  * Every edit has `deviceID`, `timestamp` (relay time, milliseconds), `stateType`, `isPaused` and
- * `remaining` (milliseconds left as of `timestamp`). Ours have besides `duration`, the phase's full
- * length in milliseconds, and focus and snooze have `plan`, what follows at zero (see `TimerPlan`).
- * Other members travel with the edit untouched.
+ * `remaining` (milliseconds left as of `timestamp`). Lockstep's edits also have `duration`, the
+ * phase's full length in milliseconds; focus and snooze have `plan`, the phase that follows at zero
+ * (see `TimerPlan`). Other members are kept unchanged.
  *
- * An edit that time made (its countdown ran out) is no act of a person. It is the act at the head
- * of its chain, further along, and says so: `"act": {"timestamp","stateType","remaining",
- * "isPaused"}`, those of the person's edit, whose device it has as well. Identity and age are those
- * of the act, so that a countdown that ran out on a device that was away does not count as newer
- * than what a person did elsewhere.
+ * An edit made by time (its countdown ran out) is not an act of a person. It continues the act at
+ * the head of its chain and names it: `"act": {"timestamp","stateType","remaining","isPaused"}`,
+ * the values of the person's edit; the device is that of the person's edit too. Identity and age
+ * are those of the act, so a countdown that ran out on an offline device does not count as newer
+ * than what a person did on another device.
  */
 export class TimerEdit {
   /**
-   * @param {object} object the edit as it stands in the record. What it lacks reads as nothing: no
-   *   device, the beginning of time, no time left, not paused.
+   * @param {object} object the edit as written in the record. Missing members read as: no device,
+   *   time 0, no time left, not paused.
    */
   constructor(object) {
     const remaining = wholeNumber(member(object, "remaining")) ?? 0n;
     this.object = object;
     this.deviceID = text(object, "deviceID") ?? "";
     this.timestamp = wholeNumber(member(object, "timestamp")) ?? 0n;
-    /** As it was written: a later version of the app may know more than `phases`. */
+    /** As written: a later version of the app may have phases that `phases` lacks. */
     this.stateType = text(object, "stateType") ?? "";
     this.isPaused = bool(object, "isPaused") ?? false;
     this.remaining = remaining > 0n ? remaining : 0n;
   }
 
-  /** A phase that begins at `timestamp` with its full length before it. */
+  /** Returns the first edit of a phase that begins at `timestamp` with its full length. */
   static beginning(phase, { length, isPaused = false, plan, timestamp, deviceID }) {
     return new TimerEdit(setting({}, {
       deviceID,
@@ -114,7 +115,7 @@ export class TimerEdit {
     }));
   }
 
-  /** The same phase with the same plan, halted or running on from here: an act of its own. */
+  /** Returns a new act: the same phase with the same plan, paused or running. */
   continued({ isPaused, remaining, timestamp, deviceID }) {
     return new TimerEdit(setting(this.object, {
       deviceID, timestamp: integer(timestamp), isPaused, remaining: integer(remaining),
@@ -122,7 +123,7 @@ export class TimerEdit {
     }));
   }
 
-  /** The same edit at another instant, its act with it. */
+  /** Returns the same edit, with its own timestamp and its act's timestamp moved. */
   moved(milliseconds) {
     const { isPaused, remaining, timestamp, deviceID } = this;
     const edit = this.continued({
@@ -133,33 +134,30 @@ export class TimerEdit {
       setting(this.act, { timestamp: integer(this.actTimestamp + milliseconds) }));
   }
 
-  /** The same edit, made by time out of an act. */
+  /** Returns the same edit, marked as made by time from an act. */
   withAct(act) { return new TimerEdit(setting(this.object, { act })); }
 
-  /** A countdown ran out. Edits of programs that do not know `act` count as acts. */
+  /** True if a countdown ran out. Edits of programs that do not know `act` count as acts. */
   get isMadeByTime() { return isObject(member(this.object, "act")); }
 
-  /**
-   * The person's act that this edit is, or goes on from, as it is written in an edit that time
-   * makes.
-   */
+  /** The person's act that this edit is, or continues, in the form of the `act` member. */
   get act() {
     if (this.isMadeByTime) return member(this.object, "act");
     return setting({}, Object.fromEntries(
       actMembers.map((name) => [name, member(this.object, name)])));
   }
 
-  /** Relay time of the act, milliseconds: the edit's age. @returns {bigint} */
+  /** Relay time of the act, milliseconds. It is the edit's age. @returns {bigint} */
   get actTimestamp() {
     return this.isMadeByTime ? wholeNumber(member(this.act, "timestamp")) ?? 0n : this.timestamp;
   }
 
-  /** undefined for a state of which this version of the app knows nothing. */
+  /** undefined for a state that this version of the app does not know. */
   get phase() { return phases.find((phase) => phase === this.stateType); }
 
   /**
-   * Milliseconds left at an instant of relay time: a running countdown goes down to 0, a paused one
-   * stands still, idle has none.
+   * Milliseconds left at an instant of relay time. A running countdown decreases to 0, a paused one
+   * keeps its value, idle has 0.
    */
   remainingAt(instant) {
     if (this.phase === "idle") return 0n;
@@ -169,8 +167,8 @@ export class TimerEdit {
   }
 
   /**
-   * When the countdown reaches zero; undefined where none runs, where the edit does not say, and
-   * where it says an instant that no clock will show.
+   * Instant at which the countdown reaches zero; undefined if none runs, if the edit lacks the
+   * times, or if the instant is out of range.
    *
    * @returns {bigint | undefined}
    */
@@ -184,16 +182,16 @@ export class TimerEdit {
     return instant >= instants.first && instant < instants.end ? instant : undefined;
   }
 
-  /** The phase's full length in milliseconds, where the edit says it. */
+  /** Full length of the phase in milliseconds; undefined if the edit does not have it. */
   get duration() { return wholeNumber(member(this.object, "duration")); }
 
   /**
-   * Tells acts apart, and so edits, of which each goes back to one: the device and the act's
-   * members, compared as JSON, as they were written.
+   * Identity of acts, and so of edits: each edit belongs to one act. It consists of the device and
+   * the act's members, compared as JSON, as written.
    */
   get identity() { return this.#identity(this.act); }
 
-  /** The identity by which programs that do not know `act` have written the same edit. */
+  /** Identity of the same edit if a program that does not know `act` wrote it. */
   get plainIdentity() { return this.#identity(this.object); }
 
   #identity(act) {
@@ -205,8 +203,8 @@ export class TimerEdit {
 }
 
 /**
- * Of two versions of one act, the one that stands: the further along, the one with the greater
- * timestamp, and at one instant the one with the greater JSON text.
+ * Returns the version of one act to keep: the one with the greater timestamp, and at equal
+ * timestamps the one with the greater JSON text.
  *
  * @param {TimerEdit} edit
  * @param {TimerEdit} other

@@ -4,13 +4,13 @@ import { wholeNumber } from "../merge/wholeNumber.js";
 import { TimerSettings } from "./timerSettings.js";
 
 /**
- * What follows a phase when its countdown reaches zero, written into the edit that begins the
+ * Phase that follows when a countdown reaches zero, written into the edit that begins the current
  * phase: `"plan": {"autoStart","break"}` for snooze, with `"longBreak","longBreakEvery"` for focus;
  * lengths in milliseconds.
  *
- * Every device makes the edit at zero by itself, and all must make the same bytes. So it may depend
- * on nothing but the record: the settings of the moment, which may be on their way to another
- * device just then, must not play a part. They take effect with the next phase.
+ * Every device makes the edit at zero independently, and all must make the same bytes. So the edit
+ * may depend only on the record, not on the current settings, which may still be on the way to
+ * another device. A changed setting applies from the next phase on.
  */
 export class TimerPlan {
   constructor({ breakMilliseconds, longBreakMilliseconds, longBreakEvery, autoStart }) {
@@ -21,12 +21,12 @@ export class TimerPlan {
     this.autoStart = autoStart;
   }
 
-  /** What follows a focus. @param {TimerSettings} settings */
+  /** Returns the plan for a focus. @param {TimerSettings} settings */
   static afterFocus(settings) {
     return new TimerPlan({ ...settings, breakMilliseconds: settings.shortBreakMilliseconds });
   }
 
-  /** What follows a snooze: the break that was put off. */
+  /** Returns the plan for a snooze: the postponed break. */
   static postponing(breakMilliseconds, autoStart) {
     return new TimerPlan({
       breakMilliseconds, longBreakMilliseconds: breakMilliseconds, longBreakEvery: 0n, autoStart,
@@ -34,8 +34,8 @@ export class TimerPlan {
   }
 
   /**
-   * The plan in an edit. An edit from another program may have none: then the defaults hold, which
-   * are the same on every device too.
+   * Reads the plan of an edit. An edit from another program may have none; then the defaults apply,
+   * which are also the same on every device.
    *
    * @param {import("./timerModel.js").TimerEdit} edit
    */
@@ -61,7 +61,7 @@ export class TimerPlan {
     return object;
   }
 
-  /** How long the break is that follows the `count`-th pomodoro. @param {bigint} count */
+  /** Returns the length of the break after the `count`-th pomodoro. @param {bigint} count */
   breakAfterPomodoro(count) {
     const isLong = this.longBreakEvery > 0n && count % this.longBreakEvery === 0n;
     return isLong ? this.longBreakMilliseconds : this.breakMilliseconds;

@@ -7,14 +7,14 @@ import { setMerge, union } from "../merge/setMerge.js";
 import { TimerState, concurrencyMilliseconds, further } from "./timerModel.js";
 
 /**
- * Two devices changed the timer, neither having seen the other's change.
+ * Resolver for concurrent changes of the timer by two devices.
  *
- * The edits of both sides are merged as a set, and the few that are concurrent with one another are
- * all kept, in order of preference. To keep only the winner of each pair would make the outcome
- * depend on the order in which the changes reach the relay.
+ * Merges the edits of both sides as a set and keeps all that are concurrent with one another, in
+ * order of preference. If only the winner of each pair were kept, the result would depend on the
+ * order in which the changes reach the relay.
  *
- * An edit that time made counts as its person's act (see `TimerEdit`): it is not told apart from
- * it, and is as old. Of two versions of one act the one further along is kept.
+ * An edit made by time counts as its person's act (see `TimerEdit`): it has the same identity and
+ * the same age. Of two versions of one act, the one further along is kept.
  *
  * @type {import("../../changes/resolver.js").Resolver}
  */
@@ -36,7 +36,7 @@ export const timerResolver = Object.freeze({
       const known = furthest.get(edit.identity);
       furthest.set(edit.identity, known ? further(known, edit) : edit);
     }
-    // Fields that no rule names travel with the newer version.
+    // Fields that no rule names are taken from the newer version.
     return merged(newer.with({
       edits: candidates(kept.map((edit) => furthest.get(edit.identity))),
       completedPomodoros: newer.completedPomodoros > older.completedPomodoros
@@ -45,7 +45,7 @@ export const timerResolver = Object.freeze({
   },
 });
 
-/** The edits whose acts are concurrent with the newest act, the one to be shown first. */
+/** Returns the edits whose acts are concurrent with the newest act, the one to show first. */
 export function candidates(edits) {
   const newest = greatest(edits.map((edit) => edit.actTimestamp));
   const kept = edits.filter((edit) => newest - edit.actTimestamp <= concurrencyMilliseconds);
@@ -59,17 +59,18 @@ export function candidates(edits) {
     .map(({ edit }) => edit);
 }
 
-/** undefined where there is none. */
+/** Returns undefined for an empty list. */
 const greatest = (instants) =>
   instants.reduce((one, other) => (one > other ? one : other), instants[0]);
 
-/** A state that only a later version knows stands last: this version could not show it. */
+/** A state from a later version comes last: this version cannot show it. */
 function rank(phase) {
   const place = ["focus", "breakTime", "snooze", "idle"].indexOf(phase);
   return place < 0 ? 4 : place;
 }
 
-/** By the state's priority, then the least time left, the newest act, the greatest device. */
+/** Orders by the state's priority, then the least time left, the newest act, the greatest
+ * device. */
 function order(one, other) {
   if (one.rank !== other.rank) return one.rank - other.rank;
   if (one.timeLeft !== other.timeLeft) return one.timeLeft < other.timeLeft ? -1 : 1;
@@ -79,6 +80,7 @@ function order(one, other) {
   const [edit, otherEdit] = [one.edit, other.edit];
   const devices = compareText(otherEdit.deviceID, edit.deviceID);
   if (devices !== 0) return devices;
-  // No device makes two edits at one instant; whoever did gets one order everywhere all the same.
+  // No Lockstep device makes two edits at one instant. For other programs' edits the order must
+  // still be the same on every device.
   return compareText(serialize(otherEdit.object), serialize(edit.object));
 }

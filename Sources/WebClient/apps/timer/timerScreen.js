@@ -4,13 +4,13 @@ import { advance, possibleEvents } from "./timerMachine.js";
 import { TimerPlan } from "./timerPlan.js";
 
 /**
- * What the timer shows a person at one instant. Countdowns that reached zero by then are over,
- * whether or not a device has written that yet: all screens turn at the same moment.
+ * Returns the timer's display at one instant. Countdowns that reached zero by then have ended, even
+ * if no device has written that yet, so that all screens change at the same moment.
  *
- * `remaining` is milliseconds left at `at`; `zeroAt` when a running countdown ends; `device` whose
- * edit is shown, and `editedAt` since when; `duration` the phase's full length, where the edit says
- * it; `longBreakEvery` after how many pomodoros the long break comes, 0 for never; `events` what
- * the person can do now. null where there is none.
+ * `remaining`: milliseconds left at `at`. `zeroAt`: instant at which the running countdown ends.
+ * `device`: device that made the shown edit. `editedAt`: time of that edit. `duration`: full length
+ * of the phase, if the edit has it. `longBreakEvery`: interval of the long break in pomodoros, 0
+ * for never. `events`: events that are valid now. A missing value is null.
  *
  * @param {import("../edit.js").AppState} app
  * @param {number} now relay time, whole milliseconds
@@ -19,7 +19,7 @@ export function timerScreen(app, now) {
   const instant = BigInt(now);
   const state = advance(timerOf(app), instant);
   const shown = state.shown;
-  // What a running focus leads to was settled when it began.
+  // The plan of a running focus was fixed when it began.
   const every = shown?.phase === "focus"
     ? TimerPlan.of(shown).longBreakEvery : settingsOf(app).longBreakEvery;
   return {
@@ -41,8 +41,8 @@ export function timerScreen(app, now) {
 const numberOrNull = (value) => (value === undefined ? null : Number(value));
 
 /**
- * When a countdown to `zeroAt` shows another second next: the same instant of relay time on every
- * screen.
+ * Returns the instant at which a countdown to `zeroAt` shows its next second: the same instant of
+ * relay time on every screen.
  */
 export function nextSecond(zeroAt, now) {
   const remaining = Math.max(0, zeroAt - now);
@@ -51,7 +51,7 @@ export function nextSecond(zeroAt, now) {
 
 /**
  * `24:59`, or `01:00:00`. Seconds are rounded up, so that a countdown shows its full length at
- * first, and 00:00 only when it is over.
+ * first and 00:00 only at its end.
  */
 export function clock(milliseconds) {
   const seconds = Math.ceil(milliseconds / 1_000);

@@ -4,7 +4,7 @@ import { limits } from "../../changes/limits.js";
 import { EditRefusal } from "../editRefusal.js";
 import { wholeNumber } from "../merge/wholeNumber.js";
 
-/** By name: what each setting is for a person. */
+/** Meaning of each setting for a person, by name. */
 export const settingMeanings = Object.freeze({
   focusMinutes: "how long a focus is",
   shortBreakMinutes: "how long a break is",
@@ -15,18 +15,18 @@ export const settingMeanings = Object.freeze({
 });
 
 /**
- * The fields of the record `settings`, read for the state machine. What is missing, malformed or
- * out of range has its default. Lengths are milliseconds.
+ * Fields of the record `settings`, for the state machine. A missing, malformed or out-of-range
+ * field has its default. Lengths are milliseconds.
  */
 export class TimerSettings {
   focusMilliseconds = 25n * 60_000n;
   shortBreakMilliseconds = 5n * 60_000n;
   longBreakMilliseconds = 15n * 60_000n;
-  /** A long break follows every so many pomodoros; 0 for never. */
+  /** Interval of the long break in pomodoros; 0: never a long break. */
   longBreakEvery = 4n;
-  /** How long a break waits when it is put off. */
+  /** Length of a snooze, which postpones a break. */
   snoozeMilliseconds = 5n * 60_000n;
-  /** Whether a break starts to count down by itself, or stands paused until a person resumes it. */
+  /** True if a break starts automatically; otherwise it is paused until a person resumes it. */
   autoStart = true;
 
   constructor(fields) {
@@ -39,7 +39,7 @@ export class TimerSettings {
     this.autoStart = bool(fields, "autoStart") ?? this.autoStart;
   }
 
-  /** All of them, as a person reads and writes them. */
+  /** All settings, as a person reads and writes them. */
   get words() {
     const minutes = (milliseconds) => Number(milliseconds) / 60_000;
     return {
@@ -54,8 +54,8 @@ export class TimerSettings {
 }
 
 /**
- * A phase's length from minutes, which need not be whole; undefined where it would be under a
- * millisecond or over `limits.timerMilliseconds`.
+ * Converts minutes, which need not be whole, to a phase's length; undefined if the length would be
+ * under a millisecond or over `limits.timerMilliseconds`.
  */
 function phaseMilliseconds(minutes) {
   if (!isNumber(minutes)) return undefined;
@@ -64,7 +64,7 @@ function phaseMilliseconds(minutes) {
   return isGood ? BigInt(Math.floor(milliseconds + 0.5)) : undefined;
 }
 
-/** What a person wants changed, once it is known to make sense. @throws {EditRefusal} */
+/** Checks the changes that a person requests, and returns them. @throws {EditRefusal} */
 export function settingChanges(wanted) {
   if (!isObject(wanted) || members(wanted).length === 0) {
     throw new EditRefusal("say what is to change");
@@ -88,7 +88,7 @@ function isGood(name, value) {
   return every !== undefined && every >= 0n && every <= BigInt(limits.longBreakEvery);
 }
 
-/** What a field of a form may hold and JSON does not, an infinity, is no number here. */
+/** An infinity, which a form field may hold and JSON does not, is not a number here. */
 const finite = (value) =>
   typeof value === "number" && !Number.isFinite(value) ? undefined : value;
 

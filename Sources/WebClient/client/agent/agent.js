@@ -9,10 +9,11 @@ import { statusOf } from "./status.js";
 import { SyncEngine } from "./syncEngine.js";
 
 /**
- * What runs in the tab that leads: edits at once and locally, and sync with the relay behind it.
- * Joins the parts that decide (`Replica`, `SyncEngine`) with the store and the connection. Jobs of
- * the replica are done one after the other, each with its writes; what has been reported is in the
- * store, so a new agent over the same store goes on where this one stood.
+ * Agent of a device, in the tab that leads: edits apply locally at once, and sync with the relay in
+ * the background. Joins the parts that decide (`Replica`, `SyncEngine`) with the store and the
+ * connection. Performs the replica's jobs one after the other, each with its writes. So everything
+ * that the agent has reported is in the store, and a new agent on the same store continues at the
+ * same position.
  */
 export class Agent {
   #environment;
@@ -25,7 +26,7 @@ export class Agent {
   #connection;
   #replica = null;
   #identity = null;
-  /** Jobs that wait; the first one is being done. */
+  /** Waiting jobs; the first one is being performed. */
   #jobs = [];
   #isWorking = false;
   #step = { term: 0, number: 0 };
@@ -35,12 +36,12 @@ export class Agent {
   #due = null;
   #dueDeadline;
   #retryDeadline;
-  /** What others did meanwhile is waited for, before time makes anything of what was known last. */
+  /** Wait for changes of other devices, before due edits are made on the last known state. */
   #catchUp;
-  /** The same for a page that was suspended: what it takes for a loss of the connection may be its
-   * own absence, so it waits for a new one as well. */
+  /** The same for a page that was suspended. An apparent loss of the connection may be due to the
+   * suspension, so this also waits for a new connection. */
   #wakeUp;
-  /** By both clocks when `#dueDeadline` comes: `{forward, wall}`. */
+  /** Time of `#dueDeadline` by both clocks: `{forward, wall}`. */
   #dueAt = null;
   #wasOnline = false;
   #lastSync = null;
@@ -50,9 +51,9 @@ export class Agent {
   /**
    * @param {{environment: import("../uplink/environment.js").Environment, store: object,
    *   term: number, apps: import("../replica/merging.js").App[], relay: string,
-   *   transports: string[], report: (news: object) => void}} options
-   *   `report` is told `{kind: "changed", previous, step, records}`, `{kind: "status", status}`,
-   *   `{kind: "deposed"}`. `previous` is the step that was told of before.
+   *   transports: string[], report: (news: object) => void}} options `report` receives
+   *   `{kind: "changed", previous, step, records}`, `{kind: "status", status}`,
+   *   `{kind: "deposed"}`. `previous` is the step of the report before.
    */
   constructor({ environment, store, term, apps, relay, transports, report }) {
     this.#environment = environment;
@@ -72,12 +73,12 @@ export class Agent {
 
   start() { return this.#submit({ task: "load" }); }
 
-  /** The edits' records, once they are in the store. `make`: see `changeRecords`. */
+  /** Resolves with the edits' records, once they are in the store. `make`: see `changeRecords`. */
   change(make, order) { return this.#order({ task: "change", make, order }); }
 
   decide(decision, order) { return this.#order({ task: "decide", decision, order }); }
 
-  /** The device belongs to an account now, or has a new token of the same one. */
+  /** Stores the device's account, or a new token for the same account. */
   async join(identity) {
     const joined = await this.#order({ task: "join", identity });
     this.#identity = joined;
@@ -85,7 +86,7 @@ export class Agent {
     this.#settle();
   }
 
-  /** The account's devices, as the relay has just told them. */
+  /** Stores the account's devices, as the relay has just listed them. */
   noteDevices(devices) { return this.#order({ task: "noteDevices", devices }); }
 
   get status() {
@@ -96,15 +97,15 @@ export class Agent {
     });
   }
 
-  /** Relay time by the best that this device knows, milliseconds. */
+  /** Relay time as known to this device, milliseconds. */
   get now() {
     const reading = this.#reading();
     return reading.isMeasured || !this.#replica
       ? reading.relayTime : reading.wall + this.#replica.assumedOffset;
   }
 
-  /** Everything that was given up on is tried again. The status once it is done, has failed, or has
-   * taken too long. */
+  /** Retries everything that was refused or set aside. Resolves with the status once the device is
+   * in sync, has failed, or the timeout has passed. */
   syncNow() {
     this.#engine.tryEverything();
     this.#connection.tryNow();
@@ -122,7 +123,7 @@ export class Agent {
     });
   }
 
-  /** The page is seen again, or the network is back: is all as it was? */
+  /** Checks the connection after the page becomes visible or the network returns. */
   wake() {
     this.#connection.wake();
     this.#settle();
@@ -184,7 +185,7 @@ export class Agent {
     this.#toldStep ??= this.#replica.ledger.value("step") ?? this.#step;
     const outcome = this.#replica.perform({ ...job, clock: this.#reading() });
     if (outcome.writes.length > 0) {
-      // Other tabs tell by this whether they have missed something.
+      // Other tabs detect by this value if they have missed a change.
       this.#step = { term: this.#term, number: this.#step.number + 1 };
       await this.#store.write(this.#term, [
         ...outcome.writes, { store: "values", key: "step", value: this.#step },
@@ -206,7 +207,7 @@ export class Agent {
     if (job.task === "load") this.#loaded(outcome);
     const { applied } = outcome;
     this.#engine.finished({ offered: !!job.offer, ...outcome });
-    // An answer that has the same asked again is no success.
+    // An answer that requires the same request again is not a success.
     const isSuccess = applied?.hasAnswer && !applied.retryLater && !applied.clockAhead;
     if (isSuccess) this.#connection.succeeded();
     this.#settle();
@@ -221,8 +222,8 @@ export class Agent {
     if (this.#identity) this.#connection.join(this.#identity);
   }
 
-  /** What could not be written is told, and nothing has changed. Sync stops, and begins anew from
-   * what the store holds. */
+  /** Reports an edit that could not be written; nothing has changed. Sync stops, and restarts from
+   * the content of the store. */
   #failed(error, { reject }) {
     this.#replica = null;
     reject(error);
@@ -244,7 +245,7 @@ export class Agent {
     this.#submit({ task: "load" }).catch(() => {});
   }
 
-  // what follows
+  // consequences of jobs and events
 
   #settle() {
     if (this.#isStopped) return;
@@ -280,8 +281,8 @@ export class Agent {
     this.#catchUp.set(limits.catchUpMilliseconds, () => this.#settle());
   }
 
-  /** A deadline that is reached late shows that the page was suspended (the lid was closed, the
-   * browser froze it). What it knows may be old: it reads first. */
+  /** A deadline that is reached late shows that the page was suspended (closed lid, frozen by the
+   * browser). The local state may be old, so the agent fetches first. */
   #noticeSuspension() {
     if (!this.#dueAt) return;
     const { wall, forward } = this.#environment;
@@ -303,7 +304,7 @@ export class Agent {
     if (this.#jobs.some(({ job }) => job.task === "makeDueEdits")) return;
     if (this.#engine.hasWhatOthersDid || !this.#connection.isTrying) this.#catchUp.clear();
     if (this.#engine.hasWhatOthersDid) this.#wakeUp.clear();
-    // It is looked at again once the others were waited for.
+    // Examined again after the wait for other devices.
     if (this.#catchUp.isSet || this.#wakeUp.isSet) return;
     const wait = Math.max(0, Math.min(time - this.now, limits.farMilliseconds));
     const { wall, forward } = this.#environment;
@@ -321,8 +322,8 @@ export class Agent {
     });
   }
 
-  /** The offset wanders by a few milliseconds, and the time of the last sync goes on: those alone
-   * are not told. */
+  /** Reports the status if it has changed. Changes of the clock offset by a few milliseconds, and
+   * of the time of the last sync, are not reported on their own. */
   #reportStatus() {
     const { status } = this;
     const told = {

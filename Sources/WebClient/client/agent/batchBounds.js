@@ -2,13 +2,13 @@ import { serialize } from "../../changes/json.js";
 import { byteCount } from "../../changes/utf8.js";
 import { limits } from "../limits.js";
 
-/** How large the next batch may be: less while a record is sought that the relay cannot take, and
- * where something on the way to the relay takes no more. */
+/** Limits of the next batch: fewer records while a record that the relay cannot accept is searched
+ * for, and fewer bytes if an intermediary on the path to the relay accepts no more. */
 export class BatchBounds {
   records = limits.batchRecords;
   bytes = limits.batchBytes;
 
-  /** The way, or the relay, may be another one by now. */
+  /** Resets the limits, because the path or the relay may have changed. */
   reset() {
     this.records = limits.batchRecords;
     this.bytes = limits.batchBytes;
@@ -16,14 +16,15 @@ export class BatchBounds {
 
   saved() { this.records = Math.min(2 * this.records, limits.batchRecords); }
 
-  /** The relay blames something in this batch. */
+  /** Halves the records after the relay has blamed the content of this batch. */
   blamed(batch) { this.records = Math.max(1, Math.floor(batch.records.length / 2)); }
 
   /**
-   * Something on the way refused the batch for its size. Smaller ones may pass; a change that does
-   * not, by itself, is set aside, so that the others go on.
+   * Handles an intermediary's refusal of the batch for its size. Smaller batches may pass; a single
+   * change that does not pass is set aside, so that others continue.
    *
-   * @returns {object | null} what the replica does with the batch; null: it stays, and goes again
+   * @returns {object | null} the replica's task for the batch; null: the batch stays frozen, and is
+   *   sent again
    */
   tooLarge(batch, refusal) {
     const least = limits.smallRequestBytes;

@@ -7,16 +7,16 @@ import { Ladder } from "../uplink/ladder.js";
 import { SocketUplink } from "../uplink/socketUplink.js";
 
 /**
- * Connecting to the relay and staying connected: the ladder's rungs, retries, and what becomes of
- * failures. Carries what the engine wants to the relay, and tells the engine what the relay says;
- * knows no store.
+ * Connection to the relay: the ladder of transports, retries, and the handling of failures.
+ * Performs the engine's network actions, and passes the relay's messages to the engine. Does not
+ * use the store.
  */
 export class Connection {
-  /** Nothing works until a person acts: `{code, reason, isStore}`; null: it goes on. */
+  /** Failure that a person must resolve: `{code, reason, isStore}`; null: none. */
   failure = null;
-  /** Since when (relay time), and why, there is no sync: `{since, reason}`; null: there is. */
+  /** Start (relay time) and reason of the period without sync: `{since, reason}`; null: none. */
   outage = null;
-  /** The last refusal that has to be waited out. */
+  /** The last refusal with a wait. */
   pause = null;
   #environment;
   #relay;
@@ -25,20 +25,20 @@ export class Connection {
   #moved;
   #home = null;
   #uplink = null;
-  /** A socket that is tried beside a lesser transport. */
+  /** A socket that is tried in parallel to a lesser transport. */
   #probe = null;
   #ladder;
   #backoff = new Backoff();
-  /** Over how long the relay's devices come back where all of them lose it, as it told last. */
+  /** Period over which the relay's devices reconnect if all of them lose it, as last reported. */
   #reconnectWithin = 0;
   #samplesWanted = 0;
-  /** How a long-poll was cut, until it is known whether the relay is in reach. */
+  /** The cut of a long-poll, until it is known if the relay is reachable. */
   #cutLongPoll = null;
   #deadlines;
   #isStopped = false;
 
   /** @param {{environment: object, relay: string, transports: string[], engine: object,
-   *   clock: object, moved: () => void}} options `moved`: something has happened */
+   *   clock: object, moved: () => void}} options `moved`: called after every event */
   constructor({ environment, relay, transports, engine, clock, moved }) {
     this.#environment = environment;
     this.#relay = relay;
@@ -53,7 +53,7 @@ export class Connection {
     );
   }
 
-  /** Connected, or about to be: not waiting for the next try, and not for a person. */
+  /** True if connected or connecting; false while waiting for a retry or a person. */
   get isTrying() {
     return !this.failure && this.#uplink !== null && !this.#engine.isPaused;
   }
@@ -69,7 +69,7 @@ export class Connection {
     this.#connect();
   }
 
-  /** A person asks, or the store is well again. */
+  /** Retries at once, because a person asks for it or the store works again. */
   tryNow() {
     if (!this.failure?.isStore) this.failure = null;
     this.#deadlines.resume.clear();
@@ -77,11 +77,11 @@ export class Connection {
     this.#tryAnew();
   }
 
-  /** The page is seen again, or the network is another one. */
+  /** Handles a page that is visible again, or a network that may have changed. */
   wake() {
     if (this.failure) return;
     if (this.#uplink && this.#engine.transport !== null) {
-      // Whether it still stands shows by the answer, which has a deadline.
+      // The answer, which has a deadline, shows if the connection still works.
       this.#uplink.measureTime();
       this.#engine.poll();
       if (this.pause?.isUnasked) this.#resume();
@@ -91,23 +91,24 @@ export class Connection {
     this.#tryAnew();
   }
 
-  /** At once: the next try, or a better way than the one there is. */
+  /** Retries the connection at once, or tries a better transport at once. */
   #tryAnew() {
     this.#ladder.probeSoon(this.#environment.forward());
     if (this.#uplink && this.#engine.transport !== null) {
       this.#planProbe();
       return;
     }
-    // A try that is under way may have begun when there was no network yet.
+    // A try in progress may have begun before there was a network.
     this.#drop();
     this.#backoff.reset();
     this.#connect();
   }
 
-  /** What was asked for has come. */
+  /** Resets the backoff after a successful request. */
   succeeded() { this.#backoff.reset(); }
 
-  /** @returns {number} how long the store is left alone, milliseconds */
+  /** Handles a failure of the store. @returns {number} time until the store is used again,
+   * milliseconds */
   storeFailed(reason) {
     this.#drop();
     this.#lost(reason);
@@ -126,7 +127,7 @@ export class Connection {
     if (this.#engine.transport !== null) this.#uplink?.measureTime();
   }
 
-  /** What the engine wants of the network. */
+  /** Performs a network action of the engine. */
   perform(action) {
     switch (action.do) {
       case "save": this.#uplink?.save(action.batch); break;
@@ -159,7 +160,7 @@ export class Connection {
     const Kind = transport === "websocket" ? SocketUplink : HTTPUplink;
     let isOpen = true;
     const uplink = new Kind(this.#environment, this.#home, (event) => {
-      // What an uplink that was dropped has to say comes too late.
+      // Events of an uplink that was dropped are ignored.
       if (!isOpen || this.#isStopped) return;
       if (event.kind === "failed") isOpen = false;
       if (handle.isProbe) this.#takeProbe(event);
@@ -222,12 +223,12 @@ export class Connection {
     this.outage = null;
     this.pause = null;
     const { transport } = this.#ladder;
-    // A socket is told so right behind this, by a relay with many devices.
+    // A relay with many devices sends another value right after this.
     if (transport === "websocket") this.#reconnectWithin = 0;
     this.#engine.online(transport, newest);
     if (transport === "websocket") {
       this.#ladder.rungServed(this.#environment.forward());
-      // On a socket the best of several costs next to nothing.
+      // On a socket, several measurements to choose from cost almost nothing.
       this.#samplesWanted = limits.clockSamples;
       this.#uplink.measureTime();
       this.#deadlines.backlog.set(limits.answerMilliseconds, () => {
@@ -239,7 +240,7 @@ export class Connection {
     this.#planProbe();
   }
 
-  /** The relay is in reach, so it was the long-poll that did not carry. */
+  /** The relay is reachable, so the long-poll itself did not work. */
   #learnOfCut() {
     if (this.#cutLongPoll === null) return;
     this.#ladder.longPollCut(this.#cutLongPoll.heldMilliseconds, this.#environment.forward());
@@ -247,7 +248,7 @@ export class Connection {
     this.#followLadder();
   }
 
-  /** Between two ways by HTTP the connection stays. */
+  /** Follows the ladder. The connection stays if both transports use HTTP. */
   #followLadder() {
     const { transport } = this.#ladder;
     if (this.#engine.transport !== null && this.#engine.transport !== transport) {
@@ -270,7 +271,7 @@ export class Connection {
       this.#fail(refusal);
       return;
     }
-    // A rung that fails is the fault of the way, which nobody else may have met.
+    // A failed transport is a fault of the path, which other devices may not have met.
     const spread = why === "rung" ? 0 : this.#reconnectWithin;
     this.#deadlines.retry.set(this.#nextDelay(refusal, spread), () => {
       this.#connect();
@@ -285,7 +286,7 @@ export class Connection {
   }
 
   #pauseFor(refusal) {
-    // How long the relay asks to be left alone does not depend on the network.
+    // The wait that the relay asks for does not depend on the network.
     const isUnasked = askedWait(refusal) === 0;
     this.pause = { since: this.#relayTime, reason: refusal.detail, isUnasked };
     this.#deadlines.resume.set(this.#nextDelay(refusal), () => {
@@ -316,7 +317,7 @@ export class Connection {
     }
   }
 
-  // moments that are waited for
+  // deadlines
 
   #planPoll() {
     this.#deadlines.poll.set(limits.pollMilliseconds, () => {
@@ -354,7 +355,7 @@ export class Connection {
     else this.#tryBetter();
   }
 
-  /** The same requests, one of them held, or held for longer. */
+  /** Tries the same requests with one of them held, or held for longer. */
   #tryBetter() {
     this.#ladder.tryBetter(this.#environment.forward());
     this.#followLadder();
@@ -364,7 +365,7 @@ export class Connection {
   #takeProbe(event) {
     const now = this.#environment.forward();
     if (event.kind === "readyToGreet") {
-      // Not with the cursor: what is on its way by the old transport may move it meanwhile.
+      // Without the cursor: messages on the old transport may still move it.
       this.#probe.greet(null);
     } else if (event.kind === "reconnect") {
       this.#reconnectWithin = event.within;
@@ -372,7 +373,7 @@ export class Connection {
       this.#clock.add(event.sample);
     } else if (event.kind === "online") {
       this.#becomeUplink();
-      // Meanwhile the ladder may have led further down.
+      // The ladder may have moved further down meanwhile.
       this.#ladder.climb("websocket", now);
       this.#online(event.newest);
     } else if (event.kind === "failed") {
@@ -404,5 +405,5 @@ export class Connection {
   }
 }
 
-/** The pages that show that a rung carries; a long-poll shows it by being held. */
+/** Origin of the pages that prove that a transport works. A long-poll proves it by being held. */
 const servingOrigins = { events: "stream", poll: "fetch" };

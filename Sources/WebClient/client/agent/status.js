@@ -1,15 +1,17 @@
 /**
- * Where a device stands, for a person to see. Never says "in sync" when it is not.
+ * Sync status of a device, for a person. It is never "in sync" if the device is not.
  *
  * `state`:
  * - `starting`: the store is being read.
- * - `needsPairing`: it belongs to no account, or the relay knows its token no more (`reason`).
- * - `syncing`: something is on its way, up or down.
- * - `inSync`: all that the relay has is here, and all that was made here is there.
- * - `needsPerson`: as `inSync`, but for parked or undecided records, or a zone without a plan.
- * - `offline`: no connection since `since` (relay time), for the `reason`; it tries again.
- * - `closed`: this tab's part has ended, and nothing is done in it any more.
- * - `plan`: the account's plan includes nothing; `failed`: nothing works until a person acts.
+ * - `needsPairing`: the device has no account, or the relay no longer accepts its token (`reason`).
+ * - `syncing`: changes are being sent or received.
+ * - `inSync`: the device has everything from the relay, and the relay has everything from the
+ *   device.
+ * - `needsPerson`: as `inSync`, except for parked or undecided records, or a blocked zone.
+ * - `offline`: no connection since `since` (relay time), for the `reason`; the agent retries.
+ * - `closed`: this tab's client was closed and does nothing any more.
+ * - `plan`: the account's plan includes nothing.
+ * - `failed`: sync is stopped until a person acts.
  *
  * @typedef {{state: string, reason: string | null, since: number | null, waiting: number,
  *   lastSync: number | null, transport: string | null, parked: object[], parkedCount: number,

@@ -4,23 +4,22 @@ import { advice, blamesContent, provenLoss } from "../refusal.js";
 import { BatchBounds } from "./batchBounds.js";
 
 /**
- * What to send, fetch and apply next. A pure machine: it is told what happened, and `next` gives
- * what to do, until there is nothing. Knows no bytes, no clock and no store.
+ * Decides what to send, fetch and apply next. A pure state machine: its methods take events, and
+ * `next` returns actions until there are none. Uses no bytes, no clock and no store.
  *
- * Its rules: a frozen batch goes before everything else; what must be fetched is fetched before
- * anything new is sent; one batch, one fetch and one application at a time.
+ * Rules: a frozen batch precedes everything else; required fetches precede new sends; one batch,
+ * one fetch and one application at a time.
  *
- * What is to be done, `{do, …}`: `job` (for the replica, with the `bounds` of a batch where one
- * may be frozen), `save` a `batch`, `fetch` / `wait` / `listen` from `since`, `measureClock`,
- * `pause` (try again later, by `resume`) and `fail` (nothing more until a person acts), both with
- * the `refusal`.
+ * Actions, `{do, …}`: `job` (for the replica, with the `bounds` of a batch if one may be frozen),
+ * `save` a `batch`, `fetch` / `wait` / `listen` from `since`, `measureClock`, `pause` (retry later,
+ * by `resume`) and `fail` (stop until a person acts), both with the `refusal`.
  */
 export class SyncEngine {
   position = { kind: "nothing" };
   outbox = null;
-  /** null while there is no uplink. */
+  /** null if there is no uplink. */
   transport = null;
-  /** Relay time is known, so that stamps can be trusted and batches be sent. */
+  /** True if relay time is known, so that stamps can be trusted and batches be sent. */
   isClockTrusted = false;
   isPaused = false;
   /** Zones that the account's plan does not include. */
@@ -28,46 +27,48 @@ export class SyncEngine {
 
   #pending = [];
   #bounds = new BatchBounds();
-  /** The batch that was sent by this uplink and not answered. */
+  /** The batch that was sent on this uplink and not answered. */
   #saving = null;
   #isOffering = false;
   #applications = 0;
   #mustFetch = false;
   #isFetching = false;
   #fetchedSince = null;
-  /** What is being fetched follows a page that could not be applied. */
+  /** True if the running fetch follows a page that could not be applied. */
   #isFetchStale = false;
   #isWaiting = false;
   #isListening = false;
   #hasCaughtUp = false;
-  /** The relay sends what was missed by itself, since it was greeted with the cursor. */
+  /** True if the relay pushes what was missed, because the greeting had the cursor. */
   #isChained = false;
-  /** A batch of an earlier uplink is frozen: nothing that comes is applied before its answer. */
+  /** True if a batch of an earlier uplink is frozen: nothing pushed is applied before its
+   * answer. */
   #dropsPages = false;
-  /** Pages that were fetched, then what was pushed, and answers. */
+  /** Fetched pages, then pushed pages and answers. */
   #arrivals = [];
-  /** Batches in a row with a record from the future. */
+  /** Consecutive batches with a record from the future. */
   #clockFaults = 0;
 
-  // the state of things
+  // state
 
-  /** As far as is known, all that the relay has is here; and all that may be sent is there. */
+  /** True if, as far as is known, the device has everything from the relay, and the relay has
+   * everything that may be sent. */
   get isInSync() {
     return this.transport !== null && this.#hasCaughtUp && this.#applications === 0
       && !this.#isOffering && !this.#saving && this.#arrivals.length === 0
       && this.#pending.length === 0 && !this.#hasSendable && !this.outbox.mayBringBack;
   }
 
-  /** In sync, and nothing is being asked. */
+  /** True if in sync, and no fetch is running or required. */
   get isSettled() { return this.isInSync && !this.#mustFetch && !this.#isFetching; }
 
-  /** Whatever became of this device's own changes. */
+  /** True if the device has all changes of other devices, whatever the state of its own. */
   get hasWhatOthersDid() {
     return this.transport !== null && this.#hasCaughtUp && this.#applications === 0
       && this.#arrivals.length === 0;
   }
 
-  /** What was missed was promised, and has not come. */
+  /** True if missed changes were promised, and have not arrived. */
   get awaitsBacklog() {
     return this.#isChained && !this.#hasCaughtUp && !this.#mustFetch && !this.#isFetching;
   }
@@ -95,14 +96,15 @@ export class SyncEngine {
     this.#pending = [];
   }
 
-  /** What to greet a socket with: the cursor, where what it brings could be applied at once. */
+  /** Returns the token to greet a socket with: the cursor, if pushed changes could be applied at
+   * once. */
   greet() {
     const since = this.outbox.frozen === null && this.#isAtRest ? this.#cursor : null;
     this.#isChained = since !== null;
     return since;
   }
 
-  /** `newest`: the account's newest token, where the relay told it. */
+  /** `newest`: the account's newest token, if the relay sent it. */
   online(transport, newest) {
     this.transport = transport;
     this.isPaused = false;
@@ -126,28 +128,28 @@ export class SyncEngine {
     this.#isChained = false;
     this.#hasCaughtUp = false;
     this.isPaused = false;
-    // What the store is to be told stays true without an uplink.
+    // Pending actions for the store stay valid without an uplink.
     this.#pending = this.#pending.filter(({ do: what }) => what === "job" || what === "fail");
   }
 
-  /** The ladder moved between two ways by HTTP. */
+  /** Follows a change of the ladder between two HTTP transports. */
   changeTransport(transport) { if (this.transport !== null) this.transport = transport; }
 
   resume() { this.isPaused = false; }
 
-  /** There is, or may be, something that the device lacks. */
+  /** Fetches, because the device lacks something, or may lack something. */
   fetchNow() {
     if (this.transport === null) return;
     this.#mustFetch = true;
     this.#hasCaughtUp = false;
   }
 
-  /** It is time to look whether there is something. */
+  /** Checks for new changes. */
   poll() { if (this.transport !== null) this.#mustFetch = true; }
 
   unblockZones() { this.blockedZones = []; }
 
-  /** A person asks: what was given up on is tried again. */
+  /** Retries everything at a person's request. */
   tryEverything() {
     this.isPaused = false;
     this.unblockZones();
@@ -155,7 +157,8 @@ export class SyncEngine {
     this.fetchNow();
   }
 
-  /** What was too large for the way; `withParked`: and what the relay has refused. */
+  /** Retries changes that were too large for the path; `withParked`: also changes that the relay
+   * has refused. */
   retryRefused(withParked = false) {
     this.#bounds.reset();
     const { setAsideCount = 0, parkedCount = 0 } = this.outbox ?? {};
@@ -163,7 +166,7 @@ export class SyncEngine {
     if (count > 0) this.#apply({ task: "retryRefused", withParked });
   }
 
-  // what the relay says
+  // messages of the relay
 
   /** `origin`: `push`, `fetch`, `longPoll`, or `stream`. */
   page(page, origin) {
@@ -177,25 +180,25 @@ export class SyncEngine {
       }
     }
     if (origin === "longPoll") this.#isWaiting = false;
-    // A relay that pushes goes on by itself.
+    // A relay that pushes continues without a request.
     if (page.more && !isUnasked) this.fetchNow();
     if (isUnasked && this.#dropsPages) {
       this.fetchNow();
       return;
     }
     if (page.changes.length === 0 && isSamePlace(this.#cursor, page.token) && this.#isAtRest) {
-      // Nothing new: the device stands where the relay does.
+      // Nothing new: the device is at the relay's position.
       if (!this.#mustFetch && !this.#isFetching) this.#hasCaughtUp = true;
       return;
     }
-    // Its own saves come back to a device on its stream, mostly when it knows of them already.
+    // A device receives its own saves on its stream, usually after it knows about them.
     const isKnown = this.#cursor !== null && covers(this.#cursor, page.token);
     if (origin === "stream" && this.#isAtRest && isKnown) return;
     if (this.#arrivals.length >= limits.waitingArrivals) {
       this.fetchNow();
       return;
     }
-    // What was fetched precedes what was pushed meanwhile.
+    // Fetched pages precede those that were pushed meanwhile.
     if (origin === "fetch") this.#arrivals.unshift({ kind: "page", page });
     else this.#arrivals.push({ kind: "page", page });
   }
@@ -210,7 +213,7 @@ export class SyncEngine {
     if (this.#saving?.id !== id) return;
     this.#saving = null;
     this.#bounds.saved();
-    // While a long-poll is held, the cursor it was asked with must stay.
+    // While a long-poll is held, its cursor must not change.
     this.#arrivals.push({ kind: "answer", id, answer, isLink: !this.#isWaiting });
   }
 
@@ -240,12 +243,12 @@ export class SyncEngine {
       this.#bounds.blamed(batch);
       this.#refuse(id, refusal);
     } else {
-      // It may be over in a while: the batch stays frozen, and goes again as it is.
+      // The refusal may be temporary: the batch stays frozen, and is sent again unchanged.
       this.#pause(refusal);
     }
   }
 
-  /** The long-poll was cut: what it may have missed is asked for. */
+  /** Handles a cut long-poll: what it may have missed is fetched. */
   longPollCut() {
     this.#isWaiting = false;
     this.poll();
@@ -276,17 +279,17 @@ export class SyncEngine {
       lostThrough: refusal.lostThrough ?? null, generation: generationOf(refusal.token) });
   }
 
-  // what the replica says
+  // results of the replica
 
-  /** Whether the next batch may be frozen with a job that is about to be given; the offer stands
-   * until that job is done. */
+  /** Returns bounds if the next batch may be frozen by a job that is about to be submitted. The
+   * offer is valid until that job is done. */
   takeOffer() {
     if (!this.#canOffer) return null;
     this.#isOffering = true;
     return { ...this.#bounds, blockedZones: [...this.blockedZones] };
   }
 
-  /** `offered`: the job carried an offer. `applied`: what came of an application. */
+  /** `offered`: true if the job carried an offer. `applied`: result of an application. */
   finished({ offered, applied, batch, outbox }) {
     this.outbox = outbox;
     if (offered) this.#isOffering = false;
@@ -320,8 +323,8 @@ export class SyncEngine {
     if (isDone && this.transport !== null) this.#hasCaughtUp = true;
   }
 
-  /** Stamps are in the relay's future: its time is asked for anew, and where that did not help,
-   * time has to pass. */
+  /** Handles stamps in the relay's future: its time is measured again, and if that did not help,
+   * sync pauses. */
   #refusedStamp(refusal) {
     this.#clockFaults += 1;
     this.#measureAgain();
@@ -334,15 +337,15 @@ export class SyncEngine {
     this.#pending.push({ do: "measureClock" });
   }
 
-  // what to do
+  // actions
 
   next() {
     if (this.#pending.length > 0) return this.#pending.shift();
-    // What was pushed waits for what is being fetched, which comes before it.
+    // Pushed pages wait for the running fetch, whose pages precede them.
     if (this.#arrivals.length > 0 && this.#applications === 0 && !this.#isFetching) {
       const arrivals = this.#arrivals;
       this.#arrivals = [];
-      // What is frozen may be answered by this very job, so only a new batch is offered.
+      // This job may answer the frozen batch, so only a new batch is offered.
       const bounds = this.#canOfferNew ? this.takeOffer() : null;
       this.#applications += 1;
       return job({ task: "apply", arrivals }, bounds);
@@ -381,7 +384,8 @@ export class SyncEngine {
   get #canOfferNew() { return !this.#mustFetch && !this.#isFetching && this.#cursor !== null; }
 
   get #canOffer() {
-    // What is being applied may answer what is frozen, and show that more must be fetched first.
+    // The running application may answer the frozen batch, and show that more must be fetched
+    // first.
     if (this.transport === null || this.isPaused || !this.isClockTrusted) return false;
     if (this.#saving || this.#isOffering || this.#applications > 0) return false;
     return this.outbox.frozen !== null || this.#canOfferNew;

@@ -4,7 +4,7 @@ import { recordOf, waiting } from "./outbox.js";
 import { noticeRestoreByAnswer } from "./restore.js";
 import { settle } from "./settling.js";
 
-/** What the relay answered to a batch. */
+/** Applies the relay's answer to a batch. */
 export function applyAnswer(state, id, answer, applied) {
   const frozen = state.ledger.outbox.frozen;
   if (frozen?.id !== id) return;
@@ -20,11 +20,11 @@ export function applyAnswer(state, id, answer, applied) {
     else if (result.error) refuse(state, entry, result.error, applied);
     else acknowledge(state, entry, result.tag);
   }
-  // An answer that leaves some out is no answer for those: they go again.
+  // Entries that the answer omits are sent again.
   for (const entry of unanswered) reopen(state, entry);
 }
 
-/** The whole batch was turned down. */
+/** Handles the refusal of a whole batch. */
 export function refuseBatch(state, id, refusal) {
   const frozen = state.ledger.outbox.frozen;
   if (frozen?.id !== id) return;
@@ -35,8 +35,8 @@ export function refuseBatch(state, id, refusal) {
   }
 }
 
-/** The batch is one change, and is too large for what stands between here and the relay: it waits
- * until it is tried again, and others go on. */
+/** Sets aside a batch that is one change, and too large for an intermediary on the path to the
+ * relay: it waits until it is retried, and others continue. */
 export function setAside(state, id) {
   const frozen = state.ledger.outbox.frozen;
   if (frozen?.id !== id) return;
@@ -46,7 +46,7 @@ export function setAside(state, id) {
   }
 }
 
-/** Parked changes have another try. */
+/** Retries parked changes. */
 export function reopenParked(state, isMeant) {
   for (const entry of state.ledger.outbox.entries()) {
     if (entry.state.kind === "parked" && isMeant(entry)) {
@@ -55,7 +55,7 @@ export function reopenParked(state, isMeant) {
   }
 }
 
-/** Parked records that may be taken by now have another try. */
+/** Retries parked records that may be accepted by now. */
 export function retryParked(state) {
   reopenParked(state, (entry) => mayPass(entry.state.refusal));
 }
@@ -70,7 +70,7 @@ function acknowledge(state, entry, tag) {
     return;
   }
   const put = { ...later, base: saved };
-  // What the person is asked about stands there no more.
+  // The version that the person is asked about has been replaced.
   if (later.state.kind === "asking" && later.state.server.tag < tag) {
     put.state = { kind: "asking", server: saved };
   }
@@ -86,9 +86,9 @@ function conflict(state, entry, server, isRestored, applied) {
     return;
   }
   const open = reopen(state, entry);
-  // Which of the two came first cannot be told before the relay has said how far back it went.
+  // The order of the two versions is unknown until the relay has reported how far back it went.
   if (isRestored) return;
-  // A conflict with a tombstone that is no longer kept names no type worth keeping.
+  // A conflict with a tombstone that is no longer kept has no useful type.
   settle(state, open, server.tag === 0 ? { ...server, type: entry.type } : server, applied);
 }
 
@@ -99,7 +99,7 @@ function refuse(state, entry, refusal, applied) {
       reopen(state, entry, false);
       break;
     case "fetchFirst":
-      // What stands there was too large to be told with the answer: it comes with the changes.
+      // The relay's version was too large for the answer: it comes with the changes.
       if (refusal.code === "conflictTooLarge") applied.foundGap = true;
       reopen(state, entry);
       break;
@@ -112,12 +112,12 @@ function refuse(state, entry, refusal, applied) {
   }
 }
 
-/** Takes an entry back that did not land. An edit made on top of it replaces it: nobody else has
- * seen it, so that edit was made on what this one was made on. Only what time made others may have
- * made too, and that stays known. */
+/** Takes back an entry that was not saved. An edit made on top of it replaces it: no other device
+ * has seen the entry, so the edit gets the entry's base. Only due edits may have been made by other
+ * devices too, so they stay recorded. */
 function reopen(state, entry, trusted = true) {
   const { ledger } = state;
-  // It may yet land, with what was sent before: a deletion of it must reach the relay too.
+  // An earlier request may still save it: a later deletion must reach the relay too.
   const base = entry.base ?? nothingAt(entry, entry.type);
   const firstSent = entry.firstSent ?? entry.modifiedAt;
   let open = { ...entry, state: waiting, isStampTrusted: trusted, base, firstSent };
@@ -131,7 +131,8 @@ function reopen(state, entry, trusted = true) {
   return open;
 }
 
-/** Refused for good: it waits for the person. An edit made on top of it gets its own try. */
+/** Parks an entry that was refused for good: it waits for the person. An edit made on top of it is
+ * tried separately. */
 function park(state, entry, refusal) {
   if (state.ledger.outbox.open(keyOf(entry))) {
     reopen(state, entry);

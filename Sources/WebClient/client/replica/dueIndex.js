@@ -1,6 +1,4 @@
-/**
- * Which records wait for a moment in time, and for which. Few: only what runs down stands here.
- */
+/** Index of the records that have a due edit, and of its time. There are few. */
 export class DueIndex {
   /** @type {Map<string, {dueAt: number, owner: string, graceMilliseconds: number}>} */
   #marks = new Map();
@@ -17,9 +15,10 @@ export class DueIndex {
 
   dueAt(key) { return this.#marks.get(key)?.dueAt; }
 
-  /** The mark whose time comes first, and when. This device's own come at once, another's after a
-   * while, in which that one may do it itself. A device whose clock is not trusted makes its own
-   * alone: by a wrong clock it would end what runs elsewhere. */
+  /** Returns the mark that is due first, and its time: an own edit at once, that of another device
+   * after a grace period, in which the owner may make it itself. A device whose clock is not
+   * trusted makes only its own edits: with a wrong clock it would end countdowns of other
+   * devices. */
   first(device, { isConnected, isClockTrusted }) {
     let first = null;
     for (const key of this.keys()) {
@@ -32,7 +31,7 @@ export class DueIndex {
     return first;
   }
 
-  /** When the next edit falls due, in relay time; null where none does. */
+  /** Returns the relay time of the next due edit; null if there is none. */
   times(device) {
     const at = (isConnected, isClockTrusted) =>
       this.first(device, { isConnected, isClockTrusted })?.time ?? null;

@@ -5,7 +5,7 @@ import { keyOf, lostVersion } from "../record.js";
 import { recordOf, waiting } from "./outbox.js";
 import { noteOffset, restampAll, stampAfter } from "./stamps.js";
 
-/** An edit that cannot be made or kept. `code` is for programs, the message for a person. */
+/** Edit that cannot be made or kept. `code` is for programs, the message for a person. */
 export class EditError extends Error {
   constructor(code, message, options) {
     super(message, options);
@@ -15,17 +15,17 @@ export class EditError extends Error {
 }
 
 /**
- * One record as a person's action leaves it. `fields` null deletes it. `stamp`: relay time of the
- * action where the fields name it too; later than the record's own. `seen`: from another tab, the
- * version that it was made on, null where there was none.
+ * Change of one record by a person's action. `fields`: null deletes it. `stamp`: relay time of the
+ * action if the fields contain it too; later than the record's own. `seen`: for an edit of another
+ * tab, the version on which it was made, null if there was none.
  *
  * @typedef {{zone: string, name: string, type: string, fields: object | null, chunks?: string[],
  *   stamp?: number, seen?: {modifiedAt: number, device: string} | null}} Edit
  */
 
 /**
- * Local first: edits stand in the records and in the outbox with one step, and the network is not
- * asked. All of them or none.
+ * Local first: edits are written to the records and to the outbox in one transaction, without the
+ * network. Either all edits are made or none.
  *
  * @param {(context: object) => Edit[]} make
  */
@@ -51,8 +51,7 @@ export function changeRecords(state, make, clock) {
   });
 }
 
-/** What a person's action comes to is the caller's affair; where it makes no sense, nothing is
- * changed. */
+/** Calls `make`. If it throws an error, nothing is changed. */
 export function editsOf(make, context) {
   try {
     return make(context);
@@ -107,7 +106,7 @@ function checkEdit({ zone, name, type, fields, stamp, seen }, held) {
   }
 }
 
-/** A person's answer to a conflict that waits for one. */
+/** Applies a person's decision on a conflict. */
 export function decide(state, { zone, name, keepLocal }, clock) {
   const { ledger } = state;
   const key = keyOf({ zone, name });
@@ -116,8 +115,8 @@ export function decide(state, { zone, name, keepLocal }, clock) {
     throw new EditError("nothingToDecide", "nothing is asked about that record");
   }
   const { server } = entry.state;
-  // A version of tag 0 is one that the relay has lost, or that nothing is there any more; what it
-  // has is the base then.
+  // A version of tag 0 is one that the relay has lost, or means that the record is gone; the base
+  // is then what the relay has.
   const isThere = server.tag > 0;
   const hasNothing = server.deleted && (entry.base?.tag ?? 0) === 0;
   if (!keepLocal && (isThere || hasNothing)) {
@@ -126,7 +125,7 @@ export function decide(state, { zone, name, keepLocal }, clock) {
     else ledger.removeRecord(key);
     return server;
   }
-  // The decision is a new act, made having seen both versions.
+  // The decision is a new edit, made with knowledge of both versions.
   if (!clock.isTrusted) noteOffset(state, clock);
   const decided = {
     ...entry, state: waiting, isStampTrusted: clock.isTrusted,
@@ -143,7 +142,7 @@ export function decide(state, { zone, name, keepLocal }, clock) {
   return record;
 }
 
-/** Makes the edits whose time has come, one after the other where one leads to the next. */
+/** Makes the edits that are due, one after the other if one leads to the next. */
 export function makeDueEdits(state, isConnected, clock) {
   if (!state.identity) return;
   restampAll(state, clock);
@@ -154,22 +153,22 @@ export function makeDueEdits(state, isConnected, clock) {
     const held = ledger.record(first.key);
     const edit = state.merging.dueEdit(held);
     if (edit && edit.dueAt !== due.dueAt(first.key)) {
-      // The record was stamped anew a moment ago, and its time has moved with it.
+      // The record was stamped again just now, and its due time has moved with it.
       due.set(first.key, edit);
       continue;
     }
     if (!edit || !hasRoomFor(state, edit.fields)) {
-      // Where there is no room, the edit is made when this record is next looked at.
+      // If there is no room, the edit is made when this record is next examined.
       due.set(first.key, null);
       continue;
     }
     const next = state.merging.dueEdit(makeTimed(state, held, edit, clock));
-    // An edit that leads to itself would be made for ever.
+    // An edit that leads to itself would be repeated for ever.
     due.set(first.key, equal(next, edit) ? null : next);
   }
 }
 
-/** A person acts: what time has made of the records by now comes first. */
+/** Makes the due edits of all records before a person's edit. */
 function makeDueEditsOfAll(state, clock) {
   for (const key of state.due.keys()) {
     for (let count = 0; count < limits.dueEdits; count += 1) {
@@ -195,8 +194,8 @@ function hasRoomFor(state, fields) {
     && outbox.bytes + sizeOf(fields) <= limits.outboxBytes;
 }
 
-/** The device is caught up, and holds nothing back: of what has only so many records, the others
- * go. Never on a stale one, which would remove what others still want. */
+/** Removes surplus records of types with a maximum count. Requires that the device is caught up,
+ * and holds nothing back: with stale records it would remove what other devices still need. */
 export function trim(state, clock) {
   const zones = state.ledger.writtenZones;
   for (const app of state.merging.apps) {
@@ -214,7 +213,7 @@ export function trim(state, clock) {
   }
 }
 
-/** Writes a local change: into the entry that is open, or into a new one. */
+/** Writes a local change: into the open entry, or into a new one. */
 function change(state, { zone, name, type, fields, chunks, stamp, isMadeByTime }, clock) {
   if (!clock.isTrusted) noteOffset(state, clock);
   const { ledger } = state;
@@ -233,7 +232,7 @@ function change(state, { zone, name, type, fields, chunks, stamp, isMadeByTime }
   if (isMadeByTime) entry.timeMade = recordOf(entry, state.device, 0);
   const record = recordOf(entry, state.device, isLost ? 0 : held?.tag ?? 0);
   if (fields === null && !entry.base && !sent && entry.state.kind === "waiting") {
-    // Made and deleted before anyone heard of it.
+    // Created and deleted before it was sent.
     ledger.removeEntry(entry);
     ledger.removeRecord(key);
     return record;

@@ -11,8 +11,8 @@ import { settle, stand } from "./settling.js";
 import { restampAll } from "./stamps.js";
 
 /**
- * What the relay says, applied in the order in which it came: pages of changes, and answers to
- * batches. One step with the cursor that covers them. Applying a thing twice changes nothing.
+ * Applies messages of the relay in the order of arrival: pages of changes, and answers to batches.
+ * One transaction with the cursor that covers them. Idempotent.
  *
  * @param {({kind: "page", page: object} | {kind: "answer", id: string, answer: object,
  *   isLink: boolean})[]} arrivals
@@ -41,7 +41,7 @@ export function applyArrivals(state, arrivals, clock) {
 
 function applyPage(state, page, applied) {
   if (!isStart(state, page) && !overlaps(state, page)) {
-    // A page that ends where the device stands brings nothing new.
+    // A page that ends at the device's position brings nothing new.
     if (!isSamePlace(state.cursor, page.token)) applied.foundGap = true;
     return;
   }
@@ -71,28 +71,29 @@ function applyPage(state, page, applied) {
   move(state, page.token);
 }
 
-/** Whether the page begins where the device stands. */
+/** True if the page begins at the device's position. */
 function isStart(state, page) {
   const { token = null } = state.position;
   if (token === null || page.since === null) return token === null && page.since === null;
   return isSamePlace(token, page.since);
 }
 
-/** Whether the device has been there and gone on: what ends there brings nothing new. */
+/** True if the page ends before the cursor: it was applied already. */
 function isPassed(state, token) {
   return state.cursor !== null && covers(state.cursor, token) && !isSamePlace(state.cursor, token);
 }
 
-/** Whether the page begins where the device has been, and ends where it has not: what it brings
- * besides is known, and passed over by its tags. */
+/** True if the page begins before the cursor and ends after it: its known part is skipped by the
+ * tags. */
 function overlaps(state, page) {
   const { cursor } = state;
   return cursor !== null && page.since !== null && covers(cursor, page.since)
     && covers(page.token, cursor) && !isSamePlace(page.token, cursor);
 }
 
-/** An answer that begins beyond the cursor shows that others have saved in between. What it told is
- * known here until a cursor covers it, and the relay learns so by the token that it is shown. */
+/** Moves the cursor if the answer begins at it. An answer that begins after the cursor shows that
+ * other devices have saved in between. Its token is then kept until a cursor covers it, and is part
+ * of the token sent to the relay. */
 function follow(state, answer, isLink, applied) {
   const { cursor } = state;
   if (cursor === null) {
@@ -108,15 +109,15 @@ function follow(state, answer, isLink, applied) {
   }
 }
 
-/** The place, with what answers have told beyond it. */
+/** Returns the position, extended by answers beyond it. */
 function knownBy(state, token) {
   const { answered } = state;
   if (answered === null || generationOf(answered) !== generationOf(token)) return token;
   return knowing(token, readToken(answered)?.sequence ?? 0);
 }
 
-/** While a record is held back (`overtaken`), the store keeps the cursor that does not cover it
- * yet: a crash then costs a fetch. */
+/** Moves the cursor. While a record is held back (`overtaken`), the store keeps a cursor that does
+ * not cover it yet: a crash then costs a fetch. */
 function move(state, token) {
   const to = { kind: "cursor", token: knownBy(state, reached(token, state.cursor)) };
   if (readToken(to.token)?.horizon === null) state.answered = null;
@@ -129,7 +130,7 @@ function keep(state, position) {
   if (state.heldBefore?.seenIn === generationOf(position.token)) state.note("heldBefore", null);
 }
 
-/** What was held back for the sake of what was in flight, once that is answered. */
+/** Applies the records that were held back, once the batch in flight is answered. */
 export function takeOvertaken(state, applied) {
   if (state.overtaken.length === 0 || state.ledger.outbox.frozen) return;
   const records = state.overtaken;
@@ -141,8 +142,8 @@ export function takeOvertaken(state, applied) {
 function take(state, server, isSnapshot, applied) {
   const { ledger } = state;
   const key = keyOf(server);
-  // What is in flight is frozen, and its answer comes first: whether this version was made on top
-  // of ours or in spite of it, only that can tell.
+  // The change in flight is frozen, and its answer comes first: only the answer shows if this
+  // version was made on top of it or independently.
   if (ledger.outbox.sent(key)) {
     const held = state.overtaken.find((other) => keyOf(other) === key);
     if (held && held.tag >= server.tag) return;
@@ -154,7 +155,7 @@ function take(state, server, isSnapshot, applied) {
   const entry = ledger.outbox.open(key);
   if (entry) {
     const known = knownTag(entry);
-    // A tag of a lost history may have been given once more, to another version.
+    // A tag of a lost history may have been assigned again, to another version.
     const isAnother = hasLostTag(state.restore, known) && !knows(entry, server);
     if (isAnother || isNews(known)) settle(state, entry, server, applied);
     return;
@@ -164,13 +165,13 @@ function take(state, server, isSnapshot, applied) {
     bringBackOver(state, held, server, applied);
     return;
   }
-  // Tags grow. Only a snapshot may bring a smaller one: of a relay restored from a backup.
+  // Tags grow. Only the snapshot of a relay restored from a backup may bring a smaller one.
   if (isNews(held?.tag ?? 0)) ledger.put(server, isSnapshot ? state.snapshot : 0);
 }
 
-/** What the snapshot did not name is not there any more. What was edited here stays, and goes to
- * the relay; what the relay has lost waits to be brought back. Of a relay that was restored the
- * deletions are kept. */
+/** Handles records that the snapshot did not name: they are gone. Records with local edits stay,
+ * and are sent to the relay; records that the relay has lost wait to be saved again. After a
+ * restore of the relay, tombstones are kept. */
 function finishSnapshot(state, applied) {
   const { ledger } = state;
   for (const record of ledger.unnamed(state.snapshot)) {
@@ -181,8 +182,8 @@ function finishSnapshot(state, applied) {
       ledger.lose(key);
       state.hasLost = true;
     } else if (!state.restore || !record.deleted) {
-      // No snapshot names a tombstone. A still older copy of the relay may be put back, which lacks
-      // it.
+      // Snapshots name no tombstones. A still older copy of the relay, which lacks the deletion,
+      // may be put back later.
       ledger.removeRecord(key);
     }
   }
@@ -191,22 +192,24 @@ function finishSnapshot(state, applied) {
   state.position = { kind: "nothing" };
 }
 
-/** A local change of a record that the relay does not have. */
+/** Handles a local change to a record that the relay does not have. */
 function standOnNothing(state, key, applied) {
   const { outbox } = state.ledger;
   const entry = outbox.open(key);
-  // What is in flight is answered by the relay itself, and with it what was made on top of it.
+  // The relay's answer decides about the change in flight, and about edits made on top of it.
   if (!entry || outbox.sent(key)) return;
   const nothing = nothingAt(entry, entry.type);
   if (hasLostTag(state.restore, knownTag(entry))) {
     stand(state, entry, lostVersion(entry.base ?? nothing));
   } else if (entry.state.kind === "asking" && entry.state.server.tag > 0) {
-    // What a person was asked about was deleted since. Other changes meet that when they are sent.
+    // The record that the person was asked about was deleted since. Other changes meet the deletion
+    // when they are sent.
     settle(state, entry, nothing, applied);
   }
 }
 
-/** Kept for the status of a later page; not worth a write of its own each time. */
+/** Stores the time of the sync for the status of a later page; not worth a separate write each
+ * time. */
 function noteSync(state, applied, clock) {
   const isOld = clock.relayTime - (state.lastSync ?? 0) > limits.syncNoteMilliseconds;
   if (!(state.ledger.hasChanges || isOld) || state.cursor === null || applied.foundGap) return;

@@ -4,20 +4,22 @@ import { keyOf } from "../record.js";
 import { knownTag, Outbox } from "./outbox.js";
 
 /**
- * A device's records, outbox and notes, as they stand with the step that is being made, and what
- * of them the store must be told. Knows how to write, not what.
+ * A device's records, outbox and stored values, with the changes of the current transaction.
+ * Writes, and makes no decisions.
  *
  * @typedef {{record: import("../record.js").Record, snapshot: number, isLost: boolean}} Row
  */
 export class Ledger {
-  /** The record as the screen shows it: with a local edit not yet acknowledged, the edited one,
-   * whose `tag` stays that of the version it was made on.
-   * @type {Map<string, Row>} */
+  /**
+   * Records as shown: with a local edit that is not acknowledged yet, the edited record, whose
+   * `tag` stays that of the version on which the edit was made.
+   * @type {Map<string, Row>}
+   */
   #rows;
   #values;
   #dirty = { records: new Set(), outbox: new Set(), values: new Set() };
   #lostNow = new Set();
-  /** What stood there before the step. */
+  /** Records before the transaction. */
   #before = new Map();
 
   /** @param {{records: Row[], outbox: object[], values: [string, any][]}} contents */
@@ -31,7 +33,7 @@ export class Ledger {
 
   record(key) { return this.#rows.get(key)?.record; }
 
-  /** All that is held and not deleted, of a zone and a type where they are named. */
+  /** Returns the live records, by zone and name; only those of a zone and a type if given. */
   records(zone, type) {
     const found = [];
     for (const { record } of this.#rows.values()) {
@@ -41,7 +43,7 @@ export class Ledger {
     return found.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   }
 
-  /** `snapshot`: the number of the one that names it. A record that is put is not lost. */
+  /** Stores a record, which is then not lost. `snapshot`: number of the snapshot that names it. */
   put(record, snapshot = 0) {
     const key = keyOf(record);
     const named = Math.max(this.#rows.get(key)?.snapshot ?? 0, snapshot);
@@ -50,8 +52,8 @@ export class Ledger {
 
   removeRecord(key) { this.#write(key, undefined); }
 
-  /** The snapshot of this number names the record, which stands as it is. What this very step has
-   * found lost stays lost. */
+  /** Marks the record as named by the snapshot with this number; the record itself does not change.
+   * A record that was found lost in this transaction stays lost. */
   name(key, snapshot) {
     const row = this.#rows.get(key);
     if (this.#lostNow.has(key)) return;
@@ -60,7 +62,7 @@ export class Ledger {
     }
   }
 
-  /** The relay has lost what is held: it waits to be brought back. */
+  /** Marks a record as lost by the relay: it waits to be saved again. */
   lose(key) {
     const row = this.#rows.get(key);
     if (!row) return;
@@ -70,13 +72,14 @@ export class Ledger {
 
   isLost(key) { return this.#rows.get(key)?.isLost ?? false; }
 
-  /** What the snapshot of this number did not name, but for what is lost. */
+  /** Returns the records that the snapshot with this number did not name, except lost ones. */
   unnamed(snapshot) {
     return [...this.#rows.values()].filter((row) => row.snapshot !== snapshot && !row.isLost)
       .map((row) => row.record);
   }
 
-  /** At most `count`, and at most `bytes` of fields, but one at least. */
+  /** Returns at least one lost record, if there is any; at most `count`, and at most `bytes` of
+   * fields. */
   lostRecords(count, bytes) {
     const lost = [];
     let room = bytes;
@@ -91,14 +94,14 @@ export class Ledger {
 
   greatestTag() { return this.tags().reduce((greatest, tag) => Math.max(greatest, tag), 0); }
 
-  /** All tags that anything here refers to. */
+  /** Returns all tags that any record or outbox entry refers to. */
   tags() {
     const tags = [...this.#rows.values()].map(({ record }) => record.tag);
     for (const entry of this.outbox.entries()) tags.push(entry.base?.tag ?? 0, knownTag(entry));
     return tags;
   }
 
-  // the outbox and the notes
+  // the outbox and stored values
 
   putEntry(entry) {
     this.outbox.put(entry);
@@ -112,7 +115,7 @@ export class Ledger {
 
   value(key) { return this.#values.get(key); }
 
-  /** `undefined` removes it. */
+  /** `undefined` removes the value. */
   setValue(key, value) {
     if (equal(this.#values.get(key), value)) return;
     if (value === undefined) this.#values.delete(key);
@@ -120,18 +123,18 @@ export class Ledger {
     this.#dirty.values.add(key);
   }
 
-  // the step
+  // the transaction
 
   get hasChanges() { return Object.values(this.#dirty).some((keys) => keys.size > 0); }
 
-  /** Zones of which the step has written records. */
+  /** Zones in which the transaction has written records. */
   get writtenZones() {
     return new Set([...this.#dirty.records].map((key) => key.slice(0, key.indexOf("\n"))));
   }
 
   /**
-   * Ends the step. `writes`: for the store, one transaction; without `value` the key goes.
-   * `changed`: each record that may be another one now, before and after.
+   * Ends the transaction. `writes`: for the store, one transaction; an entry without `value`
+   * deletes its key. `changed`: each record that may have changed, before and after.
    */
   finish() {
     const read = {

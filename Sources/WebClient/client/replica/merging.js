@@ -4,8 +4,8 @@ import { faultOfFields } from "../fields.js";
 import { recordOf } from "./outbox.js";
 
 /**
- * What an app brings to a replica: its rules, and what it does by itself when time passes. All of
- * it is pure.
+ * Interface of an app to a replica: its conflict rules, and its edits that depend on time. All of
+ * them are pure functions.
  *
  * @typedef {{
  *   zone: string,
@@ -22,9 +22,9 @@ import { recordOf } from "./outbox.js";
  */
 
 /**
- * Asks the apps' rules what becomes of a conflict. Where no app knows the record's type, the newer
- * version stands, and a change outlives a delete: such an edit was made by another version of the
- * page, which knew it.
+ * Resolves conflicts by the apps' rules. If no app knows the record's type, the newer version wins,
+ * and a change wins over a delete: such an edit was made by another version of the page, which knew
+ * the type.
  */
 export class Merging {
   /** @param {App[]} apps */
@@ -33,12 +33,12 @@ export class Merging {
     this.device = device;
   }
 
-  /** `local` and what it was made on, against the relay's version. */
+  /** Resolves `local`, with its base, against the relay's version. */
   resolve(local, server) {
     const type = typeOf(local, server);
     const resolver = this.#resolver(local.zone, type);
     if (!resolver) return this.#newer(local, server);
-    // A base of tag 0 says that there was nothing.
+    // A base of tag 0 means that there was no record.
     const hasBase = local.base && !(local.base.tag === 0 && local.base.deleted);
     const conflict = {
       type, base: hasBase ? version(local.base) : null,
@@ -50,9 +50,10 @@ export class Merging {
   }
 
   /**
-   * The same where the relay has lost `base`, and has by now what somebody saved who may not have
-   * known it. Two steps: the lost version comes back first, by the rule for two that know nothing
-   * of one another, and what came of that meets the change that was made on it.
+   * Resolves a conflict if the relay has lost `base`, on which the local change was made, and now
+   * has a version whose author may not have known it. Takes two steps: first the lost version is
+   * merged with the relay's, by the rule for two independent versions; then the change is merged
+   * with the result.
    */
   resolveLost(local, base, server) {
     const back = { ...local, fields: base.fields, modifiedAt: base.modifiedAt, type: base.type,
@@ -63,22 +64,22 @@ export class Merging {
       modifiedAt: Math.max(base.modifiedAt, server.modifiedAt) };
     const second = this.resolve({ ...local, base }, met);
     if (second.ask) return second;
-    // What the first step kept of the lost version is what the change was made of.
+    // Copies of the lost version are not needed, because the change was made on it.
     const isServersKept = base.modifiedAt > server.modifiedAt;
     return {
       merged: second.merged, copies: [...(isServersKept ? first.copies : []), ...second.copies],
     };
   }
 
-  /** The local change says the same as the relay's version, later, and by the app's rule the record
-   * must tell of it. */
+  /** True if the local change has the content of the relay's version and a later stamp, and the
+   * app's rule requires that the record shows the later stamp. */
   isLaterSame(local, server) {
     return server.tag > 0 && local.modifiedAt > server.modifiedAt
       && equal(local.fields, server.fields)
       && (this.#resolver(local.zone, typeOf(local, server))?.takesNewestStamp ?? false);
   }
 
-  /** What time will make of a record; null where it waits for nothing. */
+  /** Returns the due edit of a record; null if it has none. */
   dueEdit(record) {
     if (!record || record.deleted) return null;
     for (const app of this.apps) {
@@ -89,7 +90,7 @@ export class Merging {
     return null;
   }
 
-  /** The fields of an entry whose stamp moves to `to`. */
+  /** Returns the fields of an entry after its stamp moves to `to`. */
   restamped(entry, to) {
     if (!entry.fields) return null;
     const app = this.#app(entry.zone, entry.type);
@@ -115,9 +116,9 @@ export class Merging {
 }
 
 /**
- * What time made (a countdown that ended) other devices made too, and may have saved: then the
- * relay's version holds an edit that `base` lacks and that the local change was yet made on. So two
- * steps are taken, as if each had been saved by itself.
+ * Resolves a conflict with due edits (a countdown that ended). Other devices made the same edit,
+ * and may have saved it: then the relay's version holds an edit that `base` lacks but that the
+ * local change was made on. So two steps are taken, as if each had been saved separately.
  */
 function resolveTimeMade(conflict, resolver, made) {
   const first = resolved(resolver, { ...conflict, local: made });
@@ -130,7 +131,7 @@ function resolved(resolver, conflict) {
   const answer = resolver.resolve(conflict);
   if (answer.ask) return { ask: true };
   const { merged, copies = [] } = answer;
-  // A rule's mistake is told as such, before anything of it is held.
+  // A wrong result of a rule is reported as such, before any of it is stored.
   for (const fields of [merged, ...copies.map((copy) => copy.fields)]) {
     const fault = fields === null ? null : faultOfFields(fields);
     if (fault) throw new TypeError(`the rule of ${conflict.type} gives no record: ${fault}`);

@@ -4,13 +4,14 @@ import { isSameVersion, keyOf } from "../record.js";
 import { mayPass } from "../refusal.js";
 
 /**
- * A local change that the relay has not acknowledged. Entries are never changed, but replaced.
+ * Local change that the relay has not acknowledged. Entries are never changed in place, only
+ * replaced.
  *
- * `base`: the version that the change was made on, null where there was none. `state`: `waiting`
+ * `base`: the version on which the change was made, null if there was none. `state`: `waiting`
  * (later edits are folded into it), `sent` (frozen under `batch` until answered), `parked` (refused
  * for good, with the `refusal`), `asking` (a person decides; `server` is the relay's version).
- * `timeMade`: the record as time alone last made it, on the way from `base` to `fields`. `group`:
- * a number where several must be saved together. `firstSent`: the stamp of the first version of
+ * `timeMade`: the record after the last due edit between `base` and `fields`. `group`: a number
+ * shared by entries that must be saved together. `firstSent`: the stamp of the first version of
  * this change that was sent and never answered.
  *
  * @typedef {{number: number, zone: string, name: string, type: string, fields: object | null,
@@ -24,10 +25,12 @@ import { mayPass } from "../refusal.js";
 
 export const waiting = Object.freeze({ kind: "waiting" });
 
-/** The local changes, by number, oldest first. Decides nothing. */
+/** Local changes by number, oldest first. Makes no decisions. */
 export class Outbox {
-  /** By number, rising: new numbers do, and what is put once more keeps its place.
-   * @type {Map<number, OutboxEntry>} */
+  /**
+   * Entries by number, ascending: new numbers are greater, and a replaced entry keeps its position.
+   * @type {Map<number, OutboxEntry>}
+   */
   #entries = new Map();
   #sent = new Set();
   /** @type {Map<string, number[]>} */
@@ -43,13 +46,13 @@ export class Outbox {
 
   entry(number) { return this.#entries.get(number); }
 
-  /** Oldest first. */
+  /** Returns the entries, oldest first. */
   entries() { return [...this.#entries.values()]; }
 
-  /** What stands in flight of this record. */
+  /** Returns the entry of this record that is in flight. */
   sent(key) { return this.#first(key, (entry) => entry.state.kind === "sent"); }
 
-  /** What later edits of this record are folded into. */
+  /** Returns the entry of this record into which later edits are folded. */
   open(key) { return this.#first(key, (entry) => entry.state.kind !== "sent"); }
 
   holds(key) { return this.#numbers.has(key); }
@@ -89,7 +92,7 @@ export class Outbox {
     this.bytes -= bytesOfEntry(old);
   }
 
-  /** The outbox in numbers, for the engine and the status. `waiting`: by zone, what may be sent. */
+  /** Counts of the outbox for the engine and the status. `waiting`: sendable entries per zone. */
   get summary() {
     const summary = {
       unsent: 0, frozen: null, waiting: new Map(), parked: [], parkedCount: 0, asking: [],
@@ -134,19 +137,20 @@ function bytesOfEntry(entry) {
 
 const localVersion = ({ type, fields, modifiedAt }) => ({ type, fields, modifiedAt });
 
-/** The version that stands behind the change; a greater tag is news. */
+/** Returns the tag of the relay's version that the change takes into account; a greater tag is
+ * new. */
 export function knownTag({ state, base }) {
   if (state.kind === "asking" && state.server.tag > 0) return state.server.tag;
   return base?.tag ?? 0;
 }
 
-/** The version that stands behind the change has this content. */
+/** True if that version has this content. */
 export function knows({ state, base }, server) {
   if (state.kind === "asking" && state.server.tag > 0) return isSameVersion(state.server, server);
   return base ? isSameVersion(base, server) : false;
 }
 
-/** The record as this entry makes it, by `device`, at `tag`. */
+/** Returns the record that this entry makes, by `device`, at `tag`. */
 export function recordOf(entry, device, tag) {
   const { zone, name, type, fields, modifiedAt, chunks } = entry;
   const deleted = fields === null;

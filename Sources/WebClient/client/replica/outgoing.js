@@ -4,15 +4,15 @@ import { limits } from "../limits.js";
 import { restampAll } from "./stamps.js";
 
 /**
- * What goes to the relay next. Entries are frozen under a batch's id before it is sent, so that the
- * same batch goes out again after a crash or a lost answer.
+ * Choice of the next batch. Entries are frozen under a batch id before they are sent, so that the
+ * same batch is sent again after a crash or a lost answer.
  */
 
-/** A record's own cost in a batch, beside its fields: names, stamps and punctuation. */
+/** Bytes of a record in a batch besides its fields: names, stamps and punctuation. */
 const overheadBytes = 160;
-/** A hash in quotes, and a comma. */
+/** Bytes of a hash in quotes, and a comma. */
 const chunkBytes = 67;
-/** Room for the batch's own members is left. */
+/** Bytes for mutations; leaves room for the batch's own members. */
 const batchBytes = limits.batchBytes - (4 << 10);
 
 /**
@@ -49,8 +49,9 @@ function choose(state, offer) {
   return ungroup(state, members).slice(0, 1);
 }
 
-/** A group too large for one batch: its members go one after the other, the copies first, which
- * have the smaller numbers, so that nothing they hold is overwritten before they are safe. */
+/** Splits a group that is too large for one batch: its members are sent one after the other. The
+ * copies have the smaller numbers and go first, so that no content is overwritten before it is
+ * saved. */
 function ungroup(state, members) {
   const alone = members.map((member) => ({ ...member, group: null }));
   for (const member of alone) state.ledger.putEntry(member);

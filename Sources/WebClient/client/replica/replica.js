@@ -13,15 +13,16 @@ import { bringBack, endRestore, forgetCursor, hasRoom, notes } from "./restore.j
 import { followSteps } from "./stamps.js";
 
 /**
- * A device's records, cursor and outbox: does jobs, one step each. Knows no network, no clock and
- * no store; everything it does follows from what it held and from the job. What a step has changed
- * is in `writes`, for the store, with one transaction; where that fails the replica is given up,
- * and made anew from what the store holds.
+ * A device's records, cursor and outbox: performs jobs, one transaction each. Uses no network, no
+ * clock and no store; its results depend only on its content and the jobs. `writes` has the changes
+ * for the store, to be written in one transaction. If that fails, the caller discards the replica
+ * and makes a new one from the content of the store.
  *
- * Where the device stands (`position`): `nothing` (nothing is known, or the cursor was lost: a
- * snapshot comes next), `snapshot` (in the middle of one, up to `token`), `cursor`.
+ * Position up to which the device has read (`position`): `nothing` (nothing is known, or the cursor
+ * was lost: a snapshot comes next), `snapshot` (during a snapshot, up to `token`), `cursor`.
  *
- * One file a topic: `answers`, `editing`, `incoming`, `outgoing`, `restore`, `settling`, `stamps`.
+ * One file per topic: `answers`, `editing`, `incoming`, `outgoing`, `restore`, `settling`,
+ * `stamps`.
  */
 export class Replica {
   /**
@@ -33,21 +34,21 @@ export class Replica {
     this.apps = apps;
     const cursor = this.ledger.value("cursor");
     this.position = cursor === undefined ? { kind: "nothing" } : { kind: "cursor", token: cursor };
-    /** Records that came while a change of ours was in flight, and wait for its answer. Each once,
-     * so not more than a batch has. */
+    /** Records that arrived while a local change to them was in flight, and wait for its answer.
+     * Each record once, so not more than a batch has. */
     this.overtaken = [];
-    /** The token of the newest answer that no cursor covers yet. The relay may lose what it told
-     * before the device has read so far. */
+    /** Token of the newest answer that no cursor covers yet. The relay may lose what it answered
+     * before the device has read that far. */
     this.answered = null;
     this.hasLost = this.ledger.lostRecords(1, 0).length > 0;
     if (cursor !== undefined && !this.hasLost && !this.restore) {
-      // What was taken beyond the stored cursor is known; the relay may have lost it meanwhile.
+      // Records beyond the stored cursor are known; the relay may have lost them meanwhile.
       this.position = { kind: "cursor", token: knowing(cursor, this.ledger.greatestTag()) };
     }
-    /** The wall clock's steps that the remembered offset has followed. */
+    /** Steps of the wall clock that `assumedOffset` has followed, in milliseconds. */
     this.followedSteps = 0;
-    /** Changes that are too large for the way to the relay, until they are tried again: the entry's
-     * number, and its stamp, since a later edit is another change. */
+    /** Changes that are too large for the path to the relay, until they are retried: the entry's
+     * number, and its stamp, because a later edit is another change. */
     this.setAside = new Map();
     this.due = new DueIndex();
     this.merging = new Merging(apps, this.device);
@@ -57,9 +58,9 @@ export class Replica {
   }
 
   /**
-   * @param {{task: string, offer?: object, clock: import("./stamps.js").ClockReading}} job
-   *   `offer` `{id, records, blockedZones}`: freeze the next batch with the same step, where
-   *   nothing is in flight; `id` is a new random UUID
+   * @param {{task: string, offer?: object, clock: import("./stamps.js").ClockReading}} job `offer`
+   *   `{id, records, bytes, blockedZones}`: freeze the next batch in the same transaction, if none
+   *   is in flight; `id` is a new random UUID
    */
   perform(job) {
     let { clock } = job;
@@ -75,7 +76,7 @@ export class Replica {
       if (done?.isApplied) applied = done;
       else result = done;
     } catch (fault) {
-      // Edits are looked at before anything is written, so nothing stands half.
+      // Edits are checked before anything is written, so nothing is half done.
       if (!(fault instanceof EditError)) throw fault;
       error = fault;
     }
@@ -124,7 +125,7 @@ export class Replica {
     }
   }
 
-  /** Another tab that heard no answer asks again: what was done is not done twice. */
+  /** Performs an order of another tab once. A tab that received no answer repeats its order. */
   #ordered({ order }, act) {
     const known = this.ledger.value("orders") ?? [];
     if (order && known.includes(order)) return { isRepeated: true };
@@ -135,7 +136,7 @@ export class Replica {
     return result;
   }
 
-  /** What a device holds belongs to one account and is never given to another. */
+  /** Stores the account. A device's data belongs to one account and is never given to another. */
   #join(identity) {
     const { identity: known } = this;
     if (known && known.accountID !== identity.accountID) {
@@ -179,7 +180,7 @@ export class Replica {
     return summary;
   }
 
-  // what the files of the topics stand on
+  // state for the files of the topics
 
   isSetAside({ number, state, modifiedAt }) {
     return state.kind === "waiting" && this.setAside.get(number) === modifiedAt;
@@ -187,10 +188,10 @@ export class Replica {
 
   get identity() { return this.ledger.value("identity") ?? null; }
 
-  /** Who this device is; empty before it is paired. */
+  /** Id of this device; empty before it is paired. */
   get device() { return this.identity?.deviceID ?? ""; }
 
-  /** null before and in a snapshot. */
+  /** null before and during a snapshot. */
   get cursor() { return this.position.kind === "cursor" ? this.position.token : null; }
 
   get restore() { return this.ledger.value(notes.restore) ?? null; }
@@ -199,12 +200,12 @@ export class Replica {
 
   get former() { return this.ledger.value(notes.former) ?? null; }
 
-  /** Relay time less wall clock, as untrusted stamps in the outbox assume it. */
+  /** Relay time minus wall clock, as assumed by untrusted stamps in the outbox. */
   get assumedOffset() { return this.ledger.value("clock.offset") ?? 0; }
 
   get lastSync() { return this.ledger.value("sync.last") ?? null; }
 
-  /** The number of the last snapshot that was begun. */
+  /** Number of the last snapshot that was begun. */
   get snapshot() { return this.ledger.value("snapshot.number") ?? 0; }
 
   get mayBringBack() { return this.hasLost && hasRoom(this); }
@@ -218,7 +219,7 @@ export class Replica {
 
   beginSnapshot() { this.ledger.setValue("snapshot.number", this.snapshot + 1); }
 
-  /** What came of a list of arrivals. */
+  /** Result of a list of arrivals. */
   newApplied() {
     return {
       isApplied: true, position: this.position, foundGap: false, clockAhead: false, isAtEnd: false,
@@ -227,8 +228,8 @@ export class Replica {
   }
 }
 
-/** What a screen is to be told: the record as it stands, without fields where it is gone; null
- * where a person sees no difference. */
+/** Returns the record to show, without fields if it is gone; null if a person sees no
+ * difference. */
 function shownDifference(before, now) {
   const had = before?.fields ?? null;
   if (!now || now.deleted) {

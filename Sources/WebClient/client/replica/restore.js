@@ -5,53 +5,55 @@ import { settle, stand } from "./settling.js";
 import { waiting } from "./outbox.js";
 
 /**
- * A relay that came back from a backup has lost what was saved after it. What this device holds of
- * that goes back through the outbox, as changes made on what the relay has now.
+ * A relay restored from a backup has lost later saves. Those that this device holds are saved again
+ * through the outbox, as changes made on the relay's present versions.
  *
- * Three notes, kept in the store so that a crash leaves them standing:
+ * Three notes, stored so that they survive a crash:
  * - `restore` `{lost, least, isSnapshotDone}`: the relay may have lost the tags of each range
- *   `[after, through]` of `lost`; greater ones than the last are given by the relay as it is now.
- *   Up to the tag `least` nothing is lost, nor was by an earlier restore from which something is
- *   still to be brought back.
+ *   `[after, through]` of `lost`; tags greater than the last of these are of the relay's present
+ *   history. Up to the tag `least` nothing is lost, nor was lost by an earlier restore whose
+ *   records are not all saved again.
  * - `heldBefore` `{tag, seenIn}`: the greatest tag that was held when the first answer of a
  *   generation showed that the relay was restored.
- * - `former` `{token, seenIn}`: where the device stood before it lost its cursor, and the
- *   generation in which the relay has told, of this place, how far back it went (null: not which).
+ * - `former` `{token, seenIn}`: the device's position before it lost its cursor, and the generation
+ *   in which the relay has reported, for this position, how far back it went (null: the generation
+ *   is unknown).
  */
 export const notes = { restore: "restore", heldBefore: "restore.held", former: "cursor.former" };
 
-/** The relay may have lost the version of this tag. Once the snapshot is done nothing in the device
- * refers to such a version by its tag any more. */
+/** True if the relay may have lost the version of this tag. Once the snapshot is complete, nothing
+ * in the device refers to such a version by its tag. */
 export function hasLostTag(restore, tag) {
   return !!restore && !restore.isSnapshotDone && lostRanges(restore).some(isIn(tag));
 }
 
 const isIn = (tag) => ([after, through]) => tag > after && tag <= through;
 
-/** What an earlier version of this program has noted has one range, named by its ends. */
+/** An earlier version of this program has stored one range, named by its ends. */
 const lostRanges = ({ lost, through, held }) => lost ?? [[through, held]];
 
-/** What is on the relay at this tag was there before the backup was made. */
+/** True if the relay's version of this tag was there before the backup was made. */
 export const precedesLoss = (restore, tag) => tag > 0 && tag <= restore.least;
 
-/** An answer of another generation than the cursor's shows that the relay was restored, but not how
- * far back: what is held by then is noted. */
+/** Detects a restore by an answer of another generation than the cursor's. The answer does not show
+ * how far back the relay went: the greatest held tag is recorded. */
 export function noticeRestoreByAnswer(state, answer) {
   const seenIn = generationOf(answer.token);
   noteHistory(state, seenIn);
   const known = generationOf(state.cursor) ?? state.former?.seenIn;
   if (!known || known === seenIn) return false;
   if (state.heldBefore?.seenIn === seenIn) return true;
-  // What is held back came before the answer, and is taken after it.
+  // Records held back arrived before the answer, and are applied after it.
   const heldBack = Math.max(0, ...state.overtaken.map((record) => record.tag));
   const tag = Math.max(state.ledger.greatestTag(), heldBack);
   state.note("heldBefore", { tag, seenIn });
   return true;
 }
 
-/** A restored relay still follows a cursor that its backup covers, by pages of a new generation.
- * But what this device saved beyond that cursor may be lost: the relay is asked by a token that
- * tells of it. Where there is none, a snapshot is needed. */
+/** Detects a restore by a page. A restored relay still accepts a cursor that its backup covers, and
+ * answers with pages of a new generation. But saves of this device beyond that cursor may be lost:
+ * the relay is asked with a token that includes them. If there is no such token, a snapshot is
+ * needed. */
 export function noticeRestoreByPage(state, page) {
   const seenIn = generationOf(page.token);
   const cursor = state.cursor;
@@ -64,19 +66,20 @@ export function noticeRestoreByPage(state, page) {
     if (held > reach(cursor)) forgetCursor(state, sequence, seenIn);
     return true;
   }
-  // While the store's cursor stays behind (`move`), a crash may bring the device back to it: what
-  // came since is not what was held before.
+  // While the store's cursor stays behind (`move`), a crash may set the device back to it: what
+  // arrived since does not count as held before.
   state.note("heldBefore", { tag: held, seenIn });
   if (!state.former) return false;
-  // It was asked for the sake of what it may have lost alone: the snapshot is still owed.
+  // This fetch was only for possible losses: the snapshot is still required.
   state.note("former", { token: cursor, seenIn });
   state.moveTo({ kind: "nothing" });
   return true;
 }
 
-/** The first page of a snapshot that is of another generation than the place where the device stood
- * before: what it does not name may be lost rather than deleted. How far back the relay went is
- * told to those who ask for what came after that place. */
+/** Detects a restore by the first page of a snapshot, if its generation differs from that of the
+ * device's former position: records that the snapshot does not name may be lost rather than
+ * deleted. The relay reports how far back it went only to requests for changes after that
+ * position. */
 function noticeRestoreBySnapshot(state, seenIn) {
   noteHistory(state, seenIn);
   const former = state.former;
@@ -87,25 +90,26 @@ function noticeRestoreBySnapshot(state, seenIn) {
   return true;
 }
 
-/** A relay that did not know the cursor has not said in which history it is: the first word after
- * that does, and another one later shows that it went back once more. */
+/** Records the relay's generation after it did not know the cursor, and so did not report its
+ * history. The first answer after that shows the generation; another generation later shows another
+ * restore. */
 function noteHistory(state, seenIn) {
   const { former } = state;
   if (former && !former.seenIn) state.note("former", { token: former.token, seenIn });
 }
 
-/** The cursor leads nowhere any more: a snapshot follows. `restoredThrough`: the relay has what was
- * read up to this tag, null where nothing is lost; `lostThrough`: it lost nothing beyond this one,
- * null where it does not say so; `generation`: in which it said it. Until a whole
- * snapshot is here the store has no cursor, so that a crash on the way begins it anew. */
+/** Discards an invalid cursor: a snapshot follows. `restoredThrough`: the relay has what was read
+ * up to this tag, null if nothing is lost; `lostThrough`: nothing beyond this tag is lost, null if
+ * the relay does not report it; `generation`: the generation in which it reported this. The store
+ * has no cursor until a whole snapshot is complete, so that a crash before that restarts it. */
 export function forgetCursor(state, restoredThrough, generation, lostThrough = null) {
   const cursor = state.cursor;
   if (cursor) state.note("former", { token: cursor, seenIn: generationOf(cursor) });
   if (restoredThrough !== null) {
     const held = Math.min(greatestTagBefore(state, generation), lostThrough ?? Infinity);
     noteLosses(state, [[restoredThrough, held]]);
-    // An earlier relay that does not know the cursor does not say in which history it is; an
-    // answer may have said it before.
+    // An earlier relay that does not know the cursor does not report its history; an answer may
+    // have shown it before.
     const seenIn = generation ?? state.heldBefore?.seenIn ?? null;
     if (state.former) state.note("former", { token: state.former.token, seenIn });
   }
@@ -115,14 +119,15 @@ export function forgetCursor(state, restoredThrough, generation, lostThrough = n
   state.moveTo({ kind: "nothing" });
 }
 
-/** Notes the versions that are held with tags which the relay's history has passed over: they were
- * given by a relay whose store has gone back since. Who was away meanwhile, or has saved before it
- * read, is told of it by nothing else. True where there are such, and a snapshot is needed. */
+/** Detects held versions whose tags are in gaps of the relay's history: a relay whose store was
+ * reset since has assigned them. A device that was offline meanwhile, or has saved before it read,
+ * cannot detect this otherwise. Returns true if there are such versions, and a snapshot is
+ * needed. */
 export function noticeLosses(state, ranges) {
   if (ranges.length === 0) return false;
   const held = state.ledger.tags().sort((a, b) => a - b);
   let next = 0;
-  // Both rise.
+  // Both lists are ascending.
   const lost = ranges.filter(([after, through]) => {
     while (next < held.length && held[next] <= after) next += 1;
     return next < held.length && held[next] <= through;
@@ -137,8 +142,8 @@ function noteLosses(state, lost) {
   state.note("restore", state.restore ? joined(state.restore, found) : found);
 }
 
-/** The relay came back once more, before all was brought back. Where the snapshot of the first time
- * is here, what the device has taken since is lost only if it was lost this time. */
+/** Joins a later restore, if not everything was saved again. If the snapshot of the first restore
+ * is complete, records that arrived since are lost only if the later restore lost them. */
 function joined(known, found) {
   const least = Math.min(known.least, found.least);
   if (known.isSnapshotDone) return { ...found, least };
@@ -155,13 +160,13 @@ export function isLost(state, held) {
   return hasLostTag(state.restore, held.tag) || state.ledger.isLost(keyOf(held));
 }
 
-/** More of what is lost fits into the outbox. Half of that is left to the person. */
+/** True if more of what is lost fits into the outbox. Half of the outbox is left to the person. */
 export function hasRoom(state) {
   const { outbox } = state.ledger;
   return outbox.size < limits.outboxRecords / 2 && outbox.bytes < limits.outboxBytes / 2;
 }
 
-/** What the relay has lost goes into the outbox, some of it at a time. */
+/** Moves some of what the relay has lost into the outbox. */
 export function bringBack(state) {
   if (!state.mayBringBack) return;
   const lost = state.ledger.lostRecords(limits.pageRecords, limits.pageBytes);
@@ -172,8 +177,8 @@ export function bringBack(state) {
   }
 }
 
-/** The relay has lost what is held, and has `server` instead. Where there is no room for it, it
- * waits, and learns of the server's version by a conflict. */
+/** Saves a held record again that the relay has lost; it has `server` instead. If there is no room,
+ * the record waits, and a conflict brings the server's version later. */
 export function bringBackOver(state, held, server, applied) {
   if (!hasRoom(state)) {
     state.hasLost = true;
@@ -182,8 +187,8 @@ export function bringBackOver(state, held, server, applied) {
   }
   const entry = entryFor(state, held);
   const { restore } = state;
-  // A device whose cursor was taken back knows more than its cursor tells; a relay that does not
-  // know the cursor at all counts anew.
+  // A device whose cursor was set back has read more than its cursor shows. A relay that does not
+  // know the cursor at all has a new sequence of tags.
   const isOlder = restore && (precedesLoss(restore, server.tag)
     || (restore.least > 0 && server.tag > 0 && server.tag < held.tag));
   if (isOlder) stand(state, entry, server);
@@ -198,7 +203,7 @@ function entryFor(state, held) {
   };
 }
 
-/** All that was lost is acknowledged anew. */
+/** Ends the restore once all that was lost is acknowledged again. */
 export function endRestore(state) {
   if (!state.restore?.isSnapshotDone || state.hasLost) return;
   if (state.ledger.outbox.summary.unsent === 0) state.note("restore", null);

@@ -5,7 +5,7 @@ import { isSameVersion, keyOf, nothingAt, standsForLost } from "../record.js";
 import { knownTag, recordOf, waiting } from "./outbox.js";
 import { hasLostTag, precedesLoss } from "./restore.js";
 
-/** A local change meets the relay's version. */
+/** Resolves a local change against the relay's version. */
 export function settle(state, entry, server, applied) {
   if (isAcknowledged(state, entry, server)) {
     state.ledger.removeEntry(entry);
@@ -20,7 +20,7 @@ export function settle(state, entry, server, applied) {
   let resolution;
   if (entry.base && hasLostTag(state.restore, entry.base.tag)) {
     resolution = state.merging.resolveLost(entry, entry.base, server);
-    // What the relay has now was made by somebody who may not have known that version.
+    // The author of the relay's present version may not have known the base.
     change = { ...entry, base: nothingAt(entry, entry.type) };
   } else {
     resolution = state.merging.resolve(entry, server);
@@ -47,13 +47,13 @@ function merge(state, entry, server, { merged, copies }) {
   // Copies first: they have the smaller numbers (see `ungroup`).
   for (const copy of wanted) putCopy(state, copy, group);
   if (isServers) {
-    // The relay's version stands.
+    // The relay's version wins.
     if (server.tag > 0) ledger.put(server);
     else ledger.removeRecord(keyOf(entry));
     return;
   }
-  // Its stamp is the newer of the two, so that a third version, made between them and now, is
-  // compared with what was made, not with when it was merged.
+  // The stamp is the newer of the two, so that a third version, made before the merge, is compared
+  // with the time of the edits and not with the time of the merge.
   const put = {
     number: ledger.outbox.takeNumber(), zone: entry.zone, name: entry.name,
     type: entry.fields === null ? server.type : entry.type, fields: merged,
@@ -65,27 +65,28 @@ function merge(state, entry, server, { merged, copies }) {
   ledger.put(recordOf(put, state.device, server.tag));
 }
 
-/** The pieces of files that merged fields name: those of the version whose fields they are. */
+/** Returns the chunks of files that merged fields name: those of the version with these fields. */
 function chunksOf(merged, entry, server) {
   return equal(merged, server.fields) ? server.chunks ?? [] : entry.chunks ?? [];
 }
 
-/** The relay's version is this very change: it was acknowledged, or another device had the same to
- * bring back. */
+/** True if the relay's version is this change: it was acknowledged, or another device has saved the
+ * same lost version again. */
 function isAcknowledged(state, entry, server) {
   if (server.tag === 0 || server.modifiedAt !== entry.modifiedAt) return false;
   return server.device === state.device
     || (server.type === entry.type && equal(entry.fields, server.fields));
 }
 
-/** True where the relay's version is the change as it was sent before. Other versions of this
- * device may stand there that it knows nothing of: its storage came back from a backup. */
+/** True if the relay's version is the change as it was sent before. The relay may also have
+ * versions of this device that are unknown here, if the browser's storage was restored from a
+ * backup. */
 function isEarlierVersion(state, server, { firstSent = null, modifiedAt }) {
   return server.device === state.device && firstSent !== null
     && firstSent <= server.modifiedAt && server.modifiedAt < modifiedAt;
 }
 
-/** The relay's version came before the change, or is its base over again: nothing conflicts. */
+/** True if the relay's version precedes the change, or repeats its base: there is no conflict. */
 function isMadeOnTop(state, entry, server) {
   const { restore } = state;
   if (entry.state.kind === "asking") {
@@ -93,26 +94,26 @@ function isMadeOnTop(state, entry, server) {
     if (tag > 0 && !hasLostTag(restore, tag)) return false;
   }
   const wasLost = hasLostTag(restore, knownTag(entry));
-  // Only a relay that has lost the base shows nothing in its place.
+  // Only a relay that has lost the base reports no record in its place.
   if (server.tag === 0) return wasLost;
-  // Tags grow. An older version than the base is that of a restored relay.
+  // Tags grow. A version older than the base comes from a restored relay.
   if (server.tag < (entry.base?.tag ?? 0)) return true;
-  // This device saved it, though the answer was lost: what waits here was made after that.
+  // This device saved it, but the answer was lost: the waiting change was made after that.
   if (isEarlierVersion(state, server, entry)) return true;
   if (restore && precedesLoss(restore, server.tag)) {
-    // Once the snapshot is here, nothing refers to what was lost by its tag.
+    // Once the snapshot is complete, nothing refers to a lost version by its tag.
     const isBack = restore.isSnapshotDone && entry.base !== null && standsForLost(entry.base);
     if (wasLost || isBack) return true;
   }
   return entry.base !== null && entry.base.tag > 0 && isSameVersion(entry.base, server);
 }
 
-/** The change is one of `server` from here on. */
+/** Makes `server` the base of the change. */
 export function stand(state, entry, server) {
   const { ledger } = state;
   const put = { ...entry, base: server };
   if (entry.state.kind === "asking" && hasLostTag(state.restore, entry.state.server.tag)) {
-    // The person may still choose what the relay has lost; see `decide`.
+    // The person may still choose the version that the relay has lost; see `decide`.
     put.state = { kind: "asking", server: { ...entry.state.server, tag: 0 } };
   }
   ledger.putEntry(put);
@@ -120,8 +121,8 @@ export function stand(state, entry, server) {
   if (held) ledger.put({ ...held, tag: server.tag });
 }
 
-/** Nothing where the copy is here already. Where another stands under its name, such as that of a
- * version of the same instant, none is written over: the two meet as any two versions do. */
+/** Collects nothing if the copy exists already. If another record has its name, such as that of a
+ * version of the same instant, neither is overwritten: the two are merged as any two versions. */
 function collect(state, copy, entry, server, wanted, depth = 0) {
   const name = fittingName(copy.name);
   const key = keyOf({ zone: entry.zone, name });

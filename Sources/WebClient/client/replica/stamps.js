@@ -4,29 +4,30 @@ import { keyOf } from "../record.js";
 import { recordOf } from "./outbox.js";
 
 /**
- * Stamps are relay time. An edit made while that was not known carries a guess, and is stamped anew
- * before it is sent.
+ * Stamps are relay time. An edit made while relay time was unknown has an estimated stamp, and is
+ * stamped again before it is sent.
  *
  * @typedef {{wall: number, offset: number, isTrusted: boolean, isMeasured: boolean,
  *   wallSteps: number, relayTime: number}} ClockReading
  */
 
-/** A stamp for a new edit: later than all that was seen of the record, however wrong the clock. */
+/** Returns a stamp for a new edit: later than every known version of the record, however wrong the
+ * clock is. */
 export function stampAfter(held, clock) {
   return held ? Math.max(clock.relayTime, held.modifiedAt + 1) : clock.relayTime;
 }
 
-/** Remembers by which offset untrusted stamps are made, so that they can be corrected by the
- * difference to the true one. */
+/** Records the offset that untrusted stamps are made with, so that they can be corrected by the
+ * difference to the true offset. */
 export function noteOffset(state, clock) {
-  // A trusted offset wanders by a few milliseconds; each of those is not worth a write.
+  // A trusted offset varies by a few milliseconds; that is not worth a write.
   const isClose = Math.abs(clock.offset - state.assumedOffset) < limits.offsetNoteMilliseconds;
   if (clock.offset === state.assumedOffset || (clock.isTrusted && isClose)) return;
   state.ledger.setValue("clock.offset", clock.offset);
 }
 
-/** Somebody has set the wall clock: the offset by which the guesses so far were made is counted
- * from the new one from here on, as the true offset will be. */
+/** Follows a step of the wall clock: the offset of the estimates so far is converted to the new
+ * wall clock, which the true offset will refer to. */
 export function followSteps(state, clock) {
   if (clock.wallSteps === state.followedSteps) return;
   const moved = state.assumedOffset - (clock.wallSteps - state.followedSteps);
@@ -34,8 +35,8 @@ export function followSteps(state, clock) {
   state.ledger.setValue("clock.offset", moved);
 }
 
-/** Corrects the stamps that were guesses, now that relay time is known, and those that lie in the
- * relay's future. What is in flight stays as it is. */
+/** Corrects the stamps that were estimates, now that relay time is known, and those in the relay's
+ * future. Entries in flight are not changed. */
 export function restampAll(state, clock) {
   if (!clock.isTrusted) return;
   const shift = clock.offset - state.assumedOffset;
@@ -47,9 +48,9 @@ export function restampAll(state, clock) {
   noteOffset(state, clock);
 }
 
-/** Takes back what time made of a record while this device's clock was ahead, as far as its hour
- * has not come: others would take it for newer than all that is done until then. It is made again
- * in its time. null where nothing is left of the entry. */
+/** Undoes due edits that were made too early because this device's clock was ahead: other devices
+ * would treat them as newer than all edits made until then. They are made again when they are due.
+ * Returns null if nothing of the entry remains. */
 function rewind(state, entry, clock) {
   const { base } = entry;
   if (entry.state.kind !== "waiting" || !entry.timeMade || !base) return entry;
@@ -101,7 +102,7 @@ function restamp(state, old, shift, clock) {
   ledger.putEntry(entry);
 }
 
-/** What time made of an edit whose stamp moves by so many milliseconds. */
+/** Returns the result of due edits after the entry's stamp moves by `shift` milliseconds. */
 function restampedTimeMade(state, entry, shift) {
   const made = entry.timeMade;
   if (!made) return null;

@@ -2,8 +2,8 @@ import { nextLead } from "./memoryStore.js";
 import { StoreError } from "./storeError.js";
 
 /**
- * What survives a reload: IndexedDB, one transaction a step, with the durability of a disk that was
- * synced. The same interface as `MemoryStore`.
+ * Store that survives a reload: IndexedDB, one transaction per step, with strict durability (synced
+ * to disk). The same interface as `MemoryStore`.
  *
  * Object stores: `records` (key: zone, line feed, name), `outbox` (key: number), `values`, `lead`
  * (one row: term, holder, until).
@@ -11,17 +11,17 @@ import { StoreError } from "./storeError.js";
 export class IndexedStore {
   isDurable = true;
   reason = null;
-  /** Called where another tab has brought a later version of the page. */
+  /** Called if another tab has opened a later version of the page. */
   onOutdated = null;
   #database;
   #reopen;
   #isClosed = false;
 
-  /** The form of what is stored. A page that finds a later one leaves it alone. */
+  /** Version of the stored format. A page that finds a later one does not open it. */
   static version = 1;
   static names = ["records", "outbox", "values"];
 
-  /** By `open`. */
+  /** Called by `open`. */
   constructor(database, reopen) {
     this.#reopen = reopen;
     this.#use(database);
@@ -115,14 +115,15 @@ export class IndexedStore {
 
   #use(database) {
     this.#database = database;
-    // Another tab brings a later version of the page: this one makes way.
+    // Closes, because another tab opens a later version of the page.
     database.onversionchange = () => {
       this.close();
       this.onOutdated?.();
     };
   }
 
-  /** A tab that was put to sleep may not know that another leads: what it writes then is undone. */
+  /** Writes as the leader. A suspended tab may not know that another tab leads; its transaction is
+   * aborted. */
   async #asLeader(term, act) {
     let isDeposed = false;
     try {
@@ -141,7 +142,8 @@ export class IndexedStore {
     }
   }
 
-  /** A browser may close the connection of a page in the background; then it is opened anew. */
+  /** Runs a transaction. A browser may close the connection of a page in the background; then it is
+   * opened again. */
   async #transact(names, mode, act) {
     if (this.#isClosed) throw new StoreError("closed", "the store was closed");
     try {
@@ -153,7 +155,7 @@ export class IndexedStore {
     return this.#transactOnce(names, mode, act);
   }
 
-  /** Resolves with the requests' results once the transaction is on the disk. */
+  /** Resolves with the requests' results once the transaction is on disk. */
   #transactOnce(names, mode, act) {
     return new Promise((resolve, reject) => {
       let transaction;
@@ -174,7 +176,7 @@ export class IndexedStore {
   }
 }
 
-/** One step a version; a page of any earlier version may have written what is there. */
+/** Upgrades one version at a time; a page of any earlier version may have written the data. */
 function upgrade(database, oldVersion) {
   if (oldVersion < 1) {
     for (const name of [...IndexedStore.names, "lead"]) database.createObjectStore(name);

@@ -1,18 +1,19 @@
 import { StoreError } from "./storeError.js";
 
 /**
- * The reference of a store: for tests, and for browsers that refuse IndexedDB. What stands in it is
- * gone with the page.
+ * Reference store, for tests and for browsers that refuse IndexedDB. Its content is lost when the
+ * page closes.
  *
- * A store holds `records`, `outbox` and `values`, each by key, and who leads. `write` is one
- * transaction of the leader's: all of it or nothing, and nothing once another tab leads.
+ * A store holds `records`, `outbox` and `values`, each by key, and the lead. `write` is one
+ * transaction of the leader: it applies completely or not at all, and not at all once another tab
+ * leads.
  */
 export class MemoryStore {
   isDurable = false;
   #maps = { records: new Map(), outbox: new Map(), values: new Map() };
   #lead = { term: 0, holder: null, until: 0 };
 
-  /** @param {string} [reason] why nothing better could be had, for a person */
+  /** @param {string} [reason] reason that there is no better store, for a person */
   constructor(reason = "what is here is kept in memory alone") { this.reason = reason; }
 
   /** @returns {Promise<{records: object[], outbox: object[], values: [string, any][]}>} */
@@ -35,8 +36,8 @@ export class MemoryStore {
   }
 
   /**
-   * Takes the lead, or keeps it, where nobody else has it at this time. `force`: in any case, and
-   * as a new term, so that whatever was begun in an earlier one is undone.
+   * Takes or keeps the lead, unless another tab has it at this time. `force`: takes it in any case,
+   * as a new term, so that everything begun in an earlier term is undone.
    *
    * @param {{holder: string, now: number, milliseconds: number, force?: boolean}} claim
    * @returns {Promise<{isHeld: boolean, term: number}>}
@@ -47,7 +48,7 @@ export class MemoryStore {
     return { isHeld, term: lead.term };
   }
 
-  /** All that is held goes; the lead stays with who has it. */
+  /** Removes all content; the lead is unchanged. */
   async erase(term) {
     if (term !== this.#lead.term) throw new StoreError("deposed", "another tab leads now");
     for (const map of Object.values(this.#maps)) map.clear();
@@ -56,9 +57,9 @@ export class MemoryStore {
   close() {}
 }
 
-/** Who leads after this claim: the same rule for every store. */
+/** Returns the lead after a claim: the same rule for every store. */
 export function nextLead(lead, { holder, now, milliseconds, force = false }) {
-  // A time further away than any lease was written by a clock that has since been set back.
+  // A time further ahead than any lease was written by a clock that has since been set back.
   const isOpen = force || lead.holder === null || lead.until <= now
     || lead.until > now + milliseconds;
   if (lead.holder !== holder && !isOpen) return { lead, isHeld: false };

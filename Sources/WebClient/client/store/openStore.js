@@ -3,9 +3,9 @@ import { IndexedStore } from "./indexedStore.js";
 import { MemoryStore } from "./memoryStore.js";
 
 /**
- * The best store that the browser has. One that refuses IndexedDB (some private windows) gets one
- * in memory, which says so; but where a store is there and cannot be read, nothing is begun beside
- * it, and the error goes on.
+ * Opens the best store that the browser has. If the browser refuses IndexedDB (some private
+ * windows), opens one in memory, which reports the reason. If a store exists and cannot be read,
+ * throws the error and makes no other store.
  */
 export async function openStore(factory, name, environment) {
   if (!factory) return new MemoryStore("this browser has no store for pages");

@@ -2,12 +2,13 @@ import { limits } from "../limits.js";
 import { Deadline } from "../uplink/environment.js";
 
 /**
- * Of all tabs of a store one leads. With Web Locks it is the one that holds the lock, and the next
- * gets it when that tab is closed. Without them (plain http) it is the one whose lease stands in
- * the store: it renews it, and another tab takes over once it has run out.
+ * Choice of the tab that leads among all tabs of a store. With Web Locks it is the tab that holds
+ * the lock, and the next tab gets the lock when that tab closes. Without them (plain http) it is
+ * the tab whose lease is in the store: the tab renews it, and another tab takes over after it
+ * expires.
  *
- * Either way the store counts terms, and takes no writes of an earlier one: a tab that was put to
- * sleep, and does not know that another leads by now, does no harm.
+ * In both cases the store counts terms, and accepts no writes of an earlier term. So a suspended
+ * tab that does not know that another tab leads can do no harm.
  */
 export class Leadership {
   #store;
@@ -37,27 +38,27 @@ export class Leadership {
 
   get isLeading() { return this.#term !== null; }
 
-  /** Leads if nobody does, or waits until nobody does. */
+  /** Leads if no tab leads, or waits until then. */
   start() {
     if (this.#locks) this.#awaitLock({});
     else this.#renew();
   }
 
-  /** The tab that leads does not answer. */
+  /** Takes the lead from a tab that does not answer. */
   async takeOver() {
     if (this.#isClosed || this.isLeading) return;
     if (this.#locks) this.#awaitLock({ steal: true });
     else await this.#claim(true);
   }
 
-  /** A new term, in which nothing counts that was begun before. */
+  /** Begins a new term, which invalidates everything begun before. */
   async renewTerm() {
     const { term } = await this.#store.claim(this.#claimOf(true));
     this.#term = term;
     return term;
   }
 
-  /** Another tab has written as the leader. */
+  /** Gives up the lead, because another tab has written as the leader. */
   stepDown() {
     if (!this.isLeading) return;
     this.#term = null;
@@ -69,7 +70,7 @@ export class Leadership {
 
   close() {
     this.#isClosed = true;
-    // The next need not wait until the lease runs out; where this fails, it does.
+    // The next tab need not wait until the lease expires. If this fails, it waits.
     if (this.isLeading && !this.#locks) {
       this.#store.claim({ ...this.#claimOf(false), milliseconds: 0 }).catch(() => {});
     }
@@ -88,7 +89,7 @@ export class Leadership {
         this.#claim(true).catch(resolve);
       });
     }).catch(() => {
-      // Stolen by a tab that found this one silent.
+      // Stolen by a tab that received no answer from this one.
       this.#release = null;
       this.stepDown();
     });
@@ -116,7 +117,7 @@ export class Leadership {
     try {
       await this.#claim(false);
     } catch {
-      // A store that fails now is tried again with the next renewal; the lease may run out.
+      // After a failure of the store the next renewal tries again; the lease may expire.
     }
     if (!this.#isClosed) this.#renewal.set(limits.leaseRenewalMilliseconds, () => this.#renew());
   }

@@ -3,8 +3,8 @@ import { EditError } from "../replica/editing.js";
 import { Deadline } from "../uplink/environment.js";
 
 /**
- * What a tab asks of the one that leads, over a channel that may lose everything: asked again under
- * the same name until it is answered, and carried out once.
+ * Orders of a tab to the leading tab, over a channel that may lose any message. An order is
+ * repeated with the same id until it is answered, and performed once.
  */
 export class OrderSender {
   #environment;
@@ -13,7 +13,7 @@ export class OrderSender {
   #waiting = new Map();
 
   /** @param {{environment: object, post: (message: object) => void, silent: () => void}} options
-   *   `silent`: the tab that leads does not answer */
+   * `silent`: called if the leading tab does not answer */
   constructor({ environment, post, silent }) {
     this.#environment = environment;
     this.#post = post;
@@ -29,7 +29,7 @@ export class OrderSender {
     });
   }
 
-  /** The order is being carried out: what it takes is its own affair, but not for ever. */
+  /** Handles the confirmation that an order is being performed: its answer has a longer timeout. */
   accepted(id) {
     const waiting = this.#waiting.get(id);
     if (!waiting || waiting.isAccepted) return;
@@ -46,8 +46,10 @@ export class OrderSender {
     else waiting?.resolve(result);
   }
 
-  /** This tab leads now, and does what it asked for itself.
-   * @returns {{order: object, resolve: Function, reject: Function}[]} */
+  /**
+   * Takes all orders, because this tab leads now and performs them itself.
+   * @returns {{order: object, resolve: Function, reject: Function}[]}
+   */
   takeAll() { return [...this.#waiting.keys()].map((id) => this.#take(id)); }
 
   #take(id) {
@@ -72,7 +74,7 @@ export class OrderSender {
   }
 }
 
-/** The other end, in the tab that leads. */
+/** Receiver of the orders, in the leading tab. */
 export class OrderReceiver {
   #post;
   #carryOut;

@@ -7,8 +7,8 @@ import { OrderReceiver, OrderSender } from "./orders.js";
 import { View } from "./view.js";
 
 /**
- * All tabs of a store as one device: the tab that leads runs the agent, and tells the others what
- * has changed and how the sync stands; they show it, and ask it for what a person does in them.
+ * All tabs of a store as one device. The leading tab runs the agent, and sends the changes and the
+ * sync status to the others. These show them, and send it the orders of a person.
  */
 export class Tabs {
   status;
@@ -63,7 +63,7 @@ export class Tabs {
   /** Relay time, milliseconds. */
   get now() { return this.#agent?.now ?? this.#environment.wall() + this.#clockOffset; }
 
-  /** Done by the tab that leads. `what`: `change`, `decide`, `join`, `noteDevices`,
+  /** Performs an order in the leading tab. `what`: `change`, `decide`, `join`, `noteDevices`,
    * `syncNow`, `erase`. */
   order(what, argument) {
     if (this.#isClosed) return Promise.reject(new EditError("closed", "the client was closed"));
@@ -82,8 +82,8 @@ export class Tabs {
     }
   }
 
-  /** The edits that `make` gives, made on what is held: at once where this tab leads, otherwise on
-   * what it shows, and anew where that was changed meanwhile. */
+  /** Makes the edits of `make`: at once if this tab leads, otherwise based on the records that it
+   * shows. Repeats the call if these were changed meanwhile. */
   async change(make, { deviceOf }) {
     for (let tries = 1; ; tries += 1) {
       try {
@@ -104,7 +104,7 @@ export class Tabs {
     if (!this.#agent) this.#askLeader();
   }
 
-  /** `reason`: where it is not the page's own wish. */
+  /** `reason`: for a person, if the page did not request it. */
   close(reason = null) {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -120,7 +120,7 @@ export class Tabs {
     this.#store.close();
   }
 
-  // leading
+  // the leading tab
 
   #led(term) {
     this.#silences = 0;
@@ -176,7 +176,7 @@ export class Tabs {
     }
   }
 
-  /** A new term first: what the agent had begun is not to be written behind it. */
+  /** Begins a new term first, so that unfinished writes of the agent fail. */
   async #erase() {
     this.#agent.stop();
     const term = await this.#leadership.renewTerm();
@@ -186,7 +186,7 @@ export class Tabs {
     await this.#readAgain();
   }
 
-  // following
+  // the other tabs
 
   #received(message) {
     if (this.#isClosed) return;
@@ -205,12 +205,12 @@ export class Tabs {
       case "accepted": this.#sender.accepted(message.id); break;
       case "answer": this.#sender.answered(message); break;
       case "erased": this.#readAgain(); break;
-      default: // Another tab's question.
+      default: // Request of another tab.
     }
   }
 
-  /** Shows that a tab leads, and how it stands. One that stays silent is not waited for: it may be
-   * asleep, and what it said last may not be true any more. */
+  /** Asks for the leading tab's status, which also shows that a tab leads. A tab that does not
+   * answer is replaced: it may be suspended, and its last status may be outdated. */
   #askLeader() {
     if (this.#isClosed || this.#agent || !this.#channel) return;
     if (this.#silences >= limits.silencesToLead) this.#takeOver();
@@ -241,7 +241,7 @@ export class Tabs {
       seen: held ? { modifiedAt: held.modifiedAt, device: held.device } : null };
   }
 
-  // both
+  // all tabs
 
   #postStatus(status) {
     const offset = Math.floor(this.now - this.#environment.wall());

@@ -1,8 +1,8 @@
 import { keyOf } from "../record.js";
 
 /**
- * The records as this tab shows them: read from the store, and followed by what the tab that leads
- * tells. Where something was missed the store is read again.
+ * Records as this tab shows them: read from the store, then updated by the leading tab's messages.
+ * If a message was missed, the store is read again.
  */
 export class View {
   #store;
@@ -24,9 +24,10 @@ export class View {
     return found.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   }
 
-  /** What the store holds now. Asked for while it is being read, it is read once more, whoever
-   * else asks until then.
-   * @returns {Promise<object[]>} what is another now */
+  /**
+   * Reads the store. Calls during a read share one further read.
+   * @returns {Promise<object[]>} the changed records
+   */
   read() {
     if (this.#next) return this.#next;
     const readNext = () => {
@@ -55,7 +56,7 @@ export class View {
     return changed;
   }
 
-  /** @returns {object[] | null} what is another now; null where something was missed */
+  /** @returns {object[] | null} the changed records; null if a message was missed */
   apply({ previous, step, records }) {
     if (isLater(previous, this.#step) || records === null) return null;
     if (!isLater(step, this.#step)) return [];

@@ -1,16 +1,17 @@
 import { limits } from "../limits.js";
 
 /**
- * How long to wait before the next try: a random span below a ceiling that doubles with every
- * failure (full jitter), so that devices which lost a relay together do not come back together.
+ * Delay before the next try: a random time below a ceiling that doubles with every failure (full
+ * jitter), so that devices which lost a relay together do not reconnect together.
  */
 export class Backoff {
   failures = 0;
 
-  /** Milliseconds. What the relay asked for (`Retry-After`) comes on top, so that it is never cut.
-   * `chance`: from 0 to below 1. `spreadMilliseconds`: over how long the relay's devices come back
-   * where all of them may have lost it; each try is spread as far, since the relay may not be back
-   * at the first. Where the relay asked for a wait, it has spread that itself. */
+  /** Returns milliseconds. The wait that the relay asked for (`Retry-After`) is added, so that it
+   * is never shortened. `chance`: from 0 to below 1. `spreadMilliseconds`: period over which the
+   * relay's devices reconnect if all of them may have lost it; every try is spread over it, because
+   * the relay may not be back at the first. If the relay asked for a wait, it has spread the
+   * devices itself. */
   next(chance, askedMilliseconds = 0, spreadMilliseconds = 0) {
     const doublings = Math.min(this.failures, 20);
     let ceiling = Math.min(

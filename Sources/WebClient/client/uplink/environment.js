@@ -1,8 +1,8 @@
 import { uuid } from "../../changes/uuid.js";
 
 /**
- * All that the client asks of the outside, in one value: time, chance, timers, and the network.
- * Tests give their own.
+ * All external inputs of the client in one value: time, randomness, timers, and the network. Tests
+ * provide their own.
  *
  * @typedef {{
  *   fetch: typeof fetch,
@@ -16,13 +16,13 @@ import { uuid } from "../../changes/uuid.js";
  * }} Environment
  */
 
-/** @returns {Environment} the browser's, or node's, own */
+/** @returns {Environment} the environment of the browser or of node */
 export function systemEnvironment() {
   return {
     fetch: (...request) => globalThis.fetch(...request),
     WebSocket: globalThis.WebSocket,
     wall: () => Date.now(),
-    // Goes on evenly where somebody sets the wall clock.
+    // Monotonic: setting the wall clock does not change it.
     forward: () => performance.now(),
     setTimer: (act, milliseconds) => setTimeout(act, milliseconds),
     clearTimer: (timer) => clearTimeout(timer),
@@ -31,7 +31,7 @@ export function systemEnvironment() {
   };
 }
 
-/** One moment that is waited for; a new one takes the place of the old. */
+/** One deadline; setting it again replaces the former time. */
 export class Deadline {
   #environment;
   #timer = null;

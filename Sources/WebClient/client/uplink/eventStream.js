@@ -2,7 +2,7 @@ import { limits } from "../limits.js";
 import { WireError } from "../wireError.js";
 
 /**
- * Reads server-sent events (the WHATWG's HTML, section 9.2) from text that comes in pieces. A
+ * Reads server-sent events (the WHATWG's HTML, section 9.2) from text that arrives in parts. A
  * stream that is read by `fetch` has its token in a header; `EventSource` would need it in the URL.
  */
 export class EventStreamReader {
@@ -11,9 +11,9 @@ export class EventStreamReader {
   #data = [];
   #bytes = 0;
 
-  /** @returns {{event: string, data: string}[]} the events that this piece completes */
+  /** @returns {{event: string, data: string}[]} the events that this part completes */
   read(piece) {
-    // A carriage return at the end may be half of a line's end.
+    // A carriage return at the end may be the first half of a line break.
     const text = this.#rest + piece;
     const end = text.endsWith("\r") ? text.length - 1 : text.length;
     const lines = text.slice(0, end).split(/\r\n|\n|\r/u);

@@ -2,8 +2,8 @@ import { serialize } from "../../changes/json.js";
 import { limits } from "../limits.js";
 import { Deadline } from "./environment.js";
 
-/** A call that got no answer. `kind`: `unreachable` (no transport would fare better), `unanswered`
- * (something was there, and the answer did not come), `closed` (by ourselves). */
+/** Call without an answer. `kind`: `unreachable` (no transport would do better), `unanswered` (a
+ * connection was established, and no answer came), `closed` (by this client). */
 export class CallError extends Error {
   constructor(kind, message) {
     super(message);
@@ -13,12 +13,12 @@ export class CallError extends Error {
 }
 
 /**
- * One request with a deadline. The token goes in a header, never in the URL.
+ * Sends one request with a deadline. The token is in a header, never in the URL.
  *
  * @param {import("./environment.js").Environment} environment
  * @param {{url: string, method?: string, token?: string, body?: object, milliseconds: number,
  *   controller?: AbortController}} request
- * @returns {Promise<Response>} once its head is here
+ * @returns {Promise<Response>} the response, once its head has arrived
  */
 export async function open(environment, request) {
   const { url, method = "GET", token, body, milliseconds } = request;
@@ -48,14 +48,16 @@ export async function open(environment, request) {
 }
 
 /**
- * `reconnectWithin`: milliseconds, 0 where the relay has few devices.
+ * `reconnectWithin`: milliseconds, 0 if the relay has few devices.
  *
  * @typedef {{status: number, contentType: string | null, retryAfter: string | null, text: string,
  *   reconnectWithin: number}} Answer
  */
 
-/** The same with its body, all within the deadline.
- * @returns {Promise<Answer>} */
+/**
+ * Sends a request and reads the body, all within the deadline.
+ * @returns {Promise<Answer>}
+ */
 export async function call(environment, request) {
   const controller = request.controller ?? new AbortController();
   const begun = environment.forward();

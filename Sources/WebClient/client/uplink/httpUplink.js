@@ -8,8 +8,8 @@ import { readAnswer, readPage, readTime } from "./messages.js";
 import { RelayClock } from "./relayClock.js";
 
 /**
- * The way to the relay by HTTP: calls that are answered at once, one at a time; one that may wait
- * (long-poll); and one that may hold a stream of events. Tells the same as `SocketUplink`.
+ * Uplink to the relay by HTTP: calls that are answered at once, one at a time; a long-poll, which
+ * may wait; and a stream of events. Sends the same events as `SocketUplink`.
  */
 export class HTTPUplink {
   #environment;
@@ -19,7 +19,7 @@ export class HTTPUplink {
   #isOver = false;
   #isMeasuring = false;
   #calls = Promise.resolve();
-  /** One a request that is under way. */
+  /** One for each running request. */
   #controllers = new Set();
 
   constructor(environment, home, tell) {
@@ -28,7 +28,7 @@ export class HTTPUplink {
     this.#tell = tell;
   }
 
-  /** Asks for the relay's time, which shows that it is there. */
+  /** Asks for the relay's time, which shows that the relay is reachable. */
   connect() { this.measureTime(); }
 
   greet() {}
@@ -48,7 +48,7 @@ export class HTTPUplink {
       }
       const relayTime = readAs(answer, ({ time }) => readTime(time));
       if (relayTime === null || !RelayClock.isPlausible(relayTime)) {
-        // No other way by HTTP would fare better.
+        // No other HTTP transport would do better.
         this.#fail(this.#isOnline ? "lost" : "unreachable", interceptedBy(answer).detail);
         return;
       }
@@ -67,7 +67,7 @@ export class HTTPUplink {
         { method: "POST", body: { id, atomic, records }, token: this.#home.token },
       );
       const refusal = readProblem(answer);
-      // An atomic batch that failed answers 409, with the results in it.
+      // An atomic batch that failed is answered with 409, with the results in the body.
       const results = refusal ? null : readAs(answer, readAnswer, 409);
       if (results) this.#tell({ kind: "saved", id, answer: results });
       else {
@@ -80,14 +80,14 @@ export class HTTPUplink {
     this.#ask(() => this.#fetch(since));
   }
 
-  /** A request that is held until there is something after `since`. */
+  /** Sends a request that is held until there is something after `since`. */
   wait(since, heldMilliseconds) {
-    // The wire has whole seconds.
+    // The protocol uses whole seconds.
     const seconds = Math.max(1, Math.floor(heldMilliseconds / 1_000));
     this.#guard(() => this.#wait(since, seconds));
   }
 
-  /** A stream of events that begins at `since`. */
+  /** Opens a stream of events that begins at `since`. */
   listen(since) {
     this.#guard(() => this.#controlled((controller) => this.#listen(since, controller)));
   }
@@ -99,7 +99,7 @@ export class HTTPUplink {
 
   #ask(act) { this.#calls = this.#calls.then(() => this.#guard(act, true)); }
 
-  /** Whatever goes wrong is told, once, as the end of this uplink. */
+  /** Reports any failure, once, as the end of this uplink. */
   async #guard(act, isCall = false) {
     if (this.#isOver) return;
     try {
@@ -107,7 +107,7 @@ export class HTTPUplink {
     } catch (error) {
       if (this.#isOver) return;
       if (error instanceof CallError) {
-        // Of what all ways by HTTP begin with, no other would fare better.
+        // All HTTP transports use these calls, so no other would do better.
         const isNothing = isCall && (error.kind === "unreachable" || !this.#isOnline);
         this.#fail(isNothing ? "unreachable" : isCall ? "lost" : "rung", error.message);
       } else if (error instanceof WireError) {
@@ -125,7 +125,7 @@ export class HTTPUplink {
     }));
   }
 
-  /** What ends with this uplink. */
+  /** Runs `act` with a controller that aborts it at the end of this uplink. */
   async #controlled(act) {
     const controller = new AbortController();
     this.#controllers.add(controller);
@@ -170,7 +170,7 @@ export class HTTPUplink {
       this.#tell({ kind: "reconnect", within: answer.reconnectWithin });
       this.#tell({ kind: "page", page, origin: "longPoll" });
     } else {
-      // Whoever it was: whether the relay is in reach shows by the next request.
+      // The answer may be an intermediary's. The next request shows if the relay is reachable.
       const isSilent = answer === null && held >= seconds * 1_000;
       this.#tell({ kind: "longPollCut", heldMilliseconds: isSilent ? null : held });
     }
@@ -197,7 +197,7 @@ export class HTTPUplink {
     if (reason !== null && !this.#isOver) this.#fail("lost", reason);
   }
 
-  /** Until the stream ends; why, where the uplink ends with it. */
+  /** Reads until the stream ends; returns the reason if the uplink ends with it. */
   async #readStream(reader, controller, silence) {
     const events = new EventStreamReader();
     const decoder = new TextDecoder();
@@ -222,7 +222,7 @@ export class HTTPUplink {
     }
   }
 
-  /** Whether it was the last one. */
+  /** Returns true after the last event. */
   #readEvent({ event, data }) {
     if (event === "changes") {
       this.#tell({ kind: "page", page: readPage(readObject(data)), origin: "stream" });
@@ -230,7 +230,7 @@ export class HTTPUplink {
       this.#tell({ kind: "hint", token: String(readObject(data).token) });
     } else if (event === "error") {
       const refusal = readRefusal(readObject(data));
-      // Where only the cursor is at fault, what is asked beside the stream goes on.
+      // If only the cursor is at fault, the other requests continue.
       if (advice(refusal) === "fetchFirst") {
         this.#tell({ kind: "fetchRefused", refusal, origin: "stream" });
       } else {
@@ -248,7 +248,7 @@ export class HTTPUplink {
   }
 }
 
-/** What the relay was asked for; null where it is not that, since somebody else has answered. */
+/** Returns the relay's answer; null if an intermediary has answered. */
 function readAs({ status, text }, read, other = 200) {
   if (status !== 200 && status !== other) return null;
   try {

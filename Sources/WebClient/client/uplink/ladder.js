@@ -1,27 +1,27 @@
 import { limits } from "../limits.js";
 
 /**
- * Which transport to use, and for how long a long-poll asks to be held. Instants are milliseconds
- * of the forward clock.
+ * Chooses the transport, and the time for which a long-poll asks to be held. Instants are
+ * milliseconds of the monotonic clock.
  *
- * A rung that is reached but does not carry, twice in a row, is left for the next. A long-poll that
- * is cut is asked to be held for half as long; where even the shortest is cut, the rung is left.
- * From there what is better is tried again, at growing intervals. What is tried has carried nothing
- * yet, so that its first failure leads back.
+ * Transports are tried in order. A transport that reaches the relay but does not work, twice in a
+ * row, is replaced by the next. A long-poll that is cut is then held for half as long; if even the
+ * shortest is cut, the next transport is used. Better transports are tried again at growing
+ * intervals. A transport on trial has not worked yet, so its first failure leads back.
  */
 export class Ladder {
   #rungs;
   #index = 0;
-  /** Failures in a row that speak against this rung. A single one may be chance. */
+  /** Consecutive failures of this transport. A single one may be chance. */
   #failures = 0;
-  /** The rung, or the wait, is being tried. */
+  /** True if the transport, or the hold time, is on trial. */
   #isOnTrial = false;
-  /** It has carried since it was last in doubt. */
+  /** True if it has worked since it was last in doubt. */
   #hasServed = false;
   #probeMilliseconds = limits.probeFirstMilliseconds;
-  /** For how long a long-poll asks to be held. */
+  /** Time for which a long-poll asks to be held. */
   waitMilliseconds = limits.longPollMilliseconds;
-  /** When what is better is tried; null: never. */
+  /** Time at which a better transport is tried; null: never. */
   probeAt = null;
 
   /** @param {string[]} rungs best first: `websocket`, `events`, `long-poll`, `poll` */
@@ -32,10 +32,10 @@ export class Ladder {
 
   get transport() { return this.#rungs[this.#index]; }
 
-  /** There is something better to try. */
+  /** True if there is something better to try. */
   get #hasBetter() { return this.#index > 0 || this.#canHoldLonger; }
 
-  /** A socket is tried beside what carries. */
+  /** True if a socket is tried in parallel to the present transport. */
   get hasSocketAbove() { return this.#index > 0 && this.#rungs[0] === "websocket"; }
 
   get #canHoldLonger() {
@@ -46,7 +46,7 @@ export class Ladder {
     return this.waitMilliseconds / 2 >= limits.shortestLongPollMilliseconds;
   }
 
-  /** The relay was reached, but not by way of this rung. */
+  /** Handles a failure in which the relay was reached, but this transport did not work. */
   rungFailed(now) {
     this.#failures += 1;
     const allowed = this.#isOnTrial ? 1 : 2;
@@ -57,7 +57,7 @@ export class Ladder {
     this.#scheduleProbe(now);
   }
 
-  /** A long-poll was cut, though the relay is in reach. `heldMilliseconds`: after so long; null:
+  /** Handles a cut long-poll of a reachable relay. `heldMilliseconds`: time until the cut; null:
    * its answer never came. */
   longPollCut(heldMilliseconds, now) {
     if (this.transport !== "long-poll") return;
@@ -75,7 +75,7 @@ export class Ladder {
     if (this.probeAt === null) this.#scheduleProbe(now);
   }
 
-  /** This rung carried an answer; of a long-poll one that was held. */
+  /** Handles an answer on this transport; for a long-poll, one that was held. */
   rungServed(now) {
     this.#failures = 0;
     this.#hasServed = true;
@@ -86,7 +86,7 @@ export class Ladder {
     this.#isOnTrial = false;
   }
 
-  /** This better rung answered. */
+  /** Switches to this better transport, which has answered. */
   climb(better, now) {
     const found = this.#rungs.indexOf(better);
     if (found < 0 || found >= this.#index) return;
@@ -97,10 +97,10 @@ export class Ladder {
     this.#scheduleProbe(now);
   }
 
-  /** There is no socket to be had: what else is better is tried from now on. */
+  /** Tries another improvement from now on, because no socket is possible. */
   tryBetter(now) {
     if (this.#canHoldLonger) {
-      // Not while it is still being found out for how long one may be held.
+      // Not while the possible hold time is still being measured.
       if (!this.#hasServed) {
         this.#scheduleProbe(now);
         return;
@@ -118,14 +118,15 @@ export class Ladder {
     this.#scheduleProbe(now);
   }
 
-  /** A person asks, or the network may be another one. */
+  /** Tries a better transport at once, at a person's request or because the network may have
+   * changed. */
   probeSoon(now) {
     if (!this.#hasBetter) return;
     this.#probeMilliseconds = limits.probeFirstMilliseconds;
     this.probeAt = now;
   }
 
-  /** The network is another one now. */
+  /** Starts again with the best transport, because the network has changed. */
   reset() {
     this.#index = 0;
     this.#failures = 0;

@@ -4,8 +4,8 @@ import { readRefusal } from "../refusal.js";
 import { WireError } from "../wireError.js";
 
 /**
- * What the relay says, read and checked as a whole. A `WireError` where it is not of the form that
- * the protocol names.
+ * Parsers of the relay's messages. They check a message as a whole, and throw a `WireError` if it
+ * is not in the protocol's format.
  */
 
 /** @returns {{since: string | null, token: string, more: boolean, changes: object[],
@@ -45,7 +45,7 @@ function readResult(result) {
   return { name, tag: result.tag };
 }
 
-/** The numbers are the relay's own, and only plausible ones are used. */
+/** The relay chooses the numbers; the caller uses only plausible ones. */
 export function readTime(value) {
   if (!Number.isSafeInteger(value)) throw new WireError("what should be a time is none");
   return value;

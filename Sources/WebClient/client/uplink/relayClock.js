@@ -1,32 +1,32 @@
 import { limits } from "../limits.js";
 
-/** Two clocks part by at most 200 millionths. */
+/** Two clocks diverge by at most 200 parts per million. */
 const drift = 1 / 5_000;
 
 /**
- * What time it is at the relay. Measured against the clock that only goes forward, so that somebody
- * who sets the wall clock does not move it; before the first measurement it is the wall clock with
- * the offset that the store remembers. All in milliseconds.
+ * Estimate of relay time. Measured against the monotonic clock, so that setting the wall clock does
+ * not change it. Before the first measurement it is the wall clock with the stored offset. All
+ * times are milliseconds.
  */
 export class RelayClock {
-  /** Relay time less forward clock, and by how much it may be wrong. */
+  /** Relay time minus monotonic clock, and its maximum error. */
   #best = null;
-  /** When a measurement last agreed with the estimate, or made it. */
+  /** Time at which a measurement last agreed with the estimate, or made it. */
   #confirmedAt = null;
-  /** A clock has jumped, or the relay found a stamp of ours in its future. */
+  /** True if a clock has jumped, or the relay found a local stamp in its future. */
   isDoubted = false;
-  /** Wall clock less forward clock, when last looked at. */
+  /** Wall clock minus monotonic clock, at the last observation. */
   #skew = null;
-  /** By how much somebody has set the wall clock forward since the page was opened. */
+  /** Sum of the forward steps of the wall clock since the page was opened. */
   wallSteps = 0;
 
   get isMeasured() { return this.#best !== null; }
 
-  /** Whether a relay may say that it is this time: the years 1970 to 2248. */
+  /** True if a relay may report this time: the years 1970 to 2248. */
   static isPlausible(time) { return Number.isSafeInteger(time) && time >= 0 && time < 2 ** 43; }
 
-  /** To be told every moment that is seen. The two clocks of a machine move together but for a
-   * small drift; where they part, one of them jumped (the wall clock was set, or the machine
+  /** Observes every moment that the client sees. The two clocks of a machine move together, except
+   * for a small drift. If they diverge, one of them jumped (the wall clock was set, or the machine
    * slept), and nothing is trusted until the relay is asked again. */
   observe({ wall, forward }) {
     const skew = wall - forward;
@@ -39,13 +39,13 @@ export class RelayClock {
 
   doubt() { this.isDoubted = true; }
 
-  /** The relay said `relayTime` between two instants of our forward clock. `held`: how long it kept
-   * the question. */
+  /** Adds a measurement: the relay reported `relayTime` between two local instants. `held`: time
+   * for which it held the request. */
   add({ sent, received, relayTime, held = 0 }) {
     if (!RelayClock.isPlausible(relayTime)) return;
     const span = Math.max(0, received - sent);
     const way = span - Math.min(span, Math.max(0, held));
-    // The relay cuts its time to whole milliseconds: half of one is added back.
+    // The relay truncates its time to whole milliseconds: half of one is added back.
     const fresh = { offset: relayTime + 0.5 - (sent + span / 2), error: way / 2 + 0.5,
       at: received };
     this.#confirmedAt = received;
@@ -57,14 +57,14 @@ export class RelayClock {
     }
     const oldError = old.error + Math.max(0, received - old.at) * drift;
     const disagrees = Math.abs(fresh.offset - old.offset) > fresh.error + oldError;
-    // The best of several is the one with the shortest way; an old one grows worse with time.
+    // The best of several has the shortest round trip; an old one becomes less accurate with time.
     if (fresh.error <= oldError || disagrees) this.#best = fresh;
   }
 
   /** @returns {import("../replica/stamps.js").ClockReading} */
   reading({ wall, forward }) {
     if (!this.#best) {
-      // The replica knows what the store remembers.
+      // The replica has the stored offset.
       const offset = -this.wallSteps;
       return { wall, offset, relayTime: wall + offset, isTrusted: false, isMeasured: false,
         wallSteps: this.wallSteps };

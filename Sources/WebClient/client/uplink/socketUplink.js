@@ -8,9 +8,9 @@ import { readAnswer, readPage, readTime } from "./messages.js";
 import { RelayClock } from "./relayClock.js";
 
 /**
- * The life of one WebSocket to the relay, from connecting to its end. Knows messages, not what
- * they mean for the replica. It tells: `readyToGreet`, `online`, `clock`, `saved`, `saveRefused`,
- * `page`, `fetchRefused`, `hint`, `reconnect`, and at last, once, `failed`.
+ * One WebSocket to the relay, from connecting to its end. Handles messages, not their meaning for
+ * the replica. Events: `readyToGreet`, `online`, `clock`, `saved`, `saveRefused`, `page`,
+ * `fetchRefused`, `hint`, `reconnect`, and at last, once, `failed`.
  *
  * Stages: connecting → greeting → online → over; each may go to over.
  */
@@ -27,7 +27,7 @@ export class SocketUplink {
   #keepAlive = limits.keepAliveMilliseconds;
   #unanswered = { save: null, fetch: null, time: null };
   #requests = 0;
-  /** What the relay complained of last, for the close that may follow. */
+  /** Last error that the relay reported, for the close that may follow. */
   #blame = null;
 
   /** @param {{relay: string, accountID: string, deviceID: string, token: string}} home */
@@ -56,8 +56,8 @@ export class SocketUplink {
     this.#socket.onerror = () => {};
   }
 
-  /** The first message, which carries the token. `since`: where the device stands; what was missed
-   * comes by itself then. */
+  /** Sends the first message, which carries the token. `since`: the device's position; the relay
+   * then pushes what was missed. */
   greet(since) {
     if (this.#stage !== "greeting" || this.#helloSent !== null) return;
     this.#helloSent = this.#environment.forward();
@@ -88,7 +88,7 @@ export class SocketUplink {
     this.#leave(1000);
   }
 
-  // what the browser tells
+  // events of the browser
 
   #opened() {
     if (this.#stage !== "connecting") return;
@@ -125,7 +125,7 @@ export class SocketUplink {
     if (refusal && this.#blame?.code === refusal.code) refusal = this.#blame;
     const words = `the relay closed the socket (${code} ${reason})`;
     if (refusal) {
-      // A message that the relay cannot take: the batch is the only large or odd one.
+      // A message that the relay cannot accept: the batch is the only large or unusual one.
       const batch = this.#unanswered.save;
       if (batch && (code === 1009 || code === 4400)) {
         this.#tell({ kind: "saveRefused", id: batch, refusal });
@@ -138,7 +138,8 @@ export class SocketUplink {
     }
   }
 
-  /** A browser does not say whether nothing was there, or somebody who knows no WebSocket. */
+  /** Finds the reason of a failed opening. A browser does not report if the relay was unreachable
+   * or if an intermediary does not support WebSocket. */
   async #notOpened(reason) {
     if (this.#stage !== "connecting") return;
     this.#stage = "asking";
@@ -153,7 +154,7 @@ export class SocketUplink {
     if (this.#stage === "asking") this.#end(kind, reason);
   }
 
-  // what the relay says
+  // messages of the relay
 
   #readWelcome(message) {
     if (message.op === "error") {
@@ -205,7 +206,7 @@ export class SocketUplink {
         this.#tell({ kind: "reconnect", within: message.within });
         break;
       case "error": this.#readError(message.id, readRefusal(message)); break;
-      default: // What a later relay may say.
+      default: // A message of a later relay.
     }
   }
 
@@ -243,7 +244,7 @@ export class SocketUplink {
     } else if (request === undefined && advice(refusal) === "fetchFirst") {
       this.#tell({ kind: "fetchRefused", refusal, origin: "push" });
     } else if (request === undefined) {
-      // The close that follows it tells.
+      // The close that follows reports the error.
       this.#blame = refusal;
     }
     this.#settleAnswers();
@@ -251,8 +252,8 @@ export class SocketUplink {
 
   // time
 
-  /** A page sees no pings: where nothing was heard for a heartbeat, it asks for the time, and an
-   * answer that does not come in time is the end. */
+  /** Watches for silence. A page sees no pings, so after a keep-alive interval without a message it
+   * asks for the time. If nothing arrives within another interval, the uplink ends. */
   #heard() {
     this.#beat.set(this.#keepAlive, () => {
       this.measureTime();
@@ -276,7 +277,7 @@ export class SocketUplink {
   }
 
   #send(message) {
-    // On a socket that is closing this says nothing, and its close is told.
+    // A socket that is closing sends nothing, and its close is reported.
     if (this.#socket?.readyState === 1) this.#socket.send(serialize(message));
   }
 

@@ -2,7 +2,7 @@ import { clipboardList } from "../../apps/clipboard/clipboardHistory.js";
 import { ago } from "../words/time.js";
 import { who } from "../words/who.js";
 
-/** The items that have the words, newest first, as rows. */
+/** Returns the items that contain the words, newest first, as rows. */
 export function clipboardRows(state, words, now, minutesAhead) {
   const wanted = words.trim().toLowerCase();
   return clipboardList(state)

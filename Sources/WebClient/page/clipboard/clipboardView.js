@@ -9,7 +9,7 @@ import { problemWords } from "../words/problem.js";
 import { clipboardRows } from "./clipboardModel.js";
 import { copyText } from "./copyText.js";
 
-/** What was copied, on whichever device. */
+/** View of the clipboard history of all devices. */
 export class ClipboardView {
   title = "Clipboard";
   #desk;

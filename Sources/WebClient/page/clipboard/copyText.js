@@ -1,10 +1,10 @@
 import { element } from "../components/element.js";
 
 /**
- * Puts a text into the browser's clipboard. Over plain http there is only the old way, by a
+ * Copies a text to the browser's clipboard. Over plain http only the old method works, by a
  * selection.
  *
- * @returns {Promise<boolean>} whether it is there
+ * @returns {Promise<boolean>} true if the text was copied
  */
 export async function copyText(text) {
   try {

@@ -3,22 +3,22 @@ import { icon } from "./icon.js";
 
 let count = 0;
 
-/** An id that no other element of this page has. */
+/** Returns an id that is unique on this page. */
 export const newID = (stem) => `${stem}-${count += 1}`;
 
-/** `kind`: `primary`, `secondary`, `quiet` or `danger`. */
+/** `kind`: `primary`, `secondary`, `quiet` or `danger` */
 export function button(words, act, { kind = "secondary", ...properties } = {}) {
   return element("button", { type: "button", class: `button ${kind}`, on: { click: act },
     ...properties }, words);
 }
 
-/** A button that shows a drawing alone; `words` are for who does not see it. */
+/** Returns a button that shows only an icon; `words` are its label for screen readers. */
 export function iconButton(name, words, act, properties = {}) {
   return element("button", { type: "button", class: "icon-button", "aria-label": words,
     title: words, on: { click: act }, ...properties }, icon(name));
 }
 
-/** A labelled input; `hint` stands below it. */
+/** Returns a labelled input; `hint` is shown below it. */
 export function field(label, input, hint = null) {
   input.id ||= newID("field");
   const note = hint && element("p", { class: "hint", id: `${input.id}-hint` }, hint);
@@ -27,7 +27,7 @@ export function field(label, input, hint = null) {
     note);
 }
 
-/** A form that stays on the page, whatever happens in it. */
+/** Returns a form that never leaves the page. */
 export function form(properties, act, ...children) {
   const submitted = (event) => {
     event.preventDefault();
@@ -37,14 +37,14 @@ export function form(properties, act, ...children) {
     ...children);
 }
 
-/** A search field, which tells what stands in it. */
+/** Returns a search field; `act` receives its text after each change. */
 export function searchField(label, act) {
   const input = element("input", { type: "search", placeholder: label, "aria-label": label,
     autocomplete: "off", on: { input: () => act(input.value) } });
   return element("div", { class: "search" }, icon("search"), input);
 }
 
-/** What stands where a list is empty. */
+/** Returns the note for an empty list. */
 export function emptyNote(title, words) {
   return element("div", { class: "empty" },
     element("p", { class: "empty-title" }, title), element("p", {}, words));

@@ -2,8 +2,8 @@ import { button, newID } from "./controls.js";
 import { element } from "./element.js";
 
 /**
- * Asks a person before something is done that cannot be taken back. Resolves with whether the
- * person wants it; Escape is no.
+ * Asks a person before an action that cannot be undone. Resolves with true if the person confirms
+ * it; Escape means no.
  *
  * @param {{title: string, words: string, yes: string, isDanger?: boolean}} question
  */
@@ -26,7 +26,7 @@ export function confirmed({ title, words, yes, isDanger = true }) {
   });
 }
 
-/** A dialog with the content that is given, open. */
+/** Returns an open dialog with the given content. */
 export function opened(title, content) {
   const id = newID("dialog");
   const dialog = element("dialog", { class: "dialog", "aria-labelledby": id },

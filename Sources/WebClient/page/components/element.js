@@ -1,10 +1,10 @@
 /**
- * Makes elements. Text goes in as text and never as markup, wherever it came from.
+ * Makes an element. Text is always inserted as text, never as markup, whatever its source is.
  *
  *     element("button", { class: "quiet", type: "button", on: { click: act } }, "Copy")
  *
  * A property that is `null`, `undefined` or `false` is left out; `true` is an attribute without a
- * value; `on` holds listeners.
+ * value; `on` has the listeners.
  */
 export function element(tag, properties = {}, ...children) {
   return filled(document.createElement(tag), properties, children);
@@ -12,7 +12,7 @@ export function element(tag, properties = {}, ...children) {
 
 const vectorNamespace = "http://www.w3.org/2000/svg";
 
-/** The same for drawings. */
+/** The same for SVG elements. */
 export function drawing(tag, properties = {}, ...children) {
   return filled(document.createElementNS(vectorNamespace, tag), properties, children);
 }
@@ -24,7 +24,7 @@ function filled(node, { on = {}, ...attributes }, children) {
   return node;
 }
 
-/** Nothing is touched where nothing changes, so that no screen reader is told twice. */
+/** Writes only a changed value, so that screen readers do not announce it twice. */
 export function setAttribute(node, name, value) {
   if (value === null || value === undefined || value === false) {
     if (node.hasAttribute(name)) node.removeAttribute(name);

@@ -1,6 +1,6 @@
 import { drawing } from "./element.js";
 
-/** Line drawings on a grid of 24, as paths. */
+/** Line drawings on a grid of 24 by 24, as paths. */
 const paths = {
   timer: "M12 8v5l3 2M9 2h6M12 5a8 8 0 1 0 0 16 8 8 0 0 0 0-16z",
   clipboard: "M9 4H6a1 1 0 0 0-1 1v15a1 1 0 0 0 1 1h12a1 1 0 0 0 1-1V5a1 1 0 0 0-1-1h-3M9 3h6v4H9z",

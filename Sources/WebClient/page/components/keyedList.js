@@ -1,8 +1,8 @@
 import { serialize } from "../../changes/json.js";
 
 /**
- * The rows of a list that changes under a person's hands: a row of which nothing changed stays the
- * same element, and keeps what is selected and focused in it.
+ * Rows of a list that changes while a person uses it. An unchanged row stays the same element, and
+ * keeps its selection and focus.
  */
 export class KeyedList {
   #parent;
@@ -11,8 +11,8 @@ export class KeyedList {
 
   /**
    * @param {Element} parent
-   * @param {(item: object) => Element} make a row of an item; an item has a `key` of its own, and
-   *   is JSON
+   * @param {(item: object) => Element} make returns the row of an item; an item is JSON and has a
+   *   unique `key`
    */
   constructor(parent, make) {
     this.#parent = parent;
@@ -41,7 +41,7 @@ export class KeyedList {
   }
 }
 
-/** What had the focus has it again in the new row, by its `data-name`. */
+/** Restores the focus in the new row, to the element with the same `data-name`. */
 function replaced(old, node) {
   const name = old.contains(document.activeElement) ? document.activeElement.dataset.name : null;
   old.replaceWith(node);

@@ -3,8 +3,8 @@ import { element } from "./element.js";
 import { limits } from "../limits.js";
 
 /**
- * One short line at a time about what just happened, also for who does not see it. It goes by
- * itself; what must not be missed stands in a view.
+ * Shows one short message at a time, also to screen readers. The message disappears after a
+ * timeout; anything that a person must not miss is shown in a view.
  */
 export class Notices {
   #browser;
@@ -15,7 +15,7 @@ export class Notices {
 
   constructor(browser) { this.#browser = browser; }
 
-  /** @param {{words: string, act: () => void} | null} offer a button beside the line */
+  /** @param {{words: string, act: () => void} | null} offer a button next to the message */
   tell(words, offer = null) {
     this.#browser.clearTimer(this.#timer);
     this.node.hidden = false;

@@ -1,6 +1,7 @@
 import { ago } from "../words/time.js";
 
-/** The account's devices as rows: this one first, then the connected ones, then by last seen. */
+/** Returns the account's devices as rows: this one first, then the connected ones, then by last
+ * seen. */
 export function deviceRows(devices, ownID, now, minutesAhead) {
   const rank = ({ deviceID, connected }) => (deviceID === ownID ? 0 : connected ? 1 : 2);
   return [...devices]
@@ -11,13 +12,13 @@ export function deviceRows(devices, ownID, now, minutesAhead) {
     }));
 }
 
-/** Empty where the relay was not asked since the page was opened. */
+/** Empty if the relay has not answered since the page was opened. */
 function seen(isConnected, lastSeen, now, minutesAhead) {
   if (isConnected) return "Connected now";
   return lastSeen === undefined ? "" : `Seen ${ago(lastSeen, now, minutesAhead)}`;
 }
 
-/** How long a code is still good. */
+/** Returns the remaining lifetime of a code, as text. */
 export function codeLife(expiresAt, now) {
   const minutes = Math.ceil((expiresAt - now) / 60_000);
   if (minutes <= 0) return "This code is too old. Show a new one.";

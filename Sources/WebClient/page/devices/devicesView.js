@@ -8,7 +8,7 @@ import { signOutQuestion } from "../welcome/welcomeModel.js";
 import { deviceRows } from "./devicesModel.js";
 import { PairCard } from "./pairCard.js";
 
-/** The account's devices: who is connected, who shall be, and who no more. */
+/** View of the account's devices: shows connected devices, adds and removes devices. */
 export class DevicesView {
   title = "Devices";
   #desk;
@@ -39,7 +39,7 @@ export class DevicesView {
     this.#pair.hide();
   }
 
-  /** Who comes and goes is seen while a person looks. */
+  /** Refreshes the list while the page is visible. */
   #watch() {
     if (document.visibilityState === "visible") this.#refresh();
     this.#next = this.#desk.browser.setTimer(() => this.#watch(), limits.devicesMilliseconds);

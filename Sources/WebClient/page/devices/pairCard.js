@@ -7,7 +7,7 @@ import { linkTo } from "../words/pairingCode.js";
 import { problemWords } from "../words/problem.js";
 import { codeLife } from "./devicesModel.js";
 
-/** A code that lets another device in, as a picture, as words and as a link. */
+/** Card with a pairing code for another device, as a QR code, as text and as a link. */
 export class PairCard {
   #desk;
   #tell;
@@ -34,7 +34,7 @@ export class PairCard {
     this.#tell = tell;
   }
 
-  /** A code is not to stand on a screen for longer than it is looked at. */
+  /** Hides the code, so that it is not on the screen longer than needed. */
   hide() {
     this.#issued = null;
     this.show();

@@ -1,7 +1,7 @@
 import { button, newID } from "../components/controls.js";
 import { element } from "../components/element.js";
 
-/** A habit that was changed in two places. Nothing is chosen but by the person. */
+/** Card for a habit with a conflict, which only the person resolves. */
 export function conflictCard({ title, local, cloud }, keep) {
   const id = newID("conflict");
   return element("section", { class: "card conflict", "aria-labelledby": id },

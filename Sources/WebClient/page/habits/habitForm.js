@@ -4,7 +4,7 @@ import { confirmed, opened } from "../components/dialog.js";
 import { element, show } from "../components/element.js";
 import { problemWords } from "../words/problem.js";
 
-/** Asks what is to be done, and how often a day. `habit` is null for a new one. */
+/** Opens a form for a habit's title and goal per day. `habit` is null for a new one. */
 export function openHabitForm(habit, { save, remove }) {
   const title = element("input", { type: "text", value: habit?.title ?? "", autocomplete: "off",
     maxlength: limits.habitTitle });
@@ -13,7 +13,7 @@ export function openHabitForm(habit, { save, remove }) {
   const problem = element("p", { class: "problem", role: "alert", hidden: true });
   const saved = async () => {
     const target = Number(times.value);
-    // What is counted stays counted, also with an aim of one.
+    // A counted habit stays counted, also with a goal of one.
     const kind = target === 1 && habit?.kind !== "count" ? "checkbox" : "count";
     try {
       await save({ title: title.value, kind, target });

@@ -2,7 +2,7 @@ import { iconButton } from "../components/controls.js";
 import { element } from "../components/element.js";
 import { icon } from "../components/icon.js";
 
-/** A habit with the control for the chosen day, and its week. */
+/** Returns the row of a habit, with the control for the chosen day and the week's marks. */
 export function habitRow(row, { act, edit }) {
   const { title, aim, marks, week, streak } = row;
   return element("li", { class: "card habit" },

@@ -3,7 +3,7 @@ import { dateOf, dayOf } from "../../changes/universalTime.js";
 import { ago, longDate, plural, weekday } from "../words/time.js";
 import { who } from "../words/who.js";
 
-/** The seven days that end with today, for a person to choose one. */
+/** Returns the seven days that end with today, for a person to choose one. */
 export function weekDays(today, chosen) {
   const last = dayOf(today);
   return habitDays(last).map((date) => ({
@@ -17,7 +17,7 @@ const habitDays = (last) =>
   [-6, -5, -4, -3, -2, -1, 0].map((offset) =>
     dateOf(last + offset));
 
-/** The habits as rows, each with what was done on the chosen day. */
+/** Returns the habits as rows, each with the state of the chosen day. */
 export function habitRows(state, today, chosen) {
   return habitWeek(state, today).map((habit) => {
     const day = habit.days.find((it) => it.day === chosen);
@@ -37,7 +37,7 @@ export function habitRows(state, today, chosen) {
 const aimWords = ({ kind, target }) =>
   kind === "checkbox" ? "Once a day" : `${plural(target, "time")} a day`;
 
-/** What a person must decide: both versions of a habit that was changed in two places. */
+/** Returns the conflicts that a person must decide: both versions of each habit. */
 export function conflictCards(state, now, minutesAhead) {
   return habitConflicts(state).map(({ name, local, cloud }) => ({
     key: name,

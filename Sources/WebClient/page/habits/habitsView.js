@@ -10,12 +10,13 @@ import { openHabitForm } from "./habitForm.js";
 import { habitRow } from "./habitRow.js";
 import { conflictCards, habitRows, weekDays } from "./habitsModel.js";
 
-/** The habits: a day is chosen above, and each habit tells and takes what was done on it. */
+/** View of the habits: a day is chosen at the top, and each habit shows and edits its state on that
+ * day. */
 export class HabitsView {
   title = "Habits";
   #desk;
   #tell;
-  /** null: today, also past midnight. */
+  /** null: today, also after midnight. */
   #day = null;
   #days = element("div", { class: "days", role: "group", "aria-label": "Day" });
   #dayButtons = new KeyedList(this.#days, (day) => this.#dayButton(day));
@@ -45,7 +46,7 @@ export class HabitsView {
     const state = this.#desk.state(habitsApp);
     const today = dayAt(now, minutesAhead);
     const days = weekDays(today, this.#day ?? today);
-    // The week has gone on, and left the chosen day behind.
+    // The week has moved on, and no longer includes the chosen day.
     if (!days.some((it) => it.isChosen)) return this.#choose(null);
     const rows = habitRows(state, today, this.#day ?? today);
     this.#dayButtons.show(days.map((day) => ({ key: day.date, ...day })));

@@ -8,9 +8,9 @@ import { problemWords } from "../words/problem.js";
 import { memoNamed } from "./memosModel.js";
 
 /**
- * One memo under a person's hands. It is saved when typing rests, and when the person goes away.
- * What another device writes meanwhile shows at once where nothing is unsaved; otherwise both texts
- * are kept.
+ * Editor of one memo. Saves when typing pauses, and when the person leaves. If another device
+ * changes the memo meanwhile, the editor shows the change at once if it has no unsaved text;
+ * otherwise both texts are kept.
  */
 export class MemoEditor {
   #desk;
@@ -20,11 +20,11 @@ export class MemoEditor {
   #name = null;
   /** The text that the person began to change. */
   #was = "";
-  /** The stamp of that text; null until the memo was seen among the records, which in a tab that
-   * does not lead may be a moment after it was made. */
+  /** The stamp of that text; null until the memo is among the records, which in a tab that does not
+   * lead may be a moment after it was made. */
   #seenAt = null;
   #rest = null;
-  /** Saves follow one another: the second begins with what the first has made. */
+  /** Saves run one after the other: the next begins with the result of the last. */
   #saving = Promise.resolve();
   #text = element("textarea", { class: "memo-text", "aria-label": "Memo", spellcheck: "true",
     placeholder: "The first line is the title" });
@@ -38,7 +38,7 @@ export class MemoEditor {
       this.#copy, this.#saved, this.#remove),
     this.#text);
 
-  /** @param {(name: string | null) => void} opened told when another memo is open, or none */
+  /** @param {(name: string | null) => void} opened called when another memo is opened, or none */
   constructor(desk, tell, opened) {
     this.#desk = desk;
     this.#tell = tell;
@@ -59,7 +59,7 @@ export class MemoEditor {
 
   get #isUnsaved() { return this.#text.value !== this.#was; }
 
-  /** @param {string | null} name null for a new one */
+  /** @param {string | null} name null for a new memo */
   async open(name) {
     if (this.#isOpen && name !== null && name === this.#name) return this.#text.focus();
     if (!await this.#save()) return;
@@ -101,7 +101,7 @@ export class MemoEditor {
     else if (memo === null && this.#seenAt !== null) this.#gone();
   }
 
-  /** Another device wrote, and nothing here is lost by showing it. */
+  /** Shows the text of another device; there is no unsaved text to lose. */
   #follow({ content, modifiedAt }) {
     this.#seenAt = modifiedAt;
     if (content === this.#was) return;
@@ -124,7 +124,8 @@ export class MemoEditor {
     this.#rest = browser.setTimer(() => this.#save(), limits.memoRestMilliseconds);
   }
 
-  /** Whether nothing is unsaved: what could not be kept stays before the person's eyes. */
+  /** Saves; resolves with true if nothing is unsaved. Text that could not be saved stays in the
+   * editor. */
   #save() {
     this.#desk.browser.clearTimer(this.#rest);
     this.#saving = this.#saving.then(() => this.#saveNow());
@@ -138,7 +139,7 @@ export class MemoEditor {
       if (name !== null) setText(this.#saved, "A memo needs a word. Delete it instead.");
       return true;
     }
-    // Deleted elsewhere while this was typed: what was typed is a memo again.
+    // Deleted on another device while the person typed: the typed text becomes a new memo.
     const isNew = name === null || (this.#seenAt !== null && this.#memo === null);
     const action = isNew ? { do: "add", content } : { do: "edit", memo: name, was, content };
     try {

@@ -6,7 +6,7 @@ import { KeyedList } from "../components/keyedList.js";
 import { MemoEditor } from "./memoEditor.js";
 import { memoRows } from "./memosModel.js";
 
-/** The memos: a list, and the one that is open; on a phone one of the two at a time. */
+/** View of the memos: the list and the open memo; a phone shows one of them at a time. */
 export class MemosView {
   title = "Memos";
   #desk;
@@ -25,7 +25,7 @@ export class MemosView {
     this.#desk = desk;
     this.#editor = new MemoEditor(desk, tell, (name) => this.#opened(name));
     this.node = element("section", { class: "view memos", "aria-labelledby": "memos-title" },
-      // The list is away where a phone shows one memo; what the view is called is not.
+      // On a phone the list is hidden while a memo is open; the view's title must stay.
       element("h1", { id: "memos-title", class: "visually-hidden" }, "Memos"),
       element("div", { class: "memo-list" },
         element("div", { class: "view-head" },
@@ -61,7 +61,7 @@ export class MemosView {
       copy && element("span", { class: "badge" }, copy)));
   }
 
-  /** @param {string | null} name the memo that is open now; null where the list is back */
+  /** @param {string | null} name the open memo; null if the list is shown again */
   #opened(name) {
     this.show();
     if (name === null) this.node.querySelector('[data-name="new"]').focus();

@@ -2,8 +2,8 @@ import { bestMatrix } from "./qrMatrix.js";
 import { correction } from "./reedSolomon.js";
 
 /**
- * By version, from 1: correcting codewords a block, and data codewords of each block, at level M
- * (ISO/IEC 18004, table 9), which stands 15 % of damage.
+ * By version, from 1: number of error correction codewords per block, and data codewords of each
+ * block, at level M (ISO/IEC 18004, table 9), which tolerates 15 % of damage.
  */
 const versions = [
   [10, [16]], [16, [28]], [26, [44]], [18, [32, 32]], [24, [43, 43]], [16, [27, 27, 27, 27]],
@@ -12,12 +12,12 @@ const versions = [
 ];
 
 /**
- * A text as a QR code: rows of booleans, dark is true. Byte mode, level M, versions 1 to 10: up to
- * 213 bytes of UTF-8.
+ * Encodes a text as a QR code: rows of booleans, dark is true. Byte mode, level M, versions 1 to
+ * 10: up to 213 bytes of UTF-8.
  *
  * @param {string} text
  * @returns {boolean[][]}
- * @throws {RangeError} where it does not fit
+ * @throws {RangeError} if the text does not fit
  */
 export function qrCode(text) {
   const bytes = new TextEncoder().encode(text);
@@ -30,7 +30,7 @@ const dataCount = (version) => versions[version - 1][1].reduce((sum, count) => s
 const lengthBits = (version) => (version < 10 ? 8 : 16);
 const room = (version) => dataCount(version) - (4 + lengthBits(version)) / 8;
 
-/** All codewords in the order in which they are drawn: blocks in turns, data first. */
+/** Returns all codewords in drawing order: blocks interleaved, data first. */
 function codewords(bytes, version) {
   const [correcting, sizes] = versions[version - 1];
   const data = dataCodewords(bytes, version);
@@ -39,7 +39,7 @@ function codewords(bytes, version) {
   return [...inTurns(blocks), ...inTurns(corrections)];
 }
 
-/** Mode, length, bytes, an end, and what fills the rest. */
+/** Returns mode, length, bytes, terminator, and padding. */
 function dataCodewords(bytes, version) {
   const bits = [];
   const put = (value, count) => {

@@ -1,9 +1,9 @@
 import { drawing } from "../components/element.js";
 
-/** Light modules around the code, which a reader needs. */
+/** Width of the light border that a reader needs, in modules. */
 const quiet = 4;
 
-/** A QR code as a drawing, dark on light whatever the page's colours are. */
+/** Draws a QR code dark on light, whatever the page's colours are. */
 export function qrDrawing(rows, label) {
   const size = rows.length + 2 * quiet;
   const path = rows.flatMap((row, top) => row.map((isDark, left) =>

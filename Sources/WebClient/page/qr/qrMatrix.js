@@ -6,7 +6,7 @@ const alignments = [
   [6, 28, 50],
 ];
 
-/** Which modules a mask turns over, by row and column (table 10). */
+/** Conditions of the masks, by row and column: true if the mask inverts the module (table 10). */
 const masks = [
   (row, column) => (row + column) % 2 === 0,
   (row) => row % 2 === 0,
@@ -18,7 +18,7 @@ const masks = [
   (row, column) => (((row + column) % 2) + ((row * column) % 3)) % 2 === 0,
 ];
 
-/** The codewords drawn with the mask that is the easiest to read; of equals the first. */
+/** Draws the codewords with the mask of the lowest penalty, the first if there are several. */
 export function bestMatrix(version, codewords) {
   const drawn = masks.map((_, mask) => matrix(version, codewords, mask));
   const penalties = drawn.map(penalty);
@@ -27,7 +27,7 @@ export function bestMatrix(version, codewords) {
 
 function matrix(version, codewords, mask) {
   const size = 17 + 4 * version;
-  // null: still free for data.
+  // null: free for data.
   const rows = Array.from({ length: size }, () => new Array(size).fill(null));
   drawFinders(rows);
   drawAlignments(rows, alignments[version - 1]);
@@ -38,7 +38,7 @@ function matrix(version, codewords, mask) {
   return rows;
 }
 
-/** The three large squares, with the light frame around each. */
+/** Draws the three large squares, each with its light frame. */
 function drawFinders(rows) {
   const last = rows.length - 7;
   for (const [top, left] of [[0, 0], [0, last], [last, 0]]) {
@@ -79,7 +79,8 @@ function drawTiming(rows) {
   }
 }
 
-/** `bits` with the rest of a division by `divisor` behind them, which lets them be corrected. */
+/** Returns `bits` followed by the remainder of their division by `divisor`, for error
+ * correction. */
 function withRest(bits, divisor, count) {
   let rest = bits << count;
   for (let place = 31 - Math.clz32(rest); place >= count; place = 31 - Math.clz32(rest)) {
@@ -88,7 +89,7 @@ function withRest(bits, divisor, count) {
   return (bits << count) | rest;
 }
 
-/** Level M and the mask, twice. */
+/** Draws level M and the mask, twice. */
 function drawFormat(rows, mask) {
   const size = rows.length;
   const bits = withRest(mask, 0x537, 10) ^ 0x5412;
@@ -114,7 +115,8 @@ function drawVersion(rows, version) {
   }
 }
 
-/** In columns of two from the right, up and down in turns; the timing column is left out. */
+/** Draws the data in columns of two from the right, alternating up and down; skips the timing
+ * column. */
 function drawData(rows, codewords, isTurned) {
   const size = rows.length;
   let bit = 0;

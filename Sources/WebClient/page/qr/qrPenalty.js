@@ -1,7 +1,7 @@
-/** What looks like a finder to a reader, where four light modules stand beside it. */
+/** Pattern that a reader may mistake for a finder if four light modules are next to it. */
 const finderLike = [true, false, true, true, true, false, true];
 
-/** How hard a matrix is to read (ISO/IEC 18004, 7.8.3): the mask with the least is drawn. */
+/** Returns the penalty of a matrix (ISO/IEC 18004, 7.8.3): the mask with the lowest is drawn. */
 export function penalty(rows) {
   const columns = rows.map((_, place) => rows.map((row) => row[place]));
   const lines = [...rows, ...columns];
@@ -9,7 +9,7 @@ export function penalty(rows) {
   return ofLines + ofBlocks(rows) + ofBalance(rows);
 }
 
-/** Five of one colour in a row cost 3, each more 1. */
+/** Five modules of one colour in a row cost 3, each further one costs 1. */
 function ofRuns(line) {
   let sum = 0;
   for (let start = 0, end; start < line.length; start = end) {
@@ -20,7 +20,7 @@ function ofRuns(line) {
   return sum;
 }
 
-/** Beyond the edge all is light. */
+/** Modules beyond the edge count as light. */
 function ofFinders(line) {
   const isLight = (from, to) => !line.slice(Math.max(0, from), to).includes(true);
   let sum = 0;
@@ -31,7 +31,7 @@ function ofFinders(line) {
   return sum;
 }
 
-/** Each square of two by two of one colour costs 3. */
+/** Each square of two by two modules of one colour costs 3. */
 function ofBlocks(rows) {
   let sum = 0;
   for (let row = 1; row < rows.length; row += 1) {
@@ -45,7 +45,7 @@ function ofBlocks(rows) {
   return sum;
 }
 
-/** Each full 5 % that dark modules are away from a half cost 10. */
+/** Each full 5 % by which the share of dark modules differs from a half costs 10. */
 function ofBalance(rows) {
   const dark = rows.flat().filter((isDark) => isDark).length;
   const part = (100 * dark) / (rows.length * rows.length);

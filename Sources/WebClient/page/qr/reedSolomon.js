@@ -11,7 +11,7 @@ for (let power = 0, value = 1; power < 255; power += 1) {
 const product = (a, b) =>
   (a === 0 || b === 0 ? 0 : exponents[(logarithms[a] + logarithms[b]) % 255]);
 
-/** The polynomial with the roots 2⁰ … 2ⁿ⁻¹, its leading 1 left out. */
+/** Returns the polynomial with the roots 2⁰ … 2ⁿ⁻¹, without its leading 1. */
 function generator(degree) {
   let factors = [1];
   for (let root = 0; root < degree; root += 1) {
@@ -23,10 +23,11 @@ function generator(degree) {
 }
 
 /**
- * The codewords that let a reader correct a block: what is left of `data` by the generator.
+ * Returns the error correction codewords of a block: the remainder of `data` divided by the
+ * generator.
  *
  * @param {number[]} data bytes
- * @param {number} count of correcting codewords
+ * @param {number} count number of error correction codewords
  * @returns {number[]}
  */
 export function correction(data, count) {

@@ -1,6 +1,6 @@
 /**
- * Hears of newer versions of the page from the moment on that it is made. What is said before
- * anybody can be told is kept: the browser gives a message once.
+ * Receives messages about newer versions of the page, from its construction on. A message that
+ * arrives before `subscribe` is kept, because the browser sends it only once.
  */
 export class ShellNews {
   #isUpdated = false;
@@ -15,7 +15,7 @@ export class ShellNews {
     });
   }
 
-  /** @param {() => void} listener a newer version is here, and waits for a reload */
+  /** @param {() => void} listener called when a newer version is ready for a reload */
   subscribe(listener) {
     this.#listener = listener;
     if (this.#isUpdated) listener();
@@ -23,8 +23,8 @@ export class ShellNews {
 }
 
 /**
- * Has the page's own files kept, so that it opens without a connection, where the browser does
- * that: not over plain http.
+ * Registers the service worker, which caches the page's files, so that the page opens without a
+ * connection. Browsers do not support this over plain http.
  *
  * @param {ServiceWorkerContainer | undefined} container
  */
@@ -33,6 +33,6 @@ export async function keepShell(container) {
   try {
     await container.register("serviceWorker.js", { updateViaCache: "none" });
   } catch {
-    // Not allowed here, or no relay in reach: the page works all the same while it is open.
+    // Not allowed here, or the relay is unreachable: the open page works anyway.
   }
 }

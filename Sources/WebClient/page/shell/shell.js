@@ -3,7 +3,7 @@ import { icon } from "../components/icon.js";
 import { planWords } from "../words/sync.js";
 import { SyncSign } from "./syncSign.js";
 
-/** The frame: where the views are, how the sync stands, and the view itself. */
+/** Frame of the page: navigation, sync status, and the current view. */
 export class Shell {
   #views;
   #links = new Map();
@@ -40,7 +40,7 @@ export class Shell {
 
   focusMain() { this.#main.focus(); }
 
-  /** @param {string} name a view; a person who is in no account sees the welcome alone */
+  /** @param {string} name a view; a person without an account sees only the welcome view */
   open(name) {
     const view = this.#views.get(name);
     if (view === this.#current) return;
@@ -57,7 +57,7 @@ export class Shell {
     }
     view.enter?.();
     this.#showView();
-    // What a person was on is gone; whoever reads by ear goes on where the new view begins.
+    // The focused element is gone; a screen reader continues at the beginning of the new view.
     if (hadFocus) this.focusMain();
     scrollTo(0, 0);
   }
@@ -77,13 +77,13 @@ export class Shell {
     this.#showView();
   }
 
-  /** A view is called as its zone is. */
+  /** A view has the same name as its zone. */
   #showView() {
     setText(this.#plan, planWords(this.#desk.status, this.title));
     this.#current?.show();
   }
 
-  /** One quiet line below the view. */
+  /** Shows one line below the view. */
   note(words) {
     setText(this.#note, words);
     show(this.#note, words !== "");

@@ -3,7 +3,7 @@ import { element, setAttribute, setText, show } from "../components/element.js";
 import { problemWords } from "../words/problem.js";
 import { syncWords } from "../words/sync.js";
 
-/** How the sync stands: a sign that is always there, and what is behind it when it is pressed. */
+/** Sync status: an indicator that is always visible, and a panel that opens when it is pressed. */
 export class SyncSign {
   #desk;
   #tell;
@@ -17,7 +17,7 @@ export class SyncSign {
   panel = element("div", { id: "sync-panel", class: "sync-panel", popover: "auto",
     role: "dialog", "aria-label": "How the sync stands" },
     this.#panelTitle, this.#lines, this.#now);
-  /** Told rarely, and only what matters. */
+  /** For screen readers: changed rarely, and only for important states. */
   news = element("p", { class: "visually-hidden", role: "status" });
 
   constructor(desk, tell) {
@@ -41,7 +41,7 @@ export class SyncSign {
     }
     show(this.#now, canSync);
     setText(this.#now, again);
-    // Syncing comes and goes with each change, and is no news.
+    // Syncing begins and ends with each change, so it is not announced.
     if (tone === "away" || tone === "bad") setText(this.news, `Sync: ${short}`);
     else if (tone === "good" && this.news.textContent !== "") setText(this.news, "In sync again");
   }

@@ -1,4 +1,4 @@
-/** The page's sign while something counts down: the minutes that are left. */
+/** Returns the page's icon during a countdown: the minutes left. */
 export function countingIcon(minutes, { isPaused, isFocus }) {
   const ground = isPaused ? "#5b6561" : isFocus ? "#0b6b5f" : "#33507a";
   const size = minutes > 99 ? 26 : 36;

@@ -10,14 +10,14 @@ const orderWords = {
   start: "Start focus",
 };
 
-/** Most dots that stand in a row; where a long break comes later, the words say so alone. */
+/** Maximum number of dots in a row; if the long break comes later, only the text shows it. */
 const dotsMost = 8;
 
 /**
- * What the timer shows at an instant of relay time.
+ * Returns the timer's display at an instant of relay time.
  *
- * `part`: how much of the phase is left, from 1 to 0. `orders`: what the person can do, the most
- * likely first. `nextAt`: the countdown's zero; null where nothing counts down.
+ * `part`: share of the phase that is left, from 1 to 0. `orders`: valid actions, the most likely
+ * first. `zeroAt`: the countdown's zero; null if none runs.
  */
 export function timerModel(state, now, minutesAhead) {
   const screen = timerScreen(state, now);
@@ -67,7 +67,7 @@ function dots({ completedPomodoros, longBreakEvery }) {
   return Array.from({ length: longBreakEvery }, (_, index) => index < done);
 }
 
-/** What is told once where the phase becomes another. */
+/** Returns the announcement for screen readers at a change of phase. */
 function spoken({ stateType, isPaused, remaining, duration: full }, focus) {
   if (stateType === "idle") return `The timer is ready: ${duration(focus)} of focus.`;
   const name = phaseNames[stateType] ?? "The timer";
@@ -81,7 +81,7 @@ function by({ device, deviceName, editedAt }, now, minutesAhead) {
   return `Last changed by ${who(device, deviceName)}, ${ago(editedAt, now, minutesAhead)}`;
 }
 
-/** The settings as the form shows them: name, label, and what a browser may check. */
+/** Settings in the form: name, label and unit. */
 export const settingFields = Object.freeze([
   { name: "focusMinutes", label: "Focus", unit: "min" },
   { name: "shortBreakMinutes", label: "Break", unit: "min" },
@@ -90,7 +90,7 @@ export const settingFields = Object.freeze([
   { name: "longBreakEvery", label: "Long break after", unit: "pomodoros" },
 ]);
 
-/** What differs from what is set, as the timer's order takes it. */
+/** Returns the settings that differ from the present ones, for the timer's action `set`. */
 export function changedSettings(form, words) {
   const changed = {};
   for (const { name } of settingFields) {

@@ -7,7 +7,7 @@ import { changedSettings, settingFields, timerModel } from "./timerModel.js";
 const radius = 140;
 const length = 2 * Math.PI * radius;
 
-/** The countdown, as large as the screen allows, and what a person can do with it. */
+/** View of the timer: the countdown, as large as the screen allows, and its actions. */
 export class TimerView {
   title = "Timer";
   #desk;
@@ -76,7 +76,7 @@ export class TimerView {
     if (focused) this.#buttons.firstElementChild?.focus();
   }
 
-  /** Of a countdown only its turns are told. */
+  /** Announces only changes of the phase, not the countdown. */
   #speak({ stateType, isPaused, spoken }) {
     const turn = `${stateType} ${isPaused}`;
     if (this.#spoken !== null && this.#spoken !== turn) this.#news.textContent = spoken;
@@ -92,7 +92,7 @@ export class TimerView {
   }
 }
 
-/** How long the phases are. What a person types stays until it is saved. */
+/** Form for the lengths of the phases. Typed values stay until they are saved. */
 class SettingsForm {
   #desk;
   #tell;

@@ -5,7 +5,8 @@ import { limits } from "../limits.js";
 import { problemWords } from "../words/problem.js";
 import { copyOf, leftBehind, signOutQuestion } from "./welcomeModel.js";
 
-/** What a browser still holds that was removed from its account, and the way out of it. */
+/** Card for a browser that was removed from its account: shows unsent changes, offers a copy and
+ * signing out. */
 export class LeftBehindCard {
   #desk;
   #complain;
@@ -32,7 +33,7 @@ export class LeftBehindCard {
     const left = leftBehind(status, this.#unsent);
     show(this.node, left !== null);
     if (!left) return;
-    // What is unsent changes with these.
+    // The unsent changes are read again when one of these values changes.
     const { accountID, waiting, parkedCount, askingCount } = status;
     const now = [accountID, waiting, parkedCount, askingCount].join(" ");
     if (now !== this.#shown) {

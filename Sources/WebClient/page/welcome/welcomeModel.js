@@ -1,14 +1,15 @@
 import { serialize } from "../../changes/json.js";
 import { plural } from "../words/time.js";
 
-/** Rows of what is kept that are shown; beyond it they are counted. */
+/** Maximum number of rows of unsent changes; further ones are only counted. */
 const rowsShown = 20;
 
 /**
- * What a browser holds that the relay does not know any more as a device; null where it is none of
- * these. `rows`: what no other device has, as a person would know it; `rest`: how many more.
+ * Describes the content of a browser that the relay no longer accepts as a device; null if the
+ * browser holds no account's data. `rows`: changes that no other device has, as text; `rest`:
+ * number of further ones.
  *
- * @param {object} status as `lockstep.status` gives it
+ * @param {object} status value of `lockstep.status`
  * @param {{zone: string, name: string, fields: object | null}[]} unsent
  * @returns {{why: string, title: string, rows: string[], rest: number, hint: string} | null}
  */
@@ -30,15 +31,15 @@ function rowOf({ zone, fields }) {
   if (fields === null) return `${zone}: something was deleted`;
   const text = [fields.title, fields.name, fields.content].find(
     (it) => typeof it === "string" && it.trim() !== "");
-  // A zone's other records (the timer, settings) have no words of a person's.
+  // Other records (the timer, settings) contain no text of a person.
   return text === undefined ? `${zone}: a change` : `${zone}: ${text.trim()}`;
 }
 
-/** A file with all of it, which a person can keep. */
+/** Returns the content of a file with all unsent changes, for a person to keep. */
 export function copyOf(unsent) { return `${serialize({ changes: unsent })}\n`; }
 
 /**
- * What a person is asked before this browser forgets the account.
+ * Returns the question to a person before this browser erases the account's data.
  *
  * @returns {{title: string, words: string, yes: string, hasUnsent: boolean}}
  */

@@ -5,7 +5,7 @@ import { codeToSend } from "../words/pairingCode.js";
 import { problemWords } from "../words/problem.js";
 import { LeftBehindCard } from "./leftBehindCard.js";
 
-/** The first thing a person sees: this browser becomes a device of an account. */
+/** First view for a person: makes this browser a device of an account. */
 export class WelcomeView {
   title = "Welcome";
   #desk;
@@ -37,8 +37,8 @@ export class WelcomeView {
     this.#lead.textContent = "A timer, a clipboard, memos and habits, in step on all your devices.";
   }
 
-  /** A link was opened that has a code. One press is asked all the same: somebody else may have
-   * sent it. */
+  /** Fills in the code of an opened link. The person must still press Pair, because another person
+   * may have sent the link. */
   offer(code) {
     this.#code.value = codeToSend(code) ?? code;
     setText(this.#lead, "A link brought a pairing code. Press Pair to join that account.");
@@ -46,7 +46,7 @@ export class WelcomeView {
 
   show() {
     this.#left.show();
-    // Another account would be refused while this one's data is here.
+    // Another account would be refused while the data of this one is in the browser.
     show(this.#create, this.#desk.status.accountID === null);
     show(this.#or, this.#desk.status.accountID === null);
   }

@@ -8,7 +8,7 @@ const systems = [
   [/\bLinux\b/, "Linux"],
 ];
 
-/** What a browser may be called in the account's list, until a person knows better. */
+/** Returns a default name for a browser in the account's list, until a person changes it. */
 export function browserName(userAgent) {
   const [browser, system] = [browsers, systems].map((list) =>
     list.find(([sign]) => sign.test(userAgent))?.[1]);

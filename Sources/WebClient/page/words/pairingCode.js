@@ -1,11 +1,11 @@
-/** What a code is written with: digits and capitals but for I, L, O and U. */
+/** Characters of a code: digits and capitals except I, L, O and U. */
 const sign = /^[0-9A-HJKMNP-TV-Z]+$/;
 const half = 12;
 
 /**
- * The part of a typed code, or of a link that has one, that goes to the relay; null for what is no
- * code. A second half opens the vault's key and is never sent; it stands in links that no browser
- * opens, and that somebody may paste here.
+ * Returns the part of a typed code, or of a link with a code, to send to the relay; null for any
+ * other text. The second half of a code opens the vault's key and is never sent. It is in links
+ * that no browser opens, but that a person may paste here.
  *
  *     http://relay:5625/#code=7Q2M-0XKD-9RTA
  *     lockstep+http://relay:5625/#code=7Q2M-0XKD-9RTA-C4VH-1EZB-83NW
@@ -18,5 +18,5 @@ export function codeToSend(typed) {
   return isCode ? letters.slice(0, half).replace(/(.{4})(?=.)/g, "$1-") : null;
 }
 
-/** What another device opens to get in. */
+/** Returns the link that another device opens to join the account. */
 export const linkTo = (relay, code) => `${relay}/#code=${code}`;

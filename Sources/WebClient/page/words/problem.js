@@ -1,4 +1,4 @@
-/** Why something did not work, with what helps, for a person. */
+/** Returns the reason of a failure with the next step, for a person. */
 export function problemWords(error) {
   const known = Object.hasOwn(words, error.code ?? "") ? words[error.code] : null;
   if (known) return known;

@@ -6,11 +6,11 @@ const ways = {
 };
 
 /**
- * What a person is told about the sync. `tone` is for the sign beside it: `good`, `busy`, `away`
- * or `bad`; `short` stands always; `lines` say more; `canSync` where trying now may help, by a
- * button that says `again`.
+ * Returns the texts of the sync status for a person. `tone` selects the indicator: `good`, `busy`,
+ * `away` or `bad`; `short` is always shown; `lines` have details; `canSync` is true if a manual
+ * sync may help, by a button with the text `again`.
  *
- * @param {object} status as `lockstep.status` gives it
+ * @param {object} status value of `lockstep.status`
  * @param {number} now relay time
  * @returns {{tone: string, short: string, lines: string[], canSync: boolean, again: string}}
  */
@@ -71,7 +71,7 @@ function needs({ askingCount, parkedCount, waiting }) {
   return waiting > 0 ? `${waiting} held back` : "Waits for you";
 }
 
-/** What holds beside the state. */
+/** Returns further facts, in addition to the state. */
 function others(status, now, minutesAhead) {
   const { askingCount, parked, parkedCount, setAsideCount, blockedZones, lastSync, state } = status;
   const lines = [];
@@ -98,7 +98,7 @@ function others(status, now, minutesAhead) {
   return lines;
 }
 
-/** What a person reads above a view of which nothing goes out; empty where all is well. */
+/** Returns the text above a view whose changes are not sent; empty if they are. */
 export function planWords({ blockedZones }, zone) {
   if (!blockedZones.includes(zone)) return "";
   return `${zone} is not in the account's plan: what you change here stays in this browser, and `
@@ -115,7 +115,7 @@ function at(instant, now, minutesAhead) {
 
 const sentences = (reason) => (reason ? [sentence(reason)] : []);
 
-/** With a capital and a full stop, whoever wrote it. */
+/** Adds a capital and a full stop if they are missing. */
 function sentence(text) {
   const [first = "", ...rest] = text.trim();
   const words = first.toUpperCase() + rest.join("");

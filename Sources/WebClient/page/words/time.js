@@ -11,40 +11,40 @@ const months = [
 
 export const plural = (count, noun, many = `${noun}s`) => `${count} ${count === 1 ? noun : many}`;
 
-/** The day of an instant by a calendar that is so many minutes ahead of Greenwich. */
+/** Returns the date of an instant in a time zone that is `minutesAhead` of UTC. */
 export const dayAt = (instant, minutesAhead) =>
   dateOf(Math.floor((instant + minutesAhead * minute) / dayMilliseconds));
 
-/** `14:05`. */
+/** Formats a time of day: `14:05`. */
 export function clockTime(instant, minutesAhead) {
   const minutes = Math.floor((instant + minutesAhead * minute) / minute);
   const inDay = ((minutes % 1_440) + 1_440) % 1_440;
   return [Math.floor(inDay / 60), inDay % 60].map((it) => String(it).padStart(2, "0")).join(":");
 }
 
-/** How long ago something was: `just now`, `5 min ago`, `14:05`, `yesterday`, `3 March 2026`,
+/** Formats the age of an instant: `just now`, `5 min ago`, `14:05`, `yesterday`, `3 March 2026`,
  * `long ago`. */
 export function ago(instant, now, minutesAhead) {
   const passed = now - instant;
   if (passed < minute) return "just now";
   if (passed < hour) return `${Math.floor(passed / minute)} min ago`;
   const [day, today] = [instant, now].map((it) => dayOf(dayAt(it, minutesAhead)));
-  // Another program may say any number: an instant that is in no calendar.
+  // Another program may have written any number: an instant without a date.
   if (day === undefined) return "long ago";
   if (day === today) return clockTime(instant, minutesAhead);
   return day === today - 1 ? "yesterday" : longDate(dateOf(day));
 }
 
-/** `3 March 2026`. */
+/** Formats a date: `3 March 2026`. */
 export function longDate(date) {
   const [year, month, day] = date.split("-").map(Number);
   return `${day} ${months[month - 1]} ${year}`;
 }
 
-/** `Monday`. */
+/** Returns the weekday: `Monday`. */
 export const weekday = (date) => weekdays[(((dayOf(date) + 4) % 7) + 7) % 7];
 
-/** `25 min`, `1 h 30 min`, `45 s`. */
+/** Formats a duration: `25 min`, `1 h 30 min`, `45 s`. */
 export function duration(milliseconds) {
   if (milliseconds < minute) return `${Math.round(milliseconds / 1_000)} s`;
   const minutes = Math.round(milliseconds / minute);

@@ -1,2 +1,2 @@
-/** What a person calls a device; one whose name nobody knows yet is another device. */
+/** Returns the display name of a device, or "another device" if its name is not known yet. */
 export const who = (device, name) => (name === device ? "another device" : name);

@@ -6,7 +6,7 @@ import { SeededRandom } from "../../support/seededRandom.js";
 import { modelApp } from "./modelApp.js";
 import { ModelRelay } from "./modelRelay.js";
 
-/** A relay, and devices of one account with these apps. */
+/** Returns a relay, and devices of one account with these apps. */
 export function worldOf(apps, ...names) {
   const random = new SeededRandom(7);
   return [new ModelRelay(), ...names.map((name) => new Device(name, { random, apps }))];
@@ -14,7 +14,7 @@ export function worldOf(apps, ...names) {
 
 export const world = (...names) => worldOf([modelApp], ...names);
 
-/** A device's replica over a disk that is a plain object, without a network. */
+/** A device's replica on a disk that is a plain object, without a network. */
 export class Device {
   constructor(id, { random, apps = [modelApp], accountID = "account" } = {}) {
     this.id = id;
@@ -23,13 +23,13 @@ export class Device {
     this.disk = { records: new Map(), outbox: new Map(), values: new Map() };
     this.now = 1_000_000;
     this.isClockTrusted = true;
-    /** Relay time less wall clock, and what the device takes it for. */
+    /** Relay time minus wall clock; also the device's offset while its clock is trusted. */
     this.skew = 0;
     this.start();
     this.step({ task: "join", identity: { accountID, deviceID: id } });
   }
 
-  /** As after a reload, or a crash: all but the disk is forgotten. */
+  /** Starts as after a reload or a crash: everything except the disk is lost. */
   start() {
     const { records, outbox, values } = this.disk;
     this.replica = new Replica({
@@ -48,7 +48,7 @@ export class Device {
       isMeasured: this.isClockTrusted, wallSteps: 0 };
   }
 
-  /** One step, and its writes on the disk; it may fail there. */
+  /** Performs one job, and writes its changes to the disk; the write may fail. */
   step(job, write = (writes) => this.write(writes)) {
     const outcome = this.replica.perform({ ...job, clock: this.clock });
     write(outcome.writes);
@@ -70,7 +70,7 @@ export class Device {
     return outcome;
   }
 
-  /** Freezes what waits, as it would go to the relay. */
+  /** Freezes the waiting changes as a batch for the relay. */
   take(id = this.random?.uuid() ?? "batch", records = 400) {
     const offer = { id, records, bytes: 2 << 20, blockedZones: [] };
     return this.step({ task: "takeBatch", offer }).batch;
@@ -78,7 +78,7 @@ export class Device {
 
   apply(...arrivals) { return this.step({ task: "apply", arrivals }).applied; }
 
-  /** All of a round with a relay that answers everything. */
+  /** Runs a complete sync with a relay that answers everything. */
   sync(relay) {
     for (let rounds = 0; rounds < 100; rounds += 1) {
       this.fetch(relay);
@@ -106,7 +106,7 @@ export class Device {
     throw new Error("the fetch comes to no end");
   }
 
-  /** The relay turns the cursor down. */
+  /** Handles the relay's refusal of the cursor. */
   forget(error) {
     this.step({ task: "forgetCursor", generation: generationOf(error.token),
       restoredThrough: provenLoss(error), lostThrough: error.lostThrough ?? null });

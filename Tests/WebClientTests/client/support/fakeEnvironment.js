@@ -1,11 +1,11 @@
 import { parseMessage } from "../../../../Sources/WebClient/changes/jsonParser.js";
 import { SeededRandom } from "../../support/seededRandom.js";
 
-/** Time that a test moves, and a network that a test plays. */
+/** An environment whose time and network a test controls. */
 export class FakeEnvironment {
   sockets = [];
   requests = [];
-  /** What a request is answered with, now or later: `(path, request) => {status, body, headers}`
+  /** Returns the answer to a request, now or later: `(path, request) => {status, body, headers}`
    * (or its `text`), or an error. */
   answer = () => new TypeError("the network is gone");
   #time = 0;
@@ -34,7 +34,7 @@ export class FakeEnvironment {
     this.clearTimer = (timer) => this.#timers.delete(timer);
   }
 
-  /** Moves time on, and lets everything happen that falls due on the way. */
+  /** Advances time, and runs everything that becomes due. */
   async advance(milliseconds) {
     const end = this.#time + milliseconds;
     await settled();
@@ -50,8 +50,7 @@ export class FakeEnvironment {
     this.#time = end;
   }
 
-  /** The page is frozen for so long: what falls due meanwhile is late, and comes when time is moved
-   * on. */
+  /** Suspends the page: deadlines in this period are late, and run when time is advanced. */
   suspend(milliseconds) { this.#time += milliseconds; }
 
   #fetch(url, request) {
@@ -65,17 +64,17 @@ export class FakeEnvironment {
           const { status = 200, body = {}, text = JSON.stringify(body), headers = {} } = answer;
           resolve(new Response(text, { status, headers }));
         }
-        // Otherwise nothing is ever heard.
+        // Otherwise no answer ever comes.
       });
     });
   }
 }
 
-/** A browser's WebSocket of which the test is the other end. */
+/** A browser's WebSocket whose peer is the test. */
 class FakeSocket {
   readyState = 0;
   sent = [];
-  /** The same as it was written. */
+  /** The messages as they were written. */
   texts = [];
 
   constructor(url, protocols) { Object.assign(this, { url, protocols }); }
@@ -87,7 +86,7 @@ class FakeSocket {
 
   close() { this.readyState = 3; }
 
-  // the test's end
+  // the test's side
 
   open() {
     this.readyState = 1;
@@ -103,11 +102,11 @@ class FakeSocket {
     this.onclose({ code, reason });
   }
 
-  /** The last message of this kind that the device sent. */
+  /** Returns the last message of this kind that the device sent. */
   last(op) { return this.sent.findLast((message) => message.op === op); }
 }
 
-/** All that follows at once has happened. */
+/** Resolves once all immediate consequences have happened. */
 export async function settled() {
   for (let turns = 0; turns < 6; turns += 1) {
     await new Promise((resolve) => { setImmediate(resolve); });

@@ -1,15 +1,16 @@
 /**
- * As much of IndexedDB as the store uses, in memory: transactions one after the other, each whole
- * or undone, values copied on their way in and out. What a factory holds survives its connections.
+ * The part of IndexedDB that the store uses, in memory: transactions run one after the other, each
+ * completely or not at all; values are copied on the way in and out. The content of a factory
+ * survives its connections.
  */
 export class FakeIndexedDB {
   #databases = new Map();
-  /** A test's: throws where the browser refuses. */
+  /** Set by a test: throws if the browser refuses. */
   onOpen = () => {};
   /** Called before a transaction is written; an error aborts it. */
   onCommit = () => {};
 
-  /** As a browser does to pages in the background. */
+  /** Closes the connections, as a browser does with pages in the background. */
   dropConnections() {
     for (const { connections } of this.#databases.values()) {
       for (const connection of [...connections]) connection.close();

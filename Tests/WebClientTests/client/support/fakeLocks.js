@@ -1,4 +1,4 @@
-/** Web Locks as far as one exclusive lock goes: granted in order, held until released or stolen. */
+/** Web Locks for one exclusive lock: granted in order, held until released or stolen. */
 export class FakeLocks {
   #held = null;
   #queue = [];

@@ -1,10 +1,10 @@
 import { equal } from "../../../../Sources/WebClient/changes/json.js";
 
 /**
- * Rules of which one can tell whether anything was lost: a `Set` joins what both sides have; a
- * `Note` keeps the newer text, and the other as a copy; `Fields` are merged each by itself, against
- * the base; of a `Solo`, which one device alone edits, the newer stands; a `Choice` asks. An `Echo`
- * keeps the newer, and the other as a copy whose name does not tell it from others.
+ * Rules that make losses visible: a `Set` joins the items of both sides; a `Note` keeps the newer
+ * text, and the other as a copy; `Fields` are merged one by one, against the base; of a `Solo`,
+ * which only one device edits, the newer wins; a `Choice` asks. An `Echo` keeps the newer, and the
+ * other as a copy whose name is not unique.
  */
 export const modelApp = {
   zone: "Model",
@@ -71,7 +71,6 @@ function isNewer(local, server) {
 
 const edit = (type) => (name, fields) => ({ zone: "Model", name, type, fields });
 
-/** Edits of each type. */
 export const set = (name, ...items) => edit("Set")(name, { items });
 export const note = (name, text) => edit("Note")(name, { text });
 export const echo = (name, text) => edit("Echo")(name, { text });

@@ -1,22 +1,23 @@
 import { serialize } from "../../../../Sources/WebClient/changes/json.js";
 
 /**
- * The least that a relay is: one account's records in the order of their saves, batches that are
- * recognised, snapshots by pages, tombstones that are forgotten, and backups that are put back.
+ * A minimal relay: one account's records in the order of their saves, recognition of repeated
+ * batches, snapshots in pages, tombstones that expire, and restores from backups.
  */
 export class ModelRelay {
   records = new Map();
   batches = new Map();
   sequence = 0;
   generation = "a1";
-  /** Newest last: up to which sequence each earlier generation is still had. */
+  /** For each earlier generation, the sequence up to which the relay still has it; newest last. */
   restores = [];
-  /** Tags that its history has passed over: those after the first of each, up to the second. */
+  /** Gaps in the history's tags: those after the first of each pair, up to the second. */
   gaps = [];
-  /** Deletions up to here are not remembered any more. */
+  /** Sequence up to which deletions are forgotten. */
   forgotten = 0;
   pageRecords = 3;
-  /** A version of the relay that does not say where it stands, to who comes from no history. */
+  /** True for a version of the relay that does not report its position to a device from another
+   * history. */
   isEarlier = false;
 
   get token() { return `${this.generation}.${this.sequence}`; }
@@ -27,7 +28,7 @@ export class ModelRelay {
       generation: this.generation, restores: [...this.restores] };
   }
 
-  /** An older copy is put back; the sequence goes on beyond all that was ever given. */
+  /** Restores an older copy; the sequence continues beyond all that was ever assigned. */
   putBack(copy, generation) {
     const given = this.sequence;
     Object.assign(this, { ...copy, records: new Map(copy.records),
@@ -38,7 +39,8 @@ export class ModelRelay {
     this.sequence = given + 1_000;
   }
 
-  /** All of it goes back unseen; what it gives next lies beyond all that was ever given. */
+  /** Resets the relay to an older copy without a new generation; the next tags are beyond all that
+   * was ever assigned. */
   rollBack(copy) {
     const end = this.sequence + 1_000;
     Object.assign(this, { ...copy, records: new Map(copy.records),
@@ -89,7 +91,7 @@ export class ModelRelay {
     };
   }
 
-  /** A page of changes after `since`, or of a snapshot; or why there is none. */
+  /** Returns a page of changes after `since`, or of a snapshot; or the refusal. */
   changes(since) {
     const place = since === null ? null : this.#place(since);
     if (place?.error) return place;
@@ -111,7 +113,7 @@ export class ModelRelay {
     return { page: { since, token, more, changes, lostTags } };
   }
 
-  /** Where a token stands in the history as it is now. */
+  /** Returns the position of a token in the present history. */
   #place(text) {
     const [generation, sequence, ...rest] = text.split(".");
     const number = (letter) => rest.find((part) => part[0] === letter)?.slice(1);
@@ -134,7 +136,7 @@ export class ModelRelay {
         return { error: { code: "badChangeToken", detail: "of no history", ...told } };
       }
       const through = Math.min(...this.restores.slice(at).map((restore) => restore.through));
-      // Who has to read a snapshot in any case must learn of the restore by it.
+      // A device that must read a snapshot anyway has to learn of the restore by the refusal.
       if (reach > through || !isKept) {
         return { error: { code: "storeRestored", detail: "", restoredThrough: through,
           token: this.token } };

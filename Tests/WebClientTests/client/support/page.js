@@ -5,7 +5,7 @@ import { FakeLocks } from "./fakeLocks.js";
 import { modelApp, set } from "./modelApp.js";
 import { TestWebSocket } from "./testWebSocket.js";
 
-/** A browser: what its tabs share, and its own network. */
+/** A browser: the shared state of its tabs, and its own network. */
 export class Browser {
   indexedDB = new FakeIndexedDB();
   locks = new FakeLocks();
@@ -15,7 +15,7 @@ export class Browser {
   #lives = new Map();
   #channelName = `browser ${Browser.#count += 1} `;
 
-  /** `hurry`: by how much what is waited for comes earlier. */
+  /** `hurry`: factor by which timers run faster. */
   constructor({ hasLocks = true, hasWebSocket = true, hurry = 1 } = {}) {
     this.hurry = hurry;
     this.hasLocks = hasLocks;
@@ -31,7 +31,7 @@ export class Browser {
     return tab;
   }
 
-  /** A tab in the background may be stopped at any moment: it hears nothing, and does nothing. */
+  /** Suspends a tab, as browsers do in the background: it receives nothing, and does nothing. */
   putToSleep(tab) { this.#lives.get(tab).isAsleep = true; }
 
   wakeUp(tab) {
@@ -40,7 +40,7 @@ export class Browser {
     for (const act of life.late.splice(0)) act();
   }
 
-  /** The network is gone: sockets break, and nothing new is reached. */
+  /** Cuts the network: sockets break, and new connections fail. */
   goOffline() {
     this.isOffline = true;
     for (const socket of this.sockets) socket.cut();
@@ -74,7 +74,7 @@ export class Browser {
   }
 }
 
-/** A channel that a sleeping tab hears when it wakes up. */
+/** Returns a channel whose messages a suspended tab receives when it wakes up. */
 function drowsy(channel, life) {
   const heard = { onmessage: null };
   channel.onmessage = ({ data }) => {
@@ -89,7 +89,7 @@ function drowsy(channel, life) {
   };
 }
 
-/** Resolves once it is so, looked at whenever the client tells something. */
+/** Resolves once the condition holds, which is checked at every report of the client. */
 export function until(lockstep, isSo) {
   return new Promise((resolve) => {
     const look = () => {
@@ -109,7 +109,7 @@ export const itemsOf = (lockstep, name) => lockstep.record("Model", name)?.field
 export const shows = (name, ...items) => (lockstep) =>
   JSON.stringify(itemsOf(lockstep, name)) === JSON.stringify(items);
 
-/** An item more, made on whatever is held. */
+/** Adds an item to the present items. */
 export const add = (lockstep, name, item) => lockstep.change(({ record }) => [
   set(name, ...[...record("Model", name)?.fields.items ?? [], item].sort()),
 ]);

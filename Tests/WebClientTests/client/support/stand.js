@@ -5,7 +5,7 @@ import { modelApp } from "./modelApp.js";
 
 export const identity = { accountID: "account", deviceID: "page", token: "secret" };
 
-/** A paired device on a test's stand: its time, its network and its store are the test's. */
+/** A paired device whose time, network and store the test controls. */
 export class Stand {
   environment = new FakeEnvironment();
   news = [];
@@ -30,10 +30,10 @@ export class Stand {
 
   get status() { return this.agent.status; }
 
-  /** The relay's time is what the device's wall clock says, and a bit. */
+  /** Relay time: the device's wall clock plus 5 s. */
   get relayTime() { return this.environment.wall() + 5_000; }
 
-  /** The socket opens, and the relay welcomes the device and has nothing for it. */
+  /** Opens the socket; the relay welcomes the device and has no changes for it. */
   async welcome({ keepAlive = 25_000, token = "a1.0" } = {}) {
     const { socket } = this;
     socket.open();
@@ -53,7 +53,7 @@ export class Stand {
     await settled();
   }
 
-  /** Every question for the time so far is answered. */
+  /** Answers every request for the time so far. */
   sayTime() {
     const { socket } = this;
     for (;;) {
@@ -70,7 +70,7 @@ export class Stand {
     await settled();
   }
 
-  /** Resolves once it is written; what it is sent by follows. */
+  /** Resolves once the change is written and its consequences, such as a send, have happened. */
   async change(...edits) {
     const records = await this.agent.change(() => edits.map((edit) => ({ zone: "Model",
       type: "Set", ...edit })));
@@ -78,7 +78,7 @@ export class Stand {
     return records;
   }
 
-  /** The batch that the device sent last is saved, from this tag on. */
+  /** Saves the last batch that the device sent, with tags from `first` on. */
   async save(first, since = `a1.${first - 1}`) {
     const { id, records } = this.socket.last("save");
     const results = records.map(({ name }, at) => ({ name, tag: first + at }));

@@ -1,9 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { connect } from "node:net";
 
-/**
- * The least of a browser's WebSocket over node:net: text frames, a masked client, no extensions.
- */
+/** A minimal WebSocket of a browser over node:net: text frames, a masked client, no extensions. */
 export class TestWebSocket {
   readyState = 0;
   onopen = null;
@@ -51,7 +49,7 @@ export class TestWebSocket {
     this.#socket.end();
   }
 
-  /** The network fails: nobody says goodbye. */
+  /** Breaks the connection without a close frame. */
   cut() { this.#socket.destroy(); }
 
   #write(opcode, payload) {

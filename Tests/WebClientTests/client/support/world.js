@@ -4,9 +4,9 @@ import { ModelRelay } from "./modelRelay.js";
 import { SeededRandom } from "../../support/seededRandom.js";
 
 /**
- * A relay, devices and persons in virtual time, all from a seed. What a device's engine wants is
- * done over a line that delays, loses answers and breaks; each step may be cut off by a crash
- * before it is written.
+ * Simulation of a relay, devices and persons in virtual time, from a seed. A device's engine
+ * performs its actions over a connection that delays, loses answers and breaks. A crash may undo
+ * any step before it is written.
  */
 export class World {
   time = 1_000_000;
@@ -18,7 +18,7 @@ export class World {
     this.relay = new ModelRelay();
     this.relay.isEarlier = seed % 4 === 0;
     this.breaks = breaks;
-    /** What must not be lost, and what somebody who had seen it has taken away. */
+    /** Items that must not be lost, and items removed by a person who had seen them. */
     this.made = new Map();
     this.taken = new Set();
     this.lines = [];
@@ -30,14 +30,15 @@ export class World {
     }
   }
 
-  /** How often two versions of a record met that one device alone edits. */
+  /** Number of conflicts of records that only one device edits. */
   solos = 0;
-  /** What each such record must be in the end; null: deleted. */
+  /** Expected final state of each such record; null: deleted. */
   lastSolos = new Map();
 
   #countingSolos() {
     const resolve = (conflict) => {
-      // Against a tombstone that is not kept any more even one device's own meets nothing.
+      // A conflict with a tombstone that is no longer kept is possible even for one device alone,
+      // so it does not count.
       if (!conflict.server.deleted) this.solos += 1;
       return modelApp.resolvers.Solo.resolve(conflict);
     };
@@ -48,7 +49,7 @@ export class World {
     this.#queue.push({ time: this.time + delay, order: this.#order += 1, act });
   }
 
-  /** Until nothing is left to happen, or the time is over. */
+  /** Runs until no event is left, or the time is over. */
   run(until) {
     for (let steps = 0; this.#queue.length > 0; steps += 1) {
       if (steps > 200_000) throw new Error("the world comes to no rest");
@@ -66,12 +67,12 @@ export class World {
   }
 }
 
-/** A device with its line to the relay: performs what the engine wants. */
+/** A device with its connection to the relay: performs the engine's actions. */
 class Line {
   constructor(world, device) {
     this.world = world;
     this.device = device;
-    /** Rises with every connection, crash and cut: what belonged to an earlier one is dropped. */
+    /** Incremented by every connection, crash and cut: events of an earlier one are dropped. */
     this.life = 0;
     this.isOnline = false;
     this.conflicts = 0;
@@ -106,7 +107,7 @@ class Line {
     this.device.start();
   }
 
-  /** The relay says what is new since the line's own cursor, or only that there is something. */
+  /** Pushes changes after the connection's own cursor, or only a hint. */
   pushed() {
     const { relay, random } = this.world;
     if (!this.isOnline || this.chain === undefined) return;
@@ -126,7 +127,7 @@ class Line {
     });
   }
 
-  /** Does what the engine wants until it wants nothing. */
+  /** Performs the engine's actions until there are none. */
   drive() {
     this.device.now = this.world.time;
     this.engine.isClockTrusted = this.device.isClockTrusted;
@@ -144,7 +145,7 @@ class Line {
         return this.#later(life, () => {
           const { answer, error } = relay.save(this.device.id, action.batch);
           this.world.tellOthers(this);
-          // The answer may be lost with the line.
+          // The answer may be lost with the connection.
           if (random.chance(this.world.isCalm ? 0 : 0.1)) this.cut();
           else if (answer && this.chain && answer.since === this.chain) this.chain = answer.token;
           this.#later(life, () => {
@@ -177,7 +178,7 @@ class Line {
     }
   }
 
-  /** The step is made at once; a crash before its writes are on the disk undoes it. */
+  /** Performs a job at once; a crash before its writes are on disk undoes it. */
   #job({ job, bounds }) {
     const offer = bounds ? { id: this.world.random.uuid(), ...bounds } : undefined;
     const { breaks } = this.world;
@@ -194,7 +195,8 @@ class Line {
     return undefined;
   }
 
-  /** A request that has left is carried out even where the line breaks meanwhile. */
+  /** Schedules an event. A request that was sent is performed even if the connection breaks
+   * meanwhile. */
   #later(life, act, { isRequest = false } = {}) {
     this.lastArrival = Math.max(this.lastArrival ?? 0,
       this.world.time + 1 + this.world.random.below(40));
@@ -204,7 +206,7 @@ class Line {
   }
 }
 
-/** What persons do, each having seen what the device shows. */
+/** Performs a random act of a person, based on what the device shows. */
 export function act(world, line, number) {
   const { random, made, taken } = world;
   const { device } = line;
