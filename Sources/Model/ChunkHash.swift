@@ -1,4 +1,4 @@
-/// Name of a chunk of a file: the SHA-256 of its bytes (docs/protocol.md, "Pieces of files").
+/// Name of a chunk of a file: the SHA-256 of its bytes (docs/protocol.md, "Chunks of files").
 public struct ChunkHash: Hashable, Comparable, Sendable {
   /// The 32 bytes, eight per word, so that a hash needs no heap memory.
   private let words: (UInt64, UInt64, UInt64, UInt64)

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { timerApp } from "../../../Sources/WebClient/apps/timer/timerApp.js";
-import { clock, nextSecond, timerScreen } from "../../../Sources/WebClient/apps/timer/timerScreen.js";
+import {
+  clock, nextSecond, timerScreen,
+} from "../../../Sources/WebClient/apps/timer/timerScreen.js";
 import { act, edit, timer } from "../support/conflicts.js";
 import { Table } from "../support/table.js";
 
