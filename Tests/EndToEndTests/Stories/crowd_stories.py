@@ -1,5 +1,5 @@
-"""A crowd of idle connections, while other people's devices must work as usual. The latency is
-measured by `lockstep bench crowd`; these stories check that nothing is lost, and the crowd's memory.
+"""A crowd of idle connections, while other people's devices must work as usual. `lockstep bench
+crowd` measures the latency; these stories check that nothing is lost, and the crowd's memory.
 """
 
 import asyncio

@@ -1,5 +1,5 @@
-"""Rules of docs/protocol.md, "Terms", "Saving" and "Reading", beyond the table of calls: data that is
-kept unchanged, answers to retries, contents of a page. By curl and by raw requests.
+"""Rules of docs/protocol.md, "Terms", "Saving" and "Reading", beyond the table of calls: data that
+is kept unchanged, answers to retries, contents of a page. By curl and by raw requests.
 
 | sentence | story |
 | --- | --- |

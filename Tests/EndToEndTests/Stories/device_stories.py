@@ -20,7 +20,7 @@ The story of each sentence:
 | Close codes: reconnect after 1xxx, 40xx–44xx; 45xx wait for a person | close_codes_say_whether_to_come_back |
 | Several waiting changes of one record become one | waiting_changes_of_a_record_become_one |
 | A sent batch is frozen; later edits are based on it | what_is_in_flight_is_frozen |
-| The frozen batch is sent again, with its id, before fetched changes are applied | a_lost_answer_is_asked_for_first |
+| The frozen batch is repeated, with its id, before fetched changes apply | a_lost_answer_is_asked_for_first |
 | A record with its own device and `modifiedAt`: an acknowledgement | its_own_record_is_its_acknowledgement |
 | A resolved conflict is a new batch, based on the server's version | a_resolved_conflict_is_a_new_batch |
 | A resolved record and its copies are one atomic batch | a_resolved_record_and_its_copies_are_one_atomic_batch |

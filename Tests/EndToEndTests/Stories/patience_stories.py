@@ -1,6 +1,5 @@
 """Timeouts of the relay for clients, from docs/protocol.md and `GET /v1/limits`. The stories mostly
-wait, so all run at once; bounds have one side only, because the machine may be
-busy."""
+wait, so all run at once; bounds have one side only, because the machine may be busy."""
 
 import contextlib
 import json

@@ -4,8 +4,9 @@ client can cause comes with its status, its title and the form described in "Pro
 Not here: `registrationClosed` (curl), `tokenExpired` and `storeRestored` (history),
 `storeUnavailable` (trouble, chunk: a full disk), `requestTimeout` (patience), `quotaExceeded`
 (chunk), `diskLow` (limit). Close codes: 4400, 1003, 1009 (socket: bad_messages…), 4408
-(who_does_not_say_hello…), 4501, 4502 (wake), 1012 (socket: a_restart_says_so). A client cannot cause: `helloRequired` as a status (a socket is closed with
-4408 instead), `internalError`, and the reasons for closing a socket with 1011, 1013, 1001 or 4429.
+(who_does_not_say_hello…), 4501, 4502 (wake), 1012 (socket: a_restart_says_so). A client cannot
+cause: `helloRequired` as a status (a socket is closed with 4408 instead), `internalError`, and the
+reasons for closing a socket with 1011, 1013, 1001 or 4429.
 """
 
 import hashlib

@@ -1,5 +1,5 @@
-"""Rules of docs/protocol.md, "Subscriptions" and "Plans", that wake_stories does not cover: matching,
-to the letter, and each call under a plan.
+"""Rules of docs/protocol.md, "Subscriptions" and "Plans", that wake_stories does not cover:
+matching, to the letter, and each call under a plan.
 
 | sentence | story |
 | --- | --- |
