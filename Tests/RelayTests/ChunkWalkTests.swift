@@ -163,10 +163,10 @@ private struct ChunkWalk {
     let index = Int.random(in: 0..<chunks.count, using: &random)
     saves += 1
     let isNaming = Bool.random(using: &random)
-    let chunks = isNaming ? "\"\(chunks[index].hash.text)\"" : ""
+    let hashes = isNaming ? "\"\(chunks[index].hash.text)\"" : ""
     let body =
       #"{"id":"\#(batch(saves).text)","records":[{"name":"r\#(index)","type":"t","fields":{},"#
-      + #""modifiedAt":1,"chunks":[\#(chunks)]}]}"#
+      + #""modifiedAt":1,"chunks":[\#(hashes)]}]}"#
     let response = try HTTPClient(relay, node: node).call(
       "POST", "/v1/zones/z/records", token: device.token, body)
     guard response.status == 200 else { return }

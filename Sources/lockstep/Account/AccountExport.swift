@@ -175,7 +175,7 @@ extension AccountExport.Outcome {
   var text: String {
     let lines = "\(records) \(records == 1 ? "record" : "records")"
     if chunks == 0 { return lines }
-    let chunks = "\(chunks) \(chunks == 1 ? "chunk" : "chunks")"
-    return "\(lines) and \(chunks) of files (\(ByteCount.text(chunkBytes)))"
+    let chunkCount = "\(chunks) \(chunks == 1 ? "chunk" : "chunks")"
+    return "\(lines) and \(chunkCount) of files (\(ByteCount.text(chunkBytes)))"
   }
 }
