@@ -4,7 +4,7 @@ import { apps } from "../../Sources/WebClient/apps/catalog.js";
 import { clipboardApp } from "../../Sources/WebClient/apps/clipboard/clipboardApp.js";
 import { habitConflicts, habitWeek } from "../../Sources/WebClient/apps/habits/habitWeek.js";
 import { habitsApp } from "../../Sources/WebClient/apps/habits/habitsApp.js";
-import { memoShelf } from "../../Sources/WebClient/apps/memos/memoShelf.js";
+import { memoContents } from "../../Sources/WebClient/apps/memos/memoContents.js";
 import { memosApp } from "../../Sources/WebClient/apps/memos/memosApp.js";
 import { timerApp } from "../../Sources/WebClient/apps/timer/timerApp.js";
 import { timerScreen } from "../../Sources/WebClient/apps/timer/timerScreen.js";
@@ -132,7 +132,7 @@ for (const [first, second] of [["ann", "bob"], ["bob", "ann"]]) {
     const current = state.records.find(({ name }) => name === "current");
     assert.equal(current.fields.edits.length, 2, "the other is concurrent, and kept");
 
-    assert.deepEqual(memoShelf(state).map(({ name, content, copyOf }) => [name, content, copyOf]), [
+    assert.deepEqual(memoContents(state).map(({ name, content, copyOf }) => [name, content, copyOf]), [
       [memo, "Milk\nTea", null],
       [`${memo}~phone-${noon + 70_000}`, "Milk\nEggs", memo],
     ]);

@@ -3,13 +3,13 @@ import { Lockstep } from "../lockstep.js";
 import { systemBrowser } from "./browser.js";
 import { element } from "./components/element.js";
 import { Page } from "./page.js";
-import { keepShell, ShellNews } from "./shell/keepShell.js";
+import { keepShell, ShellUpdates } from "./shell/keepShell.js";
 import { browserName } from "./words/device.js";
 import { problemWords } from "./words/problem.js";
 
 const place = document.getElementById("page");
 // Before any wait: the shell may be updated while the store is being read.
-const news = new ShellNews(navigator.serviceWorker);
+const news = new ShellUpdates(navigator.serviceWorker);
 
 try {
   const lockstep = await Lockstep.open({ relay: location.origin, apps });

@@ -2,7 +2,7 @@ import { timerApp } from "../apps/timer/timerApp.js";
 import { nextSecond } from "../apps/timer/timerScreen.js";
 import { ClipboardView } from "./clipboard/clipboardView.js";
 import { Notices } from "./components/notices.js";
-import { Desk } from "./desk.js";
+import { AppController } from "./appController.js";
 import { DevicesView } from "./devices/devicesView.js";
 import { HabitsView } from "./habits/habitsView.js";
 import { MemosView } from "./memos/memosView.js";
@@ -26,7 +26,7 @@ export class Page {
 
   constructor(lockstep, { browser, place, deviceName }) {
     this.#browser = browser;
-    this.#desk = new Desk(lockstep, browser);
+    this.#desk = new AppController(lockstep, browser);
     this.#notices = new Notices(browser);
     const tell = (...words) => this.#notices.tell(...words);
     this.#welcome = new WelcomeView(this.#desk, deviceName);

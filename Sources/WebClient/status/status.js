@@ -1,6 +1,6 @@
 import { figuresOf } from "./figures.js";
 import { History } from "./history.js";
-import { Standing } from "./standing.js";
+import { RelayAvailability } from "./relayAvailability.js";
 import { View, uptimeWords } from "./view.js";
 
 /** The page: asks the relay once a second, and shows its metrics. */
@@ -18,7 +18,7 @@ const history = new History(samples);
 const view = new View({ document, places: samples });
 const answer = document.getElementById("answer");
 const pause = document.getElementById("pause");
-const standing = new Standing((wall) =>
+const standing = new RelayAvailability((wall) =>
   new Date(wall).toLocaleTimeString([], { hourCycle: "h23" }));
 let timer;
 let isAsking = false;

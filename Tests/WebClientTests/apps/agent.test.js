@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import test, { after, before } from "node:test";
 import { clipboardApp } from "../../../Sources/WebClient/apps/clipboard/clipboardApp.js";
-import { clipboardList } from "../../../Sources/WebClient/apps/clipboard/clipboardHistory.js";
+import { clipboardList } from "../../../Sources/WebClient/apps/clipboard/clipboardContents.js";
 import { act } from "../../../Sources/WebClient/apps/edit.js";
 import { habitWeek } from "../../../Sources/WebClient/apps/habits/habitWeek.js";
 import { habitsApp } from "../../../Sources/WebClient/apps/habits/habitsApp.js";
-import { memoShelf } from "../../../Sources/WebClient/apps/memos/memoShelf.js";
+import { memoContents } from "../../../Sources/WebClient/apps/memos/memoContents.js";
 import { memosApp } from "../../../Sources/WebClient/apps/memos/memosApp.js";
 import { timerApp } from "../../../Sources/WebClient/apps/timer/timerApp.js";
 import { timerScreen } from "../../../Sources/WebClient/apps/timer/timerScreen.js";
@@ -107,7 +107,7 @@ test("clipboard, memos and habits are written as the agent writes them", needsPr
   await actsAlike(clipboardApp, { do: "add", content: text }, "add", text);
   await actsAlike(
     memosApp, { do: "add", content: `Milk\n${text}` }, "add", `Milk\n${text}`);
-  const memo = memoShelf(await account.state())[0];
+  const memo = memoContents(await account.state())[0];
   await actsAlike(
     memosApp, { do: "edit", memo: memo.name, was: memo.content, content: "Eggs" }, "edit", "1");
   const run = await actsAlike(
@@ -198,7 +198,7 @@ test("what is done on the page is listed by the agent as by the page", needsProg
   assert.equal(items[0].content, "from the page");
 
   const { memos } = account.agent("memo", "list");
-  const shelf = memoShelf(state).map(({ name, title, date }) => ({ name, title, date }));
+  const shelf = memoContents(state).map(({ name, title, date }) => ({ name, title, date }));
   assert.deepEqual(shelf, memos.map(({ name, title, date }) => ({ name, title, date })));
 
   const { habits } = account.agent("habits", "list", "--day", "2026-03-01");

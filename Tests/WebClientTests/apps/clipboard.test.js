@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { clipboardApp } from "../../../Sources/WebClient/apps/clipboard/clipboardApp.js";
-import { clipboardList } from "../../../Sources/WebClient/apps/clipboard/clipboardHistory.js";
+import { clipboardList } from "../../../Sources/WebClient/apps/clipboard/clipboardContents.js";
 import { Table } from "../support/table.js";
 
 const type = "ClipboardItem";

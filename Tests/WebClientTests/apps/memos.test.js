@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { memoShelf, memosWith } from "../../../Sources/WebClient/apps/memos/memoShelf.js";
+import { memoContents, memosWith } from "../../../Sources/WebClient/apps/memos/memoContents.js";
 import { memosApp } from "../../../Sources/WebClient/apps/memos/memosApp.js";
 import { numberOf, serialize } from "../../../Sources/WebClient/changes/json.js";
 import { Table } from "../support/table.js";
 
-const titles = (table) => memoShelf(table.state).map((memo) => memo.title);
+const titles = (table) => memoContents(table.state).map((memo) => memo.title);
 const theirs = "000000000000000b";
 
 test("a memo is written, read and found", () => {
@@ -16,7 +16,7 @@ test("a memo is written, read and found", () => {
     title: "Milk", content: "Milk\nand Eggs", date: 1_772_366_400_000,
   });
   assert.deepEqual(titles(table), ["Plan ΟΔΟΣ", "Milk"]);
-  const found = (words) => memosWith(words, memoShelf(table.state)).map((memo) => memo.title);
+  const found = (words) => memosWith(words, memoContents(table.state)).map((memo) => memo.title);
   assert.deepEqual(found("eggs MILK"), ["Milk"]);
   assert.deepEqual(found("bread"), []);
   assert.deepEqual(found("eggs plan"), []);
@@ -48,7 +48,7 @@ test("a text that changed while the person wrote is kept as well", () => {
   // Fields that this version does not know stay.
   assert.equal(table.fields(name).colour, "red");
   table.state.deviceNames = { [theirs]: "laptop" };
-  const last = memoShelf(table.state).at(-1);
+  const last = memoContents(table.state).at(-1);
   assert.deepEqual([last.title, last.copyOf, last.copyFrom], ["Eggs", name, "laptop"]);
   // The same text on both sides leaves no copy.
   const again = table.act({ do: "edit", memo: name, was: "Milk", content: "Bread" });
@@ -73,7 +73,7 @@ test("a name that merely looks like a copy's is none", () => {
   for (const name of ["a~b", "a~b-c", "a-5", "a-5~b", "a~b-"]) {
     table.take(name, "Memo", { content: name, date: 1 }, 1);
   }
-  assert.deepEqual(memoShelf(table.state).map((memo) => memo.copyOf), Array(5).fill(null));
+  assert.deepEqual(memoContents(table.state).map((memo) => memo.copyOf), Array(5).fill(null));
 });
 
 test("what another program wrote oddly is shown as far as it goes, and stays as it is", () => {
@@ -81,7 +81,7 @@ test("what another program wrote oddly is shown as far as it goes, and stays as 
   const rating = numberOf("0.1234567890123456789");
   table.take("a", "Memo", { content: 5, date: "never", rating }, 9);
   table.take("b", "Memo", { content: "b", date: numberOf("1e300") }, 1);
-  assert.deepEqual(memoShelf(table.state).map(({ title, date }) => [title, date]), [
+  assert.deepEqual(memoContents(table.state).map(({ title, date }) => [title, date]), [
     ["b", 2 ** 60], ["", 9],
   ]);
   table.act({ do: "edit", memo: "a", was: "", content: "text" });

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { ShellNews } from "../../../Sources/WebClient/page/shell/keepShell.js";
+import { ShellUpdates } from "../../../Sources/WebClient/page/shell/keepShell.js";
 
 test("a newer version is told of, also where it came before anybody could be told", () => {
   const container = new EventTarget();
   const says = (kind) =>
     container.dispatchEvent(Object.assign(new Event("message"), { data: { kind } }));
-  const news = new ShellNews(container);
+  const news = new ShellUpdates(container);
   says("something else");
   says("shellUpdated");
   let told = 0;
@@ -15,5 +15,5 @@ test("a newer version is told of, also where it came before anybody could be tol
   says("shellUpdated");
   assert.equal(told, 2);
   // Over plain http there is no container.
-  new ShellNews(undefined).subscribe(() => assert.fail());
+  new ShellUpdates(undefined).subscribe(() => assert.fail());
 });

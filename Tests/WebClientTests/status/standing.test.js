@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Standing } from "../../../Sources/WebClient/status/standing.js";
+import { RelayAvailability } from "../../../Sources/WebClient/status/relayAvailability.js";
 
 // Texts of the status page about a relay that answers, does not answer, and returns.
 
-const standing = () => new Standing((wall) => `${wall} o'clock`);
+const standing = () => new RelayAvailability((wall) => `${wall} o'clock`);
 
 test("a relay that answers is live, whenever that was", () => {
   const relay = standing();

@@ -4,7 +4,7 @@ import { uuid } from "../../changes/uuid.js";
 import { word } from "../actionWords.js";
 import { chosen } from "../edit.js";
 import { EditRefusal } from "../editRefusal.js";
-import { clipboardHistory } from "./clipboardHistory.js";
+import { clipboardContents } from "./clipboardContents.js";
 import { clipboardItemResolver } from "./clipboardItemResolver.js";
 
 const zone = "Clipboard";
@@ -30,7 +30,7 @@ export const clipboardApp = Object.freeze({
    */
   surplus(type, records) {
     if (type !== itemType) return [];
-    return clipboardHistory({ records }).slice(limits.clipboardItems).map((item) => item.name);
+    return clipboardContents({ records }).slice(limits.clipboardItems).map((item) => item.name);
   },
 
   outcome(state, action, random) {
@@ -41,11 +41,11 @@ export const clipboardApp = Object.freeze({
         return { edits: [edit(uuid(random), { content })] };
       }
       case "remove": {
-        const item = chosen(clipboardHistory(state), word(action, "item"), "item");
+        const item = chosen(clipboardContents(state), word(action, "item"), "item");
         return { edits: [edit(item.name, null)] };
       }
       case "clear":
-        return { edits: clipboardHistory(state).map((item) => edit(item.name, null)) };
+        return { edits: clipboardContents(state).map((item) => edit(item.name, null)) };
       default:
         throw new EditRefusal("the clipboard does not know that order");
     }

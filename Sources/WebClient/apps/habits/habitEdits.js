@@ -5,7 +5,7 @@ import { scalarCount } from "../../changes/utf8.js";
 import { isBlank, whole, word } from "../actionWords.js";
 import { EditRefusal } from "../editRefusal.js";
 import { wholeNumber } from "../merge/wholeNumber.js";
-import { checkInDay, checkInName, habitKinds } from "./habitBook.js";
+import { checkInDay, checkInName, habitKinds } from "./habitContents.js";
 
 // Edits that a person's actions make to habits and their days.
 

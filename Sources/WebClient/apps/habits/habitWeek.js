@@ -2,7 +2,7 @@ import { isDeleted } from "../../changes/resolver.js";
 import { dateOf } from "../../changes/universalTime.js";
 import { goodDay } from "../actionWords.js";
 import { deviceName, recordsOf } from "../edit.js";
-import { HabitBook, habitOf } from "./habitBook.js";
+import { HabitContents, habitOf } from "./habitContents.js";
 
 /**
  * Returns the habits with the seven days that end with `today`, and the streak of each: the number
@@ -12,7 +12,7 @@ import { HabitBook, habitOf } from "./habitBook.js";
  */
 export function habitWeek(state, today) {
   const last = goodDay(today);
-  const book = new HabitBook(state);
+  const book = new HabitContents(state);
   return book.habits.map((habit) => ({
     ...plain(habit),
     days: [-6, -5, -4, -3, -2, -1, 0].map((offset) => entry(book, habit, last + offset)),

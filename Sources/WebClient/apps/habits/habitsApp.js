@@ -4,7 +4,7 @@ import { goodDay, whole, word } from "../actionWords.js";
 import { chosen } from "../edit.js";
 import { EditRefusal } from "../editRefusal.js";
 import { checkInResolver } from "./checkInResolver.js";
-import { HabitBook } from "./habitBook.js";
+import { HabitContents } from "./habitContents.js";
 import { added, changed, checked, counted, removed } from "./habitEdits.js";
 import { habitResolver } from "./habitResolver.js";
 import { habitConflicts } from "./habitWeek.js";
@@ -35,11 +35,11 @@ export const habitsApp = Object.freeze({
   outcome(state, action, random) {
     switch (member(action, "do")) {
       case "add": return added(uuid(random), action);
-      case "edit": return changed(habit(new HabitBook(state), action), action);
-      case "remove": return removed(habit(new HabitBook(state), action));
-      case "check": return checked(habit(new HabitBook(state), action), day(action), action);
+      case "edit": return changed(habit(new HabitContents(state), action), action);
+      case "remove": return removed(habit(new HabitContents(state), action));
+      case "check": return checked(habit(new HabitContents(state), action), day(action), action);
       case "count": {
-        const book = new HabitBook(state);
+        const book = new HabitContents(state);
         const [it, date] = [habit(book, action), day(action)];
         return counted(it, date, whole(action, "by"), book.day(it, date));
       }

@@ -6,7 +6,7 @@ import { chosen } from "../edit.js";
 import { EditRefusal } from "../editRefusal.js";
 import { copyName } from "../merge/copyName.js";
 import { memoResolver, titleOf } from "./memoResolver.js";
-import { memoShelf } from "./memoShelf.js";
+import { memoContents } from "./memoContents.js";
 
 const zone = "Memos";
 const memoType = "Memo";
@@ -36,9 +36,9 @@ export const memosApp = Object.freeze({
       case "add":
         return { edits: [writing(content(action), uuid(random))] };
       case "edit":
-        return edited(state, chosen(memoShelf(state), word(action, "memo"), "memo"), action);
+        return edited(state, chosen(memoContents(state), word(action, "memo"), "memo"), action);
       case "remove": {
-        const { name } = chosen(memoShelf(state), word(action, "memo"), "memo");
+        const { name } = chosen(memoContents(state), word(action, "memo"), "memo");
         return { edits: [{ zone, name, type: memoType, make: () => null }] };
       }
       default:

@@ -4,7 +4,7 @@ import { refuseBatch, reopenParked, retryParked, setAside } from "./answers.js";
 import { DueIndex } from "./dueIndex.js";
 import { changeRecords, decide, EditError, makeDueEdits } from "./editing.js";
 import { applyArrivals, takeOvertaken } from "./incoming.js";
-import { Ledger } from "./ledger.js";
+import { WriteTransaction } from "./writeTransaction.js";
 import { limits } from "../limits.js";
 import { wasIntercepted } from "../refusal.js";
 import { Merging } from "./merging.js";
@@ -30,7 +30,7 @@ export class Replica {
    * @param {import("./merging.js").App[]} apps
    */
   constructor(contents, apps) {
-    this.ledger = new Ledger(contents);
+    this.ledger = new WriteTransaction(contents);
     this.apps = apps;
     const cursor = this.ledger.value("cursor");
     this.position = cursor === undefined ? { kind: "nothing" } : { kind: "cursor", token: cursor };

@@ -1,4 +1,4 @@
-import { clipboardList } from "../../apps/clipboard/clipboardHistory.js";
+import { clipboardList } from "../../apps/clipboard/clipboardContents.js";
 import { ago } from "../words/time.js";
 import { who } from "../words/who.js";
 

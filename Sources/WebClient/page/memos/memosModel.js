@@ -1,9 +1,9 @@
-import { memoShelf, memosWith } from "../../apps/memos/memoShelf.js";
+import { memoContents, memosWith } from "../../apps/memos/memoContents.js";
 import { ago } from "../words/time.js";
 
 /** Returns the memos that contain the words, the most recently written first, as rows. */
 export function memoRows(state, words, now, minutesAhead) {
-  return memosWith(words, memoShelf(state)).map((memo) => ({
+  return memosWith(words, memoContents(state)).map((memo) => ({
     key: memo.name, title: titleWords(memo), beginning: secondLine(memo.content),
     written: ago(memo.date, now, minutesAhead), copy: copyWords(memo),
   }));
@@ -11,7 +11,7 @@ export function memoRows(state, words, now, minutesAhead) {
 
 /** Returns one memo for the editor; null if it no longer exists. */
 export function memoNamed(state, name) {
-  const memo = memoShelf(state).find((it) => it.name === name);
+  const memo = memoContents(state).find((it) => it.name === name);
   return memo ? { ...memo, copy: copyWords(memo) } : null;
 }
 

@@ -2,7 +2,7 @@
  * Receives messages about newer versions of the page, from its construction on. A message that
  * arrives before `subscribe` is kept, because the browser sends it only once.
  */
-export class ShellNews {
+export class ShellUpdates {
   #isUpdated = false;
   #listener = null;
 

@@ -1,7 +1,7 @@
 import { element, setAttribute, setText, show } from "../components/element.js";
 import { icon } from "../components/icon.js";
 import { planWords } from "../words/sync.js";
-import { SyncSign } from "./syncSign.js";
+import { SyncIndicator } from "./syncIndicator.js";
 
 /** Frame of the page: navigation, sync status, and the current view. */
 export class Shell {
@@ -21,7 +21,7 @@ export class Shell {
     this.#desk = desk;
     this.#views = new Map(views.map(({ name, view }) => [name, view]));
     this.#views.set("welcome", welcome);
-    this.#sign = new SyncSign(desk, (words) => notices.tell(words));
+    this.#sign = new SyncIndicator(desk, (words) => notices.tell(words));
     for (const { name, view } of views) {
       const link = element("a", { href: `#${name}`, class: "nav-link" }, icon(name),
         element("span", {}, view.title));

@@ -2,7 +2,7 @@
  * State of the relay's answers, as text. The text changes only with the state, because it is read
  * aloud.
  */
-export class Standing {
+export class RelayAvailability {
   /** @param {(wall: number) => string} clock formats a moment, in milliseconds */
   constructor(clock) {
     this.clock = clock;

@@ -2,7 +2,7 @@ import { act } from "../apps/edit.js";
 import { limits } from "./limits.js";
 
 /** Joins the apps to the client for a person's actions. Does not use the page's elements. */
-export class Desk {
+export class AppController {
   #lockstep;
   #browser;
   #devices = { account: null, list: [] };

@@ -10,7 +10,7 @@ const shownScalars = 1_000;
  * Returns the items, newest first. If this version cannot read an item's content, the item is shown
  * empty, so that a person can remove it.
  */
-export function clipboardHistory(state) {
+export function clipboardContents(state) {
   return recordsOf(state, "ClipboardItem").sort(newestFirst).map((record) => ({
     name: record.name, content: text(record.fields, "content") ?? "",
     modifiedAt: record.modifiedAt, device: record.device,
@@ -27,7 +27,7 @@ function newestFirst(one, other) {
 
 /** Returns at most a hundred items for a list, with `beginning` for the row. */
 export function clipboardList(state) {
-  return clipboardHistory(state).slice(0, limits.clipboardItems).map((item) => ({
+  return clipboardContents(state).slice(0, limits.clipboardItems).map((item) => ({
     ...item,
     beginning: prefix(item.content, shownScalars),
     deviceName: deviceName(state, item.device),

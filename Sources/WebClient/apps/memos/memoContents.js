@@ -9,7 +9,7 @@ import { titleOf } from "./memoResolver.js";
  * the name of the original memo and `copyFrom` the display name of the device that wrote the copy;
  * otherwise both are null.
  */
-export function memoShelf(state) {
+export function memoContents(state) {
   return recordsOf(state, "Memo").map((record) => memo(record, state)).sort(lastWrittenFirst);
 }
 

@@ -9,7 +9,7 @@ import { within, wholeNumber } from "../merge/wholeNumber.js";
 export const habitKinds = Object.freeze(["checkbox", "count"]);
 
 /** Habits and their days, as stored on one device. */
-export class HabitBook {
+export class HabitContents {
   #days;
 
   constructor(state) {

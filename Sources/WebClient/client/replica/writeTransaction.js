@@ -9,7 +9,7 @@ import { knownTag, Outbox } from "./outbox.js";
  *
  * @typedef {{record: import("../record.js").Record, snapshot: number, isLost: boolean}} Row
  */
-export class Ledger {
+export class WriteTransaction {
   /**
    * Records as shown: with a local edit that is not acknowledged yet, the edited record, whose
    * `tag` stays that of the version on which the edit was made.

@@ -4,7 +4,7 @@ import { problemWords } from "../words/problem.js";
 import { syncWords } from "../words/sync.js";
 
 /** Sync status: an indicator that is always visible, and a panel that opens when it is pressed. */
-export class SyncSign {
+export class SyncIndicator {
   #desk;
   #tell;
   #words = element("span", { class: "sync-words" });
