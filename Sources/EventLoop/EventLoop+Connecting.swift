@@ -21,7 +21,7 @@ extension EventLoop {
   mutating func stopListening(at door: Opening.Door) {
     for index in listeners.indices where listeners[index].door == door {
       accept(at: index)
-      isDeaf.insert(index)
+      hasStoppedListening.insert(index)
       do throws(SystemFault) {
         try poller.remove(listeners[index].rawValue)
         try Syscall.stopListening(listeners[index].rawValue)
@@ -33,10 +33,10 @@ extension EventLoop {
   }
 
   mutating func accept(at index: Int) {
-    guard !isDeaf.contains(index) else { return }
+    guard !hasStoppedListening.contains(index) else { return }
     let listener = listeners[index]
     var address = SocketAddress()
-    for _ in 0..<Limits.acceptsATurn {
+    for _ in 0..<Limits.acceptsPerTurn {
       do throws(SystemFault) {
         guard let descriptor = try Syscall.accept(listener.rawValue, &address) else { return }
         let opening = Opening(
@@ -86,7 +86,9 @@ extension EventLoop {
   }
 
   private mutating func hearAll(_ isHeard: Bool) {
-    for index in listeners.indices where !isDeaf.contains(index) { hear(index, isHeard) }
+    for index in listeners.indices where !hasStoppedListening.contains(index) {
+      hear(index, isHeard)
+    }
   }
 
   private mutating func hear(_ index: Int, _ isHeard: Bool) {

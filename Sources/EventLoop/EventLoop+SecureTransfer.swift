@@ -12,7 +12,7 @@ extension EventLoop {
     while connection.pointee.output.unsent > 0, !connection.pointee.isBlocked {
       let bytes = frames.join(
         connection.pointee.output, into: joinBuffer, vectors: vectors,
-        limit: Limits.framesAWrite)
+        limit: Limits.framesPerWrite)
       guard let progress = connection.pointee.security?.write(bytes) else { return }
       switch progress {
       case .done(let count):

@@ -45,7 +45,7 @@ extension EventLoop {
     connection.pointee.stage = .securing
     updateInterest(slot)
     // The client sends first.
-    lineUp(slot)
+    enqueueHandshake(slot)
   }
 
   /// Makes the TLS state of a connection to `host`.
@@ -64,27 +64,27 @@ extension EventLoop {
   }
 
   /// Queues a handshake that can continue.
-  mutating func lineUp(_ slot: Int) {
+  mutating func enqueueHandshake(_ slot: Int) {
     guard !slab[slot].pointee.isInLine else { return }
     slab[slot].pointee.isInLine = true
     handshakes.append(slab.registration(of: slot))
   }
 
   /// Continues the handshakes that are next in the queue.
-  mutating func shakeHands() {
+  mutating func continueHandshakes() {
     if handshakes.isEmpty { return }
     for registration in handshakes.takeTurn() {
       guard let slot = slab.slot(of: registration), slab[slot].pointee.stage == .securing else {
         continue
       }
       slab[slot].pointee.isInLine = false
-      shakeHands(slot)
+      continueHandshakes(slot)
     }
   }
 
-  private mutating func shakeHands(_ slot: Int) {
+  private mutating func continueHandshakes(_ slot: Int) {
     let connection = slab[slot]
-    guard let handshake = connection.pointee.security?.shakeHands() else { return }
+    guard let handshake = connection.pointee.security?.continueHandshakes() else { return }
     let isOutgoing = connection.pointee.id.isOutgoing
     switch handshake {
     case .done: secured(slot)

@@ -95,7 +95,7 @@ extension EventLoop {
     var share = Limits.writeBytes
     while connection.pointee.output.unsent > 0, !connection.pointee.isBlocked {
       let gathered = frames.gather(
-        connection.pointee.output, into: vectors, limit: Limits.framesAWrite)
+        connection.pointee.output, into: vectors, limit: Limits.framesPerWrite)
       do throws(SystemFault) {
         switch try Syscall.writeVectors(descriptor, vectors, gathered.vectors) {
         case .done(let count):

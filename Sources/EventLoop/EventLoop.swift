@@ -54,7 +54,7 @@ struct EventLoop: ~Copyable {
   var endedPeer: Poller.Registration?
   var listeners: [Listener] = []
   /// Indices of listeners that are stopped.
-  var isDeaf: Set<Int> = []
+  var hasStoppedListening: Set<Int> = []
   /// Time at which listeners paused for lack of descriptors resume.
   var listenersPausedUntil: Instant?
   /// Timers of closing connections that are blocked, and of lingering connections.
@@ -86,7 +86,7 @@ struct EventLoop: ~Copyable {
     try poller.add(bell.rawValue, [.reading, .onceARise], as: .other(0))
     self.poller = poller
     receiveBuffer = .allocate(byteCount: limits.receiveBytes, alignment: 16)
-    vectors = .allocate(capacity: Limits.framesAWrite)
+    vectors = .allocate(capacity: Limits.framesPerWrite)
     joinBuffer = .allocate(byteCount: Limits.secureWriteBytes, alignment: 16)
     stalls = ExpiryQueue(milliseconds: limits.stalledMilliseconds)
     handshakes = HandshakeQueue(limits)
@@ -107,7 +107,7 @@ struct EventLoop: ~Copyable {
   @usableFromInline
   mutating func wait(until deadline: Instant?, mayWait: Bool) -> Moment {
     // Everything sent in the turn before has been written by now.
-    shakeHands()
+    continueHandshakes()
     passHolders()
     let isIdle =
       incidents.isEmpty && turnedAway.isEmpty && released.isEmpty && handshakes.isEmpty
@@ -186,7 +186,7 @@ struct EventLoop: ~Copyable {
       finishConnecting(slot)
       return nil
     case .securing:
-      lineUp(slot)
+      enqueueHandshake(slot)
       return nil
     case .open:
       if event.canWrite, connection.pointee.isBlocked { writeBlocked(slot) }

@@ -35,7 +35,7 @@ struct HandshakeQueue {
   /// Removes and returns the handshakes that run in this turn.
   mutating func takeTurn() -> [Poller.Registration] {
     var turn: [Poller.Registration] = []
-    while turn.count < Limits.handshakesATurn, let next = ready.popFirst() { turn.append(next) }
+    while turn.count < Limits.handshakesPerTurn, let next = ready.popFirst() { turn.append(next) }
     return turn
   }
 }

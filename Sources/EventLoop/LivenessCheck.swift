@@ -86,14 +86,14 @@ public struct UnresponsiveThreads: Hashable, Sendable {
 
 extension NodeGroup where N: ~Copyable {
   /// Pings every thread. Safe to call from any thread.
-  public func feelPulse() {
+  public func pingThreads() {
     let round = pulse.ask()
     for worker in state.withLock({ $0.workers }) { worker?.progress.ask() }
     for mailbox in mailboxes { mailbox.post(NodeMessage(.pulse(round))) }
   }
 
-  /// Threads that have not answered the last `feelPulse`. Safe to call from any thread.
-  public var silentThreads: UnresponsiveThreads {
+  /// Threads that have not answered the last `pingThreads`. Safe to call from any thread.
+  public var unresponsiveThreads: UnresponsiveThreads {
     let workers = state.withLock { $0.workers }
     return UnresponsiveThreads(
       nodes: pulse.silent,

@@ -97,11 +97,11 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
     let (place, lanes) = state.withLock { state in
       (state.seats.count, state.workers.map { $0?.jobs })
     }
-    let surroundings = Runner.RunnerContext(
+    let context = Runner.RunnerContext(
       place: place, mailboxes: mailboxes, lanes: lanes, performInline: performInline,
       settings: settings, pulse: pulse)
     let loop = try makeLoop(place, listeners)
-    let room = RunnerBox(Runner(node, loop, surroundings))
+    let room = RunnerBox(Runner(node, loop, context))
     let mailbox = mailboxes[place]
     let endings = endings
     let pulse = pulse
@@ -172,13 +172,15 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   }
 
   /// Runs all nodes, each on its own thread, until all have ended and all threads are joined.
-  /// Returns the ending of each node, by index. SIGTERM and SIGINT call `stop`; `attendant` gets
-  /// all signals.
-  public func run(_ signals: Signals? = nil, _ attendant: MainThreadHandler = MainThreadHandler())
+  /// Returns the ending of each node, by index. SIGTERM and SIGINT call `stop`; `mainThreadHandler`
+  /// gets all signals.
+  public func run(
+    _ signals: Signals? = nil, _ mainThreadHandler: MainThreadHandler = MainThreadHandler()
+  )
     throws(SystemFault) -> [NodeEnding]
   {
     try start()
-    return try waitForEnd(signals, attendant)
+    return try waitForEnd(signals, mainThreadHandler)
   }
 
   /// Starts all nodes, each on its own thread. `waitForEnd` must follow, once.
@@ -193,11 +195,11 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
 
   /// Waits until all nodes have ended, as `run` does.
   public func waitForEnd(
-    _ signals: Signals? = nil, _ attendant: MainThreadHandler = MainThreadHandler()
+    _ signals: Signals? = nil, _ mainThreadHandler: MainThreadHandler = MainThreadHandler()
   )
     throws(SystemFault) -> [NodeEnding]
   {
-    let results = try waitForEndings(signals, attendant)
+    let results = try waitForEndings(signals, mainThreadHandler)
     let (threads, workers) = state.withLock { ($0.threads, $0.workers) }
     for thread in threads { thread.join() }
     for worker in workers { worker?.finish() }
@@ -205,19 +207,19 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   }
 
   private func waitForEndings(
-    _ signals: Signals?, _ attendant: MainThreadHandler
+    _ signals: Signals?, _ mainThreadHandler: MainThreadHandler
   ) throws(SystemFault) -> [NodeEnding] {
     var results = [NodeEnding?](repeating: nil, count: mailboxes.count)
     var news: [(place: Int, NodeEnding)] = []
     while results.contains(nil) {
-      let next = attendant.attend(SystemClock.instant())
+      let next = mainThreadHandler.attend(SystemClock.instant())
       if endings.fallAsleep() {
         let descriptors = [endings.bell.rawValue] + (signals.map { [$0.rawValue] } ?? [])
         if Syscall.waitUntilReadable(descriptors, until: next)[0] { endings.bell.wait() }
       }
       for number in try signals?.take() ?? [] {
         if number == SIGTERM || number == SIGINT { stop() }
-        attendant.signalled(number)
+        mainThreadHandler.signalled(number)
       }
       endings.take(into: &news)
       for (place, ending) in news { results[place] = ending }

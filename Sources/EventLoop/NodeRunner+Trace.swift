@@ -45,7 +45,7 @@ extension NodeRunner where N: ~Copyable {
   }
 
   private func prefix(_ direction: String) -> String {
-    "\(moment.wall) node \(surroundings.place) \(direction) "
+    "\(moment.wall) node \(context.place) \(direction) "
   }
 
   private func name(_ id: ConnectionID) -> String {

@@ -6,7 +6,7 @@ extension NodeRunner where N: ~Copyable {
   @inlinable
   mutating func assign(_ id: JobID, _ lane: Lane, _ job: N.Job) {
     jobs[Int(lane.rawValue)].append(
-      Assignment(node: surroundings.place, id: id, job: job))
+      Assignment(node: context.place, id: id, job: job))
     jobsInFlight += 1
     hasJobs = true
   }
@@ -18,7 +18,7 @@ extension NodeRunner where N: ~Copyable {
     if !hasJobs { return }
     hasJobs = false
     for index in jobs.indices where !jobs[index].isEmpty {
-      if let lane = surroundings.lanes[index] {
+      if let lane = context.lanes[index] {
         lane.post(allOf: &jobs[index])
       } else {
         performHere(index)
@@ -28,7 +28,7 @@ extension NodeRunner where N: ~Copyable {
 
   @inlinable
   mutating func performHere(_ index: Int) {
-    guard let perform = surroundings.performInline else {
+    guard let perform = context.performInline else {
       preconditionFailure("a job for a lane that nobody works on")
     }
     var batch: [Assignment<N.Job>] = []
@@ -47,15 +47,15 @@ extension NodeRunner where N: ~Copyable {
 
   @inlinable
   func tell(_ news: N.News) {
-    for (place, mailbox) in surroundings.mailboxes.enumerated() where place != surroundings.place {
+    for (place, mailbox) in context.mailboxes.enumerated() where place != context.place {
       mailbox.post(Mail(.news(news)))
     }
   }
 
   @inlinable
   mutating func pass(_ report: N.Report) {
-    if surroundings.settings.isLastReport(report) { ending.isReported = true }
-    surroundings.settings.report(surroundings.place, report)
+    if context.settings.isLastReport(report) { ending.isReported = true }
+    context.settings.report(context.place, report)
   }
 
   /// Begins to stop. The public listener closes at once; the others stay open, so that the progress
@@ -67,7 +67,7 @@ extension NodeRunner where N: ~Copyable {
       return
     }
     ending.bound = moment.instant.advanced(
-      milliseconds: surroundings.settings.stopMilliseconds)
+      milliseconds: context.settings.stopMilliseconds)
     loop.pointee.stopListening(at: .front)
     takeInput()
     handle(.stopping)

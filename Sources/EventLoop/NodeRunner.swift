@@ -50,7 +50,7 @@ public struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
   @usableFromInline var node: N
   @usableFromInline let loopOwner: EventLoopOwner
   @usableFromInline let loop: UnsafeMutablePointer<EventLoop>
-  @usableFromInline let surroundings: RunnerContext
+  @usableFromInline let context: RunnerContext
   @usableFromInline let mailbox: Mailbox<Mail>
   @usableFromInline var mail: [Mail] = []
   /// Jobs of this turn, by lane.
@@ -74,15 +74,15 @@ public struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
   }
 
   @inlinable
-  init(_ node: consuming N, _ loopOwner: EventLoopOwner, _ surroundings: RunnerContext) {
+  init(_ node: consuming N, _ loopOwner: EventLoopOwner, _ context: RunnerContext) {
     self.node = node
     self.loopOwner = loopOwner
     loop = loopOwner.loop
-    self.surroundings = surroundings
-    mailbox = surroundings.mailboxes[surroundings.place]
+    self.context = context
+    mailbox = context.mailboxes[context.place]
     moment = SystemClock.moment()
-    refreshesMoment = surroundings.settings.clock == .eachEvent
-    trace = surroundings.settings.trace
+    refreshesMoment = context.settings.clock == .eachEvent
+    trace = context.settings.trace
   }
 
   /// Runs until the node is done (see `NodeGroup.stop`). Returns its ending.
@@ -166,7 +166,7 @@ public struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
       case .ordered(let order): handle(.ordered(order))
       case .news(let news): handle(.news(news))
       case .addresses(let answer): loop.pointee.connect(answer)
-      case .pulse(let round): surroundings.pulse.answer(surroundings.place, round)
+      case .pulse(let round): context.pulse.answer(context.place, round)
       case .stop: beginEnding()
       }
     }

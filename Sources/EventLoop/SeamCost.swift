@@ -68,10 +68,10 @@ public enum SeamCost {
       node.watchers.append(ids)
       senders.append(sender)
     }
-    let surroundings = NodeRunner<Echo>.RunnerContext(
+    let context = NodeRunner<Echo>.RunnerContext(
       place: 0, mailboxes: [mailbox], lanes: Lane.allCases.map { _ in nil }, performInline: nil,
       settings: GroupSettings { _, _ in }, pulse: LivenessCheck(nodes: 1))
-    return NodeRunner(node, EventLoopOwner(loop), surroundings)
+    return NodeRunner(node, EventLoopOwner(loop), context)
   }
 
   /// Node that passes received bytes on to the group that their first byte names.

@@ -62,7 +62,7 @@ struct SecureConnection: ~Copyable {
   func attach(_ descriptor: Int32) -> Bool { SSL_set_fd(ssl, descriptor) == 1 }
 
   /// Continues the handshake as far as possible.
-  func shakeHands() -> Handshake {
+  func continueHandshakes() -> Handshake {
     ERR_clear_error()
     errno = 0
     let result = SSL_do_handshake(ssl)

@@ -25,7 +25,7 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
     /// (`Backlog`). By default all jobs are equal and run in order of arrival.
     @inlinable
     public init(
-      portions: WorkPortions = WorkPortions(cost: Limits.jobsAPortion, lightCost: 1),
+      portions: WorkPortions = WorkPortions(cost: Limits.jobsPerPortion, lightCost: 1),
       weigh: @escaping (Job) -> WorkWeight = { _ in WorkWeight() },
       perform: @escaping Perform, rest: @escaping () -> Void = {}
     ) {
@@ -67,11 +67,11 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
 
   @inlinable
   static func work(
-    on jobs: Mailbox<Assignment<Job>>, for nodes: [Mailbox<Mail>], at workplace: WorkerContext,
+    on jobs: Mailbox<Assignment<Job>>, for nodes: [Mailbox<Mail>], at workerContext: WorkerContext,
     _ progress: WorkerProgress
   ) {
     var newcomers: [Assignment<Job>] = []
-    var backlog = Backlog<Assignment<Job>>(workplace.portions)
+    var backlog = Backlog<Assignment<Job>>(workerContext.portions)
     var letters = [[Mail]](repeating: [], count: nodes.count)
     while true {
       if backlog.isEmpty {
@@ -85,24 +85,26 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
       // In portions, so that the first outcomes do not wait for the last, and not all of them are
       // in memory at once. Jobs that arrive meanwhile join the next portion.
       let start = SystemClock.instant()
-      let portion = backlog.nextPortion(adding: newcomers, at: start) { workplace.weigh($0.job) }
+      let portion = backlog.nextPortion(adding: newcomers, at: start) {
+        workerContext.weigh($0.job)
+      }
       newcomers.removeAll(keepingCapacity: true)
       if portion.isEmpty { continue }
       progress.begin()
-      perform(portion, for: nodes, at: workplace, &letters)
+      perform(portion, for: nodes, at: workerContext, &letters)
       // Before the worker rests: that time is charged to no owner.
       backlog.performed(from: start, to: SystemClock.instant())
-      if backlog.isAtRest, jobs.isEmpty { workplace.rest() }
+      if backlog.isAtRest, jobs.isEmpty { workerContext.rest() }
       progress.end()
     }
   }
 
   @inlinable
   static func perform(
-    _ batch: [Assignment<Job>], for nodes: [Mailbox<Mail>], at workplace: WorkerContext,
+    _ batch: [Assignment<Job>], for nodes: [Mailbox<Mail>], at workerContext: WorkerContext,
     _ letters: inout [[Mail]]
   ) {
-    let results = workplace.perform(batch, SystemClock.moment())
+    let results = workerContext.perform(batch, SystemClock.moment())
     precondition(results.count == batch.count, "a job without an outcome")
     for (assignment, (outcome, news)) in zip(batch, results) {
       // News first, to all nodes, so that a node never gets its own job's outcome before the news

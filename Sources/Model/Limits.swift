@@ -247,7 +247,7 @@ public enum Limits {
   /// Pages that a backup copies, and SQLite virtual machine steps of a check, between two checks
   /// for cancellation: a few milliseconds each.
   public static let copiedPages = 1_024
-  public static let stepsAQuestion = 100_000
+  public static let stepsPerCheck = 100_000
   /// Attempts at a backup, which starts again if data that it names was removed in the meantime.
   public static let backupAttempts = 5
   /// Bytes that a backup leaves free if it is on the same disk as the store.
@@ -262,7 +262,7 @@ public enum Limits {
   public static let closingRenewals = 4
   /// Jobs that a worker does before it sends the results to the nodes: enough for one fsync to
   /// serve many clients.
-  public static let jobsAPortion = 256
+  public static let jobsPerPortion = 256
   /// Work of a relay's store before it sends the results, counted in records of up to a KiB: the
   /// largest batch of small records, a few milliseconds. Saves of other accounts wait no longer
   /// than this, whatever one device uploads.
@@ -415,7 +415,7 @@ public enum Limits {
   /// Bytes that are read at once from a connection: large enough that most bodies come in one read.
   public static let receiveBytes = 128 << 10
   /// Frames in one write: joined, they cost one system call.
-  public static let framesAWrite = 64
+  public static let framesPerWrite = 64
   /// Bytes of one connection that the kernel queues beyond those in flight. Without this limit it
   /// takes megabytes, and then no more until a third of them has left: a slow peer that reads all
   /// the time would look like one that reads nothing.
@@ -427,7 +427,7 @@ public enum Limits {
   /// Bytes written to one connection before the others have their turn.
   public static let writeBytes = 1 << 20
   /// Connections that one listener accepts before the others have their turn.
-  public static let acceptsATurn = 64
+  public static let acceptsPerTurn = 64
   /// Pause of a listener when no descriptor is left: `accept` would fail again at once.
   public static let acceptPauseMilliseconds: Int64 = 100
   /// Time from the accept of a connection to the end of its TLS handshake.
@@ -437,7 +437,7 @@ public enum Limits {
   public static let handshakesAtOnce = 1_000
   /// Handshake steps before all other work has its turn. One costs a millisecond or two; with many
   /// handshakes other work waits no longer than for this number.
-  public static let handshakesATurn = 4
+  public static let handshakesPerTurn = 4
   /// Bytes that TLS encrypts at once: the largest of its records (RFC 8446 section 5.1), which the
   /// frames of one turn share.
   public static let secureWriteBytes = 16 << 10

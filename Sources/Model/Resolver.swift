@@ -59,9 +59,9 @@ public protocol Resolver: Sendable {
   /// matters even if another device did the same before (for example, both deleted an item): a
   /// third version, made in between, must not win over the later of the two, so the record takes
   /// the later stamp. If false, a change that is equal on both sides is left as the relay has it.
-  var takesNewestStamp: Bool { get }
+  var countsFromNewestStamp: Bool { get }
 }
 
 extension Resolver {
-  public var takesNewestStamp: Bool { false }
+  public var countsFromNewestStamp: Bool { false }
 }

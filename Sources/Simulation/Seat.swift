@@ -190,7 +190,7 @@ package final class Seat<Driven: Node & ~Copyable>: AnyNode {
       wakeNumber += 1
       return
     }
-    let time = max(clock().worldTime(of: deadline), outside.timeline.now)
+    let time = max(clock().simulationTime(of: deadline), outside.timeline.now)
     guard time != wakeAt else { return }
     wakeAt = time
     wakeNumber += 1

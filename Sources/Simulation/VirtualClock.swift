@@ -30,7 +30,7 @@ package struct VirtualClock {
 
   /// Returns the first nanosecond of the simulation at which this machine's monotonic clock shows
   /// `instant`.
-  package func worldTime(of instant: Instant) -> Int64 {
+  package func simulationTime(of instant: Instant) -> Int64 {
     let wanted = instant.nanoseconds - start
     guard wanted > 0 else { return 0 }
     // Computed in parts, so that no product overflows 64 bits.

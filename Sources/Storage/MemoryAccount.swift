@@ -20,7 +20,7 @@ struct MemoryAccount {
   /// In the order in which they joined.
   var members: [Member] = []
   /// Version of devices, plan and subscriptions: incremented with each change.
-  var affairs: Int64 = 0
+  var membershipVersion: Int64 = 0
   /// In the order in which they were issued.
   var pairings: [NewPairing] = []
   /// Chunks of files that the account has, and the sum of their bytes.

@@ -20,7 +20,7 @@ extension MemoryZoneStore {
   func setPlan(_ plan: Plan, of id: AccountID) -> CommitResult {
     guard state.accounts[id] != nil else { return .refused(StoreRefusals.unknownAccount) }
     state.accounts[id]?.plan = plan
-    state.accounts[id]?.affairs += 1
+    state.accounts[id]?.membershipVersion += 1
     return .done
   }
 
@@ -32,7 +32,7 @@ extension MemoryZoneStore {
     for pairing in account.pairings { state.pairingOwners[pairing.codeHash] = nil }
     state.accounts[id]?.members = []
     state.accounts[id]?.pairings = []
-    state.accounts[id]?.affairs += 1
+    state.accounts[id]?.membershipVersion += 1
     let records = state.accounts[id]?.remove(atMost: rules.deletedPerCommit) ?? 0
     guard records < rules.deletedPerCommit else { return .removing }
     state.accounts[id] = nil
@@ -58,12 +58,12 @@ extension MemoryZoneStore {
       Principal(
         account: owner.account, device: owner.device, newest: account.head.token,
         plan: account.plan, subscriptions: account.members[position].subscriptions,
-        affairs: account.affairs))
+        membershipVersion: account.membershipVersion))
   }
 
   func movement(of id: AccountID) -> AccountVersion? {
     state.accounts[id].map {
-      AccountVersion(account: id, token: $0.head.token, affairs: $0.affairs)
+      AccountVersion(account: id, token: $0.head.token, membershipVersion: $0.membershipVersion)
     }
   }
 
@@ -102,7 +102,7 @@ extension MemoryZoneStore {
     let joined = Device(
       id: device.id, description: device.description, lastSeen: wall, connected: false)
     state.accounts[id]?.members.append(.init(device: joined, tokenHash: device.tokenHash))
-    state.accounts[id]?.affairs += 1
+    state.accounts[id]?.membershipVersion += 1
     state.principals[device.tokenHash] = Owner(account: id, device: device.id)
   }
 
@@ -149,7 +149,7 @@ extension MemoryZoneStore {
       return .refused(StoreRefusals.unknownDevice)
     }
     state.accounts[id]?.members[position].device.description.deviceName = name
-    state.accounts[id]?.affairs += 1
+    state.accounts[id]?.membershipVersion += 1
     return .done
   }
 
@@ -162,7 +162,7 @@ extension MemoryZoneStore {
       state.pairingOwners[pairing.codeHash] = nil
     }
     state.accounts[id]?.pairings = []
-    state.accounts[id]?.affairs += 1
+    state.accounts[id]?.membershipVersion += 1
     return .done
   }
 
@@ -197,7 +197,7 @@ extension MemoryZoneStore {
       subscriptions[place] = subscription
     }
     state.accounts[id]?.members[position].subscriptions = subscriptions
-    state.accounts[id]?.affairs += 1
+    state.accounts[id]?.membershipVersion += 1
     return .subscribed(subscriptions, isNew: isNew)
   }
 
@@ -212,7 +212,7 @@ extension MemoryZoneStore {
     }
     subscriptions.remove(at: place)
     state.accounts[id]?.members[position].subscriptions = subscriptions
-    state.accounts[id]?.affairs += 1
+    state.accounts[id]?.membershipVersion += 1
     return .subscribed(subscriptions, isNew: false)
   }
 }

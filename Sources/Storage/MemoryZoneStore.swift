@@ -111,7 +111,7 @@ package final class MemoryZoneStore: ZoneStore {
     case .renameDevice(let id, let device, let name): rename(device, of: id, to: name)
     case .revokeDevice(let id, let device): revoke(device, of: id)
     case .touchDevices(let sightings): touch(sightings)
-    case .proveWritable: .done
+    case .checkWritable: .done
     case .save(let commit): try save(commit, wall: wall)
     case .setPlan(let id, let plan): setPlan(plan, of: id)
     case .putSubscription(let id, let device, let subscription):
@@ -122,8 +122,8 @@ package final class MemoryZoneStore: ZoneStore {
     case .addChunk(let id, let hash, let file, let bytes):
       addChunk(hash, of: id, StoredChunk(file: file, bytes: bytes), wall: wall)
     case .renewChunks(let id, let hashes): renewChunks(hashes, of: id, wall: wall)
-    case .vouchForChunks(let files): doubt(files, false)
-    case .doubtChunks(let files): doubt(files, true)
+    case .confirmChunks(let files): doubt(files, false)
+    case .markChunksMissing(let files): doubt(files, true)
     case .collectChunks(let count): collectChunks(atMost: count, wall: wall)
     case .deleteZone(let id, let device, let zone, let through):
       deleteZone(zone, through: through, by: device, of: id, wall: wall)

@@ -44,7 +44,7 @@ public enum CommitRequest: Sendable, Hashable {
   /// Updates the times at which devices were last seen.
   case touchDevices([DeviceSighting])
   /// Test write without effect: shows if the store accepts writes again.
-  case proveWritable
+  case checkWritable
   case save(SaveCommit)
   /// Makes a tombstone of each live record of the zone, or only of those that `through` covers. One
   /// commit deletes the first ones; `ZoneDeletion.rest` names those left for the next.
@@ -66,10 +66,10 @@ public enum CommitRequest: Sendable, Hashable {
   case renewChunks(AccountID, [ChunkHash])
   /// Confirms that these files exist and are complete. Their chunks, doubtful since an older copy
   /// of the store was restored, are no longer doubtful.
-  case vouchForChunks([ChunkFile])
+  case confirmChunks([ChunkFile])
   /// Reports that these files are gone or incomplete. Their chunks are reported as missing until
   /// they are uploaded again.
-  case doubtChunks([ChunkFile])
+  case markChunksMissing([ChunkFile])
   /// Removes at most this many chunks that no record names and whose lease is over. The caller
   /// removes their files afterwards.
   case collectChunks(atMost: Int)
@@ -81,8 +81,8 @@ extension CommitRequest {
     switch self {
     case .deleteZone, .deleteZoneRest, .removeAccount: true
     case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
-      .touchDevices, .proveWritable, .save, .putSubscription, .removeSubscription, .setPlan,
-      .addChunk, .renewChunks, .vouchForChunks, .doubtChunks, .collectChunks:
+      .touchDevices, .checkWritable, .save, .putSubscription, .removeSubscription, .setPlan,
+      .addChunk, .renewChunks, .confirmChunks, .markChunksMissing, .collectChunks:
       false
     }
   }
@@ -343,19 +343,19 @@ public struct Principal: Sendable, Hashable {
   public var plan: Plan
   /// Subscriptions of the device, by id.
   public var subscriptions: [Subscription]
-  /// Value of the account's `AccountVersion.affairs`.
-  public var affairs: Int64
+  /// Value of the account's `AccountVersion.membershipVersion`.
+  public var membershipVersion: Int64
 
   public init(
     account: AccountID, device: DeviceID, newest: ChangeToken, plan: Plan = .everything,
-    subscriptions: [Subscription] = [], affairs: Int64 = 0
+    subscriptions: [Subscription] = [], membershipVersion: Int64 = 0
   ) {
     self.account = account
     self.device = device
     self.newest = newest
     self.plan = plan
     self.subscriptions = subscriptions
-    self.affairs = affairs
+    self.membershipVersion = membershipVersion
   }
 }
 
@@ -366,12 +366,12 @@ public struct AccountVersion: Sendable, Hashable {
   public var token: ChangeToken
   /// Incremented with each change of the account's devices, plan or subscriptions; 0 in a store
   /// that only one relay uses.
-  public var affairs: Int64
+  public var membershipVersion: Int64
 
-  public init(account: AccountID, token: ChangeToken, affairs: Int64) {
+  public init(account: AccountID, token: ChangeToken, membershipVersion: Int64) {
     self.account = account
     self.token = token
-    self.affairs = affairs
+    self.membershipVersion = membershipVersion
   }
 }
 

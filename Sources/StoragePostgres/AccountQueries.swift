@@ -14,7 +14,8 @@ enum AccountQueries {
     let found = try rows[0].first { (row) throws(PostgresFault) in
       Principal(
         account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1)),
-        newest: AccountHead(row, from: 5).token, plan: try row.plan(2), affairs: row.integer(8))
+        newest: AccountHead(row, from: 5).token, plan: try row.plan(2),
+        membershipVersion: row.integer(8))
     }
     guard var found else { return .refused(StoreRefusals.unknownToken) }
     found.subscriptions = try rows[1].all { (row) throws(PostgresFault) in try row.subscription() }
@@ -89,7 +90,7 @@ enum AccountQueries {
       rows.all { row in
         AccountVersion(
           account: AccountID(rawValue: row.bits(0)), token: AccountHead(row, from: 1).token,
-          affairs: row.integer(4))
+          membershipVersion: row.integer(4))
       })
   }
 

@@ -20,18 +20,18 @@ package struct BusPayload: Hashable, Sendable {
   package var relay: UInt64
   package var movements: [Movement]
 
-  /// `moved` and `affairs`: each account once, in order.
+  /// `moved` and `membershipVersion`: each account once, in order.
   package init(
-    relay: UInt64, moved: [(account: AccountID, token: ChangeToken)], affairs: [AccountID]
+    relay: UInt64, moved: [(account: AccountID, token: ChangeToken)], membershipVersion: [AccountID]
   ) {
     self.relay = relay
-    let changed = Set(affairs)
+    let changed = Set(membershipVersion)
     let known = Set(moved.map(\.account))
     movements =
       moved.map {
         Movement(account: $0.account, token: $0.token, hasNewAffairs: changed.contains($0.account))
       }
-      + affairs.filter { !known.contains($0) }.map {
+      + membershipVersion.filter { !known.contains($0) }.map {
         Movement(account: $0, token: nil, hasNewAffairs: true)
       }
   }

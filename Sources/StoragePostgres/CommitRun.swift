@@ -26,7 +26,7 @@ final class CommitRun {
   let accounts: LockedAccounts
   let saves: SaveBatchPlanner
   /// Number of membership changes by account, for the other relays.
-  private(set) var affairs: [AccountID: Int64] = [:]
+  private(set) var membershipVersion: [AccountID: Int64] = [:]
   private var writes = PostgresPipeline()
   private var results: [CommitResult?]
   /// Saves whose answers need rows that come back with `writes`.
@@ -50,7 +50,7 @@ final class CommitRun {
   func perform(_ requests: [CommitRequest]) throws(PostgresFault) -> [CommitResult] {
     try begin(requests)
     for (index, request) in requests.enumerated() {
-      if request.readsDesk, !saves.isReady { try prepareDesk(for: requests[index...]) }
+      if request.needsSaveLookup, !saves.isReady { try loadSaveLookup(for: requests[index...]) }
       if case .save(let commit) = request {
         try take(commit, at: index)
       } else {
@@ -75,7 +75,7 @@ final class CommitRun {
     case .renameDevice(let id, let device, let name): rename(device, of: id, to: name)
     case .revokeDevice(let id, let device): revoke(device, of: id)
     case .touchDevices(let sightings): touch(sightings)
-    case .proveWritable: proveWritable()
+    case .checkWritable: checkWritable()
     case .save: preconditionFailure("saves are decided together")
     case .setPlan(let id, let plan): setPlan(plan, of: id)
     case .putSubscription(let id, let device, let subscription):
@@ -86,8 +86,8 @@ final class CommitRun {
     case .addChunk(let id, let hash, let file, let bytes):
       addChunk(hash, of: id, file: file, bytes: bytes)
     case .renewChunks(let id, let hashes): renewChunks(hashes, of: id)
-    case .vouchForChunks(let files): doubt(files, false)
-    case .doubtChunks(let files): doubt(files, true)
+    case .confirmChunks(let files): doubt(files, false)
+    case .markChunksMissing(let files): doubt(files, true)
     case .collectChunks(let count): try collectChunks(atMost: count)
     case .deleteZone(let id, let device, let zone, let through):
       try deleteZone(zone, through: through, by: device, of: id)
@@ -96,7 +96,7 @@ final class CommitRun {
     }
   }
 
-  private func proveWritable() -> CommitResult {
+  private func checkWritable() -> CommitResult {
     write(StoreOpening.rewrite, PostgresParameters())
     return .done
   }
@@ -110,7 +110,7 @@ final class CommitRun {
   func ask(
     _ fill: (inout PostgresPipeline) -> Void
   ) throws(PostgresFault) -> [PostgresRows] {
-    settleSaves()
+    flushPlannedSaves()
     let first = writes.steps.count
     fill(&writes)
     return Array(try send().dropFirst(first))
@@ -118,11 +118,11 @@ final class CommitRun {
 
   /// Discards the rows that were read for saves, because they are no longer valid.
   func readAnew() {
-    settleSaves()
+    flushPlannedSaves()
     saves.forget()
   }
 
-  func note(affairsOf account: AccountID) { affairs[account, default: 0] += 1 }
+  func note(affairsOf account: AccountID) { membershipVersion[account, default: 0] += 1 }
 
   /// Raises the timeouts for the rest of the commit: a whole account is scanned.
   func allowTime() {
@@ -137,14 +137,14 @@ final class CommitRun {
     guard let asked = accounts.question(about: requests) else { return }
     let places = asked.map { writes.add($0.statement, $0.parameters) }
     let first = writes.steps.count
-    let isDeskRead = requests.contains(where: \.readsDesk)
+    let isDeskRead = requests.contains(where: \.needsSaveLookup)
     if isDeskRead { saves.ask(for: requests[...], in: &writes) }
     let rows = try send()
     accounts.learn(from: places.map { rows[$0] })
     if isDeskRead { try saves.learn(from: rows[first...]) }
   }
 
-  private func prepareDesk(for requests: ArraySlice<CommitRequest>) throws(PostgresFault) {
+  private func loadSaveLookup(for requests: ArraySlice<CommitRequest>) throws(PostgresFault) {
     let first = writes.steps.count
     saves.ask(for: requests, in: &writes)
     try saves.learn(from: try send()[first...])
@@ -189,23 +189,25 @@ final class CommitRun {
   }
 
   /// Turns the planned saves into queued statements.
-  private func settleSaves() {
+  private func flushPlannedSaves() {
     let first = writes.steps.count
     let planned = saves.settle(in: &writes)
     if !planned.isEmpty { waiting.append((planned, first)) }
   }
 
   private func finish(forgetting count: Int) throws(PostgresFault) {
-    settleSaves()
+    flushPlannedSaves()
     let moved = accounts.moved
-    let concerned = affairs.filter { accounts[$0.key] != nil }.sorted { $0.key < $1.key }
+    let concerned = membershipVersion.filter { accounts[$0.key] != nil }.sorted { $0.key < $1.key }
     let all = Set(moved.map(\.account) + concerned.map(\.key) + accounts.growths.keys).sorted()
     if !all.isEmpty {
       let growths = all.map { accounts.growths[$0] ?? AccountUse() }
       writes.add(
         CommitRun.advance,
         PostgresParameters().bind(all.map(\.rawValue))
-          .bind(all.map { accounts[$0]?.head.newest ?? 0 }).bind(all.map { affairs[$0] ?? 0 })
+          .bind(all.map { accounts[$0]?.head.newest ?? 0 }).bind(
+            all.map { membershipVersion[$0] ?? 0 }
+          )
           .bind(all.map { accounts[$0]?.head.run ?? 0 })
           .bind(all.map { accounts[$0]?.head.rangeStart ?? 0 })
           .bind(growths.map(\.bytes)).bind(growths.map(\.records)).bind(growths.map(\.batches)))
@@ -223,7 +225,8 @@ final class CommitRun {
     Forgetting.add(count, rules: rules, wall: wall, to: &writes)
     let commit = writes.add(.commit)
     let notices = BusPayload(
-      relay: relay, moved: moved, affairs: affairs.filter { $0.value > 0 }.map(\.key).sorted())
+      relay: relay, moved: moved,
+      membershipVersion: membershipVersion.filter { $0.value > 0 }.map(\.key).sorted())
     for text in notices.texts {
       writes.add(
         CommitRun.notify,

@@ -162,8 +162,8 @@ extension CommitRequest {
       .addChunk(let id, _, _, _), .renewChunks(let id, _):
       [id]
     case .save(let commit): [commit.account]
-    case .vouchForChunks(let files), .doubtChunks(let files): files.map(\.account)
-    case .redeemPairing, .touchDevices, .proveWritable, .collectChunks: []
+    case .confirmChunks(let files), .markChunksMissing(let files): files.map(\.account)
+    case .redeemPairing, .touchDevices, .checkWritable, .collectChunks: []
     }
   }
 
@@ -177,19 +177,19 @@ extension CommitRequest {
     case .save(let commit): (commit.account, commit.device)
     case .issuePairing(let id, let pairing): pairing.issuer.map { (id, $0) }
     case .createAccount, .setPlan, .removeAccount, .addChunk, .renewChunks,
-      .vouchForChunks, .doubtChunks, .redeemPairing, .touchDevices, .proveWritable,
+      .confirmChunks, .markChunksMissing, .redeemPairing, .touchDevices, .checkWritable,
       .collectChunks:
       nil
     }
   }
 
   /// True if the request is decided from the data of a `SaveBatchPlanner`.
-  var readsDesk: Bool {
+  var needsSaveLookup: Bool {
     switch self {
     case .save, .addChunk, .renewChunks: true
     case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
-      .touchDevices, .proveWritable, .deleteZone, .deleteZoneRest, .putSubscription,
-      .removeSubscription, .setPlan, .removeAccount, .vouchForChunks, .doubtChunks,
+      .touchDevices, .checkWritable, .deleteZone, .deleteZoneRest, .putSubscription,
+      .removeSubscription, .setPlan, .removeAccount, .confirmChunks, .markChunksMissing,
       .collectChunks:
       false
     }

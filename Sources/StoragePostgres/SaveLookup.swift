@@ -16,8 +16,8 @@ struct SaveLookup {
       case .addChunk(let account, let hash, _, _): add([hash], of: account, &known)
       case .renewChunks(let account, let hashes): add(hashes, of: account, &known)
       case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
-        .touchDevices, .proveWritable, .deleteZone, .deleteZoneRest, .putSubscription,
-        .removeSubscription, .setPlan, .removeAccount, .vouchForChunks, .doubtChunks,
+        .touchDevices, .checkWritable, .deleteZone, .deleteZoneRest, .putSubscription,
+        .removeSubscription, .setPlan, .removeAccount, .confirmChunks, .markChunksMissing,
         .collectChunks:
         break
       }

@@ -61,7 +61,7 @@ extension SQLiteConnection {
       let question = Question(goesOn)
       let context = Unmanaged.passUnretained(question).toOpaque()
       sqlite3_progress_handler(
-        handle, Int32(Limits.stepsAQuestion),
+        handle, Int32(Limits.stepsPerCheck),
         { context in
           guard let context else { return 0 }
           return Unmanaged<Question>.fromOpaque(context).takeUnretainedValue().isToEnd() ? 1 : 0

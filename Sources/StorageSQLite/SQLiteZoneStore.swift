@@ -244,7 +244,7 @@ package final class SQLiteZoneStore: ZoneStore {
       try accounts.rename(device, of: id, to: name)
     case .revokeDevice(let id, let device): try accounts.revoke(device, of: id)
     case .touchDevices(let sightings): try accounts.touch(sightings)
-    case .proveWritable: try opening.rewrite()
+    case .checkWritable: try opening.rewrite()
     case .save(let commit): try records.save(commit, wall: wall)
     case .setPlan(let id, let plan): try accounts.setPlan(plan, of: id)
     case .putSubscription(let id, let device, let subscription):
@@ -255,8 +255,8 @@ package final class SQLiteZoneStore: ZoneStore {
     case .addChunk(let id, let hash, let file, let bytes):
       try chunks.add(hash, of: id, file: file, bytes: bytes, wall: wall)
     case .renewChunks(let id, let hashes): try chunks.renew(hashes, of: id, wall: wall)
-    case .vouchForChunks(let files): try chunks.doubt(files, false)
-    case .doubtChunks(let files): try chunks.doubt(files, true)
+    case .confirmChunks(let files): try chunks.doubt(files, false)
+    case .markChunksMissing(let files): try chunks.doubt(files, true)
     case .collectChunks(let count): try chunks.collect(atMost: count, wall: wall)
     case .deleteZone(let id, let device, let zone, let through):
       try zones.delete(zone, through: through, by: device, of: id, wall: wall)

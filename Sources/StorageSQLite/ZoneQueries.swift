@@ -126,7 +126,7 @@ final class ZoneQueries {
     for account in accounts {
       guard let head = try head(of: account) else { continue }
       // One relay has the store, and made the membership changes itself.
-      movements.append(AccountVersion(account: account, token: head.token, affairs: 0))
+      movements.append(AccountVersion(account: account, token: head.token, membershipVersion: 0))
     }
     return .movements(movements)
   }

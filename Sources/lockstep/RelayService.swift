@@ -44,11 +44,11 @@ struct RelayService {
       let (admin, control) = try ownersDoors(ownerConnections)
       let board = DebugDump()
       let group = try NodeGroup<RelayNode>(count: configuration.nodes, settings(board, meter))
-      let attendant = RelayMainThreadHandler(
+      let mainThreadHandler = RelayMainThreadHandler(
         of: group, nodes: configuration.nodes, board: board, log: log,
         startedAt: SystemClock.instant(), manager: try SystemdNotifier.ofThisProcess(log),
         status: "listening on \(url(of: front[0].address))")
-      attend(to: certificate, attendant, group, configuration)
+      attend(to: certificate, mainThreadHandler, group, configuration)
       let files = try store.makeFiles(
         uploads: configuration.limits.uploads * configuration.nodes)
       let bus = try store.makeBus()
@@ -72,7 +72,7 @@ struct RelayService {
       var busThread: BusThread?
       if let bus { busThread = try BusThread(bus, of: group, log: log) }
       defer { busThread?.end() }
-      let endings = try group.run(signals, attendant.attendant)
+      let endings = try group.run(signals, mainThreadHandler.mainThreadHandler)
       if endings.contains(where: { $0 != .done }) {
         log.warning("stopped before all that was begun had ended")
       }
@@ -86,12 +86,12 @@ struct RelayService {
 
   /// Reloads the certificate on SIGHUP and sends its host names to the nodes.
   private func attend(
-    to certificate: ServerCertificate?, _ attendant: RelayMainThreadHandler,
+    to certificate: ServerCertificate?, _ mainThreadHandler: RelayMainThreadHandler,
     _ group: NodeGroup<RelayNode>, _ configuration: RelayConfiguration
   ) {
     guard let certificate else { return }
     RelayCertificate.warn(of: certificate, log)
-    attendant.reload = {
+    mainThreadHandler.reload = {
       RelayCertificate.reload(certificate, log)
       let hosts = hosts(configuration, certificate)
       for node in 0..<configuration.nodes { group.post(.allowHosts(hosts), to: node) }

@@ -82,14 +82,14 @@ struct ReplicaChunkWaitTests {
 
   @Test func aChangeWhoseChunkIsNowhereIsParkedUntilTheChunkComes() throws {
     var desk = try Desk()
-    for (tidings, code) in [
+    for (chunkStatus, code) in [
       (ChunkStatus(nowhere: [try hash(1)]), RefusalCode.chunksMissing),
       (ChunkStatus(damaged: [try hash(1)]), RefusalCode.hashMismatch),
     ] {
       _ = desk.edit(.album("a", [try hash(1)]))
       _ = desk.edit(.album("b", [try hash(2)]))
       _ = desk.take()
-      desk.perform(.chunks(.settle(tidings)))
+      desk.perform(.chunks(.settle(chunkStatus)))
       #expect(desk.outbox.parked.map(\.refusal.code) == [code])
       #expect(desk.outbox.parked.map(\.key.name.text) == ["a"])
       desk.perform(.chunks(.add(HeldChunk(hash: try hash(1), file: 3, bytes: 5))))

@@ -6,13 +6,13 @@ import Testing
 struct HandshakeQueueTests {
   @Test func fewHaveTheirTurnAndWhoCameFirstGoesFirst() {
     var line = HandshakeQueue(LoopLimits())
-    let all = (0..<Limits.handshakesATurn * 2 + 1).map {
+    let all = (0..<Limits.handshakesPerTurn * 2 + 1).map {
       Poller.Registration(slot: $0, generation: 1)
     }
     for registration in all { line.append(registration) }
-    #expect(line.takeTurn() == Array(all[..<Limits.handshakesATurn]))
+    #expect(line.takeTurn() == Array(all[..<Limits.handshakesPerTurn]))
     line.append(all[0])
-    #expect(line.takeTurn().count == Limits.handshakesATurn)
+    #expect(line.takeTurn().count == Limits.handshakesPerTurn)
     #expect(line.takeTurn() == [all[all.count - 1], all[0]])
     #expect(line.isEmpty)
   }

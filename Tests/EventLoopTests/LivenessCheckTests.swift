@@ -6,14 +6,15 @@ import Testing
 struct LivenessCheckTests {
   @Test func everyLoopAnswersInItsNextTurn() throws {
     let running = try RunningGroup(count: 2)
-    #expect(running.group.silentThreads == UnresponsiveThreads(), "nobody was asked yet")
+    #expect(running.group.unresponsiveThreads == UnresponsiveThreads(), "nobody was asked yet")
     for _ in 0..<3 {
-      running.group.feelPulse()
-      waitUntil { running.group.silentThreads == UnresponsiveThreads() }
+      running.group.pingThreads()
+      waitUntil { running.group.unresponsiveThreads == UnresponsiveThreads() }
     }
     running.end()
-    running.group.feelPulse()
-    #expect(running.group.silentThreads == UnresponsiveThreads(), "who has ended need not answer")
+    running.group.pingThreads()
+    #expect(
+      running.group.unresponsiveThreads == UnresponsiveThreads(), "who has ended need not answer")
   }
 
   @Test func threadsThatHangAreNamed() throws {
@@ -36,18 +37,18 @@ struct LivenessCheckTests {
     // The second loop hangs in a report.
     running.order(.report(.news(7)), node: 1)
     try running.journal.first(of: 1) { $0 == .news(7) ? true : nil }
-    running.group.feelPulse()
-    waitUntil { running.group.silentThreads == UnresponsiveThreads(nodes: [1]) }
+    running.group.pingThreads()
+    waitUntil { running.group.unresponsiveThreads == UnresponsiveThreads(nodes: [1]) }
     gate.post(1)
-    waitUntil { running.group.silentThreads == UnresponsiveThreads() }
+    waitUntil { running.group.unresponsiveThreads == UnresponsiveThreads() }
     // The worker hangs in a job; its loop does not.
     running.order(.run(JobID(rawValue: 1), .commits, 5))
     waitUntil {
-      running.group.feelPulse()
-      return running.group.silentThreads.lanes == [.commits]
+      running.group.pingThreads()
+      return running.group.unresponsiveThreads.lanes == [.commits]
     }
     gate.post(1)
-    waitUntil { running.group.silentThreads == UnresponsiveThreads() }
+    waitUntil { running.group.unresponsiveThreads == UnresponsiveThreads() }
     running.end()
   }
 }

@@ -22,13 +22,13 @@ struct MainThreadHandlerTests {
       let group = try NodeGroup<ScriptedNode>(count: 1, GroupSettings { _, _ in })
       try group.add(ScriptedNode())
       var heard: [Int32] = []
-      let attendant = MainThreadHandler(signalled: { number in
+      let mainThreadHandler = MainThreadHandler(signalled: { number in
         heard.append(number)
         // The group runs on until it is stopped.
         if number == SIGUSR1 { raise(SIGTERM) }
       })
       raise(SIGUSR1)
-      #expect(try group.run(signals, attendant) == [.done])
+      #expect(try group.run(signals, mainThreadHandler) == [.done])
       #expect(heard == [SIGUSR1, SIGTERM])
     }
   }
@@ -38,12 +38,12 @@ struct MainThreadHandlerTests {
       let group = try NodeGroup<ScriptedNode>(count: 1, GroupSettings { _, _ in })
       try group.add(ScriptedNode())
       var moments: [Instant] = []
-      let attendant = MainThreadHandler(attend: { now in
+      let mainThreadHandler = MainThreadHandler(attend: { now in
         moments.append(now)
         if moments.count == 3 { raise(SIGTERM) }
         return moments.count < 3 ? now.advanced(milliseconds: 2) : nil
       })
-      #expect(try group.run(signals, attendant) == [.done])
+      #expect(try group.run(signals, mainThreadHandler) == [.done])
       #expect(moments.count >= 3)
       #expect(moments == moments.sorted())
       #expect(moments[1].milliseconds(since: moments[0]) >= 2, "not before its time")

@@ -45,7 +45,7 @@ private struct ChunkWalk {
   let device: TestDevice
   var relay: TestRelay
   var random: SeededRandom
-  var errands: [PendingRequest] = []
+  var pendingRequests: [PendingRequest] = []
   /// By chunk: the time until which it was promised to exist; and if a record references it.
   var promised: [Int64]
   var named: [Bool]
@@ -74,8 +74,8 @@ private struct ChunkWalk {
     for node in 0...1 { relay.tell(node, .deadlineReached) }
     let node = Int.random(in: 0...1, using: &random)
     switch Int.random(in: 0..<40, using: &random) {
-    case 0, 1: if errands.count < 6 { begin(upload: true, node) }
-    case 2: if errands.count < 6 { begin(upload: false, node) }
+    case 0, 1: if pendingRequests.count < 6 { begin(upload: true, node) }
+    case 2: if pendingRequests.count < 6 { begin(upload: false, node) }
     case 3...9: sendSome()
     case 10: leave()
     case 11...16: _ = relay.runFileJob()
@@ -102,13 +102,13 @@ private struct ChunkWalk {
   /// Removes all faults, ends all calls, and checks everything.
   mutating func end() throws {
     (relay.filesFault, relay.commitFault) = (nil, nil)
-    for index in errands.indices {
-      relay.send(errands[index].client.id, errands[index].rest)
-      errands[index].rest = []
+    for index in pendingRequests.indices {
+      relay.send(pendingRequests[index].client.id, pendingRequests[index].rest)
+      pendingRequests[index].rest = []
     }
     relay.settle()
     try collect()
-    if !errands.isEmpty { breach("\(errands.count) calls were not answered") }
+    if !pendingRequests.isEmpty { breach("\(pendingRequests.count) calls were not answered") }
     try look()
     // The next commit of a node removes what a failed one left.
     for node in 0...1 { try save(node: node) }
@@ -129,28 +129,29 @@ private struct ChunkWalk {
     client.expectAnswer(to: upload ? "PUT" : "GET")
     if upload {
       let request = chunk.upload(device.token)
-      errands.append(PendingRequest(client: client, chunk: index, kind: .upload, rest: request))
+      pendingRequests.append(
+        PendingRequest(client: client, chunk: index, kind: .upload, rest: request))
     } else {
       let first = Int.random(in: 0...max(0, chunk.bytes.count - 1), using: &random)
       let request = HTTPClient.bytes(
         "GET", chunk.path, token: device.token, headers: [("Range", "bytes=\(first)-")])
-      errands.append(
+      pendingRequests.append(
         PendingRequest(
           client: client, chunk: index, kind: .download(first..<chunk.bytes.count), rest: request))
     }
   }
 
   private mutating func sendSome() {
-    guard let index = errands.indices.randomElement(using: &random) else { return }
-    let most = errands[index].rest.count
+    guard let index = pendingRequests.indices.randomElement(using: &random) else { return }
+    let most = pendingRequests[index].rest.count
     let count = min(most, Int.random(in: 1...400_000, using: &random))
-    relay.send(errands[index].client.id, Array(errands[index].rest.prefix(count)))
-    errands[index].rest.removeFirst(count)
+    relay.send(pendingRequests[index].client.id, Array(pendingRequests[index].rest.prefix(count)))
+    pendingRequests[index].rest.removeFirst(count)
   }
 
   private mutating func leave() {
-    guard let index = errands.indices.randomElement(using: &random) else { return }
-    relay.cut(errands.remove(at: index).client.id)
+    guard let index = pendingRequests.indices.randomElement(using: &random) else { return }
+    relay.cut(pendingRequests.remove(at: index).client.id)
   }
 
   private mutating func failing() -> StorageError? {
@@ -193,7 +194,7 @@ private struct ChunkWalk {
 
   /// Kills the process, and starts another one on the same disk.
   private mutating func crash() throws {
-    errands = []
+    pendingRequests = []
     let former = relay
     relay = TestRelay(
       nodes: 2, seed: random.next(), store: former.store, files: former.files.reopened()
@@ -225,23 +226,23 @@ private struct ChunkWalk {
 
   /// Reads the answers that have arrived.
   private mutating func collect() throws {
-    for index in errands.indices.reversed() {
-      let errand = errands[index]
-      guard let response = try errand.client.next() else {
-        if errand.client.isClosed { errands.remove(at: index) }
+    for index in pendingRequests.indices.reversed() {
+      let pendingRequest = pendingRequests[index]
+      guard let response = try pendingRequest.client.next() else {
+        if pendingRequest.client.isClosed { pendingRequests.remove(at: index) }
         continue
       }
-      errands.remove(at: index)
-      switch (errand.kind, response.status) {
+      pendingRequests.remove(at: index)
+      switch (pendingRequest.kind, response.status) {
       case (.upload, 200), (.upload, 201):
         uploaded += 1
         // It existed at the time of the commit, which may be a while ago.
-        promised[errand.chunk] = max(promised[errand.chunk], relay.moment.wall)
-        if !errand.rest.isEmpty { breach("an upload was answered before it ended") }
+        promised[pendingRequest.chunk] = max(promised[pendingRequest.chunk], relay.moment.wall)
+        if !pendingRequest.rest.isEmpty { breach("an upload was answered before it ended") }
       case (.download(let range), 206), (.download(let range), 200):
         downloaded += 1
-        if response.body != Array(chunks[errand.chunk].bytes[range]) {
-          breach("chunk \(errand.chunk) came down as something else")
+        if response.body != Array(chunks[pendingRequest.chunk].bytes[range]) {
+          breach("chunk \(pendingRequest.chunk) came down as something else")
         }
       case (_, 404), (_, 503), (_, 408), (.download, 416): break
       case (_, let status): breach("an answer \(status)")

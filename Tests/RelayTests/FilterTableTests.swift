@@ -95,7 +95,7 @@ struct FilterTableTests {
     ] {
       var table = FilterTable()
       table.setRule(rule([kind]), of: device(1))
-      #expect(table.sleepers(throughDeletionsIn: zone) == (isWoken ? [] : [device(1)]))
+      #expect(table.unmatchedDevices(throughDeletionsIn: zone) == (isWoken ? [] : [device(1)]))
     }
   }
 
@@ -129,14 +129,15 @@ struct FilterTableTests {
         let records = (0..<Int.random(in: 0...130, using: &random)).map { _ in
           WakeRecord.random(&random)
         }
-        let sleepers = table.sleepers(through: records.map(\.record), records.map(\.event))
+        let unmatchedDevices = table.unmatchedDevices(
+          through: records.map(\.record), records.map(\.event))
         let expected = try rules.indices.filter { place in
           guard let rule = rules[place] else { return false }
           return try !rule.kinds.contains { kind in
             try records.contains { try PlainReading.matches(kind, $0.record, $0.event) }
           }
         }
-        #expect(sleepers == Set(expected.map(device)), "seed \(seed)")
+        #expect(unmatchedDevices == Set(expected.map(device)), "seed \(seed)")
       }
     }
   }
@@ -184,7 +185,7 @@ struct FilterTableTests {
   private func wakes(_ kinds: [Subscription.Kind], _ records: [WakeRecord]) -> Bool {
     var table = FilterTable()
     table.setRule(rule(kinds), of: device(1))
-    return table.sleepers(through: records.map(\.record), records.map(\.event)).isEmpty
+    return table.unmatchedDevices(through: records.map(\.record), records.map(\.event)).isEmpty
   }
 }
 

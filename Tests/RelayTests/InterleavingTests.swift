@@ -201,7 +201,7 @@ private struct Story {
     rules.setRule(rule, of: principal.device)
     // An older version of a record may have matched the filter, but a device that heard of it has
     // got it.
-    return rules.sleepers(
+    return rules.unmatchedDevices(
       through: page.changes, page.changes.map { $0.isDeleted ? .delete : .update }
     ).isEmpty
   }

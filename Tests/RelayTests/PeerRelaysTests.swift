@@ -7,7 +7,7 @@ import Testing
 
 /// Two relays on one store, which tell each other only the account that moved, and its token.
 struct PeerRelaysTests {
-  private func neighbours() -> TestRelay { TestRelay(nodes: 2, areNeighbours: true) }
+  private func peerRelays() -> TestRelay { TestRelay(nodes: 2, areNeighbours: true) }
 
   /// Drops the next hints to that relay.
   private func loseHints(to node: Int, _ relay: TestRelay) {
@@ -35,7 +35,7 @@ struct PeerRelaysTests {
 
   /// The database is set back below the relays, and nothing in it shows that. There are no saves.
   @Test func whoIsConnectedLearnsThatTheStoreWentBack() throws {
-    let relay = neighbours()
+    let relay = peerRelays()
     let phone = try relay.newAccount()
     let laptop = try relay.newDevice(beside: phone)
     relay.store.begin(run: OpeningNumber.draw(wall: relay.moment.wall, random: 1))
@@ -62,7 +62,7 @@ struct PeerRelaysTests {
   }
 
   @Test func whatOneSavesTheOtherPushesAfterOneRead() throws {
-    let relay = neighbours()
+    let relay = peerRelays()
     let phone = try relay.newAccount()
     let laptop = try relay.newDevice(beside: phone)
     let since = try newest(relay, phone)
@@ -90,7 +90,7 @@ struct PeerRelaysTests {
   }
 
   @Test func anIdleDeviceAsksFromWhereItStoodAndIsAnswered() throws {
-    let relay = neighbours()
+    let relay = peerRelays()
     let phone = try relay.newAccount()
     let laptop = try relay.newDevice(beside: phone)
     let since = try newest(relay, phone)
@@ -105,7 +105,7 @@ struct PeerRelaysTests {
   }
 
   @Test func whatWasLostIsFoundByLooking() throws {
-    let relay = neighbours()
+    let relay = peerRelays()
     let phone = try relay.newAccount()
     let laptop = try relay.newDevice(beside: phone)
     let since = try newest(relay, phone)
@@ -119,7 +119,7 @@ struct PeerRelaysTests {
   }
 
   @Test func whereHintsMayHaveBeenLostItLooksAtOnce() throws {
-    let relay = neighbours()
+    let relay = peerRelays()
     let phone = try relay.newAccount()
     let laptop = try relay.newDevice(beside: phone)
     let since = try newest(relay, phone)
@@ -127,7 +127,7 @@ struct PeerRelaysTests {
     let socket = try SocketClient(relay, node: 1, as: laptop, since: since)
     writer.say(.save(save("r", zone: "z", id: batch(1))))
     loseHints(to: 1, relay)
-    relay.tell(1, .news(.missedElsewhere))
+    relay.tell(1, .news(.remoteNewsLost))
     relay.settle()
     #expect(try pushes(socket).map { $0.changes.count } == [1])
   }
@@ -136,7 +136,7 @@ struct PeerRelaysTests {
   /// has got neither: it must not be answered with the first one only.
   @Test(arguments: [0, 1])
   func aPollThatCameAfterACommitIsToldOfIt(firstAt node: Int) throws {
-    let relay = neighbours()
+    let relay = peerRelays()
     let phone = try relay.newAccount()
     let laptop = try relay.newDevice(beside: phone)
     let since = try newest(relay, phone)
@@ -160,7 +160,7 @@ struct PeerRelaysTests {
   }
 
   @Test func aPollsTimeEndsWithALookForWhatWasLost() throws {
-    let relay = neighbours()
+    let relay = peerRelays()
     let phone = try relay.newAccount()
     let laptop = try relay.newDevice(beside: phone)
     let since = try newest(relay, phone)
@@ -175,7 +175,7 @@ struct PeerRelaysTests {
   }
 
   @Test func moreThanIsReadAtOnceIsToldInParts() throws {
-    let relay = neighbours()
+    let relay = peerRelays()
     let phone = try relay.newAccount()
     let laptop = try relay.newDevice(beside: phone)
     let since = try newest(relay, phone)
@@ -185,7 +185,7 @@ struct PeerRelaysTests {
       writer.say(.save(save("r\(number)", zone: "z", id: batch(number + 1))))
     }
     loseHints(to: 1, relay)
-    relay.tell(1, .news(.missedElsewhere))
+    relay.tell(1, .news(.remoteNewsLost))
     relay.settle()
     let pages = try pushes(socket)
     #expect(pages.map { $0.changes.count } == [Limits.batchRecords, 1])
@@ -194,12 +194,12 @@ struct PeerRelaysTests {
 
   @Test(arguments: [false, true])
   func aDeviceThatIsRevokedAtOneIsGoneFromAll(isLost: Bool) throws {
-    let relay = neighbours()
+    let relay = peerRelays()
     let phone = try relay.newAccount()
     let laptop = try relay.newDevice(beside: phone)
     let socket = try SocketClient(relay, node: 1, as: laptop)
     let bystander = try SocketClient(relay, node: 1, as: phone)
-    // The first check reports the account's `affairs`.
+    // The first check reports the account's `membershipVersion`.
     relay.advance(Limits.movementMilliseconds)
     let owner = HTTPClient(relay, node: 0)
     owner.send("DELETE", "/v1/devices/\(laptop.credentials.device.text)", token: phone.token)
@@ -214,19 +214,19 @@ struct PeerRelaysTests {
   }
 
   @Test func aPlanThatIsChangedAtOneHoldsAtAll() throws {
-    let relay = neighbours()
+    let relay = peerRelays()
     let phone = try relay.newAccount()
     let socket = try SocketClient(relay, node: 1, as: phone)
     let plan = CommitRequest.setPlan(phone.credentials.account, Plan(zones: []))
     _ = try relay.store.commit([plan], wall: relay.moment.wall)
-    relay.tell(1, .news(.affairsElsewhere(phone.credentials.account)))
+    relay.tell(1, .news(.remoteMembershipChange(phone.credentials.account)))
     relay.settle()
     #expect(try socket.all().isEmpty)
     #expect(socket.closeCode == 4502)
   }
 
   @Test func whatWakesADeviceIsKnownToAll() throws {
-    let relay = neighbours()
+    let relay = peerRelays()
     let phone = try relay.newAccount()
     let laptop = try relay.newDevice(beside: phone)
     let since = try newest(relay, phone)
@@ -244,7 +244,7 @@ struct PeerRelaysTests {
 
   /// The relay's own commit, which matches no filter, follows an unheard one of another relay.
   @Test func whatWakesADeviceIsNotPassedOverWithWhatCameAfterIt() throws {
-    let relay = neighbours()
+    let relay = peerRelays()
     let phone = try relay.newAccount()
     let laptop = try relay.newDevice(beside: phone)
     let since = try newest(relay, phone)
@@ -264,7 +264,7 @@ struct PeerRelaysTests {
 
   /// The hint of another relay's commit comes while the device signs in.
   @Test func whoHasJustComeIsNotWokenByWhatItDoesNotWatch() throws {
-    let relay = neighbours()
+    let relay = peerRelays()
     let phone = try relay.newAccount()
     let laptop = try relay.newDevice(beside: phone)
     _ = try HTTPClient(relay, node: 0).call(
@@ -287,7 +287,7 @@ struct PeerRelaysTests {
   }
 
   @Test func anAccountThatIsRemovedIsGoneFromAll() throws {
-    let relay = neighbours()
+    let relay = peerRelays()
     let phone = try relay.newAccount()
     let socket = try SocketClient(relay, node: 1, as: phone)
     _ = try relay.store.commit(
@@ -298,7 +298,7 @@ struct PeerRelaysTests {
   }
 
   @Test func whoIsConnectedToOneIsShownByAll() throws {
-    let relay = neighbours()
+    let relay = peerRelays()
     let phone = try relay.newAccount()
     let laptop = try relay.newDevice(beside: phone)
     let socket = try SocketClient(relay, node: 1, as: laptop)
@@ -315,7 +315,7 @@ struct PeerRelaysTests {
   }
 
   @Test func whereNobodyIsNothingIsAsked() throws {
-    let relay = neighbours()
+    let relay = peerRelays()
     let phone = try relay.newAccount()
     let socket = try SocketClient(relay, node: 1, as: phone)
     relay.advance(Limits.movementMilliseconds)

@@ -66,7 +66,7 @@ private struct BrokenResolver: Resolver {
   let breakage: Breakage
   let type: Name
 
-  var takesNewestStamp: Bool { resolver.takesNewestStamp }
+  var countsFromNewestStamp: Bool { resolver.countsFromNewestStamp }
 
   func resolve(_ conflict: Conflict) -> Resolution {
     let right = resolver.resolve(conflict)

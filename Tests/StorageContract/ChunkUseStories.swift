@@ -88,7 +88,7 @@ enum ChunkUseStories {
       try add(1, file: 5, in: scene)
       try add(2, file: 6, in: scene)
       let (gone, new) = (file(5, of: scene.account), file(7, of: scene.account))
-      #expect(try scene.commit(.doubtChunks([gone, new])) == .done)
+      #expect(try scene.commit(.markChunksMissing([gone, new])) == .done)
       for _ in 0...1 {
         #expect(
           try scene.commit(.renewChunks(scene.account, [hash(1), hash(2)]))

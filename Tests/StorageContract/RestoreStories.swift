@@ -223,7 +223,7 @@ enum RestoreStories {
       try scene.restore(try scene.backUp())
       #expect(
         try scene.store.read(.fileUses([stray, file])) == .fileUses([.none, .doubted]))
-      #expect(try scene.commit(.vouchForChunks([stray, file])) == .done)
+      #expect(try scene.commit(.confirmChunks([stray, file])) == .done)
       #expect(try scene.store.read(.fileUses([stray, file])) == .fileUses([.none, .sure]))
       #expect(
         try scene.commit(.renewChunks(scene.account, [hash])) == .renewed(bytes: [10]))

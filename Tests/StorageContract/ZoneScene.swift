@@ -228,10 +228,11 @@ extension SaveOutcome {
 }
 
 extension ReadResult {
-  /// A store used by one relay does not count `affairs`; other stores may begin with any value.
+  /// A store used by one relay does not maintain `membershipVersion`; others may begin with any
+  /// value.
   var withoutAffairs: ReadResult {
     guard case .principal(var principal) = self else { return self }
-    principal.affairs = 0
+    principal.membershipVersion = 0
     return .principal(principal)
   }
 }

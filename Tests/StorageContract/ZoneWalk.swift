@@ -144,13 +144,13 @@ package struct ZoneWalk {
     case 17: .renewChunks(account(), [pick(ZoneWalk.chunks), pick(ZoneWalk.chunks)])
     case 18:
       chance(4)
-        ? chance(2) ? .vouchForChunks([file(), file()]) : .doubtChunks([file(), file()])
+        ? chance(2) ? .confirmChunks([file(), file()]) : .markChunksMissing([file(), file()])
         : .collectChunks(atMost: Int(number(3)))
     case 19:
       .deleteZone(
         account(), device(), pick(ZoneWalk.zones),
         through: chance(2) || tokens.isEmpty ? nil : pick(tokens))
-    case 13: chance(12) ? .removeAccount(account()) : .proveWritable
+    case 13: chance(12) ? .removeAccount(account()) : .checkWritable
     case 8...9:
       .touchDevices([
         DeviceSighting(account: account(), device: device(), lastSeen: wall - 500 + number(1_000)),

@@ -13,7 +13,7 @@ struct BusPayloadTests {
   @Test func aNoticeNamesWhoMovedAndWhoseAffairsChanged() {
     let payload = BusPayload(
       relay: 7, moved: [(account(1), token(5)), (account(2), token(6))],
-      affairs: [account(2), account(3)])
+      membershipVersion: [account(2), account(3)])
     #expect(
       payload.texts == [
         "1 0000000000000007 0000000000000001=f00d.5 0000000000000002=f00d.6! 0000000000000003!"
@@ -22,14 +22,14 @@ struct BusPayloadTests {
   }
 
   @Test func nothingIsToldOfNothing() {
-    #expect(BusPayload(relay: 7, moved: [], affairs: []).texts.isEmpty)
+    #expect(BusPayload(relay: 7, moved: [], membershipVersion: []).texts.isEmpty)
   }
 
   @Test(arguments: [1, 200, 201, 512, 5_000]) func manyAreSplitAndNoneIsLost(count: Int) {
     let moved = (0..<count).map { index in
       (account(UInt64.max - UInt64(index)), token(Limits.sequenceLimit - 1 - Int64(index)))
     }
-    let payload = BusPayload(relay: .max, moved: moved, affairs: moved.map(\.0))
+    let payload = BusPayload(relay: .max, moved: moved, membershipVersion: moved.map(\.0))
     let texts = payload.texts
     #expect(texts.allSatisfy { $0.utf8.count <= Limits.noticeBytes })
     #expect(texts.compactMap(BusPayload.init).flatMap(\.movements) == payload.movements)
@@ -45,7 +45,7 @@ struct BusPayloadTests {
 
   @Test func whatIsWholeOfANoticeCounts() throws {
     let text = BusPayload(
-      relay: 7, moved: [(account(1), token(5))], affairs: [account(3)]
+      relay: 7, moved: [(account(1), token(5))], membershipVersion: [account(3)]
     ).texts[0]
     for length in 18...text.utf8.count {
       let cut = try #require(BusPayload(text: String(text.prefix(length))))

@@ -8,11 +8,12 @@ import Testing
 struct PostgresBusTests {
   private let account = AccountID(rawValue: 1)
 
-  private func movement(_ sequence: Int64?, affairs: Bool = false) -> BusNotice {
+  private func movement(_ sequence: Int64?, membershipVersion: Bool = false) -> BusNotice {
     .moved(
       BusPayload.Movement(
         account: account,
-        token: sequence.map { ChangeToken(generation: 1, sequence: $0) }, hasNewAffairs: affairs))
+        token: sequence.map { ChangeToken(generation: 1, sequence: $0) },
+        hasNewAffairs: membershipVersion))
   }
 
   @Test func aRelayHearsOfTheOthersAndNotOfItself() throws {
@@ -24,17 +25,17 @@ struct PostgresBusTests {
     #expect(theirs.wait(milliseconds: 20_000) == [movement(2)])
     _ = try other.commit(
       [.setPlan(account, .everything), TestRequests.save("c", in: account)], wall: 0)
-    #expect(ours.wait(milliseconds: 20_000) == [movement(3, affairs: true)])
+    #expect(ours.wait(milliseconds: 20_000) == [movement(3, membershipVersion: true)])
     _ = try one.commit([.revokeDevice(account, TestRequests.device)], wall: 0)
-    #expect(theirs.wait(milliseconds: 20_000) == [movement(nil, affairs: true)])
+    #expect(theirs.wait(milliseconds: 20_000) == [movement(nil, membershipVersion: true)])
     #expect(ours.wait(milliseconds: 0).isEmpty)
     let known = AccountVersion(
-      account: account, token: ChangeToken(generation: 1, sequence: 3), affairs: 2)
+      account: account, token: ChangeToken(generation: 1, sequence: 3), membershipVersion: 2)
     let reader = try one.makeReader()
     #expect(
       try reader.read(.movements([account, AccountID(rawValue: 2)])) == .movements([known]))
     _ = try one.commit([.removeAccount(account)], wall: 0)
-    #expect(theirs.wait(milliseconds: 20_000) == [movement(nil, affairs: true)])
+    #expect(theirs.wait(milliseconds: 20_000) == [movement(nil, membershipVersion: true)])
     #expect(try reader.read(.movements([account])) == .movements([]))
   }
 

@@ -54,7 +54,7 @@ struct PostgresPlanTests {
           account: account, device: TestRequests.device, lastSeen: Int64(id), isConnected: true)
       ]),
       .addChunk(account, hash, file, bytes: 5), .renewChunks(account, [hash]),
-      .doubtChunks([file]), .vouchForChunks([file]),
+      .markChunksMissing([file]), .confirmChunks([file]),
       .collectChunks(atMost: 10),
       .issuePairing(
         account, NewPairing(codeHash: [UInt8](repeating: 1, count: 31) + [1], expiresAt: 1)),

@@ -43,7 +43,7 @@ struct StoreIdentityTests {
     defer { store.close() }
     try FileManager.default.removeItem(atPath: folder.path("zones.sqlite"))
     #expect(throws: StorageError.gone(path: folder.path, name: "zones.sqlite")) {
-      try store.commit([.proveWritable], wall: 1)
+      try store.commit([.checkWritable], wall: 1)
     }
   }
 

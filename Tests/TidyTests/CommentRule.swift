@@ -1,5 +1,5 @@
-/// A doc comment begins with a noun phrase or a verb, as the Swift API Design Guidelines require: its
-/// first words say what the declaration is or does.
+/// A doc comment begins with a noun phrase or a verb, as the Swift API Design Guidelines require:
+/// its first words say what the declaration is or does.
 enum CommentRule {
   private static let questionWords: Set<String> = [
     "What", "How", "Who", "Whom", "Whose", "Whether", "Where", "When", "Which", "Why", "Whoever",

@@ -3,7 +3,7 @@ import LockstepModel
 /// Keeps the newer version of an item. If both have the same timestamp, a delete wins: the removed
 /// text may be a password.
 package struct ClipboardItemResolver: Resolver {
-  package let takesNewestStamp = true
+  package let countsFromNewestStamp = true
 
   package init() {}
 

@@ -4,7 +4,7 @@ import LockstepModel
 /// nothing is counted twice and nothing is lost, whatever the merge order.
 package struct CheckInResolver: Resolver {
   /// True, because the latest "done" or "not done" wins, also if it repeats an earlier value.
-  package let takesNewestStamp = true
+  package let countsFromNewestStamp = true
 
   package init() {}
 

@@ -79,10 +79,12 @@ extension Agent {
 
   mutating func newFile() -> ChunkFile? { file(random.next()) }
 
-  mutating func submitFile(_ request: ChunkRequest, _ errand: ChunkCoordinator.FileJobPurpose) {
+  mutating func submitFile(
+    _ request: ChunkRequest, _ pendingRequest: ChunkCoordinator.FileJobPurpose
+  ) {
     let id = JobID(rawValue: nextJob)
     nextJob += 1
-    chunks.jobs.append((id, errand))
+    chunks.jobs.append((id, pendingRequest))
     actions.append(.run(id, .files, .file(request)))
   }
 
@@ -96,7 +98,7 @@ extension Agent {
     _ id: JobID, _ result: Result<ChunkResult, StorageError>, at moment: Moment
   ) {
     guard let index = chunks.jobs.firstIndex(where: { $0.id == id }) else { return }
-    switch chunks.jobs.remove(at: index).errand {
+    switch chunks.jobs.remove(at: index).pendingRequest {
     case .append(let order): appended(order, result)
     case .finish(let order): finishedWriting(order, result, at: moment)
     case .read(let order): chunks.reader.read(order, result)
@@ -128,9 +130,9 @@ extension Agent {
   // MARK: jobs of the replica
 
   mutating func chunkJobDone(
-    _ errand: PendingChunkRequest, _ result: ChunkTransferResult, at moment: Moment
+    _ pendingRequest: PendingChunkRequest, _ result: ChunkTransferResult, at moment: Moment
   ) {
-    switch (errand, result) {
+    switch (pendingRequest, result) {
     case (.add(let order), .added(let replaced)):
       guard let index = chunks.additions.firstIndex(where: { $0.order == order }) else { return }
       let added = chunks.additions.remove(at: index)
@@ -153,9 +155,9 @@ extension Agent {
   }
 
   mutating func chunkJobFailed(
-    _ errand: PendingChunkRequest, _ error: StorageError, at moment: Moment
+    _ pendingRequest: PendingChunkRequest, _ error: StorageError, at moment: Moment
   ) {
-    switch errand {
+    switch pendingRequest {
     case .add(let order):
       guard let index = chunks.additions.firstIndex(where: { $0.order == order }) else { return }
       removeFiles([chunks.additions.remove(at: index).chunk.file])

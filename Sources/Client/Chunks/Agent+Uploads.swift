@@ -21,9 +21,9 @@ extension Agent {
       switch action {
       case .ask(let hashes): askMissing(hashes, at: moment)
       case .upload(let chunk): upload(chunk, at: moment)
-      case .settle(let tidings):
+      case .settle(let chunkStatus):
         submit(
-          .chunks(.settle(tidings)), .chunk(.settle), offer: engine.takeOffer(), at: moment)
+          .chunks(.settle(chunkStatus)), .chunk(.settle), offer: engine.takeOffer(), at: moment)
       case .pause(let retryAfter):
         let delay = chunks.backoff.next(retryAfterMilliseconds: retryAfter, random: &random)
         deadlines.set(.chunks, moment.instant.advanced(milliseconds: delay))

@@ -36,7 +36,7 @@ struct ChunkCoordinator {
   var early: [AgentOrder] = []
   var additions: [Addition] = []
   var reader = ChunkReader()
-  var jobs: [(id: JobID, errand: FileJobPurpose)] = []
+  var jobs: [(id: JobID, pendingRequest: FileJobPurpose)] = []
   var care = Care.sweeping(after: nil)
 
   var transfer = ChunkTransfer()

@@ -132,14 +132,14 @@ struct ChunkGate {
 
   // MARK: status of chunks
 
-  mutating func settle(_ tidings: ChunkStatus, at wall: Int64) {
-    named.subtract(tidings.hashes)
-    if confirmed.count + tidings.there.count > Limits.confirmedChunks { confirmed = [:] }
-    for hash in tidings.there { confirmed[hash] = wall }
-    let there = Set(tidings.there)
-    let held = Set(tidings.held)
+  mutating func settle(_ chunkStatus: ChunkStatus, at wall: Int64) {
+    named.subtract(chunkStatus.hashes)
+    if confirmed.count + chunkStatus.there.count > Limits.confirmedChunks { confirmed = [:] }
+    for hash in chunkStatus.there { confirmed[hash] = wall }
+    let there = Set(chunkStatus.there)
+    let held = Set(chunkStatus.held)
     // Examines changes again if a chunk will not come, or its file has changed.
-    let gone = Set(tidings.unread.map(\.hash) + tidings.nowhere + tidings.damaged)
+    let gone = Set(chunkStatus.unread.map(\.hash) + chunkStatus.nowhere + chunkStatus.damaged)
     for index in blocked.indices.reversed()
     where !blocked[index].isUnnamed && !blocked[index].isSetAside {
       blocked[index].lacking.removeAll { there.contains($0) }

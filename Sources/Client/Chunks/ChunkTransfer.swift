@@ -76,7 +76,7 @@ struct ChunkTransfer {
   private var asked: [ChunkNeed] = []
   private var missing: [HeldChunk] = []
   private var uploading: [HeldChunk] = []
-  private var tidings = ChunkStatus()
+  private var chunkStatus = ChunkStatus()
   private var settling: [ChunkHash] = []
   private var pending: [Action] = []
 
@@ -119,11 +119,11 @@ struct ChunkTransfer {
     let lacking = Set(hashes)
     for need in asked {
       if !lacking.contains(need.hash) {
-        tidings.there.append(need.hash)
+        chunkStatus.there.append(need.hash)
       } else if let source = need.source {
-        if refusal == nil { missing.append(source) } else { tidings.held.append(need.hash) }
+        if refusal == nil { missing.append(source) } else { chunkStatus.held.append(need.hash) }
       } else {
-        tidings.nowhere.append(need.hash)
+        chunkStatus.nowhere.append(need.hash)
       }
     }
     asked = []
@@ -135,7 +135,7 @@ struct ChunkTransfer {
     asked = []
     refused(refusal)
     guard self.refusal != nil else { return }
-    tidings.held += unasked.map(\.hash)
+    chunkStatus.held += unasked.map(\.hash)
     unasked = []
   }
 
@@ -143,9 +143,9 @@ struct ChunkTransfer {
     guard let index = uploading.firstIndex(where: { $0.hash == hash }) else { return }
     let chunk = uploading.remove(at: index)
     switch result {
-    case .stored: tidings.there.append(hash)
-    case .damaged: tidings.damaged.append(hash)
-    case .unread: tidings.unread.append(chunk)
+    case .stored: chunkStatus.there.append(hash)
+    case .damaged: chunkStatus.damaged.append(hash)
+    case .unread: chunkStatus.unread.append(chunk)
     case .broken:
       returnToAsking(chunk)
       pause(nil)
@@ -172,10 +172,10 @@ struct ChunkTransfer {
 
   mutating func next() -> Action? {
     if !pending.isEmpty { return pending.removeFirst() }
-    if settling.isEmpty, !tidings.isEmpty {
-      defer { tidings = ChunkStatus() }
-      settling = tidings.hashes
-      return .settle(tidings)
+    if settling.isEmpty, !chunkStatus.isEmpty {
+      defer { chunkStatus = ChunkStatus() }
+      settling = chunkStatus.hashes
+      return .settle(chunkStatus)
     }
     guard isOnline, !isPaused else { return nil }
     if asked.isEmpty, !unasked.isEmpty {
@@ -215,7 +215,7 @@ struct ChunkTransfer {
   private mutating func hold(_ refusal: Refusal) {
     self.refusal = refusal
     pending.append(.hold)
-    tidings.held += missing.map(\.hash)
+    chunkStatus.held += missing.map(\.hash)
     missing = []
   }
 

@@ -66,13 +66,13 @@ extension ReplicaState {
     }
   }
 
-  mutating func advanceOffer(_ tidings: ChunkStatus) {
+  mutating func advanceOffer(_ chunkStatus: ChunkStatus) {
     guard var offer, let last = offer.last else { return }
-    if !offer.unheard.isDisjoint(with: tidings.held) {
+    if !offer.unheard.isDisjoint(with: chunkStatus.held) {
       self.offer = offer.isCheck ? nil : ChunkOffer(after: offer.after, isHeld: true)
       return
     }
-    offer.unheard.subtract(tidings.hashes)
+    offer.unheard.subtract(chunkStatus.hashes)
     if offer.unheard.isEmpty {
       offer.after = last
       offer.last = nil

@@ -15,8 +15,8 @@ extension ReplicaState {
       }
       return .done
     case .collect(let hash, let keep): return try collect(after: hash, keep: keep, clock)
-    case .settle(let tidings):
-      try settle(tidings, clock)
+    case .settle(let chunkStatus):
+      try settle(chunkStatus, clock)
       return .done
     case .retry:
       gate.retry()
@@ -112,18 +112,18 @@ extension ReplicaState {
   }
 
   private mutating func settle(
-    _ tidings: ChunkStatus, _ clock: ClockReading
+    _ chunkStatus: ChunkStatus, _ clock: ClockReading
   ) throws(StorageError) {
-    for chunk in tidings.unread {
+    for chunk in chunkStatus.unread {
       if try ledger.store.chunks([chunk.hash]).first?.file == chunk.file {
         ledger.removeChunk(chunk.hash)
       }
     }
-    try park(gate.waiting(for: tidings.nowhere), ReplicaState.nowhere)
-    try park(gate.waiting(for: tidings.damaged), ReplicaState.damaged)
-    gate.settle(tidings, at: clock.wall)
-    advanceOffer(tidings)
-    try reopen(naming: tidings.there)
+    try park(gate.waiting(for: chunkStatus.nowhere), ReplicaState.nowhere)
+    try park(gate.waiting(for: chunkStatus.damaged), ReplicaState.damaged)
+    gate.settle(chunkStatus, at: clock.wall)
+    advanceOffer(chunkStatus)
+    try reopen(naming: chunkStatus.there)
   }
 
   /// Parks the changes, with all that were to be saved together. Deletions are not parked, because

@@ -18,13 +18,14 @@ struct Merging: Sendable {
   }
 
   /// True if the local change has the content of the relay's version and a later stamp, and the
-  /// app's rule requires that the record shows the later stamp (see `Resolver.takesNewestStamp`).
+  /// app's rule requires that the record shows the later stamp
+  /// (see `Resolver.countsFromNewestStamp`).
   func isLaterSame(_ local: OutboxEntry, _ server: Record) -> Bool {
     guard server.tag > 0, local.modifiedAt > server.modifiedAt,
       Merging.equal(local.fields, server.fields)
     else { return false }
     let type = local.fields == nil ? server.type : local.type
-    return resolver(zone: local.key.zone, type: type)?.takesNewestStamp ?? false
+    return resolver(zone: local.key.zone, type: type)?.countsFromNewestStamp ?? false
   }
 
   /// Resolves a conflict if the relay has lost `base`, on which the local change was made, and now

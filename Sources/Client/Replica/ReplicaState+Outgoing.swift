@@ -22,7 +22,7 @@ extension ReplicaState {
     -> SaveRequest?
   {
     if let frozen = ledger.outbox.frozenBatch {
-      return ReplicaState.request(frozen.id, try parcels(frozen.entries))
+      return ReplicaState.request(frozen.id, try outgoingEntries(frozen.entries))
     }
     try restamp(clock)
     guard clock.isTrusted else { return nil }
@@ -48,7 +48,7 @@ extension ReplicaState {
         first.group.map { group in
           ledger.outbox.entries.filter { $0.group == group && $0.state == .waiting }
         } ?? [first]
-      let together = try parcels(members)
+      let together = try outgoingEntries(members)
       guard letThrough(together, clock) else { continue }
       if first.group == nil {
         let most = max(1, min(bounds.records, Limits.batchRecords))
@@ -62,19 +62,21 @@ extension ReplicaState {
       {
         return together
       }
-      return try parcels(Array(ungroup(members).prefix(1)))
+      return try outgoingEntries(Array(ungroup(members).prefix(1)))
     }
     return []
   }
 
   /// Returns true if the relay has all chunks that these changes name; otherwise blocks them.
-  private mutating func letThrough(_ parcels: [OutgoingEntry], _ clock: ClockReading) -> Bool {
+  private mutating func letThrough(_ outgoingEntries: [OutgoingEntry], _ clock: ClockReading)
+    -> Bool
+  {
     var lacking: [ChunkHash] = []
-    for parcel in parcels {
-      lacking += gate.lacking(parcel.entry, parcel.mutation.chunks, at: clock.wall)
+    for outgoingEntry in outgoingEntries {
+      lacking += gate.lacking(outgoingEntry.entry, outgoingEntry.mutation.chunks, at: clock.wall)
     }
     if lacking.isEmpty { return true }
-    gate.block(parcels.map(\.entry), lacking: lacking)
+    gate.block(outgoingEntries.map(\.entry), lacking: lacking)
     return false
   }
 
@@ -101,25 +103,27 @@ extension ReplicaState {
       guard entry.number >= first.number, entry.state == .waiting, entry.group == nil,
         entry.key.zone == first.key.zone, !gate.holdsBack(entry)
       else { continue }
-      let parcel = try self.parcel(entry)
-      guard letThrough([parcel], clock) else { continue }
-      bytes += parcel.bytes
-      chunks += parcel.mutation.chunks.count
+      let outgoingEntry = try self.outgoingEntry(entry)
+      guard letThrough([outgoingEntry], clock) else { continue }
+      bytes += outgoingEntry.bytes
+      chunks += outgoingEntry.mutation.chunks.count
       let isTooMuch = bytes > bytesMax || chunks > Limits.chunksPerBatch
       if !gathered.isEmpty, isTooMuch { break }
-      gathered.append(parcel)
+      gathered.append(outgoingEntry)
       if gathered.count == most { break }
     }
     return gathered
   }
 
-  private mutating func parcels(_ entries: [OutboxEntry]) throws(StorageError) -> [OutgoingEntry] {
-    var parcels: [OutgoingEntry] = []
-    for entry in entries { parcels.append(try parcel(entry)) }
-    return parcels
+  private mutating func outgoingEntries(_ entries: [OutboxEntry]) throws(StorageError)
+    -> [OutgoingEntry]
+  {
+    var outgoingEntries: [OutgoingEntry] = []
+    for entry in entries { outgoingEntries.append(try outgoingEntry(entry)) }
+    return outgoingEntries
   }
 
-  private mutating func parcel(_ entry: OutboxEntry) throws(StorageError) -> OutgoingEntry {
+  private mutating func outgoingEntry(_ entry: OutboxEntry) throws(StorageError) -> OutgoingEntry {
     let mutation = Mutation(
       name: entry.key.name, type: entry.type, fields: entry.fields,
       modifiedAt: entry.modifiedAt, baseTag: entry.base?.tag ?? 0, chunks: try chunks(of: entry))
@@ -131,10 +135,10 @@ extension ReplicaState {
         + mutation.chunks.count * ReplicaState.chunkBytes)
   }
 
-  private static func request(_ id: BatchID, _ parcels: [OutgoingEntry]) -> SaveRequest? {
-    guard let first = parcels.first else { return nil }
+  private static func request(_ id: BatchID, _ outgoingEntries: [OutgoingEntry]) -> SaveRequest? {
+    guard let first = outgoingEntries.first else { return nil }
     return SaveRequest(
       id: id, zone: first.entry.key.zone, atomic: first.entry.group != nil,
-      mutations: parcels.map(\.mutation))
+      mutations: outgoingEntries.map(\.mutation))
   }
 }

@@ -111,8 +111,8 @@ extension Agent {
         offered: job.hasOffer, applied: applied, batch: outcome.batch, outbox: outcome.outbox)
       if case .switched(_, _, let position?) = result { engine.wentBack(to: position) }
       tell(result)
-      if case .chunks(let found) = result, case .chunk(let errand) = job.kind {
-        chunkJobDone(errand, found, at: moment)
+      if case .chunks(let found) = result, case .chunk(let pendingRequest) = job.kind {
+        chunkJobDone(pendingRequest, found, at: moment)
       }
       // Chunks whose status was settled by this job may be needed again.
       chunks.transfer.need(outcome.needs)
@@ -175,7 +175,7 @@ extension Agent {
     case .told(let id): report(.told(id, .failure(.storage(error))))
     case .switching(let id): report(.switched(id, .failure(.storage(error))))
     case .read(let id): report(.read(id, .failure(error)))
-    case .chunk(let errand): chunkJobFailed(errand, error, at: moment)
+    case .chunk(let pendingRequest): chunkJobFailed(pendingRequest, error, at: moment)
     case .dueEdits:
       dueHeldUntil = moment.instant.advanced(milliseconds: Agent.storeRetryMilliseconds)
     case .load, .sync, .note: break
@@ -183,7 +183,7 @@ extension Agent {
     let isSync =
       switch job.kind {
       case .load, .sync: true
-      case .chunk(let errand): job.hasOffer || errand.movesChanges
+      case .chunk(let pendingRequest): job.hasOffer || pendingRequest.movesChanges
       case .order, .told, .read, .dueEdits, .note, .switching: job.hasOffer
       }
     guard isSync else { return }

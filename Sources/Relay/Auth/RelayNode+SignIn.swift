@@ -37,7 +37,7 @@ extension RelayNode {
           account: principal.account, device: principal.device, tokenHash: tokenHash,
           plan: principal.plan),
         SubscriptionFilter(principal.subscriptions), newest: isNewest ? principal.newest : nil)
-      beginLooking(at: principal.account, affairs: principal.affairs)
+      beginLooking(at: principal.account, membershipVersion: principal.membershipVersion)
     case .success:
       signInRefused(slot, ResponseBuilder.mismatch)
     case .failure(let refusal):

@@ -69,7 +69,7 @@ extension RelayNode {
   /// Marks the chunk as missing, so that devices that have it upload it again. If the commit cannot
   /// be queued or fails, the next reader of the chunk finds the same.
   private mutating func doubt(_ file: ChunkFile) {
-    _ = askCommit(.doubtChunks([file]), for: .doubting)
+    _ = askCommit(.markChunksMissing([file]), for: .doubting)
   }
 
   /// True if the answer's head was sent, and not all of its body.

@@ -37,7 +37,7 @@ extension RelayNode {
     if !unused.isEmpty { removeFiles(unused) }
     let doubted = zip(files, uses).filter { $0.1 == .doubted }.map(\.0)
     if doubted.isEmpty { return sweepOn(after: files.last) }
-    if !askCommit(.vouchForChunks(doubted), for: .vouching(through: files.last)) {
+    if !askCommit(.confirmChunks(doubted), for: .vouching(through: files.last)) {
       scheduleCollection(Limits.collectMilliseconds)
     }
   }

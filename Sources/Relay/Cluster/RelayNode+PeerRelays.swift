@@ -15,16 +15,16 @@ extension RelayNode {
   /// announced when they came, and that may follow this commit.
   mutating func follow(_ change: AccountChange) {
     guard let watchers = hub.watchers(of: change.account) else { return tell(change) }
-    let isNext = watchers.newest == change.since && !neighbours.isReading(change.account)
+    let isNext = watchers.newest == change.since && !peerRelays.isReading(change.account)
     if isNext && watchers.polls.isEmpty {
       tell(change)
     } else {
-      movedElsewhere(change.account, to: change.token)
+      remoteCommit(change.account, to: change.token)
     }
   }
 
   /// Handles the announcement that another relay moved the account to `token`.
-  mutating func movedElsewhere(_ account: AccountID, to token: ChangeToken) {
+  mutating func remoteCommit(_ account: AccountID, to token: ChangeToken) {
     commits.changed(account)
     guard let watchers = hub.watchers(of: account) else { return }
     if let newest = watchers.newest, newest.covers(token) { return }
@@ -33,13 +33,13 @@ extension RelayNode {
       tellUnread(account, token)
       return
     }
-    if neighbours.isReading(account, upTo: token) { return }
+    if peerRelays.isReading(account, upTo: token) { return }
     let request = ReadRequest.changes(account, since: since, zone: nil, limit: Limits.batchRecords)
     // If there is no room, the next check finds it again.
     if admission.hasRoom(for: .anybody),
-      ask(.read(request), for: .movedElsewhere(account, since: since))
+      ask(.read(request), for: .remoteCommit(account, since: since))
     {
-      neighbours.begin(account, upTo: token)
+      peerRelays.begin(account, upTo: token)
     }
   }
 
@@ -47,7 +47,7 @@ extension RelayNode {
   mutating func readElsewhere(
     _ account: AccountID, since: ChangeToken, _ result: Result<ReadResult, Refusal>
   ) {
-    guard let (heard, lastPoll) = neighbours.end(account) else { return }
+    guard let (heard, lastPoll) = peerRelays.end(account) else { return }
     switch result {
     case .success(.page(let page)):
       // Otherwise all connections left meanwhile, and another one came.
@@ -55,7 +55,7 @@ extension RelayNode {
       // If the store has nothing new, it has not come so far; the next check finds it.
       guard page.token != since else { return }
       tell(AccountChange(account, page), lastPoll: lastPoll)
-      movedElsewhere(account, to: heard)
+      remoteCommit(account, to: heard)
     case .failure(let refusal) where refusal.code.advice == .fetchFirst:
       // An older store was restored, or tombstones are forgotten: each device fetches.
       tellUnread(account, heard)
@@ -101,7 +101,7 @@ extension RelayNode {
       asked.append(session.device)
       let question = ReadRequest.authenticate(tokenHash: session.tokenHash)
       if !ask(.read(question), for: .standing(account, session.device)) {
-        hub.doubtAffairs(of: account)
+        hub.invalidateMembership(of: account)
       }
     }
   }
@@ -120,31 +120,31 @@ extension RelayNode {
       }
     case .failure(let refusal) where refusal.code == .badToken:
       revoked(account, device, by: nil)
-    // The next check of the account's `affairs` asks again.
-    case .success, .failure: hub.doubtAffairs(of: account)
+    // The next check of the account's `membershipVersion` asks again.
+    case .success, .failure: hub.invalidateMembership(of: account)
     }
   }
 
   // MARK: lost announcements
 
-  /// Starts the checks of an account whose device signed in. `affairs`: from the store.
-  mutating func beginLooking(at account: AccountID, affairs: Int64) {
+  /// Starts the checks of an account whose device signed in. `membershipVersion`: from the store.
+  mutating func beginLooking(at account: AccountID, membershipVersion: Int64) {
     guard configuration.sharesStore else { return }
-    if hub.learned(account, affairs: affairs) { askAfterMembers(of: account) }
-    if neighbours.look == .none { scheduleLook() }
+    if hub.learned(account, membershipVersion: membershipVersion) { askAfterMembers(of: account) }
+    if peerRelays.look == .none { scheduleLook() }
   }
 
   /// Asks the store for the accounts' tokens, a part of them at a time.
   mutating func lookForMovements() {
-    guard configuration.sharesStore, stage == .running, neighbours.look != .underWay else { return }
+    guard configuration.sharesStore, stage == .running, peerRelays.look != .underWay else { return }
     lookOn(from: 0)
   }
 
   private mutating func lookOn(from place: Int) {
     let (accounts, next) = hub.accounts(from: place, limit: Limits.movementAccounts)
-    neighbours.nextPlace = next
+    peerRelays.nextPlace = next
     if !accounts.isEmpty, ask(.read(.movements(accounts)), for: .movements(accounts)) {
-      neighbours.look = .underWay
+      peerRelays.look = .underWay
     } else {
       scheduleLook()
     }
@@ -159,16 +159,16 @@ extension RelayNode {
     for movement in movements {
       gone.remove(movement.account)
       let newest = hub.newest(of: movement.account)
-      if neighbours.isBehind(movement.account, newest, storeAt: movement.token) {
+      if peerRelays.isBehind(movement.account, newest, storeAt: movement.token) {
         wentBack(movement.account, to: movement.token)
       }
-      movedElsewhere(movement.account, to: movement.token)
-      if hub.learned(movement.account, affairs: movement.affairs) {
+      remoteCommit(movement.account, to: movement.token)
+      if hub.learned(movement.account, membershipVersion: movement.membershipVersion) {
         askAfterMembers(of: movement.account)
       }
     }
     for account in accounts where gone.contains(account) { accountRemoved(account) }
-    if let place = neighbours.nextPlace { lookOn(from: place) } else { scheduleLook() }
+    if let place = peerRelays.nextPlace { lookOn(from: place) } else { scheduleLook() }
   }
 
   /// Handles a store that was set back behind this relay. Connected devices reconnect, and learn by
@@ -182,10 +182,10 @@ extension RelayNode {
   /// Schedules the next check. Without accounts there is none: the next sign-in starts it.
   private mutating func scheduleLook() {
     guard hub.accountCount > 0, stage == .running else {
-      neighbours.look = .none
+      peerRelays.look = .none
       return
     }
-    neighbours.look = .planned
+    peerRelays.look = .planned
     timers.schedule(
       .movements, at: moment.instant.advanced(milliseconds: Limits.movementMilliseconds))
   }

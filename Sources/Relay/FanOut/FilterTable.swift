@@ -54,14 +54,14 @@ struct FilterTable: Sendable {
 
   /// Returns the devices whose filters do not match these changes. `events`: the events of each
   /// record, in the same order.
-  func sleepers(through records: [Record], _ events: [ChangeEvents]) -> Set<DeviceID> {
+  func unmatchedDevices(through records: [Record], _ events: [ChangeEvents]) -> Set<DeviceID> {
     var index = FilterIndex(records, events)
     index.look(for: followers.flatMap(\.queries), conditions)
     return Set(followers.filter { !FilterTable.wakes($0, index) }.map(\.device))
   }
 
   /// Returns the devices whose filters do not match the deletion of unknown records of the zone.
-  func sleepers(throughDeletionsIn zone: Name) -> Set<DeviceID> {
+  func unmatchedDevices(throughDeletionsIn zone: Name) -> Set<DeviceID> {
     let sleeping = followers.filter { follower in
       !follower.zones.contains(zone)
         && !follower.queries.contains {
@@ -88,10 +88,10 @@ struct FilterTable: Sendable {
 
 extension AccountChange {
   /// Returns the devices whose filters do not match the change.
-  func sleepers(_ rules: FilterTable?) -> Set<DeviceID> {
+  func unmatchedDevices(_ rules: FilterTable?) -> Set<DeviceID> {
     guard let rules else { return [] }
-    guard let told else { return zone.map(rules.sleepers(throughDeletionsIn:)) ?? [] }
-    return rules.sleepers(through: told.records, told.events)
+    guard let told else { return zone.map(rules.unmatchedDevices(throughDeletionsIn:)) ?? [] }
+    return rules.unmatchedDevices(through: told.records, told.events)
   }
 }
 

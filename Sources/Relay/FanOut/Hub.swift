@@ -21,8 +21,8 @@ struct Hub: Sendable {
     var rules: FilterTable?
     /// The account's newest token heard of; nil until the store has reported it once.
     var newest: ChangeToken?
-    /// `AccountVersion.affairs`, as the store last reported it; nil until then.
-    var affairs: Int64?
+    /// `AccountVersion.membershipVersion`, as the store last reported it; nil until then.
+    var membershipVersion: Int64?
   }
 
   private var places: [AccountID: Int] = [:]
@@ -125,20 +125,20 @@ struct Hub: Sendable {
     watchers[place].newest = token
   }
 
-  /// Records `affairs` as the store reports them. Returns true if older ones were known: the
+  /// Records `membershipVersion` as the store reports it. Returns true if it was older before: the
   /// account's devices must be read again.
-  mutating func learned(_ account: AccountID, affairs: Int64) -> Bool {
+  mutating func learned(_ account: AccountID, membershipVersion: Int64) -> Bool {
     guard let place = places[account] else { return false }
-    let known = watchers[place].affairs
-    if let known, known >= affairs { return false }
-    watchers[place].affairs = affairs
+    let known = watchers[place].membershipVersion
+    if let known, known >= membershipVersion { return false }
+    watchers[place].membershipVersion = membershipVersion
     return known != nil
   }
 
-  /// Marks the known `affairs` as possibly outdated.
-  mutating func doubtAffairs(of account: AccountID) {
+  /// Marks the known `membershipVersion` as possibly outdated.
+  mutating func invalidateMembership(of account: AccountID) {
     guard let place = places[account] else { return }
-    watchers[place].affairs = -1
+    watchers[place].membershipVersion = -1
   }
 
   /// Returns at most `limit` accounts with a connection here, in index order from `place` on, and

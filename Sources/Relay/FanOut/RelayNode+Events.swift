@@ -68,14 +68,14 @@ extension RelayNode {
   // MARK: commits
 
   mutating func tellStreams(
-    _ streams: [Hub.Slot], _ change: AccountChange, _ sleepers: Set<DeviceID>
+    _ streams: [Hub.Slot], _ change: AccountChange, _ unmatchedDevices: Set<DeviceID>
   ) {
     var pushed: [Hub.Slot] = []
     var hinted: [Hub.Slot] = []
     var behind: [Hub.Slot] = []
     let limit = sendQueueLimit(for: .account(change.account))
     for slot in streams {
-      if !sleepers.isEmpty && isAsleep(slot, sleepers) {
+      if !unmatchedDevices.isEmpty && isAsleep(slot, unmatchedDevices) {
         connections[slot].stream?.value.chain.passedOver(change.token, isOwn: false)
         continue
       }

@@ -30,7 +30,7 @@ extension RelayNode {
   }
 
   private mutating func park(_ slot: Hub.Slot) {
-    connections[slot].http.exchange?.value.poll?.number = neighbours.park()
+    connections[slot].http.exchange?.value.poll?.number = peerRelays.park()
     connections[slot].http.exchange?.value.stage = .parked
   }
 
@@ -74,7 +74,8 @@ extension RelayNode {
   }
 
   mutating func tellPolls(
-    _ polls: [Hub.Slot], _ change: AccountChange, _ sleepers: Set<DeviceID>, _ lastPoll: UInt64
+    _ polls: [Hub.Slot], _ change: AccountChange, _ unmatchedDevices: Set<DeviceID>,
+    _ lastPoll: UInt64
   ) {
     var answered: [Hub.Slot] = []
     var behind: [Hub.Slot] = []
@@ -82,7 +83,7 @@ extension RelayNode {
       guard let poll = connections[slot].http.exchange?.value.poll,
         change.mayConcern(poll.query.zone), !poll.knows(change.token)
       else { continue }
-      if isAsleep(slot, sleepers) {
+      if isAsleep(slot, unmatchedDevices) {
         connections[slot].http.exchange?.value.poll?.passed = change.token
         continue
       }
@@ -210,7 +211,7 @@ extension RelayNode {
     }
     status.requests += 1
     connections[slot].http.repeatPoll(
-      since: since, number: neighbours.park(), at: moment.instant)
+      since: since, number: peerRelays.park(), at: moment.instant)
     watchRequest(slot)
     return true
   }

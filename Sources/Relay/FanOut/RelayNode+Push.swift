@@ -26,9 +26,9 @@ extension RelayNode {
     case .newAccount(let address): _ = rates.newAccounts.spend(address, at: moment.instant)
     case .status(let node, let status):
       if otherStatuses.indices.contains(node) { otherStatuses[node] = status }
-    case .movedElsewhere(let account, let token): movedElsewhere(account, to: token)
-    case .affairsElsewhere(let account): askAfterMembers(of: account)
-    case .missedElsewhere: lookForMovements()
+    case .remoteCommit(let account, let token): remoteCommit(account, to: token)
+    case .remoteMembershipChange(let account): askAfterMembers(of: account)
+    case .remoteNewsLost: lookForMovements()
     }
   }
 
@@ -38,11 +38,11 @@ extension RelayNode {
     commits.changed(change.account)
     hub.moved(change.account, to: change.token)
     guard let watchers = hub.watchers(of: change.account) else { return }
-    let sleepers = change.sleepers(watchers.rules)
+    let unmatchedDevices = change.unmatchedDevices(watchers.rules)
     let before = status.pushes
-    if !watchers.sockets.isEmpty { tellSockets(watchers.sockets, change, sleepers) }
-    if !watchers.polls.isEmpty { tellPolls(watchers.polls, change, sleepers, lastPoll) }
-    if !watchers.streams.isEmpty { tellStreams(watchers.streams, change, sleepers) }
+    if !watchers.sockets.isEmpty { tellSockets(watchers.sockets, change, unmatchedDevices) }
+    if !watchers.polls.isEmpty { tellPolls(watchers.polls, change, unmatchedDevices, lastPoll) }
+    if !watchers.streams.isEmpty { tellStreams(watchers.streams, change, unmatchedDevices) }
     measureLag(of: change, receivers: status.pushes - before)
   }
 
@@ -56,7 +56,7 @@ extension RelayNode {
   // MARK: sockets
 
   private mutating func tellSockets(
-    _ sockets: [Hub.Slot], _ change: AccountChange, _ sleepers: Set<DeviceID>
+    _ sockets: [Hub.Slot], _ change: AccountChange, _ unmatchedDevices: Set<DeviceID>
   ) {
     let own = change.origin?.node == configuration.node ? change.origin?.connection : nil
     let frame = change.frame ?? []
@@ -67,7 +67,7 @@ extension RelayNode {
     var hinted: [ConnectionID] = []
     var behind: [Hub.Slot] = []
     for slot in sockets {
-      if !sleepers.isEmpty && isAsleep(slot, sleepers) {
+      if !unmatchedDevices.isEmpty && isAsleep(slot, unmatchedDevices) {
         let isOwn = own == connections[slot].id
         connections[slot].socket?.chain.passedOver(change.token, isOwn: isOwn)
         continue
@@ -101,8 +101,8 @@ extension RelayNode {
     actions.append(.multicast(deflated, ids))
   }
 
-  func isAsleep(_ slot: Hub.Slot, _ sleepers: Set<DeviceID>) -> Bool {
-    connections[slot].session.map { sleepers.contains($0.device) } ?? false
+  func isAsleep(_ slot: Hub.Slot, _ unmatchedDevices: Set<DeviceID>) -> Bool {
+    connections[slot].session.map { unmatchedDevices.contains($0.device) } ?? false
   }
 
   private mutating func sendHints(to ids: [ConnectionID], _ token: ChangeToken) {

@@ -9,7 +9,7 @@ public struct RelayConfiguration: Sendable, Hashable {
   /// This node's number in its process, from 0, and the number of nodes (1…64).
   public var node = 0
   public var nodes = 1
-  /// True if other relays may write to the store, and announce it (`RelayNews.movedElsewhere` and
+  /// True if other relays may write to the store, and announce it (`RelayNews.remoteCommit` and
   /// the two cases after it).
   public var sharesStore = false
   /// Milliseconds between two pings of a socket.

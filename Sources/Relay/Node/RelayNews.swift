@@ -26,11 +26,11 @@ public enum RelayNews: Sendable {
   case status(node: Int, RelayStatus)
   /// Another relay on the same store moved an account to that token. All three are hints: they may
   /// come late, twice or never.
-  case movedElsewhere(AccountID, ChangeToken)
+  case remoteCommit(AccountID, ChangeToken)
   /// Another relay changed an account's devices, its plan or its subscriptions.
-  case affairsElsewhere(AccountID)
+  case remoteMembershipChange(AccountID)
   /// Announcements of other relays may have been lost.
-  case missedElsewhere
+  case remoteNewsLost
 
   /// Returns the same news; a change also carries the time at which it was durable.
   public func durable(at instant: Instant) -> RelayNews {

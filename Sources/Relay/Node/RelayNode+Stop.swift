@@ -8,7 +8,7 @@ extension RelayNode {
     stoppingSpread = reconnectWithin
     stage = .stopping
     timers.cancel(.sightings)
-    timers.cancel(.storeTrial)
+    timers.cancel(.storeProbe)
     timers.cancel(.status)
     timers.cancel(.collection)
     pages.hurry()

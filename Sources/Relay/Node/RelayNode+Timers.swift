@@ -12,7 +12,7 @@ extension RelayNode {
       case .crowded(let id): if let slot = connections.slot(of: id) { read(slot) }
       case .throttled(let id): endThrottle(id)
       case .sightings: writeSightings(isLast: false)
-      case .storeTrial: tryStore()
+      case .storeProbe: tryStore()
       case .pages: passPages()
       case .status: tellStatus()
       case .movements: lookForMovements()

@@ -52,7 +52,7 @@ public struct RelayNode: Node, ~Copyable {
   /// True if an undeclared proxy was reported.
   var hasToldOfProxy = false
   var presence: Presence
-  var neighbours = PeerRelays()
+  var peerRelays = PeerRelays()
   var health = StoreHealth()
   var timers = TimerWheel<TimerID>()
   var status = RelayStatus()

@@ -15,7 +15,7 @@ enum TimerID: Hashable, Sendable {
   /// Sightings of devices are to be written.
   case sightings
   /// A store that failed is to be tested.
-  case storeTrial
+  case storeProbe
   /// A deferred page may be read.
   case pages
   /// The counters are to be sent to the other nodes.

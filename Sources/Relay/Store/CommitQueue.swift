@@ -21,7 +21,7 @@ enum PendingRequest: Sendable {
   /// Last-seen times of devices; no connection waits for it.
   case sightings
   /// Test of a store that failed; no connection waits for it.
-  case storeTrial
+  case storeProbe
   /// A step of an upload, in the chunk store.
   case upload(ConnectionID, ChunkFile)
   /// A complete upload: its account gets the chunk.
@@ -40,7 +40,7 @@ enum PendingRequest: Sendable {
   /// Chunks that no record references.
   case collection
   /// Changes saved by another relay on the same store, after a token that is known here.
-  case movedElsewhere(AccountID, since: ChangeToken)
+  case remoteCommit(AccountID, since: ChangeToken)
   /// Tokens of accounts that other relays may have moved.
   case movements([AccountID])
   /// The store's data about a device that is already connected.
@@ -53,8 +53,8 @@ enum PendingRequest: Sendable {
       .backlog(let id, _), .socketFetch(let id, _, _), .socketSave(let id, _, _, _),
       .upload(let id, _), .addChunk(let id, _), .download(let id, _):
       id
-    case .sightings, .storeTrial, .removal, .sweep, .sweepCheck, .vouching, .doubting, .collection,
-      .movedElsewhere, .movements, .standing:
+    case .sightings, .storeProbe, .removal, .sweep, .sweepCheck, .vouching, .doubting, .collection,
+      .remoteCommit, .movements, .standing:
       nil
     }
   }
@@ -64,21 +64,21 @@ enum PendingRequest: Sendable {
 /// are refused, and the client retries later.
 struct CommitQueue: Sendable {
   private let limit: Int
-  private var errands: [JobID: PendingRequest] = [:]
+  private var pendingRequests: [JobID: PendingRequest] = [:]
   /// Commits that may have to be continued, each time by a job of its own.
   private var portions: [JobID: CommitRequest] = [:]
   private var lastID: UInt64 = 0
 
   init(limit: Int) { self.limit = limit }
 
-  var count: Int { errands.count }
+  var count: Int { pendingRequests.count }
 
   /// Returns the id of a request that is now under way; nil if there are too many.
-  mutating func add(_ errand: PendingRequest) -> JobID? {
-    guard errands.count < limit else { return nil }
+  mutating func add(_ pendingRequest: PendingRequest) -> JobID? {
+    guard pendingRequests.count < limit else { return nil }
     lastID += 1
     let id = JobID(rawValue: lastID)
-    errands[id] = errand
+    pendingRequests[id] = pendingRequest
     return id
   }
 
@@ -92,11 +92,11 @@ struct CommitQueue: Sendable {
   }
 
   /// Returns the connection that waits for the outcome of a request; nil if there is none.
-  func connection(of id: JobID) -> ConnectionID? { errands[id]?.connection }
+  func connection(of id: JobID) -> ConnectionID? { pendingRequests[id]?.connection }
 
   mutating func take(_ id: JobID) -> PendingRequest? {
     if !portions.isEmpty { portions[id] = nil }
-    return errands.removeValue(forKey: id)
+    return pendingRequests.removeValue(forKey: id)
   }
 
   static let overloaded = Refusal(

@@ -5,8 +5,8 @@ import LockstepWire
 /// Requests to the store, and handling of its results.
 extension RelayNode {
   /// Sends a request to the store. Returns false if too many are pending.
-  mutating func ask(_ job: StoreJob, for errand: PendingRequest) -> Bool {
-    guard let id = queue.add(errand) else { return false }
+  mutating func ask(_ job: StoreJob, for pendingRequest: PendingRequest) -> Bool {
+    guard let id = queue.add(pendingRequest) else { return false }
     let lane: Lane
     switch job {
     case .commit(let request, _):
@@ -27,16 +27,16 @@ extension RelayNode {
   }
 
   /// Requests a commit for the waiting connection. Returns false if too many requests are pending.
-  mutating func askCommit(_ request: CommitRequest, for errand: PendingRequest) -> Bool {
-    let origin = CommitOrigin(node: configuration.node, connection: errand.connection)
+  mutating func askCommit(_ request: CommitRequest, for pendingRequest: PendingRequest) -> Bool {
+    let origin = CommitOrigin(node: configuration.node, connection: pendingRequest.connection)
     if case .save(let taken) = request, taken.unlessKnown == nil,
       taken.request.mutations.contains(where: { !$0.isDelete }), isDiskLow()
     {
       var save = taken
       save.unlessKnown = StoreHealth.diskLow
-      return ask(.commit(.save(save), by: origin), for: errand)
+      return ask(.commit(.save(save), by: origin), for: pendingRequest)
     }
-    return ask(.commit(request, by: origin), for: errand)
+    return ask(.commit(request, by: origin), for: pendingRequest)
   }
 
   /// Returns true while the store's disk has less room than its owner wants. The disk is checked at
@@ -53,10 +53,10 @@ extension RelayNode {
 
   /// Requests a page of changes. Returns false without memory for it, or if too many are pending.
   mutating func askPage(
-    _ session: Session, _ query: FetchQuery, as form: PageForm, for errand: PendingRequest
+    _ session: Session, _ query: FetchQuery, as form: PageForm, for pendingRequest: PendingRequest
   ) -> Bool {
     admission.hasRoom(for: .account(session.account))
-      && ask(.page(session.read(of: query), as: form), for: errand)
+      && ask(.page(session.read(of: query), as: form), for: pendingRequest)
   }
 
   /// Starts the reads of pages that are due, except those whose connection is gone.
@@ -72,8 +72,8 @@ extension RelayNode {
         continue
       }
       pages.ended(id, nanoseconds: 0, at: moment.instant)
-      guard let errand = queue.take(id), isWanted else { continue }
-      hasRead(errand, .failure(admission.refusal(of: holder)))
+      guard let pendingRequest = queue.take(id), isWanted else { continue }
+      hasRead(pendingRequest, .failure(admission.refusal(of: holder)))
     }
     planPages()
   }
@@ -94,87 +94,88 @@ extension RelayNode {
   private mutating func finish(_ job: JobID, _ outcome: StoreOutcome) {
     var rest: CommitRequest?
     if case .committed(.success(let result)) = outcome { rest = queue.rest(of: job, after: result) }
-    guard let errand = queue.take(job) else { return }
+    guard let pendingRequest = queue.take(job) else { return }
     switch outcome {
     case .committed(.success(let result)):
       status.commits += 1
       // Queued after the commits that came meanwhile. The client is answered when all is done.
       if let rest {
         durableAt = nil
-        if !askCommit(rest, for: errand) {
-          committed(errand, .failure(CommitQueue.overloaded))
+        if !askCommit(rest, for: pendingRequest) {
+          committed(pendingRequest, .failure(CommitQueue.overloaded))
         }
         return
       }
       if health.commitWorked() { actions.append(.report(.storeRecovered)) }
       removeLeftovers()
-      committed(errand, result.orRefusal)
+      committed(pendingRequest, result.orRefusal)
     case .committed(.failure(let error)):
       status.storeFailures += 1
       if health.commitFailed(error) { storeFailed(error) }
-      committed(errand, .failure(StoreHealth.unavailable))
+      committed(pendingRequest, .failure(StoreHealth.unavailable))
     case .read(.success(let result)):
       if health.readWorked() { actions.append(.report(.storeRecovered)) }
-      hasRead(errand, result.orRefusal)
+      hasRead(pendingRequest, result.orRefusal)
     case .page(let page):
       if health.readWorked() { actions.append(.report(.storeRecovered)) }
-      hasRead(errand, page)
+      hasRead(pendingRequest, page)
     case .read(.failure(let error)):
       status.storeFailures += 1
       if health.readFailed(error) { storeFailed(error) }
-      hasRead(errand, .failure(StoreHealth.unavailable))
-    case .chunk(.success(let result)): filesAnswered(errand, result.orRefusal)
+      hasRead(pendingRequest, .failure(StoreHealth.unavailable))
+    case .chunk(.success(let result)): filesAnswered(pendingRequest, result.orRefusal)
     case .chunk(.failure(let error)):
       status.storeFailures += 1
       if health.filesFailed(error) { actions.append(.report(.storeFailed(error))) }
-      filesAnswered(errand, .failure(StoreHealth.unavailable))
+      filesAnswered(pendingRequest, .failure(StoreHealth.unavailable))
     }
   }
 
   private mutating func filesAnswered(
-    _ errand: PendingRequest, _ result: Result<ChunkResult, Refusal>
+    _ pendingRequest: PendingRequest, _ result: Result<ChunkResult, Refusal>
   ) {
-    switch errand {
+    switch pendingRequest {
     case .upload(let id, let file): uploadStepDone(id, file, result)
     case .download(let id, let file): chunkRead(id, file, result)
     case .sweep: sweepListed(result)
     case .removal(let files): if case .failure = result { keepLeftover(files) }
     case .call, .signIn, .welcome, .catchUp, .backlog, .socketFetch, .socketSave, .sightings,
-      .storeTrial, .addChunk, .sweepCheck, .vouching, .doubting, .collection, .movedElsewhere,
+      .storeProbe, .addChunk, .sweepCheck, .vouching, .doubting, .collection, .remoteCommit,
       .movements, .standing:
       preconditionFailure("the store was answered by the files")
     }
   }
 
   private mutating func committed(
-    _ errand: PendingRequest, _ result: consuming Result<CommitResult, Refusal>
+    _ pendingRequest: PendingRequest, _ result: consuming Result<CommitResult, Refusal>
   ) {
     if case .success(.saved(var saved)) = result {
       status.conflicts += saved.answer.results.count(where: \.isConflict)
-      if let receivedAt = timedFrom(errand), let durableAt, durableAt >= receivedAt {
+      if let receivedAt = timedFrom(pendingRequest), let durableAt, durableAt >= receivedAt {
         saved.answer.timing = timing(receivedAt: receivedAt, durableAt: durableAt)
         result = .success(.saved(saved))
       }
     }
     durableAt = nil
-    switch errand {
+    switch pendingRequest {
     case .call(let id, let continuation): callCommitted(id, continuation, result)
     case .socketSave(let id, let batch, let bytes, _): socketSaved(id, batch, bytes: bytes, result)
     case .sightings, .doubting: break
-    case .storeTrial: if health.fault != nil { planStoreTrial() }
+    case .storeProbe: if health.fault != nil { planStoreTrial() }
     case .addChunk(let id, let file): chunkAdded(id, file, result)
     case .vouching(let last): vouched(through: last, result)
     case .collection: collected(result)
     case .signIn, .welcome, .catchUp, .backlog, .socketFetch, .upload, .download, .removal, .sweep,
-      .sweepCheck, .movedElsewhere, .movements, .standing:
+      .sweepCheck, .remoteCommit, .movements, .standing:
       preconditionFailure("a read was answered as a commit")
     }
   }
 
   /// Returns the arrival time of a save whose answer reports its times; nil for everything else.
-  private func timedFrom(_ errand: PendingRequest) -> Instant? {
-    if case .socketSave(_, _, _, let instant) = errand { return instant }
-    guard case .call(let id, .saved(_, timed: true)) = errand, let slot = connections.slot(of: id)
+  private func timedFrom(_ pendingRequest: PendingRequest) -> Instant? {
+    if case .socketSave(_, _, _, let instant) = pendingRequest { return instant }
+    guard case .call(let id, .saved(_, timed: true)) = pendingRequest,
+      let slot = connections.slot(of: id)
     else { return nil }
     return connections[slot].http.exchange?.value.begunAt
   }
@@ -190,8 +191,10 @@ extension RelayNode {
       pushed: relayTime(max(durableAt, moment.instant)))
   }
 
-  private mutating func hasRead(_ errand: PendingRequest, _ result: Result<ReadResult, Refusal>) {
-    switch errand {
+  private mutating func hasRead(
+    _ pendingRequest: PendingRequest, _ result: Result<ReadResult, Refusal>
+  ) {
+    switch pendingRequest {
     case .call(let id, let continuation): callHasRead(id, continuation, result)
     case .signIn(let id, let tokenHash, let standings, let commits):
       signInAnswered(id, tokenHash: tokenHash, standings: standings, commits: commits, result)
@@ -201,29 +204,29 @@ extension RelayNode {
     case .socketFetch(let id, let request, let ofWholeAccount):
       socketFetched(id, request: request, ofWholeAccount: ofWholeAccount, result.withoutPage)
     case .sweepCheck(let files): sweepChecked(files, result)
-    case .movedElsewhere(let account, let since): readElsewhere(account, since: since, result)
+    case .remoteCommit(let account, let since): readElsewhere(account, since: since, result)
     case .movements(let accounts): movementsRead(accounts, result)
     case .standing(let account, let device): standingRead(account, device, result)
-    case .socketSave, .sightings, .storeTrial, .upload, .addChunk, .download, .removal, .sweep,
+    case .socketSave, .sightings, .storeProbe, .upload, .addChunk, .download, .removal, .sweep,
       .vouching, .doubting, .collection:
       preconditionFailure("a commit was answered as a read")
     }
   }
 
-  private mutating func hasRead(_ errand: PendingRequest, _ page: ReadPage) {
+  private mutating func hasRead(_ pendingRequest: PendingRequest, _ page: ReadPage) {
     if page.since == nil {
       status.snapshots += 1
     } else if !page.isEmpty {
       status.deltas += 1
     }
-    switch errand {
+    switch pendingRequest {
     case .call(let id, let continuation): callHasRead(id, continuation, page)
     case .catchUp(let id, let since): caughtUp(id, since: since, .success(page))
     case .backlog(let id, let since): backlogRead(id, since: since, .success(page))
     case .socketFetch(let id, let request, let ofWholeAccount):
       socketFetched(id, request: request, ofWholeAccount: ofWholeAccount, .success(page))
-    case .signIn, .welcome, .socketSave, .sightings, .storeTrial, .upload, .addChunk, .download,
-      .removal, .sweep, .sweepCheck, .vouching, .doubting, .collection, .movedElsewhere, .movements,
+    case .signIn, .welcome, .socketSave, .sightings, .storeProbe, .upload, .addChunk, .download,
+      .removal, .sweep, .sweepCheck, .vouching, .doubting, .collection, .remoteCommit, .movements,
       .standing:
       preconditionFailure("a page answers what asked for none")
     }
@@ -246,14 +249,14 @@ extension RelayNode {
   private mutating func planStoreTrial() {
     guard stage == .running else { return }
     timers.schedule(
-      .storeTrial, at: moment.instant.advanced(milliseconds: Limits.storeTrialMilliseconds))
+      .storeProbe, at: moment.instant.advanced(milliseconds: Limits.storeTrialMilliseconds))
   }
 
   /// Tests if the store works again. The relay must find out by itself: a load balancer that sends
   /// devices only to ready relays would never send the one that shows it.
   mutating func tryStore() {
     guard health.fault != nil, stage == .running else { return }
-    if !askCommit(.proveWritable, for: .storeTrial) { planStoreTrial() }
+    if !askCommit(.checkWritable, for: .storeProbe) { planStoreTrial() }
   }
 
   // MARK: calls

@@ -77,7 +77,7 @@ extension StoreWork {
       .removeAccount(let account), .addChunk(let account, _, _, _), .renewChunks(let account, _):
       account.rawValue
     case .save(let commit): commit.account.rawValue
-    case .redeemPairing, .touchDevices, .proveWritable, .vouchForChunks, .doubtChunks,
+    case .redeemPairing, .touchDevices, .checkWritable, .confirmChunks, .markChunksMissing,
       .collectChunks:
       0
     }
@@ -94,12 +94,12 @@ extension StoreWork {
         })
     case .touchDevices(let sightings): 1 + sightings.count
     case .renewChunks(_, let hashes): 1 + hashes.count
-    case .vouchForChunks(let files), .doubtChunks(let files): 1 + files.count
+    case .confirmChunks(let files), .markChunksMissing(let files): 1 + files.count
     case .collectChunks(let count): 1 + count
     // One portion each, however many records there are.
     case .deleteZone, .deleteZoneRest, .removeAccount: Limits.portionCost
     case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
-      .putSubscription, .removeSubscription, .setPlan, .addChunk, .proveWritable:
+      .putSubscription, .removeSubscription, .setPlan, .addChunk, .checkWritable:
       1
     }
   }

@@ -108,8 +108,8 @@ public enum StoreWork {
       nil
     // Only the client that asked gets the result.
     case (.createAccount, _), (.issuePairing, _), (.redeemPairing, _), (.renameDevice, _),
-      (.touchDevices, _), (.proveWritable, _), (.addChunk, _), (.renewChunks, _),
-      (.vouchForChunks, _), (.doubtChunks, _), (.collectChunks, _):
+      (.touchDevices, _), (.checkWritable, _), (.addChunk, _), (.renewChunks, _),
+      (.confirmChunks, _), (.markChunksMissing, _), (.collectChunks, _):
       nil
     }
   }

@@ -100,13 +100,13 @@ final class HomeHolder {
     names.begin()
     defer { names.stop() }
     do throws(SystemFault) {
-      _ = try group.run(signals, attendant(try SystemdNotifier.ofThisProcess(log)))
+      _ = try group.run(signals, mainThreadHandler(try SystemdNotifier.ofThisProcess(log)))
     } catch {
       throw CommandFailure("\(error)")
     }
   }
 
-  private func attendant(_ manager: SystemdNotifier?) -> MainThreadHandler {
+  private func mainThreadHandler(_ manager: SystemdNotifier?) -> MainThreadHandler {
     guard let manager else { return MainThreadHandler() }
     var isReadyTold = false
     let group = group
@@ -115,7 +115,7 @@ final class HomeHolder {
       attend: { now in
         if !isReadyTold { manager.ready("keeping the home in sync") }
         isReadyTold = true
-        return manager.attend(at: now, silent: group.silentThreads) { group.feelPulse() }
+        return manager.attend(at: now, silent: group.unresponsiveThreads) { group.pingThreads() }
       })
   }
 

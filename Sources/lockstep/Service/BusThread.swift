@@ -38,12 +38,12 @@ struct BusThread {
   private static func tell(_ notice: BusNotice, to group: NodeGroup<RelayNode>, _ log: Log) {
     switch notice {
     case .moved(let movement):
-      if let token = movement.token { group.tell(.movedElsewhere(movement.account, token)) }
-      if movement.hasNewAffairs { group.tell(.affairsElsewhere(movement.account)) }
+      if let token = movement.token { group.tell(.remoteCommit(movement.account, token)) }
+      if movement.hasNewAffairs { group.tell(.remoteMembershipChange(movement.account)) }
     case .lost: log.warning("other relays are not heard; their changes come a few seconds later")
     case .back:
       log.info("other relays are heard again")
-      group.tell(.missedElsewhere)
+      group.tell(.remoteNewsLost)
     }
   }
 }

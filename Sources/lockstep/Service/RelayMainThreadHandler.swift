@@ -38,7 +38,7 @@ final class RelayMainThreadHandler {
   /// Signals that are handled besides SIGTERM and SIGINT.
   static let signals = [SIGHUP, SIGUSR1]
 
-  var attendant: MainThreadHandler {
+  var mainThreadHandler: MainThreadHandler {
     MainThreadHandler(signalled: { self.signalled($0) }, attend: { self.attend(at: $0) })
   }
 
@@ -62,12 +62,12 @@ final class RelayMainThreadHandler {
 
   private func askForState(at now: Instant) {
     guard board.begin(nodes: nodes, at: now) else { return }
-    group.feelPulse()
+    group.pingThreads()
     for node in 0..<nodes { group.post(.reportState, to: node) }
   }
 
   private func attend(at now: Instant) -> Instant? {
-    if let findings = board.findings(busyLanes: group.silentThreads.lanes, at: now) {
+    if let findings = board.findings(busyLanes: group.unresponsiveThreads.lanes, at: now) {
       let (uptime, process) = (now.milliseconds(since: startedAt), getpid())
       log.tell(
         "state", findings.fields(uptime: uptime, process: process),
@@ -82,7 +82,7 @@ final class RelayMainThreadHandler {
       if heap.wantsTrim(freeBytes: Heap.freeBytes) { Heap.trim() }
       heapLookAt = now.advanced(milliseconds: Limits.heapLookMilliseconds)
     }
-    let watch = manager?.attend(at: now, silent: group.silentThreads) { group.feelPulse() }
+    let watch = manager?.attend(at: now, silent: group.unresponsiveThreads) { group.pingThreads() }
     return [board.nextLook(at: now), watch, heapLookAt].compactMap(\.self).min()
   }
 }

@@ -19,7 +19,7 @@ extension VaultEngine {
   func step(_ name: String) throws(VaultFault) {
     try refreshShelf()
     guard let standing = registry?[name] else { return }
-    if try mendSwap(of: standing) { tracks[name]?.isSuspect = true }
+    if try completeSwap(of: standing) { tracks[name]?.isSuspect = true }
     let file = try look(name)
     guard let entry = registry?[name] else { return }
     let seal = try seal(of: entry)
@@ -324,14 +324,14 @@ extension VaultEngine {
   /// Repairs the state after a crash during a replacement, or while the new file was written.
   func recover(_ entry: VaultEntry) {
     do throws(VaultFault) {
-      if try !mendSwap(of: entry) { unlink(temporary(entry)) }
+      if try !completeSwap(of: entry) { unlink(temporary(entry)) }
     } catch {
       log.error("\(entry.path): \(error)")
     }
   }
 
   /// Completes an unfinished replacement. Returns false if there was none.
-  func mendSwap(of entry: VaultEntry) throws(VaultFault) -> Bool {
+  func completeSwap(of entry: VaultEntry) throws(VaultFault) -> Bool {
     guard let swap = entry.swap else { return false }
     if case .kept(let place) = swap.recover() { try keepAside(place, of: entry) }
     var entry = registry?[entry.name] ?? entry

@@ -64,7 +64,7 @@ struct TestApp: App {
 }
 
 struct NewerRule: Resolver {
-  let takesNewestStamp = true
+  let countsFromNewestStamp = true
 
   func resolve(_ conflict: Conflict) -> Resolution {
     .merged(fields: conflict.newer.fields, copies: [])

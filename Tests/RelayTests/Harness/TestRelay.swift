@@ -335,10 +335,10 @@ extension RelayNews {
   /// The hint that a relay on the same store gets about the news.
   fileprivate var hint: RelayNews? {
     switch self {
-    case .changed(let change): .movedElsewhere(change.account, change.token)
+    case .changed(let change): .remoteCommit(change.account, change.token)
     case .revoked(let account, _, _), .planChanged(let account, _), .subscribed(let account, _, _),
       .accountRemoved(let account):
-      .affairsElsewhere(account)
+      .remoteMembershipChange(account)
     default: nil
     }
   }

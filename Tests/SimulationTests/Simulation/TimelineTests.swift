@@ -33,7 +33,7 @@ struct TimelineTests {
     for _ in 0..<1_000 {
       let time = Int64.random(in: 0..<Span.seconds(100_000), using: &random)
       let instant = clock.moment(at: time).instant
-      let back = clock.worldTime(of: instant)
+      let back = clock.simulationTime(of: instant)
       #expect(clock.moment(at: back).instant >= instant)
       #expect(back == 0 || clock.moment(at: back - 1).instant < instant)
     }

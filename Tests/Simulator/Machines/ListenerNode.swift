@@ -77,7 +77,7 @@ struct ListenerNode: Node, ~Copyable {
     case .closed, .connecting: break
     case .handshaking(var parser):
       parser.receive(bytes)
-      shakeHands(parser, at: moment)
+      continueHandshakes(parser, at: moment)
     case .talking(var reader):
       reader.receive(bytes)
       read(reader, at: moment)
@@ -123,7 +123,9 @@ struct ListenerNode: Node, ~Copyable {
         HTTPWriter.request(method: "GET", target: target, host: "relay.test", headers: headers)))
   }
 
-  private mutating func shakeHands(_ parser: consuming HTTPResponseParser, at moment: Moment) {
+  private mutating func continueHandshakes(
+    _ parser: consuming HTTPResponseParser, at moment: Moment
+  ) {
     do {
       guard case .head(let head)? = try parser.next() else {
         stage = .handshaking(parser)

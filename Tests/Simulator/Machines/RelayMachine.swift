@@ -361,10 +361,10 @@ extension RelayNews {
   /// Hint for another relay on the same store; nil if it needs none.
   fileprivate var hint: RelayNews? {
     switch self {
-    case .changed(let change): .movedElsewhere(change.account, change.token)
+    case .changed(let change): .remoteCommit(change.account, change.token)
     case .revoked(let account, _, _), .planChanged(let account, _), .subscribed(let account, _, _),
       .accountRemoved(let account):
-      .affairsElsewhere(account)
+      .remoteMembershipChange(account)
     default: nil
     }
   }
