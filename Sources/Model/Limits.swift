@@ -448,3 +448,146 @@ public enum Limits {
   public static let lingerMilliseconds: Int64 = 2_000
   public static let lingerBytes = 4 << 20
 }
+
+/// Limits of one account on a relay, and of the work in one commit or read for it.
+extension Limits {
+  /// Chunks that the records of one batch name together: each is looked up on the thread that makes
+  /// the commits of all accounts.
+  public static let chunksPerBatch = 4_096
+  /// Bytes of records, tombstones and remembered batches that one account keeps. Counted apart from
+  /// chunks, so that files at their limit do not block a timer or a memo.
+  public static let recordBytesPerAccount: Int64 = 10 << 30
+  /// Records of one account, tombstones included: many times what a person makes.
+  public static let recordsPerAccount: Int64 = 2_000_000
+  /// Batches of one account that the relay remembers: twice the number that one batch a second
+  /// makes in the whole history kept.
+  public static let batchesPerAccount: Int64 = 5_000_000
+  /// Approximate bytes of a row in the store beyond its names and contents, indexes included.
+  public static let rowBytes: Int64 = 128
+  /// Records, tombstones, batches and chunks of a zone or an account that one commit deletes: some
+  /// milliseconds. Commits of other accounts run in between.
+  public static let deletedPerCommit = 1_000
+  /// Rows of an account that are scanned for one page, or for one portion of a deletion. If most of
+  /// them are tombstones or of other zones, the page is shorter, or empty, with `more`.
+  public static let scannedRecords = 8_192
+  /// Accounts that unknown clients create on an open relay, in total.
+  public static let accounts = 10_000
+  /// Free bytes on the relay's disk below which it accepts no new data, unless its owner sets
+  /// another value: room for the log checkpoint and for deletions, and for writes between two
+  /// checks.
+  public static let diskFloorBytes: Int64 = 512 << 20
+  /// Interval of that check, and the retry delay for clients that are refused for it.
+  public static let diskLookMilliseconds: Int64 = 1_000
+  public static let diskRetryMilliseconds: Int64 = 60_000
+}
+
+/// Limits on load from many clients, and the spread of their reconnects.
+extension Limits {
+  // Memory.
+  /// Bytes of a message before the session is open: a `hello` holds a token and a cursor, and the
+  /// sender is unknown until then.
+  public static let helloBytes = 4 << 10
+  /// Divisor of a loop's body budget: one account, or one address before sign-in, holds at most
+  /// this fraction of it, but always `bodyShareFloorBytes`, enough for a message and a page in
+  /// memory. Beyond its share the holder is not read, and others are still served.
+  public static let bodyShares = 8
+  public static let bodyShareFloorBytes = 8 << 20
+  /// Approximate memory of a record of a batch beyond its bytes on the wire.
+  public static let recordOverheadBytes = 256
+  /// Bytes up to which the head of a request is not counted as held memory. A browser's head is
+  /// below it and belongs to the cost of the connection.
+  public static let lightHeadBytes = 4 << 10
+  /// Interval at which the relay checks how much free memory the allocator keeps, and the growth
+  /// since the last time from which that memory is returned to the system.
+  public static let heapLookMilliseconds: Int64 = 5_000
+  public static let heapSlackBytes = 8 << 20
+
+  // Reconnects to a relay after all its devices lost it.
+  /// Span over which devices reconnect, in milliseconds: per connection; the most that this gives,
+  /// for some hundred devices and more; the maximum. A span below the floor is not sent: the first
+  /// retry is spread as far anyway.
+  public static let reconnectPerConnectionMilliseconds: Int64 = 50
+  public static let reconnectCrowdMilliseconds: Int64 = 15_000
+  public static let reconnectMilliseconds: Int64 = 60_000
+  public static let reconnectFloorMilliseconds: Int64 = 1_000
+  /// Longest such span that a device obeys.
+  public static let reconnectObeyedMilliseconds: Int64 = 300_000
+}
+
+/// Limits of a store on PostgreSQL.
+extension Limits {
+  /// Timeout for a connection to one database host.
+  public static let databaseConnectMilliseconds: Int64 = 5_000
+  /// Timeout of a statement. Statements over a whole account (its removal) or over all accounts (a
+  /// new schema, a restore) have `removalMilliseconds`.
+  public static let databaseStatementMilliseconds: Int64 = 20_000
+  /// Timeout for a lock that another relay holds: several of its commits.
+  public static let databaseLockMilliseconds: Int64 = 3_000
+  /// Timeout for the answer to one pipeline of statements, network time included.
+  public static let databaseAnswerMilliseconds: Int64 = 30_000
+  /// Time for which bytes may be unacknowledged, or keep-alive probes to a silent server
+  /// unanswered, before its connection is closed.
+  public static let databaseVanishedMilliseconds: Int64 = 15_000
+  /// Attempts at a commit or a read that fails because of another relay or a restart of the server,
+  /// and the pause before the next attempt.
+  public static let databaseAttempts = 4
+  public static let databasePauseMilliseconds: Int64 = 100
+  /// Bytes that one commit writes at once: they are in memory three times during the write.
+  public static let databaseWriteBytes = 16 << 20
+  /// Bytes of one notice to the other relays: PostgreSQL accepts less than 8,000.
+  public static let noticeBytes = 7_900
+  /// Time for which a device counts as connected to another relay after the last report of that.
+  public static let connectedMilliseconds = 2 * sightingMilliseconds + 10_000
+  /// Delay after which a failed store, of whatever kind, is tried again, and the retry delay given
+  /// to devices.
+  public static let storeTrialMilliseconds: Int64 = 2_000
+  /// Interval at which a relay that shares its store checks for changes that other relays made to
+  /// its devices' accounts, in case a notice was lost; and the number of accounts in one query.
+  public static let movementMilliseconds: Int64 = 3_000
+  public static let movementAccounts = 1_000
+  /// Longest single wait for notices.
+  public static let busWaitMilliseconds: Int64 = 5_000
+  /// Notices that one wait returns at most; the rest stay in the connection.
+  public static let noticesAtOnce = 10_000
+  /// Accounts that are read and written at once when all of them begin a new generation.
+  public static let restoredAccounts = 1_000
+  /// Number of checks, a tenth of a second apart, in which a move waits for relays to disconnect
+  /// from its database.
+  public static let leavingLooks = 10
+  /// Age in milliseconds from which a complete file that no account owns is listed for removal.
+  /// Another relay may have just received a younger file and not yet recorded its owner.
+  public static let strayFileMilliseconds: Int64 = 3_600_000
+}
+
+/// Protection of a relay from unknown clients and from mistakes of its owner.
+extension Limits {
+  /// Guesses at pairing codes that one node remembers. Beyond it the oldest are forgotten before
+  /// their minute is over; that takes thousands of networks.
+  public static let countedGuesses = 1 << 16
+  /// Shortest interval between two checks that the files of an open store still have their names.
+  /// Saves in between are answered as saved.
+  public static let storeLookMilliseconds: Int64 = 1_000
+  /// Time for which a key seals the tickets of TLS sessions; it opens them for as long again. A
+  /// ticket is valid for two hours.
+  public static let ticketKeyMilliseconds: Int64 = 6 * 3_600_000
+}
+
+/// Limits of moving a store to another place.
+extension Limits {
+  /// Rows of one table that are read from one store and written to the other at once. A portion
+  /// also ends with the row that brings it to `movedBytes`.
+  public static let movedRows = 1_000
+  public static let movedBytes = 8 << 20
+  /// Records that are read from a database at once; each may have `recordBytes`.
+  public static let movedRecords = 64
+}
+
+/// Limits of a device whose network path to the relay refuses large or long requests.
+extension Limits {
+  /// Request size in bytes that every hop between a device and its relay accepts. If such a request
+  /// is refused for its size, it is treated as an ordinary outage.
+  public static let smallRequestBytes = 8 << 10
+  /// Shortest long-poll that a device asks for. A long-poll that is cut is halved, but not below
+  /// this: a request every few seconds costs more than a change that comes late.
+  public static let shortestLongPollMilliseconds: Int64 = 6_000
+}

@@ -202,3 +202,82 @@ package struct ExportedChunk: Hashable {
     self.isDoubtful = isDoubtful
   }
 }
+
+/// Amount of data in a relay's store: rows by table, tombstones, and bytes of chunks.
+package struct StoreTotals: Hashable, Sendable {
+  private var rows = [Int64](repeating: 0, count: StoreTable.allCases.count)
+  /// Tombstones among the records.
+  package var tombstones: Int64 = 0
+  /// Bytes of all chunks of files.
+  package var chunkBytes: Int64 = 0
+
+  package init() {}
+
+  package subscript(table: StoreTable) -> Int64 {
+    get { rows[StoreTotals.place(table)] }
+    set { rows[StoreTotals.place(table)] = newValue }
+  }
+
+  package var isEmpty: Bool { rows.allSatisfy { $0 == 0 } }
+
+  package mutating func add(_ more: StoreRows) {
+    self[more.table] += Int64(more.count)
+    switch more {
+    case .records(let records): tombstones += Int64(records.count { $0.record.isDeleted })
+    case .chunks(let chunks): chunkBytes += chunks.reduce(0) { $0 + Int64($1.stored.bytes) }
+    case .accounts, .lineage, .gaps, .devices, .pairings, .subscriptions, .zones, .batches: break
+    }
+  }
+
+  /// Returns a text for people on the first difference from `wanted`; nil if there is none.
+  package func difference(from wanted: StoreTotals) -> String? {
+    let parts =
+      StoreTable.allCases.map { ($0.rawValue, self[$0], wanted[$0]) } + [
+        ("tombstones", tombstones, wanted.tombstones),
+        ("bytes of chunks", chunkBytes, wanted.chunkBytes),
+      ]
+    return parts.first { $0.1 != $0.2 }.map { "\($0.1) of \($0.2) \($0.0) are there" }
+  }
+
+  private static func place(_ table: StoreTable) -> Int {
+    StoreTable.allCases.firstIndex(of: table) ?? 0
+  }
+}
+
+/// Store that is read as a whole, to be moved: one consistent state, with exclusive access.
+package protocol StoreSource: AnyObject {
+  var totals: StoreTotals { get }
+  /// True if the store was restored from an older copy and no relay has noticed yet. The moved
+  /// store is then an older copy, too.
+  var isOlderCopy: Bool { get }
+
+  /// Returns the next rows, in the order of `StoreTable`: at least one, and at most a portion
+  /// (`Limits.movedRows`, `Limits.movedBytes` and one row). Returns nil at the end.
+  func next() throws(StorageError) -> StoreRows?
+
+  /// Throws if another process has written to the store since the read began, or may have.
+  func confirm() throws(StorageError)
+
+  /// Marks the store as moved, without changing its content. A relay that is started on it anyway
+  /// then treats it as an older copy: its accounts begin new generations, and devices upload what
+  /// it lacks of the moved store. Otherwise two histories would have the same name.
+  func retire() throws(StorageError)
+
+  func close()
+}
+
+/// Store that is created as a whole from the content of another one. Before `finish` it cannot be
+/// mistaken for a store.
+package protocol StoreTarget: AnyObject {
+  /// Adds rows, in the order of `StoreTable`.
+  func take(_ rows: StoreRows) throws(StorageError)
+
+  /// Completes the store, durably. Throws if its content differs from `totals`. `isOlderCopy`: true
+  /// if a relay has to treat it as an older copy.
+  func finish(_ totals: StoreTotals, isOlderCopy: Bool) throws(StorageError)
+
+  /// Removes the rows added so far, if possible.
+  func abandon() throws(StorageError)
+
+  func close()
+}

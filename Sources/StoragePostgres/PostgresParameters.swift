@@ -1,3 +1,4 @@
+import Glibc
 import LockstepModel
 
 /// The parameters of a statement in PostgreSQL's binary format.
@@ -117,4 +118,16 @@ struct PostgresParameters {
       for index in 0..<4 { bytes[start + index] = head[index] }
     }
   }
+}
+
+/// A null-terminated array of C strings.
+final class CStrings {
+  private let copies: [UnsafeMutablePointer<CChar>?]
+
+  init(_ texts: [String]) { copies = texts.map { strdup($0) } + [nil] }
+
+  deinit { for copy in copies { free(copy) } }
+
+  /// Valid for the lifetime of this object.
+  var pointers: [UnsafePointer<CChar>?] { copies.map { $0.map { UnsafePointer($0) } } }
 }

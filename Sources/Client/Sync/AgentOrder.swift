@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepStorage
 
 /// Id of an order, chosen by the caller and repeated in the reports about the order.
 public struct OrderID: Hashable, Sendable {
@@ -51,4 +52,57 @@ public enum AgentOrder: Sendable {
   case goOnline
   /// Closes the connections, finishes the running jobs of the store, and reports `stopped`.
   case stop
+}
+
+/// Report of an agent to its user or program.
+public enum AgentReport: Sendable {
+  /// The home was read; the status describes its content. Reported once, first.
+  case ready(SyncStatus)
+  /// The edit is durable, and this is the record now; or the edit was not made.
+  case edited(OrderID, Result<Record, EditFailure>)
+  /// Result of an app; that of an order is durable. Or nothing was done.
+  case told(OrderID, Result<AppView, EditFailure>)
+  /// The setting applies, also after restarts; true if it was different before.
+  case switched(OrderID, Result<Bool, EditFailure>)
+  /// Shown records have changed, by this device or another: the records in their present state,
+  /// deleted ones without fields. All that is reported is durable. Each change is reported once.
+  case changed([Record])
+  case read(OrderID, Result<[Record], StorageError>)
+  case statusRead(OrderID, SyncStatus)
+  /// The chunk is durable, under this hash; or it was not stored.
+  case chunkAdded(OrderID, Result<ChunkHash, ChunkFailure>)
+  /// The next portion of the requested bytes, in order. After a failure nothing more follows:
+  /// `damaged` means that the earlier portions were not the chunk.
+  case chunkRead(OrderID, Result<ChunkPortion, ChunkFailure>)
+  /// Reported periodically during a transfer, and at its end.
+  case chunkProgress(ChunkProgress)
+  /// Only if the configuration asks for it.
+  case milestone(Milestone)
+  /// The status has changed (its counters alone do not count).
+  case status(SyncStatus)
+  case synced(OrderID, SyncStatus)
+  /// The device's own store failed. Nothing that was reported is lost; the agent has stopped
+  /// syncing.
+  case storeFailed(StorageError)
+  case stopped
+}
+
+/// Reason that an edit was not made. Nothing was changed, except after a disk failure
+/// (`StorageError.failed`): then the result is unknown until the home is opened again.
+public enum EditFailure: Error, Hashable, Sendable {
+  case refused(EditRefusal)
+  /// The fields are larger than `Limits.recordBytes`.
+  case tooLarge(bytes: Int)
+  /// The outbox is full (`Limits.outboxRecords`, `outboxBytes`).
+  case outboxFull
+  /// The home has not joined an account.
+  case notJoined
+  /// `decide` named a record that needs no decision.
+  case nothingToDecide
+  /// The app first asks the user about `count` records that other devices have made
+  /// (`AgentOrder.answerRestore`).
+  case restoreFirst(app: String, count: Int)
+  case storage(StorageError)
+  /// The agent is stopping.
+  case stopping
 }

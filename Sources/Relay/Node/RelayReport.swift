@@ -39,3 +39,94 @@ public enum RelayReport: Sendable, Hashable {
   /// the driver.
   case stopped
 }
+
+/// One HTTP request, for a detailed log. It has the path but not the query, in which a client may
+/// have put private data.
+public struct AccessNote: Sendable, Hashable {
+  public var method: String
+  public var path: String
+  /// Status of the answer; 0 if the client left before there was one.
+  public var status: Int
+  /// Time from the request's head to the end of its answer.
+  public var milliseconds: Int64
+  /// Bytes of the answer's body; 0 if it is sent in parts.
+  public var bytes: Int
+  public var peer: PeerAddress
+  /// Network that counts as the client, by a trusted proxy: an IPv4 address or a network of IPv6.
+  public var client: PeerNetwork
+}
+
+extension RelayNode {
+  /// Reports the end of a connection's request.
+  mutating func noteRequest(_ slot: Hub.Slot, status: Int? = nil) {
+    guard configuration.notesRequests, let exchange = connections[slot].http.exchange?.value else {
+      return
+    }
+    let path = exchange.head.target.path.joined(separator: "/")
+    actions.append(
+      .report(
+        .answered(
+          AccessNote(
+            method: exchange.head.method, path: "/" + path, status: status ?? exchange.status,
+            milliseconds: moment.instant.milliseconds(since: exchange.begunAt),
+            bytes: exchange.answerBytes, peer: connections[slot].opening.peer,
+            client: connections[slot].client.network))))
+  }
+}
+
+/// Tracks the accounts that recently had news. An answer of the store that such news may have
+/// overtaken is not used as the newest, and the store is asked again. Its size is fixed: accounts
+/// share entries, so the store is sometimes asked again because of another account.
+struct AccountLog: Sendable {
+  private static let places = 1_024
+
+  /// Number of news so far.
+  private(set) var count = 0
+  /// Value of `count` at the last news of an account of that entry.
+  private var latest = Array(repeating: 0, count: AccountLog.places)
+
+  mutating func changed(_ account: AccountID) {
+    count += 1
+    latest[AccountLog.place(of: account)] = count
+  }
+
+  /// True if the account may have had news since `count` was `before`.
+  func hasChanged(_ account: AccountID, since before: Int) -> Bool {
+    latest[AccountLog.place(of: account)] > before
+  }
+
+  /// Ids are random, so a part of one spreads as evenly as all of it.
+  private static func place(of account: AccountID) -> Int {
+    Int(account.rawValue % UInt64(places))
+  }
+}
+
+/// Number of ended WebSockets per close code (RFC 6455 section 7.4). The codes are the relay's own,
+/// so that clients cannot add rows.
+public struct CloseTally: Sendable, Hashable {
+  struct Row: Sendable, Hashable {
+    var code: UInt16
+    var count: Int
+  }
+
+  /// The device closed the socket, with any code.
+  static let byTheDevice: UInt16 = 1000
+  /// The connection ended without a close frame.
+  static let brokenOff: UInt16 = 1006
+
+  /// In ascending order of the codes.
+  private(set) var rows: [Row] = []
+
+  mutating func add(_ code: UInt16, _ count: Int = 1) {
+    let index = rows.firstIndex { $0.code >= code } ?? rows.endIndex
+    if index < rows.endIndex, rows[index].code == code {
+      rows[index].count += count
+    } else {
+      rows.insert(Row(code: code, count: count), at: index)
+    }
+  }
+
+  mutating func add(_ other: CloseTally) {
+    for row in other.rows { add(row.code, row.count) }
+  }
+}

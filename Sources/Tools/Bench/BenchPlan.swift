@@ -33,3 +33,76 @@ public struct BenchPlan: Sendable, Hashable {
     return faults
   }
 }
+
+/// Parameters of a connection-load bench: the measured accounts, and the connections of the load.
+public struct ConnectionLoadPlan: Sendable, Hashable {
+  /// Measured accounts, as in `BenchPlan`.
+  public var measured = BenchPlan()
+  /// Number of idle connections: half are signed-in sockets that send nothing, half never send a
+  /// byte.
+  public var idle = 10_000
+  /// Number of devices that read slower than the relay pushes.
+  public var slow = 300
+  /// Saves per second into each account of slow readers, and bytes per save.
+  public var saves = 20
+  public var saveBytes = 4_096
+  /// Number of pairs of a quiet run and a loaded run.
+  public var runs = 5
+
+  public init() {
+    measured.accounts = 50
+    measured.devices = 2
+  }
+
+  /// Idle sockets, and slow readers, per account: as few as real accounts have.
+  public static let idleSocketsPerAccount = 50
+  public static let slowReadersPerAccount = 30
+  /// Bytes that a slow reader reads per second.
+  public static let slowBytes = 4_096
+
+  public var signedIn: Int { idle / 2 }
+  public var silent: Int { idle - signedIn }
+  public var idleAccounts: Int { parts(signedIn, of: Self.idleSocketsPerAccount) }
+  public var slowAccounts: Int { parts(slow, of: Self.slowReadersPerAccount) }
+
+  private func parts(_ count: Int, of size: Int) -> Int { (count + size - 1) / size }
+}
+
+/// Parameters of an interference bench: the kind and amount of load on a relay while another
+/// account saves.
+public struct InterferencePlan: Sendable, Hashable {
+  public enum Load: String, Sendable, CaseIterable {
+    /// A new device reads all of a large account as an agent does, into a home on disk.
+    case firstSync
+    /// The same by a client that stores nothing and finishes each page immediately.
+    case rawFirstSync
+    /// One device uploads all its records, as fast as a socket accepts them.
+    case burst
+    /// Many devices reconnect at once, each with a large backlog.
+    case backlog
+  }
+
+  public var load = Load.firstSync
+  /// Number of records of the large account, or of the burst.
+  public var records = 100_000
+  /// Bytes of each record's fields.
+  public var recordBytes = 200
+  /// Number of pairs of a quiet window and a loaded window.
+  public var runs = 5
+  /// Length of a quiet window in seconds.
+  public var seconds = 4
+  /// Saves per second of the other account, each of one small record.
+  public var rate = 50
+  /// For a backlog: the number of devices that reconnect, and the records that each has missed.
+  public var devices = 200
+  public var behind = 5_000
+
+  public init() {}
+
+  /// Devices per account in a backlog: within the protocol's limit of devices.
+  public static let devicesPerAccount = 20
+
+  public var backlogAccounts: Int {
+    (devices + Self.devicesPerAccount - 1) / Self.devicesPerAccount
+  }
+}

@@ -1,3 +1,5 @@
+import LockstepModel
+
 /// Framing of a message's body: the rule that gives its length (RFC 9112 section 6.3).
 package enum HTTPFraming: Hashable, Sendable {
   /// There is no body.
@@ -49,4 +51,261 @@ package enum HTTPResponseEvent: Hashable, Sendable {
   case body([UInt8])
   /// The response is complete. Follows every head.
   case end
+}
+
+/// Header fields in their order, stored in wire format: two allocations for any number of them, and
+/// a `String` only for a value that is asked for.
+package struct HTTPHeaders: Hashable, Sendable {
+  /// One line per field: `Name: value` and CR LF.
+  package private(set) var lines: [UInt8] = []
+  private var fields: [Field] = []
+
+  private struct Field: Hashable, Sendable {
+    var start: Int32
+    var nameCount: Int32
+    var valueCount: Int32
+
+    var name: Range<Int> { Int(start)..<Int(start + nameCount) }
+    var value: Range<Int> {
+      Int(start + nameCount) + 2..<Int(start + nameCount) + 2 + Int(valueCount)
+    }
+  }
+
+  package init() {}
+
+  package var count: Int { fields.count }
+
+  /// The value of the first field of this name, in any case; nil if there is none. Bytes that are
+  /// not UTF-8 become U+FFFD.
+  package subscript(name: StaticString) -> String? { place(of: name).map(text) }
+
+  /// Returns the bytes of the same value.
+  package func bytes(of name: StaticString) -> ArraySlice<UInt8>? {
+    place(of: name).map { lines[$0] }
+  }
+
+  /// Returns the values of all fields of this name, in order.
+  package func values(_ name: StaticString) -> [String] {
+    var values: [String] = []
+    for field in fields where isNamed(field, name) { values.append(text(field.value)) }
+    return values
+  }
+
+  package func contains(_ name: StaticString) -> Bool { place(of: name) != nil }
+
+  /// Returns the number of fields with this name.
+  package func count(of name: StaticString) -> Int {
+    var count = 0
+    for field in fields where isNamed(field, name) { count += 1 }
+    return count
+  }
+
+  /// Returns the members of all fields of this name, which are comma-separated lists (RFC 9110
+  /// section 5.6.1), without empty members. Quoted strings are not parsed: none of the fields that
+  /// are read as lists has any.
+  package func list(_ name: StaticString) -> [String] {
+    var members: [String] = []
+    _ = contains(in: name) { member in
+      members.append(text(member))
+      return false
+    }
+    return members
+  }
+
+  /// True if the list of this name has the member `token`, in any case.
+  package func listContains(_ token: StaticString, in name: StaticString) -> Bool {
+    contains(in: name) { equalIgnoringCase(lines.span.extracting($0), token) }
+  }
+
+  /// True if `isMeant` is true for the range of any member of the list of this name.
+  private func contains(in name: StaticString, _ isMeant: (Range<Int>) -> Bool) -> Bool {
+    for field in fields where isNamed(field, name) {
+      var start = field.value.lowerBound
+      while start < field.value.upperBound {
+        var end = start
+        while end < field.value.upperBound, lines[end] != UInt8(ascii: ",") { end += 1 }
+        let member = trimmed(start..<end)
+        if !member.isEmpty, isMeant(member) { return true }
+        start = end + 1
+      }
+    }
+    return false
+  }
+
+  /// Adds a field. `name` is ours, a token. `value` may be foreign: a control character in it
+  /// becomes a space, so that no value can end its line and begin another.
+  package mutating func append(_ name: StaticString, _ value: String) {
+    let name = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+    let token = ByteSet.token
+    precondition(!name.isEmpty && name.allSatisfy(token.contains), "not the name of a field")
+    let start = beginLine()
+    lines.append(contentsOf: name)
+    appendSeparator()
+    let valueStart = lines.count
+    lines.append(contentsOf: value.utf8)
+    for index in valueStart..<lines.count where !lines[index].isFieldContent {
+      lines[index] = UInt8(ascii: " ")
+    }
+    endLine(from: start, nameCount: name.count)
+  }
+
+  /// Adds a received field. Both parts are already validated.
+  mutating func append(name: Span<UInt8>, value: Span<UInt8>) {
+    let start = beginLine()
+    name.withUnsafeBufferPointer { lines.append(contentsOf: $0) }
+    appendSeparator()
+    value.withUnsafeBufferPointer { lines.append(contentsOf: $0) }
+    endLine(from: start, nameCount: name.count)
+  }
+
+  private mutating func beginLine() -> Int {
+    if fields.isEmpty {
+      // Enough for most messages.
+      lines.reserveCapacity(256)
+      fields.reserveCapacity(8)
+    }
+    return lines.count
+  }
+
+  private mutating func appendSeparator() {
+    lines.append(UInt8(ascii: ":"))
+    lines.append(UInt8(ascii: " "))
+  }
+
+  private mutating func endLine(from start: Int, nameCount: Int) {
+    let valueCount = lines.count - start - nameCount - 2
+    lines.append(UInt8(ascii: "\r"))
+    lines.append(UInt8(ascii: "\n"))
+    fields.append(
+      Field(
+        start: Int32(start), nameCount: Int32(nameCount), valueCount: Int32(valueCount)))
+  }
+
+  /// Returns the range of the value of the first field of this name.
+  private func place(of name: StaticString) -> Range<Int>? {
+    for field in fields where isNamed(field, name) { return field.value }
+    return nil
+  }
+
+  private func isNamed(_ field: Field, _ name: StaticString) -> Bool {
+    Int(field.nameCount) == name.utf8CodeUnitCount
+      && equalIgnoringCase(lines.span.extracting(field.name), name)
+  }
+
+  private func text(_ place: Range<Int>) -> String {
+    String(decoding: lines[place], as: UTF8.self)
+  }
+
+  /// Returns the range without the blanks at both ends.
+  private func trimmed(_ place: Range<Int>) -> Range<Int> {
+    var (start, end) = (place.lowerBound, place.upperBound)
+    while start < end, lines[start].isBlank { start += 1 }
+    while end > start, lines[end - 1].isBlank { end -= 1 }
+    return start..<end
+  }
+}
+
+extension HTTPHeaders: ExpressibleByDictionaryLiteral {
+  package init(dictionaryLiteral elements: (StaticString, String)...) {
+    for (name, value) in elements { append(name, value) }
+  }
+}
+
+/// True if `bytes` equal `text`, ignoring the case of ASCII letters, as for names in HTTP.
+package func equalIgnoringCase(_ bytes: Span<UInt8>, _ text: StaticString) -> Bool {
+  guard bytes.count == text.utf8CodeUnitCount else { return false }
+  for index in 0..<bytes.count where bytes[index] != text.utf8Start[index] {
+    guard bytes[index].lowercased == text.utf8Start[index].lowercased else { return false }
+  }
+  return true
+}
+
+/// Fields of an incoming message: collects them line by line and derives the message's framing.
+/// Refuses everything that two readers might interpret differently.
+struct HTTPFields: Sendable {
+  private(set) var headers = HTTPHeaders()
+  /// Bytes of all lines so far, with their ends.
+  private var byteCount = 0
+
+  /// Maximum length of the next line.
+  var lineLimit: Int { Limits.headerBytes - byteCount }
+  var isEmpty: Bool { headers.count == 0 }
+  var bufferedBytes: Int { headers.lines.count }
+
+  /// Adds a line of the form `name: value` (RFC 9112 section 5).
+  mutating func add(_ line: Span<UInt8>) throws(Refusal) {
+    let colon = try HTTPFields.checkedColon(line)
+    byteCount += line.count + 2
+    guard headers.count < Limits.headerCount, byteCount <= Limits.headerBytes else {
+      throw Refusal(
+        .headersTooLarge,
+        "At most \(Limits.headerCount) header fields of \(Limits.headerBytes) bytes are taken.")
+    }
+    var (first, last) = (colon + 1, line.count)
+    while first < last, line[first].isBlank { first += 1 }
+    while last > first, line[last - 1].isBlank { last -= 1 }
+    headers.append(name: line.extracting(0..<colon), value: line.extracting(first..<last))
+  }
+
+  /// Returns the index of the colon in a valid line.
+  static func checkedColon(_ line: Span<UInt8>) throws(Refusal) -> Int {
+    let token = ByteSet.token
+    var colon = 0
+    while colon < line.count, token.contains(line[colon]) { colon += 1 }
+    guard colon > 0, colon < line.count, line[colon] == UInt8(ascii: ":") else {
+      if line.count > 0, line[0].isBlank {
+        throw Refusal(.badRequest, "A header field is folded; put it on one line.")
+      }
+      throw Refusal(.badRequest, "A header field has no name, or a blank before its colon.")
+    }
+    for index in colon + 1..<line.count where !line[index].isFieldContent {
+      throw Refusal(.badRequest, "The value of a header field has a control character.")
+    }
+    return colon
+  }
+
+  /// Returns the framing given by Transfer-Encoding and Content-Length; nil if neither is present.
+  /// `minorVersion`: HTTP/1.0 has no transfer codings (RFC 9112 section 6.1).
+  func framing(minorVersion: Int) throws(Refusal) -> HTTPFraming? {
+    let lengths = headers.count(of: "Content-Length")
+    guard lengths <= 1 else {
+      throw Refusal(.badRequest, "Content-Length is given more than once.")
+    }
+    if let coding = headers.bytes(of: "Transfer-Encoding") {
+      guard lengths == 0 else {
+        throw Refusal(.badRequest, "Content-Length and Transfer-Encoding exclude each other.")
+      }
+      guard minorVersion > 0 else {
+        throw Refusal(.badRequest, "HTTP/1.0 knows no Transfer-Encoding; send Content-Length.")
+      }
+      guard headers.count(of: "Transfer-Encoding") == 1, equalIgnoringCase(coding.span, "chunked")
+      else {
+        throw Refusal(.unsupportedTransferCoding, "Send the body as it is, or chunked.")
+      }
+      return .chunked
+    }
+    guard let digits = headers.bytes(of: "Content-Length") else { return nil }
+    guard let length = HTTPFields.length(digits.span) else {
+      throw Refusal(.badRequest, "Content-Length is not a number of bytes.")
+    }
+    return .length(length)
+  }
+
+  /// Parses digits only, without sign and blanks; nil for anything else and for a length that no
+  /// memory could hold.
+  private static func length(_ digits: Span<UInt8>) -> Int? {
+    guard !digits.isEmpty, digits.count <= 18 else { return nil }
+    var length = 0
+    for index in 0..<digits.count {
+      guard digits[index] &- UInt8(ascii: "0") <= 9 else { return nil }
+      length = length * 10 + Int(digits[index] - UInt8(ascii: "0"))
+    }
+    return length
+  }
+
+  /// True if the connection stays open after this message (RFC 9112 section 9.3).
+  func keepsAlive(minorVersion: Int) -> Bool {
+    if headers.listContains("close", in: "Connection") { return false }
+    return minorVersion > 0 || headers.listContains("keep-alive", in: "Connection")
+  }
 }

@@ -1,4 +1,4 @@
-import LockstepModel
+public import LockstepModel
 
 /// Message from a device on the socket (docs/protocol.md, "WebSocket").
 public enum DeviceMessage: Hashable, Sendable {
@@ -26,5 +26,147 @@ public struct FetchQuery: Hashable, Sendable {
     self.zone = zone
     self.limit = limit
     self.waitMilliseconds = waitMilliseconds
+  }
+}
+
+extension DeviceMessage {
+  /// Reads the JSON text of one message. Throws a fault of the whole message; a fault of one record
+  /// of a save is stored in its mutation.
+  public static func decode(_ bytes: [UInt8]) throws(Refusal) -> DeviceMessage {
+    var reader = MessageReader(bytes.span.bytes, formCode: .badMessage)
+    let message: DeviceMessage
+    switch try reader.operation() {
+    case "hello": message = try reader.hello()
+    case "save": message = .save(try reader.saveRequest(zone: nil))
+    case "fetch": message = try reader.fetch()
+    case "time": message = try reader.timeQuestion()
+    default: throw reader.wrong(.op, "one of hello, save, fetch and time")
+    }
+    try reader.finish()
+    return message
+  }
+
+  /// Returns the `id` of a message that could not be decoded, so that its refusal can name it; nil
+  /// if it has no readable id.
+  public static func requestID(in bytes: [UInt8]) -> String? {
+    var reader = MessageReader(bytes.span.bytes, formCode: .badMessage)
+    var seen = MemberSet()
+    do {
+      try reader.enterObject()
+      while let member = try reader.nextMember(&seen) {
+        if member == .id { return try reader.requestID() }
+        try reader.skip()
+      }
+    } catch { return nil }
+    return nil
+  }
+
+  /// Returns the JSON text of the message.
+  public func encoded() -> [UInt8] {
+    var writer = JSONWriter(capacity: encodedBytes)
+    writer.beginObject()
+    writer.member("op")
+    switch self {
+    case .hello(let token, let since):
+      writer.string("hello")
+      writer.optional("token", token)
+      writer.optional("since", since?.text)
+    case .save(let request):
+      writer.string("save")
+      writer.member("zone")
+      writer.string(request.zone.text)
+      writer.batch(request)
+    case .fetch(let id, let query):
+      writer.string("fetch")
+      writer.member("id")
+      writer.string(id)
+      writer.optional("since", query.since?.text)
+      writer.optional("zone", query.zone?.text)
+      if query.limit != Limits.pageRecords {
+        writer.member("limit")
+        writer.integer(Int64(query.limit))
+      }
+    case .time(let id, let t0):
+      writer.string("time")
+      writer.member("id")
+      writer.string(id)
+      writer.member("t0")
+      writer.raw(Array(t0.text.utf8))
+    }
+    writer.endObject()
+    return writer.finish()
+  }
+
+  private var encodedBytes: Int {
+    guard case .save(let request) = self else { return 512 }
+    return request.encodedBytes
+  }
+}
+
+extension MessageReader {
+  fileprivate mutating func hello() throws(Refusal) -> DeviceMessage {
+    var token: String?
+    var since: ChangeToken?
+    var seen = MemberSet()
+    try enterObject()
+    while let member = try nextMember(&seen) {
+      switch member {
+      case .token: token = try takeNull() ? nil : try string(.token)
+      case .since: since = try optionalChangeToken(.since)
+      default: try skip()
+      }
+    }
+    return .hello(token: token, since: since)
+  }
+
+  fileprivate mutating func fetch() throws(Refusal) -> DeviceMessage {
+    var id: String?
+    var query = FetchQuery()
+    var seen = MemberSet()
+    try enterObject()
+    while let member = try nextMember(&seen) {
+      switch member {
+      case .id: id = try requestID()
+      case .since: query.since = try optionalChangeToken(.since)
+      case .zone: query.zone = try takeNull() ? nil : try name(.zone)
+      case .limit: if try !takeNull() { query.limit = try limit() }
+      default: try skip()
+      }
+    }
+    return .fetch(id: try require(id, .id), query)
+  }
+
+  fileprivate mutating func timeQuestion() throws(Refusal) -> DeviceMessage {
+    var id: String?
+    var t0: JSONNumber?
+    var seen = MemberSet()
+    try enterObject()
+    while let member = try nextMember(&seen) {
+      switch member {
+      case .id: id = try requestID()
+      case .t0: t0 = try number(.t0)
+      default: try skip()
+      }
+    }
+    return .time(id: try require(id, .id), t0: try require(t0, .t0))
+  }
+
+  /// Reads an id that a client chose for its own request.
+  mutating func requestID() throws(Refusal) -> String {
+    try string(.id, bytes: 1...Limits.requestIDBytes)
+  }
+
+  private mutating func limit() throws(Refusal) -> Int {
+    let wanted = try integer(.limit, 1..<Limits.sequenceLimit, of: "records")
+    return Int(min(wanted, Int64(Limits.pageRecords)))
+  }
+}
+
+extension JSONWriter {
+  /// Writes a member unless its value is nil.
+  mutating func optional(_ member: StaticString, _ value: String?) {
+    guard let value else { return }
+    self.member(member)
+    string(value)
   }
 }

@@ -1,3 +1,5 @@
+import LockstepApps
+
 /// Table for a person: columns as wide as their widest cell, two spaces apart.
 struct TextTable {
   enum Side {
@@ -34,5 +36,43 @@ struct TextTable {
       let line = cells.joined(separator: "  ")
       return String(line.reversed().drop { $0 == " " }.reversed())
     }.joined(separator: "\n")
+  }
+}
+
+/// Numbers of bytes in the form that people use: `10G` is ten times 2³⁰.
+enum ByteCount {
+  private static let units: [(letter: String, bytes: Int64)] = [
+    ("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10),
+  ]
+
+  /// Returns a text such as `3.4 MiB`; small numbers as they are.
+  static func text(_ bytes: Int64) -> String { RowText.bytes(bytes) }
+
+  /// Returns nil if the text is no such number.
+  static func parse(_ text: String) -> Int64? {
+    let unit = units.first { text.hasSuffix($0.letter) || text.hasSuffix($0.letter.lowercased()) }
+    let digits = unit == nil ? text[...] : text.dropLast()
+    guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+      let count = Int64(digits)
+    else { return nil }
+    let (bytes, isTooLarge) = count.multipliedReportingOverflow(by: unit?.bytes ?? 1)
+    return isTooLarge ? nil : bytes
+  }
+}
+
+extension ValueKind where Value == Int64 {
+  /// A number of bytes, such as `500M`.
+  static func bytes(_ range: ClosedRange<Int64>) -> ValueKind {
+    ValueKind("SIZE") { text throws(ValueFault) in
+      guard let value = ByteCount.parse(text) else {
+        throw ValueFault("\"\(text)\" is no number of bytes, such as 10G, 500M or 64K")
+      }
+      guard range.contains(value) else {
+        throw ValueFault(
+          "\(text) is not between \(ByteCount.text(range.lowerBound)) and "
+            + ByteCount.text(range.upperBound))
+      }
+      return value
+    }
   }
 }

@@ -1,0 +1,171 @@
+import LockstepModel
+
+extension Plan {
+  /// Stored form, the same in every store: the zones as a JSON array; nil for all zones.
+  package var storedText: String? {
+    zones.map { JSONValue.array($0.map { .string($0.text) }).text }
+  }
+
+  /// Returns nil if the text was not made by `storedText`: the store is damaged.
+  package init?(storedText: String?) {
+    guard let storedText else {
+      self = .everything
+      return
+    }
+    do {
+      guard let elements = try JSONValue(parsing: storedText).array else { return nil }
+      let zones = elements.compactMap { $0.string.flatMap(Name.init) }
+      guard zones.count == elements.count else { return nil }
+      self.init(zones: zones)
+    } catch {
+      return nil
+    }
+  }
+}
+
+/// Stored form of a subscription without its id, the same in every store: JSON, in exactly this
+/// form.
+///
+///     {"kind":"database"}
+///     {"kind":"zone","zone":"Notes"}
+///     {"kind":"query","type":"Note","zone":"Notes","where":["done",true],"events":5}
+///
+/// The conditions are names and values in turn, so that they keep their order and are nested no
+/// deeper than on the wire. `events` is `ChangeEvents.rawValue`.
+extension Subscription {
+  package var storedText: String {
+    let form: JSONValue =
+      switch kind {
+      case .database: ["kind": "database"]
+      case .zone(let zone): ["kind": "zone", "zone": .string(zone.text)]
+      case .query(let query):
+        JSONValue.object([
+          JSONMember("kind", "query"),
+          JSONMember("type", .string(query.recordType.text)),
+          JSONMember("where", .array(query.conditions.flatMap { [.string($0.name), $0.value] })),
+          JSONMember("events", .number(JSONNumber(Int64(query.events.rawValue)))),
+        ]).setting("zone", to: query.zone.map { .string($0.text) })
+      }
+    return form.text
+  }
+
+  /// Returns nil if the text was not made by `storedText`: the store is damaged.
+  package init?(id: Name, storedText: String) {
+    do {
+      let form = try JSONValue(parsing: storedText)
+      guard let kind = Subscription.kind(of: form) else { return nil }
+      self.init(id: id, kind: kind)
+    } catch {
+      return nil
+    }
+  }
+
+  private static func kind(of form: JSONValue) -> Kind? {
+    let zone = form["zone"]?.string.flatMap(Name.init)
+    switch form["kind"]?.string {
+    case "database": return .database
+    case "zone": return zone.map(Kind.zone)
+    case "query":
+      guard let type = form["type"]?.string.flatMap(Name.init),
+        let conditions = form["where"]?.array.flatMap(conditions),
+        let events = form["events"]?.int64.flatMap({ UInt8(exactly: $0) }),
+        (zone == nil) == (form["zone"] == nil)
+      else { return nil }
+      return .query(
+        Query(
+          recordType: type, zone: zone, conditions: conditions,
+          events: ChangeEvents(rawValue: events)))
+    default: return nil
+    }
+  }
+
+  private static func conditions(_ elements: [JSONValue]) -> [JSONMember]? {
+    guard elements.count.isMultiple(of: 2) else { return nil }
+    let members = stride(from: 0, to: elements.count, by: 2).compactMap { index in
+      elements[index].string.map { JSONMember($0, elements[index + 1]) }
+    }
+    return 2 * members.count == elements.count ? members : nil
+  }
+}
+
+/// Stored result of a batch. A retry under the same id changes nothing and gets the same tags and
+/// codes. Names and fields are not stored: a retry contains them, and its digest proves that they
+/// are the same.
+package struct RememberedBatch: Hashable {
+  /// SHA-256 over the batch's content.
+  package var digest: [UInt8]
+  /// Tag of the first record that was saved; the others follow consecutively.
+  package var firstTag: ChangeTag
+  /// nil if all records were saved; otherwise one word per mutation, separated by commas: `saved`,
+  /// `conflict` or the code of a refusal.
+  package var words: String?
+
+  /// Least space that a batch takes.
+  package static let leastUse = AccountUse(bytes: Limits.rowBytes, batches: 1)
+
+  /// Space that the batch takes.
+  package var use: AccountUse { RememberedBatch.use(words: words?.utf8.count ?? 0) }
+
+  /// Returns the space of a batch. `words`: their length in bytes.
+  package static func use(words: Int) -> AccountUse {
+    AccountUse(bytes: Limits.rowBytes + Int64(words), batches: 1)
+  }
+
+  package init(digest: [UInt8], firstTag: ChangeTag, words: String?) {
+    self.digest = digest
+    self.firstTag = firstTag
+    self.words = words
+  }
+
+  /// `newest`: the account's newest tag before the batch.
+  package init(_ plan: SavePlan, after newest: ChangeTag, digest: [UInt8]) {
+    let isWhole = plan.newest - newest == plan.verdicts.count
+    self.init(
+      digest: digest, firstTag: newest + 1,
+      words: isWhole ? nil : RememberedBatch.words(of: plan.verdicts))
+  }
+
+  private static func words(of verdicts: [SavePlan.Verdict]) -> String {
+    let words = verdicts.map { verdict in
+      switch verdict {
+      case .save: "saved"
+      case .conflict: "conflict"
+      case .refuse(let refusal): refusal.code.rawValue
+      }
+    }
+    return words.joined(separator: ",")
+  }
+
+  /// Returns the original results, with conflicts as they are now. `record` returns the record or
+  /// tombstone of a name. `wall`: the relay's current time, sent along with a refused timestamp.
+  package func results(
+    of request: SaveRequest, wall: Int64, record: (Name) throws(StorageError) -> Record?
+  ) throws(StorageError) -> [MutationResult] {
+    let words = words?.split(separator: ",")
+    var results: [MutationResult] = []
+    results.reserveCapacity(request.mutations.count)
+    var tag = firstTag
+    var room = Limits.pageBytes
+    for (index, mutation) in request.mutations.enumerated() {
+      let name = mutation.name
+      switch words.map({ index < $0.count ? $0[index] : "" }) ?? "saved" {
+      case "saved":
+        results.append(.saved(name: name, tag: tag))
+        tag += 1
+      case "conflict":
+        results.append(
+          try .conflict(
+            at: RecordKey(zone: request.zone, name: name), room: &room, record: record))
+      case let word:
+        let code = RefusalCode(rawValue: String(word)) ?? .internalError
+        results.append(
+          .refused(
+            name: name,
+            Refusal(
+              code, "\(code.title), as this batch was told before; mend it under a new batch id.",
+              relayTime: code == .clockAhead ? wall : nil)))
+      }
+    }
+    return results
+  }
+}

@@ -1,0 +1,271 @@
+public import LockstepModel
+
+extension Credentials {
+  /// Encodes the body that answers a join.
+  public func encodedBody() -> [UInt8] {
+    var writer = JSONWriter(capacity: 160)
+    writer.beginObject()
+    writer.member("accountID")
+    writer.string(account.text)
+    writer.member("deviceID")
+    writer.string(device.text)
+    writer.member("token")
+    writer.string(token)
+    writer.endObject()
+    return writer.finish()
+  }
+
+  public static func decoded(body: [UInt8]) throws(Refusal) -> Credentials {
+    var reader = MessageReader(body.span.bytes, formCode: .badMessage)
+    var account: AccountID?
+    var device: DeviceID?
+    var token: String?
+    var seen = MemberSet()
+    try reader.enterObject()
+    while let member = try reader.nextMember(&seen) {
+      switch member {
+      case .accountID: account = try reader.accountID(.accountID)
+      case .deviceID: device = try reader.deviceID(.deviceID)
+      case .token: token = try reader.string(.token)
+      default: try reader.skip()
+      }
+    }
+    try reader.finish()
+    return Credentials(
+      account: try reader.require(account, .accountID),
+      device: try reader.require(device, .deviceID), token: try reader.require(token, .token))
+  }
+}
+
+/// Answer to `GET /v1/devices`: `{"devices":[…]}`.
+public struct DeviceList: Hashable, Sendable {
+  public var devices: [Device]
+
+  public init(_ devices: [Device]) { self.devices = devices }
+
+  public func encodedBody() -> [UInt8] {
+    var writer = JSONWriter(capacity: 32 + devices.count * 192)
+    writer.beginObject()
+    writer.member("devices")
+    writer.beginArray()
+    for device in devices { writer.device(device) }
+    writer.endArray()
+    writer.endObject()
+    return writer.finish()
+  }
+
+  public static func decoded(body: [UInt8]) throws(Refusal) -> DeviceList {
+    var reader = MessageReader(body.span.bytes, formCode: .badMessage)
+    var devices: [Device]?
+    var seen = MemberSet()
+    try reader.enterObject()
+    while let member = try reader.nextMember(&seen) {
+      if member == .devices { devices = try reader.devices() } else { try reader.skip() }
+    }
+    try reader.finish()
+    return DeviceList(try reader.require(devices, .devices))
+  }
+}
+
+extension Device {
+  /// Encodes the answer to `PATCH /v1/devices/{id}`.
+  public func encodedBody() -> [UInt8] {
+    var writer = JSONWriter(capacity: 192)
+    writer.device(self)
+    return writer.finish()
+  }
+}
+
+extension MessageReader {
+  fileprivate mutating func devices() throws(Refusal) -> [Device] {
+    var devices: [Device] = []
+    try enterArray(.devices)
+    while try nextElement() {
+      place = Place(list: .devices, index: devices.count)
+      devices.append(try device())
+      place = nil
+    }
+    return devices
+  }
+
+  private mutating func device() throws(Refusal) -> Device {
+    var id: DeviceID?
+    var description = DeviceDescription(deviceName: "", platform: "", appVersion: "")
+    var lastSeen: Int64?
+    var connected = false
+    var seen = MemberSet()
+    try enterObject()
+    while let member = try nextMember(&seen) {
+      switch member {
+      case .deviceID: id = try deviceID(.deviceID)
+      case .deviceName: description.deviceName = try string(.deviceName)
+      case .platform: description.platform = try string(.platform)
+      case .appVersion: description.appVersion = try string(.appVersion)
+      case .lastSeen: lastSeen = try instant(.lastSeen)
+      case .connected: connected = try bool(.connected)
+      default: try skip()
+      }
+    }
+    return Device(
+      id: try require(id, .deviceID), description: description,
+      lastSeen: try require(lastSeen, .lastSeen), connected: connected)
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func device(_ device: Device) {
+    beginObject()
+    member("deviceID")
+    string(device.id.text)
+    description(device.description)
+    member("lastSeen")
+    integer(device.lastSeen)
+    member("connected")
+    bool(device.connected)
+    endObject()
+  }
+}
+
+/// Body of `POST /v1/accounts` (without a code) and of `POST /v1/devices` (with one).
+public struct JoinRequest: Hashable, Sendable {
+  /// The pairing code; nil for a new account.
+  public var code: String?
+  /// The account whose data the device already holds: a code of another account is refused, and
+  /// stays valid.
+  public var account: AccountID?
+  public var description: DeviceDescription
+
+  public init(code: String?, account: AccountID? = nil, description: DeviceDescription) {
+    self.code = code
+    self.account = account
+    self.description = description
+  }
+
+  /// `takesCode`: true if the call uses a pairing code. A call that makes a new account uses none,
+  /// and ignores the member.
+  public static func decoded(body: [UInt8], takesCode: Bool = true) throws(Refusal) -> JoinRequest {
+    var reader = MessageReader(body.span.bytes, formCode: .badRequest)
+    var code: String?
+    var account: AccountID?
+    var deviceName: String?
+    var platform: String?
+    var appVersion: String?
+    var seen = MemberSet()
+    try reader.enterObject()
+    while let member = try reader.nextMember(&seen) {
+      switch member {
+      case .code where takesCode: code = try reader.takeNull() ? nil : try reader.string(.code)
+      case .accountID where takesCode:
+        account = try reader.takeNull() ? nil : try reader.accountID(.accountID)
+      case .deviceName: deviceName = try reader.deviceName()
+      case .platform: platform = try reader.label(.platform, bytes: 0...Limits.descriptionBytes)
+      case .appVersion:
+        appVersion = try reader.label(.appVersion, bytes: 0...Limits.descriptionBytes)
+      default: try reader.skip()
+      }
+    }
+    try reader.finish()
+    return JoinRequest(
+      code: code, account: account,
+      description: DeviceDescription(
+        deviceName: try reader.require(deviceName, .deviceName),
+        platform: try reader.require(platform, .platform),
+        appVersion: try reader.require(appVersion, .appVersion)))
+  }
+
+  public func encodedBody() -> [UInt8] {
+    var writer = JSONWriter(capacity: 256)
+    writer.beginObject()
+    writer.optional("code", code)
+    writer.optional("accountID", account?.text)
+    writer.description(description)
+    writer.endObject()
+    return writer.finish()
+  }
+}
+
+/// Body of `PATCH /v1/devices/{id}`.
+public struct RenameRequest: Hashable, Sendable {
+  public var deviceName: String
+
+  public init(deviceName: String) { self.deviceName = deviceName }
+
+  public static func decoded(body: [UInt8]) throws(Refusal) -> RenameRequest {
+    var reader = MessageReader(body.span.bytes, formCode: .badRequest)
+    var deviceName: String?
+    var seen = MemberSet()
+    try reader.enterObject()
+    while let member = try reader.nextMember(&seen) {
+      if member == .deviceName { deviceName = try reader.deviceName() } else { try reader.skip() }
+    }
+    try reader.finish()
+    return RenameRequest(deviceName: try reader.require(deviceName, .deviceName))
+  }
+
+  public func encodedBody() -> [UInt8] {
+    var writer = JSONWriter(capacity: 64)
+    writer.beginObject()
+    writer.member("deviceName")
+    writer.string(deviceName)
+    writer.endObject()
+    return writer.finish()
+  }
+}
+
+extension MessageReader {
+  fileprivate mutating func deviceName() throws(Refusal) -> String {
+    try label(.deviceName, bytes: 1...Limits.descriptionBytes)
+  }
+}
+
+extension JSONWriter {
+  mutating func description(_ description: DeviceDescription) {
+    member("deviceName")
+    string(description.deviceName)
+    member("platform")
+    string(description.platform)
+    member("appVersion")
+    string(description.appVersion)
+  }
+}
+
+/// Answer to `POST /v1/pairings`: a code with which one device can join.
+public struct PairingOffer: Hashable, Sendable {
+  public var code: String
+  /// Relay time, milliseconds since the Unix epoch.
+  public var expiresAt: Int64
+
+  public init(code: String, expiresAt: Int64) {
+    self.code = code
+    self.expiresAt = expiresAt
+  }
+
+  public func encodedBody() -> [UInt8] {
+    var writer = JSONWriter(capacity: 96)
+    writer.beginObject()
+    writer.member("code")
+    writer.string(code)
+    writer.member("expiresAt")
+    writer.integer(expiresAt)
+    writer.endObject()
+    return writer.finish()
+  }
+
+  public static func decoded(body: [UInt8]) throws(Refusal) -> PairingOffer {
+    var reader = MessageReader(body.span.bytes, formCode: .badMessage)
+    var code: String?
+    var expiresAt: Int64?
+    var seen = MemberSet()
+    try reader.enterObject()
+    while let member = try reader.nextMember(&seen) {
+      switch member {
+      case .code: code = try reader.string(.code)
+      case .expiresAt: expiresAt = try reader.instant(.expiresAt)
+      default: try reader.skip()
+      }
+    }
+    try reader.finish()
+    return PairingOffer(
+      code: try reader.require(code, .code), expiresAt: try reader.require(expiresAt, .expiresAt))
+  }
+}
