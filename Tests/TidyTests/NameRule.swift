@@ -41,8 +41,9 @@ enum NameRule {
             reason: "`\(name)`: \(word) says nothing of what it is about"))
       }
     }
-    // A command's own type is allowed: `lockstep` is the program, `Lockstep` its entry point.
-    for (name, line) in file.declaredTypes where name == file.room {
+    // Targets of `Sources` have a prefix, those of `Tests` have none.
+    let module = file.path.hasPrefix("Sources/") ? "Lockstep" + file.room : file.room
+    for (name, line) in file.declaredTypes where name == module {
       faults.append(
         Fault(
           path: file.path, line: line,

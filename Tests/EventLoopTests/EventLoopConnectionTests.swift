@@ -6,7 +6,7 @@ import Testing
 
 @testable import LockstepEventLoop
 
-struct EventLoopTests {
+struct EventLoopConnectionTests {
   private func isNothing(_ input: EventLoop.Input?) -> Bool {
     if case .none = input { true } else { false }
   }
