@@ -132,7 +132,8 @@ for (const [first, second] of [["ann", "bob"], ["bob", "ann"]]) {
     const current = state.records.find(({ name }) => name === "current");
     assert.equal(current.fields.edits.length, 2, "the other is concurrent, and kept");
 
-    assert.deepEqual(memoContents(state).map(({ name, content, copyOf }) => [name, content, copyOf]), [
+    const memos = memoContents(state).map(({ name, content, copyOf }) => [name, content, copyOf]);
+    assert.deepEqual(memos, [
       [memo, "Milk\nTea", null],
       [`${memo}~phone-${noon + 70_000}`, "Milk\nEggs", memo],
     ]);

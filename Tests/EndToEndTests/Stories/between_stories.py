@@ -33,9 +33,15 @@ def story_an_answer_in_the_relays_place_is_waited_out():
                 wait_until(lambda: len([each for each in middle.heard[before:]
                                         if each.up and each.method == "POST"]) > 1,
                            "the second try")
-                seen = phone.status()
-                assert (seen["parked"], seen["waiting"]) == (0, 1), (status, seen)
-                assert seen["state"] == "offline", (status, seen)
+                seen = {}
+
+                # Between two tries; during one the device reports `syncing`.
+                def is_offline():
+                    seen.update(phone.status())
+                    assert (seen["parked"], seen["waiting"]) == (0, 1), (status, seen)
+                    return seen["state"] == "offline"
+
+                wait_until(is_offline, "the state offline")
                 assert "between this device and the relay" in seen["reason"], (status, seen)
                 portal = None
                 in_sync(phone)
