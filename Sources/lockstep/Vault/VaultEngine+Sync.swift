@@ -60,9 +60,11 @@ extension VaultEngine {
     return parked.map { "the relay does not take it: \($0.refusal.detail)" }
   }
 
-  /// Marks a file as synced: nothing is left to do for now.
+  /// Marks a file as synced if nothing is left to do for now. A check that became due meanwhile may
+  /// find something: until it has ended, a file is not known to be in sync.
   func rest(_ name: String) {
-    tracks[name]?.state = .synced
+    let isDue = tracks[name]?.due != nil
+    tracks[name]?.state = isDue ? .syncing : .synced
     tracks[name]?.reason = nil
     tracks[name]?.bytesDone = 0
     tracks[name]?.bytesInAll = 0

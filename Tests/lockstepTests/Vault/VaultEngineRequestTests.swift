@@ -1,0 +1,64 @@
+import LockstepApps
+import LockstepClient
+import LockstepEventLoop
+import LockstepModel
+import Synchronization
+import TemporaryFolders
+import Testing
+
+@testable import LockstepCommand
+
+/// Requests that reach the mirror in the middle of a step.
+struct VaultEngineRequestTests {
+  /// What the mirror did, in order.
+  private enum Event: Equatable {
+    case reads
+    case answers
+    case reports(String?)
+  }
+
+  /// A command on a slow machine asks for a check while the first check of the file still runs,
+  /// which does not know what the sync before the request has brought.
+  @Test func aFileIsNotInSyncBeforeTheCheckThatWasAskedForHasEnded() throws {
+    let folder = try TemporaryFolder()
+    let home = HomeFolder(path: folder.path)
+    var registry = try VaultRegistry(home: home)
+    var entry = VaultEntry(name: "vault.db", path: folder.path("vault.db"))
+    entry.isPlain = true
+    try registry.put(entry)
+
+    let mailbox = try Mailbox<VaultMessage>(isBlocking: true)
+    let events = Mutex<[Event]>([])
+    let log = Log("test", level: .error, sink: Log.Sink { _ in })
+    let engine = VaultEngine(home, mailbox, log: log) { order in
+      switch order {
+      case .agent(.readRecords(let id, _, _)):
+        let isFirst = events.withLock { events in
+          defer { events.append(.reads) }
+          return !events.contains(.reads)
+        }
+        if isFirst {
+          mailbox.post(.told(.changed([Self.deletedRecord])))
+          mailbox.post(.asked(.outgoing(1), ["do": "look"]))
+        }
+        mailbox.post(.told(.read(id, .success([]))))
+        if !isFirst { mailbox.post(.stop) }
+      case .agent: break
+      case .answer: events.withLock { $0.append(.answers) }
+      case .stands(let mirror):
+        let state = VaultFileStatus.all(mirror).first?.state.rawValue
+        events.withLock { $0.append(.reports(state)) }
+      }
+    }
+    engine.run()
+    let happened = events.withLock { $0 }
+    let asked = try #require(happened.firstIndex(of: .answers))
+    let checked = try #require(happened.lastIndex(of: .reads))
+    #expect(asked < checked)
+    #expect(!happened[asked..<checked].contains(.reports("synced")), "\(happened)")
+  }
+
+  private static let deletedRecord = Record(
+    zone: VaultApp.zone, name: Name(trusted: "vault.db"), type: VaultApp.fileType, fields: nil,
+    modifiedAt: 0, device: DeviceID(rawValue: 2), tag: ChangeTag(1))
+}
