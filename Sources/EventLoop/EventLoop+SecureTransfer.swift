@@ -8,7 +8,7 @@ extension EventLoop {
   /// share. Frames of one turn share TLS records: each record costs 22 bytes and some time.
   mutating func writeSealed(_ slot: Int) {
     let connection = slab[slot]
-    var share = Limits.writeBytes
+    var share = limits.writeBytes
     while connection.pointee.output.unsent > 0, !connection.pointee.isBlocked {
       let bytes = frames.join(
         connection.pointee.output, into: joinBuffer, vectors: vectors,

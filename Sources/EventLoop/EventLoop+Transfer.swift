@@ -92,10 +92,11 @@ extension EventLoop {
     let connection = slab[slot]
     if connection.pointee.isSecure { return writeSealed(slot) }
     guard let descriptor = connection.pointee.descriptor?.rawValue else { return }
-    var share = Limits.writeBytes
+    var share = limits.writeBytes
     while connection.pointee.output.unsent > 0, !connection.pointee.isBlocked {
       let gathered = frames.gather(
-        connection.pointee.output, into: vectors, limit: Limits.framesPerWrite)
+        connection.pointee.output, into: vectors, limit: Limits.framesPerWrite,
+        atMost: share)
       do throws(SystemFault) {
         switch try Syscall.writeVectors(descriptor, vectors, gathered.vectors) {
         case .done(let count):

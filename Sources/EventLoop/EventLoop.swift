@@ -73,6 +73,7 @@ struct EventLoop: ~Copyable {
   /// Start of the turn.
   var now = SystemClock.instant()
   let vectors: UnsafeMutablePointer<iovec>
+  let limits: LoopLimits
   let lookup: Lookup
   let notice: (LoopNotice) -> Void
   private var eventCount = 0
@@ -91,6 +92,7 @@ struct EventLoop: ~Copyable {
     stalls = ExpiryQueue(milliseconds: limits.stalledMilliseconds)
     handshakes = HandshakeQueue(limits)
     self.trust = trust
+    self.limits = limits
     self.lookup = lookup
     self.notice = notice
   }

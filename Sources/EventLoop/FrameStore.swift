@@ -63,22 +63,23 @@ struct FrameStore: ~Copyable {
     list.heldUnits &+= Self.heldUnits(of: frame)
   }
 
-  /// Points at most `limit` vectors at the bytes to send next. Returns the number of vectors and of
-  /// bytes. The pointers are valid while the frames are in the list.
+  /// Points at most `limit` vectors at the bytes to send next, which are at most `most`. Returns the
+  /// number of vectors and of bytes. The pointers are valid while the frames are in the list.
   @inline(__always)
-  func gather(_ list: FrameList, into vectors: UnsafeMutablePointer<iovec>, limit: Int)
-    -> (vectors: Int, bytes: Int)
-  {
+  func gather(
+    _ list: FrameList, into vectors: UnsafeMutablePointer<iovec>, limit: Int, atMost most: Int
+  ) -> (vectors: Int, bytes: Int) {
     var count = 0
     var bytes = 0
     var skipped = list.sentOfFirst
     var index = list.first
-    while index >= 0, count < limit {
+    while index >= 0, count < limit, bytes < most {
       let frame = entries[Int(index)].bytes
       guard let start = frame.baseAddress else { break }
+      let length = min(frame.count - skipped, most - bytes)
       vectors[count].iov_base = UnsafeMutableRawPointer(mutating: start + skipped)
-      vectors[count].iov_len = frame.count - skipped
-      bytes += frame.count - skipped
+      vectors[count].iov_len = length
+      bytes += length
       skipped = 0
       count += 1
       index = links[Int(index)]
@@ -92,7 +93,7 @@ struct FrameStore: ~Copyable {
     _ list: FrameList, into buffer: UnsafeMutableRawBufferPointer,
     vectors: UnsafeMutablePointer<iovec>, limit: Int
   ) -> UnsafeRawBufferPointer {
-    let count = gather(list, into: vectors, limit: limit).vectors
+    let count = gather(list, into: vectors, limit: limit, atMost: buffer.count).vectors
     if count == 1 || vectors[0].iov_len >= buffer.count {
       return UnsafeRawBufferPointer(
         start: vectors[0].iov_base, count: min(vectors[0].iov_len, buffer.count))

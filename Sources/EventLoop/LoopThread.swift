@@ -12,7 +12,8 @@ package struct LoopThread: Sendable {
     /// Short tasks with low latency: scheduled before threads that compute for long.
     case prompt
     case usual
-    /// Long computations: if there are not enough processors, the thread gets a tenth of one.
+    /// Long computations: if there are not enough processors, the thread gets a tenth of one, and
+    /// it never interrupts another thread.
     case patient
   }
 
@@ -49,7 +50,10 @@ package struct LoopThread: Sendable {
         linux_name_thread(start.name)
         // Otherwise inherited from the thread that starts this one.
         linux_set_slice(start.urgency == .prompt ? LoopThread.promptSlice : 0)
-        if start.urgency == .patient { linux_set_niceness(LoopThread.patientNiceness) }
+        if start.urgency == .patient {
+          linux_set_niceness(LoopThread.patientNiceness)
+          linux_never_preempt_others()
+        }
         start.body()
         return nil
       }, start.toOpaque())

@@ -5,10 +5,12 @@ import Testing
 @testable import LockstepEventLoop
 
 struct FrameStoreTests {
-  private func bytes(_ store: borrowing FrameStore, _ list: FrameList, limit: Int = 64) -> [UInt8] {
+  private func bytes(
+    _ store: borrowing FrameStore, _ list: FrameList, limit: Int = 64, atMost most: Int = 1_000
+  ) -> [UInt8] {
     withUnsafeTemporaryAllocation(of: iovec.self, capacity: limit) { vectors in
       guard let start = vectors.baseAddress else { return [] }
-      let gathered = store.gather(list, into: start, limit: limit)
+      let gathered = store.gather(list, into: start, limit: limit, atMost: most)
       let all = vectors.prefix(gathered.vectors).flatMap {
         Array(UnsafeRawBufferPointer(start: $0.iov_base, count: $0.iov_len))
       }
@@ -20,6 +22,22 @@ struct FrameStoreTests {
   private func expect(_ store: borrowing FrameStore, _ list: FrameList, _ wanted: [UInt8]) {
     let all = bytes(store, list)
     #expect(all == wanted)
+  }
+
+  @Test func oneWriteHasNoMoreBytesThanItMay() {
+    var store = FrameStore()
+    var list = FrameList()
+    store.append([1, 2, 3], to: &list)
+    store.append([4, 5], to: &list)
+    let portions = [1: [1], 3: [1, 2, 3], 4: [1, 2, 3, 4], 9: [1, 2, 3, 4, 5]] as [Int: [UInt8]]
+    for (most, wanted) in portions {
+      let portion = bytes(store, list, atMost: most)
+      #expect(portion == wanted)
+    }
+    store.drop(2, from: &list)
+    let rest = bytes(store, list, atMost: 2)
+    #expect(rest == [3, 4])
+    store.dropAll(from: &list)
   }
 
   @Test func partOfAFrameLeavesTheRest() {

@@ -84,6 +84,11 @@ void linux_set_niceness(int niceness) {
   if (getpriority(PRIO_PROCESS, 0) < niceness) setpriority(PRIO_PROCESS, 0, niceness);
 }
 
+void linux_never_preempt_others(void) {
+  struct sched_param none = {0};
+  if (sched_getscheduler(0) == SCHED_OTHER) sched_setscheduler(0, SCHED_BATCH, &none);
+}
+
 int linux_open_instruction_counter(void) {
   struct perf_event_attr attributes = {
       .type = PERF_TYPE_HARDWARE,

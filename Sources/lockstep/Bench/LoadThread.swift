@@ -37,6 +37,12 @@ where N.Order == LoadOrder, N.Report == LoadReport, N.Job == Never {
     // It measures time, so each event must carry the time at which it happened.
     settings.clock = .eachEvent
     settings.limits.receiveBytes = receiveBytes
+    // A thread cannot be preempted within a system call. What other machines send arrives in
+    // portions too.
+    if isElsewhere {
+      settings.limits.receiveBytes = Self.elsewhereBytes
+      settings.limits.writeBytes = Self.elsewhereBytes
+    }
     do throws(SystemFault) {
       group = try NodeGroup<N>(count: 1, settings)
       try group.add(node)
@@ -54,6 +60,9 @@ where N.Order == LoadOrder, N.Report == LoadReport, N.Job == Never {
     self.inbox = inbox
     self.waiting = waiting
   }
+
+  /// Bytes of one read or write of a load that stands for other machines.
+  private static var elsewhereBytes: Int { 32 << 10 }
 
   /// SCHED_IDLE (sched(7)), which Glibc's module leaves out: runs only if a processor is otherwise
   /// idle.

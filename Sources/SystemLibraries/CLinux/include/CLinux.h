@@ -35,6 +35,10 @@ void linux_set_slice(uint64_t nanoseconds);
 /// library/kernel differences"). Raising the niceness is always allowed.
 void linux_set_niceness(int niceness);
 
+/// Makes the calling thread wait for its turn when it wakes, instead of interrupting another thread
+/// (SCHED_BATCH, sched(7)). Allowed without privileges; a thread of another policy keeps it.
+void linux_never_preempt_others(void);
+
 /// Returns a descriptor that counts the calling thread's instructions in user mode; an 8-byte read
 /// returns the count so far.
 int linux_open_instruction_counter(void);
