@@ -8,6 +8,17 @@ public final class Mailbox<Message: Sendable>: Sendable {
     @usableFromInline var isAsleep = false
     @usableFromInline var isClosed = false
     @inlinable init() {}
+
+    /// Appends the messages, unless the mailbox is closed. Leaves `added` with arbitrary content.
+    @inlinable
+    mutating func append(allOf added: inout [Message]) {
+      if isClosed { return }
+      if messages.isEmpty {
+        swap(&messages, &added)
+      } else {
+        messages.append(contentsOf: added)
+      }
+    }
   }
 
   @usableFromInline let state = Locked(State())
@@ -34,12 +45,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
   package func post(allOf messages: inout [Message]) {
     if messages.isEmpty { return }
     let mustWake = state.withLock { state in
-      if state.isClosed { return false }
-      if state.messages.isEmpty {
-        swap(&state.messages, &messages)
-      } else {
-        state.messages.append(contentsOf: messages)
-      }
+      state.append(allOf: &messages)
       return state.isAsleep.taken()
     }
     messages.removeAll(keepingCapacity: true)
@@ -54,12 +60,12 @@ public final class Mailbox<Message: Sendable>: Sendable {
   }
 
   /// Takes the locks in the order of the indices and releases none before the last list is posted.
-  @usableFromInline
+  @inlinable
   static func post(_ lists: inout [[Message]], to mailboxes: [Mailbox], from place: Int) {
     guard place < mailboxes.count else { return }
     if lists[place].isEmpty { return post(&lists, to: mailboxes, from: place + 1) }
     let mustWake = mailboxes[place].state.withLock { state in
-      if !state.isClosed { state.messages.append(contentsOf: lists[place]) }
+      state.append(allOf: &lists[place])
       post(&lists, to: mailboxes, from: place + 1)
       return state.isAsleep.taken()
     }
