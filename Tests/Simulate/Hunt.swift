@@ -1,7 +1,8 @@
 import LockstepModel
 import Simulator
 
-/// Search for a seed that detects an injected bug, and what the checkers report.
+/// Search for a seed that detects an injected bug, and what the responsible checker reports. Faults
+/// that others report are no proof that this one would.
 struct Hunt {
   let options: Options
 
@@ -32,7 +33,8 @@ struct Hunt {
       switch event {
       case .crashed(let seed, let how): caught = Catch(seed: seed, words: how)
       case .played(let seed, _):
-        caught = seed.faults.first.map { Catch(seed: seed.seed, words: $0) }
+        let fault = seed.faults.first { breakage.words.contains(where: $0.contains) }
+        caught = fault.map { Catch(seed: seed.seed, words: $0) }
       }
       return caught == nil
     }
