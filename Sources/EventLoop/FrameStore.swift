@@ -63,7 +63,7 @@ struct FrameStore: ~Copyable {
     list.heldUnits &+= Self.heldUnits(of: frame)
   }
 
-  /// Points at most `limit` vectors at the bytes to send next, which are at most `most`. Returns the
+  /// Points at most `limit` vectors at the bytes to send next, at most `most` bytes. Returns the
   /// number of vectors and of bytes. The pointers are valid while the frames are in the list.
   @inline(__always)
   func gather(

@@ -10,7 +10,7 @@ import Testing
 
 /// Requests that reach the mirror in the middle of a step.
 struct VaultEngineRequestTests {
-  /// What the mirror did, in order.
+  /// A step of the mirror that others notice.
   private enum Event: Equatable {
     case reads
     case answers
