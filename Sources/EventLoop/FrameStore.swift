@@ -94,9 +94,8 @@ struct FrameStore: ~Copyable {
     vectors: UnsafeMutablePointer<iovec>, limit: Int
   ) -> UnsafeRawBufferPointer {
     let count = gather(list, into: vectors, limit: limit, atMost: buffer.count).vectors
-    if count == 1 || vectors[0].iov_len >= buffer.count {
-      return UnsafeRawBufferPointer(
-        start: vectors[0].iov_base, count: min(vectors[0].iov_len, buffer.count))
+    if count == 1 {
+      return UnsafeRawBufferPointer(start: vectors[0].iov_base, count: vectors[0].iov_len)
     }
     var filled = 0
     for index in 0..<count {

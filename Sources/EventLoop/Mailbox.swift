@@ -40,7 +40,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
     if mustWake { bell.ring() }
   }
 
-  /// Posts all messages. Leaves `messages` empty, with its capacity.
+  /// Posts all messages. Leaves `messages` empty.
   @inlinable
   package func post(allOf messages: inout [Message]) {
     if messages.isEmpty { return }
@@ -53,7 +53,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
   }
 
   /// Posts each list to the mailbox at the same index, atomically: no reader receives its messages
-  /// before all mailboxes have theirs. Empties the lists and keeps their capacity.
+  /// before all mailboxes have theirs. Empties the lists.
   @inlinable
   package static func post(_ lists: inout [[Message]], to mailboxes: [Mailbox]) {
     post(&lists, to: mailboxes, from: 0)

@@ -48,4 +48,18 @@ struct LoopThreadTests {
     let usual = Self.niceness()
     #expect(found.withLock { $0 } == [max(10, usual), usual, usual])
   }
+
+  /// A patient thread waits for its turn when it wakes; another one may interrupt it.
+  @Test func whatIsPatientInterruptsNobody() throws {
+    let found = Locked<[Int32]>([])
+    for urgency in [LoopThread.Urgency.patient, .usual, .prompt] {
+      let thread = try LoopThread("turn", urgency) {
+        found.withLock { $0.append(sched_getscheduler(0)) }
+      }
+      thread.join()
+    }
+    let usual = sched_getscheduler(0)
+    // SCHED_BATCH is 3 and SCHED_OTHER 0 (sched(7)); a thread of another policy keeps it.
+    #expect(found.withLock { $0 } == [usual == 0 ? 3 : usual, usual, usual])
+  }
 }

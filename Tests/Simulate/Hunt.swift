@@ -2,7 +2,8 @@ import LockstepModel
 import Simulator
 
 /// Search for a seed that detects an injected bug, and what the responsible checker reports. Faults
-/// that others report are no proof that this one would.
+/// that others report, and crashes, are no proof that this one would; nor is a fault that is also
+/// reported without the bug.
 struct Hunt {
   let options: Options
 
@@ -31,14 +32,16 @@ struct Hunt {
     var caught: Catch?
     try crew.run { event in
       switch event {
-      case .crashed(let seed, let how): caught = Catch(seed: seed, words: how)
+      case .crashed: break
       case .played(let seed, _):
         let fault = seed.faults.first { breakage.words.contains(where: $0.contains) }
         caught = fault.map { Catch(seed: seed.seed, words: $0) }
       }
       return caught == nil
     }
-    return caught
+    guard let caught else { return nil }
+    let sound = try World(seed: caught.seed, profile: options.profile, breakage: nil).run()
+    return sound.faults.isEmpty ? caught : nil
   }
 
   private func say(_ breakage: Breakage, _ caught: Catch?) {

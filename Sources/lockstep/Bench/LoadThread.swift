@@ -40,7 +40,7 @@ where N.Order == LoadOrder, N.Report == LoadReport, N.Job == Never {
     // A thread cannot be preempted within a system call. What other machines send arrives in
     // portions too.
     if isElsewhere {
-      settings.limits.receiveBytes = Self.elsewhereBytes
+      settings.limits.receiveBytes = min(receiveBytes, Self.elsewhereBytes)
       settings.limits.writeBytes = Self.elsewhereBytes
     }
     do throws(SystemFault) {

@@ -20,10 +20,9 @@ extension VaultEngine {
       case "add": return .success(try add(request))
       case "forget": return .success(try forget(request))
       case "look":
-        for (name, track) in tracks {
+        for name in tracks.keys {
           tracks[name]?.wakes(at: now)
-          // It is not in sync before it has been checked.
-          if track.state == .synced { tracks[name]?.state = .syncing }
+          tracks[name]?.isCheckAwaited = true
         }
         return .success(["files": .number(JSONNumber(Int64(tracks.count)))])
       default: throw VaultRefusal("the vault does not know that request")

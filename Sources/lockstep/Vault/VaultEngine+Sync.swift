@@ -30,17 +30,15 @@ extension VaultEngine {
       tracks[name]?.reason = refusal
       return
     }
-    if sync.waiting == 0 {
-      tracks[name]?.isUnsent = false
-      tracks[name]?.upload = [:]
-      if tracks[name]?.state == .uploading || tracks[name]?.state == .error {
-        rest(name)
-      }
-      return
-    }
     // An error without a retry was a refusal of the relay, which no longer applies.
     let wasRefused = tracks[name]?.state == .error && tracks[name]?.due == nil
     let state = tracks[name]?.state
+    if sync.waiting == 0 {
+      tracks[name]?.isUnsent = false
+      tracks[name]?.upload = [:]
+      if state == .uploading || wasRefused { rest(name) }
+      return
+    }
     guard state == .uploading || state == .synced || wasRefused else { return }
     tracks[name]?.state = .uploading
     tracks[name]?.reason = nil
@@ -60,11 +58,9 @@ extension VaultEngine {
     return parked.map { "the relay does not take it: \($0.refusal.detail)" }
   }
 
-  /// Marks a file as synced if nothing is left to do for now. A check that became due meanwhile may
-  /// find something: until it has ended, a file is not known to be in sync.
+  /// Marks a file as synced: nothing is left to do for now.
   func rest(_ name: String) {
-    let isDue = tracks[name]?.due != nil
-    tracks[name]?.state = isDue ? .syncing : .synced
+    tracks[name]?.state = .synced
     tracks[name]?.reason = nil
     tracks[name]?.bytesDone = 0
     tracks[name]?.bytesInAll = 0

@@ -100,6 +100,7 @@ final class VaultEngine {
   /// Performs one step for one file.
   private func work(_ name: String) {
     tracks[name]?.due = nil
+    tracks[name]?.isCheckAwaited = false
     tracks[name]?.touchedAt = nil
     do throws(VaultFault) {
       try step(name)
@@ -198,7 +199,8 @@ final class VaultEngine {
       if milliseconds == 0 {
         mail.take(into: &messages)
       } else {
-        _ = mail.waitForMessages(into: &messages)
+        let end = milliseconds.map { now.advanced(milliseconds: $0) }
+        _ = mail.waitForMessages(into: &messages, until: end)
       }
       for message in messages { take(message) }
       return

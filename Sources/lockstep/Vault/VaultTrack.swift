@@ -27,6 +27,9 @@ struct VaultTrack {
 
   /// Time of the next check.
   var due: Instant?
+  /// True from the request of a command for a check to the start of that check. A check in progress
+  /// does not know what was synced before the request, so its result is not shown.
+  var isCheckAwaited = false
   /// Time at which the first of several successive writes was noticed.
   var touchedAt: Instant?
   /// Time at which the file disappeared, perhaps not for good.
@@ -56,13 +59,12 @@ struct VaultTrack {
   mutating func heard(_ kind: FileEvent.Kind, at now: Instant) {
     let first = touchedAt ?? now
     touchedAt = first
+    let latest = first.advanced(milliseconds: Limits.vaultBusyMilliseconds)
     switch kind {
     case .written, .gone:
-      due = now.advanced(milliseconds: Limits.vaultClosedMilliseconds)
+      due = min(now.advanced(milliseconds: Limits.vaultClosedMilliseconds), latest)
     case .writing, .touched:
-      due = min(
-        now.advanced(milliseconds: Limits.vaultWritingMilliseconds),
-        first.advanced(milliseconds: Limits.vaultBusyMilliseconds))
+      due = min(now.advanced(milliseconds: Limits.vaultWritingMilliseconds), latest)
     case .folderGone, .overflow, .mounts: due = now
     }
     if kind != .touched { isSuspect = true }
@@ -79,8 +81,10 @@ struct VaultTrack {
     func number(_ value: Int?) -> JSONValue {
       value.map { .number(JSONNumber(Int64($0))) } ?? .null
     }
+    let isOver = state == .synced || state == .error
+    let shown = isCheckAwaited && isOver ? .syncing : state
     let json: JSONValue = [
-      "name": .string(entry.name), "path": .string(entry.path), "state": .string(state.rawValue),
+      "name": .string(entry.name), "path": .string(entry.path), "state": .string(shown.rawValue),
       "reason": reason.map { .string($0) } ?? .null, "size": number(size),
       "bytesDone": number(bytesDone), "bytesInAll": number(bytesInAll),
       "plain": .bool(entry.isPlain), "copy": .bool(entry.isCopy),

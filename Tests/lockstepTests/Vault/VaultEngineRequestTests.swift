@@ -58,6 +58,24 @@ struct VaultEngineRequestTests {
     #expect(!happened[asked..<checked].contains(.reports("synced")), "\(happened)")
   }
 
+  /// A file's folder is missing while another file's change waits for the relay.
+  @Test func aFailedCheckStaysAnErrorOnceAllChangesHaveGoneUp() throws {
+    let folder = try TemporaryFolder()
+    let home = HomeFolder(path: folder.path)
+    var registry = try VaultRegistry(home: home)
+    try registry.put(VaultEntry(name: "vault.db", path: folder.path("vault.db")))
+    let log = Log("test", level: .error, sink: Log.Sink { _ in })
+    let engine = VaultEngine(home, try Mailbox(isBlocking: true), log: log) { _ in }
+    engine.registry = registry
+    var track = VaultTrack()
+    (track.state, track.isUnsent) = (.error, true)
+    track.wakes(at: engine.now.advanced(milliseconds: 5_000))
+    engine.tracks["vault.db"] = track
+    engine.settleSent("vault.db")
+    #expect(engine.tracks["vault.db"]?.state == .error)
+    #expect(engine.tracks["vault.db"]?.isUnsent == false)
+  }
+
   private static let deletedRecord = Record(
     zone: VaultApp.zone, name: Name(trusted: "vault.db"), type: VaultApp.fileType, fields: nil,
     modifiedAt: 0, device: DeviceID(rawValue: 2), tag: ChangeTag(1))

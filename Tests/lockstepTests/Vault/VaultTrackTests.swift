@@ -27,6 +27,14 @@ struct VaultTrackTests {
     #expect(track.due == at(5_000))
   }
 
+  @Test func whatIsWrittenAgainAndAgainIsCheckedAllTheSame() {
+    var track = VaultTrack()
+    for time in stride(from: Int64(0), through: 20_000, by: 40) {
+      track.heard(.written, at: at(time))
+    }
+    #expect(track.due == at(5_000))
+  }
+
   @Test func rightsAloneMakeNoContentSuspect() {
     var track = VaultTrack()
     track.heard(.touched, at: at(0))
