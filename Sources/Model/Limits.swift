@@ -424,7 +424,8 @@ public enum Limits {
   /// has vanished. Longer than `stalledMilliseconds`, which is for peers that are present and read
   /// nothing.
   public static let vanishedMilliseconds: Int64 = 60_000
-  /// Bytes written to one connection before the others have their turn: about 0.1 ms in the kernel.
+  /// Bytes written to one connection before the others have their turn. Also bounds one write call,
+  /// within which the kernel may not preempt the thread.
   public static let writeBytes = 256 << 10
   /// Connections that one listener accepts before the others have their turn.
   public static let acceptsPerTurn = 64
