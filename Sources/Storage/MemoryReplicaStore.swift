@@ -37,12 +37,10 @@ package final class MemoryReplicaStore: ReplicaStore {
 
   package func record(_ key: RecordKey) throws(StorageError) -> Record? { state.records[key] }
 
-  package func records(zone: Name, type: Name) throws(StorageError) -> [Record] {
+  package func records(zone: Name, type: Name?) throws(StorageError) -> [Record] {
     state.order.compactMap { key in
-      guard key.zone == zone, let record = state.records[key], record.type == type,
-        !record.isDeleted
-      else { return nil }
-      return record
+      guard key.zone == zone, let record = state.records[key], !record.isDeleted else { return nil }
+      return type == nil || record.type == type ? record : nil
     }
   }
 

@@ -8,8 +8,9 @@ public protocol ReplicaStore: AnyObject {
   /// Returns the account and device of this home; nil if it has not joined an account.
   func identity() throws(StorageError) -> HomeIdentity?
   func record(_ key: RecordKey) throws(StorageError) -> Record?
-  /// Returns records of one type in one zone, by name, without tombstones.
-  func records(zone: Name, type: Name) throws(StorageError) -> [Record]
+  /// Returns the records of one type in one zone, or of all types (nil), by name, without
+  /// tombstones.
+  func records(zone: Name, type: Name?) throws(StorageError) -> [Record]
   /// Returns all records of the store, including tombstones, by zone and name.
   func allRecords() throws(StorageError) -> [Record]
   func cursor() throws(StorageError) -> ChangeToken?

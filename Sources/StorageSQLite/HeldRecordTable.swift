@@ -31,7 +31,10 @@ final class HeldRecordTable {
       "SELECT \(columns) FROM records WHERE zone = ? AND name = ?")
     // An additional index by name would be rewritten by each page of a first sync.
     selectOfType = try connection.prepare(
-      "SELECT \(columns) FROM records WHERE zone = ? AND type = ? AND fields IS NOT NULL")
+      """
+      SELECT \(columns) FROM records
+      WHERE zone = ? AND type = coalesce(?, type) AND fields IS NOT NULL
+      """)
     selectAll = try connection.prepare("SELECT \(columns) FROM records ORDER BY zone, name")
     // Table order is the fastest to read. There are few such records, and they are sorted here.
     selectUnnamed = try connection.prepare(
@@ -68,8 +71,8 @@ final class HeldRecordTable {
     }
   }
 
-  func records(zone: Name, type: Name) throws(StorageError) -> [Record] {
-    let found = try selectOfType.bind(zone).bind(type).all { (row) throws(StorageError) in
+  func records(zone: Name, type: Name?) throws(StorageError) -> [Record] {
+    let found = try selectOfType.bind(zone).bind(type?.text).all { (row) throws(StorageError) in
       try row.heldRecord()
     }
     return found.sorted { $0.name < $1.name }

@@ -78,7 +78,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
     try recordTable.record(key)
   }
 
-  public func records(zone: Name, type: Name) throws(StorageError) -> [Record] {
+  public func records(zone: Name, type: Name?) throws(StorageError) -> [Record] {
     try recordTable.records(zone: zone, type: type)
   }
 

@@ -10,16 +10,19 @@ package struct VaultRecord: Sendable {
 
   /// `seal`: made from the vault's key; nil if this device does not have it.
   package init(_ record: Record, _ seal: VaultSeal?) {
+    let isFile = record.type == VaultApp.fileType
     let fields = record.value
     self.record = record
     contents = fields.flatMap {
-      VaultSeal.reader(of: $0, seal)?.contents(of: $0, record: record.name)
+      isFile ? VaultSeal.reader(of: $0, seal)?.contents(of: $0, record: record.name) : nil
     }
     isPlain = !VaultSeal.isSealed(fields)
   }
 
   /// Reason why a record may not be used for a file on this device.
   package enum Unfit: Error, Hashable {
+    /// The record is not of the vault's type, so any writer may have made it.
+    case otherType
     /// The file is sealed, and the record is not: it may come from a writer without the key.
     case notSealed
     /// The file is plain, and the record is sealed.
@@ -31,6 +34,7 @@ package struct VaultRecord: Sendable {
   /// Returns the account's version of the local file `file`, sealed unless `isPlain`. No other
   /// contents may be written to that file, compared with it or copied beside it.
   package func version(of file: String, isPlain: Bool) throws(Unfit) -> VaultSeal.Contents {
+    guard record.type == VaultApp.fileType else { throw .otherType }
     guard self.isPlain == isPlain else { throw isPlain ? .sealed : .notSealed }
     guard let contents, contents.manifest.file.utf8.elementsEqual(file.utf8) else {
       throw .unreadable

@@ -46,7 +46,7 @@ enum ReplicaTask: Sendable {
   /// grace period.
   case makeDueEdits(isConnected: Bool)
   case readRecord(OrderID, RecordKey)
-  case readRecords(OrderID, zone: Name, type: Name)
+  case readRecords(OrderID, zone: Name, type: Name?)
   case readAll(OrderID)
   /// Performs only the job's offer.
   case takeBatch

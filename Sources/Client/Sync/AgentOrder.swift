@@ -27,8 +27,8 @@ public enum AgentOrder: Sendable {
   case answerRestore(OrderID, app: String)
   /// Reads one record. Reported as `read`: empty if there is none, or it is deleted.
   case readRecord(OrderID, RecordKey)
-  /// Reads the records of one type, by name. Reported as `read`.
-  case readRecords(OrderID, zone: Name, type: Name)
+  /// Reads the records of one type in one zone, or of all types (nil), by name. Reported as `read`.
+  case readRecords(OrderID, zone: Name, type: Name?)
   /// Reads all records that the device holds, tombstones included, by zone and name. Reported as
   /// `read`.
   case readAll(OrderID)

@@ -74,6 +74,9 @@ extension VaultEngine {
 
   private static func reason(_ unfit: VaultRecord.Unfit) -> String {
     switch unfit {
+    case .otherType:
+      "what the account has in its place is not a file's record: another program, or the relay, "
+        + "has put it there"
     case .notSealed:
       "what the account has in its place is not sealed: a device without the vault's key, or the "
         + "relay, has put it there"

@@ -68,7 +68,8 @@ extension VaultEngine {
 
   /// Handles changed records, of any device.
   func take(_ records: [Record]) {
-    let own = records.filter { $0.zone == VaultApp.zone && $0.type == VaultApp.fileType }
+    // Of any type: a record of another type under a file's name is not a deletion of the file.
+    let own = records.filter { $0.zone == VaultApp.zone }
     guard !own.isEmpty else { return }
     shelfChanges += 1
     for record in own { moved.insert(record.name) }
@@ -103,9 +104,7 @@ extension VaultEngine {
     moved = []
     // A command may request the same meanwhile, and must not get an earlier state.
     let known = shelfChanges
-    let answer = try ask {
-      .readRecords($0, zone: VaultApp.zone, type: VaultApp.fileType)
-    }
+    let answer = try ask { .readRecords($0, zone: VaultApp.zone, type: nil) }
     guard case .read(_, let result) = answer else { return }
     switch result {
     case .failure(let error): throw .problem("\(error)")

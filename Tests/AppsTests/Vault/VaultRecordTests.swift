@@ -17,9 +17,11 @@ struct VaultRecordTests {
     VaultManifest(file: file, size: 0, sha256: empty, chunks: [])
   }
 
-  private func read(_ name: Name, _ fields: JSONValue) -> VaultRecord {
+  private func read(
+    _ name: Name, _ fields: JSONValue, type: Name = VaultApp.fileType
+  ) -> VaultRecord {
     let record = Record(
-      zone: VaultApp.zone, name: name, type: VaultApp.fileType, fields: fields.serialized(),
+      zone: VaultApp.zone, name: name, type: type, fields: fields.serialized(),
       modifiedAt: 1, device: DeviceID(rawValue: 1), tag: 1)
     return VaultRecord(record, seal)
   }
@@ -48,6 +50,25 @@ struct VaultRecordTests {
     let fields = VaultSeal.plain.fields(of: manifest(file ?? name.text), chunks: [])
     #expect(throws: VaultRecord.Unfit.notSealed) {
       try read(name, fields).version(of: "diary.txt", isPlain: false)
+    }
+  }
+
+  /// A type needs no key either: also sealed contents are not the file's under another type.
+  @Test func aRecordOfAnotherTypeIsNotTheFile() throws {
+    let note = Name(trusted: "Note")
+    let name = try #require(seal.recordName(of: "diary.txt"))
+    for fields in [["a": 1], seal.fields(of: manifest("diary.txt"), chunks: [])] {
+      let record = read(name, fields, type: note)
+      #expect(record.contents == nil)
+      #expect(throws: VaultRecord.Unfit.otherType) {
+        try record.version(of: "diary.txt", isPlain: false)
+      }
+    }
+    let plain = read(
+      Name(trusted: "diary.txt"), VaultSeal.plain.fields(of: manifest("diary.txt"), chunks: []),
+      type: note)
+    #expect(throws: VaultRecord.Unfit.otherType) {
+      try plain.version(of: "diary.txt", isPlain: true)
     }
   }
 

@@ -10,7 +10,7 @@ final class FailingStore: ReplicaStore {
 
   func identity() throws(StorageError) -> HomeIdentity? { try store.identity() }
   func record(_ key: RecordKey) throws(StorageError) -> Record? { try store.record(key) }
-  func records(zone: Name, type: Name) throws(StorageError) -> [Record] {
+  func records(zone: Name, type: Name?) throws(StorageError) -> [Record] {
     try store.records(zone: zone, type: type)
   }
   func allRecords() throws(StorageError) -> [Record] { try store.allRecords() }
@@ -61,7 +61,7 @@ final class CountingStore: ReplicaStore {
     lookups += 1
     return try store.record(key)
   }
-  func records(zone: Name, type: Name) throws(StorageError) -> [Record] {
+  func records(zone: Name, type: Name?) throws(StorageError) -> [Record] {
     counted(try store.records(zone: zone, type: type))
   }
   func allRecords() throws(StorageError) -> [Record] { counted(try store.allRecords()) }

@@ -31,17 +31,17 @@ def plain(file, data=b""):
             "chunks": []}
 
 
-def put(person, record, fields):
+def put(person, record, fields, kind="VaultFile"):
     answer = expect(person.save(
-        {"name": record["name"], "type": "VaultFile", "fields": fields, "baseTag": record["tag"],
+        {"name": record["name"], "type": kind, "fields": fields, "baseTag": record["tag"],
          "modifiedAt": int(time.time() * 1000)}, zone="Vault"), 200)
     assert "error" not in answer.json["results"][0], answer.json
 
 
-def forged(device):
+def forged(device, reason="not sealed"):
     """True if the device reports that the record at the relay is not its file."""
     file = device.status().get("vault.db", {})
-    return file.get("state") == "error" and "not sealed" in (file.get("reason") or "")
+    return file.get("state") == "error" and reason in (file.get("reason") or "")
 
 
 def story_who_has_no_key_cannot_empty_a_sealed_file():
@@ -65,6 +65,39 @@ def story_who_has_no_key_cannot_empty_a_sealed_file():
                 wait_until(lambda: phone.read() == b"what came after", "the next version to come")
                 wait_until(lambda: phone.state() == laptop.state() == "synced", "both in step")
                 assert "sealed" in record_of(stranger, phone)["fields"]
+
+
+def story_a_record_of_another_type_does_not_delete_a_file():
+    """A writer without the key saves a record of another type under the file's record name. No
+    device deletes the file, whether it is running or syncs later, and a person who adds the file
+    again replaces the record. So does a change of the file with a relay out of reach."""
+    with devices(3) as (relay, phone, laptop, tablet):
+        phone.write(b"dear diary, nobody shall delete this")
+        for device in [phone, laptop, tablet]:
+            device.add()
+        stranger = stranger_of(relay, phone)
+        kinds = ["Note", "VaultKey"]
+        with running(phone, laptop):
+            for kind in kinds:
+                put(stranger, record_of(stranger, phone), {"a": 1}, kind=kind)
+                for device in [phone, laptop]:
+                    wait_until(lambda: forged(device, "not a file's record"),
+                               "the record to be refused")
+                    assert device.read() == b"dear diary, nobody shall delete this"
+                laptop.add()
+                for device in [phone, laptop]:
+                    wait_until(lambda: device.state() == "synced", "the file's record to be back")
+        put(stranger, record_of(stranger, phone), {"a": 1}, kind="Note")
+        tablet.home.run("sync")
+        assert forged(tablet, "not a file's record"), tablet.status()
+        assert tablet.read() == b"dear diary, nobody shall delete this"
+        tablet.write(b"what came after")
+        tablet.add()
+        with running(phone, laptop, tablet):
+            for device in [phone, laptop]:
+                wait_until(lambda: device.read() == b"what came after", "the next version to come")
+            for device in [phone, laptop, tablet]:
+                wait_until(lambda: device.state() == "synced", "all in step")
 
 
 def story_a_change_that_was_under_way_stands_against_a_stranger():

@@ -46,6 +46,16 @@ package final class SealedFiles {
   }
 }
 
+/// Content that a device without the key writes under the name of a sealed file's record.
+package enum ForgedForm: CaseIterable, Sendable {
+  /// A plain file of the sealed file's name.
+  case namingFile
+  /// A plain file of the record's name.
+  case namingRecord
+  /// A record of another type.
+  case ofOtherType
+}
+
 extension UInt8 {
   fileprivate static func isDigitOfHash(_ byte: UInt8) -> Bool {
     (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
@@ -113,14 +123,15 @@ package final class VaultKeeper {
 extension DeviceMachine {
   /// Writes a sealed file as the user: the device without the key overwrites the diary, and the
   /// device with `writesJournal` writes the journal. Does nothing on other devices.
-  func write(_ text: String, namesItself: Bool) {
+  func write(_ text: String, _ form: ForgedForm) {
     guard let sealedFiles else { return }
     let file = SealedFiles.names[vaultKeeper == nil ? 0 : 1]
     // A user overwrites only a version that the device holds; conflicts are another matter.
     guard let key = sealedFiles.key(file), holds(key) else { return }
     if vaultKeeper == nil {
-      let fields = SealedFiles.forged(namesItself ? key.name.text : file, text)
-      edit(EditRequest(key: key, type: VaultApp.fileType) { _ throws(EditRefusal) in fields })
+      let fields = SealedFiles.forged(form == .namingRecord ? key.name.text : file, text)
+      let type = form == .ofOtherType ? Name(trusted: "Note") : VaultApp.fileType
+      edit(EditRequest(key: key, type: type) { _ throws(EditRefusal) in fields })
     } else if writesJournal {
       let fields = sealedFiles.sealed(file, text)
       edit(EditRequest(key: key, type: VaultApp.fileType) { _ throws(EditRefusal) in fields })

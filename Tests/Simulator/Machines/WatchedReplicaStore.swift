@@ -66,7 +66,7 @@ package final class WatchedReplicaStore: ReplicaStore {
     try backing.record(key)
   }
 
-  package func records(zone: Name, type: Name) throws(StorageError) -> [Record] {
+  package func records(zone: Name, type: Name?) throws(StorageError) -> [Record] {
     try backing.records(zone: zone, type: type)
   }
 

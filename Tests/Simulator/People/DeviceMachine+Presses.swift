@@ -150,7 +150,7 @@ extension DeviceMachine {
       edit(
         EditRequest(key: record.key, type: VaultApp.fileType) { _ throws(EditRefusal) in nil })
     case .clean: perform(VaultApp(), ["do": "clean"])
-    case .write(let content, let namesItself): write(content, namesItself: namesItself)
+    case .write(let content, let form): write(content, form)
     }
   }
 

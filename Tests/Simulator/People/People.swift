@@ -60,7 +60,9 @@ package struct People {
     if habitat.hasStranger, random.chance(1, of: 2) {
       // Sometimes empty, as a device that cannot read the file would write it.
       let content = random.chance(1, of: 3) ? "" : "written \(act)"
-      return .vault(.write(content: content, namesItself: random.chance(1, of: 2)))
+      let forms = ForgedForm.allCases
+      return .vault(
+        .write(content: content, form: forms[random.count(in: 0...forms.count - 1)]))
     }
     return switch random.count(in: 0...15) {
     case 0: .syncNow

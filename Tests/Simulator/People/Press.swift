@@ -56,8 +56,7 @@ extension People {
     case remove(file: String)
     /// Removes the conflict copies that are not needed.
     case clean
-    /// Writes into a sealed file. The device without the key writes plain fields, under the name of
-    /// the record or of the file (`namesItself`).
-    case write(content: String, namesItself: Bool)
+    /// Writes into a sealed file. The device without the key writes plain fields of that form.
+    case write(content: String, form: ForgedForm)
   }
 }
