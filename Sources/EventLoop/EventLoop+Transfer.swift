@@ -180,8 +180,9 @@ extension EventLoop {
     let connection = slab[slot]
     connection.pointee.isPaused = isPaused
     if !isPaused, connection.pointee.holdsBytes { holders.append(slab.registration(of: slot)) }
-    guard connection.pointee.stage == .open else { return }
-    if !isPaused, !connection.pointee.isWatched {
+    // A pause costs no system call until bytes arrive; see `handle`.
+    guard !isPaused, connection.pointee.stage == .open else { return }
+    if !connection.pointee.isWatched {
       watch(slot)
     } else {
       updateInterest(slot)

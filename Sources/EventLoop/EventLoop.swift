@@ -197,7 +197,11 @@ struct EventLoop: ~Copyable {
         let canGoOn = event.canRead || event.isBroken || connection.pointee.readWantsRoom
         return canGoOn ? receive(slot) : nil
       }
-      if event.isBroken { breakPaused(slot) }
+      if event.isBroken {
+        breakPaused(slot)
+      } else if event.canRead {
+        updateInterest(slot)
+      }
       return nil
     case .closing:
       connection.pointee.isBlocked = false

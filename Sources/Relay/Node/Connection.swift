@@ -103,13 +103,12 @@ struct HTTPState: Sendable {
   var timerAt: Instant?
 
   /// True if reading of the client's bytes stops at once: an upload has sent enough, or more bytes
-  /// have no use while the answer is sent. A client that closes its side after its request still
-  /// gets the whole answer. So does one that closes it after a long-poll, which is parked before
-  /// the close is read.
+  /// have no use before its request is answered. A client that closes its side after its request
+  /// still gets the whole answer, because the close is read only then. A long-poll is parked before
+  /// the close is read, and ends with it.
   var isHeldBack: Bool {
     switch exchange?.value.stage {
-    case .full, .delayed, .sending: true
-    case .whole, .asking: exchange?.value.isLongPoll == true
+    case .full, .whole, .asking, .delayed, .sending: true
     case .reading, .parked, .streaming, nil: false
     }
   }
