@@ -67,7 +67,7 @@ package final class ChunkFolder {
   ) throws(StorageError) -> Taken {
     let folder = try root.madeFolder(file.account.text)
     if folder.hasFile(file.name) { return .standing }
-    guard let from = try source.root.folder(file.account.text),
+    guard let from = try source.root.folder(file.account.text), from.hasFile(file.name),
       let isLinked = try from.link(file.name, in: folder)
     else { return .missing }
     if isLinked { return .linked }

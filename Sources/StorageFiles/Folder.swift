@@ -73,22 +73,30 @@ final class Folder {
       path: path + "/" + name, descriptor: openat(descriptor, name, flags, 0o600))
   }
 
-  /// Opens the file of that name for reading. Returns nil if there is none.
+  /// Opens the file of that name for reading. Returns nil if there is none, or if something else
+  /// than a regular file has the name: a pipe would make the reader wait for ever.
   func file(_ name: String) throws(StorageError) -> OpenFile? {
-    let descriptor = openat(self.descriptor, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-    if descriptor < 0, errno == ENOENT { return nil }
-    return try OpenFile(path: path + "/" + name, descriptor: descriptor)
+    guard hasFile(name) else { return nil }
+    // Another program may replace the file after the check.
+    let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+    let descriptor = openat(self.descriptor, name, flags)
+    if descriptor < 0, errno == ENOENT || errno == ELOOP || errno == ENXIO { return nil }
+    let file = try OpenFile(path: path + "/" + name, descriptor: descriptor)
+    return try file.isRegular ? file : nil
   }
 
+  /// True if a regular file has that name.
   func hasFile(_ name: String) -> Bool {
-    faccessat(descriptor, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0
+    var status = stat()
+    return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0
+      && status.st_mode & S_IFMT == S_IFREG
   }
 
-  /// Removes the file of that name, if it exists.
+  /// Removes the file of that name, if it exists. Also removes an empty folder that has its place.
   func removeFile(_ name: String) throws(StorageError) {
-    guard unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else {
-      throw fault("remove a file of")
-    }
+    if unlinkat(descriptor, name, 0) == 0 || errno == ENOENT { return }
+    guard errno == EISDIR else { throw fault("remove a file of") }
+    try removeFolder(name)
   }
 
   /// Moves the file to the other folder.

@@ -38,12 +38,19 @@ final class OpenFile {
   }
 
   /// Returns the length in bytes.
-  func count() throws(StorageError) -> Int {
+  func count() throws(StorageError) -> Int { Int(try status().st_size) }
+
+  /// True if it is a regular file, and not a pipe, a device or a folder.
+  var isRegular: Bool {
+    get throws(StorageError) { try status().st_mode & S_IFMT == S_IFREG }
+  }
+
+  private func status() throws(StorageError) -> stat {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else {
       throw StorageError(errno: errno, path: path, operation: "look at the file")
     }
-    return Int(status.st_size)
+    return status
   }
 
   /// Returns at most `count` bytes from `offset`; fewer only at the end of the file.

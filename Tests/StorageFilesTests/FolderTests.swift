@@ -29,6 +29,24 @@ struct FolderTests {
     #expect(try folder.names() == ["a"])
   }
 
+  /// Something else than a file, in the place of one, is no file. A pipe does not make the reader
+  /// wait.
+  @Test func pipesLinksAndFoldersAreNoFiles() throws {
+    let directory = try TemporaryFolder()
+    let folder = try Folder(at: directory.path("f"))
+    try folder.makeFile("whole").append([1])
+    #expect(mkfifo(directory.path("f/pipe"), 0o600) == 0)
+    #expect(symlink("whole", directory.path("f/link")) == 0)
+    #expect(symlink("nothing", directory.path("f/dangling")) == 0)
+    #expect(mkdir(directory.path("f/folder"), 0o700) == 0)
+    for name in ["pipe", "link", "dangling", "folder"] {
+      #expect(!folder.hasFile(name))
+      #expect(try folder.file(name) === nil)
+      try folder.removeFile(name)
+    }
+    #expect(try folder.names() == ["whole"])
+  }
+
   /// Replacing the path of an open folder changes nothing in the folder.
   @Test func itStaysTheFolderThatWasOpened() throws {
     let directory = try TemporaryFolder()

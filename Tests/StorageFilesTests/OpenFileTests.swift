@@ -25,8 +25,11 @@ struct OpenFileTests {
   }
 
   @Test func whatIsNoFileIsTold() throws {
-    let folder = try Folder(at: try TemporaryFolder().path)
-    #expect(throws: StorageError.self) { try folder.file(".")?.read(at: 0, count: 1) }
+    let directory = try TemporaryFolder()
+    let folder = try OpenFile(
+      path: directory.path, descriptor: open(directory.path, O_RDONLY | O_DIRECTORY))
+    #expect(try !folder.isRegular)
+    #expect(throws: StorageError.self) { try folder.read(at: 0, count: 1) }
     #expect(throws: StorageError.self) { try OpenFile(path: "gone", descriptor: -1) }
   }
 }
