@@ -90,5 +90,27 @@ struct RelayHostsTests {
     #expect(try forwarded("evil.example", "relay.example") == 421)
     #expect(try forwarded("relay.example", "evil.example") == 421)
     #expect(try forwarded("relay.example", "no host") == 421)
+    // All that the fields name counts: the proxy may have passed some of it on.
+    #expect(try forwarded("relay.example", "evil.example, relay.example") == 421)
+    func both(_ forwarded: String) throws -> Int {
+      let fields = "X-Forwarded-Host: relay.example\r\nForwarded: \(forwarded)\r\n"
+      return try ask(relay, "relay.example", from: "10.0.0.1", fields: fields).status
+    }
+    #expect(try both("for=192.0.2.7;host=relay.example") == 200)
+    #expect(try both("for=192.0.2.7;host=evil.example") == 421)
+    #expect(try both("host=evil.example, for=192.0.2.7") == 421)
+    #expect(try both("host=evil.example;host=relay.example") == 421)
+    #expect(try both("for=192.0.2.7;host=\"relay.example") == 421)
+  }
+
+  /// RFC 9112 section 3.2.2.
+  @Test func theHostOfAnAbsoluteTargetReplacesTheField() throws {
+    let relay = TestRelay { $0.hosts = AllowedHosts(["relay.example"]) }
+    func status(_ target: String, _ host: String) throws -> Int {
+      try ask(relay, host, target).status
+    }
+    #expect(try status("http://relay.example/v1/time", "evil.example") == 200)
+    #expect(try status("http://relay.example:5625/v1/time", "relay.example") == 200)
+    #expect(try status("http://evil.example/v1/time", "relay.example") == 421)
   }
 }

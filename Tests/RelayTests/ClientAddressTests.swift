@@ -26,7 +26,7 @@ struct ClientAddressTests {
   private func ownOrigin(
     _ fields: [(StaticString, String)], peer: PeerAddress? = nil
   ) throws -> String? {
-    try client(fields, peer: peer).ownOrigin(headers(fields), isSecure: false)
+    try client(fields, peer: peer).ownOrigin(host: "relay.example", isSecure: false)
   }
 
   @Test(arguments: [
@@ -114,7 +114,7 @@ struct ClientAddressTests {
     let direct = try ownOrigin([("X-Forwarded-Host", "evil.example")], peer: stranger)
     #expect(direct == "http://relay.example")
     #expect(
-      try client([], peer: stranger).ownOrigin(headers([]), isSecure: true)
+      try client([], peer: stranger).ownOrigin(host: "relay.example", isSecure: true)
         == "https://relay.example")
   }
 }

@@ -59,7 +59,7 @@ extension RelayNode {
       method: head.method, target: head.target, door: connections[slot].opening.door,
       pages: configuration.pages)
     var exchange: HTTPExchange
-    let hostRefusal = refusalOfHost(slot, head.headers, of: routing)
+    let hostRefusal = refusalOfHost(slot, head, of: routing)
     switch routing {
     case _ where hostRefusal != nil:
       exchange = HTTPExchange(head: head, call: nil)
@@ -100,10 +100,10 @@ extension RelayNode {
       connections[slot].client = ClientAddress(
         connections[slot].opening, headers: head.headers, configuration)
     }
-    connections[slot].crossOrigin = CrossOrigin(
-      head.headers, configuration.origins,
-      own: connections[slot].client.ownOrigin(
-        head.headers, isSecure: connections[slot].opening.isSecure))
+    let own = connections[slot].client.ownOrigin(
+      host: head.target.authority ?? head.headers["Host"],
+      isSecure: connections[slot].opening.isSecure)
+    connections[slot].crossOrigin = CrossOrigin(head.headers, configuration.origins, own: own)
     if !hasToldOfProxy, connections[slot].client.isUndeclared(head.headers) {
       hasToldOfProxy = true
       actions.append(.report(.undeclaredProxy(connections[slot].client.network)))

@@ -12,7 +12,9 @@ struct ClientAddress: Hashable, Sendable {
   let isBehindProxy: Bool
   /// Scheme and host by which the client reached the proxy, if the proxy reports them.
   private var scheme: String?
-  private(set) var host: String?
+  private var host: String?
+  /// See `Forwarding.hosts`.
+  private(set) var hosts: [String] = []
 
   /// Creates the client before any request was read: the peer itself.
   init(_ opening: Opening, exempt: [IPNetwork], trustedProxies: [IPNetwork]) {
@@ -38,6 +40,7 @@ struct ClientAddress: Hashable, Sendable {
     }
     scheme = forwarding.scheme
     host = forwarding.host
+    hosts = forwarding.hosts
   }
 
   /// True if an exempt peer says that it forwards requests, but is not configured as a trusted
@@ -47,9 +50,10 @@ struct ClientAddress: Hashable, Sendable {
   }
 
   /// Returns the relay's origin as the client knows it, `https://relay.example`; nil if the request
-  /// names no host. `isSecure`: true if the connection uses TLS.
-  func ownOrigin(_ headers: HTTPHeaders, isSecure: Bool) -> String? {
-    guard let host = host ?? headers["Host"] else { return nil }
+  /// names no host. `named`: the host that the request names. `isSecure`: true if the connection
+  /// uses TLS.
+  func ownOrigin(host named: String?, isSecure: Bool) -> String? {
+    guard let host = host ?? named else { return nil }
     return AllowedOrigins.normalized("\(scheme ?? (isSecure ? "https" : "http"))://\(host)")
   }
 }
@@ -72,6 +76,9 @@ struct Forwarding: Hashable, Sendable {
   var client = Client.none
   var scheme: String?
   var host: String?
+  /// All hosts that the fields name, also those that a proxy may only have passed on. A field that
+  /// cannot be parsed counts as one that is no host.
+  var hosts: [String] = []
 
   static func isNamed(in headers: HTTPHeaders) -> Bool {
     headers.contains("X-Forwarded-For") || headers.contains("Forwarded")
@@ -88,8 +95,14 @@ struct Forwarding: Hashable, Sendable {
     // A proxy writes one of the two, and may forward the other as its client wrote it.
     client = listed == .none ? named : named == .none || named == listed ? listed : .malformed
     scheme = Forwarding.scheme(headers.list("X-Forwarded-Proto").last ?? elements?.last?["proto"])
-    host = headers.list("X-Forwarded-Host").last ?? elements?.last?["host"]
+    let names = headers.list("X-Forwarded-Host")
+    let forwardedNames = elements.map { $0.compactMap { $0["host"] } } ?? [Forwarding.noHost]
+    host = names.last ?? elements?.last?["host"]
+    hosts = names + forwardedNames
   }
+
+  /// Text that is no host.
+  private static let noHost = " "
 
   private static func client(
     _ hops: [IPAddress?], _ isThere: Bool, _ trusted: [IPNetwork]
@@ -141,6 +154,7 @@ struct Forwarding: Hashable, Sendable {
       case "=" where !isValue && !name.isEmpty: isValue = true
       case ",", ";":
         guard finished() else { return nil }
+        guard elements[elements.count - 1][name] == nil else { return nil }
         if isValue { elements[elements.count - 1][name] = value }
         (name, value, isValue) = ("", "", false)
         if character == "," { elements.append([:]) }
@@ -149,7 +163,7 @@ struct Forwarding: Hashable, Sendable {
         if isValue { value.append(character) } else { name += character.lowercased() }
       }
     }
-    guard !isQuoted, finished() else { return nil }
+    guard !isQuoted, finished(), elements[elements.count - 1][name] == nil else { return nil }
     if isValue { elements[elements.count - 1][name] = value }
     return elements
   }

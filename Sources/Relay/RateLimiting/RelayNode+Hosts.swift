@@ -7,18 +7,19 @@ extension RelayNode {
   /// checked, because browsers cannot reach it; health checks are not, because a page cannot use
   /// their answers.
   mutating func refusalOfHost(
-    _ slot: Hub.Slot, _ headers: HTTPHeaders, of routing: Router.Routing
+    _ slot: Hub.Slot, _ head: HTTPRequestHead, of routing: Router.Routing
   ) -> Refusal? {
     switch routing {
     case .call(.health(.live)), .call(.health(.ready)): return nil
     case .call, .options, .refused: break
     }
     guard connections[slot].opening.door != .control, !hosts.isAny else { return nil }
-    // A trusted proxy may forward X-Forwarded-Host as its client wrote it, so both must be allowed.
-    if let forwarded = connections[slot].client.host, !hosts.allow(forwarded) {
+    // A trusted proxy may forward these fields as its client wrote them, so all must be allowed.
+    for forwarded in connections[slot].client.hosts where !hosts.allow(forwarded) {
       return refuseHost(forwarded)
     }
-    guard let bytes = headers.bytes(of: "Host"), !allowedHost.elementsEqual(bytes) else {
+    if let host = head.target.authority { return hosts.allow(host) ? nil : refuseHost(host) }
+    guard let bytes = head.headers.bytes(of: "Host"), !allowedHost.elementsEqual(bytes) else {
       return nil
     }
     let host = String(decoding: bytes, as: UTF8.self)

@@ -16,10 +16,14 @@ package struct RequestTarget: Hashable, Sendable {
   /// `/v1/time` is `["v1", "time"]`, `/` is empty, and a slash at the end makes an empty segment.
   package var path: [String]
   package var query: [QueryItem]
+  /// Host of the absolute form, with its port; nil for the origin form. It replaces the field
+  /// `Host` (RFC 9112 section 3.2.2).
+  package var authority: String?
 
-  package init(path: [String], query: [QueryItem] = []) {
+  package init(path: [String], query: [QueryItem] = [], authority: String? = nil) {
     self.path = path
     self.query = query
+    self.authority = authority
   }
 
   /// The value of the first item of this name; nil if there is none.
@@ -45,15 +49,17 @@ package struct RequestTarget: Hashable, Sendable {
 // MARK: reading
 
 extension RequestTarget {
-  /// Reads a target in origin form or absolute form (RFC 9112 section 3.2). Scheme and host of the
-  /// absolute form are not kept: there is one relay behind this connection.
+  /// Reads a target in origin form or absolute form (RFC 9112 section 3.2). The scheme of the
+  /// absolute form is not kept: the connection has its own.
   init(parsing text: Span<UInt8>) throws(Refusal) {
     guard text.count > 0 else { throw RequestTarget.malformed("is empty") }
     let target = ByteSet.target
     for index in 0..<text.count where !target.contains(text[index]) {
       throw RequestTarget.malformed("has a character that must be percent-encoded")
     }
-    let start = try RequestTarget.pathStart(text)
+    let host = try RequestTarget.authority(text)
+    let start = host.upperBound
+    authority = host.isEmpty ? nil : Authority.string(text.extracting(host))
     var end = start
     while end < text.count, text[end] != UInt8(ascii: "?") { end += 1 }
     path = []
@@ -72,22 +78,22 @@ extension RequestTarget {
     }
   }
 
-  /// Returns the index at which the path begins. Scheme and host are skipped after validation.
-  private static func pathStart(_ text: Span<UInt8>) throws(Refusal) -> Int {
-    if text[0] == UInt8(ascii: "/") { return 0 }
+  /// Returns the place of the host, which is empty in origin form. The path begins at its end.
+  private static func authority(_ text: Span<UInt8>) throws(Refusal) -> Range<Int> {
+    if text[0] == UInt8(ascii: "/") { return 0..<0 }
     guard
-      let authority = [schemeEnd(text, "http://"), schemeEnd(text, "https://")]
+      let start = [schemeEnd(text, "http://"), schemeEnd(text, "https://")]
         .compactMap({ $0 }).first
     else { throw malformed("is neither a path nor an http URL") }
-    var end = authority
+    var end = start
     while end < text.count, text[end] != UInt8(ascii: "/"), text[end] != UInt8(ascii: "?") {
       end += 1
     }
-    guard end > authority else { throw malformed("has no host") }
-    guard Authority.isWellFormed(text.extracting(authority..<end)) else {
+    guard end > start else { throw malformed("has no host") }
+    guard Authority.isWellFormed(text.extracting(start..<end)) else {
       throw malformed("has a malformed host")
     }
-    return end
+    return start..<end
   }
 
   private static func schemeEnd(_ text: Span<UInt8>, _ scheme: String) -> Int? {
@@ -166,9 +172,11 @@ extension RequestTarget.QueryItem {
 // MARK: writing
 
 extension RequestTarget {
-  /// The target in origin form; all bytes that are not unreserved are percent-encoded.
+  /// The target in origin form, or in absolute form if it has a host. All bytes of the path and the
+  /// query that are not unreserved are percent-encoded.
   package var text: String {
-    var bytes: [UInt8] = path.isEmpty ? [UInt8(ascii: "/")] : []
+    var bytes: [UInt8] = authority.map { Array("http://\($0)".utf8) } ?? []
+    if path.isEmpty { bytes.append(UInt8(ascii: "/")) }
     for segment in path {
       bytes.append(UInt8(ascii: "/"))
       RequestTarget.escape(segment, into: &bytes)
@@ -278,7 +286,7 @@ package struct Authority: Hashable, Sendable {
     return index
   }
 
-  private static func string(_ text: Span<UInt8>) -> String {
+  fileprivate static func string(_ text: Span<UInt8>) -> String {
     text.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
   }
 }
