@@ -142,6 +142,10 @@ public enum Limits {
   // Apps.
   /// One phase of a timer, in milliseconds: a day. A longer one is a typing error.
   public static let timerMilliseconds: Int64 = 24 * 3_600_000
+  /// Versions of a record that a device remembers as replaced by the one that it holds.
+  public static let ancestors = 8
+  /// Acts of the timer that one further act names as replaced.
+  public static let replacedActs = 8
   /// Items that the clipboard keeps; older ones are removed.
   public static let clipboardItems = 100
   /// Amount that one check of a habit may add to a day's count: a larger one is a typing error.

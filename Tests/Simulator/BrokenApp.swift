@@ -75,7 +75,9 @@ private struct BrokenResolver: Resolver {
       return .merged(fields: conflict.server.fields, copies: [])
     case (.skipsAncestor, _):
       return resolver.resolve(
-        Conflict(base: nil, local: conflict.local, server: conflict.server))
+        Conflict(
+          base: nil, local: withoutReplaced(conflict.local),
+          server: withoutReplaced(conflict.server)))
     case (.dropsCopies, .merged(let fields, _)): return .merged(fields: fields, copies: [])
     case (.neverAsks, .ask): return .merged(fields: conflict.sides.newer.fields, copies: [])
     case (.deletesWin, _)
@@ -86,6 +88,18 @@ private struct BrokenResolver: Resolver {
       return .merged(fields: added(fields, conflict), copies: copies)
     default: return right
     }
+  }
+
+  /// Removes from a timer's edits the acts that they replaced, which also tell a rule what its base
+  /// tells.
+  private func withoutReplaced(_ version: Version) -> Version {
+    guard type == TimerApp.stateType, let edits = version.fields?["edits"]?.array else {
+      return version
+    }
+    var version = version
+    version.fields = version.fields?.setting(
+      "edits", to: .array(edits.map { $0.setting("replaces", to: nil) }))
+    return version
   }
 
   /// Adds up the counts of both sides, as if neither had been made on top of the other.

@@ -83,7 +83,7 @@ package struct TimerMachine: Hashable, Sendable {
       case .skip: try skipped(phase, at: now)
       case .snooze(let length): try snoozed(phase, length, at: now)
       }
-    state.edits = [edit]
+    state.edits = [edit.replacing(state.edits)]
   }
 
   /// Returns nil for a state from a later version of the app, which accepts only start and stop.
@@ -173,7 +173,8 @@ extension TimerState {
       others.map(\.actTimestamp).max().map {
         zeroAt - $0 <= TimerResolver.concurrencyMilliseconds
       } ?? false
-    next.edits = [successor.with(act: shown.act)] + (areConcurrent ? others : [])
+    let ended = successor.with(act: shown.act).replacing(likewise: shown)
+    next.edits = [ended] + (areConcurrent ? others : [])
     return next
   }
 

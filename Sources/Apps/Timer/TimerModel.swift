@@ -48,6 +48,10 @@ package struct TimerState: Hashable, Sendable {
 /// phase's full length in milliseconds; focus and snooze have `plan`, the phase that follows at
 /// zero (see `TimerPlan`). Other members are kept unchanged.
 ///
+/// An edit that a person made within seconds of another has `replaces`, the acts that the person
+/// saw and ended with it: `[{"deviceID","timestamp"}]`. They never stand beside it again, even if a
+/// device no longer knows on which version the edit was made, as after a relay's restore.
+///
 /// An edit made by time (its countdown ran out) is not an act of a person. It continues the act at
 /// the head of its chain and names it: `"act": {"timestamp","stateType","remaining","isPaused"}`,
 /// the values of the person's edit; the device is that of the person's edit too. Identity and age
@@ -181,6 +185,54 @@ package struct TimerEdit: Hashable, Sendable {
 
   /// Full length of the phase in milliseconds; nil if the edit does not have it.
   package var duration: Int64? { object["duration"]?.wholeNumber }
+}
+
+/// Acts that a person ended with a further one.
+extension TimerEdit {
+  /// Device and relay time of an act.
+  package struct ActName: Hashable, Sendable {
+    package let deviceID: String
+    package let timestamp: Int64
+  }
+
+  package var actName: ActName { ActName(deviceID: deviceID, timestamp: actTimestamp) }
+
+  /// Acts that this edit's act replaced. An act cannot replace a later one.
+  package var replacedActs: [ActName] {
+    (object["replaces"]?.array ?? []).prefix(Limits.replacedActs).compactMap { value in
+      guard let deviceID = value["deviceID"]?.string,
+        let timestamp = value["timestamp"]?.wholeNumber, timestamp < actTimestamp
+      else { return nil }
+      return ActName(deviceID: deviceID, timestamp: timestamp)
+    }
+  }
+
+  /// Returns the same edit, which replaces `edits` and what they replaced. Names only acts that the
+  /// resolver could count as concurrent with it; most edits name none.
+  package func replacing(_ edits: [TimerEdit]) -> TimerEdit {
+    var seen: Set<ActName> = []
+    let names = edits.flatMap { [$0.actName] + $0.replacedActs }.filter { name in
+      name.timestamp < actTimestamp
+        && actTimestamp - name.timestamp <= TimerResolver.concurrencyMilliseconds
+        && seen.insert(name).inserted
+    }
+    let newest = names.sorted { $0.timestamp > $1.timestamp }.prefix(Limits.replacedActs)
+    let values = newest.map { name -> JSONValue in
+      ["deviceID": .string(name.deviceID), "timestamp": .number(JSONNumber(name.timestamp))]
+    }
+    return with(replaced: values.isEmpty ? nil : .array(values))
+  }
+
+  /// Returns the same edit, which replaces the acts that `edit` replaced.
+  package func replacing(likewise edit: TimerEdit) -> TimerEdit {
+    with(replaced: edit.object["replaces"])
+  }
+
+  private func with(replaced: JSONValue?) -> TimerEdit {
+    TimerEdit(
+      object: object.setting("replaces", to: replaced), deviceID: deviceID, timestamp: timestamp,
+      stateType: stateType, isPaused: isPaused, remaining: remaining)
+  }
 }
 
 /// Identity of acts, and so of edits: each edit belongs to one act. The members are compared as

@@ -8,6 +8,8 @@ import LockstepModel
 ///
 /// An edit made by time counts as its person's act (see `TimerEdit`): it has the same identity and
 /// the same age. Of two versions of one act, the one further along is kept.
+///
+/// An act that another one replaced (`TimerEdit.replacedActs`) is not concurrent with that.
 package struct TimerResolver: Resolver {
   /// If an act is older than the newest by more than this many milliseconds, it is not concurrent:
   /// the newer one wins.
@@ -28,7 +30,8 @@ package struct TimerResolver: Resolver {
     }
     let furthest = Dictionary(
       (newer.edits + older.edits).map { ($0.identity, $0) }, uniquingKeysWith: TimerEdit.further)
-    kept = kept.map { furthest[$0.identity] ?? $0 }
+    let replaced = Set(kept.flatMap(\.replacedActs))
+    kept = kept.filter { !replaced.contains($0.actName) }.map { furthest[$0.identity] ?? $0 }
     // Fields without a rule come from the newer version.
     var merged = newer
     merged.edits = TimerResolver.candidates(among: kept)

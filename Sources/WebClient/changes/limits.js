@@ -10,6 +10,8 @@ export const limits = Object.freeze({
   messageDepth: 72,
   /** One phase of a timer, in milliseconds: a day. A longer one is a typing error. */
   timerMilliseconds: 24 * 3_600_000,
+  /** Acts of the timer that one further act names as replaced. */
+  replacedActs: 8,
   /** Maximum interval of the long break, in pomodoros, in a person's settings. */
   longBreakEvery: 1_000,
   /** Number of clipboard items that are kept; older ones are removed. */

@@ -103,6 +103,27 @@ struct TimerMachineTests {
     #expect(machine.state.shown?.remaining == 90_000)
   }
 
+  /// Acts that a person ended with another one within seconds.
+  @Test func anEditNamesTheActsThatItReplaces() throws {
+    func names(_ state: TimerState) -> [Int64]? {
+      state.shown?.object["replaces"]?.array?.compactMap { $0["timestamp"]?.int64 }
+    }
+    var machine = TimerMachine(
+      state: TimerState(fields: nil), settings: TimerSettings(), deviceID: "phone")
+    try machine.handle(.start(length: 60_000), at: 0)
+    #expect(names(machine.state) == nil)
+    try machine.handle(.pause, at: 1_000)
+    try machine.handle(.resume, at: 2_000)
+    #expect(names(machine.state) == [1_000, 0])
+    // What time makes of it is the same act.
+    #expect(names(try #require(machine.state.afterZero())) == [1_000, 0])
+    // Beyond 5 s an older edit never stands beside a newer one.
+    try machine.handle(.pause, at: 6_500)
+    #expect(names(machine.state) == [2_000])
+    try machine.handle(.stop, at: 20_000)
+    #expect(names(machine.state) == nil)
+  }
+
   @Test func refusedEventChangesNothing() {
     var machine = machine("focus")
     let before = machine
@@ -129,7 +150,12 @@ struct TimerMachineTests {
         fields: timer(edit("mac", 0, "focus", left: 60_000), edit("watch", 9, "idle"))),
       settings: TimerSettings(), deviceID: "phone")
     try machine.handle(.stop, at: 1_000)
-    #expect(machine.state.fields == timer(edit("phone", 1_000, "idle")))
+    let stop = edit("phone", 1_000, "idle").setting(
+      "replaces",
+      to: [
+        ["deviceID": "watch", "timestamp": 9], ["deviceID": "mac", "timestamp": 0],
+      ])
+    #expect(machine.state.fields == timer(stop))
   }
 
   @Test func pauseAndResumeKeepThePhasesPlan() throws {

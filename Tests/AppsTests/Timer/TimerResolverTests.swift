@@ -52,6 +52,25 @@ struct TimerResolverTests {
     #expect(resolve(timer(focus), timer(beyond), base: base) == timer(beyond))
   }
 
+  @Test func anActThatWasReplacedDoesNotComeBackEvenIfNoBaseIsKnown() {
+    func replacing(_ edit: JSONValue, _ names: JSONValue...) -> JSONValue {
+      edit.setting("replaces", to: .array(names))
+    }
+    let focus = edit("phone", 1_000, "focus", left: 60_000)
+    let name: JSONValue = ["deviceID": "phone", "timestamp": 1_000]
+    let stop = replacing(edit("mac", 1_500, "idle"), name)
+    #expect(resolve(timer(focus), timer(stop), base: nil) == timer(stop))
+    // An end of the focus that another device noticed is the same act.
+    let ended = edit("phone", 2_000, "breakTime", left: 5_000)
+      .setting("act", to: act(1_000, "focus", left: 60_000))
+    #expect(resolve(timer(ended), timer(stop), base: nil) == timer(stop))
+    // No act replaces a later one, whatever a program writes.
+    let odd = replacing(focus, ["deviceID": "mac", "timestamp": 1_500])
+    #expect(resolve(timer(odd), timer(stop), base: nil) == timer(stop))
+    let stranger = replacing(stop, 7, ["deviceID": "phone"], ["timestamp": 1_000])
+    #expect(resolve(timer(focus), timer(stranger), base: nil) == timer(focus, stranger))
+  }
+
   @Test func overwrittenEditsDoNotComeBack() {
     let first = edit("a", 1_000, "focus", left: 60_000)
     let second = edit("b", 1_500, "breakTime", left: 60_000)

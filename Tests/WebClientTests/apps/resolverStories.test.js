@@ -31,6 +31,25 @@ function merged(type, base, one, other) {
 const started = timer(1, edit("mac", 0, "idle"));
 const clash = (one, other, base = started) => merged("TimerState", base, one, other);
 
+test("an act that was replaced does not come back, even if no base is known", () => {
+  const focus = edit("phone", 1_000, "focus", { left: 60_000 });
+  const replaces = [{ deviceID: "phone", timestamp: 1_000 }];
+  const stop = { ...edit("mac", 1_500, "idle"), replaces };
+  assert.deepEqual(clash(timer(0, focus), timer(0, stop), undefined), timer(0, stop));
+  // An end of the focus that another device noticed is the same act.
+  const ended = {
+    ...edit("phone", 2_000, "breakTime", { left: 5_000 }),
+    act: act(1_000, "focus", { left: 60_000 }),
+  };
+  assert.deepEqual(clash(timer(0, ended), timer(0, stop), undefined).edits, [stop]);
+  // No act replaces a later one, whatever a program writes.
+  const odd = { ...focus, replaces: [{ deviceID: "mac", timestamp: 1_500 }] };
+  assert.deepEqual(clash(timer(0, odd), timer(0, stop), undefined), timer(0, stop));
+  const stranger = { ...stop, replaces: [7, { deviceID: "phone" }, { timestamp: 1_000 }] };
+  assert.deepEqual(
+    clash(timer(0, focus), timer(0, stranger), undefined), timer(0, focus, stranger));
+});
+
 test("of two buttons pressed at once focus stands, then break, snooze and idle", () => {
   const focus = edit("a", 1_000, "focus", { left: 60_000 });
   const rest = edit("b", 3_000, "breakTime", { left: 60_000 });

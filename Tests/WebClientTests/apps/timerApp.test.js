@@ -23,7 +23,10 @@ test("a person works, rests and goes home; the records tell each step", () => {
     ["breakTime", 299_000, 1]);
   table.act({ do: "snooze" });
   table.act({ do: "stop" });
-  assert.deepEqual(table.fields("current"), timer(1, edit(me, table.now - 1_000, "idle")));
+  assert.deepEqual(table.fields("current"), timer(1, {
+    ...edit(me, table.now - 1_000, "idle"),
+    replaces: [{ deviceID: me, timestamp: table.now - 2_000 }],
+  }));
   assert.match(table.refusal({ do: "stop" }), /nothing is running/);
 });
 

@@ -86,7 +86,26 @@ test("a refused button changes nothing, and lengths have bounds", () => {
 test("a person's edit replaces all candidates that a conflict left", () => {
   const state = TimerState.of(
     timer(2, edit("mac", 0, "focus", { left: 60_000 }), edit("watch", 9, "idle")));
-  assert.deepEqual(pressed(state, { do: "stop" }).fields, timer(2, edit("phone", 1_000, "idle")));
+  assert.deepEqual(pressed(state, { do: "stop" }).fields, timer(2, {
+    ...edit("phone", 1_000, "idle"),
+    replaces: [{ deviceID: "watch", timestamp: 9 }, { deviceID: "mac", timestamp: 0 }],
+  }));
+  // Beyond 5 s an older edit never stands beside a newer one.
+  assert.deepEqual(
+    pressed(state, { do: "stop" }, 5_001).fields.edits[0].replaces,
+    [{ deviceID: "watch", timestamp: 9 }]);
+  assert.equal(pressed(state, { do: "stop" }, 6_000).fields.edits[0].replaces, undefined);
+});
+
+test("an edit names the acts before the one that it replaces, too, and so does its end", () => {
+  const first = pressed(TimerState.of(null), { do: "start", length: 60_000 }, 0);
+  const second = pressed(first, { do: "pause" }, 1_000);
+  const third = pressed(second, { do: "resume" }, 2_000);
+  const names = [1_000, 0].map((timestamp) => ({ deviceID: "phone", timestamp }));
+  assert.deepEqual(third.shown.object.replaces, names);
+  assert.deepEqual(afterZero(third).shown.object.replaces, names);
+  // A later act of another hour names none of them.
+  assert.equal(pressed(third, { do: "stop" }, 50_000).shown.object.replaces, undefined);
 });
 
 test("who pauses and resumes another's focus keeps its plan, whatever his own settings", () => {

@@ -67,7 +67,7 @@ export function handle(state, event, context) {
   }
   if (phase === "idle" && event.do !== "start") throw new TimerRefusal("nothingIsRunning");
   const edit = makers[event.do]({ ...context, shown, phase, length: event.length });
-  return current.with({ edits: [edit] });
+  return current.with({ edits: [edit.replacing(current.edits)] });
 }
 
 /** Returns the events that are valid at `now`. */
@@ -155,7 +155,10 @@ export function afterZero(state) {
   const areConcurrent = others.some(
     (edit) => zeroAt - edit.actTimestamp <= concurrencyMilliseconds);
   return state.with({
-    completedPomodoros, edits: [next.withAct(shown.act), ...(areConcurrent ? others : [])],
+    completedPomodoros,
+    edits: [
+      next.withAct(shown.act).replacingLikewise(shown), ...(areConcurrent ? others : []),
+    ],
   });
 }
 

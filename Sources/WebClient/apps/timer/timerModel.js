@@ -1,4 +1,5 @@
 import { bool, integer, isObject, member, serialize, setting, text } from "../../changes/json.js";
+import { limits } from "../../changes/limits.js";
 import { compareText } from "../../changes/utf8.js";
 import { wholeNumber } from "../merge/wholeNumber.js";
 
@@ -67,6 +68,8 @@ export class TimerState {
  * the newer one wins. */
 export const concurrencyMilliseconds = 5_000n;
 
+const actName = (deviceID, timestamp) => `${timestamp} ${deviceID}`;
+
 const actMembers = ["timestamp", "stateType", "remaining", "isPaused"];
 
 /** 1970 to 2248 (2⁴³ milliseconds): in nanoseconds these instants still fit into 64 bits. */
@@ -79,6 +82,10 @@ const instants = { first: 0n, end: 1n << 43n };
  * `remaining` (milliseconds left as of `timestamp`). Lockstep's edits also have `duration`, the
  * phase's full length in milliseconds; focus and snooze have `plan`, the phase that follows at zero
  * (see `TimerPlan`). Other members are kept unchanged.
+ *
+ * An edit that a person made within seconds of another has `replaces`, the acts that the person saw
+ * and ended with it: `[{"deviceID","timestamp"}]`. They never stand beside it again, even if a
+ * device no longer knows on which version the edit was made, as after a relay's restore.
  *
  * An edit made by time (its countdown ran out) is not an act of a person. It continues the act at
  * the head of its chain and names it: `"act": {"timestamp","stateType","remaining","isPaused"}`,
@@ -146,6 +153,54 @@ export class TimerEdit {
     return setting({}, Object.fromEntries(
       actMembers.map((name) => [name, member(this.object, name)])));
   }
+
+  /** Device and relay time of the act, as text. */
+  get actName() { return actName(this.deviceID, this.actTimestamp); }
+
+  /** Names of the acts that this edit's act replaced. An act cannot replace a later one. */
+  get replacedActs() { return this.#replaced.map(({ name }) => name); }
+
+  get #replaced() {
+    const listed = member(this.object, "replaces");
+    if (!Array.isArray(listed)) return [];
+    return listed.slice(0, limits.replacedActs)
+      .map((value) => ({
+        deviceID: text(value, "deviceID"), timestamp: wholeNumber(member(value, "timestamp")),
+      }))
+      .filter(({ deviceID, timestamp }) =>
+        deviceID !== undefined && timestamp !== undefined && timestamp < this.actTimestamp)
+      .map((act) => ({ ...act, name: actName(act.deviceID, act.timestamp) }));
+  }
+
+  /**
+   * Returns the same edit, which replaces `edits` and what they replaced. Names only acts that the
+   * resolver could count as concurrent with it; most edits name none.
+   *
+   * @param {readonly TimerEdit[]} edits
+   */
+  replacing(edits) {
+    const seen = new Set();
+    const acts = edits
+      .flatMap((edit) => [
+        { deviceID: edit.deviceID, timestamp: edit.actTimestamp, name: edit.actName },
+        ...edit.#replaced,
+      ])
+      .filter(({ timestamp, name }) => {
+        const isConcurrent = timestamp < this.actTimestamp
+          && this.actTimestamp - timestamp <= concurrencyMilliseconds && !seen.has(name);
+        if (isConcurrent) seen.add(name);
+        return isConcurrent;
+      })
+      .sort((one, other) => Number(other.timestamp - one.timestamp))
+      .slice(0, limits.replacedActs)
+      .map(({ deviceID, timestamp }) => ({ deviceID, timestamp: integer(timestamp) }));
+    return this.#withReplaced(acts.length === 0 ? undefined : acts);
+  }
+
+  /** Returns the same edit, which replaces the acts that `edit` replaced. */
+  replacingLikewise(edit) { return this.#withReplaced(member(edit.object, "replaces")); }
+
+  #withReplaced(replaces) { return new TimerEdit(setting(this.object, { replaces })); }
 
   /** Relay time of the act, milliseconds. It is the edit's age. @returns {bigint} */
   get actTimestamp() {

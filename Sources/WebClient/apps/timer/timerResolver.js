@@ -16,6 +16,8 @@ import { TimerState, concurrencyMilliseconds, further } from "./timerModel.js";
  * An edit made by time counts as its person's act (see `TimerEdit`): it has the same identity and
  * the same age. Of two versions of one act, the one further along is kept.
  *
+ * An act that another one replaced (`TimerEdit.replacedActs`) is not concurrent with that.
+ *
  * @type {import("../../changes/resolver.js").Resolver}
  */
 export const timerResolver = Object.freeze({
@@ -31,6 +33,8 @@ export const timerResolver = Object.freeze({
     const identity = (edit) => edit.identity;
     let kept = setMerge(base.edits, newer.edits, older.edits, identity);
     if (kept.length === 0) kept = union(newer.edits, older.edits, identity);
+    const replaced = new Set(kept.flatMap((edit) => edit.replacedActs));
+    kept = kept.filter((edit) => !replaced.has(edit.actName));
     const furthest = new Map();
     for (const edit of [...newer.edits, ...older.edits]) {
       const known = furthest.get(edit.identity);
