@@ -9,8 +9,11 @@ public struct Mutation: Hashable, Sendable {
   /// Relay time as the device estimates it, milliseconds since the Unix epoch.
   public var modifiedAt: Int64
   /// Version that this change was made on. 0: the record must not exist (a tombstone does not
-  /// count); n: it must still be n; nil: overwrite any version.
+  /// count, except with `unlessDeleted`); n: it must still be n; nil: overwrite any version.
   public var baseTag: ChangeTag?
+  /// True if, with `baseTag` 0, a tombstone counts as a record: the change was made on a version
+  /// that the relay has lost, and another device may have deleted the record since.
+  public var unlessDeleted: Bool
   /// Chunks of files that the record names, each once; none in a delete.
   public var chunks: [ChunkHash]
   /// Fault of this record alone, found before the store is asked. It becomes the record's `error`
@@ -21,8 +24,9 @@ public struct Mutation: Hashable, Sendable {
 
   public init(
     name: Name, type: Name?, fields: [UInt8]?, modifiedAt: Int64, baseTag: ChangeTag?,
-    chunks: [ChunkHash] = [], refusal: Refusal? = nil
+    unlessDeleted: Bool = false, chunks: [ChunkHash] = [], refusal: Refusal? = nil
   ) {
+    self.unlessDeleted = unlessDeleted
     self.name = name
     self.type = type
     self.fields = fields

@@ -11,6 +11,8 @@ package final class MemoryReplicaStore: ReplicaStore {
     var order: [RecordKey] = []
     /// Number of the last snapshot that named a record, or `lost`.
     var marks: [RecordKey: Int64] = [:]
+    /// Fingerprints of the versions that a record has replaced, oldest first.
+    var ancestors: [RecordKey: [Int64]] = [:]
     var cursor: ChangeToken?
     /// Sorted by number.
     var outbox: [OutboxEntry] = []
@@ -82,6 +84,10 @@ package final class MemoryReplicaStore: ReplicaStore {
     state.marks[key] == MemoryReplicaStore.lost
   }
 
+  package func ancestors(_ key: RecordKey) throws(StorageError) -> [Int64] {
+    state.ancestors[key] ?? []
+  }
+
   package func greatestTag() throws(StorageError) -> ChangeTag {
     state.order.reduce(0) { max($0, state.records[$1]?.tag ?? 0) }
   }
@@ -94,7 +100,11 @@ package final class MemoryReplicaStore: ReplicaStore {
     for change in changes {
       switch change {
       case .setIdentity(let identity): state.identity = identity
-      case .putRecord(let record, let snapshot): put(record, snapshot)
+      case .putRecord(let record, let snapshot, let replaced):
+        put(record, snapshot)
+        guard !replaced.isEmpty else { break }
+        let all = state.ancestors[record.key, default: []] + replaced
+        state.ancestors[record.key] = all.suffix(Limits.ancestors)
       case .nameRecord(let key, let snapshot): mark(key, snapshot)
       case .loseRecord(let key): mark(key, MemoryReplicaStore.lost)
       case .removeRecord(let key): remove(key)
@@ -135,6 +145,7 @@ package final class MemoryReplicaStore: ReplicaStore {
 
   private func remove(_ key: RecordKey) {
     state.marks[key] = nil
+    state.ancestors[key] = nil
     guard let gone = state.records.removeValue(forKey: key) else { return }
     state.replace(gone.chunks, by: [])
     state.order.remove(at: position(of: key))

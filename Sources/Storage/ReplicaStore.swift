@@ -24,6 +24,9 @@ public protocol ReplicaStore: AnyObject {
   /// `bytes` of fields (but at least one record).
   func lostRecords(limit: Int, bytes: Int) throws(StorageError) -> [Record]
   func isLost(_ key: RecordKey) throws(StorageError) -> Bool
+  /// Returns the fingerprints of versions that the held record has replaced, oldest first: the
+  /// newest `Limits.ancestors` of those that `putRecord` named.
+  func ancestors(_ key: RecordKey) throws(StorageError) -> [Int64]
   /// Returns the greatest tag of all records; 0 if there are none.
   func greatestTag() throws(StorageError) -> ChangeTag
   /// Returns the tags above `tag` of all records and tombstones, in no order.
@@ -57,8 +60,9 @@ public enum ReplicaChange: Hashable, Sendable {
   case setIdentity(HomeIdentity?)
   /// Stores the record as the user sees it: with a local edit that is not acknowledged yet, the
   /// edited one, whose `tag` stays that of the version it is based on (0: none). With `snapshot`,
-  /// the snapshot of that number names the record. A stored record is not lost.
-  case putRecord(Record, snapshot: Int64? = nil)
+  /// the snapshot of that number names the record. A stored record is not lost. `replacing`: the
+  /// fingerprints of versions that the record was made on (see `ancestors`).
+  case putRecord(Record, snapshot: Int64? = nil, replacing: [Int64] = [])
   /// Marks the record as named by the snapshot of this number, without changing it. Numbers are
   /// positive and increase from snapshot to snapshot.
   case nameRecord(RecordKey, snapshot: Int64)

@@ -23,8 +23,8 @@ package struct SavePlan {
   package let liveChange: Int
   /// Change in the space of the records, without that of the batch (see `isRemembered`).
   package let growth: AccountUse
-  /// False if the account has no space to remember a batch and the batch saved nothing: a retry is
-  /// then decided anew.
+  /// False if the batch saved nothing, and the account or the store has no space to remember it: a
+  /// retry is then decided anew.
   package let isRemembered: Bool
   /// Changes in the number of records that name a chunk, by hash, without unchanged ones.
   package let chunkChanges: [ChunkChange]
@@ -33,7 +33,7 @@ package struct SavePlan {
   /// refused already, in order. `hasChunk` returns true if the account has a chunk.
   ///
   /// `room`: space that the account has left. Deleting a live record is always possible: its
-  /// tombstone takes no more space than the record did.
+  /// tombstone takes no more space than the record did. See also `SaveCommit.unlessDeleting`.
   package init(
     _ commit: SaveCommit, after newest: ChangeTag, room: AccountUse = .unlimited,
     standing: (Name) throws(StorageError) -> Standing?,
@@ -54,7 +54,7 @@ package struct SavePlan {
         continue
       }
       let current = try standing(mutation.name)
-      guard SavePlan.isFollowed(mutation.baseTag, by: current) else {
+      guard SavePlan.isMade(mutation, on: current) else {
         verdicts.append(.conflict)
         continue
       }
@@ -66,9 +66,9 @@ package struct SavePlan {
       let record = SavePlan.record(mutation, over: current, in: commit, tag: tag + 1)
       let more = AccountUse(
         bytes: record.storedBytes - (current?.bytes ?? 0), records: current == nil ? 1 : 0)
-      guard mutation.isDelete && wasLive || !room.isOverdrawn && more.fits(into: room)
-      else {
-        verdicts.append(.refuse(StoreRefusals.recordQuotaExceeded))
+      let isRelease = mutation.isDelete && wasLive
+      if !isRelease, let refusal = SavePlan.refusal(of: more, room: room, in: commit) {
+        verdicts.append(.refuse(refusal))
         continue
       }
       tag += 1
@@ -91,7 +91,7 @@ package struct SavePlan {
       self.growth = growth
       chunkChanges = chunkUses.changes
     }
-    isRemembered = !wasFull || self.newest > newest
+    isRemembered = !wasFull && commit.unlessDeleting == nil || self.newest > newest
   }
 
   /// Records to write, in the order of their tags.
@@ -138,13 +138,21 @@ package struct SavePlan {
     return results
   }
 
-  /// True if a change made on `baseTag` may replace the current record (docs/protocol.md, "HTTP").
-  private static func isFollowed(_ baseTag: ChangeTag?, by current: Standing?) -> Bool {
-    switch baseTag {
+  /// True if the change may replace the current record (docs/protocol.md, "HTTP").
+  private static func isMade(_ mutation: Mutation, on current: Standing?) -> Bool {
+    switch mutation.baseTag {
     case nil: true
-    case .some(0): current?.isDeleted ?? true
+    case .some(0): current.map { $0.isDeleted && !mutation.unlessDeleted } ?? true
     case .some(let tag): current?.tag == tag
     }
+  }
+
+  /// Returns the refusal of a change that needs more space than there is.
+  private static func refusal(
+    of more: AccountUse, room: AccountUse, in commit: SaveCommit
+  ) -> Refusal? {
+    if let refusal = commit.unlessDeleting { return refusal }
+    return !room.isOverdrawn && more.fits(into: room) ? nil : StoreRefusals.recordQuotaExceeded
   }
 
   private static func record(

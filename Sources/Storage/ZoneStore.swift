@@ -236,16 +236,20 @@ public struct SaveCommit: Sendable, Hashable {
   /// Refusal by the account's plan. Such a batch is answered only if it was saved before, so that a
   /// device that lost the answer gets it.
   public var unlessKnown: Refusal?
+  /// Refusal of each change that does anything but delete a live record: the store has no space for
+  /// more. A tombstone takes no more space than its record did.
+  public var unlessDeleting: Refusal?
 
   public init(
     account: AccountID, device: DeviceID, request: SaveRequest, digest: [UInt8],
-    unlessKnown: Refusal? = nil
+    unlessKnown: Refusal? = nil, unlessDeleting: Refusal? = nil
   ) {
     self.account = account
     self.device = device
     self.request = request
     self.digest = digest
     self.unlessKnown = unlessKnown
+    self.unlessDeleting = unlessDeleting
   }
 }
 

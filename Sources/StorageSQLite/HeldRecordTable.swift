@@ -21,6 +21,7 @@ final class HeldRecordTable {
   private let mark: SQLiteStatement
   private let delete: SQLiteStatement
   private let selectChunks: SQLiteStatement
+  private let selectAncestors: SQLiteStatement
   private let chunks: ChunkTable
 
   /// `chunks` counts the chunks that the records name.
@@ -50,12 +51,18 @@ final class HeldRecordTable {
     selectTags = try connection.prepare("SELECT tag FROM records WHERE tag > ?")
     insert = try connection.prepare(
       """
-      INSERT INTO records (zone, name, type, modified_at, device, tag, mark, chunks, fields)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO records
+        (zone, name, type, modified_at, device, tag, mark, chunks, ancestors, fields)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (zone, name) DO UPDATE SET type = excluded.type,
         modified_at = excluded.modified_at, device = excluded.device, tag = excluded.tag,
-        mark = max(mark, excluded.mark), chunks = excluded.chunks, fields = excluded.fields
+        mark = max(mark, excluded.mark), chunks = excluded.chunks, fields = excluded.fields,
+        ancestors = CASE WHEN excluded.ancestors IS NULL THEN ancestors ELSE
+          substr(CAST(coalesce(ancestors, x'') || excluded.ancestors AS BLOB),
+            -\(8 * Limits.ancestors)) END
       """)
+    selectAncestors = try connection.prepare(
+      "SELECT ancestors FROM records WHERE zone = ? AND name = ?")
     mark = try connection.prepare("UPDATE records SET mark = ? WHERE zone = ? AND name = ?")
     delete = try connection.prepare("DELETE FROM records WHERE zone = ? AND name = ?")
     selectChunks = try connection.prepare(
@@ -117,10 +124,27 @@ final class HeldRecordTable {
     try selectTags.bind(tag).all { (row) throws(StorageError) in row.integer(0) }
   }
 
-  func put(_ record: Record, snapshot: Int64?) throws(StorageError) {
+  func put(
+    _ record: Record, snapshot: Int64?, replacing replaced: [Int64]
+  ) throws(StorageError) {
     try chunks.replace(try chunksNamed(by: record.key), by: record.chunks)
-    try insert.bind(record).bind(snapshot ?? 0).bind(chunks: record.chunks)
-      .run(last: record.fields)
+    insert.bind(record).bind(snapshot ?? 0).bind(chunks: record.chunks)
+    if replaced.isEmpty {
+      insert.bind(Int64?.none)
+    } else {
+      insert.bind(replaced.suffix(Limits.ancestors).flatMap(\.bigEndianBytes))
+    }
+    try insert.run(last: record.fields)
+  }
+
+  func ancestors(_ key: RecordKey) throws(StorageError) -> [Int64] {
+    let found = try selectAncestors.bind(key.zone).bind(key.name).first {
+      (row) throws(StorageError) in row.isNull(0) ? [] : row.bytes(0)
+    }
+    guard let bytes = found else { return [] }
+    return stride(from: 0, to: bytes.count - 7, by: 8).map {
+      Int64(bigEndianBytes: bytes[$0..<$0 + 8])
+    }
   }
 
   func name(_ key: RecordKey, snapshot: Int64) throws(StorageError) { try mark(key, snapshot) }
@@ -141,6 +165,17 @@ final class HeldRecordTable {
 
   private func mark(_ key: RecordKey, _ value: Int64) throws(StorageError) {
     try mark.bind(value).bind(key.zone).bind(key.name).run()
+  }
+}
+
+extension Int64 {
+  fileprivate var bigEndianBytes: [UInt8] {
+    Swift.withUnsafeBytes(of: bigEndian) { Array($0) }
+  }
+
+  /// `bytes`: at most eight.
+  fileprivate init(bigEndianBytes bytes: ArraySlice<UInt8>) {
+    self = bytes.reduce(0) { ($0 << 8) | Int64($1) }
   }
 }
 

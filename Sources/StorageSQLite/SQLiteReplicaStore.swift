@@ -82,6 +82,10 @@ public final class SQLiteReplicaStore: ReplicaStore {
     try recordTable.records(zone: zone, type: type)
   }
 
+  public func ancestors(_ key: RecordKey) throws(StorageError) -> [Int64] {
+    try recordTable.ancestors(key)
+  }
+
   public func allRecords() throws(StorageError) -> [Record] { try recordTable.all() }
 
   public func unnamed(bySnapshot number: Int64) throws(StorageError) -> [UnnamedRecord] {
@@ -147,7 +151,8 @@ public final class SQLiteReplicaStore: ReplicaStore {
       let credentials = identity.credentials
       try putIdentity.bind(identity.relay).bind(credentials.account.rawValue)
         .bind(credentials.device.rawValue).bind(credentials.token).bind(identity.deviceName).run()
-    case .putRecord(let record, let snapshot): try recordTable.put(record, snapshot: snapshot)
+    case .putRecord(let record, let snapshot, let replaced):
+      try recordTable.put(record, snapshot: snapshot, replacing: replaced)
     case .nameRecord(let key, let snapshot): try recordTable.name(key, snapshot: snapshot)
     case .loseRecord(let key): try recordTable.lose(key)
     case .removeRecord(let key): try recordTable.remove(key)

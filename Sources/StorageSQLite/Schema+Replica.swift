@@ -1,7 +1,8 @@
 extension Schema {
   /// A device's tables.
   static let replica = Schema(
-    applicationID: 0x4C53_7265, steps: [replicaVersion1, replicaVersion2, replicaVersion3])
+    applicationID: 0x4C53_7265,
+    steps: [replicaVersion1, replicaVersion2, replicaVersion3, replicaVersion4])
 
   ///     identity   relay · account · device · token · device_name          one row, or none
   ///     place      cursor                                                  one row, or none
@@ -137,5 +138,13 @@ extension Schema {
         SELECT record, place + 32, chunks FROM named WHERE place + 32 < length(chunks)
       )
       SELECT substr(chunks, place, 32) AS hash, count(DISTINCT record) FROM named GROUP BY hash;
+    """
+
+  ///     records    … · ancestors
+  ///
+  /// `ancestors` holds the fingerprints of versions that the record has replaced, 8 bytes each,
+  /// oldest first, or NULL. It is read only after a restore of the relay.
+  private static let replicaVersion4 = """
+    ALTER TABLE records ADD COLUMN ancestors BLOB;
     """
 }

@@ -126,7 +126,8 @@ struct ReplicaBringBackTests {
     try desk.answer(
       try desk.takeOne(BatchBounds(records: 1)),
       [.saved(name: Name(trusted: "full"), tag: now + 1)])
-    let server = desk.record("a", TestApp.counter, ["y": 1], at: 12, tag: now + 2)
+    var server = desk.record("a", TestApp.counter, ["y": 1], at: 12, tag: now + 2)
+    server.device = DeviceID(rawValue: 3)
     desk.page([server], from: now, to: now + 2)
     #expect(try desk.store.record(.desk("a"))?.value == ["x": 5, "y": 1])
     #expect(desk.take(bounds)?.mutations.map(\.baseTag) == [now + 2])
@@ -157,7 +158,8 @@ struct ReplicaBringBackTests {
       desk.record("gone", "x", at: 1, tag: 12),
     ])
     desk.learnOfRestore(through: 0)
-    let other = desk.record("other", TestApp.counter, ["y": 2], at: 5, tag: 9)
+    var other = desk.record("other", TestApp.counter, ["y": 2], at: 5, tag: 9)
+    other.device = DeviceID(rawValue: 3)
     desk.page([same, other], from: nil, to: 30)
     desk.bringBack()
     let sent = try desk.sendAll(from: 31)

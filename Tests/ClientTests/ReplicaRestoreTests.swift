@@ -112,8 +112,9 @@ struct ReplicaRestoreTests {
     var desk = try Desk()
     try desk.apply([desk.record("a", TestApp.counter, ["x": 5], at: 9, tag: 50)])
     desk.learnOfRestore(through: 20)
-    desk.page(
-      [desk.record("a", TestApp.counter, ["y": 1], at: 12, tag: now)], from: nil, to: now)
+    var server = desk.record("a", TestApp.counter, ["y": 1], at: 12, tag: now)
+    server.device = DeviceID(rawValue: 3)
+    desk.page([server], from: nil, to: now)
     #expect(desk.conflicts == 1)
     let sent = try desk.sendAll(from: now + 1)
     #expect(sent.map(\.baseTag) == [now])

@@ -49,6 +49,23 @@ enum ReplicaStories {
       try scene.reopen()
       #expect(try scene.store.allRecords().isEmpty)
     },
+    ReplicaStory("a record remembers the newest versions that it replaced") { scene in
+      let record = scene.record("a")
+      try scene.write(.putRecord(record))
+      #expect(try scene.store.ancestors(record.key) == [])
+      try scene.write(.putRecord(record, replacing: [1, .min]), .putRecord(record))
+      try scene.reopen()
+      #expect(try scene.store.ancestors(record.key) == [1, .min])
+      try scene.write(.putRecord(record, replacing: [3]))
+      let more = (0..<Int64(Limits.ancestors)).map { 10 - $0 }
+      try scene.write(.putRecord(record, replacing: Array(more.dropLast())))
+      #expect(try scene.store.ancestors(record.key) == [3] + more.dropLast())
+      try scene.write(.putRecord(record, replacing: [0, 1] + more))
+      try scene.reopen()
+      #expect(try scene.store.ancestors(record.key) == more)
+      try scene.write(.removeRecord(record.key), .putRecord(record))
+      #expect(try scene.store.ancestors(record.key) == [])
+    },
     ReplicaStory("records of a type come by name, tombstones left out") { scene in
       let other = Name(trusted: "Other")
       let records = [

@@ -38,6 +38,7 @@ package struct ReplicaWalk {
     var unnamed: [[UnnamedRecord]]
     var lost: [[Record]]
     var isLost: [Bool]
+    var ancestors: [[Int64]]
     var greatestTag: ChangeTag
     var chunks: [HeldChunk]
     var namedChunks: [ChunkHash]
@@ -65,7 +66,8 @@ package struct ReplicaWalk {
       notes: try ["a", "b"].map { try store.value($0) },
       unnamed: try snapshots.map { try store.unnamed(bySnapshot: $0) },
       lost: try [1, 9].map { try store.lostRecords(limit: $0, bytes: 20) },
-      isLost: try places.map { try store.isLost($0) }, greatestTag: try store.greatestTag(),
+      isLost: try places.map { try store.isLost($0) },
+      ancestors: try places.map { try store.ancestors($0) }, greatestTag: try store.greatestTag(),
       chunks: try store.chunks(after: hashes[0], limit: 2) + store.chunks(hashes),
       namedChunks: try store.namedChunks(hashes))
   }
@@ -74,7 +76,10 @@ package struct ReplicaWalk {
     switch Int.random(in: 0..<17, using: &random) {
     case 0: .setIdentity(chance(4) ? nil : identity())
     case 1: .setCursor(chance(4) ? nil : ChangeToken(generation: 1, sequence: number(1_000)))
-    case 2...4: .putRecord(record(), snapshot: chance(2) ? nil : snapshot())
+    case 2...4:
+      .putRecord(
+        record(), snapshot: chance(2) ? nil : snapshot(),
+        replacing: (0..<number(4)).map { _ in Int64(truncatingIfNeeded: random.next()) })
     case 5: .removeRecord(key())
     case 6...8: .putEntry(entry())
     case 9: .removeEntry(number: number(8))

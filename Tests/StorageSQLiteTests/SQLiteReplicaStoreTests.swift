@@ -102,7 +102,7 @@ struct SQLiteReplicaStoreTests {
     let record = Record(
       zone: Name(trusted: "Z"), name: Name(trusted: "n"), type: Name(trusted: "T"), fields: [],
       modifiedAt: 1, device: DeviceID(rawValue: 1), tag: 1)
-    try table.put(record, snapshot: nil)
+    try table.put(record, snapshot: nil, replacing: [])
     try connection.execute("UPDATE records SET chunks = zeroblob(33)")
     #expect(throws: StorageError.self) { try table.record(record.key) }
     #expect(throws: StorageError.self) { try table.all() }

@@ -46,6 +46,44 @@ struct SavePlanTests {
     }
   }
 
+  /// Without space on the disk, only what frees space is accepted.
+  @Test func onlyTheDeletionOfALiveRecordNeedsNoSpace() throws {
+    let low = Refusal(.diskLow, "The disk is full.")
+    func verdict(_ fields: [UInt8]?, _ standing: Standing?) throws -> SavePlan {
+      let commit = SaveCommit(
+        account: AccountID(rawValue: 1), device: DeviceID(rawValue: 2),
+        request: SaveRequest(
+          id: BatchID(high: 1, low: 2), zone: Name(trusted: "Films"), atomic: false,
+          mutations: [mutation(fields: fields)]),
+        digest: [], unlessDeleting: low)
+      return try SavePlan(commit, after: 9) { _ in
+        standing
+      } hasChunk: { _ in
+        true
+      }
+    }
+    #expect(try verdict(nil, live).records.map(\.tag) == [10])
+    let cases: [(fields: [UInt8]?, standing: Standing?)] = [
+      (nil, nil), (nil, tombstone), ([], live), ([], nil),
+    ]
+    for (fields, standing) in cases {
+      let plan = try verdict(fields, standing)
+      #expect(plan.verdicts == [.refuse(low)])
+      // The retry is decided anew, once there is space.
+      #expect(!plan.isRemembered)
+    }
+  }
+
+  /// A change made on a version that the relay has lost meets a deletion that came since.
+  @Test func aTombstoneCountsIfTheChangeAsksForThat() throws {
+    var again = mutation(fields: [], base: 0)
+    #expect(try plan([again], over: tombstone).records.map(\.tag) == [10])
+    again.unlessDeleted = true
+    #expect(try plan([again], over: tombstone).verdicts == [.conflict])
+    #expect(try plan([again], over: nil).records.map(\.tag) == [10])
+    #expect(try plan([again], over: live).verdicts == [.conflict])
+  }
+
   @Test func theFirstChunkThatIsMissingDecides() throws {
     var naming = mutation(fields: [])
     naming.chunks = (0..<200).compactMap { ChunkHash(bytes: [UInt8](repeating: $0, count: 32)) }

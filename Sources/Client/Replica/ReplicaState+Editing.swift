@@ -56,7 +56,11 @@ extension ReplicaState {
     let hasNothing = server.isDeleted && (entry.base?.tag ?? 0) == 0
     if !keepLocal, isThere || hasNothing {
       ledger.remove(entry)
-      if isThere { try ledger.put(server) } else { try ledger.removeRecord(key) }
+      if isThere {
+        try ledger.put(server, replacing: [try ledger.record(key)])
+      } else {
+        try ledger.removeRecord(key)
+      }
       return .success(server)
     }
     // The decision is a new edit, made with knowledge of both versions.
@@ -68,7 +72,7 @@ extension ReplicaState {
     entry.state = .waiting
     ledger.put(entry)
     let record = try self.record(of: entry, tag: entry.base?.tag ?? 0)
-    try ledger.put(record)
+    try ledger.put(record, replacing: [server])
     return .success(record)
   }
 
@@ -132,10 +136,12 @@ extension ReplicaState {
     let isLost = try isMarkedAsLost(key)
     let sent = ledger.outbox.sent(key)
     var entry: OutboxEntry
+    var replaced: Record?
     if let open = ledger.outbox.open(key) {
       entry = open
       if case .parked = open.state { entry.state = .waiting }
     } else {
+      replaced = held
       entry = OutboxEntry(
         number: ledger.takeNumber(), key: key, type: type, fields: nil, modifiedAt: stamp,
         isStampTrusted: clock.isTrusted,
@@ -155,7 +161,7 @@ extension ReplicaState {
       return record
     }
     ledger.put(entry)
-    try ledger.put(record)
+    try ledger.put(record, replacing: [replaced])
     return record
   }
 

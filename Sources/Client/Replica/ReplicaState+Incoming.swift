@@ -153,7 +153,7 @@ extension ReplicaState {
     // Tags grow. Only the snapshot of a relay restored from a backup may bring a smaller one.
     let known = held?.tag ?? 0
     guard isSnapshot ? server.tag != known : server.tag > known else { return }
-    try ledger.put(server, snapshot: isSnapshot ? snapshot : nil)
+    try ledger.put(server, snapshot: isSnapshot ? snapshot : nil, replacing: [held])
   }
 
   /// Stores the time of the sync for the status of a later process; not worth a separate write each

@@ -126,7 +126,8 @@ extension ReplicaState {
   private mutating func outgoingEntry(_ entry: OutboxEntry) throws(StorageError) -> OutgoingEntry {
     let mutation = Mutation(
       name: entry.key.name, type: entry.type, fields: entry.fields,
-      modifiedAt: entry.modifiedAt, baseTag: entry.base?.tag ?? 0, chunks: try chunks(of: entry))
+      modifiedAt: entry.modifiedAt, baseTag: entry.base?.tag ?? 0,
+      unlessDeleted: entry.base?.isLost == true, chunks: try chunks(of: entry))
     // A name may need an escape for every byte.
     let names = entry.key.name.text.utf8.count + entry.type.text.utf8.count
     return OutgoingEntry(

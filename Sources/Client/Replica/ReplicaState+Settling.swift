@@ -12,6 +12,11 @@ extension ReplicaState {
       return try ledger.put(server)
     }
     if isMade(entry, onTopOf: server) { return try stand(entry, on: server) }
+    if try isMade(entry, onAncestor: server) { return try stand(entry, on: server) }
+    if try isCopy(entry, ofAncestorOf: server) {
+      ledger.remove(entry)
+      return try accept(server, for: entry.key)
+    }
     var entry = entry
     let resolution: Resolution
     if let base = entry.base, restore?.hasLost(base.tag) == true {
@@ -91,12 +96,13 @@ extension ReplicaState {
     ledger.put(entry)
     guard var held = try ledger.record(entry.key) else { return }
     held.tag = server.tag
-    try ledger.put(held)
+    try ledger.put(held, replacing: [server])
   }
 
   /// Accepts the relay's version.
   private mutating func accept(_ server: Record, for key: RecordKey) throws(StorageError) {
-    if server.tag > 0 { try ledger.put(server) } else { try ledger.removeRecord(key) }
+    guard server.tag > 0 else { return try ledger.removeRecord(key) }
+    try ledger.put(server, replacing: [try ledger.record(key)])
   }
 
   private mutating func putMerged(
@@ -110,7 +116,8 @@ extension ReplicaState {
       modifiedAt: max(entry.modifiedAt, server.modifiedAt), isStampTrusted: true, base: server,
       state: .waiting, group: group)
     ledger.put(merged)
-    try ledger.put(try record(of: merged, tag: server.tag))
+    try ledger.put(
+      try record(of: merged, tag: server.tag), replacing: [try ledger.record(entry.key), server])
   }
 
   /// A further record that keeps content that a merge could not keep.

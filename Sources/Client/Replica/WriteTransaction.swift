@@ -10,6 +10,8 @@ struct WriteTransaction {
   /// Records that the transaction has written, and their former versions.
   private var written: [RecordKey: Written] = [:]
   private var order: [RecordKey] = []
+  /// Fingerprints of replaced versions that the transaction has added.
+  private var ancestorsPut: [RecordKey: [Int64]] = [:]
   /// Records that it has read and not written: most records are read once, and then written.
   private var read: [RecordKey: Record?] = [:]
   /// Records that it reports as named by a snapshot.
@@ -66,11 +68,25 @@ struct WriteTransaction {
   /// True if the transaction has written records of the zone.
   func hasWritten(in zone: Name) -> Bool { order.contains { $0.zone == zone } }
 
-  /// `snapshot`: number of the snapshot that names the record.
-  mutating func put(_ record: Record, snapshot: Int64? = nil) throws(StorageError) {
+  /// `snapshot`: number of the snapshot that names the record. `replaced`: versions on which the
+  /// record was made.
+  mutating func put(
+    _ record: Record, snapshot: Int64? = nil, replacing replaced: [Record?] = []
+  ) throws(StorageError) {
     try note(record.key, record)
     if snapshot != nil { named.insert(record.key) }
-    changes.append(.putRecord(record, snapshot: snapshot))
+    // A tombstone without a tag stands for no record, or for one that the relay has lost.
+    let versions = replaced.compactMap { $0 }.filter { version in
+      !(version.isDeleted && version.tag == 0) && !version.isSame(as: record)
+    }
+    let prints = versions.map(\.fingerprint)
+    if !prints.isEmpty { ancestorsPut[record.key, default: []] += prints }
+    changes.append(.putRecord(record, snapshot: snapshot, replacing: prints))
+  }
+
+  /// Returns the fingerprints of versions that the record has replaced.
+  func ancestors(_ key: RecordKey) throws(StorageError) -> [Int64] {
+    try store.ancestors(key) + (ancestorsPut[key] ?? [])
   }
 
   mutating func removeRecord(_ key: RecordKey) throws(StorageError) {
@@ -178,6 +194,7 @@ struct WriteTransaction {
     changes.removeAll()
     written.removeAll()
     order.removeAll()
+    ancestorsPut.removeAll()
     read.removeAll()
     named.removeAll()
     dropped.removeAll()

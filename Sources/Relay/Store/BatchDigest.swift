@@ -6,7 +6,8 @@ import LockstepModel
 /// Each part is preceded by its length, so that two different batches never give the same bytes:
 ///
 ///     zone   atomic   count   ( name  type?  fields?  modifiedAt  baseTag?  refusal?
-///                             chunk … ) …
+///                             chunk …  unlessDeleted? ) …
+///     unlessDeleted: one byte 1 if it is true, otherwise nothing
 ///     refusal: the code of the decoder's error, which may be in a part that is not kept
 ///     text:   8 bytes of length, the bytes;   optional: one byte 0, or 1 and the part
 enum BatchDigest {
@@ -28,6 +29,7 @@ enum BatchDigest {
       bytes.add(mutation.refusal) { $0.add($1.code.rawValue) }
       bytes.add(Int64(mutation.chunks.count))
       for hash in mutation.chunks { hash.append(to: &bytes) }
+      if mutation.unlessDeleted { bytes.append(1) }
     }
     return SHA256.hash(bytes)
   }

@@ -29,11 +29,13 @@ extension RelayNode {
   /// Requests a commit for the waiting connection. Returns false if too many requests are pending.
   mutating func askCommit(_ request: CommitRequest, for pendingRequest: PendingRequest) -> Bool {
     let origin = CommitOrigin(node: configuration.node, connection: pendingRequest.connection)
-    if case .save(let taken) = request, taken.unlessKnown == nil,
-      taken.request.mutations.contains(where: { !$0.isDelete }), isDiskLow()
-    {
+    if case .save(let taken) = request, taken.unlessKnown == nil, isDiskLow() {
       var save = taken
-      save.unlessKnown = StoreHealth.diskLow
+      if taken.request.mutations.allSatisfy(\.isDelete) {
+        save.unlessDeleting = StoreHealth.diskLow
+      } else {
+        save.unlessKnown = StoreHealth.diskLow
+      }
       return ask(.commit(.save(save), by: origin), for: pendingRequest)
     }
     return ask(.commit(request, by: origin), for: pendingRequest)

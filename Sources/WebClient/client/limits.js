@@ -29,6 +29,8 @@ export const limits = Object.freeze({
   statusRecords: 100,
   /** Pages and answers that wait to be applied; pages beyond it are fetched again. */
   waitingArrivals: 256,
+  /** Versions of a record that a device remembers as replaced by the one that it holds. */
+  ancestors: 8,
   /** Ranges of lost tags that a device remembers. */
   tagGaps: 1_000,
   /** Change in milliseconds from which a measured clock offset is written to the store. */

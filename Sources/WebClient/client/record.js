@@ -1,4 +1,4 @@
-import { equal } from "../changes/json.js";
+import { equal, serialize } from "../changes/json.js";
 import { WireError } from "./wireError.js";
 
 /**
@@ -44,6 +44,16 @@ export function lostVersion(version) {
 
 /** True if it is a placeholder for a version that the relay has lost. */
 export const standsForLost = (record) => record.tag === 0 && record.modifiedAt > 0;
+
+/** Text of stamp, type and a hash of the content: enough to recognise a version that another device
+ * saves again, under its own name and another tag. */
+export function fingerprint({ modifiedAt, type, fields }) {
+  let hash = 0x811c9dc5;
+  for (const unit of fields === null ? "" : serialize(fields)) {
+    hash = Math.imul(hash ^ unit.codePointAt(0), 0x01000193);
+  }
+  return `${modifiedAt} ${hash >>> 0} ${type}`;
+}
 
 /** True if content and stamp are the same; device and tag may differ. */
 export function isSameVersion(left, right) {

@@ -261,7 +261,7 @@ enum Member: UInt8, CaseIterable {
   // Saves and fetches.
   case zone, records, atomic, since, limit, token, results, more, changes, lostTags
   // Records.
-  case name, type, fields, modifiedAt, device, tag, deleted, baseTag, chunks
+  case name, type, fields, modifiedAt, device, tag, deleted, baseTag, unlessDeleted, chunks
   // Results of a save.
   case conflict, error, title, status, code, detail, retryAfter, time, restoredThrough
   case lostThrough

@@ -287,6 +287,7 @@ extension MessageReader {
     var isDeleted = false
     var modifiedAt: Int64?
     var baseTag: ChangeTag?
+    var unlessDeleted = false
     var chunks: [ChunkHash] = []
     var seen = MemberSet()
     try enterObject()
@@ -300,6 +301,7 @@ extension MessageReader {
       case .deleted: isDeleted = try bool(.deleted)
       case .modifiedAt: modifiedAt = try instant(.modifiedAt)
       case .baseTag: baseTag = try integer(.baseTag)
+      case .unlessDeleted: unlessDeleted = try bool(.unlessDeleted)
       case .chunks: chunks = try chunkHashes(.chunks, atMost: Limits.chunksPerRecord)
       default: try skip()
       }
@@ -321,7 +323,7 @@ extension MessageReader {
     return Mutation(
       name: try require(name, .name), type: type, fields: fields,
       modifiedAt: try require(modifiedAt, .modifiedAt), baseTag: baseTag,
-      chunks: chunks, refusal: refusal(fields: fields))
+      unlessDeleted: unlessDeleted, chunks: chunks, refusal: refusal(fields: fields))
   }
 
   private func refusal(fields: [UInt8]?) -> Refusal? {
@@ -363,6 +365,10 @@ extension JSONWriter {
     if let baseTag = mutation.baseTag {
       member("baseTag")
       integer(baseTag)
+    }
+    if mutation.unlessDeleted {
+      member("unlessDeleted")
+      bool(true)
     }
     chunkHashes(mutation.chunks)
     endObject()

@@ -23,6 +23,9 @@ final class FailingStore: ReplicaStore {
   func lostRecords(limit: Int, bytes: Int) throws(StorageError) -> [Record] {
     try store.lostRecords(limit: limit, bytes: bytes)
   }
+  func ancestors(_ key: RecordKey) throws(StorageError) -> [Int64] {
+    try store.ancestors(key)
+  }
   func isLost(_ key: RecordKey) throws(StorageError) -> Bool { try store.isLost(key) }
   func greatestTag() throws(StorageError) -> ChangeTag { try store.greatestTag() }
   func tags(after tag: ChangeTag) throws(StorageError) -> [ChangeTag] {
@@ -73,6 +76,9 @@ final class CountingStore: ReplicaStore {
   }
   func lostRecords(limit: Int, bytes: Int) throws(StorageError) -> [Record] {
     counted(try store.lostRecords(limit: limit, bytes: bytes))
+  }
+  func ancestors(_ key: RecordKey) throws(StorageError) -> [Int64] {
+    try store.ancestors(key)
   }
   func isLost(_ key: RecordKey) throws(StorageError) -> Bool { try store.isLost(key) }
   func greatestTag() throws(StorageError) -> ChangeTag { try store.greatestTag() }

@@ -168,6 +168,9 @@ def story_a_relay_with_little_disk_takes_nothing_new():
             [result] = expect(person.save(gone), 200).json["results"]
             assert "tag" in result, result
             expect(person.call("DELETE", "/v1/zones/Notes"), 204)
+            # A tombstone of a record that does not exist would need space.
+            [result] = expect(person.save({**gone, "name": "never there"}), 200).json["results"]
+            assert result["error"]["code"] == "diskLow", result
             assert "disk is nearly full" in relay.text(), relay.text()
         with Relay(store=store) as relay:
             person.relay = relay

@@ -8,7 +8,7 @@ import shutil
 from contextlib import ExitStack
 
 from history_stories import live
-from story import Home, Person, Relay, expect, folder, main, record, wait_until
+from story import Home, Person, Relay, expect, folder, main, record, run, wait_until
 
 
 def copied(relay, directory):
@@ -106,6 +106,87 @@ def story_devices_that_stay_connected_come_together_by_themselves():
         wait_until(
             lambda: all(home.status()["state"] == "inSync" for home in homes), "all in sync")
         assert all(memos(home) == whole for home in homes)
+
+
+# MARK: what one device knows better
+
+def remove_victim(home):
+    home.run("memo", "remove", "Victim")
+
+
+def edit_victim(home):
+    run("agent", "memo", "edit", "Victim", home=home.path, input="Edited\n")
+
+
+def story_what_was_removed_or_edited_stays_so_whoever_syncs_first():
+    """The laptop holds an unchanged memo that the phone has removed or edited, before the relay
+    forgot it, while it was out of reach, or afterwards. The unchanged copy is not a change."""
+    for act, left in [(remove_victim, []), (edit_victim, ["Edited"])]:
+        for when in ["saved", "offline", "afterwards"]:
+            for phone_first in [True, False]:
+                with folder() as directory, Relay() as relay:
+                    phone = Home.new(relay, directory, "phone")
+                    laptop = phone.pair(relay, directory, "laptop")
+                    for home in (phone, laptop):
+                        home.run("sync")
+                    place = copied(relay, directory)
+                    phone.run("memo", "add", "Victim")
+                    for home in (phone, laptop):
+                        home.run("sync")
+                    assert memos(laptop) == ["Victim"]
+                    if when == "saved":
+                        act(phone)
+                        phone.run("sync")
+                    if when == "offline":
+                        relay.stop()
+                        act(phone)
+                        relay.start()
+                    put_back(relay, place)
+                    if when == "afterwards" and phone_first:
+                        act(phone)
+                    order = (phone, laptop) if phone_first else (laptop, phone)
+                    for home in order:
+                        home.run("sync")
+                    if when == "afterwards" and not phone_first:
+                        act(phone)
+                    for home in (phone, laptop, phone, laptop):
+                        home.run("sync")
+                    for home in (phone, laptop):
+                        assert memos(home) == left, (
+                            act.__name__, when, phone_first, home.path, memos(home))
+
+
+def story_a_timer_that_was_stopped_stays_stopped():
+    """A focus that was stopped or skipped within seconds, on either device, does not run again
+    after the relay has forgotten both, whoever syncs first."""
+    for act in ["stop", "skip", "pause"]:
+        for acts_on_laptop in [False, True]:
+            for laptop_first in [False, True]:
+                with folder() as directory, Relay() as relay:
+                    phone = Home.new(relay, directory, "phone")
+                    laptop = phone.pair(relay, directory, "laptop")
+                    for home in (phone, laptop):
+                        home.run("sync")
+                    place = copied(relay, directory)
+                    phone.timer("start", "--minutes", "25")
+                    for home in (phone, laptop):
+                        home.run("sync")
+                    assert laptop.timer("status")["stateType"] == "focus"
+                    actor = laptop if acts_on_laptop else phone
+                    actor.timer(act)
+                    actor.run("sync")
+                    wanted = shown(actor)
+                    put_back(relay, place)
+                    first, second = (laptop, phone) if laptop_first else (phone, laptop)
+                    for home in (first, second, first, second):
+                        home.run("sync")
+                    assert shown(phone) == shown(laptop) == wanted, (
+                        act, acts_on_laptop, laptop_first, shown(phone), shown(laptop))
+
+
+def shown(home):
+    status = home.timer("status")
+    return status["stateType"], status["isPaused"]
 
 
 # MARK: the wire

@@ -248,7 +248,9 @@ package final class CommitLedger {
       case .saved where !stands:
         outside.fault("\(key.name) was saved over \(current?.tag ?? 0), unseen by its device")
       // The store cannot check a deletion whose tombstone it has dropped.
-      case .conflict(_, let record) where stands && !(record.tag == 0 && !isLive):
+      case .conflict(_, let record)
+      where stands && !(record.tag == 0 && !isLive)
+        && !(mutation.unlessDeleted && !isLive && record == current):
         outside.fault("\(key.name) was refused though its base stands")
       case .conflict(_, let record) where record.tag > 0 && record != current:
         outside.fault("a conflict of \(key.name) names another record than what stands")

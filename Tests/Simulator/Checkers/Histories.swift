@@ -44,12 +44,12 @@ package final class Histories {
     if let history = histories[key] { return history }
     let history: (any RecordHistory)? =
       switch type {
+      // Sealed files are checked by `VaultKeeper`, whatever a writer without the key makes of them.
+      case _ where key.zone == VaultApp.zone && SealedFiles.isSealed(key.name): nil
       case TimerApp.stateType: CausalHistory<TimerFact>(outside: outside)
       case TimerApp.settingsType: CausalHistory<SettingFact>(outside: outside)
       case NotesApp.type: CausalHistory<NoteFact>(outside: outside)
       case MemosApp.memoType: CausalHistory<MemoFact>(outside: outside, countsDeletions: true)
-      // Sealed files are checked by `VaultKeeper`.
-      case VaultApp.fileType where SealedFiles.isSealed(key.name): nil
       case VaultApp.fileType: CausalHistory<FileFact>(outside: outside, countsDeletions: true)
       case HabitsApp.habitType:
         CausalHistory<HabitFact>(outside: outside, countsDeletions: true, asksPeople: true)

@@ -72,6 +72,10 @@ package final class WatchedReplicaStore: ReplicaStore {
 
   package func allRecords() throws(StorageError) -> [Record] { try backing.allRecords() }
 
+  package func ancestors(_ key: RecordKey) throws(StorageError) -> [Int64] {
+    try backing.ancestors(key)
+  }
+
   package func cursor() throws(StorageError) -> ChangeToken? { try backing.cursor() }
 
   package func outbox() throws(StorageError) -> [OutboxEntry] { try backing.outbox() }

@@ -44,6 +44,30 @@ test("a deletion that only the second of two restores has lost stays one", () =>
   assert.equal(laptop.fields("gone"), null);
 });
 
+test("an older version that another device brings back is no change", () => {
+  const deleted = { name: "memo", fields: null };
+  for (const change of [deleted, set("memo", "2")]) {
+    for (const isFirst of [true, false]) {
+      const [relay, phone, laptop] = world("phone", "laptop");
+      phone.change(set("kept", "1"));
+      phone.sync(relay);
+      laptop.sync(relay);
+      const backup = relay.copy();
+      phone.change(set("memo", "1"));
+      phone.sync(relay);
+      laptop.sync(relay);
+      phone.change(change);
+      phone.sync(relay);
+      relay.rollBack(backup);
+      const order = isFirst ? [phone, laptop] : [laptop, phone];
+      for (const device of [...order, ...order]) device.sync(relay);
+      for (const device of order) {
+        assert.deepEqual(device.fields("memo"), change.fields && { items: ["2"] });
+      }
+    }
+  }
+});
+
 test("a relay that went back unseen gets back what it lost, and nothing else", () => {
   const [relay, phone, laptop] = world("phone", "laptop");
   phone.change(set("kept", "1"), set("gone", "1"));

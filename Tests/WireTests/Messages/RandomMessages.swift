@@ -52,7 +52,8 @@ extension SeededRandom {
       let isDelete = chance()
       return Mutation(
         name: Name(trusted: "\(index)" + text()), type: isDelete ? nil : name(),
-        fields: isDelete ? nil : fields(), modifiedAt: number(), baseTag: chance() ? number() : nil)
+        fields: isDelete ? nil : fields(), modifiedAt: number(), baseTag: chance() ? number() : nil,
+        unlessDeleted: chance())
     }
     return SaveRequest(
       id: BatchID(random: &self), zone: name(), atomic: chance(), timed: chance(),

@@ -121,7 +121,7 @@ export function decide(state, { zone, name, keepLocal }, clock) {
   const hasNothing = server.deleted && (entry.base?.tag ?? 0) === 0;
   if (!keepLocal && (isThere || hasNothing)) {
     ledger.removeEntry(entry);
-    if (isThere) ledger.put(server);
+    if (isThere) ledger.put(server, 0, [ledger.record(key)]);
     else ledger.removeRecord(key);
     return server;
   }
@@ -138,7 +138,7 @@ export function decide(state, { zone, name, keepLocal }, clock) {
   }
   ledger.putEntry(decided);
   const record = recordOf(decided, state.device, decided.base?.tag ?? 0);
-  ledger.put(record);
+  ledger.put(record, 0, [server]);
   return record;
 }
 
@@ -238,7 +238,7 @@ function change(state, { zone, name, type, fields, chunks, stamp, isMadeByTime }
     return record;
   }
   ledger.putEntry(entry);
-  ledger.put(record);
+  ledger.put(record, 0, open ? [] : [held]);
   return record;
 }
 

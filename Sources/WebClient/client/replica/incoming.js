@@ -166,7 +166,7 @@ function take(state, server, isSnapshot, applied) {
     return;
   }
   // Tags grow. Only the snapshot of a relay restored from a backup may bring a smaller one.
-  if (isNews(held?.tag ?? 0)) ledger.put(server, isSnapshot ? state.snapshot : 0);
+  if (isNews(held?.tag ?? 0)) ledger.put(server, isSnapshot ? state.snapshot : 0, [held]);
 }
 
 /** Handles records that the snapshot did not name: they are gone. Records with local edits stay,

@@ -1,6 +1,7 @@
 import { byteCount } from "../../changes/utf8.js";
 import { sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
+import { standsForLost } from "../record.js";
 import { restampAll } from "./stamps.js";
 
 /**
@@ -90,6 +91,7 @@ function requestOf(id, entries) {
 
 function mutationOf({ name, type, fields, chunks, modifiedAt, base }) {
   const mutation = { name, type, modifiedAt, baseTag: base?.tag ?? 0 };
+  if (base && standsForLost(base)) mutation.unlessDeleted = true;
   if (fields === null) return { ...mutation, deleted: true };
   return chunks?.length > 0 ? { ...mutation, fields, chunks } : { ...mutation, fields };
 }

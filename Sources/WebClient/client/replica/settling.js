@@ -1,7 +1,7 @@
 import { equal } from "../../changes/json.js";
 import { fittingName } from "../fields.js";
 import { limits } from "../limits.js";
-import { isSameVersion, keyOf, nothingAt, standsForLost } from "../record.js";
+import { fingerprint, isSameVersion, keyOf, nothingAt, standsForLost } from "../record.js";
 import { knownTag, recordOf, waiting } from "./outbox.js";
 import { hasLostTag, precedesLoss } from "./restore.js";
 
@@ -12,8 +12,13 @@ export function settle(state, entry, server, applied) {
     state.ledger.put(server);
     return;
   }
-  if (isMadeOnTop(state, entry, server)) {
+  if (isMadeOnTop(state, entry, server) || isMadeOnAncestor(state, entry, server)) {
     stand(state, entry, server);
+    return;
+  }
+  if (isCopyOfAncestor(state, entry, server)) {
+    state.ledger.removeEntry(entry);
+    accept(state, server);
     return;
   }
   let change = entry;
@@ -48,7 +53,7 @@ function merge(state, entry, server, { merged, copies }) {
   for (const copy of wanted) putCopy(state, copy, group);
   if (isServers) {
     // The relay's version wins.
-    if (server.tag > 0) ledger.put(server);
+    if (server.tag > 0) accept(state, server);
     else ledger.removeRecord(keyOf(entry));
     return;
   }
@@ -62,7 +67,33 @@ function merge(state, entry, server, { merged, copies }) {
     state: waiting, group,
   };
   ledger.putEntry(put);
-  ledger.put(recordOf(put, state.device, server.tag));
+  ledger.put(
+    recordOf(put, state.device, server.tag), 0, [ledger.record(keyOf(entry)), server]);
+}
+
+function accept(state, server) {
+  state.ledger.put(server, 0, [state.ledger.record(keyOf(server))]);
+}
+
+/** True if the local change was made on this version, or on a later one: after a restore of the
+ * relay, another device that has not seen the later one has saved it again. */
+function isMadeOnAncestor(state, entry, server) {
+  return server.tag > 0 && server.modifiedAt < entry.modifiedAt
+    && state.ledger.ancestors(keyOf(entry)).includes(fingerprint(server));
+}
+
+/**
+ * True if the relay's version was made on the version that the entry saves again, or on a later
+ * one. The entry is an unchanged copy of a version that the relay has lost.
+ *
+ * The author of the copy has saved the relay's version. A device's versions of a record follow one
+ * another, so the author knew the copy when it made a later one.
+ */
+function isCopyOfAncestor(state, entry, server) {
+  const held = state.ledger.record(keyOf(entry));
+  if (!held || server.tag === 0 || entry.state.kind !== "waiting") return false;
+  return held.device !== state.device && held.modifiedAt === entry.modifiedAt
+    && server.device === held.device && server.modifiedAt > held.modifiedAt;
 }
 
 /** Returns the chunks of files that merged fields name: those of the version with these fields. */
@@ -118,7 +149,7 @@ export function stand(state, entry, server) {
   }
   ledger.putEntry(put);
   const held = ledger.record(keyOf(entry));
-  if (held) ledger.put({ ...held, tag: server.tag });
+  if (held) ledger.put({ ...held, tag: server.tag }, 0, [server]);
 }
 
 /** Collects nothing if the copy exists already. If another record has its name, such as that of a

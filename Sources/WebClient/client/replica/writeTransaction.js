@@ -1,13 +1,15 @@
 import { equal } from "../../changes/json.js";
 import { sizeOf } from "../fields.js";
-import { keyOf } from "../record.js";
+import { limits } from "../limits.js";
+import { fingerprint, isSameVersion, keyOf } from "../record.js";
 import { knownTag, Outbox } from "./outbox.js";
 
 /**
  * A device's records, outbox and stored values, with the changes of the current transaction.
  * Writes, and makes no decisions.
  *
- * @typedef {{record: import("../record.js").Record, snapshot: number, isLost: boolean}} Row
+ * @typedef {{record: import("../record.js").Record, snapshot: number, isLost: boolean,
+ *   ancestors?: string[]}} Row
  */
 export class WriteTransaction {
   /**
@@ -43,12 +45,25 @@ export class WriteTransaction {
     return found.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   }
 
-  /** Stores a record, which is then not lost. `snapshot`: number of the snapshot that names it. */
-  put(record, snapshot = 0) {
+  /** Stores a record, which is then not lost. `snapshot`: number of the snapshot that names it.
+   * `replaced`: versions on which the record was made. */
+  put(record, snapshot = 0, replaced = []) {
     const key = keyOf(record);
-    const named = Math.max(this.#rows.get(key)?.snapshot ?? 0, snapshot);
-    this.#write(key, { record, snapshot: named, isLost: false });
+    const row = this.#rows.get(key);
+    const named = Math.max(row?.snapshot ?? 0, snapshot);
+    // A tombstone without a tag stands for no record, or for one that the relay has lost.
+    const prints = replaced
+      .filter((version) => version && !(version.deleted && version.tag === 0)
+        && !isSameVersion(version, record))
+      .map(fingerprint);
+    const ancestors = [...row?.ancestors ?? [], ...prints].slice(-limits.ancestors);
+    this.#write(key, {
+      record, snapshot: named, isLost: false, ...(ancestors.length > 0 ? { ancestors } : {}),
+    });
   }
+
+  /** Returns the fingerprints of versions that the record has replaced, oldest first. */
+  ancestors(key) { return this.#rows.get(key)?.ancestors ?? []; }
 
   removeRecord(key) { this.#write(key, undefined); }
 

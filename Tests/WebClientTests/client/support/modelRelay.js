@@ -66,7 +66,7 @@ export class ModelRelay {
     }
     const clashes = records.map((record) => {
       const there = this.records.get(`${zone}\n${record.name}`);
-      if (record.baseTag === 0) return !!there && !there.deleted;
+      if (record.baseTag === 0) return !!there && (!there.deleted || !!record.unlessDeleted);
       return (there?.tag ?? 0) !== record.baseTag;
     });
     const isAborted = atomic && clashes.includes(true);
