@@ -75,7 +75,9 @@ struct SocketConnection: ~Copyable {
 
   /// Poll events needed in the current state.
   var wantedInterest: Poller.Interest {
-    let writing: Poller.Interest = isBlocked || readWantsRoom ? .writing : []
+    // Nothing is read from a paused connection, so it waits for no room either.
+    let readsOn = readWantsRoom && !isPaused
+    let writing: Poller.Interest = isBlocked || readsOn ? .writing : []
     return switch stage {
     case .free, .lookingUp, .ended: []
     case .connecting: .writing

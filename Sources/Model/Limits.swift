@@ -144,6 +144,8 @@ public enum Limits {
   public static let timerMilliseconds: Int64 = 24 * 3_600_000
   /// Versions of a record that a device remembers as replaced by the one that it holds.
   public static let ancestors = 8
+  /// Lost versions that a record names as included.
+  public static let includes = 4
   /// Acts of the timer that one further act names as replaced.
   public static let replacedActs = 8
   /// Items that the clipboard keeps; older ones are removed.

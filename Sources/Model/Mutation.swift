@@ -14,6 +14,10 @@ public struct Mutation: Hashable, Sendable {
   /// True if, with `baseTag` 0, a tombstone counts as a record: the change was made on a version
   /// that the relay has lost, and another device may have deleted the record since.
   public var unlessDeleted: Bool
+  /// Versions that the change was made on, which the relay has lost, with the version itself if it
+  /// is only saved again. Shows other devices that hold one of them that theirs is not another
+  /// change. At most `Limits.includes`. The record keeps them until a change names others.
+  public var includes: [VersionFingerprint]
   /// Chunks of files that the record names, each once; none in a delete.
   public var chunks: [ChunkHash]
   /// Fault of this record alone, found before the store is asked. It becomes the record's `error`
@@ -24,8 +28,10 @@ public struct Mutation: Hashable, Sendable {
 
   public init(
     name: Name, type: Name?, fields: [UInt8]?, modifiedAt: Int64, baseTag: ChangeTag?,
-    unlessDeleted: Bool = false, chunks: [ChunkHash] = [], refusal: Refusal? = nil
+    unlessDeleted: Bool = false, includes: [VersionFingerprint] = [], chunks: [ChunkHash] = [],
+    refusal: Refusal? = nil
   ) {
+    self.includes = includes
     self.unlessDeleted = unlessDeleted
     self.name = name
     self.type = type

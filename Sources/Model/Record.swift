@@ -12,13 +12,15 @@ public struct Record: Hashable, Sendable {
   /// Chunks of files that belong to the record, each once, in the order in which it names them;
   /// none in a tombstone. The relay keeps them as long as a record names them.
   public var chunks: [ChunkHash]
+  /// Versions that this one was made on, which the relay had and has lost (`Mutation.includes`).
+  public var includes: [VersionFingerprint]
 
   /// True for a tombstone: the record of this name was deleted.
   public var isDeleted: Bool { fields == nil }
 
   public init(
     zone: Name, name: Name, type: Name, fields: [UInt8]?, modifiedAt: Int64, device: DeviceID,
-    tag: ChangeTag, chunks: [ChunkHash] = []
+    tag: ChangeTag, chunks: [ChunkHash] = [], includes: [VersionFingerprint] = []
   ) {
     self.zone = zone
     self.name = name
@@ -28,6 +30,7 @@ public struct Record: Hashable, Sendable {
     self.device = device
     self.tag = tag
     self.chunks = chunks
+    self.includes = includes
   }
 }
 
@@ -47,5 +50,12 @@ public struct RecordKey: Hashable, Comparable, Sendable {
 }
 
 extension Record {
+  /// The record without the lost versions that it includes: as devices keep it.
+  package var plain: Record {
+    var record = self
+    record.includes = []
+    return record
+  }
+
   public var key: RecordKey { RecordKey(zone: zone, name: name) }
 }

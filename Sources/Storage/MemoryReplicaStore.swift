@@ -12,7 +12,7 @@ package final class MemoryReplicaStore: ReplicaStore {
     /// Number of the last snapshot that named a record, or `lost`.
     var marks: [RecordKey: Int64] = [:]
     /// Fingerprints of the versions that a record has replaced, oldest first.
-    var ancestors: [RecordKey: [Int64]] = [:]
+    var ancestors: [RecordKey: [VersionFingerprint]] = [:]
     var cursor: ChangeToken?
     /// Sorted by number.
     var outbox: [OutboxEntry] = []
@@ -84,7 +84,7 @@ package final class MemoryReplicaStore: ReplicaStore {
     state.marks[key] == MemoryReplicaStore.lost
   }
 
-  package func ancestors(_ key: RecordKey) throws(StorageError) -> [Int64] {
+  package func ancestors(_ key: RecordKey) throws(StorageError) -> [VersionFingerprint] {
     state.ancestors[key] ?? []
   }
 

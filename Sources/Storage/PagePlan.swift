@@ -110,6 +110,6 @@ extension Record {
   var size: Int {
     // A hash has 64 digits, two quotes and a comma.
     zone.text.utf8.count + name.text.utf8.count + type.text.utf8.count + (fields?.count ?? 0)
-      + 67 * chunks.count
+      + 67 * chunks.count + 19 * includes.count
   }
 }

@@ -26,7 +26,7 @@ public protocol ReplicaStore: AnyObject {
   func isLost(_ key: RecordKey) throws(StorageError) -> Bool
   /// Returns the fingerprints of versions that the held record has replaced, oldest first: the
   /// newest `Limits.ancestors` of those that `putRecord` named.
-  func ancestors(_ key: RecordKey) throws(StorageError) -> [Int64]
+  func ancestors(_ key: RecordKey) throws(StorageError) -> [VersionFingerprint]
   /// Returns the greatest tag of all records; 0 if there are none.
   func greatestTag() throws(StorageError) -> ChangeTag
   /// Returns the tags above `tag` of all records and tombstones, in no order.
@@ -62,7 +62,7 @@ public enum ReplicaChange: Hashable, Sendable {
   /// edited one, whose `tag` stays that of the version it is based on (0: none). With `snapshot`,
   /// the snapshot of that number names the record. A stored record is not lost. `replacing`: the
   /// fingerprints of versions that the record was made on (see `ancestors`).
-  case putRecord(Record, snapshot: Int64? = nil, replacing: [Int64] = [])
+  case putRecord(Record, snapshot: Int64? = nil, replacing: [VersionFingerprint] = [])
   /// Marks the record as named by the snapshot of this number, without changing it. Numbers are
   /// positive and increase from snapshot to snapshot.
   case nameRecord(RecordKey, snapshot: Int64)
@@ -147,6 +147,8 @@ public struct OutboxEntry: Hashable, Sendable {
   /// Timestamp, in relay time, of the first version of this change that was sent and never
   /// answered; nil if there was none. The relay may have saved that version as this device's own.
   public var firstSent: Int64?
+  /// See `Mutation.includes`: set when the entry is frozen, so that it is sent alike each time.
+  public var includes: [VersionFingerprint]
 
   public enum State: Hashable, Sendable {
     /// Later edits may still be merged into it.
@@ -162,8 +164,10 @@ public struct OutboxEntry: Hashable, Sendable {
   public init(
     number: Int64, key: RecordKey, type: Name, fields: [UInt8]?, modifiedAt: Int64,
     isStampTrusted: Bool, base: Record?, state: State, group: Int64? = nil,
-    timeMade: Record? = nil, firstSent: Int64? = nil
+    timeMade: Record? = nil, firstSent: Int64? = nil,
+    includes: [VersionFingerprint] = []
   ) {
+    self.includes = includes
     self.number = number
     self.key = key
     self.type = type

@@ -164,7 +164,17 @@ package struct SavePlan {
     return Record(
       zone: commit.request.zone, name: mutation.name, type: type ?? Record.typeOfNothing,
       fields: mutation.fields, modifiedAt: mutation.modifiedAt, device: commit.device, tag: tag,
-      chunks: mutation.isDelete ? [] : mutation.chunks)
+      chunks: mutation.isDelete ? [] : mutation.chunks, includes: includes(mutation, over: current))
+  }
+
+  /// Returns the lost versions that the new version includes: those that the change names,
+  /// otherwise those of the version on which it was made.
+  private static func includes(
+    _ mutation: Mutation, over current: Standing?
+  ) -> [VersionFingerprint] {
+    guard mutation.includes.isEmpty else { return mutation.includes }
+    guard let current, mutation.baseTag == current.tag else { return [] }
+    return current.includes
   }
 
   /// True if the account has all chunks that the record names. Stops at the first missing one: a
@@ -198,10 +208,13 @@ package struct Standing: Hashable {
   package var chunks: [ChunkHash]
   /// `Record.storedBytes`.
   package var bytes: Int64
+  package var includes: [VersionFingerprint]
 
   package init(
-    tag: ChangeTag, type: Name, isDeleted: Bool, chunks: [ChunkHash] = [], bytes: Int64 = 0
+    tag: ChangeTag, type: Name, isDeleted: Bool, chunks: [ChunkHash] = [], bytes: Int64 = 0,
+    includes: [VersionFingerprint] = []
   ) {
+    self.includes = includes
     self.bytes = bytes
     self.tag = tag
     self.type = type
@@ -212,7 +225,7 @@ package struct Standing: Hashable {
   package init(_ record: Record) {
     self.init(
       tag: record.tag, type: record.type, isDeleted: record.isDeleted, chunks: record.chunks,
-      bytes: record.storedBytes)
+      bytes: record.storedBytes, includes: record.includes)
   }
 }
 

@@ -66,8 +66,8 @@ package final class ChunkFolder {
     _ file: ChunkFile, from source: ChunkFolder, earlier: ChunkFolder?
   ) throws(StorageError) -> Taken {
     let folder = try root.madeFolder(file.account.text)
-    if folder.hasFile(file.name) { return .standing }
-    guard let from = try source.root.folder(file.account.text), from.hasFile(file.name),
+    if try folder.hasFile(file.name) { return .standing }
+    guard let from = try source.root.folder(file.account.text), try from.hasFile(file.name),
       let isLinked = try from.link(file.name, in: folder)
     else { return .missing }
     if isLinked { return .linked }

@@ -53,7 +53,7 @@ package final class FileChunkStore: ChunkStore {
   private func append(_ bytes: [UInt8], to file: ChunkFile) throws(StorageError) -> ChunkResult {
     if uploads[file] == nil {
       guard uploads.count < uploadLimit else { return .refused(StoreRefusals.tooManyUploads) }
-      if let folder = try root.folder(file.account.text), folder.hasFile(file.name) {
+      if let folder = try root.folder(file.account.text), try folder.hasFile(file.name) {
         return .refused(StoreRefusals.taken)
       }
       uploads[file] = Upload(file: try incoming.makeFile(file.incomingName))

@@ -76,7 +76,7 @@ final class Folder {
   /// Opens the file of that name for reading. Returns nil if there is none, or if something else
   /// than a regular file has the name: a pipe would make the reader wait for ever.
   func file(_ name: String) throws(StorageError) -> OpenFile? {
-    guard hasFile(name) else { return nil }
+    guard try hasFile(name) else { return nil }
     // Another program may replace the file after the check.
     let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
     let descriptor = openat(self.descriptor, name, flags)
@@ -86,10 +86,13 @@ final class Folder {
   }
 
   /// True if a regular file has that name.
-  func hasFile(_ name: String) -> Bool {
+  func hasFile(_ name: String) throws(StorageError) -> Bool {
     var status = stat()
-    return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0
-      && status.st_mode & S_IFMT == S_IFREG
+    if fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
+      return status.st_mode & S_IFMT == S_IFREG
+    }
+    guard errno == ENOENT else { throw fault("look at a file of") }
+    return false
   }
 
   /// Removes the file of that name, if it exists. Also removes an empty folder that has its place.

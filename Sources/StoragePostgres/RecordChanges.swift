@@ -82,18 +82,21 @@ struct RecordChanges {
       .bind(records.map(\.modifiedAt)).bind(records.map(\.device.rawValue))
       .bind(records.map(\.tag)).bind(rows.map(\.deletedAt))
       .bind(records.map { RecordRow.column(of: $0.chunks) }).bind(records.map(\.fields))
+      .bind(records.map { RecordRow.column(of: $0.includes) })
   }
 
   private static let put = PostgresStatement(
     "put records",
     """
     INSERT INTO records
-      (account, zone, name, type, modified_at, device, tag, deleted_at, chunks, fields)
+      (account, zone, name, type, modified_at, device, tag, deleted_at, chunks, fields,
+        includes)
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[],
-      $6::bigint[], $7::bigint[], $8::bigint[], $9::bytea[], $10::bytea[])
+      $6::bigint[], $7::bigint[], $8::bigint[], $9::bytea[], $10::bytea[], $11::bytea[])
     ON CONFLICT (account, zone, name) DO UPDATE SET type = excluded.type,
       modified_at = excluded.modified_at, device = excluded.device, tag = excluded.tag,
-      deleted_at = excluded.deleted_at, chunks = excluded.chunks, fields = excluded.fields
+      deleted_at = excluded.deleted_at, chunks = excluded.chunks, fields = excluded.fields,
+      includes = excluded.includes
     """)
   static let count = PostgresStatement(
     "count live",

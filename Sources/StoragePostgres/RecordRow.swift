@@ -4,7 +4,7 @@ import LockstepStorage
 /// Row format of a record.
 enum RecordRow {
   /// The columns in the order in which `record` reads them.
-  static let columns = "zone, name, type, modified_at, device, tag, fields, chunks"
+  static let columns = "zone, name, type, modified_at, device, tag, fields, chunks, includes"
 
   /// SQL expression for `Record.storedBytes` of a row.
   static let storedBytes = """
@@ -18,6 +18,11 @@ enum RecordRow {
   static func column(of chunks: [ChunkHash]) -> [UInt8]? {
     chunks.isEmpty ? nil : chunks.flatMap(\.bytes)
   }
+
+  /// Returns the value of the column with the lost versions that a record includes.
+  static func column(of prints: [VersionFingerprint]) -> [UInt8]? {
+    prints.isEmpty ? nil : prints.bytes
+  }
 }
 
 extension PostgresRow {
@@ -27,7 +32,11 @@ extension PostgresRow {
       zone: try name(column), name: try name(column + 1), type: try name(column + 2),
       fields: isNull(column + 6) ? nil : bytes(column + 6), modifiedAt: integer(column + 3),
       device: DeviceID(rawValue: bits(column + 4)), tag: integer(column + 5),
-      chunks: try chunks(column + 7))
+      chunks: try chunks(column + 7), includes: fingerprints(column + 8))
+  }
+
+  func fingerprints(_ column: Int32) -> [VersionFingerprint] {
+    isNull(column) ? [] : [VersionFingerprint](bytes: bytes(column))
   }
 
   func name(_ column: Int32) throws(PostgresFault) -> Name {

@@ -95,7 +95,8 @@ final class SaveBatchPlanner {
         tag: row.integer(1), type: type, isDeleted: isDeleted, chunks: chunks,
         bytes: Record.storedBytes(
           zone: place.key.zone, name: place.key.name, type: type,
-          fields: isDeleted ? 0 : Int(clamping: row.integer(3)), chunks: chunks.count))
+          fields: isDeleted ? 0 : Int(clamping: row.integer(3)), chunks: chunks.count),
+        includes: row.fingerprints(5))
     }
     for row in rows[first + 2].all({ $0 }) {
       let chunk = Chunk(account: AccountID(rawValue: row.bits(0)), hash: try row.hash(1))

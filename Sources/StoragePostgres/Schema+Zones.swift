@@ -2,7 +2,7 @@ extension Schema {
   /// The relay's tables. Each table and each key begins with the account, so that a distributed
   /// database can partition by it. A request with a token or a pairing code does not name its
   /// account: an index finds it by the hash.
-  static let zones = Schema(steps: [version1, version2, version3], oldest: 1)
+  static let zones = Schema(steps: [version1, version2, version3, version4], oldest: 1)
 
   ///     accounts        account · generation · newest (tag) · forgotten (tag) · affairs · label ·
   ///                     plan · made_at · chunk_bytes · run · range_start (tag)
@@ -14,7 +14,7 @@ extension Schema {
   ///     pairings        account · number · code_hash · expires_at
   ///     zones           account · zone · live
   ///     records         account · zone · name · type · modified_at · device · tag · deleted_at ·
-  ///                     chunks · fields
+  ///                     chunks · fields · includes
   ///     batches         account · device · batch_high · batch_low · number · made_at · first_tag ·
   ///                     words · digest
   ///     chunks          account · hash · file · bytes · uses · lease_until · doubtful
@@ -236,4 +236,8 @@ extension Schema {
     WHERE accounts.account = held.account
     """,
   ]
+
+  /// Adds the lost versions on which a record was made. Saves of a relay of the version before
+  /// leave the column as it is.
+  private static let version4 = ["ALTER TABLE records ADD COLUMN includes bytea"]
 }

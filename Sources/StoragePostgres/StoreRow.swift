@@ -119,7 +119,7 @@ enum StoreRow {
       case .subscriptions: "bigint bigint text text"
       case .zones: "bigint text bigint"
       case .records:
-        "bigint bigint text text text bigint bigint bigint bytea bytea"
+        "bigint bigint text text text bigint bigint bigint bytea bytea bytea"
       case .batches: "bigint bigint bigint bigint bigint bigint text bytea"
       case .chunks: "bigint bytea bigint bigint bigint bigint bigint"
       }
@@ -184,6 +184,7 @@ enum StoreRow {
       .bind(rows.map(\.record.type.text)).bind(rows.map(\.record.modifiedAt))
       .bind(rows.map(\.record.device.rawValue)).bind(rows.map(\.record.tag))
       .bind(rows.map(\.record.fields)).bind(rows.map { RecordRow.column(of: $0.record.chunks) })
+      .bind(rows.map { RecordRow.column(of: $0.record.includes) })
   }
 
   private static func parameters(_ rows: [ExportedBatch]) -> PostgresParameters {

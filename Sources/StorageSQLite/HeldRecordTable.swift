@@ -125,26 +125,16 @@ final class HeldRecordTable {
   }
 
   func put(
-    _ record: Record, snapshot: Int64?, replacing replaced: [Int64]
+    _ record: Record, snapshot: Int64?, replacing replaced: [VersionFingerprint]
   ) throws(StorageError) {
     try chunks.replace(try chunksNamed(by: record.key), by: record.chunks)
     insert.bind(record).bind(snapshot ?? 0).bind(chunks: record.chunks)
-    if replaced.isEmpty {
-      insert.bind(Int64?.none)
-    } else {
-      insert.bind(replaced.suffix(Limits.ancestors).flatMap(\.bigEndianBytes))
-    }
+    insert.bind(Array(replaced.suffix(Limits.ancestors)))
     try insert.run(last: record.fields)
   }
 
-  func ancestors(_ key: RecordKey) throws(StorageError) -> [Int64] {
-    let found = try selectAncestors.bind(key.zone).bind(key.name).first {
-      (row) throws(StorageError) in row.isNull(0) ? [] : row.bytes(0)
-    }
-    guard let bytes = found else { return [] }
-    return stride(from: 0, to: bytes.count - 7, by: 8).map {
-      Int64(bigEndianBytes: bytes[$0..<$0 + 8])
-    }
+  func ancestors(_ key: RecordKey) throws(StorageError) -> [VersionFingerprint] {
+    try selectAncestors.bind(key.zone).bind(key.name).first { $0.fingerprints(0) } ?? []
   }
 
   func name(_ key: RecordKey, snapshot: Int64) throws(StorageError) { try mark(key, snapshot) }
@@ -165,17 +155,6 @@ final class HeldRecordTable {
 
   private func mark(_ key: RecordKey, _ value: Int64) throws(StorageError) {
     try mark.bind(value).bind(key.zone).bind(key.name).run()
-  }
-}
-
-extension Int64 {
-  fileprivate var bigEndianBytes: [UInt8] {
-    Swift.withUnsafeBytes(of: bigEndian) { Array($0) }
-  }
-
-  /// `bytes`: at most eight.
-  fileprivate init(bigEndianBytes bytes: ArraySlice<UInt8>) {
-    self = bytes.reduce(0) { ($0 << 8) | Int64($1) }
   }
 }
 

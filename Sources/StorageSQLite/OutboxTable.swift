@@ -15,6 +15,8 @@ final class OutboxTable {
     case timeMade = 2
     /// Holds only the stamp of the version that was sent first; it has no fields.
     case firstSent = 3
+    /// Holds only the fingerprints of `OutboxEntry.includes`, as its fields.
+    case includes = 4
   }
 
   private let connection: SQLiteConnection
@@ -82,6 +84,11 @@ final class OutboxTable {
       sent.modifiedAt = stamp
       try insert(sent, as: .firstSent, of: entry)
     }
+    if !entry.includes.isEmpty {
+      var included = Record.nothing(at: entry.key)
+      included.fields = entry.includes.bytes
+      try insert(included, as: .includes, of: entry)
+    }
   }
 
   func remove(_ number: Int64) throws(StorageError) {
@@ -105,7 +112,8 @@ final class OutboxTable {
       base: try record(.base, of: number), state: try state(row, of: number),
       group: row.isNull(6) ? nil : row.integer(6),
       timeMade: try record(.timeMade, of: number),
-      firstSent: try record(.firstSent, of: number)?.modifiedAt)
+      firstSent: try record(.firstSent, of: number)?.modifiedAt,
+      includes: [VersionFingerprint](bytes: try record(.includes, of: number)?.fields ?? []))
   }
 
   private func state(

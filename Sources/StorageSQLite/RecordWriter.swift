@@ -41,18 +41,18 @@ final class RecordWriter {
       """)
     standing = try connection.prepare(
       """
-      SELECT tag, type, length(fields), chunks, number FROM records
+      SELECT tag, type, length(fields), chunks, number, includes FROM records
       WHERE account = ? AND zone = ? AND name = ?
       """)
     insert = try connection.prepare(
       """
-      INSERT INTO records (account, deleted_at, chunks, \(RecordRow.columns))
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO records (account, deleted_at, chunks, includes, \(RecordRow.columns))
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """)
     replace = try connection.prepare(
       """
       UPDATE records SET deleted_at = ?2, chunks = ?3, type = ?4, modified_at = ?5, device = ?6,
-        tag = ?7, fields = ?8 WHERE number = ?1
+        tag = ?7, includes = ?8, fields = ?9 WHERE number = ?1
       """)
     count = try connection.prepare(
       """
@@ -211,7 +211,8 @@ final class RecordWriter {
         zone: commit.request.zone, name: name, type: type, fields: Int(clamping: row.integer(2)),
         chunks: chunks.count)
       let standing = Standing(
-        tag: row.integer(0), type: type, isDeleted: row.isNull(2), chunks: chunks, bytes: bytes)
+        tag: row.integer(0), type: type, isDeleted: row.isNull(2), chunks: chunks, bytes: bytes,
+        includes: row.fingerprints(5))
       return (standing, row.integer(4))
     }
   }
@@ -222,12 +223,13 @@ final class RecordWriter {
   ) throws(StorageError) {
     let deletedAt = record.isDeleted ? wall : nil
     guard let number else {
-      try insert.bind(account.rawValue).bind(deletedAt).bind(record.chunks).bind(record)
+      try insert.bind(account.rawValue).bind(deletedAt).bind(record.chunks).bind(record.includes)
+        .bind(record)
         .run(last: record.fields)
       return
     }
     try replace.bind(number).bind(deletedAt).bind(record.chunks).bind(record.type)
-      .bind(record.modifiedAt).bind(record.device.rawValue).bind(record.tag)
+      .bind(record.modifiedAt).bind(record.device.rawValue).bind(record.tag).bind(record.includes)
       .run(last: record.fields)
   }
 

@@ -82,7 +82,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
     try recordTable.records(zone: zone, type: type)
   }
 
-  public func ancestors(_ key: RecordKey) throws(StorageError) -> [Int64] {
+  public func ancestors(_ key: RecordKey) throws(StorageError) -> [VersionFingerprint] {
     try recordTable.ancestors(key)
   }
 

@@ -195,6 +195,15 @@ extension SQLiteStatement {
     return bind(bytes)
   }
 
+  /// Binds NULL if there are none.
+  @discardableResult func bind(_ prints: [VersionFingerprint]) -> SQLiteStatement {
+    prints.isEmpty ? bind(Int64?.none) : bind(prints.bytes)
+  }
+
+  func fingerprints(_ column: Int32) -> [VersionFingerprint] {
+    isNull(column) ? [] : [VersionFingerprint](bytes: bytes(column))
+  }
+
   @discardableResult func bind(_ hash: ChunkHash) -> SQLiteStatement { bind(hash.bytes) }
 
   /// Returns nil if the column does not hold whole hashes: the file is damaged.

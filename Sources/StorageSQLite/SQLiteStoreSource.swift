@@ -91,7 +91,7 @@ package final class SQLiteStoreSource: StoreSource {
     case .zones: "SELECT account, zone, live FROM zones ORDER BY account, zone"
     case .records:
       """
-      SELECT account, deleted_at, chunks, \(RecordRow.columns) FROM records
+      SELECT account, deleted_at, chunks, includes, \(RecordRow.columns) FROM records
       ORDER BY account, tag
       """
     case .batches:
@@ -207,8 +207,9 @@ package final class SQLiteStoreSource: StoreSource {
     guard let chunks = row.chunks(2) else {
       throw row.damage("a record's list of chunks is cut off")
     }
-    var record = try row.record(at: 3)
+    var record = try row.record(at: 4)
     record.chunks = chunks
+    record.includes = row.fingerprints(3)
     return ExportedRecord(
       account: AccountID(rawValue: row.bits(0)), record: record,
       deletedAt: row.isNull(1) ? nil : row.integer(1))

@@ -71,7 +71,7 @@ package final class SQLiteStoreTarget: StoreTarget {
       case .records(let rows):
         for row in rows {
           try insert.bind(row.account.rawValue).bind(row.deletedAt).bind(row.record.chunks)
-            .bind(row.record).run(last: row.record.fields)
+            .bind(row.record.includes).bind(row.record).run(last: row.record.fields)
         }
       case .batches(let rows): for row in rows { try put(row, insert) }
       case .chunks(let rows): for row in rows { try put(row, insert) }
@@ -91,7 +91,7 @@ package final class SQLiteStoreTarget: StoreTarget {
     case .pairings: "account, code_hash, expires_at"
     case .subscriptions: "account, device, id, content"
     case .zones: "account, zone, live"
-    case .records: "account, deleted_at, chunks, \(RecordRow.columns)"
+    case .records: "account, deleted_at, chunks, includes, \(RecordRow.columns)"
     case .batches: "account, device, batch_high, batch_low, made_at, first_tag, words, digest"
     case .chunks: "account, hash, file, bytes, uses, lease_until, doubtful"
     }

@@ -15,8 +15,9 @@ extension Schema {
   ///
   /// `versions` holds the versions that an outbox entry refers to: the relay's version that the
   /// edit was based on (role 0), the version that the user has to choose against (role 1), the
-  /// version that due edits made (role 2), and the stamp of the version that was sent first (role
-  /// 3). `state` is a word of `OutboxTable`. `fields` is NULL for a deletion.
+  /// version that due edits made (role 2), the stamp of the version that was sent first (role 3),
+  /// and the lost versions that the entry includes (role 4). `state` is a word of `OutboxTable`.
+  /// `fields` is NULL for a deletion.
   private static let replicaVersion1 = """
     CREATE TABLE identity (
       one INTEGER PRIMARY KEY CHECK (one = 1),

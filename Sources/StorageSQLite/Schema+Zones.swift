@@ -2,7 +2,8 @@ extension Schema {
   /// The relay's tables. Each begins with the account, so that a distributed database could
   /// partition by it.
   static let zones = Schema(
-    applicationID: 0x4C53_7A6F, steps: [zonesVersion1, zonesVersion2, zonesVersion3])
+    applicationID: 0x4C53_7A6F,
+    steps: [zonesVersion1, zonesVersion2, zonesVersion3, zonesVersion4])
 
   ///     accounts   account · generation · newest (tag) · label · made_at
   ///     devices    account · number · device · device_name · platform · app_version · token_hash ·
@@ -187,5 +188,13 @@ extension Schema {
         FROM records WHERE records.account = accounts.account)
         + (SELECT coalesce(sum(128 + coalesce(length(words), 0)), 0)
         FROM batches WHERE batches.account = accounts.account);
+    """
+
+  ///     records    … · includes
+  ///
+  /// `includes` holds the fingerprints of lost versions on which the record was made, 8 bytes each
+  /// (`Record.includes`), or NULL.
+  private static let zonesVersion4 = """
+    ALTER TABLE records ADD COLUMN includes BLOB;
     """
 }

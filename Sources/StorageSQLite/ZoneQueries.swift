@@ -24,7 +24,8 @@ final class ZoneQueries {
     /// The query names the index: otherwise the planner might look up a zone by name, and sort all
     /// of it.
     init(_ connection: SQLiteConnection, where condition: String) throws(StorageError) {
-      let rows = "SELECT \(RecordRow.columns), chunks FROM records INDEXED BY records_by_tag"
+      let columns = "\(RecordRow.columns), chunks, includes"
+      let rows = "SELECT \(columns) FROM records INDEXED BY records_by_tag"
       let range = "WHERE account = ?1 AND tag > ?2 AND tag <= ?3 \(condition)"
       changes = try connection.prepare("\(rows) \(range) ORDER BY tag")
       snapshot = try connection.prepare("\(rows) \(range) AND fields IS NOT NULL ORDER BY tag")
@@ -53,8 +54,10 @@ final class ZoneQueries {
     zones = try connection.prepare(
       "SELECT zone FROM zones WHERE account = ? AND zone > ? ORDER BY zone LIMIT ?")
     record = try connection.prepare(
-      "SELECT \(RecordRow.columns), chunks FROM records WHERE account = ? AND zone = ? AND name = ?"
-    )
+      """
+      SELECT \(RecordRow.columns), chunks, includes FROM records
+      WHERE account = ? AND zone = ? AND name = ?
+      """)
     // Reads only the index.
     scanned = try connection.prepare(
       """
@@ -213,10 +216,11 @@ final class ZoneQueries {
     }
   }
 
-  /// Returns the record with the chunks that it names.
+  /// Returns the record with the chunks and the lost versions that it names.
   private func whole(_ row: SQLiteStatement) throws(StorageError) -> Record {
     var record = try row.record()
     record.chunks = try chunks.hashes(row, 7)
+    record.includes = row.fingerprints(8)
     return record
   }
 }

@@ -33,40 +33,83 @@ struct ReplicaAncestryTests {
     return desk
   }
 
+  /// Returns the fingerprints of the two versions that every device has had.
+  private func prints(_ desk: Desk) -> [VersionFingerprint] {
+    [version(desk, ["v": 1], at: 10, tag: 0), version(desk, ["v": 2], at: 20, tag: 0)]
+      .map { VersionFingerprint(of: $0) }
+  }
+
   @Test func aCopyIsSavedUnlessAnotherDeviceHasDeletedTheRecord() throws {
     var desk = try restored()
     let batch = try desk.takeOne()
     #expect(batch.mutations.map(\.baseTag) == [0])
     #expect(batch.mutations.map(\.unlessDeleted) == [true])
-    // The author of the copy has deleted it: it knew the copy.
-    let gone = version(desk, nil, at: 30, tag: now + 1)
+    #expect(batch.mutations.map(\.includes) == [prints(desk)])
+    // The other device has deleted this version.
+    var gone = version(desk, nil, at: 30, tag: now + 1)
+    gone.includes = [prints(desk)[1]]
     try desk.answer(batch, [.conflict(name: gone.name, record: gone)])
     #expect(desk.take() == nil)
     #expect(try desk.store.record(.desk("a"))?.isDeleted == true)
     #expect(try desk.store.value("restore") == nil)
   }
 
-  @Test func aDeviceThatMayNotHaveKnownTheCopyDoesNotDeleteIt() throws {
-    var desk = try restored()
-    let gone = version(desk, nil, at: 30, tag: now + 1, by: DeviceID(rawValue: 3))
-    try desk.answer(try desk.takeOne(), [.conflict(name: gone.name, record: gone)])
-    let batch = try desk.takeOne()
-    #expect(batch.mutations.map(\.baseTag) == [now + 1])
-    #expect(batch.mutations.map(\.isDelete) == [false])
+  /// Another device has deleted the first version, without knowledge of the second. It may be the
+  /// one that made the second, with its home put back together with the relay.
+  @Test func aDeviceThatDidNotKnowACopyDoesNotDeleteIt() throws {
+    for included in [[], [prints(try Desk())[0]]] {
+      var desk = try restored()
+      var gone = version(desk, nil, at: 30, tag: now + 1)
+      gone.includes = included
+      try desk.answer(try desk.takeOne(), [.conflict(name: gone.name, record: gone)])
+      let batch = try desk.takeOne()
+      #expect(batch.mutations.map(\.baseTag) == [now + 1])
+      #expect(batch.mutations.map(\.isDelete) == [false])
+    }
   }
 
-  @Test func whatTheAuthorOfACopyMadeOfItReplacesTheCopy() throws {
+  @Test func whatWasMadeOfACopyReplacesIt() throws {
     var desk = try restored()
-    let later = version(desk, ["v": 3], at: 30, tag: now + 1)
+    var later = version(desk, ["v": 3], at: 30, tag: now + 1)
+    later.includes = prints(desk)
     try desk.answer(try desk.takeOne(), [.conflict(name: later.name, record: later)])
     #expect(desk.take() == nil)
     #expect(desk.conflicts == 0)
-    #expect(try desk.store.record(.desk("a")) == later)
-    // An older version of the author is no answer to the copy.
-    var behind = try restored()
-    let older = version(behind, ["w": 9], at: 15, tag: now + 1)
-    try behind.answer(try behind.takeOne(), [.conflict(name: older.name, record: older)])
-    #expect(behind.conflicts == 1)
+    #expect(try desk.store.record(.desk("a")) == later.plain)
+    // This device knows from now on what the version includes.
+    #expect(try desk.store.ancestors(.desk("a")).suffix(2) == prints(desk))
+  }
+
+  /// A change in flight when the process dies is sent again with the same content.
+  @Test func aFrozenCopyStaysAsItIs() throws {
+    var desk = try restored()
+    let batch = try desk.takeOne()
+    _ = desk.edit(.fields("a", TestApp.counter, ["v": 3]))
+    desk.reopen()
+    #expect(try desk.takeOne() == batch)
+    try desk.answer(batch, [.saved(name: batch.mutations[0].name, tag: now + 1)])
+    let next = try desk.takeOne()
+    #expect(next.mutations.map(\.baseTag) == [now + 1])
+    #expect(next.mutations.first?.includes.dropLast() == prints(desk)[...])
+    try desk.answer(next, [.saved(name: batch.mutations[0].name, tag: now + 2)])
+    // Nothing lost is left: later versions keep what the relay has.
+    _ = desk.edit(.fields("a", TestApp.counter, ["v": 4]))
+    #expect(try desk.takeOne().mutations.map(\.includes) == [[]])
+  }
+
+  /// A person is asked about a version that the relay has; an older one takes its place.
+  @Test func anAncestorDoesNotAnswerAQuestionAboutAnotherVersion() throws {
+    var desk = try Desk()
+    try desk.apply([desk.record("a", TestApp.choice, ["v": 1], at: 10, tag: 50)])
+    try desk.apply([desk.record("a", TestApp.choice, ["v": 2], at: 20, tag: 51)])
+    _ = desk.edit(.fields("a", TestApp.choice, ["v": 3]))
+    desk.learnOfRestore(through: 20)
+    let asked = desk.record("a", TestApp.choice, ["v": 9], at: 25, tag: now)
+    desk.page([asked], from: nil, to: now)
+    let again = desk.record("a", TestApp.choice, ["v": 2], at: 20, tag: now + 1)
+    desk.page([again], from: now, to: now + 1)
+    _ = desk.decide("a", keepLocal: false)
+    #expect(try desk.store.record(.desk("a")) == again)
   }
 
   /// Another device has not seen the later versions, and was the first to save.
@@ -95,5 +138,20 @@ struct ReplicaAncestryTests {
     let odd = version(desk, ["w": 1], at: 10, tag: now + 1, by: DeviceID(rawValue: 3))
     try desk.answer(try desk.takeOne(), [.conflict(name: odd.name, record: odd)])
     #expect(desk.conflicts == 1)
+  }
+
+  /// A merge has the stamp of its newer side: an own deletion of the same stamp is no answer to it.
+  @Test func aDeletionOfTheSameStampIsNotTheMergeThatOutlivedIt() throws {
+    var desk = try Desk()
+    try desk.apply([version(desk, ["v": 1], at: 10, tag: 50)])
+    try desk.apply([version(desk, ["v": 2], at: 20, tag: 51)])
+    desk.learnOfRestore(through: 20)
+    desk.page([], from: nil, to: now)
+    desk.bringBack()
+    let batch = try desk.takeOne()
+    let own = version(desk, nil, at: 20, tag: now + 1, by: desk.device)
+    try desk.answer(batch, [.conflict(name: own.name, record: own)])
+    #expect(try desk.takeOne().mutations.map(\.baseTag) == [now + 1])
+    #expect(try desk.store.record(.desk("a"))?.value == ["v": 2])
   }
 }

@@ -142,7 +142,7 @@ struct ReplicaStateTests {
     _ = desk.edit(.note("a", "mine"))
     let batch = try desk.takeOne()
     var landed = desk.record("a", "mine", at: batch.mutations[0].modifiedAt, tag: 4)
-    landed.device = desk.device
+    (landed.device, landed.fields) = (desk.device, batch.mutations[0].fields)
     try desk.answer(batch, [.conflict(name: Name(trusted: "a"), record: landed)])
     #expect(try desk.store.outbox().isEmpty)
     #expect(try desk.store.record(.desk("a"))?.tag == 4)

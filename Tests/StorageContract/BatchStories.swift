@@ -27,6 +27,30 @@ enum BatchStories {
             name: Name(trusted: "b"),
             Refusal(.clockAhead, "Found before.", relayTime: 5)))
     },
+    ZoneStory("a record keeps the lost versions that its change names, and so does the next") {
+      scene in
+      try scene.settle()
+      var named = ZoneScene.put("a")
+      named.includes = [1, .max].map(VersionFingerprint.init(rawValue:))
+      let tags = try scene.save(named, ZoneScene.put("b")).tags
+      func included() throws -> [String: [VersionFingerprint]] {
+        Dictionary(
+          uniqueKeysWithValues: try scene.page().changes.map { ($0.name.text, $0.includes) })
+      }
+      #expect(try included() == ["a": named.includes, "b": []])
+      let next = try scene.save(ZoneScene.put("a", over: tags[0]))
+      #expect(next.changed.map(\.includes) == [named.includes])
+      let stale = try scene.save(ZoneScene.put("a", over: tags[0]))
+      #expect(stale.conflicts.map(\.includes) == [named.includes])
+      try scene.save(ZoneScene.delete("a", over: next.tags[0]))
+      #expect(try scene.page(since: ZoneScene.token(3)).changes.map(\.includes) == [named.includes])
+      // A change that asks for it meets the deletion.
+      var again = ZoneScene.put("a", over: 0)
+      again.unlessDeleted = true
+      #expect(try scene.save(again).conflicts.map(\.includes) == [named.includes])
+      try scene.save(ZoneScene.put("a", over: 0))
+      #expect(try included() == ["a": [], "b": []])
+    },
     ZoneStory("an atomic batch with a conflict saves nothing") { scene in
       try scene.settle()
       try scene.save(ZoneScene.put("a"))

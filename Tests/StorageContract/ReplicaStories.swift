@@ -51,18 +51,18 @@ enum ReplicaStories {
     },
     ReplicaStory("a record remembers the newest versions that it replaced") { scene in
       let record = scene.record("a")
+      let prints = (0..<20).map { VersionFingerprint(rawValue: UInt64.max - UInt64($0)) }
+      let most = Limits.ancestors
       try scene.write(.putRecord(record))
       #expect(try scene.store.ancestors(record.key) == [])
-      try scene.write(.putRecord(record, replacing: [1, .min]), .putRecord(record))
+      try scene.write(.putRecord(record, replacing: [prints[0], prints[1]]), .putRecord(record))
       try scene.reopen()
-      #expect(try scene.store.ancestors(record.key) == [1, .min])
-      try scene.write(.putRecord(record, replacing: [3]))
-      let more = (0..<Int64(Limits.ancestors)).map { 10 - $0 }
-      try scene.write(.putRecord(record, replacing: Array(more.dropLast())))
-      #expect(try scene.store.ancestors(record.key) == [3] + more.dropLast())
-      try scene.write(.putRecord(record, replacing: [0, 1] + more))
+      #expect(try scene.store.ancestors(record.key) == [prints[0], prints[1]])
+      try scene.write(.putRecord(record, replacing: Array(prints[2...most])))
+      #expect(try scene.store.ancestors(record.key) == Array(prints[1...most]))
+      try scene.write(.putRecord(record, replacing: prints))
       try scene.reopen()
-      #expect(try scene.store.ancestors(record.key) == more)
+      #expect(try scene.store.ancestors(record.key) == prints.suffix(most))
       try scene.write(.removeRecord(record.key), .putRecord(record))
       #expect(try scene.store.ancestors(record.key) == [])
     },

@@ -38,7 +38,7 @@ package struct ReplicaWalk {
     var unnamed: [[UnnamedRecord]]
     var lost: [[Record]]
     var isLost: [Bool]
-    var ancestors: [[Int64]]
+    var ancestors: [[VersionFingerprint]]
     var greatestTag: ChangeTag
     var chunks: [HeldChunk]
     var namedChunks: [ChunkHash]
@@ -79,7 +79,7 @@ package struct ReplicaWalk {
     case 2...4:
       .putRecord(
         record(), snapshot: chance(2) ? nil : snapshot(),
-        replacing: (0..<number(4)).map { _ in Int64(truncatingIfNeeded: random.next()) })
+        replacing: (0..<number(4)).map { _ in VersionFingerprint(rawValue: random.next()) })
     case 5: .removeRecord(key())
     case 6...8: .putEntry(entry())
     case 9: .removeEntry(number: number(8))
@@ -126,7 +126,8 @@ package struct ReplicaWalk {
       number: number(8), key: key(), type: pick(ReplicaWalk.types), fields: fields(),
       modifiedAt: number(1_000), isStampTrusted: chance(2), base: chance(2) ? nil : record(),
       state: pick(states), group: chance(2) ? nil : number(4),
-      timeMade: chance(2) ? nil : record(), firstSent: chance(2) ? nil : number(1_000))
+      timeMade: chance(2) ? nil : record(), firstSent: chance(2) ? nil : number(1_000),
+      includes: (0..<number(3)).map { _ in VersionFingerprint(rawValue: random.next()) })
   }
 
   private mutating func fields() -> [UInt8]? {

@@ -15,7 +15,8 @@ struct RecordRowTests {
   }
 
   @Test func noChunksAreNoBytes() throws {
-    #expect(RecordRow.column(of: []) == nil)
+    #expect(RecordRow.column(of: [ChunkHash]()) == nil)
+    #expect(RecordRow.column(of: [VersionFingerprint]()) == nil)
     let hash = try #require(ChunkHash(bytes: [UInt8](repeating: 7, count: 32)))
     #expect(RecordRow.column(of: [hash, hash])?.count == 64)
   }

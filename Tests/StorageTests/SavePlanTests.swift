@@ -84,6 +84,23 @@ struct SavePlanTests {
     #expect(try plan([again], over: live).verdicts == [.conflict])
   }
 
+  /// The lost versions on which a record was made stay with it.
+  @Test func aChangeKeepsTheLostVersionsOfItsBase() throws {
+    let (old, new) = (VersionFingerprint(rawValue: 1), VersionFingerprint(rawValue: 2))
+    var standing = live
+    standing.includes = [old]
+    func includes(_ mutation: Mutation) throws -> [[VersionFingerprint]] {
+      try plan([mutation], over: standing).records.map(\.includes)
+    }
+    #expect(try includes(mutation(fields: [], base: live.tag)) == [[old]])
+    #expect(try includes(mutation(fields: nil, base: live.tag)) == [[old]])
+    var naming = mutation(fields: [], base: live.tag)
+    naming.includes = [new]
+    #expect(try includes(naming) == [[new]])
+    // An overwrite was not made on the version that it replaces.
+    #expect(try includes(mutation(fields: [])) == [[]])
+  }
+
   @Test func theFirstChunkThatIsMissingDecides() throws {
     var naming = mutation(fields: [])
     naming.chunks = (0..<200).compactMap { ChunkHash(bytes: [UInt8](repeating: $0, count: 32)) }

@@ -44,9 +44,13 @@ package struct VaultSeal: Sendable {
   /// chunk sizes do not reveal a known file.
   package var chunkSeed: UInt64 { keys?.chunkSeed ?? 0 }
 
-  /// Returns the name of a file's record.
+  /// Returns the name of a file's record; nil if it has none. A plain file's record has the file's
+  /// name, which must not be one of the vault's own.
   package func recordName(of file: String) -> Name? {
-    guard let keys else { return Name(file) }
+    guard let keys else {
+      let isOwn = file == VaultApp.keyRecord.text || file.hasPrefix(VaultCode.recordPrefix)
+      return isOwn ? nil : Name(file)
+    }
     return keys.recordName(of: file)
   }
 

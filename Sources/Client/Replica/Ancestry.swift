@@ -7,35 +7,35 @@ extension ReplicaState {
   /// True if the local change was made on this version, or on a later one: another device that has
   /// not seen the later one has saved it again.
   func isMade(_ entry: OutboxEntry, onAncestor server: Record) throws(StorageError) -> Bool {
-    guard server.tag > 0, server.modifiedAt < entry.modifiedAt else { return false }
-    return try ledger.ancestors(entry.key).contains(server.fingerprint)
+    guard server.tag > 0, server.modifiedAt <= entry.modifiedAt, !asksAboutOther(entry) else {
+      return false
+    }
+    let known = VersionFingerprint(of: server)
+    guard known != fingerprint(of: entry) else { return false }
+    return try ledger.ancestors(entry.key).contains(known)
   }
 
-  /// True if the relay's version was made on the version that the entry saves again, or on a later
-  /// one. The entry is an unchanged copy of a version that the relay has lost.
-  ///
-  /// The author of the copy has saved the relay's version. A device's versions of a record follow
-  /// one another, so the author knew the copy when it made a later one.
-  mutating func isCopy(
-    _ entry: OutboxEntry, ofAncestorOf server: Record
-  ) throws(StorageError) -> Bool {
-    guard server.tag > 0, entry.state == .waiting, let held = try ledger.record(entry.key),
-      held.device != device, held.modifiedAt == entry.modifiedAt
-    else { return false }
-    return server.device == held.device && server.modifiedAt > held.modifiedAt
+  /// True if the relay's version was made on the entry's own version, which the relay has lost: the
+  /// entry saves it again.
+  func isIncluded(_ entry: OutboxEntry, in server: Record) -> Bool {
+    server.tag > 0 && entry.state == .waiting
+      && server.includes.contains(fingerprint(of: entry))
   }
-}
 
-extension Record {
-  /// FNV-1a hash of stamp, type and content: enough to recognise a version that another device
-  /// saves again, under its own name and another tag.
-  var fingerprint: Int64 {
-    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    func add(_ byte: UInt8) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-    for place in 0..<8 { add(UInt8(truncatingIfNeeded: modifiedAt >> (8 * place))) }
-    for byte in type.text.utf8 { add(byte) }
-    add(isDeleted ? 0 : 1)
-    for byte in fields ?? [] { add(byte) }
-    return Int64(bitPattern: hash)
+  /// True if the user is asked about a version that the relay still has.
+  func asksAboutOther(_ entry: OutboxEntry) -> Bool {
+    guard case .asking(let asked) = entry.state else { return false }
+    return asked.tag > 0 && restore?.hasLost(asked.tag) != true
+  }
+
+  /// Returns the lost versions that the entry includes, for the relay; empty unless the relay has
+  /// lost some.
+  func includes(_ entry: OutboxEntry) throws(StorageError) -> [VersionFingerprint] {
+    guard restore != nil else { return [] }
+    return (try ledger.ancestors(entry.key) + [fingerprint(of: entry)]).suffix(Limits.includes)
+  }
+
+  private func fingerprint(of entry: OutboxEntry) -> VersionFingerprint {
+    VersionFingerprint(of: entry.record(by: device, tag: 0))
   }
 }

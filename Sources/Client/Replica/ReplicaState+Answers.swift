@@ -82,6 +82,7 @@ extension ReplicaState {
   ) throws(StorageError) {
     let isOwn =
       server.device == device && server.modifiedAt == entry.modifiedAt && server.tag > 0
+      && Merging.equal(entry.fields, server.fields)
     if isOwn { return try acknowledge(entry, server.tag) }
     // The order of the two versions is unknown until the relay has reported how far back it went. A
     // version in a zone that was switched off meanwhile is not applied either: it is read once the
@@ -129,6 +130,7 @@ extension ReplicaState {
     open.state = .waiting
     open.isStampTrusted = trusted
     open.firstSent = entry.firstSent ?? entry.modifiedAt
+    open.includes = []
     // An earlier request may still save it: a later deletion must reach the relay too.
     if open.base == nil { open.base = .nothing(at: open.key, type: open.type) }
     if let later = ledger.outbox.open(entry.key) {

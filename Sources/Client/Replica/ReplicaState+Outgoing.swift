@@ -5,7 +5,7 @@ import LockstepStorage
 /// same batch is sent again after a crash or a lost answer.
 extension ReplicaState {
   /// Bytes of a record in a batch besides its fields: names, stamps and punctuation.
-  private static let overheadBytes = 160
+  private static let overheadBytes = 260
   /// Bytes of a hash in quotes, and a comma.
   private static let chunkBytes = 67
   /// Bytes for mutations; leaves room for the batch's own members.
@@ -124,10 +124,13 @@ extension ReplicaState {
   }
 
   private mutating func outgoingEntry(_ entry: OutboxEntry) throws(StorageError) -> OutgoingEntry {
+    var entry = entry
+    if !entry.isSent { entry.includes = try includes(entry) }
     let mutation = Mutation(
       name: entry.key.name, type: entry.type, fields: entry.fields,
       modifiedAt: entry.modifiedAt, baseTag: entry.base?.tag ?? 0,
-      unlessDeleted: entry.base?.isLost == true, chunks: try chunks(of: entry))
+      unlessDeleted: entry.base?.isLost == true, includes: entry.includes,
+      chunks: try chunks(of: entry))
     // A name may need an escape for every byte.
     let names = entry.key.name.text.utf8.count + entry.type.text.utf8.count
     return OutgoingEntry(

@@ -13,13 +13,15 @@ extension ReplicaState {
     }
     if isMade(entry, onTopOf: server) { return try stand(entry, on: server) }
     if try isMade(entry, onAncestor: server) { return try stand(entry, on: server) }
-    if try isCopy(entry, ofAncestorOf: server) {
+    if isIncluded(entry, in: server) {
       ledger.remove(entry)
       return try accept(server, for: entry.key)
     }
     var entry = entry
     let resolution: Resolution
-    if let base = entry.base, restore?.hasLost(base.tag) == true {
+    if let base = entry.base, restore?.hasLost(base.tag) == true,
+      !server.includes.contains(VersionFingerprint(of: base))
+    {
       resolution = merging.resolve(entry, madeOn: base, server)
       // The author of the relay's present version may not have known the base.
       entry.base = .nothing(at: entry.key, type: entry.type)
@@ -30,9 +32,9 @@ extension ReplicaState {
     switch resolution {
     case .ask:
       var asking = entry
-      asking.state = .asking(server)
+      asking.state = .asking(server.plain)
       asking.group = nil
-      if server.tag == 0 { asking.base = server }
+      if server.tag == 0 { asking.base = server.plain }
       ledger.put(asking)
     case .merged(let fields, let copies):
       ledger.remove(entry)
@@ -52,16 +54,16 @@ extension ReplicaState {
   /// True if the relay's version is this change: it was acknowledged, or another device has saved
   /// the same lost version again.
   private func isAcknowledged(_ entry: OutboxEntry, by server: Record) -> Bool {
-    guard server.tag > 0, server.modifiedAt == entry.modifiedAt else { return false }
-    return server.device == device
-      || (server.type == entry.type && Merging.equal(entry.fields, server.fields))
+    // A merge has the stamp of the newer side, so the stamp alone does not identify a version.
+    guard server.tag > 0, server.modifiedAt == entry.modifiedAt,
+      Merging.equal(entry.fields, server.fields)
+    else { return false }
+    return server.device == device || server.type == entry.type
   }
 
   /// True if the relay's version precedes the change, or repeats its base: there is no conflict.
   private func isMade(_ entry: OutboxEntry, onTopOf server: Record) -> Bool {
-    if case .asking(let asked) = entry.state, asked.tag > 0, restore?.hasLost(asked.tag) != true {
-      return false
-    }
+    if asksAboutOther(entry) { return false }
     let tag = entry.base?.tag ?? 0
     let isLost = restore?.hasLost(entry.knownTag) == true
     // Only a relay that has lost the base reports no record in its place.
@@ -87,7 +89,7 @@ extension ReplicaState {
   /// Makes `server` the base of the change.
   mutating func stand(_ entry: OutboxEntry, on server: Record) throws(StorageError) {
     var entry = entry
-    entry.base = server
+    entry.base = server.plain
     if case .asking(var asked) = entry.state, restore?.hasLost(asked.tag) == true {
       // The user may still choose the version that the relay has lost; see `decide`.
       asked.tag = 0
@@ -113,8 +115,8 @@ extension ReplicaState {
     let merged = OutboxEntry(
       number: ledger.takeNumber(), key: entry.key,
       type: entry.fields == nil ? server.type : entry.type, fields: fields,
-      modifiedAt: max(entry.modifiedAt, server.modifiedAt), isStampTrusted: true, base: server,
-      state: .waiting, group: group)
+      modifiedAt: max(entry.modifiedAt, server.modifiedAt), isStampTrusted: true,
+      base: server.plain, state: .waiting, group: group)
     ledger.put(merged)
     try ledger.put(
       try record(of: merged, tag: server.tag), replacing: [try ledger.record(entry.key), server])

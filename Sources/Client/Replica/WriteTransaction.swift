@@ -11,7 +11,7 @@ struct WriteTransaction {
   private var written: [RecordKey: Written] = [:]
   private var order: [RecordKey] = []
   /// Fingerprints of replaced versions that the transaction has added.
-  private var ancestorsPut: [RecordKey: [Int64]] = [:]
+  private var ancestorsPut: [RecordKey: [VersionFingerprint]] = [:]
   /// Records that it has read and not written: most records are read once, and then written.
   private var read: [RecordKey: Record?] = [:]
   /// Records that it reports as named by a snapshot.
@@ -73,19 +73,26 @@ struct WriteTransaction {
   mutating func put(
     _ record: Record, snapshot: Int64? = nil, replacing replaced: [Record?] = []
   ) throws(StorageError) {
-    try note(record.key, record)
+    let stored = record.plain
+    try note(record.key, stored)
     if snapshot != nil { named.insert(record.key) }
     // A tombstone without a tag stands for no record, or for one that the relay has lost.
     let versions = replaced.compactMap { $0 }.filter { version in
       !(version.isDeleted && version.tag == 0) && !version.isSame(as: record)
     }
-    let prints = versions.map(\.fingerprint)
+    var prints = versions.map { VersionFingerprint(of: $0) }
+    let included = record.includes + versions.flatMap(\.includes)
+    if !included.isEmpty {
+      // A record names them with each of its versions.
+      let known = try ancestors(record.key)
+      prints = included.filter { !known.contains($0) && !prints.contains($0) } + prints
+    }
     if !prints.isEmpty { ancestorsPut[record.key, default: []] += prints }
-    changes.append(.putRecord(record, snapshot: snapshot, replacing: prints))
+    changes.append(.putRecord(stored, snapshot: snapshot, replacing: prints))
   }
 
   /// Returns the fingerprints of versions that the record has replaced.
-  func ancestors(_ key: RecordKey) throws(StorageError) -> [Int64] {
+  func ancestors(_ key: RecordKey) throws(StorageError) -> [VersionFingerprint] {
     try store.ancestors(key) + (ancestorsPut[key] ?? [])
   }
 

@@ -6,8 +6,9 @@ import LockstepModel
 /// Each part is preceded by its length, so that two different batches never give the same bytes:
 ///
 ///     zone   atomic   count   ( name  type?  fields?  modifiedAt  baseTag?  refusal?
-///                             chunk …  unlessDeleted? ) …
+///                             chunk …  unlessDeleted  includes ) …
 ///     unlessDeleted: one byte 1 if it is true, otherwise nothing
+///     includes: one byte 2, the number and the fingerprints, or nothing
 ///     refusal: the code of the decoder's error, which may be in a part that is not kept
 ///     text:   8 bytes of length, the bytes;   optional: one byte 0, or 1 and the part
 enum BatchDigest {
@@ -30,6 +31,10 @@ enum BatchDigest {
       bytes.add(Int64(mutation.chunks.count))
       for hash in mutation.chunks { hash.append(to: &bytes) }
       if mutation.unlessDeleted { bytes.append(1) }
+      if !mutation.includes.isEmpty {
+        bytes.append(2)
+        bytes.add(mutation.includes.bytes)
+      }
     }
     return SHA256.hash(bytes)
   }

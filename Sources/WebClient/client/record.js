@@ -1,11 +1,13 @@
 import { equal, serialize } from "../changes/json.js";
+import { limits } from "./limits.js";
 import { WireError } from "./wireError.js";
 
 /**
- * A record as in the relay's messages. `fields` is null in a tombstone.
+ * A record as in the relay's messages. `fields` is null in a tombstone. `includes`: fingerprints of
+ * versions on which it was made, and which the relay has lost.
  *
  * @typedef {{zone: string, name: string, type: string, fields: object | null, modifiedAt: number,
- *   device: string, tag: number, deleted: boolean, chunks?: string[]}} Record
+ *   device: string, tag: number, deleted: boolean, chunks?: string[], includes?: string[]}} Record
  */
 
 /** Unique text for zone and name, which have no control characters. */
@@ -29,6 +31,8 @@ export function readRecord(value) {
     device: value.device, tag: value.tag, deleted: value.deleted === true,
   };
   if (Array.isArray(value.chunks) && value.chunks.length > 0) record.chunks = value.chunks;
+  const includes = Array.isArray(value.includes) ? value.includes.filter(isFingerprint) : [];
+  if (includes.length > 0) record.includes = includes.slice(0, limits.includes);
   return record;
 }
 
@@ -45,15 +49,36 @@ export function lostVersion(version) {
 /** True if it is a placeholder for a version that the relay has lost. */
 export const standsForLost = (record) => record.tag === 0 && record.modifiedAt > 0;
 
-/** Text of stamp, type and a hash of the content: enough to recognise a version that another device
- * saves again, under its own name and another tag. */
+/**
+ * Returns the hash of a version: of its stamp, type and content, as sixteen hexadecimal digits.
+ * Recognises a version that a device saves again after the relay has lost it, under another tag and
+ * by another device. Every client computes it alike: two 32-bit FNV-1a hashes, of different first
+ * values, over the decimal stamp, a line feed, the type, a line feed, and the canonical JSON of the
+ * fields; nothing for a tombstone.
+ */
 export function fingerprint({ modifiedAt, type, fields }) {
-  let hash = 0x811c9dc5;
-  for (const unit of fields === null ? "" : serialize(fields)) {
-    hash = Math.imul(hash ^ unit.codePointAt(0), 0x01000193);
+  const text = `${modifiedAt}\n${type}\n${fields === null ? "" : contentOf(fields)}`;
+  let [first, second] = [0x811c9dc5, 0x050c5d1f];
+  for (const byte of new TextEncoder().encode(text)) {
+    first = Math.imul(first ^ byte, 0x01000193);
+    second = Math.imul(second ^ byte, 0x01000193);
   }
-  return `${modifiedAt} ${hash >>> 0} ${type}`;
+  return [first, second].map((hash) => (hash >>> 0).toString(16).padStart(8, "0")).join("");
 }
+
+/** What another program wrote may have no canonical form. */
+function contentOf(fields) {
+  try {
+    return serialize(fields);
+  } catch {
+    return "?";
+  }
+}
+
+/** The record without the lost versions that it includes: as devices keep it. */
+export function plain({ includes, ...record }) { return record; }
+
+const isFingerprint = (text) => typeof text === "string" && /^[0-9a-f]{16}$/.test(text);
 
 /** True if content and stamp are the same; device and tag may differ. */
 export function isSameVersion(left, right) {

@@ -145,6 +145,12 @@ extension MessageReader {
     do { return try scanner.chunkHash() } catch { throw broken(error) }
   }
 
+  /// Returns nil if the next value is no fingerprint.
+  mutating func fingerprint() throws(Refusal) -> VersionFingerprint? {
+    guard try kind() == .string else { return nil }
+    do { return VersionFingerprint(text: try scanner.string()) } catch { throw broken(error) }
+  }
+
   /// Reads a string whose length in bytes of UTF-8 is in `bytes`.
   mutating func string(_ member: Member, bytes: ClosedRange<Int>) throws(Refusal) -> String {
     let expectation = "a string of \(bytes.lowerBound) to \(bytes.upperBound) bytes"
@@ -261,7 +267,8 @@ enum Member: UInt8, CaseIterable {
   // Saves and fetches.
   case zone, records, atomic, since, limit, token, results, more, changes, lostTags
   // Records.
-  case name, type, fields, modifiedAt, device, tag, deleted, baseTag, unlessDeleted, chunks
+  case name, type, fields, modifiedAt, device, tag, deleted, baseTag, unlessDeleted
+  case chunks, includes
   // Results of a save.
   case conflict, error, title, status, code, detail, retryAfter, time, restoredThrough
   case lostThrough

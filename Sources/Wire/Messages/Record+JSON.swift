@@ -17,12 +17,25 @@ extension Record {
 
   /// Approximate size as JSON, in bytes.
   var encodedBytes: Int {
-    (fields?.count ?? 4) + zone.text.utf8.count + name.text.utf8.count + type.text.utf8.count + 144
-      + chunks.count * 67
+    (fields?.count ?? 4) + zone.text.utf8.count + name.text.utf8.count + type.text.utf8.count + 160
+      + chunks.count * 67 + includes.count * 19
   }
 }
 
 extension MessageReader {
+  mutating func fingerprints(_ member: Member) throws(Refusal) -> [VersionFingerprint] {
+    var read: [VersionFingerprint] = []
+    try enterArray(member)
+    while try nextElement() {
+      guard read.count < Limits.includes, let next = try fingerprint() else {
+        throw wrong(
+          member, "an array of at most \(Limits.includes) strings of sixteen hexadecimal digits")
+      }
+      read.append(next)
+    }
+    return read
+  }
+
   /// Reads a record as the relay sends it.
   mutating func record() throws(Refusal) -> Record {
     var zone: Name?
@@ -34,6 +47,7 @@ extension MessageReader {
     var tag: ChangeTag?
     var isDeleted = false
     var chunks: [ChunkHash] = []
+    var includes: [VersionFingerprint] = []
     var seen = MemberSet()
     try enterObject()
     while let member = try nextMember(&seen) {
@@ -47,6 +61,7 @@ extension MessageReader {
       case .tag: tag = try integer(.tag)
       case .deleted: isDeleted = try bool(.deleted)
       case .chunks: chunks = try chunkHashes(.chunks, atMost: Limits.chunksPerRecord)
+      case .includes: includes = try fingerprints(.includes)
       default: try skip()
       }
     }
@@ -57,7 +72,7 @@ extension MessageReader {
       zone: try require(zone, .zone), name: try require(name, .name),
       type: try require(type, .type), fields: fields,
       modifiedAt: try require(modifiedAt, .modifiedAt), device: try require(device, .device),
-      tag: try require(tag, .tag), chunks: chunks)
+      tag: try require(tag, .tag), chunks: chunks, includes: includes)
   }
 }
 
@@ -81,6 +96,16 @@ extension JSONWriter {
     member("deleted")
     bool(record.isDeleted)
     chunkHashes(record.chunks)
+    fingerprints(record.includes)
     endObject()
+  }
+
+  /// Writes the member `includes`; nothing if there are none.
+  mutating func fingerprints(_ prints: [VersionFingerprint]) {
+    if prints.isEmpty { return }
+    member("includes")
+    beginArray()
+    for each in prints { string(each.text) }
+    endArray()
   }
 }

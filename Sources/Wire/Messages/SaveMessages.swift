@@ -288,6 +288,7 @@ extension MessageReader {
     var modifiedAt: Int64?
     var baseTag: ChangeTag?
     var unlessDeleted = false
+    var includes: [VersionFingerprint] = []
     var chunks: [ChunkHash] = []
     var seen = MemberSet()
     try enterObject()
@@ -302,6 +303,7 @@ extension MessageReader {
       case .modifiedAt: modifiedAt = try instant(.modifiedAt)
       case .baseTag: baseTag = try integer(.baseTag)
       case .unlessDeleted: unlessDeleted = try bool(.unlessDeleted)
+      case .includes: includes = try fingerprints(.includes)
       case .chunks: chunks = try chunkHashes(.chunks, atMost: Limits.chunksPerRecord)
       default: try skip()
       }
@@ -323,7 +325,8 @@ extension MessageReader {
     return Mutation(
       name: try require(name, .name), type: type, fields: fields,
       modifiedAt: try require(modifiedAt, .modifiedAt), baseTag: baseTag,
-      unlessDeleted: unlessDeleted, chunks: chunks, refusal: refusal(fields: fields))
+      unlessDeleted: unlessDeleted, includes: includes, chunks: chunks,
+      refusal: refusal(fields: fields))
   }
 
   private func refusal(fields: [UInt8]?) -> Refusal? {
@@ -370,6 +373,7 @@ extension JSONWriter {
       member("unlessDeleted")
       bool(true)
     }
+    fingerprints(mutation.includes)
     chunkHashes(mutation.chunks)
     endObject()
   }
@@ -378,7 +382,7 @@ extension JSONWriter {
 extension Mutation {
   /// Approximate size as JSON, in bytes.
   var encodedBytes: Int {
-    (fields?.count ?? 0) + name.text.utf8.count + (type?.text.utf8.count ?? 0) + 96
-      + chunks.count * 67
+    (fields?.count ?? 0) + name.text.utf8.count + (type?.text.utf8.count ?? 0) + 120
+      + chunks.count * 67 + includes.count * 19
   }
 }

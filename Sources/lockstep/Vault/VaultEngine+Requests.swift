@@ -59,6 +59,11 @@ extension VaultEngine {
     let isThere = try look(at: path)
     var entry = VaultEntry(name: name, path: path)
     entry.isPlain = try isPlain(name, wanted: request["plain"]?.bool ?? false, isThere, path)
+    if entry.isPlain, VaultSeal.plain.recordName(of: name) == nil {
+      throw VaultRefusal(
+        "a file that is not sealed cannot be called \(name) in the vault: that is a record of its "
+          + "own; give it another name with --name")
+    }
     do throws(VaultFault) {
       try put(entry)
     } catch {

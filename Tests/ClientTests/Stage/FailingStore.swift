@@ -23,7 +23,7 @@ final class FailingStore: ReplicaStore {
   func lostRecords(limit: Int, bytes: Int) throws(StorageError) -> [Record] {
     try store.lostRecords(limit: limit, bytes: bytes)
   }
-  func ancestors(_ key: RecordKey) throws(StorageError) -> [Int64] {
+  func ancestors(_ key: RecordKey) throws(StorageError) -> [VersionFingerprint] {
     try store.ancestors(key)
   }
   func isLost(_ key: RecordKey) throws(StorageError) -> Bool { try store.isLost(key) }
@@ -77,7 +77,7 @@ final class CountingStore: ReplicaStore {
   func lostRecords(limit: Int, bytes: Int) throws(StorageError) -> [Record] {
     counted(try store.lostRecords(limit: limit, bytes: bytes))
   }
-  func ancestors(_ key: RecordKey) throws(StorageError) -> [Int64] {
+  func ancestors(_ key: RecordKey) throws(StorageError) -> [VersionFingerprint] {
     try store.ancestors(key)
   }
   func isLost(_ key: RecordKey) throws(StorageError) -> Bool { try store.isLost(key) }

@@ -119,41 +119,74 @@ def edit_victim(home):
 
 
 def story_what_was_removed_or_edited_stays_so_whoever_syncs_first():
-    """The laptop holds an unchanged memo that the phone has removed or edited, before the relay
-    forgot it, while it was out of reach, or afterwards. The unchanged copy is not a change."""
+    """One device holds an unchanged memo that the other has removed or edited, before the relay
+    forgot it, while it was out of reach, or afterwards. The unchanged copy is not a change, whoever
+    wrote the memo."""
     for act, left in [(remove_victim, []), (edit_victim, ["Edited"])]:
         for when in ["saved", "offline", "afterwards"]:
-            for phone_first in [True, False]:
-                with folder() as directory, Relay() as relay:
-                    phone = Home.new(relay, directory, "phone")
-                    laptop = phone.pair(relay, directory, "laptop")
-                    for home in (phone, laptop):
-                        home.run("sync")
-                    place = copied(relay, directory)
-                    phone.run("memo", "add", "Victim")
-                    for home in (phone, laptop):
-                        home.run("sync")
-                    assert memos(laptop) == ["Victim"]
-                    if when == "saved":
-                        act(phone)
-                        phone.run("sync")
-                    if when == "offline":
-                        relay.stop()
-                        act(phone)
-                        relay.start()
-                    put_back(relay, place)
-                    if when == "afterwards" and phone_first:
-                        act(phone)
-                    order = (phone, laptop) if phone_first else (laptop, phone)
-                    for home in order:
-                        home.run("sync")
-                    if when == "afterwards" and not phone_first:
-                        act(phone)
-                    for home in (phone, laptop, phone, laptop):
-                        home.run("sync")
-                    for home in (phone, laptop):
-                        assert memos(home) == left, (
-                            act.__name__, when, phone_first, home.path, memos(home))
+            for is_author in [True, False]:
+                for is_first in [True, False]:
+                    stays(act, left, when, is_author, is_first)
+
+
+def stays(act, left, when, is_author, is_first):
+    """`is_author`: the device that acts has written the memo. `is_first`: it syncs first."""
+    with folder() as directory, Relay() as relay:
+        phone = Home.new(relay, directory, "phone")
+        laptop = phone.pair(relay, directory, "laptop")
+        for home in (phone, laptop):
+            home.run("sync")
+        place = copied(relay, directory)
+        actor, holder = (phone, laptop) if is_author else (laptop, phone)
+        phone.run("memo", "add", "Victim")
+        for home in (phone, laptop):
+            home.run("sync")
+        assert memos(laptop) == ["Victim"]
+        if when == "saved":
+            act(actor)
+            actor.run("sync")
+        if when == "offline":
+            relay.stop()
+            act(actor)
+            relay.start()
+        put_back(relay, place)
+        if when == "afterwards" and is_first:
+            act(actor)
+        for home in (actor, holder) if is_first else (holder, actor):
+            home.run("sync")
+        if when == "afterwards" and not is_first:
+            act(actor)
+        for home in (phone, laptop, phone, laptop):
+            home.run("sync")
+        for home in (phone, laptop):
+            assert memos(home) == left, (
+                act.__name__, when, is_author, is_first, home.path, memos(home))
+
+
+def story_a_device_that_was_put_back_with_the_relay_overrules_nothing():
+    """A machine that holds the relay and a device's home is put back. The device does not know its
+    own lost edit any more, and edits the older version. The lost one stays, beside it."""
+    for act, wanted in [(edit_victim, ["Edited", "Lost"]), (remove_victim, ["Lost"])]:
+        with folder() as directory, Relay() as relay:
+            phone = Home.new(relay, directory, "phone")
+            laptop = phone.pair(relay, directory, "laptop")
+            phone.run("memo", "add", "Victim")
+            for home in (phone, laptop):
+                home.run("sync")
+            place = copied(relay, directory)
+            shutil.copytree(phone.path, phone.path + "-copy")
+            run("agent", "memo", "edit", "Victim", home=phone.path, input="Lost\n")
+            for home in (phone, laptop):
+                home.run("sync")
+            assert memos(laptop) == ["Lost"]
+            put_back(relay, place)
+            shutil.rmtree(phone.path)
+            shutil.copytree(phone.path + "-copy", phone.path)
+            act(phone)
+            for home in (phone, laptop, phone, laptop):
+                home.run("sync")
+            for home in (phone, laptop):
+                assert memos(home) == wanted, (act.__name__, home.path, memos(home))
 
 
 def story_a_timer_that_was_stopped_stays_stopped():

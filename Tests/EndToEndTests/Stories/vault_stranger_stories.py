@@ -100,6 +100,20 @@ def story_a_record_of_another_type_does_not_delete_a_file():
                 wait_until(lambda: device.state() == "synced", "all in step")
 
 
+def story_a_plain_file_does_not_take_the_place_of_the_vaults_key():
+    """The record of a file that is not sealed has the file's name, and the vault's key has a record
+    of its own in the same zone."""
+    with devices() as (relay, phone, laptop):
+        phone.write(b"not a key", name="key")
+        for _ in range(2):
+            phone.home.refuses("vault", "add", phone.path("key"), "--plain",
+                               says=["--name"])
+        phone.home.run("vault", "add", phone.path("key"), "--plain", "--name", "key.txt")
+        phone.home.run("sync")
+        # The key can still be handed on.
+        phone.home.pair(relay, os.path.dirname(phone.home.path), "another")
+
+
 def story_a_change_that_was_under_way_stands_against_a_stranger():
     """The file was changed when the stranger's record arrived: the sealed version wins."""
     with devices() as (relay, phone, laptop):

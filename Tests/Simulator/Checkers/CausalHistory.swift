@@ -383,12 +383,12 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   }
 
   /// Makes one deletion of two: the device had deleted the same, and no other device knew of it.
+  /// The relay's deletion may be the device's own, which the device has saved again.
   private func deletedTheSame(as tag: ChangeTag, _ device: DeviceID) {
     let known = pastOfTag[tag] ?? EditSet()
-    let deletions = acts.indices.filter {
-      acts[$0] == Self.deletion && doers[$0] != device && known.contains($0)
-    }
-    for act in acts.indices where doers[act] == device && isOwnAffair(act) {
+    let deletions = acts.indices.filter { acts[$0] == Self.deletion && known.contains($0) }
+    for act in acts.indices
+    where doers[act] == device && isOwnAffair(act) && !known.contains(act) {
       withdrawn.insert(act)
       guard acts[act] == Self.deletion else { continue }
       for other in acts.indices where takers[other].contains(act) {

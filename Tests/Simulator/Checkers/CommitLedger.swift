@@ -170,7 +170,9 @@ package final class CommitLedger {
       if !follows && !(book.mayPassOver && record.tag > book.sequence) {
         outside.fault("tag \(record.tag) follows \(book.sequence) in \(save.account.text)")
       }
-      if everSaved[save.account, default: [:]].updateValue(record, forKey: record.tag) != nil {
+      // Devices do not keep the lost versions that a record includes.
+      let held = record.plain
+      if everSaved[save.account, default: [:]].updateValue(held, forKey: record.tag) != nil {
         outside.fault("tag \(record.tag) was used twice in \(save.account.text)")
       }
       book.mayPassOver = false

@@ -17,6 +17,7 @@ package struct ConvergenceChecker {
         return { "\(device.name) still holds \(entry.key.name) in its outbox: \(entry.state)" }
       }
       let expected = ledger.newest(device.credentials.account).filter { !$0.isDeleted }
+        .map(\.plain)
       let held = try device.store.allRecords().filter { !$0.isDeleted }
       if held == expected { return nil }
       return {

@@ -72,7 +72,7 @@ package final class WatchedReplicaStore: ReplicaStore {
 
   package func allRecords() throws(StorageError) -> [Record] { try backing.allRecords() }
 
-  package func ancestors(_ key: RecordKey) throws(StorageError) -> [Int64] {
+  package func ancestors(_ key: RecordKey) throws(StorageError) -> [VersionFingerprint] {
     try backing.ancestors(key)
   }
 

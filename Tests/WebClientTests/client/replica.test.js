@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { world, worldOf } from "./support/device.js";
 import { fittingName } from "../../../Sources/WebClient/client/fields.js";
+import { fingerprint } from "../../../Sources/WebClient/client/record.js";
 import { choice, echo, modelApp, note, set } from "./support/modelApp.js";
 
 test("an edit shows at once, reaches the relay, and the other device", () => {
@@ -371,4 +372,11 @@ test("a device belongs to one account and never gives its data to another", () =
   phone.id = "anew";
   phone.sync(relay);
   assert.deepEqual(relay.live.map((record) => record.device), ["anew"]);
+});
+
+test("a version has the fingerprint that every client computes", () => {
+  const version = { modifiedAt: 7, type: "Note", tag: 1, device: "phone" };
+  assert.equal(fingerprint({ ...version, fields: { b: 1, a: "é" } }), "95e231e49cd9a752");
+  assert.equal(fingerprint({ ...version, fields: null }), "28f0165e7006ec28");
+  assert.match(fingerprint({ ...version, fields: { a: "\ud800" } }), /^[0-9a-f]{16}$/);
 });

@@ -35,7 +35,12 @@ extension SeededRandom {
   mutating func record() -> Record {
     Record(
       zone: name(), name: name(), type: name(), fields: chance() ? fields() : nil,
-      modifiedAt: number(), device: DeviceID(rawValue: next()), tag: chance() ? number() : 0)
+      modifiedAt: number(), device: DeviceID(rawValue: next()), tag: chance() ? number() : 0,
+      includes: fingerprints())
+  }
+
+  mutating func fingerprints() -> [VersionFingerprint] {
+    (0..<count(0...Limits.includes)).map { _ in VersionFingerprint(rawValue: next()) }
   }
 
   mutating func records() -> [Record] { (0..<count(0...4)).map { _ in record() } }
@@ -53,7 +58,7 @@ extension SeededRandom {
       return Mutation(
         name: Name(trusted: "\(index)" + text()), type: isDelete ? nil : name(),
         fields: isDelete ? nil : fields(), modifiedAt: number(), baseTag: chance() ? number() : nil,
-        unlessDeleted: chance())
+        unlessDeleted: chance(), includes: fingerprints())
     }
     return SaveRequest(
       id: BatchID(random: &self), zone: name(), atomic: chance(), timed: chance(),

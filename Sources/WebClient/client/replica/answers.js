@@ -1,3 +1,4 @@
+import { equal } from "../../changes/json.js";
 import { advice, blamesContent, mayPass } from "../refusal.js";
 import { keyOf, nothingAt } from "../record.js";
 import { recordOf, waiting } from "./outbox.js";
@@ -80,7 +81,7 @@ function acknowledge(state, entry, tag) {
 
 function conflict(state, entry, server, isRestored, applied) {
   const isOwn = server.device === state.device && server.modifiedAt === entry.modifiedAt
-    && server.tag > 0;
+    && server.tag > 0 && equal(entry.fields, server.fields);
   if (isOwn) {
     acknowledge(state, entry, server.tag);
     return;
@@ -120,7 +121,9 @@ function reopen(state, entry, trusted = true) {
   // An earlier request may still save it: a later deletion must reach the relay too.
   const base = entry.base ?? nothingAt(entry, entry.type);
   const firstSent = entry.firstSent ?? entry.modifiedAt;
-  let open = { ...entry, state: waiting, isStampTrusted: trusted, base, firstSent };
+  let open = {
+    ...entry, state: waiting, isStampTrusted: trusted, base, firstSent, includes: [],
+  };
   const later = ledger.outbox.open(keyOf(entry));
   if (later) {
     ledger.removeEntry(entry);

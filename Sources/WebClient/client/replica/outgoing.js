@@ -1,7 +1,7 @@
 import { byteCount } from "../../changes/utf8.js";
 import { sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
-import { standsForLost } from "../record.js";
+import { fingerprint, keyOf, standsForLost } from "../record.js";
 import { restampAll } from "./stamps.js";
 
 /**
@@ -10,7 +10,7 @@ import { restampAll } from "./stamps.js";
  */
 
 /** Bytes of a record in a batch besides its fields: names, stamps and punctuation. */
-const overheadBytes = 160;
+const overheadBytes = 260;
 /** Bytes of a hash in quotes, and a comma. */
 const chunkBytes = 67;
 /** Bytes for mutations; leaves room for the batch's own members. */
@@ -28,10 +28,19 @@ export function takeBatch(state, offer, clock) {
   if (!clock.isTrusted) return null;
   const chosen = choose(state, offer);
   if (chosen.length === 0) return null;
-  for (const entry of chosen) {
-    ledger.putEntry({ ...entry, state: { kind: "sent", batch: offer.id } });
-  }
-  return requestOf(offer.id, chosen);
+  const sent = chosen.map((entry) => ({
+    ...entry, includes: includesOf(state, entry), state: { kind: "sent", batch: offer.id },
+  }));
+  for (const entry of sent) ledger.putEntry(entry);
+  return requestOf(offer.id, sent);
+}
+
+/** Returns the lost versions that the entry includes, for the relay; none unless the relay has lost
+ * some. */
+function includesOf(state, entry) {
+  if (!state.restore) return [];
+  const own = fingerprint(entry);
+  return [...state.ledger.ancestors(keyOf(entry)), own].slice(-limits.includes);
 }
 
 function choose(state, offer) {
@@ -89,9 +98,10 @@ function requestOf(id, entries) {
   };
 }
 
-function mutationOf({ name, type, fields, chunks, modifiedAt, base }) {
+function mutationOf({ name, type, fields, chunks, modifiedAt, base, includes }) {
   const mutation = { name, type, modifiedAt, baseTag: base?.tag ?? 0 };
   if (base && standsForLost(base)) mutation.unlessDeleted = true;
+  if (includes?.length > 0) mutation.includes = includes;
   if (fields === null) return { ...mutation, deleted: true };
   return chunks?.length > 0 ? { ...mutation, fields, chunks } : { ...mutation, fields };
 }

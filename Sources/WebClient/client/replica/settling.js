@@ -1,7 +1,9 @@
 import { equal } from "../../changes/json.js";
 import { fittingName } from "../fields.js";
 import { limits } from "../limits.js";
-import { fingerprint, isSameVersion, keyOf, nothingAt, standsForLost } from "../record.js";
+import {
+  fingerprint, isSameVersion, keyOf, nothingAt, plain, standsForLost,
+} from "../record.js";
 import { knownTag, recordOf, waiting } from "./outbox.js";
 import { hasLostTag, precedesLoss } from "./restore.js";
 
@@ -16,14 +18,15 @@ export function settle(state, entry, server, applied) {
     stand(state, entry, server);
     return;
   }
-  if (isCopyOfAncestor(state, entry, server)) {
+  if (isIncluded(entry, server)) {
     state.ledger.removeEntry(entry);
     accept(state, server);
     return;
   }
   let change = entry;
   let resolution;
-  if (entry.base && hasLostTag(state.restore, entry.base.tag)) {
+  const isBaseIncluded = !!entry.base && server.includes?.includes(fingerprint(entry.base));
+  if (entry.base && hasLostTag(state.restore, entry.base.tag) && !isBaseIncluded) {
     resolution = state.merging.resolveLost(entry, entry.base, server);
     // The author of the relay's present version may not have known the base.
     change = { ...entry, base: nothingAt(entry, entry.type) };
@@ -37,8 +40,8 @@ export function settle(state, entry, server, applied) {
 
 function ask(state, entry, server) {
   state.ledger.putEntry({
-    ...entry, state: { kind: "asking", server }, group: null,
-    base: server.tag === 0 ? server : entry.base,
+    ...entry, state: { kind: "asking", server: plain(server) }, group: null,
+    base: server.tag === 0 ? plain(server) : entry.base,
   });
 }
 
@@ -63,8 +66,8 @@ function merge(state, entry, server, { merged, copies }) {
     number: ledger.outbox.takeNumber(), zone: entry.zone, name: entry.name,
     type: entry.fields === null ? server.type : entry.type, fields: merged,
     chunks: chunksOf(merged, entry, server),
-    modifiedAt: Math.max(entry.modifiedAt, server.modifiedAt), isStampTrusted: true, base: server,
-    state: waiting, group,
+    modifiedAt: Math.max(entry.modifiedAt, server.modifiedAt), isStampTrusted: true,
+    base: plain(server), state: waiting, group,
   };
   ledger.putEntry(put);
   ledger.put(
@@ -78,22 +81,23 @@ function accept(state, server) {
 /** True if the local change was made on this version, or on a later one: after a restore of the
  * relay, another device that has not seen the later one has saved it again. */
 function isMadeOnAncestor(state, entry, server) {
-  return server.tag > 0 && server.modifiedAt < entry.modifiedAt
-    && state.ledger.ancestors(keyOf(entry)).includes(fingerprint(server));
+  if (server.tag === 0 || server.modifiedAt > entry.modifiedAt) return false;
+  const print = fingerprint(server);
+  return !asksAboutOther(state, entry) && print !== fingerprint(entry)
+    && state.ledger.ancestors(keyOf(entry)).includes(print);
 }
 
-/**
- * True if the relay's version was made on the version that the entry saves again, or on a later
- * one. The entry is an unchanged copy of a version that the relay has lost.
- *
- * The author of the copy has saved the relay's version. A device's versions of a record follow one
- * another, so the author knew the copy when it made a later one.
- */
-function isCopyOfAncestor(state, entry, server) {
-  const held = state.ledger.record(keyOf(entry));
-  if (!held || server.tag === 0 || entry.state.kind !== "waiting") return false;
-  return held.device !== state.device && held.modifiedAt === entry.modifiedAt
-    && server.device === held.device && server.modifiedAt > held.modifiedAt;
+/** True if the relay's version was made on the entry's own version, which the relay has lost: the
+ * entry saves it again. */
+function isIncluded(entry, server) {
+  return server.tag > 0 && entry.state.kind === "waiting"
+    && (server.includes ?? []).includes(fingerprint(entry));
+}
+
+/** True if the person is asked about a version that the relay still has. */
+function asksAboutOther({ restore }, { state }) {
+  return state.kind === "asking" && state.server.tag > 0
+    && !hasLostTag(restore, state.server.tag);
 }
 
 /** Returns the chunks of files that merged fields name: those of the version with these fields. */
@@ -104,9 +108,10 @@ function chunksOf(merged, entry, server) {
 /** True if the relay's version is this change: it was acknowledged, or another device has saved the
  * same lost version again. */
 function isAcknowledged(state, entry, server) {
+  // A merge has the stamp of the newer side, so the stamp alone does not identify a version.
   if (server.tag === 0 || server.modifiedAt !== entry.modifiedAt) return false;
-  return server.device === state.device
-    || (server.type === entry.type && equal(entry.fields, server.fields));
+  return equal(entry.fields, server.fields)
+    && (server.device === state.device || server.type === entry.type);
 }
 
 /** True if the relay's version is the change as it was sent before. The relay may also have
@@ -120,10 +125,7 @@ function isEarlierVersion(state, server, { firstSent = null, modifiedAt }) {
 /** True if the relay's version precedes the change, or repeats its base: there is no conflict. */
 function isMadeOnTop(state, entry, server) {
   const { restore } = state;
-  if (entry.state.kind === "asking") {
-    const { tag } = entry.state.server;
-    if (tag > 0 && !hasLostTag(restore, tag)) return false;
-  }
+  if (asksAboutOther(state, entry)) return false;
   const wasLost = hasLostTag(restore, knownTag(entry));
   // Only a relay that has lost the base reports no record in its place.
   if (server.tag === 0) return wasLost;
@@ -142,7 +144,7 @@ function isMadeOnTop(state, entry, server) {
 /** Makes `server` the base of the change. */
 export function stand(state, entry, server) {
   const { ledger } = state;
-  const put = { ...entry, base: server };
+  const put = { ...entry, base: plain(server) };
   if (entry.state.kind === "asking" && hasLostTag(state.restore, entry.state.server.tag)) {
     // The person may still choose the version that the relay has lost; see `decide`.
     put.state = { kind: "asking", server: { ...entry.state.server, tag: 0 } };

@@ -1,7 +1,7 @@
 import { equal } from "../../changes/json.js";
 import { sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
-import { fingerprint, isSameVersion, keyOf } from "../record.js";
+import { fingerprint, isSameVersion, keyOf, plain } from "../record.js";
 import { knownTag, Outbox } from "./outbox.js";
 
 /**
@@ -52,13 +52,18 @@ export class WriteTransaction {
     const row = this.#rows.get(key);
     const named = Math.max(row?.snapshot ?? 0, snapshot);
     // A tombstone without a tag stands for no record, or for one that the relay has lost.
-    const prints = replaced
-      .filter((version) => version && !(version.deleted && version.tag === 0)
-        && !isSameVersion(version, record))
-      .map(fingerprint);
-    const ancestors = [...row?.ancestors ?? [], ...prints].slice(-limits.ancestors);
+    const versions = replaced.filter((version) => version
+      && !(version.deleted && version.tag === 0) && !isSameVersion(version, record));
+    const known = row?.ancestors ?? [];
+    // A record names them with each of its versions.
+    const made = versions.map(fingerprint);
+    const included = [record, ...versions].flatMap((version) => version.includes ?? [])
+      .filter((print) => !known.includes(print) && !made.includes(print));
+    const prints = [...included, ...made];
+    const ancestors = [...known, ...prints].slice(-limits.ancestors);
     this.#write(key, {
-      record, snapshot: named, isLost: false, ...(ancestors.length > 0 ? { ancestors } : {}),
+      record: plain(record), snapshot: named, isLost: false,
+      ...(ancestors.length > 0 ? { ancestors } : {}),
     });
   }
 

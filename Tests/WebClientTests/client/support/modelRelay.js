@@ -75,9 +75,13 @@ export class ModelRelay {
       if (isAborted) return { name: record.name, error: { code: "batchAborted", detail: "" } };
       this.sequence += 1;
       const deleted = record.deleted === true;
+      const there = this.records.get(`${zone}\n${record.name}`);
+      const inherited = there && there.tag === record.baseTag ? there.includes : undefined;
+      const includes = record.includes ?? inherited;
       this.records.set(`${zone}\n${record.name}`, {
         zone, name: record.name, type: record.type, fields: deleted ? null : record.fields,
         modifiedAt: record.modifiedAt, device, tag: this.sequence, deleted,
+        ...(includes ? { includes } : {}),
       });
       return { name: record.name, tag: this.sequence };
     });
