@@ -145,7 +145,7 @@ public enum Limits {
   /// Versions of a record that a device remembers as replaced by the one that it holds.
   public static let ancestors = 8
   /// Lost versions that a record names as included.
-  public static let includes = 4
+  public static let includes = 8
   /// Acts of the timer that one further act names as replaced.
   public static let replacedActs = 8
   /// Items that the clipboard keeps; older ones are removed.

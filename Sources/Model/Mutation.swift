@@ -14,9 +14,9 @@ public struct Mutation: Hashable, Sendable {
   /// True if, with `baseTag` 0, a tombstone counts as a record: the change was made on a version
   /// that the relay has lost, and another device may have deleted the record since.
   public var unlessDeleted: Bool
-  /// Versions that the change was made on, which the relay has lost, with the version itself if it
-  /// is only saved again. Shows other devices that hold one of them that theirs is not another
-  /// change. At most `Limits.includes`. The record keeps them until a change names others.
+  /// The newest versions that the change was made on, and its own, after the relay has lost some.
+  /// Shows other devices that hold one of them that theirs is not another change. At most
+  /// `Limits.includes`. The record keeps them, also after further changes.
   public var includes: [VersionFingerprint]
   /// Chunks of files that the record names, each once; none in a delete.
   public var chunks: [ChunkHash]

@@ -12,7 +12,7 @@ public struct Record: Hashable, Sendable {
   /// Chunks of files that belong to the record, each once, in the order in which it names them;
   /// none in a tombstone. The relay keeps them as long as a record names them.
   public var chunks: [ChunkHash]
-  /// Versions that this one was made on, which the relay had and has lost (`Mutation.includes`).
+  /// Versions that this one was made on, some of which the relay has lost (`Mutation.includes`).
   public var includes: [VersionFingerprint]
 
   /// True for a tombstone: the record of this name was deleted.

@@ -167,14 +167,14 @@ package struct SavePlan {
       chunks: mutation.isDelete ? [] : mutation.chunks, includes: includes(mutation, over: current))
   }
 
-  /// Returns the lost versions that the new version includes: those that the change names,
-  /// otherwise those of the version on which it was made.
+  /// Returns the lost versions that the new version includes: those of the version on which it was
+  /// made, and those that the change names. If these are too many, the newest.
   private static func includes(
     _ mutation: Mutation, over current: Standing?
   ) -> [VersionFingerprint] {
-    guard mutation.includes.isEmpty else { return mutation.includes }
-    guard let current, mutation.baseTag == current.tag else { return [] }
-    return current.includes
+    guard let current, mutation.baseTag == current.tag else { return mutation.includes }
+    let former = current.includes.filter { !mutation.includes.contains($0) }
+    return (former + mutation.includes).suffix(Limits.includes)
   }
 
   /// True if the account has all chunks that the record names. Stops at the first missing one: a

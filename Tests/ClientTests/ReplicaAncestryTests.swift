@@ -97,6 +97,37 @@ struct ReplicaAncestryTests {
     #expect(try desk.takeOne().mutations.map(\.includes) == [[]])
   }
 
+  /// A copy that waits to be saved again is edited or deleted: another device may hold it too.
+  @Test func anEditOfAWaitingCopyKnowsTheCopy() throws {
+    for isDelete in [false, true] {
+      var desk = try restored()
+      _ = desk.edit(isDelete ? .delete("a") : .fields("a", TestApp.counter, ["v": 3]))
+      let batch = try desk.takeOne()
+      #expect(batch.mutations.first?.includes.dropLast() == prints(desk)[...])
+      let again = version(desk, ["v": 2], at: 20, tag: now + 1, by: DeviceID(rawValue: 3))
+      try desk.answer(batch, [.conflict(name: again.name, record: again)])
+      let next = try desk.takeOne()
+      #expect(desk.conflicts == 0)
+      #expect(next.mutations.map(\.baseTag) == [now + 1])
+      #expect(next.mutations.map(\.isDelete) == [isDelete])
+    }
+  }
+
+  /// The relay still has the version before the lost ones: it takes no second place.
+  @Test func aKnownBaseIsRememberedOnce() throws {
+    var desk = try Desk()
+    for number in 1...3 {
+      try desk.apply([
+        version(
+          desk, ["v": .number(JSONNumber(Int64(number)))], at: 10 * Int64(number),
+          tag: 18 + Int64(number))
+      ])
+    }
+    desk.learnOfRestore(through: 20)
+    desk.page([version(desk, ["v": 2], at: 20, tag: 20)], from: nil, to: now)
+    #expect(try desk.store.ancestors(.desk("a")) == prints(desk))
+  }
+
   /// A person is asked about a version that the relay has; an older one takes its place.
   @Test func anAncestorDoesNotAnswerAQuestionAboutAnotherVersion() throws {
     var desk = try Desk()

@@ -96,7 +96,12 @@ struct SavePlanTests {
     #expect(try includes(mutation(fields: nil, base: live.tag)) == [[old]])
     var naming = mutation(fields: [], base: live.tag)
     naming.includes = [new]
-    #expect(try includes(naming) == [[new]])
+    #expect(try includes(naming) == [[old, new]])
+    // The newest are kept.
+    naming.includes = (0..<Limits.includes).map { VersionFingerprint(rawValue: UInt64($0) + 9) }
+    #expect(try includes(naming) == [naming.includes])
+    naming.includes = [old]
+    #expect(try includes(naming) == [[old]])
     // An overwrite was not made on the version that it replaces.
     #expect(try includes(mutation(fields: [])) == [[]])
   }

@@ -72,7 +72,7 @@ extension ReplicaState {
     entry.state = .waiting
     ledger.put(entry)
     let record = try self.record(of: entry, tag: entry.base?.tag ?? 0)
-    try ledger.put(record, replacing: [server])
+    try ledger.put(record, replacing: [try ledger.record(key), server])
     return .success(record)
   }
 
@@ -139,6 +139,8 @@ extension ReplicaState {
     var replaced: Record?
     if let open = ledger.outbox.open(key) {
       entry = open
+      // Other devices may hold the version in the entry: the relay had it, or has it unanswered.
+      if restore != nil || open.base?.isLost == true || open.firstSent != nil { replaced = held }
       if case .parked = open.state { entry.state = .waiting }
     } else {
       replaced = held

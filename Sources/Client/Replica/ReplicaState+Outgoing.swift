@@ -5,7 +5,7 @@ import LockstepStorage
 /// same batch is sent again after a crash or a lost answer.
 extension ReplicaState {
   /// Bytes of a record in a batch besides its fields: names, stamps and punctuation.
-  private static let overheadBytes = 260
+  private static let overheadBytes = 340
   /// Bytes of a hash in quotes, and a comma.
   private static let chunkBytes = 67
   /// Bytes for mutations; leaves room for the batch's own members.
@@ -26,11 +26,13 @@ extension ReplicaState {
     }
     try restamp(clock)
     guard clock.isTrusted else { return nil }
-    let chosen = try choose(offer.bounds, clock)
+    var chosen = try choose(offer.bounds, clock)
     guard !chosen.isEmpty else { return nil }
-    for var entry in chosen.map(\.entry) {
-      entry.state = .sent(offer.id)
-      ledger.put(entry)
+    for index in chosen.indices {
+      chosen[index].mutation.includes = try includes(chosen[index].entry)
+      chosen[index].entry.includes = chosen[index].mutation.includes
+      chosen[index].entry.state = .sent(offer.id)
+      ledger.put(chosen[index].entry)
     }
     return ReplicaState.request(offer.id, chosen)
   }
@@ -124,8 +126,6 @@ extension ReplicaState {
   }
 
   private mutating func outgoingEntry(_ entry: OutboxEntry) throws(StorageError) -> OutgoingEntry {
-    var entry = entry
-    if !entry.isSent { entry.includes = try includes(entry) }
     let mutation = Mutation(
       name: entry.key.name, type: entry.type, fields: entry.fields,
       modifiedAt: entry.modifiedAt, baseTag: entry.base?.tag ?? 0,

@@ -98,7 +98,8 @@ extension ReplicaState {
     ledger.put(entry)
     guard var held = try ledger.record(entry.key) else { return }
     held.tag = server.tag
-    try ledger.put(held, replacing: [server])
+    let isKnown = try ledger.ancestors(entry.key).contains(VersionFingerprint(of: server))
+    try ledger.put(held, replacing: isKnown ? [] : [server])
   }
 
   /// Accepts the relay's version.
@@ -170,7 +171,7 @@ extension ReplicaState {
       ledger.remove(open)
     }
     ledger.put(change)
-    try ledger.put(try record(of: change, tag: copy.held?.tag ?? 0))
+    try ledger.put(try record(of: change, tag: copy.held?.tag ?? 0), replacing: [copy.held])
   }
 
   /// Shortens the name of a copy if it is too long. Keeps the end, which is unique.

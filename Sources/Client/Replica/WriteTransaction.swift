@@ -19,6 +19,8 @@ struct WriteTransaction {
   /// Records that it removes because a snapshot did not name them.
   private var dropped: [UnnamedRecord] = []
   private var droppedKeys: Set<RecordKey> = []
+  /// Records that it has removed otherwise, whether it has put them again or not.
+  private var removedKeys: Set<RecordKey> = []
 
   private struct Written {
     var before: Record?
@@ -93,11 +95,14 @@ struct WriteTransaction {
 
   /// Returns the fingerprints of versions that the record has replaced.
   func ancestors(_ key: RecordKey) throws(StorageError) -> [VersionFingerprint] {
-    try store.ancestors(key) + (ancestorsPut[key] ?? [])
+    let isNew = removedKeys.contains(key) || droppedKeys.contains(key)
+    return (isNew ? [] : try store.ancestors(key)) + (ancestorsPut[key] ?? [])
   }
 
   mutating func removeRecord(_ key: RecordKey) throws(StorageError) {
     try note(key, nil)
+    removedKeys.insert(key)
+    ancestorsPut[key] = nil
     changes.append(.removeRecord(key))
   }
 
@@ -206,5 +211,6 @@ struct WriteTransaction {
     named.removeAll()
     dropped.removeAll()
     droppedKeys.removeAll()
+    removedKeys.removeAll()
   }
 }

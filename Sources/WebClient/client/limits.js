@@ -32,7 +32,7 @@ export const limits = Object.freeze({
   /** Versions of a record that a device remembers as replaced by the one that it holds. */
   ancestors: 8,
   /** Lost versions that a record names as included. */
-  includes: 4,
+  includes: 8,
   /** Ranges of lost tags that a device remembers. */
   tagGaps: 1_000,
   /** Change in milliseconds from which a measured clock offset is written to the store. */

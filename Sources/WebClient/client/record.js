@@ -78,7 +78,7 @@ function contentOf(fields) {
 /** The record without the lost versions that it includes: as devices keep it. */
 export function plain({ includes, ...record }) { return record; }
 
-const isFingerprint = (text) => typeof text === "string" && /^[0-9a-f]{16}$/.test(text);
+export const isFingerprint = (text) => typeof text === "string" && /^[0-9a-f]{16}$/.test(text);
 
 /** True if content and stamp are the same; device and tag may differ. */
 export function isSameVersion(left, right) {

@@ -36,6 +36,21 @@ extension MessageReader {
     return read
   }
 
+  /// Reads fingerprints of the relay. Leaves out what this version of the program does not know: a
+  /// record without them is still a record.
+  mutating func knownFingerprints(_ member: Member) throws(Refusal) -> [VersionFingerprint] {
+    var read: [VersionFingerprint] = []
+    try enterArray(member)
+    while try nextElement() {
+      guard try kind() == .string else {
+        try skip()
+        continue
+      }
+      if let next = try fingerprint(), read.count < Limits.includes { read.append(next) }
+    }
+    return read
+  }
+
   /// Reads a record as the relay sends it.
   mutating func record() throws(Refusal) -> Record {
     var zone: Name?
@@ -61,7 +76,7 @@ extension MessageReader {
       case .tag: tag = try integer(.tag)
       case .deleted: isDeleted = try bool(.deleted)
       case .chunks: chunks = try chunkHashes(.chunks, atMost: Limits.chunksPerRecord)
-      case .includes: includes = try fingerprints(.includes)
+      case .includes: includes = try knownFingerprints(.includes)
       default: try skip()
       }
     }

@@ -1,7 +1,7 @@
 import { equal } from "../../changes/json.js";
 import { faultOfFields, faultOfName, fitsRecord, sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
-import { keyOf, lostVersion } from "../record.js";
+import { keyOf, lostVersion, standsForLost } from "../record.js";
 import { recordOf, waiting } from "./outbox.js";
 import { noteOffset, restampAll, stampAfter } from "./stamps.js";
 
@@ -138,7 +138,7 @@ export function decide(state, { zone, name, keepLocal }, clock) {
   }
   ledger.putEntry(decided);
   const record = recordOf(decided, state.device, decided.base?.tag ?? 0);
-  ledger.put(record, 0, [server]);
+  ledger.put(record, 0, [ledger.record(key), server]);
   return record;
 }
 
@@ -238,7 +238,10 @@ function change(state, { zone, name, type, fields, chunks, stamp, isMadeByTime }
     return record;
   }
   ledger.putEntry(entry);
-  ledger.put(record, 0, open ? [] : [held]);
+  // Other devices may hold the version in the entry: the relay had it, or has it unanswered.
+  const isElsewhere = !open || !!state.restore || typeof open.firstSent === "number"
+    || (!!open.base && standsForLost(open.base));
+  ledger.put(record, 0, isElsewhere ? [held] : []);
   return record;
 }
 

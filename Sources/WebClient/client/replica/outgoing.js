@@ -1,7 +1,7 @@
 import { byteCount } from "../../changes/utf8.js";
 import { sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
-import { fingerprint, keyOf, standsForLost } from "../record.js";
+import { fingerprint, isFingerprint, keyOf, standsForLost } from "../record.js";
 import { restampAll } from "./stamps.js";
 
 /**
@@ -10,7 +10,7 @@ import { restampAll } from "./stamps.js";
  */
 
 /** Bytes of a record in a batch besides its fields: names, stamps and punctuation. */
-const overheadBytes = 260;
+const overheadBytes = 340;
 /** Bytes of a hash in quotes, and a comma. */
 const chunkBytes = 67;
 /** Bytes for mutations; leaves room for the batch's own members. */
@@ -40,7 +40,8 @@ export function takeBatch(state, offer, clock) {
 function includesOf(state, entry) {
   if (!state.restore) return [];
   const own = fingerprint(entry);
-  return [...state.ledger.ancestors(keyOf(entry)), own].slice(-limits.includes);
+  const known = state.ledger.ancestors(keyOf(entry)).filter(isFingerprint);
+  return [...known, own].slice(-limits.includes);
 }
 
 function choose(state, offer) {

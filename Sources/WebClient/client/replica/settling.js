@@ -191,5 +191,5 @@ function putCopy(state, { change, held }, group) {
     ledger.removeEntry(open);
   }
   ledger.putEntry(put);
-  ledger.put(recordOf(put, state.device, held?.tag ?? 0));
+  ledger.put(recordOf(put, state.device, held?.tag ?? 0), 0, [held]);
 }

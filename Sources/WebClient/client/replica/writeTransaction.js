@@ -56,7 +56,7 @@ export class WriteTransaction {
       && !(version.deleted && version.tag === 0) && !isSameVersion(version, record));
     const known = row?.ancestors ?? [];
     // A record names them with each of its versions.
-    const made = versions.map(fingerprint);
+    const made = versions.map(fingerprint).filter((print) => !known.includes(print));
     const included = [record, ...versions].flatMap((version) => version.includes ?? [])
       .filter((print) => !known.includes(print) && !made.includes(print));
     const prints = [...included, ...made];

@@ -76,12 +76,13 @@ export class ModelRelay {
       this.sequence += 1;
       const deleted = record.deleted === true;
       const there = this.records.get(`${zone}\n${record.name}`);
-      const inherited = there && there.tag === record.baseTag ? there.includes : undefined;
-      const includes = record.includes ?? inherited;
+      const named = record.includes ?? [];
+      const former = there && there.tag === record.baseTag ? there.includes ?? [] : [];
+      const includes = [...former.filter((print) => !named.includes(print)), ...named].slice(-8);
       this.records.set(`${zone}\n${record.name}`, {
         zone, name: record.name, type: record.type, fields: deleted ? null : record.fields,
         modifiedAt: record.modifiedAt, device, tag: this.sequence, deleted,
-        ...(includes ? { includes } : {}),
+        ...(includes.length > 0 ? { includes } : {}),
       });
       return { name: record.name, tag: this.sequence };
     });
