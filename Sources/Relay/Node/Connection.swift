@@ -69,11 +69,12 @@ struct Connection: Sendable {
     }
   }
 
-  /// True if no bytes are held, and none were at the last count, so that there is nothing to count
-  /// or to pause for.
+  /// True if no bytes are held, and none were at the last count, so that there is nothing to count.
   mutating func holdsNothing() -> Bool {
-    guard !isPaused, heldBytes == 0, heldUnsent == queue.held, stream == nil else { return false }
-    if let requestBytes = socket?.requestBytes { return requestBytes == 0 && bufferedBytes == 0 }
+    guard heldBytes == 0, heldUnsent == queue.held, stream == nil else { return false }
+    if let requestBytes = socket?.requestBytes {
+      return !isPaused && requestBytes == 0 && bufferedBytes == 0
+    }
     return !http.holdsBytes()
   }
 
@@ -105,10 +106,11 @@ struct HTTPState: Sendable {
   /// True if reading of the client's bytes stops at once: an upload has sent enough, or more bytes
   /// have no use before its request is answered. A client that closes its side after its request
   /// still gets the whole answer, because the close is read only then. A long-poll is parked before
-  /// the close is read, and ends with it.
+  /// the close is read, and ends with it. An upgrade has no use for a client that does not send.
   var isHeldBack: Bool {
     switch exchange?.value.stage {
-    case .full, .whole, .asking, .delayed, .sending: true
+    case .full, .delayed, .sending: true
+    case .whole, .asking: exchange?.value.isUpgrade == false
     case .reading, .parked, .streaming, nil: false
     }
   }
@@ -116,9 +118,9 @@ struct HTTPState: Sendable {
   /// True if no byte of the next request has come.
   mutating func awaitsRequest() -> Bool { parser.isIdle }
 
-  /// True if bytes of a request are held, or must not be read.
+  /// True if bytes of a request are held.
   mutating func holdsBytes() -> Bool {
-    parser.bufferedBytes > 0 || isHeldBack || exchange?.value.heldBytes ?? 0 > 0
+    parser.bufferedBytes > 0 || exchange?.value.heldBytes ?? 0 > 0
   }
 
   enum Deadline: Hashable, Sendable {
@@ -170,6 +172,8 @@ struct HTTPExchange: Sendable {
   let headBytes: Int
   /// True if it waits while there are no changes.
   let isLongPoll: Bool
+  /// True if it asks for a WebSocket.
+  let isUpgrade: Bool
   var isSigningIn = false
   var owesContinue = false
   var poll: LongPoll?
@@ -185,8 +189,9 @@ struct HTTPExchange: Sendable {
   init(head: HTTPRequestHead, call: Call?) {
     self.head = head
     self.call = call
-    let bytes = head.headers.lines.count + head.target.text.utf8.count
+    let bytes = head.headers.lines.count + head.target.byteCount
     headBytes = bytes > Limits.lightHeadBytes ? bytes : 0
+    if case .socket = call { isUpgrade = true } else { isUpgrade = false }
     if case .signed(.changes(let query)) = call {
       isLongPoll = query.waitMilliseconds > 0
     } else {

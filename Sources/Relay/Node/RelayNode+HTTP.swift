@@ -100,10 +100,12 @@ extension RelayNode {
       connections[slot].client = ClientAddress(
         connections[slot].opening, headers: head.headers, configuration)
     }
-    let own = connections[slot].client.ownOrigin(
-      host: head.target.authority ?? head.headers["Host"],
-      isSecure: connections[slot].opening.isSecure)
-    connections[slot].crossOrigin = CrossOrigin(head.headers, configuration.origins, own: own)
+    // Evaluated for a page's request alone: its text takes long to make.
+    connections[slot].crossOrigin = CrossOrigin(
+      head.headers, configuration.origins,
+      own: connections[slot].client.ownOrigin(
+        host: head.target.authority ?? head.headers["Host"],
+        isSecure: connections[slot].opening.isSecure))
     if !hasToldOfProxy, connections[slot].client.isUndeclared(head.headers) {
       hasToldOfProxy = true
       actions.append(.report(.undeclaredProxy(connections[slot].client.network)))

@@ -297,7 +297,10 @@ public struct RelayNode: Node, ~Copyable {
   /// Counts the connection's memory, pauses reading if it holds enough, and refuses it if the limit
   /// is exceeded.
   private mutating func settleBudget(_ slot: Hub.Slot) {
-    if connections[slot].holdsNothing() { return }
+    if connections[slot].holdsNothing() {
+      let isHTTP = connections[slot].socket == nil
+      return pause(slot, isHTTP && connections[slot].http.isHeldBack && !readsRequests(slot))
+    }
     // Unsent bytes use the room of others, but only incoming bytes are refused because of it.
     let holder = holder(of: slot)
     let unsent = connections[slot].queue.held
@@ -313,7 +316,11 @@ public struct RelayNode: Node, ~Copyable {
       return
     }
     let isFull = connections[slot].bufferedBytes >= Limits.pipelineBytes
-    let pauses = !reads && (!hasRoom || isFull || connections[slot].http.isHeldBack)
+    pause(slot, !reads && (!hasRoom || isFull || connections[slot].http.isHeldBack))
+  }
+
+  /// Pauses reading of a connection, or resumes it.
+  private mutating func pause(_ slot: Hub.Slot, _ pauses: Bool) {
     guard pauses != connections[slot].isPaused else { return }
     connections[slot].isPaused = pauses
     let id = connections[slot].id

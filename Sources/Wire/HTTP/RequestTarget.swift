@@ -26,6 +26,12 @@ package struct RequestTarget: Hashable, Sendable {
     self.authority = authority
   }
 
+  /// Bytes of its texts, once they are unescaped.
+  package var byteCount: Int {
+    path.reduce(authority?.utf8.count ?? 0) { $0 + 1 + $1.utf8.count }
+      + query.reduce(0) { $0 + 2 + $1.name.utf8.count + $1.value.utf8.count }
+  }
+
   /// The value of the first item of this name; nil if there is none.
   package subscript(name: String) -> String? { query.first { $0.name == name }?.value }
 
