@@ -63,6 +63,11 @@ package struct TimerFact {
       && edit.timestamp >= before.timestamp + before.remaining
   }
 
+  /// True if a merge drops `other`, because this act is too new to be concurrent with it.
+  package func outdates(_ other: TimerFact) -> Bool {
+    act.timestamp - other.act.timestamp > TimerFact.window
+  }
+
   /// True if `other`, a candidate next to this act, is removed by time: the countdown ended when no
   /// act could be concurrent with `other` any more.
   package func outlasts(_ other: TimerFact) -> Bool {

@@ -105,6 +105,17 @@ struct CausalHistoryTests {
     #expect(history.letGo.map(\.act.timestamp) == [500])
   }
 
+  @Test func aCorrectedStampLetsGoOfWhatItHadOutdated() {
+    let history = CausalHistory<TimerFact>(outside: outside)
+    history.deviceMade(entry(fields([("r", 10)]), base: nil, at: 10), byPerson: true, on: right)
+    let stood = entry(fields([("l", 9_000)]), base: nil, at: 9_000)
+    history.deviceMade(stood, byPerson: true, on: left)
+    #expect(history.letGo.isEmpty)
+    history.deviceMade(
+      entry(fields([("l", 2_000)]), base: nil, at: 2_000), insteadOf: stood, on: left)
+    #expect(history.letGo.map(\.act.timestamp) == [10])
+  }
+
   @Test func whatTheRelayLostMeetsWhatWasSavedWithoutKnowingIt() {
     let history = CausalHistory<SettingFact>(outside: outside)
     let old = record(setting("old"), left, tag: 1, at: 1)

@@ -16,11 +16,14 @@ package protocol Deed: Hashable {
   func follows(_ other: Self) -> Bool
   /// True if time has dropped `other`, which was concurrent with this deed.
   func outlasts(_ other: Self) -> Bool
+  /// True if a merge drops `other`, because this deed is too new to be concurrent with it.
+  func outdates(_ other: Self) -> Bool
 }
 
 extension Deed {
   package func follows(_ other: Self) -> Bool { false }
   package func outlasts(_ other: Self) -> Bool { false }
+  package func outdates(_ other: Self) -> Bool { false }
 }
 
 /// Causal order of the deeds on one record, taken only from what the devices and the relay wrote.
@@ -263,6 +266,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
       let own = act(deed, by: device)
       past.insert(own)
       let old = corrected(by: fact, entry, before)
+      if let old { releaseOutdated(by: old, correctedTo: fact) }
       for act in acts.indices where known.contains(act) && !withdrawn.contains(act) {
         let takesPlace =
           old.map { acts[act] == $0 }
@@ -293,11 +297,20 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     }
   }
 
+  /// Registers a corrected stamp. A device that merged before the correction has dropped the deeds
+  /// that the old stamp outdates, and one that merges after it keeps them.
+  private func releaseOutdated(by old: Int, correctedTo fact: Fact) {
+    for deed in deeds.indices where deed != old {
+      if deeds[old].outdates(deeds[deed]), !fact.outdates(deeds[deed]) { released.insert(deed) }
+    }
+  }
+
   /// Returns the deed of a user that the fact is, or that time made it from.
   package func origin(of fact: Fact) -> Fact { numbers[fact].map { deeds[$0] } ?? fact }
 
-  /// Deeds that were concurrent with one whose countdown ended, and that are not needed after it. A
-  /// device that has not read that end may still hold them, and send them with its next change.
+  /// Deeds that were concurrent with one whose countdown ended and are not needed after it, or that
+  /// a deed outdated before its stamp was corrected. A device that has not read that may still hold
+  /// them, and send them with its next change.
   package var letGo: [Fact] { released.sorted().map { deeds[$0] } }
 
   /// Registers a user's choice between the device's outbox entry and the relay's version. `made`:
