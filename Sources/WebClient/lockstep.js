@@ -19,7 +19,7 @@
  * - `decide({zone, name, keepLocal})`: decides a conflict in `status.asking`.
  * - `subscribe(listener)`: the listener receives `{kind: "changed", records}` (deleted ones without
  *   fields) and `{kind: "status", status}`. Returns a function that ends the subscription.
- * - `status`: the sync status; see `client/agent/status.js`. `now`: relay time.
+ * - `status`: the sync status; see `client/sync/status.js`. `now`: relay time.
  * - `syncNow()`: retries everything at once; resolves with the resulting status.
  * - `createAccount(device)`, `pair(code, device)`: `device` is
  *   `{deviceName, platform?, appVersion?}`. `issueCode()`: a code for another device,
@@ -37,10 +37,10 @@
 import { Accounts, RefusedError } from "./client/accounts.js";
 import { limits } from "./client/limits.js";
 import { EditError } from "./client/replica/editing.js";
-import { openStore } from "./client/store/openStore.js";
+import { openStore } from "./client/store/indexedStore.js";
 import { Tabs } from "./client/tabs/tabs.js";
-import { systemEnvironment } from "./client/uplink/environment.js";
-import { CallError } from "./client/uplink/httpCall.js";
+import { systemEnvironment } from "./client/transport/environment.js";
+import { CallError } from "./client/transport/httpCall.js";
 
 export { CallError, EditError, RefusedError };
 
@@ -49,7 +49,7 @@ export class Lockstep {
   #store;
   #tabs;
   #listeners = new Set();
-  #unlisten;
+  #removePageListeners;
 
   /**
    * @param {{
@@ -85,8 +85,8 @@ export class Lockstep {
     this.#accounts = new Accounts(environment, relay);
     this.#store = store;
     this.#tabs = new Tabs({ ...options, environment, relay, store,
-      tell: (news) => this.#tell(news) });
-    this.#unlisten = listen(target, () => this.#tabs.wake());
+      notify: (event) => this.#notify(event) });
+    this.#removePageListeners = addPageListeners(target, () => this.#tabs.wake());
   }
 
   get status() { return this.#tabs.status; }
@@ -127,7 +127,7 @@ export class Lockstep {
 
   async devices() {
     const devices = await this.#accounts.devices(await this.#token());
-    const names = devices.slice(0, limits.notedDevices).map(
+    const names = devices.slice(0, limits.knownDevices).map(
       ({ deviceID, deviceName, platform }) => ({ deviceID, deviceName, platform }));
     // The list is valid even if the browser cannot store it.
     this.#tabs.order("noteDevices", names).catch(() => {});
@@ -172,17 +172,17 @@ export class Lockstep {
   close() { this.#end(null); }
 
   #end(reason) {
-    this.#unlisten();
+    this.#removePageListeners();
     this.#tabs.close(reason);
     this.#listeners.clear();
   }
 
-  async #join(ask, { deviceName, platform = "web", appVersion = "1" }) {
+  async #join(send, { deviceName, platform = "web", appVersion = "1" }) {
     const known = await this.#store.value("identity");
     if (known && this.status.state !== "needsPairing") {
       throw new EditError("alreadyPaired", "this browser belongs to an account; sign out first");
     }
-    const identity = await ask({ deviceName, platform, appVersion });
+    const identity = await send({ deviceName, platform, appVersion });
     try {
       await this.#tabs.order("join", identity);
     } catch (error) {
@@ -198,8 +198,8 @@ export class Lockstep {
     return identity.token;
   }
 
-  #tell(news) {
-    for (const listener of [...this.#listeners]) listener(news);
+  #notify(event) {
+    for (const listener of [...this.#listeners]) listener(event);
   }
 }
 
@@ -208,14 +208,14 @@ function copied(edits) {
 }
 
 /** Calls `wake` after the page becomes visible or the network returns. */
-function listen(target, wake) {
+function addPageListeners(target, wake) {
   if (!target) return () => {};
-  const seen = () => { if (target.document?.visibilityState !== "hidden") wake(); };
+  const onVisible = () => { if (target.document?.visibilityState !== "hidden") wake(); };
   target.addEventListener("online", wake);
-  target.document?.addEventListener("visibilitychange", seen);
+  target.document?.addEventListener("visibilitychange", onVisible);
   return () => {
     target.removeEventListener("online", wake);
-    target.document?.removeEventListener("visibilitychange", seen);
+    target.document?.removeEventListener("visibilitychange", onVisible);
   };
 }
 

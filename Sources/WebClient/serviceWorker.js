@@ -8,18 +8,19 @@
  * background the worker checks the relay for a newer version, which the next opening gets.
  */
 
-const stem = "lockstep shell ";
-/** Cache with the name of the newest shell. */
-const pointer = { cache: "lockstep shells", path: "/newest" };
-/** File that every shell has. If it is missing, an intermediary has answered. */
-const heart = "/page/main.js";
-/** Far more files than a shell has: a larger number means an endless chain of links. */
-const filesMost = 500;
+const cachePrefix = "lockstep shell ";
+/** Cache and path of the entry that holds the name of the newest shell. */
+const newestEntry = { cache: "lockstep shells", path: "/newest" };
+/** File that every shell contains. If it is missing, an intermediary has answered. */
+const requiredPath = "/page/main.js";
+/** Maximum number of files, far above that of a shell: more files mean a chain of links
+ * without an end. */
+const filesMax = 500;
 /** Shells of the open pages, by client id. */
 const shells = new Map();
 
 self.addEventListener("install", (event) => {
-  event.waitUntil(renew().then(() => self.skipWaiting()));
+  event.waitUntil(updateShell().then(() => self.skipWaiting()));
 });
 
 self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
@@ -29,42 +30,44 @@ self.addEventListener("fetch", (event) => {
   const isOurs = event.request.method === "GET" && origin === self.location.origin
     && !pathname.startsWith("/v1/");
   if (!isOurs) return;
-  event.respondWith(answer(event, pathname));
+  event.respondWith(respond(event, pathname));
   // If this fails (offline, or during the relay's own update), the next opening tries again.
-  if (event.request.mode === "navigate") event.waitUntil(renew().catch(() => {}));
+  if (event.request.mode === "navigate") event.waitUntil(updateShell().catch(() => {}));
 });
 
-async function answer(event, pathname) {
-  if (event.request.mode === "navigate") shells.set(event.resultingClientId, await newest());
-  const shell = shells.get(event.resultingClientId || event.clientId) ?? await newest();
-  const kept = shell && await (await caches.open(shell)).match(pathname);
-  return kept ?? fetch(event.request);
+async function respond(event, pathname) {
+  if (event.request.mode === "navigate") shells.set(event.resultingClientId, await newestShell());
+  const shell = shells.get(event.resultingClientId || event.clientId) ?? await newestShell();
+  const cached = shell && await (await caches.open(shell)).match(pathname);
+  return cached ?? fetch(event.request);
 }
 
-async function newest() {
-  const said = await (await caches.open(pointer.cache)).match(pointer.path);
-  return said ? said.text() : null;
+async function newestShell() {
+  const entry = await (await caches.open(newestEntry.cache)).match(newestEntry.path);
+  return entry ? entry.text() : null;
 }
 
 /** Stores the relay's files if they differ from those of the newest shell. */
-async function renew() {
-  const [files, former] = [await shellFiles(), await newest()];
-  const name = stem + await digest(files);
-  if (name === former) return;
+async function updateShell() {
+  const [files, previous] = [await shellFiles(), await newestShell()];
+  const name = cachePrefix + await digest(files);
+  if (name === previous) return;
   // A relay that is being replaced could return files of both versions.
-  if (stem + await digest(await shellFiles()) !== name) throw new Error("the files are changing");
+  const isStable = cachePrefix + await digest(await shellFiles()) === name;
+  if (!isStable) throw new Error("the files are changing");
   const cache = await caches.open(name);
   await Promise.all([...files].map(([path, { response }]) => cache.put(path, response)));
-  await (await caches.open(pointer.cache)).put(pointer.path, new Response(name));
-  await forget([name, former]);
-  if (!former) return;
+  await (await caches.open(newestEntry.cache)).put(newestEntry.path, new Response(name));
+  await deleteOtherShells([name, previous]);
+  if (!previous) return;
   for (const client of await self.clients.matchAll()) client.postMessage({ kind: "shellUpdated" });
 }
 
-/** Open pages may still use the former shell, so it is kept. */
-async function forget(used) {
+/** Deletes all shells except `used`: the newest, and the previous one, which open pages may still
+ * use. */
+async function deleteOtherShells(used) {
   for (const name of await caches.keys()) {
-    if (name.startsWith(stem) && !used.includes(name)) await caches.delete(name);
+    if (name.startsWith(cachePrefix) && !used.includes(name)) await caches.delete(name);
   }
 }
 
@@ -74,12 +77,12 @@ async function shellFiles() {
   const found = ["/"];
   for (const path of found) {
     if (files.has(path)) continue;
-    if (files.size >= filesMost) throw new Error("the page links too many files");
+    if (files.size >= filesMax) throw new Error("the page links too many files");
     const file = await readFile(path);
     files.set(path, file);
     found.push(...file.links);
   }
-  if (!files.has(heart)) throw new Error("what answered is not the relay");
+  if (!files.has(requiredPath)) throw new Error("the answer is not from the relay");
   return files;
 }
 
@@ -94,7 +97,7 @@ async function readFile(path) {
   const response = await fetch(path, { cache: "no-cache", redirect: "error" });
   const kind = (response.headers.get("Content-Type") ?? "").split(";")[0];
   const isGood = response.ok && (!path.endsWith(".js") || kind === "text/javascript");
-  if (!isGood) throw new Error(`${path} is not to be had`);
+  if (!isGood) throw new Error(`${path} is not available`);
   const text = await response.clone().text();
   const targets = [...text.matchAll(links[kind] ?? /$^/g)].map(([, target]) =>
     new URL(target, new URL(path, self.location.origin)));

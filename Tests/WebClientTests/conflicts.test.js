@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { apps } from "../../Sources/WebClient/apps/catalog.js";
+import { apps } from "../../Sources/WebClient/apps/appCatalog.js";
 import { clipboardApp } from "../../Sources/WebClient/apps/clipboard/clipboardApp.js";
 import { habitConflicts, habitWeek } from "../../Sources/WebClient/apps/habits/habitWeek.js";
 import { habitsApp } from "../../Sources/WebClient/apps/habits/habitsApp.js";

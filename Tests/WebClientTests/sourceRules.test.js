@@ -14,11 +14,11 @@ function modulesIn(root) {
 }
 
 /** Returns the top folder; for `lockstep.js` its own name. */
-const roomOf = (path) => path.split("/")[0];
+const folderOf = (path) => path.split("/")[0];
 
 const importsOf = ({ path, content }) =>
   [...content.matchAll(/(?:from|import)\s*\(?"([^"]+)"/g)].map(([, target]) => ({
-    target, room: roomOf(posix.normalize(posix.join(posix.dirname(path), target))),
+    target, folder: folderOf(posix.normalize(posix.join(posix.dirname(path), target))),
   }));
 
 const codeOf = ({ content }) => content.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
@@ -28,34 +28,35 @@ test("the sources are read", () => {
   assert.ok(files.some((file) => importsOf(file).length > 3));
 });
 
-test("words know nobody, apps and client not one another, and nothing comes from outside", () => {
+test("folders import only the folders below them, and nothing from outside", () => {
   const allowed = {
-    changes: ["changes"], apps: ["apps", "changes"], client: ["client", "changes"],
-    "lockstep.js": ["client"], "page": ["page", "apps", "changes", "lockstep.js"],
+    json: ["json"], model: ["model", "json"], apps: ["apps", "model", "json"],
+    client: ["client", "model", "json"], "lockstep.js": ["client"],
+    page: ["page", "apps", "model", "json", "lockstep.js"],
     "serviceWorker.js": [],
     status: ["status"],
   };
   for (const file of files) {
-    const rooms = allowed[roomOf(file.path)];
-    assert.ok(rooms, `no rule says whom ${file.path} may import`);
+    const folders = allowed[folderOf(file.path)];
+    assert.ok(folders, `no rule for the imports of ${file.path}`);
     for (const it of importsOf(file)) {
-      const isAllowed = it.target.startsWith(".") && rooms.includes(it.room);
+      const isAllowed = it.target.startsWith(".") && folders.includes(it.folder);
       assert.ok(isAllowed, `${file.path} imports ${it.target}`);
     }
   }
 });
 
-test("time, chance and the world come in through parameters", () => {
+test("time, randomness and the browser are passed in as parameters", () => {
   const everywhere = [
     "Date.now", "new Date()", "performance.", "Math.random", "crypto.", "setTimeout(",
     "setInterval(", "localStorage", "eval(", "new Function", "console.", "process.",
   ];
   const inRules = ["fetch(", "indexedDB", "document", "window", "await ", "navigator"];
-  const areRules = ({ path }) => /^(?:apps|changes|client\/replica)\//.test(path);
+  const areRules = ({ path }) => /^(?:apps|json|model|client\/replica)\//.test(path);
   // Files that take time, randomness and the network from the browser, in one value each; and the
   // hash that names the cache of a service worker.
   const edges = [
-    "client/uplink/environment.js", "page/browser.js", "serviceWorker.js", "status/status.js",
+    "client/transport/environment.js", "page/browser.js", "serviceWorker.js", "status/status.js",
   ];
   for (const file of files.filter(({ path }) => !edges.includes(path))) {
     const code = codeOf(file);
@@ -65,27 +66,27 @@ test("time, chance and the world come in through parameters", () => {
   }
 });
 
-test("no digit is lost: the browser's own JSON is used where it is known to lose none", () => {
-  const knowing = ["changes/json.js", "changes/jsonParser.js"];
-  for (const file of files.filter(({ path }) => !knowing.includes(path))) {
+test("the browser's own JSON is used only where it loses no digit", () => {
+  const allowed = ["json/jsonValue.js", "json/jsonParser.js"];
+  for (const file of files.filter(({ path }) => !allowed.includes(path))) {
     const isOwn = /\bJSON\.(?:parse|stringify)\b|\.json\(/.test(codeOf(file));
     assert.ok(!isOwn, `${file.path} reads or writes JSON by itself`);
   }
 });
 
-test("each ceiling stands in one place", () => {
-  const names = ["changes", "client", "page"].flatMap((room) =>
-    [...files.find(({ path }) => path === `${room}/limits.js`).content
+test("each limit is defined once, and used", () => {
+  const names = ["model", "client", "page"].flatMap((folder) =>
+    [...files.find(({ path }) => path === `${folder}/limits.js`).content
       .matchAll(/^ {2}(\w+): /gm)].map(([, name]) => name));
   assert.ok(names.length > 50);
   assert.equal(new Set(names).size, names.length);
   for (const name of names) {
     const uses = files.filter(({ content }) => content.includes(`limits.${name}`));
-    assert.ok(uses.length > 0, `${name} bounds nothing`);
+    assert.ok(uses.length > 0, `${name} is not used`);
   }
 });
 
-test("nothing that a strict policy forbids, and no markup made of text", () => {
+test("nothing that a strict policy forbids, and no markup from text", () => {
   const forbidden = ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "style="];
   const page = readFileSync(new URL("../../Sources/WebClient/index.html", import.meta.url), "utf8");
   for (const { path, content } of [...files, { path: "index.html", content: page }]) {

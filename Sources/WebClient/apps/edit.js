@@ -1,8 +1,18 @@
-import { serialize } from "../changes/json.js";
-import { limits } from "../changes/limits.js";
-import { isDeleted } from "../changes/resolver.js";
-import { byteCount } from "../changes/utf8.js";
-import { EditRefusal } from "./editRefusal.js";
+import { int64, isNumber, member, serialize } from "../json/jsonValue.js";
+import { byteCount, wellFormed } from "../json/utf8.js";
+import { limits } from "../model/limits.js";
+import { isDeleted } from "../model/resolver.js";
+import { dayOf } from "../model/universalTime.js";
+
+/** Error of an app for an action that is not valid in the present state; nothing is changed. */
+export class EditRefusal extends Error {
+  name = "EditRefusal";
+
+  /** @param {string} reason one sentence for the person, with the next step */
+  constructor(reason) {
+    super(reason);
+  }
+}
 
 /**
  * Input of an app for a person's action: all records of the app that the device holds. It does not
@@ -91,7 +101,7 @@ function checkSize(fields) {
 }
 
 /** Returns the live record that an action names. @throws {EditRefusal} */
-export function chosen(entries, name, noun) {
+export function findEntry(entries, name, noun) {
   const found = entries.find((entry) => entry.name === name);
   if (!found) throw new EditRefusal(`this ${noun} is not there any more`);
   return found;
@@ -106,3 +116,32 @@ export function deviceName(state, device) {
   const names = state.deviceNames ?? {};
   return Object.hasOwn(names, device) ? names[device] : device;
 }
+
+// Readers of an action's members. Actions come from programs, so the error names the wrong member.
+
+/** @throws {EditRefusal} */
+export function textMember(action, name) {
+  const value = member(action, name);
+  if (typeof value !== "string") throw new EditRefusal(`${name} must be a text`);
+  // A text field may hold half a surrogate pair, which no other device could read.
+  return wellFormed(value);
+}
+
+/** @returns {bigint} @throws {EditRefusal} */
+export function wholeMember(action, name) {
+  const value = member(action, name);
+  const isFinite = typeof value !== "number" || Number.isFinite(value);
+  const number = isNumber(value) && isFinite ? int64(value) : undefined;
+  if (number === undefined) throw new EditRefusal(`${name} must be a whole number`);
+  return number;
+}
+
+/** Returns the day number of a date such as 2026-03-01. @throws {EditRefusal} */
+export function dayNumber(date) {
+  const day = dayOf(date);
+  if (day === undefined) throw new EditRefusal("that is no day; write it as 2026-03-01");
+  return day;
+}
+
+/** True if a text is empty or only white space. */
+export const isBlank = (text) => /^\p{White_Space}*$/u.test(text);

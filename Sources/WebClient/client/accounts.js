@@ -1,7 +1,7 @@
-import { wellFormed } from "../changes/utf8.js";
+import { wellFormed } from "../json/utf8.js";
 import { limits } from "./limits.js";
 import { interceptedBy, readProblem } from "./refusal.js";
-import { call } from "./uplink/httpCall.js";
+import { call } from "./transport/httpCall.js";
 import { readObject, WireError } from "./wireError.js";
 
 /** Refusal by the relay. `refusal` has the `code`, and the time to wait before a retry, if one
@@ -43,34 +43,35 @@ export class Accounts {
   }
 
   /** @returns {Promise<{code: string, expiresAt: number}>} */
-  issueCode(token) { return this.#ask("/v1/pairings", { method: "POST", token, body: {} }); }
+  issueCode(token) { return this.#request("/v1/pairings", { method: "POST", token, body: {} }); }
 
   async devices(token) {
-    const { devices } = await this.#ask("/v1/devices", { token });
-    if (!Array.isArray(devices)) throw new WireError("what should be a list of devices is none");
+    const { devices } = await this.#request("/v1/devices", { token });
+    if (!Array.isArray(devices)) throw new WireError("invalid list of devices");
     return devices;
   }
 
   rename(token, deviceID, deviceName) {
     const method = "PATCH";
-    return this.#ask(`/v1/devices/${encodeURIComponent(deviceID)}`,
+    return this.#request(`/v1/devices/${encodeURIComponent(deviceID)}`,
       { method, token, body: described({ deviceName }) });
   }
 
   /** Revokes the device: the relay invalidates its token and closes its connections. */
   revoke(token, deviceID) {
-    return this.#ask(`/v1/devices/${encodeURIComponent(deviceID)}`, { method: "DELETE", token });
+    const path = `/v1/devices/${encodeURIComponent(deviceID)}`;
+    return this.#request(path, { method: "DELETE", token });
   }
 
   async #join(path, body) {
-    const { accountID, deviceID, token } = await this.#ask(path, { method: "POST", body });
+    const { accountID, deviceID, token } = await this.#request(path, { method: "POST", body });
     if (![accountID, deviceID, token].every((it) => typeof it === "string" && it !== "")) {
-      throw new WireError("what should be a device's credentials are none");
+      throw new WireError("invalid device credentials");
     }
     return { accountID, deviceID, token, deviceName: body.deviceName };
   }
 
-  async #ask(path, request) {
+  async #request(path, request) {
     const answer = await call(this.#environment, {
       ...request, url: this.#relay + path, milliseconds: limits.answerMilliseconds,
     });

@@ -1,8 +1,8 @@
-import { isNumber, isObject, serialize } from "../changes/json.js";
-import { canonicalNumber, isNumberText } from "../changes/jsonDecimal.js";
-import { limits } from "../changes/limits.js";
-import { isName } from "../changes/name.js";
-import { byteCount, hasLoneSurrogate, width } from "../changes/utf8.js";
+import { depthMax, isNumber, isObject, serialize } from "../json/jsonValue.js";
+import { canonicalNumber, isNumberText } from "../json/jsonDecimal.js";
+import { limits } from "../model/limits.js";
+import { isName } from "../model/name.js";
+import { byteCount, hasLoneSurrogate, width } from "../json/utf8.js";
 
 /** Fields never change after they are stored, so their size is computed once. */
 const sizes = new WeakMap();
@@ -37,7 +37,7 @@ function faultOfValue(value, depth) {
   }
   if (value === null) return null;
   if (!Array.isArray(value) && !isObject(value)) return "the fields hold what is no JSON object";
-  if (depth > limits.jsonDepth) return "a record's fields are nested too deeply";
+  if (depth > depthMax) return "a record's fields are nested too deeply";
   for (const [name, item] of Object.entries(value)) {
     const fault = hasLoneSurrogate(name) ? "a name is no Unicode" : faultOfValue(item, depth + 1);
     if (fault) return fault;

@@ -1,6 +1,6 @@
 /**
  * All limits of the client, each with its unit and its reason; those of names and fields are in
- * `changes`. If the relay has the same limit, the value is the relay's (`GET /v1/limits`).
+ * `model`. If the relay has the same limit, the value is the relay's (`GET /v1/limits`).
  */
 export const limits = Object.freeze({
   /** Records in one batch, and its bytes as JSON. */
@@ -18,7 +18,7 @@ export const limits = Object.freeze({
   outboxRecords: 20_000,
   outboxBytes: 32 << 20,
   /** Devices of the account whose names are stored for use without a connection. */
-  notedDevices: 100,
+  knownDevices: 100,
   /** Edits of one call of `change`. */
   editsOfOneChange: 400,
   /** Due edits in one transaction, if one leads to the next. */

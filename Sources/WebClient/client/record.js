@@ -1,4 +1,4 @@
-import { equal, serialize } from "../changes/json.js";
+import { equal, serialize } from "../json/jsonValue.js";
 import { limits } from "./limits.js";
 import { WireError } from "./wireError.js";
 
@@ -24,7 +24,7 @@ export function readRecord(value) {
     && [value.zone, value.name, value.type, value.device].every((it) => typeof it === "string")
     && Number.isSafeInteger(value.tag) && value.tag >= 0 && Number.isSafeInteger(value.modifiedAt)
     && (value.deleted === true || (typeof value.fields === "object" && value.fields !== null));
-  if (!isRecord) throw new WireError("what should be a record is none");
+  if (!isRecord) throw new WireError("invalid record");
   const record = {
     zone: value.zone, name: value.name, type: value.type,
     fields: value.deleted === true ? null : value.fields, modifiedAt: value.modifiedAt,
@@ -66,7 +66,7 @@ export function fingerprint({ modifiedAt, type, fields }) {
   return [first, second].map((hash) => (hash >>> 0).toString(16).padStart(8, "0")).join("");
 }
 
-/** What another program wrote may have no canonical form. */
+/** Canonical JSON of the fields, or "?" if fields written by another program have none. */
 function contentOf(fields) {
   try {
     return serialize(fields);
@@ -75,7 +75,7 @@ function contentOf(fields) {
   }
 }
 
-/** The record without the lost versions that it includes: as devices keep it. */
+/** Returns the record without `includes`, as devices store it. */
 export function plain({ includes, ...record }) { return record; }
 
 export const isFingerprint = (text) => typeof text === "string" && /^[0-9a-f]{16}$/.test(text);

@@ -107,7 +107,7 @@ export function readRefusal(problem) {
  * Returns the relay's own refusal from an answer; null if an intermediary has answered (a portal's
  * page, a proxy, another program's JSON).
  *
- * @param {import("./uplink/httpCall.js").Answer} answer
+ * @param {import("./transport/httpCall.js").Answer} answer
  */
 export function readProblem({ contentType, text, retryAfter }) {
   if (!/^application\/problem\+json *(;|$)/iu.test(contentType ?? "")) return null;
@@ -120,7 +120,7 @@ export function readProblem({ contentType, text, retryAfter }) {
   }
   if (typeof body.code !== "string") return null;
   const refusal = readRefusal(body);
-  refusal.retryAfterMilliseconds ??= readWait(retryAfter);
+  refusal.retryAfterMilliseconds ??= readRetryAfter(retryAfter);
   return refusal;
 }
 
@@ -129,12 +129,12 @@ export function readProblem({ contentType, text, retryAfter }) {
  * is retried later. `isTooLarge`: it was refused for its size.
  */
 export function interceptedBy({ status, retryAfter }) {
-  const words = "something between this device and the relay";
+  const party = "something between this device and the relay";
   const isTooLarge = status === 413;
-  const detail = isTooLarge ? `${words} refuses large requests (status 413)`
-    : `${words} answered in its place, with status ${status}`;
+  const detail = isTooLarge ? `${party} refuses large requests (status 413)`
+    : `${party} answered in its place, with status ${status}`;
   return { code: "internalError", detail, isTooLarge,
-    retryAfterMilliseconds: readWait(retryAfter) };
+    retryAfterMilliseconds: readRetryAfter(retryAfter) };
 }
 
 /** True if an earlier version took an intermediary's answer for the relay's, and gave up a change
@@ -142,11 +142,11 @@ export function interceptedBy({ status, retryAfter }) {
 export function wasIntercepted({ detail }) { return /^answered with status \d+$/u.test(detail); }
 
 /** Value in milliseconds; undefined if it is not in seconds. */
-function readWait(retryAfter) {
+function readRetryAfter(retryAfter) {
   return /^\d{1,6}$/u.test(retryAfter ?? "") ? Number(retryAfter) * 1_000 : undefined;
 }
 
 /** Wait that a refusal asks for, limited to the maximum. */
-export function askedWait(refusal) {
+export function requestedDelay(refusal) {
   return Math.min(refusal?.retryAfterMilliseconds ?? 0, limits.retryAfterMilliseconds);
 }

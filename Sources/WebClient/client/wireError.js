@@ -1,5 +1,5 @@
-import { isObject } from "../changes/json.js";
-import { JSONFault, parseMessage } from "../changes/jsonParser.js";
+import { isObject } from "../json/jsonValue.js";
+import { JSONFault, parseMessage } from "../json/jsonParser.js";
 
 /** Message that is not in the protocol's format, so it does not come from a Lockstep relay. */
 export class WireError extends Error {
@@ -17,8 +17,8 @@ export function readObject(text) {
     value = parseMessage(text);
   } catch (error) {
     if (!(error instanceof JSONFault)) throw error;
-    throw new WireError(`what should be JSON is none: ${error.message}`);
+    throw new WireError(`invalid JSON: ${error.message}`);
   }
-  if (!isObject(value)) throw new WireError("what should be a JSON object is none");
+  if (!isObject(value)) throw new WireError("a message must be a JSON object");
   return value;
 }

@@ -6,19 +6,19 @@ export class AppController {
   #lockstep;
   #browser;
   #devices = { account: null, list: [] };
-  #asked = { at: -Infinity, answer: null, account: null };
-  #isRemembering = false;
-  #nextNames = null;
+  #lastRequest = { at: -Infinity, answer: null, account: null };
+  #isLoadingDevices = false;
+  #nameRefresh = null;
   #listeners = new Set();
 
   constructor(lockstep, browser) {
     this.#lockstep = lockstep;
     this.#browser = browser;
-    lockstep.subscribe((news) => {
-      this.#learnNames(news);
-      this.#tell(news);
+    lockstep.subscribe((event) => {
+      this.#refreshNames(event);
+      this.#notify(event);
     });
-    this.#learnNames({ kind: "status" });
+    this.#refreshNames({ kind: "status" });
   }
 
   get lockstep() { return this.#lockstep; }
@@ -76,49 +76,52 @@ export class AppController {
   async refreshDevices({ isForced = false } = {}) {
     const account = this.status.accountID;
     if (!account) return;
-    const isFresh = this.now - this.#asked.at < limits.devicesMilliseconds
-      && this.#asked.account === account;
-    if (isFresh && !isForced) return this.#asked.answer;
-    const answer = this.#lockstep.devices().then((list) => this.#know(account, list));
-    this.#asked = { at: this.now, answer, account };
+    const isFresh = this.now - this.#lastRequest.at < limits.devicesMilliseconds
+      && this.#lastRequest.account === account;
+    if (isFresh && !isForced) return this.#lastRequest.answer;
+    const answer = this.#lockstep.devices().then((list) => this.#setDevices(account, list));
+    this.#lastRequest = { at: this.now, answer, account };
     return answer;
   }
 
-  #know(account, list) {
+  #setDevices(account, list) {
     this.#devices = { account, list };
-    this.#tell({ kind: "devices" });
+    this.#notify({ kind: "devices" });
   }
 
   /** Uses the stored names until the relay answers. */
-  async #remember(account) {
-    if (this.#isRemembering) return;
-    this.#isRemembering = true;
+  async #loadKnownDevices(account) {
+    if (this.#isLoadingDevices) return;
+    this.#isLoadingDevices = true;
     const list = await this.#lockstep.knownDevices().catch(() => []);
-    this.#isRemembering = false;
+    this.#isLoadingDevices = false;
     if (this.#devices.account !== account && this.status.accountID === account) {
-      this.#know(account, list);
+      this.#setDevices(account, list);
     }
   }
 
   /** Asks the relay for names if a change comes from a device without a known name. */
-  #learnNames({ kind, records = [] }) {
+  #refreshNames({ kind, records = [] }) {
     const { state, accountID } = this.status;
-    if (accountID !== null && accountID !== this.#devices.account) this.#remember(accountID);
-    const isNew = accountID !== this.#asked.account && ["inSync", "needsPerson"].includes(state);
+    if (accountID !== null && accountID !== this.#devices.account) {
+      this.#loadKnownDevices(accountID);
+    }
+    const isNew = accountID !== this.#lastRequest.account
+      && ["inSync", "needsPerson"].includes(state);
     const names = this.#deviceNames;
-    const isStranger = kind === "changed"
+    const hasUnknownDevice = kind === "changed"
       && records.some(({ device }) => !Object.hasOwn(names, device));
     if (isNew) this.refreshDevices().catch(() => {});
-    if (isStranger) this.#askForNames();
+    if (hasUnknownDevice) this.#scheduleNameRefresh();
   }
 
   /** Asks for the names after a delay: a recent answer may be older than the new device. If there
    * is no answer, the names stay unknown; nothing waits for them. */
-  #askForNames() {
-    const rest = Math.min(this.#asked.at + limits.devicesMilliseconds - this.now,
+  #scheduleNameRefresh() {
+    const rest = Math.min(this.#lastRequest.at + limits.devicesMilliseconds - this.now,
       limits.devicesMilliseconds);
-    this.#browser.clearTimer(this.#nextNames);
-    this.#nextNames = this.#browser.setTimer(
+    this.#browser.clearTimer(this.#nameRefresh);
+    this.#nameRefresh = this.#browser.setTimer(
       () => this.refreshDevices({ isForced: true }).catch(() => {}), rest);
   }
 
@@ -127,5 +130,5 @@ export class AppController {
     return { ...Object.fromEntries(names), [this.status.deviceID ?? ""]: "this browser" };
   }
 
-  #tell(news) { for (const listener of [...this.#listeners]) listener(news); }
+  #notify(event) { for (const listener of [...this.#listeners]) listener(event); }
 }

@@ -1,3 +1,5 @@
+import { element } from "./components/element.js";
+
 /**
  * All inputs of the page from the browser (time, randomness, time zone) in one value. Tests provide
  * their own.
@@ -12,4 +14,31 @@ export function systemBrowser() {
     minutesAhead: (instant) => -new Date(instant).getTimezoneOffset(),
     isSecure: globalThis.isSecureContext === true,
   };
+}
+
+/**
+ * Copies a text to the browser's clipboard. Over plain http only the old method works, by a
+ * selection.
+ *
+ * @returns {Promise<boolean>} true if the text was copied
+ */
+export async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copySelected(text);
+  }
+}
+
+function copySelected(text) {
+  const focused = document.activeElement;
+  const field = element("textarea", { class: "visually-hidden", "aria-hidden": "true" });
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  const isCopied = document.execCommand("copy");
+  field.remove();
+  focused?.focus();
+  return isCopied;
 }

@@ -1,15 +1,15 @@
-import { apps } from "../apps/catalog.js";
+import { apps } from "../apps/appCatalog.js";
 import { Lockstep } from "../lockstep.js";
 import { systemBrowser } from "./browser.js";
 import { element } from "./components/element.js";
 import { Page } from "./page.js";
-import { keepShell, ShellUpdates } from "./shell/keepShell.js";
-import { browserName } from "./words/device.js";
-import { problemWords } from "./words/problem.js";
+import { registerServiceWorker, ShellUpdates } from "./shell/shellUpdates.js";
+import { browserName } from "./text/deviceText.js";
+import { errorText } from "./text/syncText.js";
 
 const place = document.getElementById("page");
 // Before any wait: the shell may be updated while the store is being read.
-const news = new ShellUpdates(navigator.serviceWorker);
+const updates = new ShellUpdates(navigator.serviceWorker);
 
 try {
   const lockstep = await Lockstep.open({ relay: location.origin, apps });
@@ -17,13 +17,13 @@ try {
     browser: systemBrowser(), place, deviceName: browserName(navigator.userAgent),
   });
   page.start();
-  news.subscribe(() => page.offerReload());
-  keepShell(navigator.serviceWorker);
+  updates.subscribe(() => page.offerReload());
+  registerServiceWorker(navigator.serviceWorker);
   // Requested only if there is data to keep, because some browsers ask the person. The answer may
   // be no.
   if (lockstep.status.accountID) await navigator.storage?.persist?.();
 } catch (error) {
   place.replaceChildren(element("section", { class: "welcome", role: "alert" },
-    element("h1", {}, "Lockstep did not start"), element("p", {}, problemWords(error)),
+    element("h1", {}, "Lockstep did not start"), element("p", {}, errorText(error)),
     element("p", {}, "Nothing was deleted. Close other tabs of this page, then reload.")));
 }

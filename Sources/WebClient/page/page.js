@@ -7,14 +7,13 @@ import { DevicesView } from "./devices/devicesView.js";
 import { HabitsView } from "./habits/habitsView.js";
 import { MemosView } from "./memos/memosView.js";
 import { Shell } from "./shell/shell.js";
-import { countingIcon } from "./timer/favicon.js";
-import { timerModel } from "./timer/timerModel.js";
+import { countingIcon, timerModel } from "./timer/timerModel.js";
 import { TimerView } from "./timer/timerView.js";
 import { WelcomeView } from "./welcome/welcomeView.js";
 
 /** The page as a whole: chooses the view, and runs the clock of all views. */
 export class Page {
-  #desk;
+  #controller;
   #browser;
   #notices;
   #welcome;
@@ -26,64 +25,64 @@ export class Page {
 
   constructor(lockstep, { browser, place, deviceName }) {
     this.#browser = browser;
-    this.#desk = new AppController(lockstep, browser);
+    this.#controller = new AppController(lockstep, browser);
     this.#notices = new Notices(browser);
-    const tell = (...words) => this.#notices.tell(...words);
-    this.#welcome = new WelcomeView(this.#desk, deviceName);
-    this.#shell = new Shell(this.#desk, {
+    const notify = (...words) => this.#notices.show(...words);
+    this.#welcome = new WelcomeView(this.#controller, deviceName);
+    this.#shell = new Shell(this.#controller, {
       place, notices: this.#notices, welcome: this.#welcome,
       views: Object.entries({
         timer: TimerView, clipboard: ClipboardView, memos: MemosView, habits: HabitsView,
         devices: DevicesView,
-      }).map(([name, View]) => ({ name, view: new View(this.#desk, tell) })),
+      }).map(([name, View]) => ({ name, view: new View(this.#controller, notify) })),
     });
   }
 
   start() {
-    this.#desk.subscribe(() => this.#showSoon());
-    addEventListener("hashchange", () => this.#follow());
+    this.#controller.subscribe(() => this.#scheduleShow());
+    addEventListener("hashchange", () => this.#openFromAddress());
     document.addEventListener("visibilitychange", () => this.#show());
     document.querySelector(".skip-link").addEventListener("click", (event) => {
       event.preventDefault();
       this.#shell.focusMain();
     });
     if (!this.#browser.isSecure) {
-      this.#shell.note("This page came over plain http: it cannot be installed or opened without "
-        + "a connection, and others in the network can read along.");
+      this.#shell.setNote("This page came over plain http: it cannot be installed or opened "
+        + "without a connection, and others in the network can read along.");
     }
     this.#show();
   }
 
   offerReload() {
-    this.#notices.tell("A new version of Lockstep is here.",
+    this.#notices.show("A new version of Lockstep is here.",
       { words: "Reload", act: () => location.reload() });
   }
 
   /** Opens the view in the address, once it is known if this browser is a device. */
-  #follow() {
-    if (this.#desk.status.state === "starting") return;
+  #openFromAddress() {
+    if (this.#controller.status.state === "starting") return;
     const [name, code] = [location.hash.slice(1), /^#code=([\w-]+)$/.exec(location.hash)?.[1]];
-    if (code) this.#takeCode(code);
+    if (code) this.#offerCode(code);
     this.#open(this.#shell.has(name) ? name : this.#shell.first);
   }
 
   /** Removes the code from the address: a code is valid once, and must not be in the history. */
-  #takeCode(code) {
+  #offerCode(code) {
     history.replaceState(null, "", location.pathname);
     if (this.#isPaired) {
-      this.#notices.tell("This browser belongs to an account already. Sign out first to pair it "
+      this.#notices.show("This browser belongs to an account already. Sign out first to pair it "
         + "with another.");
     } else {
       this.#welcome.offer(code);
     }
   }
 
-  get #isPaired() { return this.#desk.status.state !== "needsPairing"; }
+  get #isPaired() { return this.#controller.status.state !== "needsPairing"; }
 
   #open(name) { this.#shell.open(this.#isPaired ? name : "welcome"); }
 
   /** Shows several changes at once. */
-  #showSoon() {
+  #scheduleShow() {
     if (this.#isDue) return;
     this.#isDue = true;
     queueMicrotask(() => {
@@ -93,7 +92,7 @@ export class Page {
   }
 
   #show() {
-    if (this.#shell.isEmpty || this.#isPaired === this.#shell.isWelcome) this.#follow();
+    if (this.#shell.isEmpty || this.#isPaired === this.#shell.isWelcome) this.#openFromAddress();
     this.#shell.show();
     this.#showTime();
   }
@@ -101,8 +100,8 @@ export class Page {
   /** Updates the countdown in the title and in the icon; all change at the same instant of relay
    * time. */
   #showTime() {
-    const { now, minutesAhead } = this.#desk;
-    const model = timerModel(this.#desk.state(timerApp), now, minutesAhead);
+    const { now, minutesAhead } = this.#controller;
+    const model = timerModel(this.#controller.state(timerApp), now, minutesAhead);
     const name = this.#shell.title === "Timer" ? model.title : this.#shell.title;
     const counting = model.minutes === null || this.#shell.isWelcome ? "" : `${model.title} · `;
     const title = counting || `${name} · `;

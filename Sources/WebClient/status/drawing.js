@@ -1,6 +1,6 @@
 import { bucketsOf, placeOf, quantileOf } from "./histogram.js";
 import { bars, largest, linePath } from "./scales.js";
-import { duration } from "./words.js";
+import { duration } from "./format.js";
 
 /** Draws into the page's `svg` elements. The page also shows the same data as text. */
 

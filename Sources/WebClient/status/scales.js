@@ -44,8 +44,8 @@ export function linePath(shares, { width, height, places }) {
     const y = height - share * height;
     const starts = index === 0 || shares[index - 1] === null;
     // A value between two gaps is a point, drawn as a line of length 0 with round ends.
-    const stands = starts && (shares[index + 1] ?? null) === null;
-    words.push(`${starts ? "M" : "L"}${round(x)} ${round(y)}${stands ? "h0" : ""}`);
+    const isPoint = starts && (shares[index + 1] ?? null) === null;
+    words.push(`${starts ? "M" : "L"}${round(x)} ${round(y)}${isPoint ? "h0" : ""}`);
   });
   return words.join("");
 }

@@ -1,52 +1,52 @@
 import { figuresOf } from "./figures.js";
 import { History } from "./history.js";
 import { RelayAvailability } from "./relayAvailability.js";
-import { View, uptimeWords } from "./view.js";
+import { View, uptimeText } from "./view.js";
 
-/** The page: asks the relay once a second, and shows its metrics. */
+/** Status page: requests the relay's metrics once a second, and shows them. */
 
-const pauseMilliseconds = 1_000;
+const intervalMilliseconds = 1_000;
 /** Timeout of a request. */
-const patienceMilliseconds = 3_000;
+const timeoutMilliseconds = 3_000;
 const gapSeconds = 6;
 /** Three minutes of samples. */
 const samples = 181;
 /** Maximum length; a relay's metrics have some 15 kB. */
-const mostCharacters = 1 << 20;
+const charactersMax = 1 << 20;
 
 const history = new History(samples);
 const view = new View({ document, places: samples });
 const answer = document.getElementById("answer");
 const pause = document.getElementById("pause");
-const standing = new RelayAvailability((wall) =>
+const availability = new RelayAvailability((wall) =>
   new Date(wall).toLocaleTimeString([], { hourCycle: "h23" }));
 let timer;
 let isAsking = false;
 let askedAt = null;
 
-async function ask() {
+async function requestAndShow() {
   isAsking = true;
   try {
     markGap();
-    await hear();
+    await sample();
     view.show(history);
-    tell();
+    showAvailability();
   } finally {
     isAsking = false;
-    plan();
+    schedule();
   }
 }
 
-async function hear() {
+async function sample() {
   try {
     const { text, wall } = await metrics();
     const figures = figuresOf(text);
     history.add(performance.now() / 1_000, figures);
-    standing.answered(Date.now());
-    view.showUptime(uptimeWords(figures.startedAt, wall));
+    availability.answered(Date.now());
+    view.showUptime(uptimeText(figures.startedAt, wall));
   } catch (fault) {
     history.add(performance.now() / 1_000, null);
-    standing.failed(Date.now());
+    availability.failed(Date.now());
     answer.title = fault.message;
   }
 }
@@ -64,23 +64,23 @@ function markGap() {
 /** Returns the metrics and the time of the relay's clock in seconds, which may differ from this
  * machine's. */
 async function metrics() {
-  const signal = AbortSignal.timeout(patienceMilliseconds);
+  const signal = AbortSignal.timeout(timeoutMilliseconds);
   const response = await fetch("/metrics", { signal, cache: "no-store" });
   if (!response.ok) throw new Error(`the relay answered with ${response.status}`);
   const text = await response.text();
-  if (text.length > mostCharacters) throw new Error("the answer is too long to be metrics");
+  if (text.length > charactersMax) throw new Error("the answer is too long to be metrics");
   return { text, wall: Date.parse(response.headers.get("Date")) / 1_000 };
 }
 
 /** Schedules the next request; not while the page is hidden or paused. */
-function plan() {
+function schedule() {
   clearTimeout(timer);
-  const asks = !isAsking && !standing.isPaused && !document.hidden;
-  if (asks) timer = setTimeout(ask, pauseMilliseconds);
+  const isDue = !isAsking && !availability.isPaused && !document.hidden;
+  if (isDue) timer = setTimeout(requestAndShow, intervalMilliseconds);
 }
 
-function tell() {
-  const { state, words, isSilent } = standing;
+function showAvailability() {
+  const { state, words, isSilent } = availability;
   view.setOld(isSilent);
   answer.dataset.state = state;
   if (!isSilent) answer.removeAttribute("title");
@@ -88,11 +88,11 @@ function tell() {
 }
 
 pause.addEventListener("click", () => {
-  standing.isPaused = !standing.isPaused;
-  pause.setAttribute("aria-pressed", String(standing.isPaused));
-  tell();
-  plan();
+  availability.isPaused = !availability.isPaused;
+  pause.setAttribute("aria-pressed", String(availability.isPaused));
+  showAvailability();
+  schedule();
 });
-document.addEventListener("visibilitychange", plan);
+document.addEventListener("visibilitychange", schedule);
 
-ask();
+requestAndShow();

@@ -1,7 +1,7 @@
 import { drawHistogram, drawLines, shareBar } from "./drawing.js";
 import { bucketsOf, countOf, quantileOf } from "./histogram.js";
 import { largest, linear, logarithmic, nextPower, niceCeiling, sharesOf } from "./scales.js";
-import { bytes, count, duration, few, percent, reason, span } from "./words.js";
+import { bytes, count, duration, few, percent, reason, span } from "./format.js";
 
 /** Shows a history in the page: figures as text, and pictures of them. */
 
@@ -41,7 +41,7 @@ export class View {
   showFigures(figures, history, known) {
     const { counters } = figures;
     const rate = (name) => few(history.rate(rateSeconds, (it) => it.counters[name]));
-    this.say({
+    this.setTexts({
       version: `version ${figures.version}`,
       devices: count(figures.connectedDevices),
       accounts: `of ${count(figures.connectedAccounts)} accounts; `
@@ -67,7 +67,7 @@ export class View {
   }
 
   /** @param {string} text time since the relay's start */
-  showUptime(text) { this.say({ uptime: text }); }
+  showUptime(text) { this.setTexts({ uptime: text }); }
 
   showTransports(connections) {
     const all = [...connections?.values() ?? []].reduce((sum, it) => sum + it, 0);
@@ -83,7 +83,7 @@ export class View {
 
   showLag(histogram) {
     const isEmpty = !histogram || countOf(histogram) === 0;
-    this.say({ lagSummary: lagWords(histogram) });
+    this.setTexts({ lagSummary: lagText(histogram) });
     drawHistogram(this.find("bars", "lag"), isEmpty ? null : histogram);
     const buckets = isEmpty ? [] : bucketsOf(histogram);
     this.rows("lag", buckets.flatMap((value, index) => (value === 0 ? [] : [
@@ -95,7 +95,7 @@ export class View {
   showTimes(name, history) {
     const histogram = history.histogram(minute, (it) => it.histograms[name]);
     const at = (share) => duration(histogram && quantileOf(histogram, share));
-    this.say({
+    this.setTexts({
       [`${name}Middle`]: at(0.5), [`${name}Most`]: at(0.99),
       [`${name}Count`]: count(histogram && countOf(histogram)),
     });
@@ -107,7 +107,7 @@ export class View {
     const table = this.find("table", "rejected");
     table.hidden = reasons.length === 0;
     this.find("text", "rejectedNothing").hidden = reasons.length > 0;
-    this.say({ rejectedNothing: rejected ? "Nothing, since the relay began." : "–" });
+    this.setTexts({ rejectedNothing: rejected ? "Nothing, since the relay began." : "–" });
     this.rows("rejected", reasons.map(([code, times]) => {
       const lately = history.increase(minute, (it) => it.rejected?.get(code) ?? null);
       return this.row(reason(code), [count(lately), count(times)]);
@@ -126,7 +126,9 @@ export class View {
       const ceiling = nextPower(Math.max(largest(lines.flat()), 10 * leastSeconds));
       const shares = lines.map((values) => sharesOf(values, logarithmic(leastSeconds, ceiling)));
       drawLines(this.find("line", name), shares, places);
-      this.say({ [`${name}Floor`]: duration(leastSeconds), [`${name}Ceiling`]: duration(ceiling) });
+      this.setTexts({
+        [`${name}Floor`]: duration(leastSeconds), [`${name}Ceiling`]: duration(ceiling),
+      });
     }
   }
 
@@ -135,7 +137,7 @@ export class View {
 
   find(kind, name) { return this.document.querySelector(`[data-${kind}="${name}"]`); }
 
-  say(texts) {
+  setTexts(texts) {
     for (const [name, text] of Object.entries(texts)) {
       const element = this.find("text", name);
       if (element.textContent !== text) element.textContent = text;
@@ -175,7 +177,7 @@ function pointsOf(history) {
   };
 }
 
-function lagWords(histogram) {
+function lagText(histogram) {
   if (!histogram) return "Not known yet.";
   const all = countOf(histogram);
   if (all === 0) return "Nothing was delivered in the last minute.";
@@ -184,5 +186,5 @@ function lagWords(histogram) {
 }
 
 /** Both in seconds of the relay's clock; empty if either is not known. */
-export const uptimeWords = (startedAt, wall) =>
+export const uptimeText = (startedAt, wall) =>
   (startedAt === null || Number.isNaN(wall) ? "" : `· up for ${span(wall - startedAt)}`);

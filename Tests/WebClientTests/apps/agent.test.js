@@ -10,8 +10,8 @@ import { memoContents } from "../../../Sources/WebClient/apps/memos/memoContents
 import { memosApp } from "../../../Sources/WebClient/apps/memos/memosApp.js";
 import { timerApp } from "../../../Sources/WebClient/apps/timer/timerApp.js";
 import { timerScreen } from "../../../Sources/WebClient/apps/timer/timerScreen.js";
-import { serialize } from "../../../Sources/WebClient/changes/json.js";
-import { parse } from "../../../Sources/WebClient/changes/jsonParser.js";
+import { serialize } from "../../../Sources/WebClient/json/jsonValue.js";
+import { parse } from "../../../Sources/WebClient/json/jsonParser.js";
 import { Account } from "../support/account.js";
 import { needsProgram } from "../support/program.js";
 

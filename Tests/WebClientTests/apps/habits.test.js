@@ -2,30 +2,30 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { habitConflicts, habitWeek } from "../../../Sources/WebClient/apps/habits/habitWeek.js";
 import { habitsApp } from "../../../Sources/WebClient/apps/habits/habitsApp.js";
-import { numberOf, serialize } from "../../../Sources/WebClient/changes/json.js";
-import { Table } from "../support/table.js";
+import { numberOf, serialize } from "../../../Sources/WebClient/json/jsonValue.js";
+import { TestPage } from "../support/testPage.js";
 
 const today = "2026-03-01";
 const theirs = "000000000000000b";
 
-/** Returns a table with a habit to check and one to count. */
+/** Returns a page with a habit to check and one to count. */
 function started() {
-  const table = new Table(habitsApp);
-  const add = (fields) => table.act({ do: "add", ...fields }).changes[0].name;
+  const page = new TestPage(habitsApp);
+  const add = (fields) => page.act({ do: "add", ...fields }).changes[0].name;
   const run = add({ title: "Run", kind: "checkbox", target: 1 });
   const water = add({ title: "Water", kind: "count", target: 8 });
-  return { table, run, water };
+  return { page, run, water };
 }
 
-const weekOf = (table, name, day = today) =>
-  habitWeek(table.state, day).find((habit) => habit.name === name);
+const weekOf = (page, name, day = today) =>
+  habitWeek(page.state, day).find((habit) => habit.name === name);
 
 test("a week shows what was done, by title", () => {
-  const { table, run, water } = started();
-  table.act({ do: "check", habit: run, day: today, done: true });
-  table.act({ do: "count", habit: water, day: today, by: 3 });
-  table.act({ do: "count", habit: water, day: "2026-02-27", by: 8 });
-  const week = habitWeek(table.state, today);
+  const { page, run, water } = started();
+  page.act({ do: "check", habit: run, day: today, done: true });
+  page.act({ do: "count", habit: water, day: today, by: 3 });
+  page.act({ do: "count", habit: water, day: "2026-02-27", by: 8 });
+  const week = habitWeek(page.state, today);
   assert.deepEqual(week.map((habit) => habit.title), ["Run", "Water"]);
   assert.deepEqual(week[1].days.map(({ day, done, total }) => [day, done, total]), [
     ["2026-02-23", false, 0], ["2026-02-24", false, 0], ["2026-02-25", false, 0],
@@ -36,39 +36,39 @@ test("a week shows what was done, by title", () => {
 });
 
 test("each device counts for itself, and what is taken back as well", () => {
-  const { table, run, water } = started();
-  table.act({ do: "count", habit: water, day: today, by: 2 });
-  table.act({ do: "count", habit: water, day: today, by: 3 });
-  table.act({ do: "count", habit: water, day: today, by: -1 });
-  table.act({ do: "count", habit: water, day: today, by: -1 });
-  assert.deepEqual(table.fields(`${water}/${today}`), {
-    habit: water, day: today, done: false, counts: { [table.state.device]: 5 },
-    undone: { [table.state.device]: 2 },
+  const { page, run, water } = started();
+  page.act({ do: "count", habit: water, day: today, by: 2 });
+  page.act({ do: "count", habit: water, day: today, by: 3 });
+  page.act({ do: "count", habit: water, day: today, by: -1 });
+  page.act({ do: "count", habit: water, day: today, by: -1 });
+  assert.deepEqual(page.fields(`${water}/${today}`), {
+    habit: water, day: today, done: false, counts: { [page.state.device]: 5 },
+    undone: { [page.state.device]: 2 },
   });
   assert.equal(
-    table.refusal({ do: "count", habit: water, day: today, by: -4 }),
+    page.refusal({ do: "count", habit: water, day: today, by: -4 }),
     "only 3 can be taken back on 2026-03-01");
-  table.act({ do: "check", habit: run, day: today, done: true });
-  table.act({ do: "check", habit: run, day: today, done: false });
-  assert.deepEqual(table.fields(`${run}/${today}`), {
+  page.act({ do: "check", habit: run, day: today, done: true });
+  page.act({ do: "check", habit: run, day: today, done: false });
+  assert.deepEqual(page.fields(`${run}/${today}`), {
     habit: run, day: today, done: false, counts: {},
   });
 });
 
 test("the target is reached by all devices together", () => {
-  const { table, water } = started();
+  const { page, water } = started();
   const name = `${water}/${today}`;
-  table.take(
+  page.addRemote(
     name, "CheckIn", { habit: water, day: today, done: false, counts: { [theirs]: 7 } }, 1);
-  table.act({ do: "count", habit: water, day: today, by: 1 });
-  assert.equal(table.fields(name).done, true);
-  assert.deepEqual(weekOf(table, water).days.at(-1), { day: today, done: true, total: 8 });
+  page.act({ do: "count", habit: water, day: today, by: 1 });
+  assert.equal(page.fields(name).done, true);
+  assert.deepEqual(weekOf(page, water).days.at(-1), { day: today, done: true, total: 8 });
 });
 
 test("a streak is the days in a row on which the aim was reached", () => {
-  const { table, run } = started();
-  const check = (day, done = true) => table.act({ do: "check", habit: run, day, done });
-  const streak = () => weekOf(table, run).streak;
+  const { page, run } = started();
+  const check = (day, done = true) => page.act({ do: "check", habit: run, day, done });
+  const streak = () => weekOf(page, run).streak;
   assert.equal(streak(), 0);
   check("2026-02-28");
   // Today is not over, so it does not break the streak.
@@ -81,37 +81,37 @@ test("a streak is the days in a row on which the aim was reached", () => {
   assert.equal(streak(), 4);
   check("2026-02-28", false);
   assert.equal(streak(), 1);
-  assert.equal(weekOf(table, run, "2026-03-03").streak, 0);
+  assert.equal(weekOf(page, run, "2026-03-03").streak, 0);
 });
 
 test("a habit is changed and removed; its days stay, and are there when it comes back", () => {
-  const { table, water } = started();
-  table.act({ do: "count", habit: water, day: today, by: 3 });
-  table.take(water, "Habit", { ...table.fields(water), colour: "blue" }, table.now - 500);
-  table.act({ do: "edit", habit: water, title: "Tea", target: 2 });
-  assert.deepEqual(table.fields(water), {
+  const { page, water } = started();
+  page.act({ do: "count", habit: water, day: today, by: 3 });
+  page.addRemote(water, "Habit", { ...page.fields(water), colour: "blue" }, page.now - 500);
+  page.act({ do: "edit", habit: water, title: "Tea", target: 2 });
+  assert.deepEqual(page.fields(water), {
     title: "Tea", kind: "count", target: 2, colour: "blue",
   });
-  const { done, total } = weekOf(table, water).days.at(-1);
+  const { done, total } = weekOf(page, water).days.at(-1);
   assert.deepEqual([done, total], [true, 3]);
-  const kept = table.fields(water);
-  table.act({ do: "remove", habit: water });
-  assert.equal(weekOf(table, water), undefined);
-  table.take(water, "Habit", kept, table.now);
-  assert.equal(weekOf(table, water).days.at(-1).total, 3);
+  const kept = page.fields(water);
+  page.act({ do: "remove", habit: water });
+  assert.equal(weekOf(page, water), undefined);
+  page.addRemote(water, "Habit", kept, page.now);
+  assert.equal(weekOf(page, water).days.at(-1).total, 3);
 });
 
 test("a conflict shows both versions with the time of each, and the person decides", () => {
-  const { table, run } = started();
-  assert.deepEqual(habitConflicts(table.state), []);
+  const { page, run } = started();
+  assert.deepEqual(habitConflicts(page.state), []);
   const cloud = {
     zone: "Habits", name: run, type: "Habit", modifiedAt: 5, device: theirs,
     fields: { title: "Swim", kind: "count", target: 2 },
   };
-  table.state.asking = [cloud];
-  table.state.deviceNames = { [theirs]: "laptop", [table.state.device]: "page" };
-  const { modifiedAt, device } = table.record(run);
-  assert.deepEqual(habitConflicts(table.state), [{
+  page.state.asking = [cloud];
+  page.state.deviceNames = { [theirs]: "laptop", [page.state.device]: "page" };
+  const { modifiedAt, device } = page.record(run);
+  assert.deepEqual(habitConflicts(page.state), [{
     name: run,
     local: {
       deleted: false, name: run, title: "Run", kind: "checkbox", target: 1, modifiedAt, device,
@@ -122,17 +122,17 @@ test("a conflict shows both versions with the time of each, and the person decid
       device: theirs, deviceName: "laptop",
     },
   }]);
-  assert.deepEqual(table.act({ do: "keep", habit: run, version: "cloud" }), {
+  assert.deepEqual(page.act({ do: "keep", habit: run, version: "cloud" }), {
     changes: [], decisions: [{ zone: "Habits", name: run, keepLocal: false }],
   });
-  const { decisions: [ours] } = table.act({ do: "keep", habit: run, version: "local" });
+  const { decisions: [ours] } = page.act({ do: "keep", habit: run, version: "local" });
   assert.equal(ours.keepLocal, true);
-  assert.ok(table.refusal({ do: "keep", habit: run, version: "both" }));
-  assert.ok(table.refusal({ do: "keep", habit: "other", version: "local" }));
+  assert.ok(page.refusal({ do: "keep", habit: run, version: "both" }));
+  assert.ok(page.refusal({ do: "keep", habit: "other", version: "local" }));
   // Either side may have deleted it.
-  table.state.asking = [{ ...cloud, fields: null }];
-  table.act({ do: "remove", habit: run });
-  const [{ local, cloud: gone }] = habitConflicts(table.state);
+  page.state.asking = [{ ...cloud, fields: null }];
+  page.act({ do: "remove", habit: run });
+  const [{ local, cloud: gone }] = habitConflicts(page.state);
   assert.deepEqual(local, { deleted: true });
   assert.deepEqual(gone, {
     deleted: true, modifiedAt: 5, device: theirs, deviceName: "laptop",
@@ -140,17 +140,17 @@ test("a conflict shows both versions with the time of each, and the person decid
 });
 
 test("a habit with a long name has room for its days", () => {
-  const table = new Table(habitsApp);
+  const page = new TestPage(habitsApp);
   const name = "电".repeat(85);
-  table.take(name, "Habit", { title: "Long", kind: "checkbox", target: 1 }, 1);
-  const { changes: [day] } = table.act({ do: "check", habit: name, day: today, done: true });
+  page.addRemote(name, "Habit", { title: "Long", kind: "checkbox", target: 1 }, 1);
+  const { changes: [day] } = page.act({ do: "check", habit: name, day: today, done: true });
   assert.ok(Buffer.byteLength(day.name) <= 255 && day.name.endsWith(`/${today}`));
   assert.equal(day.fields.habit, name);
-  assert.equal(weekOf(table, name).days.at(-1).done, true);
+  assert.equal(weekOf(page, name).days.at(-1).done, true);
 });
 
 test("what makes no sense is refused in a sentence", () => {
-  const { table, run, water } = started();
+  const { page, run, water } = started();
   const add = { do: "add", title: "a", kind: "count", target: 1 };
   const count = { do: "count", habit: water, day: today, by: 1 };
   const check = { do: "check", habit: run, day: today, done: true };
@@ -164,28 +164,28 @@ test("what makes no sense is refused in a sentence", () => {
     { ...check, habit: water }, { ...count, habit: run }, { ...count, by: 0 },
     { ...count, by: 1_000_001 }, { ...count, by: -1 }, { ...count, by: "1" }, {}, null,
   ]) {
-    assert.ok(table.refusal(action), serialize(action === null ? null : String(action.do)));
+    assert.ok(page.refusal(action), serialize(action === null ? null : String(action.do)));
   }
-  assert.equal(table.refusal({ ...add, title: "😀".repeat(200) }), undefined);
-  assert.equal(table.refusal({ ...count, by: 1_000_000 }), undefined);
-  assert.throws(() => habitWeek(table.state, "today"), { name: "EditRefusal" });
+  assert.equal(page.refusal({ ...add, title: "😀".repeat(200) }), undefined);
+  assert.equal(page.refusal({ ...count, by: 1_000_000 }), undefined);
+  assert.throws(() => habitWeek(page.state, "today"), { name: "EditRefusal" });
 });
 
 test("what another program wrote oddly is shown as far as it goes, and nothing overflows", () => {
-  const { table, water } = started();
+  const { page, water } = started();
   const name = `${water}/${today}`;
   const many = numberOf("9e300");
-  table.take(
+  page.addRemote(
     name, "CheckIn", { counts: { a: many, b: many, c: "x" }, undone: [1], done: "yes" }, 1);
-  table.take("odd", "Habit", { title: 5, kind: "later", target: -3 }, 1);
-  assert.equal(habitWeek(table.state, today).length, 3);
-  assert.deepEqual(weekOf(table, water).days.at(-1), { day: today, done: true, total: 2 ** 60 });
+  page.addRemote("odd", "Habit", { title: 5, kind: "later", target: -3 }, 1);
+  assert.equal(habitWeek(page.state, today).length, 3);
+  assert.deepEqual(weekOf(page, water).days.at(-1), { day: today, done: true, total: 2 ** 60 });
   assert.deepEqual(
-    [weekOf(table, "odd").title, weekOf(table, "odd").kind, weekOf(table, "odd").target],
+    [weekOf(page, "odd").title, weekOf(page, "odd").kind, weekOf(page, "odd").target],
     ["", "checkbox", 1]);
   // A device named like a property of JavaScript counts like any other.
-  table.state.device = "__proto__";
-  table.act({ do: "count", habit: water, day: today, by: 2 });
-  assert.match(serialize(table.fields(name)), /"__proto__":2/);
+  page.state.device = "__proto__";
+  page.act({ do: "count", habit: water, day: today, by: 2 });
+  assert.match(serialize(page.fields(name)), /"__proto__":2/);
   assert.equal({}.counts, undefined);
 });

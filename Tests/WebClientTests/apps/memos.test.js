@@ -2,21 +2,21 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { memoContents, memosWith } from "../../../Sources/WebClient/apps/memos/memoContents.js";
 import { memosApp } from "../../../Sources/WebClient/apps/memos/memosApp.js";
-import { numberOf, serialize } from "../../../Sources/WebClient/changes/json.js";
-import { Table } from "../support/table.js";
+import { numberOf, serialize } from "../../../Sources/WebClient/json/jsonValue.js";
+import { TestPage } from "../support/testPage.js";
 
-const titles = (table) => memoContents(table.state).map((memo) => memo.title);
+const titles = (page) => memoContents(page.state).map((memo) => memo.title);
 const theirs = "000000000000000b";
 
 test("a memo is written, read and found", () => {
-  const table = new Table(memosApp);
-  const { changes: [{ name }] } = table.act({ do: "add", content: "Milk\nand Eggs" });
-  table.act({ do: "add", content: "Plan ΟΔΟΣ" });
-  assert.deepEqual(table.fields(name), {
+  const page = new TestPage(memosApp);
+  const { changes: [{ name }] } = page.act({ do: "add", content: "Milk\nand Eggs" });
+  page.act({ do: "add", content: "Plan ΟΔΟΣ" });
+  assert.deepEqual(page.fields(name), {
     title: "Milk", content: "Milk\nand Eggs", date: 1_772_366_400_000,
   });
-  assert.deepEqual(titles(table), ["Plan ΟΔΟΣ", "Milk"]);
-  const found = (words) => memosWith(words, memoContents(table.state)).map((memo) => memo.title);
+  assert.deepEqual(titles(page), ["Plan ΟΔΟΣ", "Milk"]);
+  const found = (words) => memosWith(words, memoContents(page.state)).map((memo) => memo.title);
   assert.deepEqual(found("eggs MILK"), ["Milk"]);
   assert.deepEqual(found("bread"), []);
   assert.deepEqual(found("eggs plan"), []);
@@ -25,33 +25,33 @@ test("a memo is written, read and found", () => {
 });
 
 test("a memo that is written anew comes first, and one that is removed is gone", () => {
-  const table = new Table(memosApp);
-  const { changes: [{ name }] } = table.act({ do: "add", content: "Milk" });
-  table.act({ do: "add", content: "Plan" });
-  table.act({ do: "edit", memo: name, was: "Milk", content: "Bread\nMilk" });
-  assert.deepEqual(titles(table), ["Bread", "Plan"]);
-  table.act({ do: "remove", memo: name });
-  assert.deepEqual(titles(table), ["Plan"]);
-  assert.match(table.refusal({ do: "edit", memo: name, was: "", content: "x" }), /not there/);
+  const page = new TestPage(memosApp);
+  const { changes: [{ name }] } = page.act({ do: "add", content: "Milk" });
+  page.act({ do: "add", content: "Plan" });
+  page.act({ do: "edit", memo: name, was: "Milk", content: "Bread\nMilk" });
+  assert.deepEqual(titles(page), ["Bread", "Plan"]);
+  page.act({ do: "remove", memo: name });
+  assert.deepEqual(titles(page), ["Plan"]);
+  assert.match(page.refusal({ do: "edit", memo: name, was: "", content: "x" }), /not there/);
 });
 
 test("a text that changed while the person wrote is kept as well", () => {
-  const table = new Table(memosApp);
-  const { changes: [{ name }] } = table.act({ do: "add", content: "Milk" });
+  const page = new TestPage(memosApp);
+  const { changes: [{ name }] } = page.act({ do: "add", content: "Milk" });
   const arrived = { title: "Eggs", content: "Eggs", date: 7, colour: "red" };
-  table.take(name, "Memo", arrived, table.now - 500);
-  const { changes } = table.act({ do: "edit", memo: name, was: "Milk", content: "Bread" });
-  const copy = `${name}~${theirs}-${table.now - 1_500}`;
+  page.addRemote(name, "Memo", arrived, page.now - 500);
+  const { changes } = page.act({ do: "edit", memo: name, was: "Milk", content: "Bread" });
+  const copy = `${name}~${theirs}-${page.now - 1_500}`;
   assert.deepEqual(changes.map((it) => it.name), [copy, name]);
-  assert.deepEqual(table.fields(copy), arrived);
-  assert.equal(table.fields(name).content, "Bread");
+  assert.deepEqual(page.fields(copy), arrived);
+  assert.equal(page.fields(name).content, "Bread");
   // Fields that this version does not know stay.
-  assert.equal(table.fields(name).colour, "red");
-  table.state.deviceNames = { [theirs]: "laptop" };
-  const last = memoContents(table.state).at(-1);
+  assert.equal(page.fields(name).colour, "red");
+  page.state.deviceNames = { [theirs]: "laptop" };
+  const last = memoContents(page.state).at(-1);
   assert.deepEqual([last.title, last.copyOf, last.copyFrom], ["Eggs", name, "laptop"]);
   // The same text on both sides leaves no copy.
-  const again = table.act({ do: "edit", memo: name, was: "Milk", content: "Bread" });
+  const again = page.act({ do: "edit", memo: name, was: "Milk", content: "Bread" });
   assert.equal(again.changes.length, 1);
 });
 
@@ -69,32 +69,32 @@ test("a date that proves wrong is corrected with its stamp", () => {
 });
 
 test("a name that merely looks like a copy's is none", () => {
-  const table = new Table(memosApp);
+  const page = new TestPage(memosApp);
   for (const name of ["a~b", "a~b-c", "a-5", "a-5~b", "a~b-"]) {
-    table.take(name, "Memo", { content: name, date: 1 }, 1);
+    page.addRemote(name, "Memo", { content: name, date: 1 }, 1);
   }
-  assert.deepEqual(memoContents(table.state).map((memo) => memo.copyOf), Array(5).fill(null));
+  assert.deepEqual(memoContents(page.state).map((memo) => memo.copyOf), Array(5).fill(null));
 });
 
 test("what another program wrote oddly is shown as far as it goes, and stays as it is", () => {
-  const table = new Table(memosApp);
+  const page = new TestPage(memosApp);
   const rating = numberOf("0.1234567890123456789");
-  table.take("a", "Memo", { content: 5, date: "never", rating }, 9);
-  table.take("b", "Memo", { content: "b", date: numberOf("1e300") }, 1);
-  assert.deepEqual(memoContents(table.state).map(({ title, date }) => [title, date]), [
+  page.addRemote("a", "Memo", { content: 5, date: "never", rating }, 9);
+  page.addRemote("b", "Memo", { content: "b", date: numberOf("1e300") }, 1);
+  assert.deepEqual(memoContents(page.state).map(({ title, date }) => [title, date]), [
     ["b", 2 ** 60], ["", 9],
   ]);
-  table.act({ do: "edit", memo: "a", was: "", content: "text" });
-  assert.match(serialize(table.fields("a")), /"rating":0.1234567890123456789/);
+  page.act({ do: "edit", memo: "a", was: "", content: "text" });
+  assert.match(serialize(page.fields("a")), /"rating":0.1234567890123456789/);
 });
 
 test("what makes no sense is refused in a sentence", () => {
-  const table = new Table(memosApp);
-  const { changes: [{ name }] } = table.act({ do: "add", content: "Milk" });
+  const page = new TestPage(memosApp);
+  const { changes: [{ name }] } = page.act({ do: "add", content: "Milk" });
   for (const action of [{ do: "add", content: " \n\u00a0\u3000" }, { do: "add", content: "" },
     { do: "edit", memo: name, was: "Milk", content: "\t" }, { do: "edit", memo: name },
     { do: "edit", memo: "other", was: "", content: "x" }, { do: "remove", memo: "1" },
     { do: "dance" }, {}, null]) {
-    assert.ok(table.refusal(action));
+    assert.ok(page.refusal(action));
   }
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { serialize } from "../../../Sources/WebClient/changes/json.js";
+import { serialize } from "../../../Sources/WebClient/json/jsonValue.js";
 import { answer } from "../support/conflicts.js";
 import { needsProgram, run } from "../support/program.js";
 import { hostileCase } from "../support/hostileCases.js";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { resolverFor } from "../../../Sources/WebClient/apps/catalog.js";
-import { sides } from "../../../Sources/WebClient/apps/merge/newerWins.js";
-import { isNumber, numberText, serialize } from "../../../Sources/WebClient/changes/json.js";
-import { parse } from "../../../Sources/WebClient/changes/jsonParser.js";
+import { resolverFor } from "../../../Sources/WebClient/apps/appCatalog.js";
+import { sides } from "../../../Sources/WebClient/apps/mergeRules.js";
+import { isNumber, numberText, serialize } from "../../../Sources/WebClient/json/jsonValue.js";
+import { parse } from "../../../Sources/WebClient/json/jsonParser.js";
 import { answer, exchanged, form } from "../support/conflicts.js";
 import { hostileCase } from "../support/hostileCases.js";
 import { randomCase, types } from "../support/randomCases.js";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { resolverFor } from "../../../Sources/WebClient/apps/catalog.js";
+import { resolverFor } from "../../../Sources/WebClient/apps/appCatalog.js";
 import { titleOf } from "../../../Sources/WebClient/apps/memos/memoResolver.js";
-import { serialize } from "../../../Sources/WebClient/changes/json.js";
-import { parse } from "../../../Sources/WebClient/changes/jsonParser.js";
+import { serialize } from "../../../Sources/WebClient/json/jsonValue.js";
+import { parse } from "../../../Sources/WebClient/json/jsonParser.js";
 import { act, edit, timer, version } from "../support/conflicts.js";
 import { permutations } from "../support/sharedRecord.js";
 

@@ -5,56 +5,56 @@ import {
   clock, nextSecond, timerScreen,
 } from "../../../Sources/WebClient/apps/timer/timerScreen.js";
 import { act, edit, timer } from "../support/conflicts.js";
-import { Table } from "../support/table.js";
+import { TestPage } from "../support/testPage.js";
 
 const record = (fields, changes = {}) =>
   ({ zone: "Timer", name: "current", type: "TimerState", fields, ...changes });
 
 test("a person works, rests and goes home; the records tell each step", () => {
-  const table = new Table(timerApp);
-  const me = table.state.device;
-  table.act({ do: "start", length: 1_500_000 });
-  assert.equal(timerScreen(table.state, table.now).remaining, 1_499_000);
-  table.now += 1_500_000;
+  const page = new TestPage(timerApp);
+  const me = page.state.device;
+  page.act({ do: "start", length: 1_500_000 });
+  assert.equal(timerScreen(page.state, page.now).remaining, 1_499_000);
+  page.now += 1_500_000;
   // The break runs on every screen, although no device has written it.
-  const resting = timerScreen(table.state, table.now);
+  const resting = timerScreen(page.state, page.now);
   assert.deepEqual(
     [resting.stateType, resting.remaining, resting.completedPomodoros],
     ["breakTime", 299_000, 1]);
-  table.act({ do: "snooze" });
-  table.act({ do: "stop" });
-  assert.deepEqual(table.fields("current"), timer(1, {
-    ...edit(me, table.now - 1_000, "idle"),
-    replaces: [{ deviceID: me, timestamp: table.now - 2_000 }],
+  page.act({ do: "snooze" });
+  page.act({ do: "stop" });
+  assert.deepEqual(page.fields("current"), timer(1, {
+    ...edit(me, page.now - 1_000, "idle"),
+    replaces: [{ deviceID: me, timestamp: page.now - 2_000 }],
   }));
-  assert.match(table.refusal({ do: "stop" }), /nothing is running/);
+  assert.match(page.refusal({ do: "stop" }), /nothing is running/);
 });
 
 test("the screen says what is shown, whose it is, and what can be done", () => {
-  const table = new Table(timerApp);
-  assert.deepEqual(timerScreen(table.state, 5), {
+  const page = new TestPage(timerApp);
+  assert.deepEqual(timerScreen(page.state, 5), {
     at: 5, stateType: "idle", isPaused: false, remaining: 0, zeroAt: null, completedPomodoros: 0,
     device: "", deviceName: "", editedAt: null, duration: null, longBreakEvery: 4,
     events: ["start"],
   });
-  table.state.deviceNames = { [table.state.device]: "page" };
-  table.act({ do: "start" });
-  const begun = table.now - 1_000;
-  assert.deepEqual(timerScreen(table.state, table.now), {
-    at: table.now, stateType: "focus", isPaused: false, remaining: 1_499_000,
-    zeroAt: begun + 1_500_000, completedPomodoros: 0, device: table.state.device,
+  page.state.deviceNames = { [page.state.device]: "page" };
+  page.act({ do: "start" });
+  const begun = page.now - 1_000;
+  assert.deepEqual(timerScreen(page.state, page.now), {
+    at: page.now, stateType: "focus", isPaused: false, remaining: 1_499_000,
+    zeroAt: begun + 1_500_000, completedPomodoros: 0, device: page.state.device,
     deviceName: "page", editedAt: begun, duration: 1_500_000, longBreakEvery: 4,
     events: ["pause", "stop", "skip"],
   });
   // A clock that is behind does not increase the time left.
-  assert.equal(timerScreen(table.state, begun - 5_000).remaining, 1_500_000);
+  assert.equal(timerScreen(page.state, begun - 5_000).remaining, 1_500_000);
   // The plan of a running focus was fixed when it began; otherwise the settings apply.
-  table.act({ do: "set", settings: { longBreakEvery: 2 } });
-  assert.equal(timerScreen(table.state, table.now).longBreakEvery, 4);
-  assert.equal(timerScreen(table.state, begun + 1_500_000).longBreakEvery, 2);
-  table.act({ do: "pause" });
-  const paused = timerScreen(table.state, table.now);
-  assert.deepEqual(timerScreen(table.state, table.now + 9_000_000), {
+  page.act({ do: "set", settings: { longBreakEvery: 2 } });
+  assert.equal(timerScreen(page.state, page.now).longBreakEvery, 4);
+  assert.equal(timerScreen(page.state, begun + 1_500_000).longBreakEvery, 2);
+  page.act({ do: "pause" });
+  const paused = timerScreen(page.state, page.now);
+  assert.deepEqual(timerScreen(page.state, page.now + 9_000_000), {
     ...paused, at: paused.at + 9_000_000,
   });
   assert.equal(paused.zeroAt, null);
@@ -103,23 +103,23 @@ test("a wrong clock is corrected in what the change brought, and in nothing else
 const plain = ({ act: _, ...it }) => it;
 
 test("an edit is newer than all that was seen, however wrong the clock", () => {
-  const table = new Table(timerApp);
-  table.take("current", "TimerState", timer(0, edit("mac", 0, "idle")), table.now + 4_000);
-  table.act({ do: "start" });
-  const { fields, modifiedAt } = table.record("current");
-  assert.equal(modifiedAt, table.now - 1_000 + 4_001);
+  const page = new TestPage(timerApp);
+  page.addRemote("current", "TimerState", timer(0, edit("mac", 0, "idle")), page.now + 4_000);
+  page.act({ do: "start" });
+  const { fields, modifiedAt } = page.record("current");
+  assert.equal(modifiedAt, page.now - 1_000 + 4_001);
   assert.equal(fields.edits[0].timestamp, modifiedAt);
 });
 
 test("settings are changed one by one, and others' stay", () => {
-  const table = new Table(timerApp);
-  table.take("settings", "Settings", { focusMinutes: 50, theme: "dark" }, 1);
-  table.act({ do: "set", settings: { shortBreakMinutes: 7.5, autoStart: false } });
-  assert.deepEqual(table.fields("settings"), {
+  const page = new TestPage(timerApp);
+  page.addRemote("settings", "Settings", { focusMinutes: 50, theme: "dark" }, 1);
+  page.act({ do: "set", settings: { shortBreakMinutes: 7.5, autoStart: false } });
+  assert.deepEqual(page.fields("settings"), {
     focusMinutes: 50, theme: "dark", shortBreakMinutes: 7.5, autoStart: false,
   });
-  table.act({ do: "start" });
-  const [shown] = table.fields("current").edits;
+  page.act({ do: "start" });
+  const [shown] = page.fields("current").edits;
   assert.equal(shown.remaining, 3_000_000);
   assert.deepEqual(shown.plan, {
     autoStart: false, break: 450_000, longBreak: 900_000, longBreakEvery: 4,
@@ -127,19 +127,19 @@ test("settings are changed one by one, and others' stay", () => {
 });
 
 test("what makes no sense is refused in a sentence", () => {
-  const table = new Table(timerApp);
+  const page = new TestPage(timerApp);
   for (const settings of [{ focusMinutes: 0 }, { focusMinutes: "25" }, { focusMinutes: 1441 },
     { focusMinutes: NaN }, { focusMinutes: Infinity }, { autoStart: 1 }, { longBreakEvery: -1 },
     { longBreakEvery: 2.5 }, { longBreakEvery: 1_001 }, { theme: "dark" }, { toString: 1 }, {}, [],
     null, undefined]) {
-    assert.ok(table.refusal({ do: "set", settings }));
+    assert.ok(page.refusal({ do: "set", settings }));
   }
   const actions = [{ do: "dance" }, { do: "toString" }, {}, null, { do: "start", length: 0 }];
   for (const action of actions) {
-    assert.ok(table.refusal(action));
+    assert.ok(page.refusal(action));
   }
   assert.equal(
-    table.refusal({ do: "set", settings: { snoozeMinutes: "5" } }),
+    page.refusal({ do: "set", settings: { snoozeMinutes: "5" } }),
     "“5” is no snoozeMinutes (how long a break waits when it is put off)");
 });
 

@@ -5,7 +5,7 @@ import {
 } from "../../../Sources/WebClient/apps/timer/timerMachine.js";
 import { TimerState } from "../../../Sources/WebClient/apps/timer/timerModel.js";
 import { TimerSettings } from "../../../Sources/WebClient/apps/timer/timerSettings.js";
-import { equal, setting } from "../../../Sources/WebClient/changes/json.js";
+import { equal, setting } from "../../../Sources/WebClient/json/jsonValue.js";
 import { act, edit, timer } from "../support/conflicts.js";
 
 /** Returns a timer with a phase of 60 s that began, or was paused, at 0. */

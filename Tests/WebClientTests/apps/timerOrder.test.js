@@ -4,7 +4,7 @@ import test from "node:test";
 import { afterZero } from "../../../Sources/WebClient/apps/timer/timerMachine.js";
 import { TimerState } from "../../../Sources/WebClient/apps/timer/timerModel.js";
 import { timerResolver } from "../../../Sources/WebClient/apps/timer/timerResolver.js";
-import { serialize } from "../../../Sources/WebClient/changes/json.js";
+import { serialize } from "../../../Sources/WebClient/json/jsonValue.js";
 import { edit, timer, version } from "../support/conflicts.js";
 import { randomEdit } from "../support/randomCases.js";
 import { SeededRandom } from "../support/seededRandom.js";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import test from "node:test";
-import { resolverFor } from "../../../Sources/WebClient/apps/catalog.js";
-import { serialize } from "../../../Sources/WebClient/changes/json.js";
-import { parse } from "../../../Sources/WebClient/changes/jsonParser.js";
+import { resolverFor } from "../../../Sources/WebClient/apps/appCatalog.js";
+import { serialize } from "../../../Sources/WebClient/json/jsonValue.js";
+import { parse } from "../../../Sources/WebClient/json/jsonParser.js";
 import { answer, exchanged } from "../support/conflicts.js";
 
 // Test vectors with their answers, for any program that resolves Lockstep's conflicts.

@@ -10,7 +10,7 @@ from stage import Story
 VECTORS = pathlib.Path(__file__).parents[2] / "AppsTests" / "Vectors"
 RESOLVE = """async (lines) => {
   const [{ resolverFor }, { parse }, { serialize }] = await Promise.all(
-    ["/apps/catalog.js", "/changes/jsonParser.js", "/changes/json.js"].map((it) => import(it)));
+    ["/apps/appCatalog.js", "/json/jsonParser.js", "/json/jsonValue.js"].map((it) => import(it)));
   return lines.map(parse).filter(({ case: { type, base, local, server }, expect }) => {
     const { ask, merged, copies } = resolverFor(type).resolve({ base, local, server });
     const answer = ask

@@ -28,7 +28,7 @@ STATUS_SECONDS = 100
 # Creates a focus that has run for a while, after two others, from a tab of the same device.
 WORK_FOR_A_WHILE = """async () => {
   const { Lockstep } = await import("/lockstep.js");
-  const { apps } = await import("/apps/catalog.js");
+  const { apps } = await import("/apps/appCatalog.js");
   const client = await Lockstep.open({ relay: location.origin, apps });
   await client.change(({ now, device }) => [{ zone: "Timer", name: "current", type: "TimerState",
     fields: { completedPomodoros: 2, edits: [{ deviceID: device, timestamp: now - 437_500,

@@ -21,7 +21,7 @@ class Files(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         found = file_at(FOLDER, self.path)
         body, kind = found or (b"", "text/plain")
-        if self.newer and self.path == "/page/words/device.js":
+        if self.newer and self.path == "/page/text/deviceText.js":
             body += b"// newer\n"
         self.send_response(200 if found else 404)
         self.send_header("Content-Type", kind)
@@ -93,6 +93,6 @@ class ShellStories(unittest.TestCase):
         expect(self.page.get_by_text("A new version of Lockstep is here.")).to_be_visible()
         self.page.get_by_role("button", name="Reload").click()
         self.page.wait_for_function("""async () =>
-          (await (await fetch("/page/words/device.js")).text()).endsWith("// newer\\n")""")
+          (await (await fetch("/page/text/deviceText.js")).text()).endsWith("// newer\\n")""")
         self.page.reload()
         self.assertEqual(len(self.kept()), 2)

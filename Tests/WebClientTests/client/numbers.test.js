@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { numberOf } from "../../../Sources/WebClient/changes/json.js";
-import { uuid } from "../../../Sources/WebClient/changes/uuid.js";
+import { numberOf } from "../../../Sources/WebClient/json/jsonValue.js";
+import { uuid } from "../../../Sources/WebClient/model/name.js";
 import { needsProgram } from "../support/program.js";
 import { RelayProcess } from "../support/relayProcess.js";
 import { world } from "./support/device.js";
 import { settled } from "./support/fakeEnvironment.js";
 import { fieldsOf } from "./support/modelApp.js";
 import { Browser, inState, until } from "./support/page.js";
-import { Stand } from "./support/stand.js";
+import { TestDevice } from "./support/testDevice.js";
 
 // Numbers of other programs keep every digit, although JavaScript's own numbers would lose some.
 
@@ -111,32 +111,33 @@ for (const transports of [["events"], ["long-poll"], ["poll"]]) {
 }
 
 test("in what meets another's change, and in what a person is asked about", async () => {
-  const stand = await Stand.start();
-  await stand.welcome();
+  const device = await TestDevice.start();
+  await device.welcome();
   const record = (name, type, tag, text) => `{"zone":"Model","name":"${name}","type":"${type}",
     "modifiedAt":${tag},"device":"other","tag":${tag},"deleted":false,
     "fields":{${digits},"text":"${text}"}}`;
-  stand.socket.sayText(`{"op":"changes","since":"a1.0","token":"a1.2","more":false,
+  device.socket.receiveText(`{"op":"changes","since":"a1.0","token":"a1.2","more":false,
     "changes":[${record("n", "Fields", 1, "old")},${record("c", "Choice", 2, "old")}]}`);
   await settled();
-  const change = (name, type) => stand.agent.change(({ record: held }) =>
+  const change = (name, type) => device.agent.change(({ record: held }) =>
     [{ zone: "Model", name, type, fields: { ...held("Model", name).fields, mine: true } }]);
   await change("n", "Fields");
   await settled();
   const meet = async (name, type, tag) => {
-    const { id } = stand.socket.last("save");
-    stand.socket.sayText(`{"op":"saved","id":"${id}","since":"a1.${tag - 1}","token":"a1.${tag}",
+    const { id } = device.socket.last("save");
+    device.socket.receiveText(`{"op":"saved","id":"${id}",
+      "since":"a1.${tag - 1}","token":"a1.${tag}",
       "results":[{"name":"${name}","conflict":${record(name, type, tag, "new")}}]}`);
     await settled();
   };
   await meet("n", "Fields", 3);
-  assert.ok(stand.socket.texts.at(-1).includes(`{${digits},`));
-  assert.ok(stand.socket.texts.at(-1).includes('"mine":true,"text":"new"}'));
-  await stand.save(4);
+  assert.ok(device.socket.texts.at(-1).includes(`{${digits},`));
+  assert.ok(device.socket.texts.at(-1).includes('"mine":true,"text":"new"}'));
+  await device.save(4);
   await change("c", "Choice");
   await settled();
   await meet("c", "Choice", 5);
-  const [{ local, server }] = stand.status.asking;
+  const [{ local, server }] = device.status.asking;
   for (const { fields } of [local, server]) {
     assert.equal(fields.big.text, "9007199254740993");
     assert.equal(fields.long.text, "0.1234567890123456789");

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SyncEngine } from "../../../Sources/WebClient/client/agent/syncEngine.js";
 import { limits } from "../../../Sources/WebClient/client/limits.js";
 import { OrderReceiver, OrderSender } from "../../../Sources/WebClient/client/tabs/orders.js";
 import { Device } from "./support/device.js";
@@ -11,12 +10,12 @@ test("an order that is asked twice while it is carried out is carried out once",
   let finish;
   let count = 0;
   const receiver = new OrderReceiver({ post: (message) => posted.push(message),
-    carryOut: () => new Promise((resolve) => {
+    perform: () => new Promise((resolve) => {
       count += 1;
       finish = resolve;
     }) });
-  receiver.received({ id: "one" });
-  receiver.received({ id: "one" });
+  receiver.handleOrder({ id: "one" });
+  receiver.handleOrder({ id: "one" });
   finish("done");
   await settled();
   assert.equal(count, 1);
@@ -29,7 +28,7 @@ test("an order without an answer is asked again, the lead is sought, and then it
     const asked = [];
     let silences = 0;
     const sender = new OrderSender({ environment, post: ({ order }) => asked.push(order.id),
-      silent: () => { silences += 1; } });
+      onSilence: () => { silences += 1; } });
     const sent = sender.send({ id: "one" });
     const refused = assert.rejects(sent, { code: "silent" });
     await environment.advance(limits.orderMilliseconds * (limits.silencesToLead - 1));

@@ -20,13 +20,13 @@ test("edits of one record fold into one until it is sent, and then into the next
   const [relay, phone] = world("phone");
   phone.change(set("list", "a"));
   phone.change(set("list", "a", "b"));
-  const batch = phone.take("first");
+  const batch = phone.freeze("first");
   assert.deepEqual(batch.records.map((record) => record.fields.items), [["a", "b"]]);
   phone.change(set("list", "a", "b", "c"));
   assert.equal(phone.summary.unsent, 2);
   const { answer } = relay.save("phone", batch);
   phone.apply({ kind: "answer", id: "first", answer, isLink: true });
-  const next = phone.take("second");
+  const next = phone.freeze("second");
   assert.equal(next.records[0].baseTag, answer.results[0].tag);
   assert.deepEqual(next.records[0].fields.items, ["a", "b", "c"]);
 });
@@ -34,10 +34,10 @@ test("edits of one record fold into one until it is sent, and then into the next
 test("what is sent and not answered goes again as it was, also after a crash", () => {
   const [relay, phone] = world("phone");
   phone.change(set("list", "a"));
-  const first = phone.take("one");
+  const first = phone.freeze("one");
   relay.save("phone", first);
   phone.start();
-  const again = phone.take("two");
+  const again = phone.freeze("two");
   assert.deepEqual(again, first);
   const { answer } = relay.save("phone", again);
   phone.apply({ kind: "answer", id: "one", answer, isLink: true });
@@ -52,7 +52,7 @@ test("a record that comes while ours is in flight waits for the answer", () => {
   laptop.sync(relay);
   laptop.change(set("list", "a", "laptop's"));
   phone.change(set("list", "a", "phone's"));
-  const batch = phone.take("batch");
+  const batch = phone.freeze("batch");
   const { answer } = relay.save("phone", batch);
   laptop.sync(relay);
   const cursor = phone.disk.values.get("cursor");
@@ -86,7 +86,7 @@ test("a merged record and its copies go as one atomic batch", () => {
   laptop.now += 10;
   laptop.change(note("n", "laptop's newer"));
   laptop.fetch(relay);
-  const batch = laptop.take("merged");
+  const batch = laptop.freeze("merged");
   assert.equal(batch.atomic, true);
   assert.equal(batch.records.length, 2);
   assert.match(batch.records[0].name, /^n~phone-/);
@@ -147,44 +147,44 @@ test("where the rule asks, nothing is overwritten, others go on, the answer goes
 test("a refused record is parked and shown, the others go on, an edit gives it another try", () => {
   const [, phone] = world("phone");
   phone.change(set("bad", "x"), set("good", "y"));
-  phone.take("batch");
+  phone.freeze("batch");
   const error = { code: "recordTooLarge", detail: "too large" };
   phone.apply({ kind: "answer", id: "batch", isLink: true, answer: {
     since: "a1.0", token: "a1.1", results: [{ name: "bad", error }, { name: "good", tag: 1 }],
   } });
   assert.deepEqual(phone.summary.parked.map((it) => it.name), ["bad"]);
-  assert.equal(phone.take("none"), null);
+  assert.equal(phone.freeze("none"), null);
   phone.change(set("bad", "smaller"));
-  assert.deepEqual(phone.take("next").records.map((record) => record.name), ["bad"]);
+  assert.deepEqual(phone.freeze("next").records.map((record) => record.name), ["bad"]);
 });
 
 test("a record that the account has no room for waits, is shown, and goes again", () => {
   const [, phone] = world("phone");
   phone.change(set("large", "x"), set("small", "y"));
-  phone.take("batch");
+  phone.freeze("batch");
   const error = { code: "quotaExceeded", detail: "no room" };
   phone.apply({ kind: "answer", id: "batch", isLink: true, answer: {
     since: "a1.0", token: "a1.1", results: [{ name: "large", error }, { name: "small", tag: 1 }],
   } });
   assert.deepEqual(phone.summary.parked.map((it) => it.refusal.code), ["quotaExceeded"]);
   assert.equal(phone.summary.mayRetryParked, true);
-  assert.equal(phone.take("none"), null);
+  assert.equal(phone.freeze("none"), null);
   phone.step({ task: "retryParked" });
   assert.equal(phone.summary.parkedCount, 0);
-  assert.deepEqual(phone.take("next").records.map((record) => record.name), ["large"]);
+  assert.deepEqual(phone.freeze("next").records.map((record) => record.name), ["large"]);
 });
 
 test("a batch that is turned down for its content shrinks to the record at fault", () => {
   const [, phone] = world("phone");
   phone.change(set("a", "1"), set("b", "2"));
-  phone.take("both");
+  phone.freeze("both");
   const refusal = { code: "badJSON", detail: "?" };
   phone.step({ task: "refuseBatch", id: "both", refusal });
   assert.equal(phone.summary.parkedCount, 0);
-  phone.take("one", 1);
+  phone.freeze("one", 1);
   phone.step({ task: "refuseBatch", id: "one", refusal });
   assert.deepEqual(phone.summary.parked.map((it) => it.name), ["a"]);
-  assert.deepEqual(phone.take("rest").records.map((record) => record.name), ["b"]);
+  assert.deepEqual(phone.freeze("rest").records.map((record) => record.name), ["b"]);
 });
 
 test("a cursor that is too old costs a snapshot: deleted records go, edited ones stay", () => {
@@ -222,7 +222,7 @@ test("a crash in the middle of a snapshot begins it anew, and loses nothing", ()
 test("a save that landed, though it was taken for refused, is at odds with nothing", () => {
   const [relay, phone] = world("phone");
   phone.change(note("n", "first"));
-  relay.save("phone", phone.take("one"));
+  relay.save("phone", phone.freeze("one"));
   phone.step({ task: "refuseBatch", id: "one", refusal: { code: "batchMismatch", detail: "" } });
   phone.now += 10;
   phone.change(note("n", "second"));
@@ -250,7 +250,7 @@ test("a device whose disk came back from a backup overwrites nothing that it sav
 test("what may have landed is deleted on the relay too", () => {
   const [relay, phone] = world("phone");
   phone.change(set("list", "a"));
-  relay.save("phone", phone.take("one"));
+  relay.save("phone", phone.freeze("one"));
   phone.step({ task: "refuseBatch", id: "one", refusal: { code: "batchMismatch", detail: "" } });
   phone.change({ name: "list", fields: null });
   assert.equal(phone.summary.unsent, 1);
@@ -317,10 +317,10 @@ test("an edit made with a wrong clock is stamped anew before it is sent", () => 
   Object.assign(phone, { isClockTrusted: false, skew: -90_000 });
   phone.change(set("list", "a"));
   assert.equal(phone.live[0].modifiedAt, phone.now + 90_000);
-  assert.equal(phone.take("early"), null, "not before relay time is known");
+  assert.equal(phone.freeze("early"), null, "not before relay time is known");
   phone.isClockTrusted = true;
   phone.now += 5_000;
-  assert.equal(phone.take("now").records[0].modifiedAt, phone.now - 5_000);
+  assert.equal(phone.freeze("now").records[0].modifiedAt, phone.now - 5_000);
 });
 
 test("an edit made after another is newer, however wrong the clock", () => {

@@ -111,7 +111,7 @@ test("a device that saves before it reads is told by the page what the relay has
   // Answered but not read: its cursor does not move.
   phone.change(set("new", "n"));
   const save = (id) => {
-    const { answer } = relay.save("phone", phone.take(id));
+    const { answer } = relay.save("phone", phone.freeze(id));
     phone.apply({ kind: "answer", id, answer, isLink: true });
   };
   save("lost");
@@ -203,7 +203,7 @@ test("what came since a restore is not lost by a reload with something in flight
   laptop.sync(relay);
   relay.putBack(relay.copy(), "b2");
   phone.change(set("busy", "1", "phone's"));
-  phone.take("in flight");
+  phone.freeze("in flight");
   // The batch in flight holds back other devices' changes of its record, and so the store's cursor.
   laptop.change(set("busy", "1", "laptop's"), set("theirs", "1"));
   laptop.sync(relay);
@@ -232,7 +232,7 @@ for (const isEarlier of [false, true]) {
     relay.putBack(first, "c3");
     const second = relay.copy();
     phone.change(set("c", "1"));
-    const { answer } = relay.save("phone", phone.take("batch"));
+    const { answer } = relay.save("phone", phone.freeze("batch"));
     phone.apply({ kind: "answer", id: "batch", answer, isLink: true });
     const { error } = relay.changes(phone.replica.cursor);
     assert.deepEqual([error.code, error.token],

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { IndexedStore } from "../../../Sources/WebClient/client/store/indexedStore.js";
+import { IndexedStore, openStore } from "../../../Sources/WebClient/client/store/indexedStore.js";
 import { MemoryStore } from "../../../Sources/WebClient/client/store/memoryStore.js";
-import { openStore } from "../../../Sources/WebClient/client/store/openStore.js";
 import { FakeIndexedDB } from "./support/fakeIndexedDB.js";
 
 const environment = { setTimer: setTimeout, clearTimer: clearTimeout };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { ShellUpdates } from "../../../Sources/WebClient/page/shell/keepShell.js";
+import { ShellUpdates } from "../../../Sources/WebClient/page/shell/shellUpdates.js";
 
 test("a newer version is told of, also where it came before anybody could be told", () => {
   const container = new EventTarget();

@@ -5,36 +5,36 @@ import { habitsApp } from "../../../Sources/WebClient/apps/habits/habitsApp.js";
 import { memosApp } from "../../../Sources/WebClient/apps/memos/memosApp.js";
 import { timerApp } from "../../../Sources/WebClient/apps/timer/timerApp.js";
 import { clipboardRows } from "../../../Sources/WebClient/page/clipboard/clipboardModel.js";
-import { codeLife, deviceRows } from "../../../Sources/WebClient/page/devices/devicesModel.js";
+import { codeLifetime, deviceRows } from "../../../Sources/WebClient/page/devices/devicesModel.js";
 import { conflictCards, habitRows, weekDays }
   from "../../../Sources/WebClient/page/habits/habitsModel.js";
 import { memoNamed, memoRows } from "../../../Sources/WebClient/page/memos/memosModel.js";
-import { countingIcon } from "../../../Sources/WebClient/page/timer/favicon.js";
-import { changedSettings, timerModel } from "../../../Sources/WebClient/page/timer/timerModel.js";
-import { copyOf, leftBehind, signOutQuestion }
+import { changedSettings, countingIcon, timerModel }
+  from "../../../Sources/WebClient/page/timer/timerModel.js";
+import { copyOf, removedDevice, signOutQuestion }
   from "../../../Sources/WebClient/page/welcome/welcomeModel.js";
 import { TimerSettings } from "../../../Sources/WebClient/apps/timer/timerSettings.js";
-import { Table } from "../support/table.js";
+import { TestPage } from "../support/testPage.js";
 
 const theirs = "000000000000000b";
 
 test("a person works: the countdown, what can be done, and what follows", () => {
-  const table = new Table(timerApp);
-  const model = () => timerModel(table.state, table.now, 0);
+  const page = new TestPage(timerApp);
+  const model = () => timerModel(page.state, page.now, 0);
   assert.deepEqual([model().time, model().phase, model().title, model().minutes],
     ["25:00", "Ready", "Timer", null]);
   assert.equal(model().count, "No pomodoro yet, long break after 4");
   assert.deepEqual(model().orders, [{ do: "start", words: "Start focus" }]);
-  table.act({ do: "start" });
-  table.now += 299_000;
+  page.act({ do: "start" });
+  page.now += 299_000;
   assert.deepEqual([model().time, model().part, model().title, model().minutes],
     ["20:00", 0.8, "20:00 Focus", 20]);
   assert.deepEqual(model().orders.map((it) => it.do), ["pause", "skip", "stop"]);
-  table.act({ do: "pause" });
+  page.act({ do: "pause" });
   assert.deepEqual([model().phase, model().zeroAt, model().orders[0].do],
     ["Focus, paused", null, "resume"]);
-  table.act({ do: "resume" });
-  table.now += 1_200_000;
+  page.act({ do: "resume" });
+  page.now += 1_200_000;
   assert.deepEqual([model().phase, model().count, model().dots],
     ["Break", "1 pomodoro done, long break after 3 more", [true, false, false, false]]);
   assert.deepEqual(model().orders.map((it) => it.words),
@@ -42,11 +42,11 @@ test("a person works: the countdown, what can be done, and what follows", () => 
 });
 
 test("a state of a later version can be left, and no more is pretended", () => {
-  const table = new Table(timerApp);
-  table.take("current", "TimerState", { completedPomodoros: 3, edits: [{
-    deviceID: theirs, timestamp: table.now, stateType: "siesta", isPaused: false, remaining: 9_000,
-  }] }, table.now);
-  const model = timerModel(table.state, table.now, 0);
+  const page = new TestPage(timerApp);
+  page.addRemote("current", "TimerState", { completedPomodoros: 3, edits: [{
+    deviceID: theirs, timestamp: page.now, stateType: "siesta", isPaused: false, remaining: 9_000,
+  }] }, page.now);
+  const model = timerModel(page.state, page.now, 0);
   assert.equal(model.phase, "Another version's state");
   assert.deepEqual(model.orders.map((it) => it.do), ["start", "stop"]);
   assert.match(model.by, /another device/);
@@ -59,21 +59,21 @@ test("of the settings what was changed is saved, and nonsense is left to the rul
   assert.deepEqual(changedSettings(typed, words), { focusMinutes: 50 });
   assert.deepEqual(changedSettings({ ...typed, focusMinutes: " " }, words),
     { focusMinutes: Number.NaN });
-  const table = new Table(timerApp);
+  const page = new TestPage(timerApp);
   const settings = changedSettings({ ...typed, focusMinutes: "-1" }, words);
-  assert.match(table.refusal({ do: "set", settings }), /focusMinutes/);
+  assert.match(page.refusal({ do: "set", settings }), /focusMinutes/);
 });
 
-test("the sign counts minutes, and holds nothing but a drawing", () => {
+test("the sign counts minutes, and holds nothing but a svgElement", () => {
   const sign = countingIcon(7, { isPaused: false, isFocus: true });
   assert.match(decodeURIComponent(sign), /^data:image\/svg\+xml,<svg .*>7<\/text><\/svg>$/);
 });
 
 test("the clipboard is searched in any case, and a long item's row is short", () => {
-  const table = new Table(clipboardApp);
-  table.act({ do: "add", content: "Git log" });
-  table.take("far", "ClipboardItem", { content: "x".repeat(5_000) }, table.now + 5);
-  const rows = (words) => clipboardRows(table.state, words, table.now, 0);
+  const page = new TestPage(clipboardApp);
+  page.act({ do: "add", content: "Git log" });
+  page.addRemote("far", "ClipboardItem", { content: "x".repeat(5_000) }, page.now + 5);
+  const rows = (words) => clipboardRows(page.state, words, page.now, 0);
   assert.deepEqual(rows("").map(({ isCut, text }) => [isCut, text.length]),
     [[true, 1_000], [false, 7]]);
   assert.deepEqual(rows(" GIT ").map((it) => it.text), ["Git log"]);
@@ -82,25 +82,25 @@ test("the clipboard is searched in any case, and a long item's row is short", ()
 });
 
 test("a copy that a conflict left says whose text it is", () => {
-  const table = new Table(memosApp);
-  const { name } = table.act({ do: "add", content: "Shopping\nmilk\nand eggs" }).changes[0];
+  const page = new TestPage(memosApp);
+  const { name } = page.act({ do: "add", content: "Shopping\nmilk\nand eggs" }).changes[0];
   const copy = `${name}~${theirs}-1772366400000`;
-  table.take(copy, "Memo", { title: "", content: "\nonly", date: 4 }, 4);
-  const [memo, other] = memoRows(table.state, "", table.now, 0);
+  page.addRemote(copy, "Memo", { title: "", content: "\nonly", date: 4 }, 4);
+  const [memo, other] = memoRows(page.state, "", page.now, 0);
   assert.deepEqual([memo.title, memo.beginning, memo.copy], ["Shopping", "milk and eggs", null]);
   assert.deepEqual([other.title, other.copy], ["Untitled", "Other version, by another device"]);
-  table.state.deviceNames = { [theirs]: "phone" };
-  assert.equal(memoNamed(table.state, copy).copy, "Other version, by phone");
-  assert.equal(memoNamed(table.state, "gone"), null);
-  assert.deepEqual(memoRows(table.state, "EGGS milk", table.now, 0).map((it) => it.key), [name]);
+  page.state.deviceNames = { [theirs]: "phone" };
+  assert.equal(memoNamed(page.state, copy).copy, "Other version, by phone");
+  assert.equal(memoNamed(page.state, "gone"), null);
+  assert.deepEqual(memoRows(page.state, "EGGS milk", page.now, 0).map((it) => it.key), [name]);
 });
 
 test("a habit's row tells the chosen day, and the week beside it", () => {
-  const table = new Table(habitsApp);
-  const { name } = table.act({ do: "add", title: "Water", kind: "count", target: 2 }).changes[0];
-  table.act({ do: "count", habit: name, day: "2026-03-14", by: 2 });
-  table.act({ do: "count", habit: name, day: "2026-03-15", by: 1 });
-  const row = (chosen) => habitRows(table.state, "2026-03-15", chosen)[0];
+  const page = new TestPage(habitsApp);
+  const { name } = page.act({ do: "add", title: "Water", kind: "count", target: 2 }).changes[0];
+  page.act({ do: "count", habit: name, day: "2026-03-14", by: 2 });
+  page.act({ do: "count", habit: name, day: "2026-03-15", by: 1 });
+  const row = (chosen) => habitRows(page.state, "2026-03-15", chosen)[0];
   assert.deepEqual([row("2026-03-15").total, row("2026-03-15").done], [1, false]);
   assert.deepEqual([row("2026-03-14").total, row("2026-03-14").done], [2, true]);
   assert.equal(row("2026-03-15").week, "1 of 7 days");
@@ -115,21 +115,21 @@ test("a habit's row tells the chosen day, and the week beside it", () => {
 });
 
 test("a habit changed in two places is asked about, with both versions", () => {
-  const table = new Table(habitsApp);
-  const { name } = table.act({ do: "add", title: "Jog", kind: "checkbox", target: 1 }).changes[0];
-  const cloud = { zone: "Habits", name, type: "Habit", modifiedAt: table.now, device: theirs };
-  table.state.deviceNames = { [theirs]: "phone", [table.state.device]: "this browser" };
-  table.state.asking = [{ ...cloud, fields: { title: "Swim", kind: "count", target: 2 } }];
-  const [card] = conflictCards(table.state, table.now, 0);
+  const page = new TestPage(habitsApp);
+  const { name } = page.act({ do: "add", title: "Jog", kind: "checkbox", target: 1 }).changes[0];
+  const cloud = { zone: "Habits", name, type: "Habit", modifiedAt: page.now, device: theirs };
+  page.state.deviceNames = { [theirs]: "phone", [page.state.device]: "this browser" };
+  page.state.asking = [{ ...cloud, fields: { title: "Swim", kind: "count", target: 2 } }];
+  const [card] = conflictCards(page.state, page.now, 0);
   assert.equal(card.title, "Jog");
   assert.deepEqual([card.local.title, card.local.aim], ["Jog", "Once a day"]);
   assert.deepEqual([card.cloud.title, card.cloud.aim, card.cloud.from],
     ["Swim", "2 times a day", "by phone, just now"]);
-  table.state.asking = [{ ...cloud, fields: null, deleted: true }];
-  assert.equal(conflictCards(table.state, table.now, 0)[0].cloud.title, "Deleted");
+  page.state.asking = [{ ...cloud, fields: null, deleted: true }];
+  assert.equal(conflictCards(page.state, page.now, 0)[0].cloud.title, "Deleted");
 });
 
-test("of the devices this one stands first, then who is connected", () => {
+test("of the devices this one stands first, then deviceLabel is connected", () => {
   const now = 1_772_366_400_000;
   const device = (deviceID, connected, lastSeen) =>
     ({ deviceID, deviceName: deviceID, platform: "linux", connected, lastSeen });
@@ -143,7 +143,7 @@ test("of the devices this one stands first, then who is connected", () => {
   const named = { deviceID: "named", deviceName: "laptop", platform: "linux" };
   assert.deepEqual(deviceRows([named], "here", now, 0).map((it) => [it.name, it.about]),
     [["laptop", "linux"]]);
-  assert.deepEqual([601_000, 60_000, 0].map((left) => codeLife(now + left, now)), [
+  assert.deepEqual([601_000, 60_000, 0].map((left) => codeLifetime(now + left, now)), [
     "For one device, within 11 minutes.", "For one device, within a minute.",
     "This code is too old. Show a new one.",
   ]);
@@ -152,19 +152,19 @@ test("of the devices this one stands first, then who is connected", () => {
 test("a browser that was removed shows what it still holds, and can be signed out", () => {
   const removed = { state: "needsPairing", accountID: "a", reason: "revoked.", waiting: 2,
     parkedCount: 1, askingCount: 0 };
-  assert.equal(leftBehind({ ...removed, accountID: null }, []), null, "it never was a device");
+  assert.equal(removedDevice({ ...removed, accountID: null }, []), null, "it never was a device");
   const unsent = [
     { zone: "Memos", name: "m", type: "Memo", fields: { title: "Milk", content: "two litres" } },
     { zone: "Clipboard", name: "c", type: "Item", fields: { content: "from the page" } },
     { zone: "Habits", name: "h", type: "Habit", fields: null },
   ];
-  const left = leftBehind(removed, unsent);
+  const left = removedDevice(removed, unsent);
   assert.match(left.why, /not a device of its account any more: revoked\.$/);
   assert.equal(left.title, "3 changes that no other device has");
   assert.deepEqual(left.rows,
     ["Memos: Milk", "Clipboard: from the page", "Habits: something was deleted"]);
   assert.match(left.hint, /sign out first/);
-  const many = leftBehind(removed, Array.from({ length: 50 }, () => unsent[0]));
+  const many = removedDevice(removed, Array.from({ length: 50 }, () => unsent[0]));
   assert.deepEqual([many.rows.length, many.rest], [20, 30]);
   assert.deepEqual(JSON.parse(copyOf(unsent)), { changes: unsent });
   const question = signOutQuestion(removed);

@@ -5,7 +5,7 @@ import {
 } from "../../../Sources/WebClient/status/scales.js";
 import {
   bytes, count, duration, few, percent, reason, span,
-} from "../../../Sources/WebClient/status/words.js";
+} from "../../../Sources/WebClient/status/format.js";
 
 // Positions of values in pictures, and the format of figures.
 

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { act } from "../../../Sources/WebClient/apps/edit.js";
-import { serialize } from "../../../Sources/WebClient/changes/json.js";
-import { parse, parseMessage } from "../../../Sources/WebClient/changes/jsonParser.js";
-import { uuid } from "../../../Sources/WebClient/changes/uuid.js";
+import { serialize } from "../../../Sources/WebClient/json/jsonValue.js";
+import { parse, parseMessage } from "../../../Sources/WebClient/json/jsonParser.js";
+import { uuid } from "../../../Sources/WebClient/model/name.js";
 import { run } from "./program.js";
 import { RelayProcess } from "./relayProcess.js";
 

@@ -1,4 +1,4 @@
-import { resolverFor } from "../../../Sources/WebClient/apps/catalog.js";
+import { resolverFor } from "../../../Sources/WebClient/apps/appCatalog.js";
 
 // Cases and answers in the format of the vectors, and of `lockstep resolve`.
 

@@ -1,4 +1,4 @@
-import { numberOf } from "../../../Sources/WebClient/changes/json.js";
+import { numberOf } from "../../../Sources/WebClient/json/jsonValue.js";
 import { SeededRandom } from "./seededRandom.js";
 
 // Conflicts that no Lockstep program would make: in the right form, with numbers at and beyond

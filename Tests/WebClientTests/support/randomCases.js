@@ -1,4 +1,4 @@
-import { numberOf, setting } from "../../../Sources/WebClient/changes/json.js";
+import { numberOf, setting } from "../../../Sources/WebClient/json/jsonValue.js";
 import { act } from "./conflicts.js";
 import { SeededRandom } from "./seededRandom.js";
 

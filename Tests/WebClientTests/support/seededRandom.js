@@ -1,4 +1,4 @@
-import { uuid } from "../../../Sources/WebClient/changes/uuid.js";
+import { uuid } from "../../../Sources/WebClient/model/name.js";
 
 /** Random generator whose whole sequence follows from its seed (sfc32 of Chris Doty-Humphrey). */
 export class SeededRandom {

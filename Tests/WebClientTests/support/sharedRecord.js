@@ -1,4 +1,4 @@
-import { equal } from "../../../Sources/WebClient/changes/json.js";
+import { equal } from "../../../Sources/WebClient/json/jsonValue.js";
 
 /**
  * A record, a relay and some devices, reduced to the parts that a resolver depends on: the relay's

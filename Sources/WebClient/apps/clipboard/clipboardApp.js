@@ -1,9 +1,7 @@
-import { member } from "../../changes/json.js";
-import { limits } from "../../changes/limits.js";
-import { uuid } from "../../changes/uuid.js";
-import { word } from "../actionWords.js";
-import { chosen } from "../edit.js";
-import { EditRefusal } from "../editRefusal.js";
+import { member } from "../../json/jsonValue.js";
+import { limits } from "../../model/limits.js";
+import { uuid } from "../../model/name.js";
+import { EditRefusal, findEntry, textMember } from "../edit.js";
 import { clipboardContents } from "./clipboardContents.js";
 import { clipboardItemResolver } from "./clipboardItemResolver.js";
 
@@ -36,12 +34,12 @@ export const clipboardApp = Object.freeze({
   outcome(state, action, random) {
     switch (member(action, "do")) {
       case "add": {
-        const content = word(action, "content");
+        const content = textMember(action, "content");
         if (content === "") throw new EditRefusal("there is nothing to add");
         return { edits: [edit(uuid(random), { content })] };
       }
       case "remove": {
-        const item = chosen(clipboardContents(state), word(action, "item"), "item");
+        const item = findEntry(clipboardContents(state), textMember(action, "item"), "item");
         return { edits: [edit(item.name, null)] };
       }
       case "clear":

@@ -1,6 +1,6 @@
-import { text } from "../../changes/json.js";
-import { limits } from "../../changes/limits.js";
-import { compareText, prefix } from "../../changes/utf8.js";
+import { text } from "../../json/jsonValue.js";
+import { limits } from "../../model/limits.js";
+import { compareText, prefix } from "../../json/utf8.js";
 import { deviceName, recordsOf } from "../edit.js";
 
 /** Maximum number of Unicode scalars per item in a list: a hundred full items could be large. */

@@ -1,11 +1,11 @@
-import { isDeleted, merged } from "../../changes/resolver.js";
-import { instant, sides } from "../merge/newerWins.js";
+import { isDeleted, merged } from "../../model/resolver.js";
+import { instant, sides } from "../mergeRules.js";
 
 /**
  * Keeps the newer version of an item. If both have the same timestamp, a delete wins: the removed
  * text may be a password.
  *
- * @type {import("../../changes/resolver.js").Resolver}
+ * @type {import("../../model/resolver.js").Resolver}
  */
 export const clipboardItemResolver = Object.freeze({
   takesNewestStamp: true,

@@ -1,9 +1,8 @@
-import { bool, member, members, text } from "../../changes/json.js";
-import { dateOf } from "../../changes/universalTime.js";
-import { compareText } from "../../changes/utf8.js";
+import { bool, member, members, text } from "../../json/jsonValue.js";
+import { dateOf } from "../../model/universalTime.js";
+import { compareText } from "../../json/utf8.js";
 import { recordsOf } from "../edit.js";
-import { copyName } from "../merge/copyName.js";
-import { within, wholeNumber } from "../merge/wholeNumber.js";
+import { copyName, wholeNumber, within } from "../mergeRules.js";
 
 /** `checkbox`: done or not done. `count`: done a number of times. */
 export const habitKinds = Object.freeze(["checkbox", "count"]);

@@ -1,10 +1,9 @@
-import { integer, member, setting } from "../../changes/json.js";
-import { limits } from "../../changes/limits.js";
-import { dateOf } from "../../changes/universalTime.js";
-import { scalarCount } from "../../changes/utf8.js";
-import { isBlank, whole, word } from "../actionWords.js";
-import { EditRefusal } from "../editRefusal.js";
-import { wholeNumber } from "../merge/wholeNumber.js";
+import { integer, member, setting } from "../../json/jsonValue.js";
+import { limits } from "../../model/limits.js";
+import { dateOf } from "../../model/universalTime.js";
+import { scalarCount } from "../../json/utf8.js";
+import { EditRefusal, isBlank, textMember, wholeMember } from "../edit.js";
+import { wholeNumber } from "../mergeRules.js";
 import { checkInDay, checkInName, habitKinds } from "./habitContents.js";
 
 // Edits that a person's actions make to habits and their days.
@@ -13,7 +12,7 @@ const zone = "Habits";
 
 export function added(name, action) {
   const fields = { title: title(action), kind: kind(action), target: target(action) };
-  return { edits: [writing(name, () => fields)] };
+  return { edits: [writeEdit(name, () => fields)] };
 }
 
 /** Keeps fields that this version does not know. */
@@ -26,12 +25,12 @@ export function changed(habit, action) {
   if (Object.keys(changes).length === 0) {
     throw new EditRefusal("say what is to change: its title, kind or target");
   }
-  return { edits: [writing(habit.name, ({ current }) => setting(current?.fields, changes))] };
+  return { edits: [writeEdit(habit.name, ({ current }) => setting(current?.fields, changes))] };
 }
 
 /** Keeps the records of its days: if the habit is restored, they are shown again. */
 export function removed(habit) {
-  return { edits: [writing(habit.name, () => null)] };
+  return { edits: [writeEdit(habit.name, () => null)] };
 }
 
 export function checked(habit, day, action) {
@@ -64,7 +63,7 @@ export function counted(habit, day, amount, before) {
   };
 }
 
-const writing = (name, make) => ({ zone, name, type: "Habit", make });
+const writeEdit = (name, make) => ({ zone, name, type: "Habit", make });
 
 function checkIn(habit, day, make) {
   const fresh = { habit: habit.name, day: dateOf(day), done: false, counts: {} };
@@ -75,7 +74,7 @@ function checkIn(habit, day, make) {
 }
 
 function title(action) {
-  const text = word(action, "title");
+  const text = textMember(action, "title");
   if (isBlank(text) || scalarCount(text, limits.habitTitle + 1) > limits.habitTitle) {
     throw new EditRefusal(`a habit's title has 1 to ${limits.habitTitle} characters`);
   }
@@ -83,13 +82,13 @@ function title(action) {
 }
 
 function kind(action) {
-  const text = word(action, "kind");
+  const text = textMember(action, "kind");
   if (!habitKinds.includes(text)) throw new EditRefusal("a habit is a checkbox or a count");
   return text;
 }
 
 function target(action) {
-  const number = whole(action, "target");
+  const number = wholeMember(action, "target");
   if (number < 1n || number > BigInt(limits.habitCount)) {
     throw new EditRefusal(`a target is 1 to ${limits.habitCount}`);
   }

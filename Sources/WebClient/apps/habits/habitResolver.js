@@ -1,12 +1,12 @@
-import { equal } from "../../changes/json.js";
-import { ask, merged } from "../../changes/resolver.js";
-import { sides } from "../merge/newerWins.js";
+import { equal } from "../../json/jsonValue.js";
+import { ask, merged } from "../../model/resolver.js";
+import { sides } from "../mergeRules.js";
 
 /**
  * A habit's text is a personal decision, so a conflict is never resolved automatically: the person
  * chooses a version.
  *
- * @type {import("../../changes/resolver.js").Resolver}
+ * @type {import("../../model/resolver.js").Resolver}
  */
 export const habitResolver = Object.freeze({
   takesNewestStamp: false,

@@ -1,7 +1,6 @@
-import { isDeleted } from "../../changes/resolver.js";
-import { dateOf } from "../../changes/universalTime.js";
-import { goodDay } from "../actionWords.js";
-import { deviceName, recordsOf } from "../edit.js";
+import { isDeleted } from "../../model/resolver.js";
+import { dateOf } from "../../model/universalTime.js";
+import { dayNumber, deviceName, recordsOf } from "../edit.js";
 import { HabitContents, habitOf } from "./habitContents.js";
 
 /**
@@ -11,17 +10,18 @@ import { HabitContents, habitOf } from "./habitContents.js";
  * @param {string} today as 2026-03-01, in the person's time zone
  */
 export function habitWeek(state, today) {
-  const last = goodDay(today);
-  const book = new HabitContents(state);
-  return book.habits.map((habit) => ({
+  const last = dayNumber(today);
+  const contents = new HabitContents(state);
+  return contents.habits.map((habit) => ({
     ...plain(habit),
-    days: [-6, -5, -4, -3, -2, -1, 0].map((offset) => entry(book, habit, last + offset)),
-    streak: book.streak(habit, last),
+    days: [-6, -5, -4, -3, -2, -1, 0].map((offset) => entry(contents, habit, last + offset)),
+    streak: contents.streak(habit, last),
   }));
 }
 
-const entry = (book, habit, day) => ({
-  day: dateOf(day), done: book.isReached(habit, day), total: Number(book.day(habit, day).total),
+const entry = (contents, habit, day) => ({
+  day: dateOf(day), done: contents.isReached(habit, day),
+  total: Number(contents.day(habit, day).total),
 });
 
 const plain = (habit) => ({ ...habit, target: Number(habit.target) });

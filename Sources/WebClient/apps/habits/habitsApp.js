@@ -1,8 +1,6 @@
-import { member } from "../../changes/json.js";
-import { uuid } from "../../changes/uuid.js";
-import { goodDay, whole, word } from "../actionWords.js";
-import { chosen } from "../edit.js";
-import { EditRefusal } from "../editRefusal.js";
+import { member } from "../../json/jsonValue.js";
+import { uuid } from "../../model/name.js";
+import { dayNumber, EditRefusal, findEntry, textMember, wholeMember } from "../edit.js";
 import { checkInResolver } from "./checkInResolver.js";
 import { HabitContents } from "./habitContents.js";
 import { added, changed, checked, counted, removed } from "./habitEdits.js";
@@ -39,9 +37,9 @@ export const habitsApp = Object.freeze({
       case "remove": return removed(habit(new HabitContents(state), action));
       case "check": return checked(habit(new HabitContents(state), action), day(action), action);
       case "count": {
-        const book = new HabitContents(state);
-        const [it, date] = [habit(book, action), day(action)];
-        return counted(it, date, whole(action, "by"), book.day(it, date));
+        const contents = new HabitContents(state);
+        const [it, date] = [habit(contents, action), day(action)];
+        return counted(it, date, wholeMember(action, "by"), contents.day(it, date));
       }
       case "keep": return kept(state, action);
       default: throw new EditRefusal("habits do not know that order");
@@ -50,14 +48,15 @@ export const habitsApp = Object.freeze({
 });
 
 function kept(state, action) {
-  const { name } = chosen(habitConflicts(state), word(action, "habit"), "conflict");
-  const version = word(action, "version");
+  const { name } = findEntry(habitConflicts(state), textMember(action, "habit"), "conflict");
+  const version = textMember(action, "version");
   if (version !== "local" && version !== "cloud") {
     throw new EditRefusal("keep local or cloud, and nothing else");
   }
   return { edits: [], decisions: [{ zone, name, keepLocal: version === "local" }] };
 }
 
-const habit = (book, action) => chosen(book.habits, word(action, "habit"), "habit");
+const habit = (contents, action) =>
+  findEntry(contents.habits, textMember(action, "habit"), "habit");
 
-const day = (action) => goodDay(word(action, "day"));
+const day = (action) => dayNumber(textMember(action, "day"));

@@ -1,7 +1,7 @@
-import { member, text } from "../../changes/json.js";
-import { compareText } from "../../changes/utf8.js";
+import { member, text } from "../../json/jsonValue.js";
+import { compareText } from "../../json/utf8.js";
 import { deviceName, recordsOf } from "../edit.js";
-import { wholeNumber } from "../merge/wholeNumber.js";
+import { wholeNumber } from "../mergeRules.js";
 import { titleOf } from "./memoResolver.js";
 
 /**

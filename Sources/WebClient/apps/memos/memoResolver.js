@@ -1,25 +1,22 @@
-import { equal, member, setting, text } from "../../changes/json.js";
-import { limits } from "../../changes/limits.js";
-import { merged } from "../../changes/resolver.js";
-import { prefix } from "../../changes/utf8.js";
-import { changeOutlivesDelete } from "../merge/changeOutlivesDelete.js";
-import { copyName } from "../merge/copyName.js";
-import { fieldMerge } from "../merge/fieldMerge.js";
-import { greaterNumber } from "../merge/greater.js";
-import { instant, sides } from "../merge/newerWins.js";
+import { equal, member, setting, text } from "../../json/jsonValue.js";
+import { limits } from "../../model/limits.js";
+import { merged } from "../../model/resolver.js";
+import { prefix } from "../../json/utf8.js";
+import { changeOutlivesDelete, copyName, fieldMerge, greaterNumber, instant, sides }
+  from "../mergeRules.js";
 
 /**
  * Merges a memo field by field. If both sides wrote a different text, the newer text stays and the
  * older one is kept whole as a separate memo.
  *
- * @type {import("../../changes/resolver.js").Resolver}
+ * @type {import("../../model/resolver.js").Resolver}
  */
 export const memoResolver = Object.freeze({
   takesNewestStamp: false,
 
   resolve(conflict) {
-    const standing = changeOutlivesDelete(conflict);
-    if (standing) return standing;
+    const resolution = changeOutlivesDelete(conflict);
+    if (resolution) return resolution;
     const { newer, older } = sides(conflict);
     const fields = fieldMerge(conflict.base?.fields, newer.fields, older.fields);
     const dates = [newer, older].map((version) => member(version.fields, "date"));

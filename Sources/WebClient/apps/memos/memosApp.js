@@ -1,10 +1,7 @@
-import { equal, int64, member, setting } from "../../changes/json.js";
-import { isName } from "../../changes/name.js";
-import { uuid } from "../../changes/uuid.js";
-import { isBlank, word } from "../actionWords.js";
-import { chosen } from "../edit.js";
-import { EditRefusal } from "../editRefusal.js";
-import { copyName } from "../merge/copyName.js";
+import { equal, int64, member, setting } from "../../json/jsonValue.js";
+import { isName, uuid } from "../../model/name.js";
+import { EditRefusal, findEntry, isBlank, textMember } from "../edit.js";
+import { copyName } from "../mergeRules.js";
 import { memoResolver, titleOf } from "./memoResolver.js";
 import { memoContents } from "./memoContents.js";
 
@@ -34,11 +31,12 @@ export const memosApp = Object.freeze({
   outcome(state, action, random) {
     switch (member(action, "do")) {
       case "add":
-        return { edits: [writing(content(action), uuid(random))] };
+        return { edits: [writeEdit(content(action), uuid(random))] };
       case "edit":
-        return edited(state, chosen(memoContents(state), word(action, "memo"), "memo"), action);
+        return edited(
+          state, findEntry(memoContents(state), textMember(action, "memo"), "memo"), action);
       case "remove": {
-        const { name } = chosen(memoContents(state), word(action, "memo"), "memo");
+        const { name } = findEntry(memoContents(state), textMember(action, "memo"), "memo");
         return { edits: [{ zone, name, type: memoType, make: () => null }] };
       }
       default:
@@ -53,8 +51,8 @@ export const memosApp = Object.freeze({
  */
 function edited(state, memo, action) {
   const written = content(action);
-  const was = word(action, "was");
-  const edits = [writing(written, memo.name)];
+  const was = textMember(action, "was");
+  const edits = [writeEdit(written, memo.name)];
   const record = state.records.find((it) => it.type === memoType && it.name === memo.name);
   const copy = copyName(memo.name, `~${record.device}-${record.modifiedAt}`);
   if (memo.content !== was && memo.content !== written && isName(copy)) {
@@ -64,7 +62,7 @@ function edited(state, memo, action) {
 }
 
 function content(action) {
-  const text = word(action, "content");
+  const text = textMember(action, "content");
   if (isBlank(text)) {
     throw new EditRefusal("a memo without a word is not kept; remove it instead");
   }
@@ -72,7 +70,7 @@ function content(action) {
 }
 
 /** Keeps fields that this version does not know. */
-const writing = (text, name) => ({
+const writeEdit = (text, name) => ({
   zone, name, type: memoType,
   make: ({ current, stamp }) =>
     setting(current?.fields, { title: titleOf(text), content: text, date: stamp }),

@@ -1,11 +1,10 @@
-import { member, setting } from "../../changes/json.js";
-import { isDeleted } from "../../changes/resolver.js";
-import { EditRefusal } from "../editRefusal.js";
-import { settingsResolver } from "./settingsResolver.js";
+import { member, setting } from "../../json/jsonValue.js";
+import { isDeleted } from "../../model/resolver.js";
+import { EditRefusal } from "../edit.js";
+import { settingsResolver, timerResolver } from "./timerResolver.js";
 import { afterZero, handle, timerEvents } from "./timerMachine.js";
 import { TimerState } from "./timerModel.js";
-import { timerResolver } from "./timerResolver.js";
-import { TimerSettings, settingChanges } from "./timerSettings.js";
+import { settingChanges, TimerSettings } from "./timerSettings.js";
 
 const zone = "Timer";
 const stateType = "TimerState";
@@ -55,10 +54,10 @@ export const timerApp = Object.freeze({
    */
   restamped(fields, { type, base, from, to }) {
     if (type !== stateType) return fields;
-    const stood = TimerState.of(base);
-    const known = new Set(stood.edits.map((edit) => edit.identity));
+    const baseState = TimerState.of(base);
+    const known = new Set(baseState.edits.map((edit) => edit.identity));
     // An earlier version of the app wrote the edits that follow from the record without `act`.
-    for (let it = afterZero(stood); it; it = afterZero(it)) known.add(it.shown.plainIdentity);
+    for (let it = afterZero(baseState); it; it = afterZero(it)) known.add(it.shown.plainIdentity);
     const state = TimerState.of(fields);
     const edits = state.edits.map((edit) =>
       known.has(edit.identity) ? edit : edit.moved(BigInt(to) - BigInt(from)));

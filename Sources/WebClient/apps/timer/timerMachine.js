@@ -1,6 +1,6 @@
-import { int64, isNumber } from "../../changes/json.js";
-import { limits } from "../../changes/limits.js";
-import { EditRefusal } from "../editRefusal.js";
+import { int64, isNumber } from "../../json/jsonValue.js";
+import { limits } from "../../model/limits.js";
+import { EditRefusal } from "../edit.js";
 import { TimerEdit, concurrencyMilliseconds } from "./timerModel.js";
 import { TimerPlan } from "./timerPlan.js";
 

@@ -1,7 +1,7 @@
-import { bool, integer, isObject, member, serialize, setting, text } from "../../changes/json.js";
-import { limits } from "../../changes/limits.js";
-import { compareText } from "../../changes/utf8.js";
-import { wholeNumber } from "../merge/wholeNumber.js";
+import { bool, integer, isObject, member, serialize, setting, text } from "../../json/jsonValue.js";
+import { limits } from "../../model/limits.js";
+import { compareText } from "../../json/utf8.js";
+import { wholeNumber } from "../mergeRules.js";
 
 /**
  * Phases of the timer.
@@ -230,9 +230,9 @@ export class TimerEdit {
   get zeroAt() {
     const { phase, object } = this;
     const isRunning = phase !== undefined && phase !== "idle" && !this.isPaused;
-    const isSaid = ["timestamp", "remaining"].every(
+    const hasTimes = ["timestamp", "remaining"].every(
       (name) => wholeNumber(member(object, name)) !== undefined);
-    if (!isRunning || !isSaid) return undefined;
+    if (!isRunning || !hasTimes) return undefined;
     const instant = this.timestamp + this.remaining;
     return instant >= instants.first && instant < instants.end ? instant : undefined;
   }

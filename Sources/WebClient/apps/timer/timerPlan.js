@@ -1,6 +1,6 @@
-import { bool, integer, member } from "../../changes/json.js";
-import { limits } from "../../changes/limits.js";
-import { wholeNumber } from "../merge/wholeNumber.js";
+import { bool, integer, member } from "../../json/jsonValue.js";
+import { limits } from "../../model/limits.js";
+import { wholeNumber } from "../mergeRules.js";
 import { TimerSettings } from "./timerSettings.js";
 
 /**

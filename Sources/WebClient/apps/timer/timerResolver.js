@@ -1,10 +1,8 @@
-import { serialize } from "../../changes/json.js";
-import { merged } from "../../changes/resolver.js";
-import { compareText } from "../../changes/utf8.js";
-import { changeOutlivesDelete } from "../merge/changeOutlivesDelete.js";
-import { sides } from "../merge/newerWins.js";
-import { setMerge, union } from "../merge/setMerge.js";
-import { TimerState, concurrencyMilliseconds, further } from "./timerModel.js";
+import { serialize } from "../../json/jsonValue.js";
+import { compareText } from "../../json/utf8.js";
+import { merged } from "../../model/resolver.js";
+import { changeOutlivesDelete, fieldMerge, setMerge, sides, union } from "../mergeRules.js";
+import { concurrencyMilliseconds, further, TimerState } from "./timerModel.js";
 
 /**
  * Resolver for concurrent changes of the timer by two devices.
@@ -18,14 +16,14 @@ import { TimerState, concurrencyMilliseconds, further } from "./timerModel.js";
  *
  * An act that another one replaced (`TimerEdit.replacedActs`) is not concurrent with that.
  *
- * @type {import("../../changes/resolver.js").Resolver}
+ * @type {import("../../model/resolver.js").Resolver}
  */
 export const timerResolver = Object.freeze({
   takesNewestStamp: false,
 
   resolve(conflict) {
-    const standing = changeOutlivesDelete(conflict);
-    if (standing) return standing;
+    const resolution = changeOutlivesDelete(conflict);
+    if (resolution) return resolution;
     const { newer: newerVersion, older: olderVersion } = sides(conflict);
     const base = TimerState.of(conflict.base?.fields);
     const newer = TimerState.of(newerVersion.fields);
@@ -88,3 +86,19 @@ function order(one, other) {
   // still be the same on every device.
   return compareText(serialize(otherEdit.object), serialize(edit.object));
 }
+
+/**
+ * Merges the timer's settings field by field. A change outlives a delete.
+ *
+ * @type {import("../../model/resolver.js").Resolver}
+ */
+export const settingsResolver = Object.freeze({
+  takesNewestStamp: false,
+
+  resolve(conflict) {
+    const resolution = changeOutlivesDelete(conflict);
+    if (resolution) return resolution;
+    const { newer, older } = sides(conflict);
+    return merged(fieldMerge(conflict.base?.fields, newer.fields, older.fields));
+  },
+});

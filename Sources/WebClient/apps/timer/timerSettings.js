@@ -1,8 +1,8 @@
 import { bool, int64, isNumber, isObject, member, members, numberText, serialize }
-  from "../../changes/json.js";
-import { limits } from "../../changes/limits.js";
-import { EditRefusal } from "../editRefusal.js";
-import { wholeNumber } from "../merge/wholeNumber.js";
+  from "../../json/jsonValue.js";
+import { limits } from "../../model/limits.js";
+import { EditRefusal } from "../edit.js";
+import { wholeNumber } from "../mergeRules.js";
 
 /** Meaning of each setting for a person, by name. */
 export const settingMeanings = Object.freeze({

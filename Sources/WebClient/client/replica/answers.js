@@ -1,16 +1,16 @@
-import { equal } from "../../changes/json.js";
+import { equal } from "../../json/jsonValue.js";
 import { advice, blamesContent, mayPass } from "../refusal.js";
 import { keyOf, nothingAt } from "../record.js";
 import { recordOf, waiting } from "./outbox.js";
-import { noticeRestoreByAnswer } from "./restore.js";
-import { settle } from "./settling.js";
+import { detectRestoreByAnswer } from "./restore.js";
+import { reconcile } from "./reconciling.js";
 
 /** Applies the relay's answer to a batch. */
 export function applyAnswer(state, id, answer, applied) {
-  const frozen = state.ledger.outbox.frozen;
+  const frozen = state.transaction.outbox.frozen;
   if (frozen?.id !== id) return;
   applied.hasAnswer = true;
-  const isRestored = noticeRestoreByAnswer(state, answer);
+  const isRestored = detectRestoreByAnswer(state, answer);
   if (isRestored) applied.foundGap = true;
   const unanswered = [...frozen.entries];
   for (const result of answer.results) {
@@ -22,36 +22,36 @@ export function applyAnswer(state, id, answer, applied) {
     else acknowledge(state, entry, result.tag);
   }
   // Entries that the answer omits are sent again.
-  for (const entry of unanswered) reopen(state, entry);
+  for (const entry of unanswered) returnToWaiting(state, entry);
 }
 
 /** Handles the refusal of a whole batch. */
 export function refuseBatch(state, id, refusal) {
-  const frozen = state.ledger.outbox.frozen;
+  const frozen = state.transaction.outbox.frozen;
   if (frozen?.id !== id) return;
-  const isOneThing = frozen.entries.length === 1 || typeof frozen.entries[0].group === "number";
+  const isOneChange = frozen.entries.length === 1 || typeof frozen.entries[0].group === "number";
   for (const entry of frozen.entries) {
-    if (isOneThing && blamesContent(refusal)) park(state, entry, refusal);
-    else reopen(state, entry, refusal.code !== "clockAhead");
+    if (isOneChange && blamesContent(refusal)) park(state, entry, refusal);
+    else returnToWaiting(state, entry, refusal.code !== "clockAhead");
   }
 }
 
 /** Sets aside a batch that is one change, and too large for an intermediary on the path to the
  * relay: it waits until it is retried, and others continue. */
 export function setAside(state, id) {
-  const frozen = state.ledger.outbox.frozen;
+  const frozen = state.transaction.outbox.frozen;
   if (frozen?.id !== id) return;
   for (const entry of frozen.entries) {
-    const open = reopen(state, entry);
+    const open = returnToWaiting(state, entry);
     state.setAside.set(open.number, open.modifiedAt);
   }
 }
 
-/** Retries parked changes. */
-export function reopenParked(state, isMeant) {
-  for (const entry of state.ledger.outbox.entries()) {
-    if (entry.state.kind === "parked" && isMeant(entry)) {
-      state.ledger.putEntry({ ...entry, state: waiting });
+/** Returns the parked changes that `isSelected` selects to `waiting`. */
+export function reopenParked(state, isSelected) {
+  for (const entry of state.transaction.outbox.entries()) {
+    if (entry.state.kind === "parked" && isSelected(entry)) {
+      state.transaction.putEntry({ ...entry, state: waiting });
     }
   }
 }
@@ -62,12 +62,12 @@ export function retryParked(state) {
 }
 
 function acknowledge(state, entry, tag) {
-  const { ledger } = state;
-  ledger.removeEntry(entry);
+  const { transaction } = state;
+  transaction.removeEntry(entry);
   const saved = recordOf(entry, state.device, tag);
-  const later = ledger.outbox.open(keyOf(entry));
+  const later = transaction.outbox.open(keyOf(entry));
   if (!later) {
-    ledger.put(saved);
+    transaction.put(saved);
     return;
   }
   const put = { ...later, base: saved };
@@ -75,8 +75,8 @@ function acknowledge(state, entry, tag) {
   if (later.state.kind === "asking" && later.state.server.tag < tag) {
     put.state = { kind: "asking", server: saved };
   }
-  ledger.putEntry(put);
-  ledger.put(recordOf(put, state.device, tag));
+  transaction.putEntry(put);
+  transaction.put(recordOf(put, state.device, tag));
 }
 
 function conflict(state, entry, server, isRestored, applied) {
@@ -86,60 +86,60 @@ function conflict(state, entry, server, isRestored, applied) {
     acknowledge(state, entry, server.tag);
     return;
   }
-  const open = reopen(state, entry);
+  const open = returnToWaiting(state, entry);
   // The order of the two versions is unknown until the relay has reported how far back it went.
   if (isRestored) return;
   // A conflict with a tombstone that is no longer kept has no useful type.
-  settle(state, open, server.tag === 0 ? { ...server, type: entry.type } : server, applied);
+  reconcile(state, open, server.tag === 0 ? { ...server, type: entry.type } : server, applied);
 }
 
 function refuse(state, entry, refusal, applied) {
   switch (advice(refusal)) {
     case "stampAnew":
       applied.clockAhead = true;
-      reopen(state, entry, false);
+      returnToWaiting(state, entry, false);
       break;
     case "fetchFirst":
       // The relay's version was too large for the answer: it comes with the changes.
       if (refusal.code === "conflictTooLarge") applied.foundGap = true;
-      reopen(state, entry);
+      returnToWaiting(state, entry);
       break;
     case "retry":
       applied.retryLater = refusal;
-      reopen(state, entry);
+      returnToWaiting(state, entry);
       break;
     default:
       park(state, entry, refusal);
   }
 }
 
-/** Takes back an entry that was not saved. An edit made on top of it replaces it: no other device
- * has seen the entry, so the edit gets the entry's base. Only due edits may have been made by other
- * devices too, so they stay recorded. */
-function reopen(state, entry, trusted = true) {
-  const { ledger } = state;
+/** Returns an unsaved entry to `waiting`. An edit made on top of the entry replaces it and gets its
+ * base, because no other device has the entry. Due edits stay recorded in `timeMade`: other devices
+ * may have made them too. */
+function returnToWaiting(state, entry, trusted = true) {
+  const { transaction } = state;
   // An earlier request may still save it: a later deletion must reach the relay too.
   const base = entry.base ?? nothingAt(entry, entry.type);
   const firstSent = entry.firstSent ?? entry.modifiedAt;
   let open = {
     ...entry, state: waiting, isStampTrusted: trusted, base, firstSent, includes: [],
   };
-  const later = ledger.outbox.open(keyOf(entry));
+  const later = transaction.outbox.open(keyOf(entry));
   if (later) {
-    ledger.removeEntry(entry);
+    transaction.removeEntry(entry);
     open = { ...later, base, firstSent, timeMade: later.timeMade ?? entry.timeMade ?? null,
       group: entry.group ?? null };
   }
-  ledger.putEntry(open);
+  transaction.putEntry(open);
   return open;
 }
 
 /** Parks an entry that was refused for good: it waits for the person. An edit made on top of it is
  * tried separately. */
 function park(state, entry, refusal) {
-  if (state.ledger.outbox.open(keyOf(entry))) {
-    reopen(state, entry);
+  if (state.transaction.outbox.open(keyOf(entry))) {
+    returnToWaiting(state, entry);
     return;
   }
-  state.ledger.putEntry({ ...entry, state: { kind: "parked", refusal }, group: null });
+  state.transaction.putEntry({ ...entry, state: { kind: "parked", refusal }, group: null });
 }

@@ -1,9 +1,9 @@
-import { equal } from "../../changes/json.js";
+import { equal } from "../../json/jsonValue.js";
 import { faultOfFields, faultOfName, fitsRecord, sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
 import { keyOf, lostVersion, standsForLost } from "../record.js";
 import { recordOf, waiting } from "./outbox.js";
-import { noteOffset, restampAll, stampAfter } from "./stamps.js";
+import { recordOffset, restampAll, stampAfter } from "./stamps.js";
 
 /** Edit that cannot be made or kept. `code` is for programs, the message for a person. */
 export class EditError extends Error {
@@ -33,18 +33,18 @@ export function changeRecords(state, make, clock) {
   if (!state.identity) throw new EditError("notPaired", "pair this device with an account first");
   restampAll(state, clock);
   makeDueEditsOfAll(state, clock);
-  const { ledger } = state;
+  const { transaction } = state;
   const edits = editsOf(make, {
-    record: (zone, name) => alive(ledger.record(keyOf({ zone, name }))),
-    records: (zone, type) => ledger.records(zone, type),
-    stamp: (zone, name) => stampAfter(ledger.record(keyOf({ zone, name })), clock),
+    record: (zone, name) => alive(transaction.record(keyOf({ zone, name }))),
+    records: (zone, type) => transaction.records(zone, type),
+    stamp: (zone, name) => stampAfter(transaction.record(keyOf({ zone, name })), clock),
     now: clock.relayTime,
     device: state.device,
   });
   checkEdits(state, edits);
   return edits.map(({ zone, name, type, fields, chunks, stamp }) => {
-    const held = ledger.record(keyOf({ zone, name }));
-    return change(state, {
+    const held = transaction.record(keyOf({ zone, name }));
+    return writeChange(state, {
       zone, name, type: fields === null ? held.type : type, fields, chunks: chunks ?? [],
       stamp: Math.max(stamp ?? clock.relayTime, (held?.modifiedAt ?? -Infinity) + 1),
     }, clock);
@@ -68,13 +68,13 @@ function checkEdits(state, edits) {
   if (edits.length > limits.editsOfOneChange) {
     throw new EditError("tooMany", `a change has at most ${limits.editsOfOneChange} edits`);
   }
-  const { outbox } = state.ledger;
+  const { outbox } = state.transaction;
   const keys = new Set();
   let entries = outbox.size;
   let bytes = outbox.bytes;
   for (const edit of edits) {
     const key = keyOf(edit);
-    const held = state.ledger.record(key);
+    const held = state.transaction.record(key);
     if (keys.has(key)) throw new EditError("badEdit", "a change names a record twice");
     keys.add(key);
     checkEdit(edit, held);
@@ -108,9 +108,9 @@ function checkEdit({ zone, name, type, fields, stamp, seen }, held) {
 
 /** Applies a person's decision on a conflict. */
 export function decide(state, { zone, name, keepLocal }, clock) {
-  const { ledger } = state;
+  const { transaction } = state;
   const key = keyOf({ zone, name });
-  const entry = ledger.outbox.open(key);
+  const entry = transaction.outbox.open(key);
   if (entry?.state.kind !== "asking") {
     throw new EditError("nothingToDecide", "nothing is asked about that record");
   }
@@ -120,13 +120,13 @@ export function decide(state, { zone, name, keepLocal }, clock) {
   const isThere = server.tag > 0;
   const hasNothing = server.deleted && (entry.base?.tag ?? 0) === 0;
   if (!keepLocal && (isThere || hasNothing)) {
-    ledger.removeEntry(entry);
-    if (isThere) ledger.put(server, 0, [ledger.record(key)]);
-    else ledger.removeRecord(key);
+    transaction.removeEntry(entry);
+    if (isThere) transaction.put(server, 0, [transaction.record(key)]);
+    else transaction.removeRecord(key);
     return server;
   }
   // The decision is a new edit, made with knowledge of both versions.
-  if (!clock.isTrusted) noteOffset(state, clock);
+  if (!clock.isTrusted) recordOffset(state, clock);
   const decided = {
     ...entry, state: waiting, isStampTrusted: clock.isTrusted,
     modifiedAt: Math.max(clock.relayTime, Math.max(entry.modifiedAt, server.modifiedAt) + 1),
@@ -136,9 +136,9 @@ export function decide(state, { zone, name, keepLocal }, clock) {
     Object.assign(decided, { type: server.type, fields: server.fields,
       chunks: server.chunks ?? [] });
   }
-  ledger.putEntry(decided);
+  transaction.putEntry(decided);
   const record = recordOf(decided, state.device, decided.base?.tag ?? 0);
-  ledger.put(record, 0, [ledger.record(key), server]);
+  transaction.put(record, 0, [transaction.record(key), server]);
   return record;
 }
 
@@ -146,11 +146,11 @@ export function decide(state, { zone, name, keepLocal }, clock) {
 export function makeDueEdits(state, isConnected, clock) {
   if (!state.identity) return;
   restampAll(state, clock);
-  const { ledger, due } = state;
+  const { transaction, due } = state;
   for (let count = 0; count < limits.dueEdits; count += 1) {
     const first = due.first(state.device, { isConnected, isClockTrusted: clock.isTrusted });
     if (!first || first.time > clock.relayTime) return;
-    const held = ledger.record(first.key);
+    const held = transaction.record(first.key);
     const edit = state.merging.dueEdit(held);
     if (edit && edit.dueAt !== due.dueAt(first.key)) {
       // The record was stamped again just now, and its due time has moved with it.
@@ -162,7 +162,7 @@ export function makeDueEdits(state, isConnected, clock) {
       due.set(first.key, null);
       continue;
     }
-    const next = state.merging.dueEdit(makeTimed(state, held, edit, clock));
+    const next = state.merging.dueEdit(makeDueEdit(state, held, edit, clock));
     // An edit that leads to itself would be repeated for ever.
     due.set(first.key, equal(next, edit) ? null : next);
   }
@@ -172,24 +172,24 @@ export function makeDueEdits(state, isConnected, clock) {
 function makeDueEditsOfAll(state, clock) {
   for (const key of state.due.keys()) {
     for (let count = 0; count < limits.dueEdits; count += 1) {
-      const held = state.ledger.record(key);
+      const held = state.transaction.record(key);
       const edit = state.merging.dueEdit(held);
       if (!edit || !(clock.isTrusted || edit.owner === state.device)) break;
       if (edit.dueAt > stampAfter(held, clock) || !hasRoomFor(state, edit.fields)) break;
-      makeTimed(state, held, edit, clock);
+      makeDueEdit(state, held, edit, clock);
     }
   }
 }
 
-function makeTimed(state, held, edit, clock) {
-  return change(state, {
+function makeDueEdit(state, held, edit, clock) {
+  return writeChange(state, {
     zone: held.zone, name: held.name, type: held.type, fields: edit.fields, chunks: [],
     stamp: stampAfter(held, clock), isMadeByTime: true,
   }, clock);
 }
 
 function hasRoomFor(state, fields) {
-  const { outbox } = state.ledger;
+  const { outbox } = state.transaction;
   return outbox.size < limits.outboxRecords && fitsRecord(fields)
     && outbox.bytes + sizeOf(fields) <= limits.outboxBytes;
 }
@@ -197,15 +197,15 @@ function hasRoomFor(state, fields) {
 /** Removes surplus records of types with a maximum count. Requires that the device is caught up,
  * and holds nothing back: with stale records it would remove what other devices still need. */
 export function trim(state, clock) {
-  const zones = state.ledger.writtenZones;
+  const zones = state.transaction.writtenZones;
   for (const app of state.merging.apps) {
     if (!zones.has(app.zone)) continue;
     for (const type of app.boundedTypes ?? []) {
       const { zone } = app;
-      for (const name of app.surplus(type, state.ledger.records(zone, type))) {
-        const held = state.ledger.record(keyOf({ zone, name }));
+      for (const name of app.surplus(type, state.transaction.records(zone, type))) {
+        const held = state.transaction.record(keyOf({ zone, name }));
         if (!alive(held) || !hasRoomFor(state, null)) continue;
-        change(state, {
+        writeChange(state, {
           zone, name, type, fields: null, chunks: [], stamp: stampAfter(held, clock),
         }, clock);
       }
@@ -214,16 +214,16 @@ export function trim(state, clock) {
 }
 
 /** Writes a local change: into the open entry, or into a new one. */
-function change(state, { zone, name, type, fields, chunks, stamp, isMadeByTime }, clock) {
-  if (!clock.isTrusted) noteOffset(state, clock);
-  const { ledger } = state;
+function writeChange(state, { zone, name, type, fields, chunks, stamp, isMadeByTime }, clock) {
+  if (!clock.isTrusted) recordOffset(state, clock);
+  const { transaction } = state;
   const key = keyOf({ zone, name });
-  const held = ledger.record(key);
-  const isLost = ledger.isLost(key);
-  const sent = ledger.outbox.sent(key);
-  const open = ledger.outbox.open(key);
+  const held = transaction.record(key);
+  const isLost = transaction.isLost(key);
+  const sent = transaction.outbox.sent(key);
+  const open = transaction.outbox.open(key);
   const entry = open ? { ...open } : {
-    number: ledger.outbox.takeNumber(), zone, name, state: waiting,
+    number: transaction.outbox.allocateNumber(), zone, name, state: waiting,
     base: baseOf(state, { held, isLost, sent }),
   };
   if (entry.state.kind === "parked") entry.state = waiting;
@@ -233,15 +233,15 @@ function change(state, { zone, name, type, fields, chunks, stamp, isMadeByTime }
   const record = recordOf(entry, state.device, isLost ? 0 : held?.tag ?? 0);
   if (fields === null && !entry.base && !sent && entry.state.kind === "waiting") {
     // Created and deleted before it was sent.
-    ledger.removeEntry(entry);
-    ledger.removeRecord(key);
+    transaction.removeEntry(entry);
+    transaction.removeRecord(key);
     return record;
   }
-  ledger.putEntry(entry);
+  transaction.putEntry(entry);
   // Other devices may hold the version in the entry: the relay had it, or has it unanswered.
   const isElsewhere = !open || !!state.restore || typeof open.firstSent === "number"
     || (!!open.base && standsForLost(open.base));
-  ledger.put(record, 0, isElsewhere ? [held] : []);
+  transaction.put(record, 0, isElsewhere ? [held] : []);
   return record;
 }
 

@@ -5,9 +5,9 @@ import { applyAnswer } from "./answers.js";
 import { trim } from "./editing.js";
 import { knownTag, knows } from "./outbox.js";
 import {
-  bringBackOver, endRestore, forgetCursor, hasLostTag, isLost, noticeLosses, noticeRestoreByPage,
+  bringBackOver, endRestore, forgetCursor, hasLostTag, isLost, detectLosses, detectRestoreByPage,
 } from "./restore.js";
-import { settle, stand } from "./settling.js";
+import { reconcile, rebase } from "./reconciling.js";
 import { restampAll } from "./stamps.js";
 
 /**
@@ -23,17 +23,17 @@ export function applyArrivals(state, arrivals, clock) {
   for (const arrival of arrivals) {
     if (arrival.kind === "page") {
       const { page } = arrival;
-      if (isPassed(state, page.token)) continue;
+      if (isApplied(state, page.token)) continue;
       applyPage(state, page, applied);
       applied.isAtEnd = !page.more && isSamePlace(state.cursor, page.token);
     } else {
       applyAnswer(state, arrival.id, arrival.answer, applied);
-      follow(state, arrival.answer, arrival.isLink, applied);
-      takeOvertaken(state, applied);
+      advanceByAnswer(state, arrival.answer, arrival.isLink, applied);
+      applyOvertaken(state, applied);
     }
   }
   endRestore(state);
-  noteSync(state, applied, clock);
+  recordSyncTime(state, applied, clock);
   if (state.overtaken.length === 0 && (applied.isAtEnd || applied.isLinked)) trim(state, clock);
   applied.position = state.position;
   return applied;
@@ -45,30 +45,30 @@ function applyPage(state, page, applied) {
     if (!isSamePlace(state.cursor, page.token)) applied.foundGap = true;
     return;
   }
-  if (noticeRestoreByPage(state, page)) {
+  if (detectRestoreByPage(state, page)) {
     applied.foundGap = true;
     return;
   }
   const isSnapshot = state.cursor === null;
-  if (!isSnapshot && noticeLosses(state, page.lostTags ?? [])) {
+  if (!isSnapshot && detectLosses(state, page.lostTags ?? [])) {
     forgetCursor(state, null, generationOf(page.token));
     applied.foundGap = true;
     return;
   }
   if (state.position.kind === "nothing") {
     state.beginSnapshot();
-    noticeLosses(state, page.lostTags ?? []);
+    detectLosses(state, page.lostTags ?? []);
   }
   for (const record of page.changes) {
-    take(state, record, isSnapshot, applied);
-    if (isSnapshot) state.ledger.name(keyOf(record), state.snapshot);
+    applyRecord(state, record, isSnapshot, applied);
+    if (isSnapshot) state.transaction.markNamed(keyOf(record), state.snapshot);
   }
   if (isSnapshot && page.more) {
     state.position = { kind: "snapshot", token: page.token };
     return;
   }
   if (isSnapshot) finishSnapshot(state, applied);
-  move(state, page.token);
+  moveCursor(state, page.token);
 }
 
 /** True if the page begins at the device's position. */
@@ -79,7 +79,7 @@ function isStart(state, page) {
 }
 
 /** True if the page ends before the cursor: it was applied already. */
-function isPassed(state, token) {
+function isApplied(state, token) {
   return state.cursor !== null && covers(state.cursor, token) && !isSamePlace(state.cursor, token);
 }
 
@@ -94,23 +94,23 @@ function overlaps(state, page) {
 /** Moves the cursor if the answer begins at it. An answer that begins after the cursor shows that
  * other devices have saved in between. Its token is then kept until a cursor covers it, and is part
  * of the token sent to the relay. */
-function follow(state, answer, isLink, applied) {
+function advanceByAnswer(state, answer, isLink, applied) {
   const { cursor } = state;
   if (cursor === null) {
     state.answered = answer.token;
   } else if (isLink && isSamePlace(cursor, answer.since)) {
     applied.isLinked = true;
-    move(state, answer.token);
+    moveCursor(state, answer.token);
   } else if (!covers(cursor, answer.token)) {
     if (isLink) applied.foundGap = true;
     state.answered = answer.token;
-    const token = knownBy(state, cursor);
+    const token = withAnswered(state, cursor);
     state.position = { kind: "cursor", token };
   }
 }
 
 /** Returns the position, extended by answers beyond it. */
-function knownBy(state, token) {
+function withAnswered(state, token) {
   const { answered } = state;
   if (answered === null || generationOf(answered) !== generationOf(token)) return token;
   return knowing(token, readToken(answered)?.sequence ?? 0);
@@ -118,33 +118,35 @@ function knownBy(state, token) {
 
 /** Moves the cursor. While a record is held back (`overtaken`), the store keeps a cursor that does
  * not cover it yet: a crash then costs a fetch. */
-function move(state, token) {
-  const to = { kind: "cursor", token: knownBy(state, reached(token, state.cursor)) };
+function moveCursor(state, token) {
+  const to = { kind: "cursor", token: withAnswered(state, reached(token, state.cursor)) };
   if (readToken(to.token)?.horizon === null) state.answered = null;
-  if (state.overtaken.length === 0) keep(state, to);
+  if (state.overtaken.length === 0) storePosition(state, to);
   else state.position = to;
 }
 
-function keep(state, position) {
+function storePosition(state, position) {
   state.moveTo(position);
-  if (state.heldBefore?.seenIn === generationOf(position.token)) state.note("heldBefore", null);
+  if (state.preRestoreTag?.seenIn === generationOf(position.token)) {
+    state.setNote("preRestoreTag", null);
+  }
 }
 
 /** Applies the records that were held back, once the batch in flight is answered. */
-export function takeOvertaken(state, applied) {
-  if (state.overtaken.length === 0 || state.ledger.outbox.frozen) return;
+export function applyOvertaken(state, applied) {
+  if (state.overtaken.length === 0 || state.transaction.outbox.frozen) return;
   const records = state.overtaken;
   state.overtaken = [];
-  for (const record of records) take(state, record, false, applied);
-  if (state.cursor !== null) keep(state, state.position);
+  for (const record of records) applyRecord(state, record, false, applied);
+  if (state.cursor !== null) storePosition(state, state.position);
 }
 
-function take(state, server, isSnapshot, applied) {
-  const { ledger } = state;
+function applyRecord(state, server, isSnapshot, applied) {
+  const { transaction } = state;
   const key = keyOf(server);
-  // The change in flight is frozen, and its answer comes first: only the answer shows if this
-  // version was made on top of it or independently.
-  if (ledger.outbox.sent(key)) {
+  // The answer to the change in flight must be applied first: only the answer shows if this version
+  // was made on top of the change or independently.
+  if (transaction.outbox.sent(key)) {
     const held = state.overtaken.find((other) => keyOf(other) === key);
     if (held && held.tag >= server.tag) return;
     state.overtaken = state.overtaken.filter((other) => other !== held);
@@ -152,68 +154,68 @@ function take(state, server, isSnapshot, applied) {
     return;
   }
   const isNews = (known) => (isSnapshot ? server.tag !== known : server.tag > known);
-  const entry = ledger.outbox.open(key);
+  const entry = transaction.outbox.open(key);
   if (entry) {
     const known = knownTag(entry);
     // A tag of a lost history may have been assigned again, to another version.
     const isAnother = hasLostTag(state.restore, known) && !knows(entry, server);
-    if (isAnother || isNews(known)) settle(state, entry, server, applied);
+    if (isAnother || isNews(known)) reconcile(state, entry, server, applied);
     return;
   }
-  const held = ledger.record(key);
+  const held = transaction.record(key);
   if (held && isLost(state, held) && !isSameVersion(held, server)) {
     bringBackOver(state, held, server, applied);
     return;
   }
   // Tags grow. Only the snapshot of a relay restored from a backup may bring a smaller one.
-  if (isNews(held?.tag ?? 0)) ledger.put(server, isSnapshot ? state.snapshot : 0, [held]);
+  if (isNews(held?.tag ?? 0)) transaction.put(server, isSnapshot ? state.snapshot : 0, [held]);
 }
 
 /** Handles records that the snapshot did not name: they are gone. Records with local edits stay,
  * and are sent to the relay; records that the relay has lost wait to be saved again. After a
  * restore of the relay, tombstones are kept. */
 function finishSnapshot(state, applied) {
-  const { ledger } = state;
-  for (const record of ledger.unnamed(state.snapshot)) {
+  const { transaction } = state;
+  for (const record of transaction.unnamed(state.snapshot)) {
     const key = keyOf(record);
-    if (ledger.outbox.holds(key)) {
-      standOnNothing(state, key, applied);
+    if (transaction.outbox.holds(key)) {
+      reconcileAbsent(state, key, applied);
     } else if (hasLostTag(state.restore, record.tag)) {
-      ledger.lose(key);
+      transaction.markLost(key);
       state.hasLost = true;
     } else if (!state.restore || !record.deleted) {
       // Snapshots name no tombstones. A still older copy of the relay, which lacks the deletion,
       // may be put back later.
-      ledger.removeRecord(key);
+      transaction.removeRecord(key);
     }
   }
-  state.note("former", null);
-  if (state.restore) state.note("restore", { ...state.restore, isSnapshotDone: true });
+  state.setNote("lostCursor", null);
+  if (state.restore) state.setNote("restore", { ...state.restore, isSnapshotDone: true });
   state.position = { kind: "nothing" };
 }
 
 /** Handles a local change to a record that the relay does not have. */
-function standOnNothing(state, key, applied) {
-  const { outbox } = state.ledger;
+function reconcileAbsent(state, key, applied) {
+  const { outbox } = state.transaction;
   const entry = outbox.open(key);
   // The relay's answer decides about the change in flight, and about edits made on top of it.
   if (!entry || outbox.sent(key)) return;
   const nothing = nothingAt(entry, entry.type);
   if (hasLostTag(state.restore, knownTag(entry))) {
-    stand(state, entry, lostVersion(entry.base ?? nothing));
+    rebase(state, entry, lostVersion(entry.base ?? nothing));
   } else if (entry.state.kind === "asking" && entry.state.server.tag > 0) {
     // The record that the person was asked about was deleted since. Other changes meet the deletion
     // when they are sent.
-    settle(state, entry, nothing, applied);
+    reconcile(state, entry, nothing, applied);
   }
 }
 
 /** Stores the time of the sync for the status of a later page; not worth a separate write each
  * time. */
-function noteSync(state, applied, clock) {
+function recordSyncTime(state, applied, clock) {
   const isOld = clock.relayTime - (state.lastSync ?? 0) > limits.syncNoteMilliseconds;
-  if (!(state.ledger.hasChanges || isOld) || state.cursor === null || applied.foundGap) return;
-  if (clock.isTrusted && state.ledger.outbox.summary.unsent === 0) {
-    state.ledger.setValue("sync.last", clock.relayTime);
+  if (!(state.transaction.hasChanges || isOld) || state.cursor === null || applied.foundGap) return;
+  if (clock.isTrusted && state.transaction.outbox.summary.unsent === 0) {
+    state.transaction.setValue("sync.last", clock.relayTime);
   }
 }

@@ -1,5 +1,5 @@
-import { equal } from "../../changes/json.js";
-import { compareText } from "../../changes/utf8.js";
+import { equal } from "../../json/jsonValue.js";
+import { compareText } from "../../json/utf8.js";
 import { faultOfFields } from "../fields.js";
 import { recordOf } from "./outbox.js";
 
@@ -18,7 +18,7 @@ import { recordOf } from "./outbox.js";
  *   boundedTypes?: string[],
  *   surplus?: (type: string, records: import("../record.js").Record[]) => string[],
  * }} App
- * @typedef {import("../../changes/resolver.js").Resolver} Resolver
+ * @typedef {import("../../model/resolver.js").Resolver} Resolver
  */
 
 /**

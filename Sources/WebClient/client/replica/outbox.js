@@ -64,7 +64,7 @@ export class Outbox {
     return entries.length > 0 ? { id: entries[0].state.batch, entries } : null;
   }
 
-  takeNumber() { return this.nextNumber++; }
+  allocateNumber() { return this.nextNumber++; }
 
   put(entry) {
     const { number } = entry;

@@ -1,4 +1,4 @@
-import { byteCount } from "../../changes/utf8.js";
+import { byteCount } from "../../json/utf8.js";
 import { sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
 import { fingerprint, isFingerprint, keyOf, standsForLost } from "../record.js";
@@ -20,9 +20,9 @@ const batchBytes = limits.batchBytes - (4 << 10);
  * @param {{id: string, records: number, bytes: number, blockedZones: string[]}} offer
  * @returns {{id: string, zone: string, atomic: boolean, records: object[]} | null}
  */
-export function takeBatch(state, offer, clock) {
-  const { ledger } = state;
-  const frozen = ledger.outbox.frozen;
+export function freezeBatch(state, offer, clock) {
+  const { transaction } = state;
+  const frozen = transaction.outbox.frozen;
   if (frozen) return requestOf(frozen.id, frozen.entries);
   restampAll(state, clock);
   if (!clock.isTrusted) return null;
@@ -31,7 +31,7 @@ export function takeBatch(state, offer, clock) {
   const sent = chosen.map((entry) => ({
     ...entry, includes: includesOf(state, entry), state: { kind: "sent", batch: offer.id },
   }));
-  for (const entry of sent) ledger.putEntry(entry);
+  for (const entry of sent) transaction.putEntry(entry);
   return requestOf(offer.id, sent);
 }
 
@@ -40,12 +40,12 @@ export function takeBatch(state, offer, clock) {
 function includesOf(state, entry) {
   if (!state.restore) return [];
   const own = fingerprint(entry);
-  const known = state.ledger.ancestors(keyOf(entry)).filter(isFingerprint);
+  const known = state.transaction.ancestors(keyOf(entry)).filter(isFingerprint);
   return [...known, own].slice(-limits.includes);
 }
 
 function choose(state, offer) {
-  const entries = state.ledger.outbox.entries();
+  const entries = state.transaction.outbox.entries();
   const first = entries.find(
     (entry) => entry.state.kind === "waiting" && !offer.blockedZones.includes(entry.zone)
       && !state.isSetAside(entry),
@@ -65,7 +65,7 @@ function choose(state, offer) {
  * saved. */
 function ungroup(state, members) {
   const alone = members.map((member) => ({ ...member, group: null }));
-  for (const member of alone) state.ledger.putEntry(member);
+  for (const member of alone) state.transaction.putEntry(member);
   return alone;
 }
 

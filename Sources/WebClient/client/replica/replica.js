@@ -3,12 +3,12 @@ import { keyOf } from "../record.js";
 import { refuseBatch, reopenParked, retryParked, setAside } from "./answers.js";
 import { DueIndex } from "./dueIndex.js";
 import { changeRecords, decide, EditError, makeDueEdits } from "./editing.js";
-import { applyArrivals, takeOvertaken } from "./incoming.js";
+import { applyArrivals, applyOvertaken } from "./incoming.js";
 import { WriteTransaction } from "./writeTransaction.js";
 import { limits } from "../limits.js";
 import { wasIntercepted } from "../refusal.js";
 import { Merging } from "./merging.js";
-import { takeBatch } from "./outgoing.js";
+import { freezeBatch } from "./outgoing.js";
 import { bringBack, endRestore, forgetCursor, hasRoom, notes } from "./restore.js";
 import { followSteps } from "./stamps.js";
 
@@ -21,7 +21,7 @@ import { followSteps } from "./stamps.js";
  * Position up to which the device has read (`position`): `nothing` (nothing is known, or the cursor
  * was lost: a snapshot comes next), `snapshot` (during a snapshot, up to `token`), `cursor`.
  *
- * One file per topic: `answers`, `editing`, `incoming`, `outgoing`, `restore`, `settling`,
+ * One file per topic: `answers`, `editing`, `incoming`, `outgoing`, `reconciling`, `restore`,
  * `stamps`.
  */
 export class Replica {
@@ -30,9 +30,9 @@ export class Replica {
    * @param {import("./merging.js").App[]} apps
    */
   constructor(contents, apps) {
-    this.ledger = new WriteTransaction(contents);
+    this.transaction = new WriteTransaction(contents);
     this.apps = apps;
-    const cursor = this.ledger.value("cursor");
+    const cursor = this.transaction.value("cursor");
     this.position = cursor === undefined ? { kind: "nothing" } : { kind: "cursor", token: cursor };
     /** Records that arrived while a local change to them was in flight, and wait for its answer.
      * Each record once, so not more than a batch has. */
@@ -40,10 +40,10 @@ export class Replica {
     /** Token of the newest answer that no cursor covers yet. The relay may lose what it answered
      * before the device has read that far. */
     this.answered = null;
-    this.hasLost = this.ledger.lostRecords(1, 0).length > 0;
+    this.hasLost = this.transaction.lostRecords(1, 0).length > 0;
     if (cursor !== undefined && !this.hasLost && !this.restore) {
       // Records beyond the stored cursor are known; the relay may have lost them meanwhile.
-      this.position = { kind: "cursor", token: knowing(cursor, this.ledger.greatestTag()) };
+      this.position = { kind: "cursor", token: knowing(cursor, this.transaction.greatestTag()) };
     }
     /** Steps of the wall clock that `assumedOffset` has followed, in milliseconds. */
     this.followedSteps = 0;
@@ -52,7 +52,7 @@ export class Replica {
     this.setAside = new Map();
     this.due = new DueIndex();
     this.merging = new Merging(apps, this.device);
-    for (const record of this.ledger.records()) {
+    for (const record of this.transaction.records()) {
       this.due.set(keyOf(record), this.merging.dueEdit(record));
     }
   }
@@ -82,7 +82,7 @@ export class Replica {
     }
     let batch = null;
     if (job.offer && this.identity && !applied?.clockAhead && !applied?.foundGap) {
-      batch = takeBatch(this, job.offer, clock);
+      batch = freezeBatch(this, job.offer, clock);
     }
     return { result, error, applied, batch, ...this.#finish() };
   }
@@ -90,24 +90,24 @@ export class Replica {
   #run(job, clock) {
     switch (job.task) {
       case "load": return reopenParked(this, ({ state }) => wasIntercepted(state.refusal)) ?? null;
-      case "takeBatch": return null;
+      case "freezeBatch": return null;
       case "change": return this.#ordered(job, () => changeRecords(this, job.make, clock));
       case "decide": return this.#ordered(job, () => decide(this, job.decision, clock));
       case "join": return this.#join(job.identity);
-      case "noteDevices": return this.ledger.setValue("devices", job.devices) ?? null;
+      case "nameDevices": return this.transaction.setValue("devices", job.devices) ?? null;
       case "makeDueEdits": return makeDueEdits(this, job.isConnected, clock) ?? null;
       case "retryParked": return retryParked(this) ?? null;
       case "apply": return applyArrivals(this, job.arrivals, clock);
       case "refuseBatch": {
         const applied = this.newApplied();
         refuseBatch(this, job.id, job.refusal);
-        takeOvertaken(this, applied);
+        applyOvertaken(this, applied);
         return { ...applied, position: this.position };
       }
       case "setAside": {
         const applied = this.newApplied();
         setAside(this, job.id);
-        takeOvertaken(this, applied);
+        applyOvertaken(this, applied);
         return { ...applied, position: this.position };
       }
       case "retryRefused":
@@ -121,17 +121,17 @@ export class Replica {
         bringBack(this);
         endRestore(this);
         return this.newApplied();
-      default: throw new TypeError(`a replica does not know the task ${job.task}`);
+      default: throw new TypeError(`unknown task ${job.task}`);
     }
   }
 
   /** Performs an order of another tab once. A tab that received no answer repeats its order. */
   #ordered({ order }, act) {
-    const known = this.ledger.value("orders") ?? [];
+    const known = this.transaction.value("orders") ?? [];
     if (order && known.includes(order)) return { isRepeated: true };
     const result = act();
     if (order) {
-      this.ledger.setValue("orders", [...known, order].slice(-limits.rememberedOrders));
+      this.transaction.setValue("orders", [...known, order].slice(-limits.rememberedOrders));
     }
     return result;
   }
@@ -143,13 +143,13 @@ export class Replica {
       const words = "this browser holds another account's data; sign out first";
       throw new EditError("otherAccount", words);
     }
-    this.ledger.setValue("identity", identity);
+    this.transaction.setValue("identity", identity);
     this.merging = new Merging(this.apps, this.device);
     return identity;
   }
 
   #finish() {
-    const { writes, changed } = this.ledger.finish();
+    const { writes, changed } = this.transaction.finish();
     const shown = [];
     for (const { before, now } of changed) {
       const record = now ?? before;
@@ -165,9 +165,9 @@ export class Replica {
   }
 
   #summary() {
-    const summary = this.ledger.outbox.summary;
+    const summary = this.transaction.outbox.summary;
     for (const number of this.setAside.keys()) {
-      const entry = this.ledger.outbox.entry(number);
+      const entry = this.transaction.outbox.entry(number);
       if (!entry || !this.isSetAside(entry)) {
         this.setAside.delete(number);
         continue;
@@ -186,7 +186,7 @@ export class Replica {
     return state.kind === "waiting" && this.setAside.get(number) === modifiedAt;
   }
 
-  get identity() { return this.ledger.value("identity") ?? null; }
+  get identity() { return this.transaction.value("identity") ?? null; }
 
   /** Id of this device; empty before it is paired. */
   get device() { return this.identity?.deviceID ?? ""; }
@@ -194,30 +194,30 @@ export class Replica {
   /** null before and during a snapshot. */
   get cursor() { return this.position.kind === "cursor" ? this.position.token : null; }
 
-  get restore() { return this.ledger.value(notes.restore) ?? null; }
+  get restore() { return this.transaction.value(notes.restore) ?? null; }
 
-  get heldBefore() { return this.ledger.value(notes.heldBefore) ?? null; }
+  get preRestoreTag() { return this.transaction.value(notes.preRestoreTag) ?? null; }
 
-  get former() { return this.ledger.value(notes.former) ?? null; }
+  get lostCursor() { return this.transaction.value(notes.lostCursor) ?? null; }
 
   /** Relay time minus wall clock, as assumed by untrusted stamps in the outbox. */
-  get assumedOffset() { return this.ledger.value("clock.offset") ?? 0; }
+  get assumedOffset() { return this.transaction.value("clock.offset") ?? 0; }
 
-  get lastSync() { return this.ledger.value("sync.last") ?? null; }
+  get lastSync() { return this.transaction.value("sync.last") ?? null; }
 
   /** Number of the last snapshot that was begun. */
-  get snapshot() { return this.ledger.value("snapshot.number") ?? 0; }
+  get snapshot() { return this.transaction.value("snapshot.number") ?? 0; }
 
   get mayBringBack() { return this.hasLost && hasRoom(this); }
 
-  note(name, value) { this.ledger.setValue(notes[name], value ?? undefined); }
+  setNote(name, value) { this.transaction.setValue(notes[name], value ?? undefined); }
 
   moveTo(position) {
     this.position = position;
-    this.ledger.setValue("cursor", position.kind === "cursor" ? position.token : undefined);
+    this.transaction.setValue("cursor", position.kind === "cursor" ? position.token : undefined);
   }
 
-  beginSnapshot() { this.ledger.setValue("snapshot.number", this.snapshot + 1); }
+  beginSnapshot() { this.transaction.setValue("snapshot.number", this.snapshot + 1); }
 
   /** Result of a list of arrivals. */
   newApplied() {

@@ -1,7 +1,7 @@
 import { generationOf, reach, readToken } from "../changeToken.js";
 import { limits } from "../limits.js";
 import { keyOf, lostVersion } from "../record.js";
-import { settle, stand } from "./settling.js";
+import { reconcile, rebase } from "./reconciling.js";
 import { waiting } from "./outbox.js";
 
 /**
@@ -13,13 +13,15 @@ import { waiting } from "./outbox.js";
  *   `[after, through]` of `lost`; tags greater than the last of these are of the relay's present
  *   history. Up to the tag `least` nothing is lost, nor was lost by an earlier restore whose
  *   records are not all saved again.
- * - `heldBefore` `{tag, seenIn}`: the greatest tag that was held when the first answer of a
+ * - `preRestoreTag` `{tag, seenIn}`: the greatest tag that was held when the first answer of a
  *   generation showed that the relay was restored.
- * - `former` `{token, seenIn}`: the device's position before it lost its cursor, and the generation
- *   in which the relay has reported, for this position, how far back it went (null: the generation
- *   is unknown).
+ * - `lostCursor` `{token, seenIn}`: the device's position before it lost its cursor, and the
+ *   generation in which the relay has reported, for this position, how far back it went (null: the
+ *   generation is unknown).
  */
-export const notes = { restore: "restore", heldBefore: "restore.held", former: "cursor.former" };
+export const notes = {
+  restore: "restore", preRestoreTag: "restore.held", lostCursor: "cursor.former",
+};
 
 /** True if the relay may have lost the version of this tag. Once the snapshot is complete, nothing
  * in the device refers to such a version by its tag. */
@@ -37,16 +39,16 @@ export const precedesLoss = (restore, tag) => tag > 0 && tag <= restore.least;
 
 /** Detects a restore by an answer of another generation than the cursor's. The answer does not show
  * how far back the relay went: the greatest held tag is recorded. */
-export function noticeRestoreByAnswer(state, answer) {
+export function detectRestoreByAnswer(state, answer) {
   const seenIn = generationOf(answer.token);
-  noteHistory(state, seenIn);
-  const known = generationOf(state.cursor) ?? state.former?.seenIn;
+  recordGeneration(state, seenIn);
+  const known = generationOf(state.cursor) ?? state.lostCursor?.seenIn;
   if (!known || known === seenIn) return false;
-  if (state.heldBefore?.seenIn === seenIn) return true;
+  if (state.preRestoreTag?.seenIn === seenIn) return true;
   // Records held back arrived before the answer, and are applied after it.
   const heldBack = Math.max(0, ...state.overtaken.map((record) => record.tag));
-  const tag = Math.max(state.ledger.greatestTag(), heldBack);
-  state.note("heldBefore", { tag, seenIn });
+  const tag = Math.max(state.transaction.greatestTag(), heldBack);
+  state.setNote("preRestoreTag", { tag, seenIn });
   return true;
 }
 
@@ -54,24 +56,24 @@ export function noticeRestoreByAnswer(state, answer) {
  * answers with pages of a new generation. But saves of this device beyond that cursor may be lost:
  * the relay is asked with a token that includes them. If there is no such token, a snapshot is
  * needed. */
-export function noticeRestoreByPage(state, page) {
+export function detectRestoreByPage(state, page) {
   const seenIn = generationOf(page.token);
   const cursor = state.cursor;
-  if (!cursor) return noticeRestoreBySnapshot(state, seenIn);
+  if (!cursor) return detectRestoreBySnapshot(state, seenIn);
   if (generationOf(cursor) === seenIn) return false;
   const { sequence } = readToken(cursor);
   const held = greatestTagBefore(state, seenIn);
-  const vouched = Math.max(sequence, reach(page.since));
-  if (held > vouched) {
+  const confirmed = Math.max(sequence, reach(page.since));
+  if (held > confirmed) {
     if (held > reach(cursor)) forgetCursor(state, sequence, seenIn);
     return true;
   }
-  // While the store's cursor stays behind (`move`), a crash may set the device back to it: what
-  // arrived since does not count as held before.
-  state.note("heldBefore", { tag: held, seenIn });
-  if (!state.former) return false;
+  // While the store's cursor stays behind (`moveCursor`), a crash may set the device back to it:
+  // records that arrived since do not count as held before the restore.
+  state.setNote("preRestoreTag", { tag: held, seenIn });
+  if (!state.lostCursor) return false;
   // This fetch was only for possible losses: the snapshot is still required.
-  state.note("former", { token: cursor, seenIn });
+  state.setNote("lostCursor", { token: cursor, seenIn });
   state.moveTo({ kind: "nothing" });
   return true;
 }
@@ -80,22 +82,24 @@ export function noticeRestoreByPage(state, page) {
  * device's former position: records that the snapshot does not name may be lost rather than
  * deleted. The relay reports how far back it went only to requests for changes after that
  * position. */
-function noticeRestoreBySnapshot(state, seenIn) {
-  noteHistory(state, seenIn);
-  const former = state.former;
-  if (state.position.kind !== "nothing" || !former?.seenIn || former.seenIn === seenIn) {
+function detectRestoreBySnapshot(state, seenIn) {
+  recordGeneration(state, seenIn);
+  const lostCursor = state.lostCursor;
+  if (state.position.kind !== "nothing" || !lostCursor?.seenIn || lostCursor.seenIn === seenIn) {
     return false;
   }
-  state.moveTo({ kind: "cursor", token: former.token });
+  state.moveTo({ kind: "cursor", token: lostCursor.token });
   return true;
 }
 
 /** Records the relay's generation after it did not know the cursor, and so did not report its
  * history. The first answer after that shows the generation; another generation later shows another
  * restore. */
-function noteHistory(state, seenIn) {
-  const { former } = state;
-  if (former && !former.seenIn) state.note("former", { token: former.token, seenIn });
+function recordGeneration(state, seenIn) {
+  const { lostCursor } = state;
+  if (lostCursor && !lostCursor.seenIn) {
+    state.setNote("lostCursor", { token: lostCursor.token, seenIn });
+  }
 }
 
 /** Discards an invalid cursor: a snapshot follows. `restoredThrough`: the relay has what was read
@@ -104,16 +108,16 @@ function noteHistory(state, seenIn) {
  * has no cursor until a whole snapshot is complete, so that a crash before that restarts it. */
 export function forgetCursor(state, restoredThrough, generation, lostThrough = null) {
   const cursor = state.cursor;
-  if (cursor) state.note("former", { token: cursor, seenIn: generationOf(cursor) });
+  if (cursor) state.setNote("lostCursor", { token: cursor, seenIn: generationOf(cursor) });
   if (restoredThrough !== null) {
     const held = Math.min(greatestTagBefore(state, generation), lostThrough ?? Infinity);
-    noteLosses(state, [[restoredThrough, held]]);
+    recordLosses(state, [[restoredThrough, held]]);
     // An earlier relay that does not know the cursor does not report its history; an answer may
     // have shown it before.
-    const seenIn = generation ?? state.heldBefore?.seenIn ?? null;
-    if (state.former) state.note("former", { token: state.former.token, seenIn });
+    const seenIn = generation ?? state.preRestoreTag?.seenIn ?? null;
+    if (state.lostCursor) state.setNote("lostCursor", { token: state.lostCursor.token, seenIn });
   }
-  state.note("heldBefore", null);
+  state.setNote("preRestoreTag", null);
   state.overtaken = [];
   state.answered = null;
   state.moveTo({ kind: "nothing" });
@@ -123,23 +127,23 @@ export function forgetCursor(state, restoredThrough, generation, lostThrough = n
  * reset since has assigned them. A device that was offline meanwhile, or has saved before it read,
  * cannot detect this otherwise. Returns true if there are such versions, and a snapshot is
  * needed. */
-export function noticeLosses(state, ranges) {
+export function detectLosses(state, ranges) {
   if (ranges.length === 0) return false;
-  const held = state.ledger.tags().sort((a, b) => a - b);
+  const held = state.transaction.tags().sort((a, b) => a - b);
   let next = 0;
   // Both lists are ascending.
   const lost = ranges.filter(([after, through]) => {
     while (next < held.length && held[next] <= after) next += 1;
     return next < held.length && held[next] <= through;
   });
-  if (lost.length > 0) noteLosses(state, lost);
+  if (lost.length > 0) recordLosses(state, lost);
   return lost.length > 0;
 }
 
-function noteLosses(state, lost) {
+function recordLosses(state, lost) {
   const least = Math.min(...lost.map(([after]) => after));
   const found = { lost, least, isSnapshotDone: false };
-  state.note("restore", state.restore ? joined(state.restore, found) : found);
+  state.setNote("restore", state.restore ? joined(state.restore, found) : found);
 }
 
 /** Joins a later restore, if not everything was saved again. If the snapshot of the first restore
@@ -151,29 +155,31 @@ function joined(known, found) {
 }
 
 function greatestTagBefore(state, generation) {
-  const { heldBefore } = state;
-  if (heldBefore && (!generation || heldBefore.seenIn === generation)) return heldBefore.tag;
-  return state.ledger.greatestTag();
+  const { preRestoreTag } = state;
+  const isKnown = preRestoreTag && (!generation || preRestoreTag.seenIn === generation);
+  if (isKnown) return preRestoreTag.tag;
+  return state.transaction.greatestTag();
 }
 
 export function isLost(state, held) {
-  return hasLostTag(state.restore, held.tag) || state.ledger.isLost(keyOf(held));
+  return hasLostTag(state.restore, held.tag) || state.transaction.isLost(keyOf(held));
 }
 
-/** True if more of what is lost fits into the outbox. Half of the outbox is left to the person. */
+/** True if more of what is lost fits into the outbox. Half of the outbox is reserved for a
+ * person's edits. */
 export function hasRoom(state) {
-  const { outbox } = state.ledger;
+  const { outbox } = state.transaction;
   return outbox.size < limits.outboxRecords / 2 && outbox.bytes < limits.outboxBytes / 2;
 }
 
 /** Moves some of what the relay has lost into the outbox. */
 export function bringBack(state) {
   if (!state.mayBringBack) return;
-  const lost = state.ledger.lostRecords(limits.pageRecords, limits.pageBytes);
+  const lost = state.transaction.lostRecords(limits.pageRecords, limits.pageBytes);
   state.hasLost = lost.length > 0;
   for (const held of lost) {
     if (!hasRoom(state)) return;
-    stand(state, entryFor(state, held), lostVersion(held));
+    rebase(state, entryFor(state, held), lostVersion(held));
   }
 }
 
@@ -182,7 +188,7 @@ export function bringBack(state) {
 export function bringBackOver(state, held, server, applied) {
   if (!hasRoom(state)) {
     state.hasLost = true;
-    state.ledger.lose(keyOf(held));
+    state.transaction.markLost(keyOf(held));
     return;
   }
   const entry = entryFor(state, held);
@@ -191,14 +197,14 @@ export function bringBackOver(state, held, server, applied) {
   // know the cursor at all has a new sequence of tags.
   const isOlder = restore && (precedesLoss(restore, server.tag)
     || (restore.least > 0 && server.tag > 0 && server.tag < held.tag));
-  if (isOlder) stand(state, entry, server);
-  else settle(state, entry, server, applied);
+  if (isOlder) rebase(state, entry, server);
+  else reconcile(state, entry, server, applied);
 }
 
 function entryFor(state, held) {
   return {
-    number: state.ledger.outbox.takeNumber(), zone: held.zone, name: held.name, type: held.type,
-    fields: held.fields, chunks: held.chunks ?? [], modifiedAt: held.modifiedAt,
+    number: state.transaction.outbox.allocateNumber(), zone: held.zone, name: held.name,
+    type: held.type, fields: held.fields, chunks: held.chunks ?? [], modifiedAt: held.modifiedAt,
     isStampTrusted: true, base: lostVersion(held), state: waiting,
   };
 }
@@ -206,5 +212,5 @@ function entryFor(state, held) {
 /** Ends the restore once all that was lost is acknowledged again. */
 export function endRestore(state) {
   if (!state.restore?.isSnapshotDone || state.hasLost) return;
-  if (state.ledger.outbox.summary.unsent === 0) state.note("restore", null);
+  if (state.transaction.outbox.summary.unsent === 0) state.setNote("restore", null);
 }

@@ -1,4 +1,4 @@
-import { equal } from "../../changes/json.js";
+import { equal } from "../../json/jsonValue.js";
 import { limits } from "../limits.js";
 import { keyOf } from "../record.js";
 import { recordOf } from "./outbox.js";
@@ -19,11 +19,11 @@ export function stampAfter(held, clock) {
 
 /** Records the offset that untrusted stamps are made with, so that they can be corrected by the
  * difference to the true offset. */
-export function noteOffset(state, clock) {
+export function recordOffset(state, clock) {
   // A trusted offset varies by a few milliseconds; that is not worth a write.
   const isClose = Math.abs(clock.offset - state.assumedOffset) < limits.offsetNoteMilliseconds;
   if (clock.offset === state.assumedOffset || (clock.isTrusted && isClose)) return;
-  state.ledger.setValue("clock.offset", clock.offset);
+  state.transaction.setValue("clock.offset", clock.offset);
 }
 
 /** Follows a step of the wall clock: the offset of the estimates so far is converted to the new
@@ -32,7 +32,7 @@ export function followSteps(state, clock) {
   if (clock.wallSteps === state.followedSteps) return;
   const moved = state.assumedOffset - (clock.wallSteps - state.followedSteps);
   state.followedSteps = clock.wallSteps;
-  state.ledger.setValue("clock.offset", moved);
+  state.transaction.setValue("clock.offset", moved);
 }
 
 /** Corrects the stamps that were estimates, now that relay time is known, and those in the relay's
@@ -40,12 +40,12 @@ export function followSteps(state, clock) {
 export function restampAll(state, clock) {
   if (!clock.isTrusted) return;
   const shift = clock.offset - state.assumedOffset;
-  for (const entry of state.ledger.outbox.entries()) {
+  for (const entry of state.transaction.outbox.entries()) {
     if (entry.isStampTrusted || entry.state.kind === "sent") continue;
     const left = rewind(state, entry, clock);
     if (left) restamp(state, left, shift, clock);
   }
-  noteOffset(state, clock);
+  recordOffset(state, clock);
 }
 
 /** Undoes due edits that were made too early because this device's clock was ahead: other devices
@@ -71,25 +71,25 @@ function rewind(state, entry, clock) {
 }
 
 function rewindTo(state, old, inTime, base) {
-  const { ledger } = state;
-  const tag = ledger.record(keyOf(old))?.tag ?? base.tag;
+  const { transaction } = state;
+  const tag = transaction.record(keyOf(old))?.tag ?? base.tag;
   if (inTime === base) {
-    ledger.removeEntry(old);
-    ledger.put({ ...base, tag });
+    transaction.removeEntry(old);
+    transaction.put({ ...base, tag });
     return null;
   }
   const entry = { ...old, fields: inTime.fields };
   entry.timeMade = recordOf(entry, state.device, 0);
-  ledger.putEntry(entry);
-  ledger.put(recordOf(entry, state.device, tag));
+  transaction.putEntry(entry);
+  transaction.put(recordOf(entry, state.device, tag));
   return entry;
 }
 
 function restamp(state, old, shift, clock) {
-  const { ledger } = state;
+  const { transaction } = state;
   const key = keyOf(old);
   const newest = Math.max(
-    old.base?.modifiedAt ?? -Infinity, ledger.outbox.sent(key)?.modifiedAt ?? -Infinity,
+    old.base?.modifiedAt ?? -Infinity, transaction.outbox.sent(key)?.modifiedAt ?? -Infinity,
   );
   const stamp = Math.max(Math.min(old.modifiedAt + shift, clock.relayTime), newest + 1);
   const entry = { ...old, isStampTrusted: true };
@@ -97,9 +97,9 @@ function restamp(state, old, shift, clock) {
     entry.fields = state.merging.restamped(old, stamp);
     entry.modifiedAt = stamp;
     entry.timeMade = restampedTimeMade(state, old, stamp - old.modifiedAt);
-    ledger.put(recordOf(entry, state.device, ledger.record(key)?.tag ?? 0));
+    transaction.put(recordOf(entry, state.device, transaction.record(key)?.tag ?? 0));
   }
-  ledger.putEntry(entry);
+  transaction.putEntry(entry);
 }
 
 /** Returns the result of due edits after the entry's stamp moves by `shift` milliseconds. */

@@ -1,4 +1,4 @@
-import { equal } from "../../changes/json.js";
+import { equal } from "../../json/jsonValue.js";
 import { sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
 import { fingerprint, isSameVersion, keyOf, plain } from "../record.js";
@@ -74,7 +74,7 @@ export class WriteTransaction {
 
   /** Marks the record as named by the snapshot with this number; the record itself does not change.
    * A record that was found lost in this transaction stays lost. */
-  name(key, snapshot) {
+  markNamed(key, snapshot) {
     const row = this.#rows.get(key);
     if (this.#lostNow.has(key)) return;
     if (row && (row.snapshot !== snapshot || row.isLost)) {
@@ -83,7 +83,7 @@ export class WriteTransaction {
   }
 
   /** Marks a record as lost by the relay: it waits to be saved again. */
-  lose(key) {
+  markLost(key) {
     const row = this.#rows.get(key);
     if (!row) return;
     this.#lostNow.add(key);

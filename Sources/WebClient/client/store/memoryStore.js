@@ -1,4 +1,13 @@
-import { StoreError } from "./storeError.js";
+/** Failure of the store. `code`: `full` (no room), `deposed` (another tab leads now), `newer` (a
+ * later version of the page has written here), `refused` (the browser gives pages none), `closed`,
+ * `failed` (anything else). */
+export class StoreError extends Error {
+  constructor(code, message) {
+    super(message);
+    this.name = "StoreError";
+    this.code = code;
+  }
+}
 
 /**
  * Reference store, for tests and for browsers that refuse IndexedDB. Its content is lost when the
@@ -36,8 +45,8 @@ export class MemoryStore {
   }
 
   /**
-   * Takes or keeps the lead, unless another tab has it at this time. `force`: takes it in any case,
-   * as a new term, so that everything begun in an earlier term is undone.
+   * Acquires or renews the lead, unless another tab has it at this time. `force`: acquires it in
+   * any case, as a new term, so that writes begun in an earlier term fail.
    *
    * @param {{holder: string, now: number, milliseconds: number, force?: boolean}} claim
    * @returns {Promise<{isHeld: boolean, term: number}>}

@@ -1,5 +1,5 @@
 import { limits } from "../limits.js";
-import { Deadline } from "../uplink/environment.js";
+import { Deadline } from "../transport/environment.js";
 
 /**
  * Choice of the tab that leads among all tabs of a store. With Web Locks it is the tab that holds
@@ -16,23 +16,23 @@ export class Leadership {
   #environment;
   #name;
   #holder;
-  #led;
-  #deposed;
+  #onLeading;
+  #onDeposed;
   #term = null;
   #isClosed = false;
   #renewal;
   #release = null;
 
   /** @param {{store: object, locks: LockManager | undefined, environment: object, name: string,
-   *   holder: string, led: (term: number) => void, deposed: () => void}} options */
-  constructor({ store, locks, environment, name, holder, led, deposed }) {
+   *   holder: string, onLeading: (term: number) => void, onDeposed: () => void}} options */
+  constructor({ store, locks, environment, name, holder, onLeading, onDeposed }) {
     this.#store = store;
     this.#locks = store.isDurable ? locks : undefined;
     this.#environment = environment;
     this.#name = `lockstep ${name}`;
     this.#holder = holder;
-    this.#led = led;
-    this.#deposed = deposed;
+    this.#onLeading = onLeading;
+    this.#onDeposed = onDeposed;
     this.#renewal = new Deadline(environment);
   }
 
@@ -44,7 +44,7 @@ export class Leadership {
     else this.#renew();
   }
 
-  /** Takes the lead from a tab that does not answer. */
+  /** Becomes the leader in place of a tab that does not answer. */
   async takeOver() {
     if (this.#isClosed || this.isLeading) return;
     if (this.#locks) this.#awaitLock({ steal: true });
@@ -64,7 +64,7 @@ export class Leadership {
     this.#term = null;
     this.#release?.();
     this.#release = null;
-    this.#deposed();
+    this.#onDeposed();
     if (!this.#isClosed) this.start();
   }
 
@@ -100,11 +100,11 @@ export class Leadership {
     if (this.#isClosed) return;
     if (isHeld && term !== this.#term) {
       this.#term = term;
-      this.#led(term);
+      this.#onLeading(term);
     }
     if (!isHeld && this.isLeading) {
       this.#term = null;
-      this.#deposed();
+      this.#onDeposed();
     }
   }
 

@@ -1,14 +1,14 @@
-import { Agent } from "../agent/agent.js";
+import { Agent } from "../sync/agent.js";
 import { limits } from "../limits.js";
 import { EditError, editsOf } from "../replica/editing.js";
-import { Deadline } from "../uplink/environment.js";
+import { Deadline } from "../transport/environment.js";
 import { Leadership } from "./leadership.js";
 import { OrderReceiver, OrderSender } from "./orders.js";
 import { View } from "./view.js";
 
 /**
  * All tabs of a store as one device. The leading tab runs the agent, and sends the changes and the
- * sync status to the others. These show them, and send it the orders of a person.
+ * sync status to the other tabs. These show them, and send a person's orders to the leading tab.
  */
 export class Tabs {
   status;
@@ -21,41 +21,41 @@ export class Tabs {
   #sender;
   #receiver;
   #ping;
-  #silences = 0;
+  #silenceCount = 0;
   #clockOffset = 0;
-  #tell;
+  #notify;
   #isClosed = false;
 
   /** @param {{environment: object, store: object, locks?: LockManager, channel: object | null,
    *   name: string, apps: object[], relay: string, transports: string[],
-   *   tell: (news: object) => void}} options */
+   *   notify: (event: object) => void}} options */
   constructor(options) {
-    const { environment, store, locks, channel, name, tell } = options;
+    const { environment, store, locks, channel, name, notify } = options;
     this.#options = options;
     this.#environment = environment;
     this.#store = store;
     this.#channel = channel;
-    this.#tell = tell;
+    this.#notify = notify;
     this.view = new View(store);
     this.status = { state: "starting", reason: null, since: null, waiting: 0, parked: [],
       parkedCount: 0, asking: [], askingCount: 0, setAsideCount: 0, blockedZones: [],
       isDurable: store.isDurable, storeReason: store.reason, lastSync: null, transport: null,
       clockOffset: null, accountID: null, deviceID: null };
     const post = (message) => this.#channel?.postMessage(message);
-    this.#sender = new OrderSender({ environment, post, silent: () => this.#takeOver() });
-    this.#receiver = new OrderReceiver({ post, carryOut: (order) => this.#carryOut(order) });
+    this.#sender = new OrderSender({ environment, post, onSilence: () => this.#takeOver() });
+    this.#receiver = new OrderReceiver({ post, perform: (order) => this.#performOrder(order) });
     this.#ping = new Deadline(environment);
     this.#leadership = new Leadership({
       store, locks, environment, name, holder: environment.uuid(),
-      led: (term) => this.#led(term), deposed: () => this.#deposed(),
+      onLeading: (term) => this.#beginLeading(term), onDeposed: () => this.#endLeading(),
     });
-    if (this.#channel) this.#channel.onmessage = ({ data }) => this.#received(data);
+    if (this.#channel) this.#channel.onmessage = ({ data }) => this.#handleMessage(data);
   }
 
   async start() {
     await this.view.read();
     this.#leadership.start();
-    this.#askLeader();
+    this.#requestStatus();
   }
 
   get isLeading() { return this.#agent !== null; }
@@ -63,18 +63,18 @@ export class Tabs {
   /** Relay time, milliseconds. */
   get now() { return this.#agent?.now ?? this.#environment.wall() + this.#clockOffset; }
 
-  /** Performs an order in the leading tab. `what`: `change`, `decide`, `join`, `noteDevices`,
-   * `syncNow`, `erase`. */
+  /** Performs an order in the leading tab. `what` is also its name in messages between
+   * tabs: `change`, `decide`, `join`, `noteDevices`, `syncNow`, `erase`. */
   order(what, argument) {
     if (this.#isClosed) return Promise.reject(new EditError("closed", "the client was closed"));
     const order = { id: this.#environment.uuid(), what, argument };
-    return this.#asked(order);
+    return this.#dispatch(order);
   }
 
-  async #asked(order) {
+  async #dispatch(order) {
     if (!this.#agent) return this.#sender.send(order);
     try {
-      return await this.#carryOut(order);
+      return await this.#performOrder(order);
     } catch (error) {
       // Another tab leads now, and nothing was written.
       if (error.code !== "deposed" || this.#isClosed) throw error;
@@ -89,19 +89,19 @@ export class Tabs {
       try {
         if (this.#agent) return await this.#agent.change(make);
         const context = this.#context(await deviceOf());
-        const edits = editsOf(make, context).map((edit) => this.#seen(edit));
+        const edits = editsOf(make, context).map((edit) => this.#withSeenVersion(edit));
         return await this.order("change", edits);
       } catch (error) {
         const isOver = this.#isClosed || tries === limits.changeTries;
         if (isOver || !["stale", "deposed"].includes(error.code)) throw error;
-        await this.#readAgain();
+        await this.#reload();
       }
     }
   }
 
   wake() {
     this.#agent?.wake();
-    if (!this.#agent) this.#askLeader();
+    if (!this.#agent) this.#requestStatus();
   }
 
   /** `reason`: for a person, if the page did not request it. */
@@ -113,7 +113,7 @@ export class Tabs {
     this.#agent?.stop();
     this.#agent = null;
     this.#leadership.close();
-    for (const { reject } of this.#sender.takeAll()) {
+    for (const { reject } of this.#sender.removeAll()) {
       reject(new EditError("closed", "the client was closed"));
     }
     this.#channel?.close();
@@ -122,43 +122,43 @@ export class Tabs {
 
   // the leading tab
 
-  #led(term) {
-    this.#silences = 0;
+  #beginLeading(term) {
+    this.#silenceCount = 0;
     this.#ping.clear();
-    this.#begin(term);
-    for (const { order, resolve, reject } of this.#sender.takeAll()) {
-      this.#carryOut(order).then(resolve, reject);
+    this.#startAgent(term);
+    for (const { order, resolve, reject } of this.#sender.removeAll()) {
+      this.#performOrder(order).then(resolve, reject);
     }
   }
 
-  #begin(term) {
+  #startAgent(term) {
     const { environment, store, apps, relay, transports } = this.#options;
     const agent = new Agent({ environment, store, term, apps, relay, transports,
-      report: (news) => { if (agent === this.#agent) this.#reported(news); } });
+      report: (event) => { if (agent === this.#agent) this.#handleReport(event); } });
     this.#agent = agent;
     agent.start().catch(() => {});
   }
 
-  #reported(news) {
-    if (news.kind === "deposed") {
+  #handleReport(event) {
+    if (event.kind === "deposed") {
       this.#leadership.stepDown();
-    } else if (news.kind === "changed") {
-      const isMany = news.records.length > limits.broadcastRecords;
-      this.#channel?.postMessage({ ...news, records: isMany ? null : news.records });
-      this.#changed(news);
+    } else if (event.kind === "changed") {
+      const isMany = event.records.length > limits.broadcastRecords;
+      this.#channel?.postMessage({ ...event, records: isMany ? null : event.records });
+      this.#applyChanges(event);
     } else {
-      this.#postStatus(news.status);
-      this.#setStatus(news.status);
+      this.#postStatus(event.status);
+      this.#setStatus(event.status);
     }
   }
 
-  #deposed() {
+  #endLeading() {
     this.#agent?.stop();
     this.#agent = null;
-    this.#askLeader();
+    this.#requestStatus();
   }
 
-  async #carryOut({ id, what, argument }) {
+  async #performOrder({ id, what, argument }) {
     const agent = this.#agent;
     if (!agent) throw new EditError("deposed", "another tab leads now; try again");
     switch (what) {
@@ -169,10 +169,10 @@ export class Tabs {
       }
       case "decide": return agent.decide(argument, id);
       case "join": return agent.join(argument);
-      case "noteDevices": return agent.noteDevices(argument);
+      case "noteDevices": return agent.nameDevices(argument);
       case "syncNow": return agent.syncNow();
       case "erase": return this.#erase();
-      default: throw new EditError("badOrder", `no tab knows how to ${what}`);
+      default: throw new EditError("badOrder", `unknown order ${what}`);
     }
   }
 
@@ -181,46 +181,46 @@ export class Tabs {
     this.#agent.stop();
     const term = await this.#leadership.renewTerm();
     await this.#store.erase(term);
-    this.#begin(term);
+    this.#startAgent(term);
     this.#channel?.postMessage({ kind: "erased" });
-    await this.#readAgain();
+    await this.#reload();
   }
 
   // the other tabs
 
-  #received(message) {
+  #handleMessage(message) {
     if (this.#isClosed) return;
     if (this.#agent) {
-      if (message.kind === "order") this.#receiver.received(message.order);
+      if (message.kind === "order") this.#receiver.handleOrder(message.order);
       if (message.kind === "who leads") this.#postStatus(this.#agent.status);
       return;
     }
     switch (message.kind) {
-      case "changed": this.#changed(message); break;
+      case "changed": this.#applyChanges(message); break;
       case "status":
-        this.#silences = 0;
+        this.#silenceCount = 0;
         this.#clockOffset = message.offset;
         this.#setStatus(message.status);
         break;
-      case "accepted": this.#sender.accepted(message.id); break;
-      case "answer": this.#sender.answered(message); break;
-      case "erased": this.#readAgain(); break;
+      case "accepted": this.#sender.handleAccepted(message.id); break;
+      case "answer": this.#sender.handleAnswer(message); break;
+      case "erased": this.#reload(); break;
       default: // Request of another tab.
     }
   }
 
-  /** Asks for the leading tab's status, which also shows that a tab leads. A tab that does not
-   * answer is replaced: it may be suspended, and its last status may be outdated. */
-  #askLeader() {
+  /** Requests the leading tab's status; the answer also shows that a tab leads. A leading tab that
+   * does not answer is replaced: it may be suspended, and its last status may be outdated. */
+  #requestStatus() {
     if (this.#isClosed || this.#agent || !this.#channel) return;
-    if (this.#silences >= limits.silencesToLead) this.#takeOver();
-    this.#silences += 1;
+    if (this.#silenceCount >= limits.silencesToLead) this.#takeOver();
+    this.#silenceCount += 1;
     this.#channel.postMessage({ kind: "who leads" });
-    this.#ping.set(limits.orderMilliseconds, () => this.#askLeader());
+    this.#ping.set(limits.orderMilliseconds, () => this.#requestStatus());
   }
 
   #takeOver() {
-    this.#silences = 0;
+    this.#silenceCount = 0;
     this.#leadership.takeOver().catch(() => {});
   }
 
@@ -235,7 +235,7 @@ export class Tabs {
     };
   }
 
-  #seen(edit) {
+  #withSeenVersion(edit) {
     const held = this.view.record(edit.zone, edit.name);
     return { ...edit,
       seen: held ? { modifiedAt: held.modifiedAt, device: held.device } : null };
@@ -250,18 +250,18 @@ export class Tabs {
 
   #setStatus(status) {
     this.status = status;
-    this.#tell({ kind: "status", status });
+    this.#notify({ kind: "status", status });
   }
 
-  #changed(news) {
-    const changed = this.view.apply(news);
-    if (changed === null) this.#readAgain();
-    else if (changed.length > 0) this.#tell({ kind: "changed", records: changed });
+  #applyChanges(event) {
+    const changed = this.view.apply(event);
+    if (changed === null) this.#reload();
+    else if (changed.length > 0) this.#notify({ kind: "changed", records: changed });
   }
 
-  async #readAgain() {
+  async #reload() {
     if (this.#isClosed) return;
     const changed = await this.view.read();
-    if (changed.length > 0 && !this.#isClosed) this.#tell({ kind: "changed", records: changed });
+    if (changed.length > 0 && !this.#isClosed) this.#notify({ kind: "changed", records: changed });
   }
 }

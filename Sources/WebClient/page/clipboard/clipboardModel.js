@@ -1,6 +1,6 @@
 import { clipboardList } from "../../apps/clipboard/clipboardContents.js";
-import { ago } from "../words/time.js";
-import { who } from "../words/who.js";
+import { ago } from "../text/time.js";
+import { deviceLabel } from "../text/deviceText.js";
 
 /** Returns the items that contain the words, newest first, as rows. */
 export function clipboardRows(state, words, now, minutesAhead) {
@@ -9,6 +9,8 @@ export function clipboardRows(state, words, now, minutesAhead) {
     .filter(({ content }) => content.toLowerCase().includes(wanted))
     .map((item) => ({
       key: item.name, text: item.beginning, isCut: item.beginning !== item.content,
-      from: `${who(item.device, item.deviceName)}, ${ago(item.modifiedAt, now, minutesAhead)}`,
+      from: [
+        deviceLabel(item.device, item.deviceName), ago(item.modifiedAt, now, minutesAhead),
+      ].join(", "),
     }));
 }

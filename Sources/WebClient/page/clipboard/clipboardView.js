@@ -1,19 +1,19 @@
 import { clipboardApp } from "../../apps/clipboard/clipboardApp.js";
-import { member } from "../../changes/json.js";
+import { member } from "../../json/jsonValue.js";
 import { button, emptyNote, field, form, iconButton, searchField }
   from "../components/controls.js";
-import { confirmed } from "../components/dialog.js";
+import { confirmAction } from "../components/dialog.js";
 import { element, show } from "../components/element.js";
 import { KeyedList } from "../components/keyedList.js";
-import { problemWords } from "../words/problem.js";
+import { errorText } from "../text/syncText.js";
 import { clipboardRows } from "./clipboardModel.js";
-import { copyText } from "./copyText.js";
+import { copyText } from "../browser.js";
 
 /** View of the clipboard history of all devices. */
 export class ClipboardView {
   title = "Clipboard";
-  #desk;
-  #tell;
+  #controller;
+  #notify;
   #words = "";
   #text = element("textarea", { rows: 2, placeholder: "Type or paste a text" });
   #list = element("ul", { class: "rows" });
@@ -26,9 +26,9 @@ export class ClipboardView {
   });
   #clear = button("Delete all", () => this.#clearAll(), { kind: "quiet" });
 
-  constructor(desk, tell) {
-    this.#desk = desk;
-    this.#tell = tell;
+  constructor(controller, notify) {
+    this.#controller = controller;
+    this.#notify = notify;
     this.#text.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.#add();
     });
@@ -42,8 +42,8 @@ export class ClipboardView {
   }
 
   show() {
-    const { now, minutesAhead } = this.#desk;
-    const state = this.#desk.state(clipboardApp);
+    const { now, minutesAhead } = this.#controller;
+    const state = this.#controller.state(clipboardApp);
     const rows = clipboardRows(state, this.#words, now, minutesAhead);
     const hasAny = rows.length > 0 || clipboardRows(state, "", now, minutesAhead).length > 0;
     this.#rows.show(rows);
@@ -64,7 +64,7 @@ export class ClipboardView {
   }
 
   #content(name) {
-    const record = this.#desk.lockstep.record(clipboardApp.zone, name);
+    const record = this.#controller.lockstep.record(clipboardApp.zone, name);
     return member(record?.fields, "content") ?? "";
   }
 
@@ -76,18 +76,19 @@ export class ClipboardView {
 
   async #copy(name) {
     const isCopied = await copyText(this.#content(name));
-    this.#tell(isCopied ? "Copied." : "This browser does not let the page copy. Select the text.");
+    this.#notify(
+      isCopied ? "Copied." : "This browser does not let the page copy. Select the text.");
   }
 
   async #remove(item) {
     const content = this.#content(item);
     if (!await this.#act({ do: "remove", item })) return;
-    this.#tell("Deleted.", content === "" ? null
+    this.#notify("Deleted.", content === "" ? null
       : { words: "Undo", act: () => this.#act({ do: "add", content }) });
   }
 
   async #clearAll() {
-    const isWanted = await confirmed({
+    const isWanted = await confirmAction({
       title: "Delete all items?", words: "They go from all of your devices.", yes: "Delete all",
     });
     if (isWanted) await this.#act({ do: "clear" });
@@ -95,10 +96,10 @@ export class ClipboardView {
 
   async #act(action) {
     try {
-      await this.#desk.act(clipboardApp, action);
+      await this.#controller.act(clipboardApp, action);
       return true;
     } catch (error) {
-      this.#tell(problemWords(error));
+      this.#notify(errorText(error));
       return false;
     }
   }

@@ -1,5 +1,4 @@
-import { element } from "./element.js";
-import { icon } from "./icon.js";
+import { element, icon } from "./element.js";
 
 let count = 0;
 

@@ -7,13 +7,13 @@ import { element } from "./element.js";
  *
  * @param {{title: string, words: string, yes: string, isDanger?: boolean}} question
  */
-export function confirmed({ title, words, yes, isDanger = true }) {
+export function confirmAction({ title, words, yes, isDanger = true }) {
   return new Promise((resolve) => {
     const end = (answer) => () => {
       dialog.returnValue = answer;
       dialog.close();
     };
-    const dialog = opened(title, [
+    const dialog = openDialog(title, [
       element("p", {}, words),
       element("div", { class: "actions" },
         button("Cancel", end(""), { autofocus: true }),
@@ -27,7 +27,7 @@ export function confirmed({ title, words, yes, isDanger = true }) {
 }
 
 /** Returns an open dialog with the given content. */
-export function opened(title, content) {
+export function openDialog(title, content) {
   const id = newID("dialog");
   const dialog = element("dialog", { class: "dialog", "aria-labelledby": id },
     element("h2", { id }, title), ...content);

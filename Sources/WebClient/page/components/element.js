@@ -13,7 +13,7 @@ export function element(tag, properties = {}, ...children) {
 const vectorNamespace = "http://www.w3.org/2000/svg";
 
 /** The same for SVG elements. */
-export function drawing(tag, properties = {}, ...children) {
+export function svgElement(tag, properties = {}, ...children) {
   return filled(document.createElementNS(vectorNamespace, tag), properties, children);
 }
 
@@ -40,4 +40,26 @@ export function setText(node, text) {
 
 export function show(node, isShown) {
   if (node.hidden === isShown) node.hidden = !isShown;
+}
+
+/** Line drawings on a grid of 24 by 24, as paths. */
+const paths = {
+  timer: "M12 8v5l3 2M9 2h6M12 5a8 8 0 1 0 0 16 8 8 0 0 0 0-16z",
+  clipboard: "M9 4H6a1 1 0 0 0-1 1v15a1 1 0 0 0 1 1h12a1 1 0 0 0 1-1V5a1 1 0 0 0-1-1h-3M9 3h6v4H9z",
+  memos: "M6 3h8l5 5v13H6zM14 3v5h5M9 13h6M9 17h6",
+  habits: "M4 12.5l4.5 4.5L20 6",
+  devices: "M3 5h13v10H3zM1 19h13M18 9h4v11h-4z",
+  plus: "M12 5v14M5 12h14",
+  minus: "M5 12h14",
+  back: "M15 5l-7 7 7 7",
+  copy: "M9 9h11v12H9zM5 15H4V3h11v2",
+  remove: "M4 7h16M10 4h4M7 7l1 13h8l1-13M10 11v5M14 11v5",
+  edit: "M4 20l1-4L16 5l3 3L8 19zM14 7l3 3",
+  check: "M5 12.5l4.5 4.5L19 7",
+  search: "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13zM15.5 15.5L21 21",
+};
+
+export function icon(name) {
+  return svgElement("svg", { viewBox: "0 0 24 24", class: "icon", "aria-hidden": "true" },
+    svgElement("path", { d: paths[name] }));
 }

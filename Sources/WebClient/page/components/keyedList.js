@@ -1,4 +1,4 @@
-import { serialize } from "../../changes/json.js";
+import { serialize } from "../../json/jsonValue.js";
 
 /**
  * Rows of a list that changes while a person uses it. An unchanged row stays the same element, and

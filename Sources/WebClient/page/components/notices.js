@@ -16,7 +16,7 @@ export class Notices {
   constructor(browser) { this.#browser = browser; }
 
   /** @param {{words: string, act: () => void} | null} offer a button next to the message */
-  tell(words, offer = null) {
+  show(words, offer = null) {
     this.#browser.clearTimer(this.#timer);
     this.node.hidden = false;
     this.#words.textContent = words;

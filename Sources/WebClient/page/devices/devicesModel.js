@@ -1,4 +1,4 @@
-import { ago } from "../words/time.js";
+import { ago } from "../text/time.js";
 
 /** Returns the account's devices as rows: this one first, then the connected ones, then by last
  * seen. */
@@ -19,7 +19,7 @@ function seen(isConnected, lastSeen, now, minutesAhead) {
 }
 
 /** Returns the remaining lifetime of a code, as text. */
-export function codeLife(expiresAt, now) {
+export function codeLifetime(expiresAt, now) {
   const minutes = Math.ceil((expiresAt - now) / 60_000);
   if (minutes <= 0) return "This code is too old. Show a new one.";
   return `For one device, within ${minutes === 1 ? "a minute" : `${minutes} minutes`}.`;

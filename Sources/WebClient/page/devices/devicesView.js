@@ -1,9 +1,9 @@
 import { button, field, form, iconButton } from "../components/controls.js";
-import { confirmed, opened } from "../components/dialog.js";
+import { confirmAction, openDialog } from "../components/dialog.js";
 import { element, setText, show } from "../components/element.js";
 import { KeyedList } from "../components/keyedList.js";
 import { limits } from "../limits.js";
-import { problemWords } from "../words/problem.js";
+import { errorText } from "../text/syncText.js";
 import { signOutQuestion } from "../welcome/welcomeModel.js";
 import { deviceRows } from "./devicesModel.js";
 import { PairCard } from "./pairCard.js";
@@ -11,18 +11,18 @@ import { PairCard } from "./pairCard.js";
 /** View of the account's devices: shows connected devices, adds and removes devices. */
 export class DevicesView {
   title = "Devices";
-  #desk;
-  #tell;
+  #controller;
+  #notify;
   #pair;
   #next = null;
   #list = element("ul", { class: "rows" });
   #rows = new KeyedList(this.#list, (row) => this.#row(row));
   #problem = element("p", { class: "muted small", hidden: true });
 
-  constructor(desk, tell) {
-    this.#desk = desk;
-    this.#tell = tell;
-    this.#pair = new PairCard(desk, tell);
+  constructor(controller, notify) {
+    this.#controller = controller;
+    this.#notify = notify;
+    this.#pair = new PairCard(controller, notify);
     this.node = element("section", { class: "view", "aria-labelledby": "devices-title" },
       element("div", { class: "view-head" }, element("h1", { id: "devices-title" }, "Devices")),
       this.#list, this.#problem, this.#pair.node,
@@ -35,28 +35,28 @@ export class DevicesView {
   enter() { this.#watch(); }
 
   leave() {
-    this.#desk.browser.clearTimer(this.#next);
+    this.#controller.browser.clearTimer(this.#next);
     this.#pair.hide();
   }
 
   /** Refreshes the list while the page is visible. */
   #watch() {
     if (document.visibilityState === "visible") this.#refresh();
-    this.#next = this.#desk.browser.setTimer(() => this.#watch(), limits.devicesMilliseconds);
+    this.#next = this.#controller.browser.setTimer(() => this.#watch(), limits.devicesMilliseconds);
   }
 
   show() {
-    const { devices, status, now, minutesAhead } = this.#desk;
+    const { devices, status, now, minutesAhead } = this.#controller;
     this.#rows.show(deviceRows(devices, status.deviceID, now, minutesAhead));
     this.#pair.show();
   }
 
   async #refresh(options) {
     try {
-      await this.#desk.refreshDevices(options);
+      await this.#controller.refreshDevices(options);
       show(this.#problem, false);
     } catch (error) {
-      setText(this.#problem, `As last known. ${problemWords(error)}`);
+      setText(this.#problem, `As last known. ${errorText(error)}`);
       show(this.#problem, true);
     }
   }
@@ -81,15 +81,15 @@ export class DevicesView {
     const problem = element("p", { class: "problem", role: "alert", hidden: true });
     const saved = async () => {
       try {
-        await this.#desk.lockstep.rename(key, input.value.trim());
+        await this.#controller.lockstep.rename(key, input.value.trim());
         dialog.close();
         await this.#refresh({ isForced: true });
       } catch (error) {
-        problem.textContent = problemWords(error);
+        problem.textContent = errorText(error);
         show(problem, true);
       }
     };
-    const dialog = opened("Rename the device", [
+    const dialog = openDialog("Rename the device", [
       form({ class: "stack" }, saved, field("Name", input), problem,
         element("div", { class: "actions" },
           button("Cancel", () => dialog.close()),
@@ -100,27 +100,27 @@ export class DevicesView {
   }
 
   async #revoke(deviceID, name) {
-    const isWanted = await confirmed({
+    const isWanted = await confirmAction({
       title: `Remove “${name}”?`, yes: "Remove",
       words: "It is cut off at once and gets nothing new. What it already holds it keeps.",
     });
     if (!isWanted) return;
     try {
-      await this.#desk.lockstep.revoke(deviceID);
-      this.#tell(`“${name}” is removed.`);
+      await this.#controller.lockstep.revoke(deviceID);
+      this.#notify(`“${name}” is removed.`);
       await this.#refresh({ isForced: true });
     } catch (error) {
-      this.#tell(problemWords(error));
+      this.#notify(errorText(error));
     }
   }
 
   async #signOut() {
-    const { hasUnsent, ...question } = signOutQuestion(this.#desk.status);
-    if (!await confirmed(question)) return;
+    const { hasUnsent, ...question } = signOutQuestion(this.#controller.status);
+    if (!await confirmAction(question)) return;
     try {
-      await this.#desk.lockstep.signOut({ discardUnsent: hasUnsent, offline: true });
+      await this.#controller.lockstep.signOut({ discardUnsent: hasUnsent, offline: true });
     } catch (error) {
-      this.#tell(problemWords(error));
+      this.#notify(errorText(error));
     }
   }
 }

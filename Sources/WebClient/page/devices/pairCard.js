@@ -1,16 +1,15 @@
-import { copyText } from "../clipboard/copyText.js";
+import { copyText } from "../browser.js";
 import { button } from "../components/controls.js";
-import { element, setText, show } from "../components/element.js";
+import { svgElement, element, setText, show } from "../components/element.js";
 import { qrCode } from "../qr/qrCode.js";
-import { qrDrawing } from "../qr/qrDrawing.js";
-import { linkTo } from "../words/pairingCode.js";
-import { problemWords } from "../words/problem.js";
-import { codeLife } from "./devicesModel.js";
+import { linkTo } from "../text/deviceText.js";
+import { errorText } from "../text/syncText.js";
+import { codeLifetime } from "./devicesModel.js";
 
 /** Card with a pairing code for another device, as a QR code, as text and as a link. */
 export class PairCard {
-  #desk;
-  #tell;
+  #controller;
+  #notify;
   #issued = null;
   #picture = element("div", { class: "qr" });
   #code = element("p", { class: "code" });
@@ -29,9 +28,9 @@ export class PairCard {
       "Who has the code gets into this account. Show it to your own devices alone."),
     this.#shown, this.#ask);
 
-  constructor(desk, tell) {
-    this.#desk = desk;
-    this.#tell = tell;
+  constructor(controller, notify) {
+    this.#controller = controller;
+    this.#notify = notify;
   }
 
   /** Hides the code, so that it is not on the screen longer than needed. */
@@ -44,7 +43,8 @@ export class PairCard {
     show(this.#shown, this.#issued !== null);
     setText(this.#ask, this.#issued ? "Show a new code" : "Show a pairing code");
     this.#ask.classList.toggle("primary", this.#issued === null);
-    if (this.#issued) setText(this.#life, codeLife(this.#issued.expiresAt, this.#desk.now));
+    if (!this.#issued) return;
+    setText(this.#life, codeLifetime(this.#issued.expiresAt, this.#controller.now));
   }
 
   get #link() { return linkTo(location.origin, this.#issued.code); }
@@ -52,11 +52,11 @@ export class PairCard {
   async #issue() {
     this.#ask.disabled = true;
     try {
-      this.#issued = await this.#desk.lockstep.issueCode();
+      this.#issued = await this.#controller.lockstep.issueCode();
       setText(this.#code, this.#issued.code);
       this.#picture.replaceChildren(qrDrawing(qrCode(this.#link), "Pairing link as a QR code"));
     } catch (error) {
-      this.#tell(problemWords(error));
+      this.#notify(errorText(error));
     }
     this.#ask.disabled = false;
     this.show();
@@ -64,6 +64,21 @@ export class PairCard {
 
   async #copy(text) {
     const isCopied = await copyText(text);
-    this.#tell(isCopied ? "Copied." : "This browser does not let the page copy. Select the text.");
+    this.#notify(
+      isCopied ? "Copied." : "This browser does not let the page copy. Select the text.");
   }
+}
+
+/** Width of the light border that a reader needs, in modules. */
+const quiet = 4;
+
+/** Draws a QR code dark on light, whatever the page's colours are. */
+export function qrDrawing(rows, label) {
+  const size = rows.length + 2 * quiet;
+  const path = rows.flatMap((row, top) => row.map((isDark, left) =>
+    (isDark ? `M${left + quiet} ${top + quiet}h1v1h-1z` : ""))).join("");
+  return svgElement("svg", { viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": label,
+    "shape-rendering": "crispEdges" },
+  svgElement("path", { d: `M0 0h${size}v${size}H0z`, fill: "#fff" }),
+  svgElement("path", { d: path, fill: "#000" }));
 }

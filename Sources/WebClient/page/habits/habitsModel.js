@@ -1,7 +1,7 @@
 import { habitConflicts, habitWeek } from "../../apps/habits/habitWeek.js";
-import { dateOf, dayOf } from "../../changes/universalTime.js";
-import { ago, longDate, plural, weekday } from "../words/time.js";
-import { who } from "../words/who.js";
+import { dateOf, dayOf } from "../../model/universalTime.js";
+import { ago, longDate, plural, weekday } from "../text/time.js";
+import { deviceLabel } from "../text/deviceText.js";
 
 /** Returns the seven days that end with today, for a person to choose one. */
 export function weekDays(today, chosen) {
@@ -24,7 +24,7 @@ export function habitRows(state, today, chosen) {
     return {
       key: habit.name, title: habit.title, kind: habit.kind, target: habit.target,
       done: day.done, total: day.total, day: chosen,
-      aim: aimWords(habit),
+      aim: aimText(habit),
       marks: habit.days.map((it) => ({
         isDone: it.done, isBegun: it.total > 0, isChosen: it.day === chosen,
       })),
@@ -34,7 +34,7 @@ export function habitRows(state, today, chosen) {
   });
 }
 
-const aimWords = ({ kind, target }) =>
+const aimText = ({ kind, target }) =>
   kind === "checkbox" ? "Once a day" : `${plural(target, "time")} a day`;
 
 /** Returns the conflicts that a person must decide: both versions of each habit. */
@@ -42,19 +42,19 @@ export function conflictCards(state, now, minutesAhead) {
   return habitConflicts(state).map(({ name, local, cloud }) => ({
     key: name,
     title: (local.deleted ? cloud : local).title ?? "A habit",
-    local: versionWords(local, "On this browser", now, minutesAhead),
-    cloud: versionWords(cloud, "On the other devices", now, minutesAhead),
+    local: versionText(local, "On this browser", now, minutesAhead),
+    cloud: versionText(cloud, "On the other devices", now, minutesAhead),
   }));
 }
 
-function versionWords(version, place, now, minutesAhead) {
+function versionText(version, place, now, minutesAhead) {
   const when = version.modifiedAt === undefined || version.modifiedAt === 0
     ? "" : `, ${ago(version.modifiedAt, now, minutesAhead)}`;
-  const by = version.device ? `, by ${who(version.device, version.deviceName)}` : "";
+  const by = version.device ? `, by ${deviceLabel(version.device, version.deviceName)}` : "";
   return {
     place,
     title: version.deleted ? "Deleted" : version.title,
-    aim: version.deleted ? "" : aimWords(version),
+    aim: version.deleted ? "" : aimText(version),
     from: (by + when).replace(/^, /, ""),
   };
 }

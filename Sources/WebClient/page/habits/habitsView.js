@@ -1,21 +1,18 @@
 import { habitsApp } from "../../apps/habits/habitsApp.js";
 import { button, emptyNote } from "../components/controls.js";
-import { element, setAttribute, show } from "../components/element.js";
-import { icon } from "../components/icon.js";
+import { element, icon, setAttribute, show } from "../components/element.js";
 import { KeyedList } from "../components/keyedList.js";
-import { problemWords } from "../words/problem.js";
-import { dayAt } from "../words/time.js";
-import { conflictCard } from "./conflictCard.js";
-import { openHabitForm } from "./habitForm.js";
-import { habitRow } from "./habitRow.js";
+import { errorText } from "../text/syncText.js";
+import { dayAt } from "../text/time.js";
+import { conflictCard, habitRow, openHabitForm } from "./habitElements.js";
 import { conflictCards, habitRows, weekDays } from "./habitsModel.js";
 
 /** View of the habits: a day is chosen at the top, and each habit shows and edits its state on that
  * day. */
 export class HabitsView {
   title = "Habits";
-  #desk;
-  #tell;
+  #controller;
+  #notify;
   /** null: today, also after midnight. */
   #day = null;
   #days = element("div", { class: "days", role: "group", "aria-label": "Day" });
@@ -29,9 +26,9 @@ export class HabitsView {
   }));
   #empty = emptyNote("No habits yet", "Add one, and check in each day from whatever is at hand.");
 
-  constructor(desk, tell) {
-    this.#desk = desk;
-    this.#tell = tell;
+  constructor(controller, notify) {
+    this.#controller = controller;
+    this.#notify = notify;
     this.node = element("section", { class: "view habits", "aria-labelledby": "habits-title" },
       element("div", { class: "view-head" },
         element("h1", { id: "habits-title" }, "Habits"),
@@ -42,8 +39,8 @@ export class HabitsView {
   enter() { this.#day = null; }
 
   show() {
-    const { now, minutesAhead } = this.#desk;
-    const state = this.#desk.state(habitsApp);
+    const { now, minutesAhead } = this.#controller;
+    const state = this.#controller.state(habitsApp);
     const today = dayAt(now, minutesAhead);
     const days = weekDays(today, this.#day ?? today);
     // The week has moved on, and no longer includes the chosen day.
@@ -73,7 +70,7 @@ export class HabitsView {
 
   #edit(habit) {
     openHabitForm(habit, {
-      save: (fields) => this.#desk.act(habitsApp,
+      save: (fields) => this.#controller.act(habitsApp,
         habit ? { do: "edit", habit: habit.key, ...fields } : { do: "add", ...fields }),
       remove: () => this.#act({ do: "remove", habit: habit.key }),
     });
@@ -81,9 +78,9 @@ export class HabitsView {
 
   async #act(action) {
     try {
-      await this.#desk.act(habitsApp, action);
+      await this.#controller.act(habitsApp, action);
     } catch (error) {
-      this.#tell(problemWords(error));
+      this.#notify(errorText(error));
     }
   }
 }

@@ -1,10 +1,10 @@
 import { memosApp } from "../../apps/memos/memosApp.js";
-import { isBlank } from "../../apps/actionWords.js";
+import { isBlank } from "../../apps/edit.js";
 import { iconButton } from "../components/controls.js";
-import { confirmed } from "../components/dialog.js";
+import { confirmAction } from "../components/dialog.js";
 import { element, setText, show } from "../components/element.js";
 import { limits } from "../limits.js";
-import { problemWords } from "../words/problem.js";
+import { errorText } from "../text/syncText.js";
 import { memoNamed } from "./memosModel.js";
 
 /**
@@ -13,8 +13,8 @@ import { memoNamed } from "./memosModel.js";
  * otherwise both texts are kept.
  */
 export class MemoEditor {
-  #desk;
-  #tell;
+  #controller;
+  #notify;
   #opened;
   #isOpen = false;
   #name = null;
@@ -39,9 +39,9 @@ export class MemoEditor {
     this.#text);
 
   /** @param {(name: string | null) => void} opened called when another memo is opened, or none */
-  constructor(desk, tell, opened) {
-    this.#desk = desk;
-    this.#tell = tell;
+  constructor(controller, notify, opened) {
+    this.#controller = controller;
+    this.#notify = notify;
     this.#opened = opened;
     this.#text.addEventListener("input", () => this.#typed());
     this.#text.addEventListener("blur", () => this.#save());
@@ -55,7 +55,7 @@ export class MemoEditor {
 
   get name() { return this.#name; }
 
-  get #memo() { return memoNamed(this.#desk.state(memosApp), this.#name); }
+  get #memo() { return memoNamed(this.#controller.state(memosApp), this.#name); }
 
   get #isUnsaved() { return this.#text.value !== this.#was; }
 
@@ -113,12 +113,12 @@ export class MemoEditor {
   }
 
   #gone() {
-    this.#tell("This memo was deleted on another device.");
+    this.#notify("This memo was deleted on another device.");
     this.#leave();
   }
 
   #typed() {
-    const { browser } = this.#desk;
+    const { browser } = this.#controller;
     setText(this.#saved, "");
     browser.clearTimer(this.#rest);
     this.#rest = browser.setTimer(() => this.#save(), limits.memoRestMilliseconds);
@@ -127,7 +127,7 @@ export class MemoEditor {
   /** Saves; resolves with true if nothing is unsaved. Text that could not be saved stays in the
    * editor. */
   #save() {
-    this.#desk.browser.clearTimer(this.#rest);
+    this.#controller.browser.clearTimer(this.#rest);
     this.#saving = this.#saving.then(() => this.#saveNow());
     return this.#saving;
   }
@@ -143,7 +143,7 @@ export class MemoEditor {
     const isNew = name === null || (this.#seenAt !== null && this.#memo === null);
     const action = isNew ? { do: "add", content } : { do: "edit", memo: name, was, content };
     try {
-      const records = await this.#desk.act(memosApp, action);
+      const records = await this.#controller.act(memosApp, action);
       if (isNew) this.#name = records[0].name;
       const made = records.find((it) => it.name === this.#name);
       this.#seenAt = this.#memo === null ? null : made.modifiedAt;
@@ -152,24 +152,24 @@ export class MemoEditor {
       this.#opened(this.#name);
       return true;
     } catch (error) {
-      setText(this.#saved, problemWords(error));
+      setText(this.#saved, errorText(error));
       return false;
     }
   }
 
   async #delete() {
-    const isWanted = await confirmed({
+    const isWanted = await confirmAction({
       title: "Delete this memo?", words: "It goes from all of your devices.", yes: "Delete",
     });
     if (!isWanted) return;
     try {
-      this.#desk.browser.clearTimer(this.#rest);
+      this.#controller.browser.clearTimer(this.#rest);
       await this.#saving;
-      await this.#desk.act(memosApp, { do: "remove", memo: this.#name });
+      await this.#controller.act(memosApp, { do: "remove", memo: this.#name });
       this.#leave();
-      this.#tell("Deleted.");
+      this.#notify("Deleted.");
     } catch (error) {
-      this.#tell(problemWords(error));
+      this.#notify(errorText(error));
     }
   }
 }

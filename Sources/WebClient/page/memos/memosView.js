@@ -1,7 +1,6 @@
 import { memosApp } from "../../apps/memos/memosApp.js";
 import { button, emptyNote, searchField } from "../components/controls.js";
-import { element, setAttribute, show } from "../components/element.js";
-import { icon } from "../components/icon.js";
+import { element, icon, setAttribute, show } from "../components/element.js";
 import { KeyedList } from "../components/keyedList.js";
 import { MemoEditor } from "./memoEditor.js";
 import { memoRows } from "./memosModel.js";
@@ -9,7 +8,7 @@ import { memoRows } from "./memosModel.js";
 /** View of the memos: the list and the open memo; a phone shows one of them at a time. */
 export class MemosView {
   title = "Memos";
-  #desk;
+  #controller;
   #words = "";
   #editor;
   #list = element("ul", { class: "rows memo-rows" });
@@ -21,9 +20,9 @@ export class MemosView {
     this.show();
   });
 
-  constructor(desk, tell) {
-    this.#desk = desk;
-    this.#editor = new MemoEditor(desk, tell, (name) => this.#opened(name));
+  constructor(controller, notify) {
+    this.#controller = controller;
+    this.#editor = new MemoEditor(controller, notify, (name) => this.#opened(name));
     this.node = element("section", { class: "view memos", "aria-labelledby": "memos-title" },
       // On a phone the list is hidden while a memo is open; the view's title must stay.
       element("h1", { id: "memos-title", class: "visually-hidden" }, "Memos"),
@@ -39,8 +38,8 @@ export class MemosView {
   leave() { this.#editor.close(); }
 
   show() {
-    const { now, minutesAhead } = this.#desk;
-    const state = this.#desk.state(memosApp);
+    const { now, minutesAhead } = this.#controller;
+    const state = this.#controller.state(memosApp);
     const rows = memoRows(state, this.#words, now, minutesAhead);
     const hasAny = rows.length > 0 || memoRows(state, "", now, minutesAhead).length > 0;
     this.#rows.show(rows.map((row) => ({ ...row, isOpen: row.key === this.#editor.name })));

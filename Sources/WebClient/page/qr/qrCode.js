@@ -30,7 +30,7 @@ const dataCount = (version) => versions[version - 1][1].reduce((sum, count) => s
 const lengthBits = (version) => (version < 10 ? 8 : 16);
 const room = (version) => dataCount(version) - (4 + lengthBits(version)) / 8;
 
-/** Returns all codewords in drawing order: blocks interleaved, data first. */
+/** Returns all codewords in svgElement order: blocks interleaved, data first. */
 function codewords(bytes, version) {
   const [correcting, sizes] = versions[version - 1];
   const data = dataCodewords(bytes, version);

@@ -1,6 +1,5 @@
-import { element, setAttribute, setText, show } from "../components/element.js";
-import { icon } from "../components/icon.js";
-import { planWords } from "../words/sync.js";
+import { element, icon, setAttribute, setText, show } from "../components/element.js";
+import { planText } from "../text/syncText.js";
 import { SyncIndicator } from "./syncIndicator.js";
 
 /** Frame of the page: navigation, sync status, and the current view. */
@@ -12,16 +11,16 @@ export class Shell {
   #nav = element("nav", { class: "nav", "aria-label": "Views" });
   #note = element("p", { class: "page-note", hidden: true });
   #plan = element("p", { class: "plan-note", role: "status" });
-  #desk;
+  #controller;
   #bar;
-  #sign;
+  #indicator;
 
   /** @param {{name: string, view: object}[]} views in their order; the first is shown first */
-  constructor(desk, { views, welcome, notices, place }) {
-    this.#desk = desk;
+  constructor(controller, { views, welcome, notices, place }) {
+    this.#controller = controller;
     this.#views = new Map(views.map(({ name, view }) => [name, view]));
     this.#views.set("welcome", welcome);
-    this.#sign = new SyncIndicator(desk, (words) => notices.tell(words));
+    this.#indicator = new SyncIndicator(controller, (words) => notices.show(words));
     for (const { name, view } of views) {
       const link = element("a", { href: `#${name}`, class: "nav-link" }, icon(name),
         element("span", {}, view.title));
@@ -32,9 +31,9 @@ export class Shell {
       element("a", { href: "#timer", class: "brand" },
         element("img", { src: "page/icons/icon.svg", alt: "", width: 28, height: 28 }),
         element("span", {}, "Lockstep")),
-      this.#nav, this.#sign.node, this.#sign.news);
+      this.#nav, this.#indicator.node, this.#indicator.announcement);
     show(this.#bar, false);
-    place.replaceChildren(this.#bar, this.#main, this.#sign.panel, notices.node);
+    place.replaceChildren(this.#bar, this.#main, this.#indicator.panel, notices.node);
     this.#main.append(this.#plan, this.#note);
   }
 
@@ -73,18 +72,18 @@ export class Shell {
   get first() { return this.#links.keys().next().value; }
 
   show() {
-    this.#sign.show();
+    this.#indicator.show();
     this.#showView();
   }
 
   /** A view has the same name as its zone. */
   #showView() {
-    setText(this.#plan, planWords(this.#desk.status, this.title));
+    setText(this.#plan, planText(this.#controller.status, this.title));
     this.#current?.show();
   }
 
   /** Shows one line below the view. */
-  note(words) {
+  setNote(words) {
     setText(this.#note, words);
     show(this.#note, words !== "");
   }

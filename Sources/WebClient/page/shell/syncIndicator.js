@@ -1,12 +1,11 @@
 import { button } from "../components/controls.js";
 import { element, setAttribute, setText, show } from "../components/element.js";
-import { problemWords } from "../words/problem.js";
-import { syncWords } from "../words/sync.js";
+import { errorText, syncText } from "../text/syncText.js";
 
 /** Sync status: an indicator that is always visible, and a panel that opens when it is pressed. */
 export class SyncIndicator {
-  #desk;
-  #tell;
+  #controller;
+  #notify;
   #words = element("span", { class: "sync-words" });
   #panelTitle = element("h2", { class: "sync-title" });
   #lines = element("div", { class: "stack-small" });
@@ -18,16 +17,16 @@ export class SyncIndicator {
     role: "dialog", "aria-label": "How the sync stands" },
     this.#panelTitle, this.#lines, this.#now);
   /** For screen readers: changed rarely, and only for important states. */
-  news = element("p", { class: "visually-hidden", role: "status" });
+  announcement = element("p", { class: "visually-hidden", role: "status" });
 
-  constructor(desk, tell) {
-    this.#desk = desk;
-    this.#tell = tell;
+  constructor(controller, notify) {
+    this.#controller = controller;
+    this.#notify = notify;
   }
 
   show() {
-    const { status, now, minutesAhead } = this.#desk;
-    const { tone, short, lines, canSync, again } = syncWords(status, now, minutesAhead);
+    const { status, now, minutesAhead } = this.#controller;
+    const { tone, short, lines, canSync, again } = syncText(status, now, minutesAhead);
     setAttribute(this.node, "data-tone", tone);
     setAttribute(this.node, "data-state", status.state);
     setAttribute(this.panel, "data-tone", tone);
@@ -42,17 +41,19 @@ export class SyncIndicator {
     show(this.#now, canSync);
     setText(this.#now, again);
     // Syncing begins and ends with each change, so it is not announced.
-    if (tone === "away" || tone === "bad") setText(this.news, `Sync: ${short}`);
-    else if (tone === "good" && this.news.textContent !== "") setText(this.news, "In sync again");
+    if (tone === "away" || tone === "bad") setText(this.announcement, `Sync: ${short}`);
+    else if (tone === "good" && this.announcement.textContent !== "") {
+      setText(this.announcement, "In sync again");
+    }
   }
 
   async #sync() {
     this.#now.disabled = true;
     try {
-      const { state } = await this.#desk.lockstep.syncNow();
-      if (state === "inSync") this.#tell("In sync.");
+      const { state } = await this.#controller.lockstep.syncNow();
+      if (state === "inSync") this.#notify("In sync.");
     } catch (error) {
-      this.#tell(problemWords(error));
+      this.#notify(errorText(error));
     }
     this.#now.disabled = false;
     this.show();

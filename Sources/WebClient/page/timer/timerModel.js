@@ -1,10 +1,10 @@
 import { settingsOf } from "../../apps/timer/timerApp.js";
 import { clock, timerScreen } from "../../apps/timer/timerScreen.js";
-import { ago, duration, plural } from "../words/time.js";
-import { who } from "../words/who.js";
+import { deviceLabel } from "../text/deviceText.js";
+import { ago, duration, plural } from "../text/time.js";
 
 const phaseNames = { idle: "Ready", focus: "Focus", breakTime: "Break", snooze: "Snooze" };
-const orderWords = {
+const orderLabels = {
   pause: "Pause", resume: "Resume", stop: "Stop", snooze: "Snooze",
   skip: { focus: "Skip", breakTime: "End break", snooze: "Start break" },
   start: "Start focus",
@@ -47,7 +47,7 @@ function orders({ events, stateType, isPaused }) {
   const rank = ["start", "snooze", "skip", "stop"];
   const rest = rank.filter((it) => it !== first && events.includes(it));
   return (events.includes(first) ? [first, ...rest] : rest).map((event) => {
-    const words = orderWords[event];
+    const words = orderLabels[event];
     return { do: event, words: typeof words === "string" ? words : words[stateType] };
   });
 }
@@ -78,7 +78,7 @@ function spoken({ stateType, isPaused, remaining, duration: full }, focus) {
 
 function by({ device, deviceName, editedAt }, now, minutesAhead) {
   if (editedAt === null) return "";
-  return `Last changed by ${who(device, deviceName)}, ${ago(editedAt, now, minutesAhead)}`;
+  return `Last changed by ${deviceLabel(device, deviceName)}, ${ago(editedAt, now, minutesAhead)}`;
 }
 
 /** Settings in the form: name, label and unit. */
@@ -99,4 +99,18 @@ export function changedSettings(form, words) {
   }
   if (form.autoStart !== words.autoStart) changed.autoStart = form.autoStart;
   return changed;
+}
+
+/** Returns the page's icon during a countdown: the minutes left. */
+export function countingIcon(minutes, { isPaused, isFocus }) {
+  const ground = isPaused ? "#5b6561" : isFocus ? "#0b6b5f" : "#33507a";
+  const size = minutes > 99 ? 26 : 36;
+  const words = [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64">`,
+    `<rect width="64" height="64" rx="14" fill="${ground}"/>`,
+    `<text x="32" y="33" fill="#fff" font-family="system-ui,sans-serif" font-weight="700" `,
+    `font-size="${size}" text-anchor="middle" dominant-baseline="central">${Number(minutes)}`,
+    `</text></svg>`,
+  ].join("");
+  return `data:image/svg+xml,${encodeURIComponent(words)}`;
 }

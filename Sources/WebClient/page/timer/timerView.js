@@ -1,7 +1,7 @@
 import { settingsOf, timerApp } from "../../apps/timer/timerApp.js";
 import { button, field, form } from "../components/controls.js";
-import { drawing, element, setAttribute, setText, show } from "../components/element.js";
-import { problemWords } from "../words/problem.js";
+import { svgElement, element, setAttribute, setText, show } from "../components/element.js";
+import { errorText } from "../text/syncText.js";
 import { changedSettings, settingFields, timerModel } from "./timerModel.js";
 
 const radius = 140;
@@ -10,27 +10,27 @@ const length = 2 * Math.PI * radius;
 /** View of the timer: the countdown, as large as the screen allows, and its actions. */
 export class TimerView {
   title = "Timer";
-  #desk;
-  #tell;
+  #controller;
+  #notify;
   #spoken = null;
   #orders = "";
   #phase = element("p", { class: "timer-phase" });
   #time = element("p", { class: "timer-time", role: "timer", "aria-live": "off" });
-  #ring = drawing("circle", { class: "ring-left", cx: 150, cy: 150, r: radius,
+  #ring = svgElement("circle", { class: "ring-left", cx: 150, cy: 150, r: radius,
     "stroke-dasharray": length });
   #dots = element("span", { class: "dots", "aria-hidden": "true" });
   #count = element("span", {});
   #by = element("p", { class: "muted small timer-by" });
   #buttons = element("div", { class: "timer-orders" });
-  #news = element("p", { class: "visually-hidden", role: "status" });
+  #announcement = element("p", { class: "visually-hidden", role: "status" });
   #settings;
 
-  constructor(desk, tell) {
-    this.#desk = desk;
-    this.#tell = tell;
-    this.#settings = new SettingsForm(desk, tell);
-    const ring = drawing("svg", { viewBox: "0 0 300 300", class: "ring", "aria-hidden": "true" },
-      drawing("circle", { class: "ring-ground", cx: 150, cy: 150, r: radius }), this.#ring);
+  constructor(controller, notify) {
+    this.#controller = controller;
+    this.#notify = notify;
+    this.#settings = new SettingsForm(controller, notify);
+    const ring = svgElement("svg", { viewBox: "0 0 300 300", class: "ring", "aria-hidden": "true" },
+      svgElement("circle", { class: "ring-ground", cx: 150, cy: 150, r: radius }), this.#ring);
     this.node = element("section", { class: "view timer", "aria-label": "Timer" },
       element("h1", { class: "visually-hidden" }, "Timer"),
       element("div", { class: "timer-face" }, ring,
@@ -38,12 +38,12 @@ export class TimerView {
           element("p", { class: "timer-count" }, this.#dots))),
       this.#buttons,
       element("p", { class: "timer-summary" }, this.#count),
-      this.#by, this.#news, this.#settings.node);
+      this.#by, this.#announcement, this.#settings.node);
   }
 
   show() {
-    const { now, minutesAhead } = this.#desk;
-    const model = timerModel(this.#desk.state(timerApp), now, minutesAhead);
+    const { now, minutesAhead } = this.#controller;
+    const model = timerModel(this.#controller.state(timerApp), now, minutesAhead);
     setText(this.#phase, model.phase);
     setText(this.#time, model.time);
     setText(this.#count, model.count);
@@ -79,31 +79,31 @@ export class TimerView {
   /** Announces only changes of the phase, not the countdown. */
   #speak({ stateType, isPaused, spoken }) {
     const turn = `${stateType} ${isPaused}`;
-    if (this.#spoken !== null && this.#spoken !== turn) this.#news.textContent = spoken;
+    if (this.#spoken !== null && this.#spoken !== turn) this.#announcement.textContent = spoken;
     this.#spoken = turn;
   }
 
   async #act(order) {
     try {
-      await this.#desk.act(timerApp, { do: order });
+      await this.#controller.act(timerApp, { do: order });
     } catch (error) {
-      this.#tell(problemWords(error));
+      this.#notify(errorText(error));
     }
   }
 }
 
 /** Form for the lengths of the phases. Typed values stay until they are saved. */
 class SettingsForm {
-  #desk;
-  #tell;
+  #controller;
+  #notify;
   #shown = "";
   #inputs = new Map();
   #autoStart = element("input", { type: "checkbox" });
   #problem = element("p", { class: "problem", role: "alert", hidden: true });
 
-  constructor(desk, tell) {
-    this.#desk = desk;
-    this.#tell = tell;
+  constructor(controller, notify) {
+    this.#controller = controller;
+    this.#notify = notify;
     const fields = settingFields.map(({ name, label, unit }) => {
       const input = element("input", { type: "number", min: 0, step: "any", required: true,
         inputmode: "decimal" });
@@ -130,7 +130,7 @@ class SettingsForm {
     this.#autoStart.checked = words.autoStart;
   }
 
-  get #words() { return settingsOf(this.#desk.state(timerApp)).words; }
+  get #words() { return settingsOf(this.#controller.state(timerApp)).words; }
 
   async #save() {
     const typed = { autoStart: this.#autoStart.checked };
@@ -139,10 +139,10 @@ class SettingsForm {
     show(this.#problem, false);
     if (Object.keys(settings).length === 0) return;
     try {
-      await this.#desk.act(timerApp, { do: "set", settings });
-      this.#tell("Saved. It holds from the next phase on.");
+      await this.#controller.act(timerApp, { do: "set", settings });
+      this.#notify("Saved. It holds from the next phase on.");
     } catch (error) {
-      this.#problem.textContent = problemWords(error);
+      this.#problem.textContent = errorText(error);
       show(this.#problem, true);
     }
   }

@@ -1,5 +1,5 @@
-import { serialize } from "../../changes/json.js";
-import { plural } from "../words/time.js";
+import { serialize } from "../../json/jsonValue.js";
+import { plural } from "../text/time.js";
 
 /** Maximum number of rows of unsent changes; further ones are only counted. */
 const rowsShown = 20;
@@ -13,7 +13,7 @@ const rowsShown = 20;
  * @param {{zone: string, name: string, fields: object | null}[]} unsent
  * @returns {{why: string, title: string, rows: string[], rest: number, hint: string} | null}
  */
-export function leftBehind({ accountID, reason }, unsent) {
+export function removedDevice({ accountID, reason }, unsent) {
   if (accountID === null) return null;
   const rows = unsent.slice(0, rowsShown).map(rowOf);
   return {

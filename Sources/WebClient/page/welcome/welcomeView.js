@@ -1,14 +1,14 @@
 import { button, field, form } from "../components/controls.js";
 import { element, setText, show } from "../components/element.js";
 import { limits } from "../limits.js";
-import { codeToSend } from "../words/pairingCode.js";
-import { problemWords } from "../words/problem.js";
-import { LeftBehindCard } from "./leftBehindCard.js";
+import { codeToSend } from "../text/deviceText.js";
+import { errorText } from "../text/syncText.js";
+import { RemovedDeviceCard } from "./removedDeviceCard.js";
 
 /** First view for a person: makes this browser a device of an account. */
 export class WelcomeView {
   title = "Welcome";
-  #desk;
+  #controller;
   #code = element("input", { type: "text", autocomplete: "off", autocapitalize: "characters",
     spellcheck: "false", placeholder: "XXXX-XXXX-XXXX", class: "code-input", maxlength: 200 });
   #name = element("input", { type: "text", autocomplete: "off", maxlength: limits.deviceName });
@@ -19,10 +19,10 @@ export class WelcomeView {
   #lead = element("p", { class: "lead" });
   #left;
 
-  constructor(desk, name) {
-    this.#desk = desk;
+  constructor(controller, name) {
+    this.#controller = controller;
     this.#name.value = name;
-    this.#left = new LeftBehindCard(desk, (words) => this.#complain(words));
+    this.#left = new RemovedDeviceCard(controller, (words) => this.#showProblem(words));
     this.node = element("section", { class: "welcome", "aria-labelledby": "welcome-title" },
       element("img", { src: "page/icons/icon.svg", alt: "", width: 56, height: 56 }),
       element("h1", { id: "welcome-title" }, "Lockstep"),
@@ -47,19 +47,19 @@ export class WelcomeView {
   show() {
     this.#left.show();
     // Another account would be refused while the data of this one is in the browser.
-    show(this.#create, this.#desk.status.accountID === null);
-    show(this.#or, this.#desk.status.accountID === null);
+    show(this.#create, this.#controller.status.accountID === null);
+    show(this.#or, this.#controller.status.accountID === null);
   }
 
   async #pairByCode() {
     const code = codeToSend(this.#code.value);
     if (code) return this.#join(code);
-    this.#complain("That is no pairing code: one has 12 letters and digits, in groups of four.");
+    this.#showProblem("That is no pairing code: one has 12 letters and digits, in groups of four.");
     this.#code.focus();
   }
 
   async #join(code) {
-    const { lockstep } = this.#desk;
+    const { lockstep } = this.#controller;
     const deviceName = this.#name.value.trim() || "Browser";
     show(this.#problem, false);
     this.#setBusy(true);
@@ -68,7 +68,7 @@ export class WelcomeView {
       else await lockstep.createAccount({ deviceName });
       this.#code.value = "";
     } catch (error) {
-      this.#complain(problemWords(error));
+      this.#showProblem(errorText(error));
     }
     this.#setBusy(false);
   }
@@ -78,7 +78,7 @@ export class WelcomeView {
     setText(this.#pair, isBusy ? "One moment…" : "Pair");
   }
 
-  #complain(words) {
+  #showProblem(words) {
     this.#problem.textContent = words;
     show(this.#problem, true);
   }

@@ -1,4 +1,4 @@
-import { SyncEngine } from "../../../../Sources/WebClient/client/agent/syncEngine.js";
+import { SyncEngine } from "../../../../Sources/WebClient/client/sync/syncEngine.js";
 import { generationOf } from "../../../../Sources/WebClient/client/changeToken.js";
 import { provenLoss } from "../../../../Sources/WebClient/client/refusal.js";
 import { Replica } from "../../../../Sources/WebClient/client/replica/replica.js";
@@ -71,9 +71,9 @@ export class Device {
   }
 
   /** Freezes the waiting changes as a batch for the relay. */
-  take(id = this.random?.uuid() ?? "batch", records = 400) {
+  freeze(id = this.random?.uuid() ?? "batch", records = 400) {
     const offer = { id, records, bytes: 2 << 20, blockedZones: [] };
-    return this.step({ task: "takeBatch", offer }).batch;
+    return this.step({ task: "freezeBatch", offer }).batch;
   }
 
   apply(...arrivals) { return this.step({ task: "apply", arrivals }).applied; }
@@ -82,7 +82,7 @@ export class Device {
   sync(relay) {
     for (let rounds = 0; rounds < 100; rounds += 1) {
       this.fetch(relay);
-      const batch = this.take(`${this.id} ${relay.sequence} ${rounds} ${this.random?.uuid()}`);
+      const batch = this.freeze(`${this.id} ${relay.sequence} ${rounds} ${this.random?.uuid()}`);
       if (!batch) {
         if (!this.step({ task: "bringBack" }).outbox.unsent) return;
         continue;
@@ -112,9 +112,9 @@ export class Device {
       restoredThrough: provenLoss(error), lostThrough: error.lostThrough ?? null });
   }
 
-  fields(name) { return this.replica.ledger.record(`Model\n${name}`)?.fields ?? null; }
+  fields(name) { return this.replica.transaction.record(`Model\n${name}`)?.fields ?? null; }
 
-  get live() { return this.replica.ledger.records(); }
+  get live() { return this.replica.transaction.records(); }
 
-  get summary() { return this.replica.ledger.outbox.summary; }
+  get summary() { return this.replica.transaction.outbox.summary; }
 }

@@ -1,4 +1,4 @@
-import { parseMessage } from "../../../../Sources/WebClient/changes/jsonParser.js";
+import { parseMessage } from "../../../../Sources/WebClient/json/jsonParser.js";
 import { SeededRandom } from "../../support/seededRandom.js";
 
 /** An environment whose time and network a test controls. */
@@ -24,7 +24,7 @@ export class FakeEnvironment {
     };
     this.fetch = (url, request) => this.#fetch(url, request);
     this.wall = () => this.#time + this.wallOffset;
-    this.forward = () => this.#time;
+    this.monotonic = () => this.#time;
     this.random = () => 0;
     this.uuid = () => this.#random.uuid();
     this.setTimer = (act, milliseconds) => {
@@ -93,9 +93,9 @@ class FakeSocket {
     this.onopen({});
   }
 
-  say(message) { this.sayText(JSON.stringify(message)); }
+  receive(message) { this.receiveText(JSON.stringify(message)); }
 
-  sayText(data) { this.onmessage({ data }); }
+  receiveText(data) { this.onmessage({ data }); }
 
   end(code, reason = "") {
     this.readyState = 3;

@@ -1,4 +1,4 @@
-import { equal } from "../../../../Sources/WebClient/changes/json.js";
+import { equal } from "../../../../Sources/WebClient/json/jsonValue.js";
 
 /**
  * Rules that make losses visible: a `Set` joins the items of both sides; a `Note` keeps the newer

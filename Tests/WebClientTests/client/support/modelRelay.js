@@ -1,4 +1,4 @@
-import { serialize } from "../../../../Sources/WebClient/changes/json.js";
+import { serialize } from "../../../../Sources/WebClient/json/jsonValue.js";
 
 /**
  * A minimal relay: one account's records in the order of their saves, recognition of repeated

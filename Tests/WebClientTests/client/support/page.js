@@ -1,5 +1,5 @@
 import { Lockstep } from "../../../../Sources/WebClient/lockstep.js";
-import { systemEnvironment } from "../../../../Sources/WebClient/client/uplink/environment.js";
+import { systemEnvironment } from "../../../../Sources/WebClient/client/transport/environment.js";
 import { FakeIndexedDB } from "./fakeIndexedDB.js";
 import { FakeLocks } from "./fakeLocks.js";
 import { modelApp, set } from "./modelApp.js";
@@ -68,22 +68,22 @@ export class Browser {
       },
       indexedDB: this.indexedDB,
       locks: this.hasLocks ? this.locks : undefined,
-      openChannel: (name) => drowsy(new BroadcastChannel(this.#channelName + name), life),
+      openChannel: (name) => suspendable(new BroadcastChannel(this.#channelName + name), life),
       target: null,
     };
   }
 }
 
 /** Returns a channel whose messages a suspended tab receives when it wakes up. */
-function drowsy(channel, life) {
-  const heard = { onmessage: null };
+function suspendable(channel, life) {
+  const target = { onmessage: null };
   channel.onmessage = ({ data }) => {
-    const hear = () => heard.onmessage?.({ data });
-    if (life.isAsleep) life.late.push(hear);
-    else hear();
+    const deliver = () => target.onmessage?.({ data });
+    if (life.isAsleep) life.late.push(deliver);
+    else deliver();
   };
   return {
-    set onmessage(act) { heard.onmessage = act; },
+    set onmessage(act) { target.onmessage = act; },
     postMessage: (message) => channel.postMessage(message),
     close: () => channel.close(),
   };
@@ -92,13 +92,13 @@ function drowsy(channel, life) {
 /** Resolves once the condition holds, which is checked at every report of the client. */
 export function until(lockstep, isSo) {
   return new Promise((resolve) => {
-    const look = () => {
+    const check = () => {
       if (!isSo(lockstep)) return;
       end();
       resolve();
     };
-    const end = lockstep.subscribe(look);
-    look();
+    const end = lockstep.subscribe(check);
+    check();
   });
 }
 

@@ -26,7 +26,7 @@ export class World {
       const device = new Device(`device${number}`, { random: this.random,
         apps: [this.#countingSolos()] });
       device.skew = this.random.below(120_000) - 60_000;
-      this.lines.push(new Line(this, device));
+      this.lines.push(new DeviceConnection(this, device));
     }
   }
 
@@ -62,13 +62,13 @@ export class World {
     this.time = Math.max(this.time, until === Infinity ? 0 : until);
   }
 
-  tellOthers(line) {
+  notifyOthers(line) {
     for (const other of this.lines) if (other !== line) other.pushed();
   }
 }
 
 /** A device with its connection to the relay: performs the engine's actions. */
-class Line {
+class DeviceConnection {
   constructor(world, device) {
     this.world = world;
     this.device = device;
@@ -144,7 +144,7 @@ class Line {
       case "save":
         return this.#later(life, () => {
           const { answer, error } = relay.save(this.device.id, action.batch);
-          this.world.tellOthers(this);
+          this.world.notifyOthers(this);
           // The answer may be lost with the connection.
           if (random.chance(this.world.isCalm ? 0 : 0.1)) this.cut();
           else if (answer && this.chain && answer.since === this.chain) this.chain = answer.token;

@@ -1,0 +1,17 @@
+import { clipboardApp } from "./clipboard/clipboardApp.js";
+import { habitsApp } from "./habits/habitsApp.js";
+import { memosApp } from "./memos/memosApp.js";
+import { timerApp } from "./timer/timerApp.js";
+
+/** The only list of a page's apps. The vault is not among them: a page does not transfer its
+ * files. */
+export const apps = Object.freeze([timerApp, clipboardApp, memosApp, habitsApp]);
+
+/**
+ * Returns the rule for a record type of any app; undefined if no app knows the type.
+ *
+ * @returns {import("../model/resolver.js").Resolver | undefined}
+ */
+export function resolverFor(type) {
+  return apps.find((app) => app.types.includes(type))?.resolvers[type];
+}

@@ -1,0 +1,197 @@
+import { equal } from "../../json/jsonValue.js";
+import { fittingName } from "../fields.js";
+import { limits } from "../limits.js";
+import {
+  fingerprint, isSameVersion, keyOf, nothingAt, plain, standsForLost,
+} from "../record.js";
+import { knownTag, recordOf, waiting } from "./outbox.js";
+import { hasLostTag, precedesLoss } from "./restore.js";
+
+/** Reconciles a local change with the relay's version: acknowledges, rebases, drops or merges the
+ * change, or asks the person. */
+export function reconcile(state, entry, server, applied) {
+  if (isAcknowledged(state, entry, server)) {
+    state.transaction.removeEntry(entry);
+    state.transaction.put(server);
+    return;
+  }
+  if (isMadeOnTop(state, entry, server) || isMadeOnAncestor(state, entry, server)) {
+    rebase(state, entry, server);
+    return;
+  }
+  if (isIncluded(entry, server)) {
+    state.transaction.removeEntry(entry);
+    accept(state, server);
+    return;
+  }
+  let change = entry;
+  let resolution;
+  const isBaseIncluded = !!entry.base && server.includes?.includes(fingerprint(entry.base));
+  if (entry.base && hasLostTag(state.restore, entry.base.tag) && !isBaseIncluded) {
+    resolution = state.merging.resolveLost(entry, entry.base, server);
+    // The author of the relay's present version may not have known the base.
+    change = { ...entry, base: nothingAt(entry, entry.type) };
+  } else {
+    resolution = state.merging.resolve(entry, server);
+  }
+  applied.conflicts += 1;
+  if (resolution.ask) awaitDecision(state, change, server);
+  else merge(state, change, server, resolution);
+}
+
+function awaitDecision(state, entry, server) {
+  state.transaction.putEntry({
+    ...entry, state: { kind: "asking", server: plain(server) }, group: null,
+    base: server.tag === 0 ? plain(server) : entry.base,
+  });
+}
+
+function merge(state, entry, server, { merged, copies }) {
+  const { transaction } = state;
+  transaction.removeEntry(entry);
+  const isServers = equal(merged, server.fields) && !state.merging.isLaterSame(entry, server);
+  const wanted = [];
+  for (const copy of copies) collectCopies(state, copy, entry, server, wanted);
+  const group = isServers || wanted.length === 0 ? null : transaction.outbox.nextNumber;
+  // Copies first: they have the smaller numbers (see `ungroup`).
+  for (const copy of wanted) putCopy(state, copy, group);
+  if (isServers) {
+    // The relay's version wins.
+    if (server.tag > 0) accept(state, server);
+    else transaction.removeRecord(keyOf(entry));
+    return;
+  }
+  // The stamp is the newer of the two, so that a third version, made before the merge, is compared
+  // with the time of the edits and not with the time of the merge.
+  const put = {
+    number: transaction.outbox.allocateNumber(), zone: entry.zone, name: entry.name,
+    type: entry.fields === null ? server.type : entry.type, fields: merged,
+    chunks: chunksOf(merged, entry, server),
+    modifiedAt: Math.max(entry.modifiedAt, server.modifiedAt), isStampTrusted: true,
+    base: plain(server), state: waiting, group,
+  };
+  transaction.putEntry(put);
+  transaction.put(
+    recordOf(put, state.device, server.tag), 0, [transaction.record(keyOf(entry)), server]);
+}
+
+function accept(state, server) {
+  state.transaction.put(server, 0, [state.transaction.record(keyOf(server))]);
+}
+
+/** True if the local change was made on this version, or on a later one: after a restore of the
+ * relay, another device that has not seen the later one has saved it again. */
+function isMadeOnAncestor(state, entry, server) {
+  if (server.tag === 0 || server.modifiedAt > entry.modifiedAt) return false;
+  const print = fingerprint(server);
+  return !asksAboutOther(state, entry) && print !== fingerprint(entry)
+    && state.transaction.ancestors(keyOf(entry)).includes(print);
+}
+
+/** True if the relay's version was made on the entry's own version, which the relay has lost: the
+ * entry saves it again. */
+function isIncluded(entry, server) {
+  return server.tag > 0 && entry.state.kind === "waiting"
+    && (server.includes ?? []).includes(fingerprint(entry));
+}
+
+/** True if the person is being asked about a version that the relay still has. */
+function asksAboutOther({ restore }, { state }) {
+  return state.kind === "asking" && state.server.tag > 0
+    && !hasLostTag(restore, state.server.tag);
+}
+
+/** Returns the chunks of files that merged fields name: those of the version with these fields. */
+function chunksOf(merged, entry, server) {
+  return equal(merged, server.fields) ? server.chunks ?? [] : entry.chunks ?? [];
+}
+
+/** True if the relay's version is this change: it was acknowledged, or another device has saved the
+ * same lost version again. */
+function isAcknowledged(state, entry, server) {
+  // A merge has the stamp of the newer side, so the stamp alone does not identify a version.
+  if (server.tag === 0 || server.modifiedAt !== entry.modifiedAt) return false;
+  return equal(entry.fields, server.fields)
+    && (server.device === state.device || server.type === entry.type);
+}
+
+/** True if the relay's version is the change as it was sent before. The relay may also have
+ * versions of this device that are unknown here, if the browser's storage was restored from a
+ * backup. */
+function isEarlierVersion(state, server, { firstSent = null, modifiedAt }) {
+  return server.device === state.device && firstSent !== null
+    && firstSent <= server.modifiedAt && server.modifiedAt < modifiedAt;
+}
+
+/** True if the relay's version precedes the change, or repeats its base: there is no conflict. */
+function isMadeOnTop(state, entry, server) {
+  const { restore } = state;
+  if (asksAboutOther(state, entry)) return false;
+  const wasLost = hasLostTag(restore, knownTag(entry));
+  // Only a relay that has lost the base reports no record in its place.
+  if (server.tag === 0) return wasLost;
+  // Tags grow. A version older than the base comes from a restored relay.
+  if (server.tag < (entry.base?.tag ?? 0)) return true;
+  // This device saved it, but the answer was lost: the waiting change was made after that.
+  if (isEarlierVersion(state, server, entry)) return true;
+  if (restore && precedesLoss(restore, server.tag)) {
+    // Once the snapshot is complete, nothing refers to a lost version by its tag.
+    const isBack = restore.isSnapshotDone && entry.base !== null && standsForLost(entry.base);
+    if (wasLost || isBack) return true;
+  }
+  return entry.base !== null && entry.base.tag > 0 && isSameVersion(entry.base, server);
+}
+
+/** Makes `server` the base of the change. */
+export function rebase(state, entry, server) {
+  const { transaction } = state;
+  const put = { ...entry, base: plain(server) };
+  if (entry.state.kind === "asking" && hasLostTag(state.restore, entry.state.server.tag)) {
+    // The person may still choose the version that the relay has lost; see `decide`.
+    put.state = { kind: "asking", server: { ...entry.state.server, tag: 0 } };
+  }
+  transaction.putEntry(put);
+  const held = transaction.record(keyOf(entry));
+  if (held) transaction.put({ ...held, tag: server.tag }, 0, [server]);
+}
+
+/** Collects the changes that save a copy; none if it exists already. If another record has its
+ * name, such as a copy of a version of the same instant, neither is overwritten: the two are merged
+ * as any two versions. */
+function collectCopies(state, copy, entry, server, wanted, depth = 0) {
+  const name = fittingName(copy.name);
+  const key = keyOf({ zone: entry.zone, name });
+  const held = state.transaction.record(key);
+  if (held && equal(copy.fields, held.fields)) return;
+  let change = {
+    number: state.transaction.outbox.allocateNumber(), zone: entry.zone, name,
+    type: entry.fields === null ? server.type : entry.type, fields: copy.fields, chunks: [],
+    modifiedAt: Math.max(entry.modifiedAt, server.modifiedAt), isStampTrusted: true, base: null,
+    state: waiting,
+  };
+  let further = [];
+  const steps = Math.max(depth, wanted.length);
+  if (held && !held.deleted && steps < limits.copiesOfOneMerge) {
+    const resolution = state.merging.resolve(change, held);
+    if (!resolution.ask) {
+      change = { ...change, fields: resolution.merged };
+      further = resolution.copies;
+    }
+  }
+  change.base = held ?? null;
+  if (held) change.modifiedAt = Math.max(change.modifiedAt, held.modifiedAt + 1);
+  if (!equal(change.fields, held?.fields ?? null)) wanted.push({ change, held });
+  for (const next of further) collectCopies(state, next, entry, server, wanted, depth + 1);
+}
+
+function putCopy(state, { change, held }, group) {
+  const { transaction } = state;
+  const put = { ...change, group };
+  const open = transaction.outbox.open(keyOf(change));
+  if (open) {
+    put.base = open.base;
+    transaction.removeEntry(open);
+  }
+  transaction.putEntry(put);
+  transaction.put(recordOf(put, state.device, held?.tag ?? 0), 0, [held]);
+}

@@ -1,0 +1,59 @@
+/**
+ * Sync status of a device, for a person. It is never "in sync" if the device is not.
+ *
+ * `state`:
+ * - `starting`: the store is being read.
+ * - `needsPairing`: the device has no account, or the relay no longer accepts its token (`reason`).
+ * - `syncing`: changes are being sent or received.
+ * - `inSync`: the device has everything from the relay, and the relay has everything from the
+ *   device.
+ * - `needsPerson`: as `inSync`, except for parked or undecided records, or a blocked zone.
+ * - `offline`: no connection since `since` (relay time), for the `reason`; the agent retries.
+ * - `closed`: this tab's client was closed and does nothing any more.
+ * - `plan`: the account's plan includes nothing.
+ * - `failed`: sync is stopped until a person acts.
+ *
+ * @typedef {{state: string, reason: string | null, since: number | null, waiting: number,
+ *   lastSync: number | null, transport: string | null, parked: object[], parkedCount: number,
+ *   asking: object[], askingCount: number, setAsideCount: number, blockedZones: string[],
+ *   clockOffset: number | null,
+ *   isDurable: boolean, storeReason: string | null, accountID: string | null,
+ *   deviceID: string | null}} Status
+ */
+
+/** @returns {Status} */
+export function statusOf({ engine, connection, isLoaded, identity, lastSync, store, clock }) {
+  const { outbox } = engine;
+  return {
+    ...stateOf(engine, connection, isLoaded, identity),
+    waiting: outbox?.unsent ?? 0,
+    lastSync,
+    transport: engine.transport,
+    parked: outbox?.parked ?? [],
+    parkedCount: outbox?.parkedCount ?? 0,
+    asking: outbox?.asking ?? [],
+    askingCount: outbox?.askingCount ?? 0,
+    setAsideCount: outbox?.setAsideCount ?? 0,
+    blockedZones: [...engine.blockedZones],
+    clockOffset: clock?.offset ?? null,
+    isDurable: store.isDurable,
+    storeReason: store.reason,
+    accountID: identity?.accountID ?? null,
+    deviceID: identity?.deviceID ?? null,
+  };
+}
+
+function stateOf(engine, { failure, outage, pause }, isLoaded, identity) {
+  const result = (state, reason = null, since = null) => ({ state, reason, since });
+  if (failure) {
+    const states = { badToken: "needsPairing", planRequired: "plan" };
+    return result(states[failure.code] ?? "failed", failure.reason);
+  }
+  if (!isLoaded) return result("starting");
+  if (!identity) return result("needsPairing", "this browser belongs to no account yet");
+  if (outage) return result("offline", outage.reason, outage.since);
+  if (engine.isPaused && pause) return result("offline", pause.reason, pause.since);
+  if (!engine.isInSync) return result("syncing");
+  const { parkedCount, askingCount, unsent } = engine.outbox;
+  return result(parkedCount + askingCount + unsent > 0 ? "needsPerson" : "inSync");
+}

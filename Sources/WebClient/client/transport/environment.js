@@ -1,0 +1,55 @@
+import { uuid } from "../../model/name.js";
+
+/**
+ * All external inputs of the client in one value: time, randomness, timers, and the network. Tests
+ * provide their own.
+ *
+ * @typedef {{
+ *   fetch: typeof fetch,
+ *   WebSocket: typeof WebSocket | undefined,
+ *   wall: () => number,
+ *   monotonic: () => number,
+ *   setTimer: (act: () => void, milliseconds: number) => any,
+ *   clearTimer: (timer: any) => void,
+ *   random: () => number,
+ *   uuid: () => string,
+ * }} Environment
+ */
+
+/** @returns {Environment} the environment of the browser or of node */
+export function systemEnvironment() {
+  return {
+    fetch: (...request) => globalThis.fetch(...request),
+    WebSocket: globalThis.WebSocket,
+    wall: () => Date.now(),
+    // Monotonic: setting the wall clock does not change it.
+    monotonic: () => performance.now(),
+    setTimer: (act, milliseconds) => setTimeout(act, milliseconds),
+    clearTimer: (timer) => clearTimeout(timer),
+    random: () => crypto.getRandomValues(new Uint32Array(1))[0] / 2 ** 32,
+    uuid: () => uuid((count) => crypto.getRandomValues(new Uint8Array(count))),
+  };
+}
+
+/** One deadline; setting it again replaces the former time. */
+export class Deadline {
+  #environment;
+  #timer = null;
+
+  constructor(environment) { this.#environment = environment; }
+
+  get isSet() { return this.#timer !== null; }
+
+  set(milliseconds, act) {
+    this.clear();
+    this.#timer = this.#environment.setTimer(() => {
+      this.#timer = null;
+      act();
+    }, Math.max(0, milliseconds));
+  }
+
+  clear() {
+    if (this.#timer !== null) this.#environment.clearTimer(this.#timer);
+    this.#timer = null;
+  }
+}

@@ -1,0 +1,96 @@
+import { serialize } from "../../json/jsonValue.js";
+import { limits } from "../limits.js";
+import { Deadline } from "./environment.js";
+
+/** Call without an answer. `kind`: `unreachable` (no transport would do better), `unanswered` (a
+ * connection was established, and no answer came), `closed` (by this client). */
+export class CallError extends Error {
+  constructor(kind, message) {
+    super(message);
+    this.name = "CallError";
+    this.kind = kind;
+  }
+}
+
+/**
+ * Sends one request with a deadline. The token is in a header, never in the URL.
+ *
+ * @param {import("./environment.js").Environment} environment
+ * @param {{url: string, method?: string, token?: string, body?: object, milliseconds: number,
+ *   controller?: AbortController}} request
+ * @returns {Promise<Response>} the response, once its head has arrived
+ */
+export async function open(environment, request) {
+  const { url, method = "GET", token, body, milliseconds } = request;
+  const controller = request.controller ?? new AbortController();
+  const deadline = new Deadline(environment);
+  let isLate = false;
+  deadline.set(milliseconds, () => {
+    isLate = true;
+    controller.abort();
+  });
+  const headers = {};
+  const text = body ? serialize(body) : undefined;
+  if (token) headers.Authorization = `Bearer ${token}`;
+  if (body) headers["Content-Type"] = "application/json";
+  try {
+    return await environment.fetch(url, {
+      method, headers, body: text, signal: controller.signal,
+      credentials: "omit", cache: "no-store", redirect: "error", referrerPolicy: "no-referrer",
+    });
+  } catch (error) {
+    if (isLate) throw new CallError("unanswered", "the relay did not answer in time");
+    if (controller.signal.aborted) throw new CallError("closed", "the call was given up");
+    throw new CallError("unreachable", `the relay could not be reached (${error.message})`);
+  } finally {
+    deadline.clear();
+  }
+}
+
+/**
+ * `reconnectWithin`: milliseconds, 0 if the relay has few devices.
+ *
+ * @typedef {{status: number, contentType: string | null, retryAfter: string | null, text: string,
+ *   reconnectWithin: number}} Answer
+ */
+
+/**
+ * Sends a request and reads the body, all within the deadline.
+ * @returns {Promise<Answer>}
+ */
+export async function call(environment, request) {
+  const controller = request.controller ?? new AbortController();
+  const begun = environment.monotonic();
+  const response = await open(environment, { ...request, controller });
+  const deadline = new Deadline(environment);
+  let isLate = false;
+  deadline.set(request.milliseconds - (environment.monotonic() - begun), () => {
+    isLate = true;
+    controller.abort();
+  });
+  try {
+    const length = Number(response.headers.get("Content-Length") ?? 0);
+    if (length > limits.relayMessageBytes) throw tooLarge();
+    const text = await response.text();
+    if (text.length > limits.relayMessageBytes) throw tooLarge();
+    return answerOf(response, text);
+  } catch (error) {
+    if (error instanceof CallError) throw error;
+    const isOurs = controller.signal.aborted && !isLate;
+    throw new CallError(isOurs ? "closed" : "unanswered",
+      isLate ? "the relay did not answer in time" : `the answer broke off (${error.message})`);
+  } finally {
+    deadline.clear();
+  }
+}
+
+/** @returns {Answer} */
+export function answerOf({ status, headers }, text) {
+  const within = Number(headers.get("Lockstep-Reconnect-Within") ?? 0);
+  return {
+    status, contentType: headers.get("Content-Type"), retryAfter: headers.get("Retry-After"), text,
+    reconnectWithin: Number.isSafeInteger(within) && within >= 0 ? within : 0,
+  };
+}
+
+const tooLarge = () => new CallError("unanswered", "the answer is too large");

@@ -1,0 +1,93 @@
+import { limits } from "../../model/limits.js";
+import { button, field, form, iconButton, newID } from "../components/controls.js";
+import { confirmAction, openDialog } from "../components/dialog.js";
+import { element, icon, show } from "../components/element.js";
+import { errorText } from "../text/syncText.js";
+
+/** Returns the row of a habit, with the control for the chosen day and the week's marks. */
+export function habitRow(row, { act, edit }) {
+  const { title, aim, marks, week, streak } = row;
+  return element("li", { class: "card habit" },
+    element("div", { class: "habit-body" },
+      element("button", { type: "button", class: "habit-title", "data-name": "edit",
+        "aria-label": `${title}, ${aim}. Edit`, on: { click: edit } },
+      element("span", {}, title)),
+      element("p", { class: "muted small" }, [aim, streak].filter(Boolean).join(" · ")),
+      element("p", { class: "marks" },
+        ...marks.map(({ isDone, isBegun, isChosen }) => element("span", {
+          class: "mark", "data-done": isDone, "data-begun": isBegun, "data-chosen": isChosen,
+        })),
+        element("span", { class: "visually-hidden" }, week))),
+    row.kind === "checkbox" ? checkControl(row, act) : countControl(row, act));
+}
+
+function checkControl({ key, title, done, day }, act) {
+  return element("button", { type: "button", class: "check-in", role: "checkbox",
+    "aria-checked": String(done), "aria-label": `${title}, done`, "data-name": "check",
+    on: { click: () => act({ do: "check", habit: key, day, done: !done }) } }, icon("check"));
+}
+
+function countControl({ key, title, total, target, done, day }, act) {
+  const count = (by) => () => act({ do: "count", habit: key, day, by });
+  return element("div", { class: "counter", role: "group", "aria-label": title },
+    iconButton("minus", `One less, ${title}`, count(-1),
+      { "data-name": "less", disabled: total === 0 }),
+    element("p", { class: "counter-total", "data-done": done },
+      element("strong", {}, String(total)), element("span", {}, ` of ${target}`)),
+    iconButton("plus", `One more, ${title}`, count(1), { "data-name": "more" }));
+}
+
+/** Card for a habit with a conflict, which only the person resolves. */
+export function conflictCard({ title, local, cloud }, keep) {
+  const id = newID("conflict");
+  return element("section", { class: "card conflict", "aria-labelledby": id },
+    element("h2", { id }, `“${title}” was changed in two places`),
+    element("p", { class: "muted" }, "Which version shall stay, on all devices?"),
+    element("div", { class: "versions" },
+      version(local, () => keep("local")), version(cloud, () => keep("cloud"))));
+}
+
+function version({ place, title, aim, from }, act) {
+  return element("div", { class: "version" },
+    element("p", { class: "muted small" }, place),
+    element("p", { class: "version-title" }, title),
+    element("p", {}, aim),
+    element("p", { class: "muted small" }, from),
+    button("Keep this", act, { "aria-label": `Keep “${title}”, ${place.toLowerCase()}` }));
+}
+
+/** Opens a form for a habit's title and goal per day. `habit` is null for a new one. */
+export function openHabitForm(habit, { save, remove }) {
+  const title = element("input", { type: "text", value: habit?.title ?? "", autocomplete: "off",
+    maxlength: limits.habitTitle });
+  const times = element("input", { type: "number", min: 1, max: limits.habitCount, step: 1,
+    inputmode: "numeric", value: habit?.kind === "count" ? habit.target : 1 });
+  const problem = element("p", { class: "problem", role: "alert", hidden: true });
+  const saved = async () => {
+    const target = Number(times.value);
+    // A counted habit stays counted, also with a goal of one.
+    const kind = target === 1 && habit?.kind !== "count" ? "checkbox" : "count";
+    try {
+      await save({ title: title.value, kind, target });
+      dialog.close();
+    } catch (error) {
+      problem.textContent = errorText(error);
+      show(problem, true);
+    }
+  };
+  const removed = async () => {
+    dialog.close();
+    const words = "It goes from all of your devices. Its days come back if it does.";
+    if (await confirmAction({ title: `Delete “${habit.title}”?`, words, yes: "Delete" })) remove();
+  };
+  const dialog = openDialog(habit ? "Edit the habit" : "New habit", [
+    form({ class: "stack" }, saved,
+      field("What you want to do", title), field("Times a day", times), problem,
+      element("div", { class: "actions" },
+        habit && button("Delete", removed, { kind: "danger", class: "button danger apart" }),
+        button("Cancel", () => dialog.close()),
+        element("button", { type: "submit", class: "button primary" }, "Save"))),
+  ]);
+  dialog.addEventListener("close", () => dialog.remove());
+  title.focus();
+}

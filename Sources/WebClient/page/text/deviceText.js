@@ -1,0 +1,43 @@
+const browsers = [
+  [/\bEdg(?:e|A|iOS)?\//, "Edge"], [/\bOPR\//, "Opera"], [/\bFirefox\/|\bFxiOS\//, "Firefox"],
+  [/Chrom(?:e|ium)\/|\bCriOS\//, "Chrome"], [/\bSafari\//, "Safari"],
+];
+const systems = [
+  [/\biPhone\b/, "iPhone"], [/\biPad\b/, "iPad"], [/\bAndroid\b/, "Android"],
+  [/\bWindows\b/, "Windows"], [/\bMac OS X\b/, "Mac"], [/\bCrOS\b/, "Chromebook"],
+  [/\bLinux\b/, "Linux"],
+];
+
+/** Returns a default name for a browser in the account's list, until a person changes it. */
+export function browserName(userAgent) {
+  const [browser, system] = [browsers, systems].map((list) =>
+    list.find(([sign]) => sign.test(userAgent))?.[1]);
+  if (!browser) return system ? `Browser on ${system}` : "Browser";
+  return system ? `${browser} on ${system}` : browser;
+}
+
+/** Returns the display name of a device, or "another device" if its name is not known yet. */
+export const deviceLabel = (device, name) => (name === device ? "another device" : name);
+
+/** Characters of a code: digits and capitals except I, L, O and U. */
+const sign = /^[0-9A-HJKMNP-TV-Z]+$/;
+const half = 12;
+
+/**
+ * Returns the part of a typed code, or of a link with a code, to send to the relay; null for any
+ * other text. The second half of a code opens the vault's key and is never sent. It is in links
+ * that no browser opens, but that a person may paste here.
+ *
+ *     http://relay:5625/#code=7Q2M-0XKD-9RTA
+ *     lockstep+http://relay:5625/#code=7Q2M-0XKD-9RTA-C4VH-1EZB-83NW
+ */
+export function codeToSend(typed) {
+  const mark = typed.lastIndexOf("#code=");
+  const letters = (mark < 0 ? typed : typed.slice(mark + 6)).replace(/[\s-]/g, "").toUpperCase()
+    .replaceAll("O", "0").replace(/[IL]/g, "1");
+  const isCode = sign.test(letters) && [half, 2 * half].includes(letters.length);
+  return isCode ? letters.slice(0, half).replace(/(.{4})(?=.)/g, "$1-") : null;
+}
+
+/** Returns the link that another device opens to join the account. */
+export const linkTo = (relay, code) => `${relay}/#code=${code}`;

@@ -1,0 +1,143 @@
+import { ago, plural } from "./time.js";
+
+const transportTexts = {
+  websocket: "live", events: "live, by events", "long-poll": "live, by long-poll",
+  poll: "by asking every 30 seconds",
+};
+
+/**
+ * Returns the texts of the sync status for a person. `tone` selects the indicator: `good`, `busy`,
+ * `away` or `bad`; `short` is always shown; `lines` have details; `canSync` is true if a manual
+ * sync may help, by a button with the text `again`.
+ *
+ * @param {object} status value of `lockstep.status`
+ * @param {number} now relay time
+ * @returns {{tone: string, short: string, lines: string[], canSync: boolean, again: string}}
+ */
+export function syncText(status, now, minutesAhead) {
+  const { tone, short, lines = [], canSync = true } = statusTexts[status.state](status, now,
+    minutesAhead);
+  const again = status.parkedCount + status.setAsideCount > 0 ? "Try again" : "Sync now";
+  return { tone, short, canSync, again, lines: [...lines, ...others(status, now, minutesAhead)] };
+}
+
+const statusTexts = {
+  starting: () => ({ tone: "busy", short: "Starting", canSync: false }),
+
+  needsPairing: ({ reason }) =>
+    ({ tone: "away", short: "Not paired", lines: sentences(reason), canSync: false }),
+
+  syncing: ({ waiting }) => ({
+    tone: "busy", short: "Syncing",
+    lines: waiting > 0 ? [`${plural(waiting, "change")} on the way.`] : [],
+  }),
+
+  inSync: ({ transport }) => ({
+    tone: "good", short: "In sync",
+    lines: ["All changes are on the relay, and all of its changes are here.",
+      ...(transport ? [`Connected, ${transportTexts[transport] ?? transport}.`] : [])],
+  }),
+
+  needsPerson: (status) => ({ tone: "bad", short: needs(status) }),
+
+  offline: ({ waiting, reason, since }, now, minutesAhead) => ({
+    tone: "away", short: waiting > 0 ? `Offline, ${waiting} waiting` : "Offline",
+    lines: [
+      since === null
+        ? "No connection." : `The connection was lost ${at(since, now, minutesAhead)}.`,
+      ...sentences(reason),
+      waiting > 0
+        ? `${plural(waiting, "change")} kept here, and sent once there is a connection.`
+        : "What you do is kept here, and sent once there is a connection.",
+    ],
+  }),
+
+  plan: ({ reason }) => ({
+    tone: "bad", short: "Not in the plan",
+    lines: [...sentences(reason), "The relay's owner can change that. Nothing here is lost."],
+  }),
+
+  failed: ({ reason }) => ({ tone: "bad", short: "Sync failed", lines: sentences(reason) }),
+
+  closed: ({ reason }) => ({
+    tone: "bad", short: "Closed here", canSync: false,
+    lines: [...sentences(reason), "Reload the page to go on."],
+  }),
+};
+
+function needs({ askingCount, parkedCount, waiting }) {
+  if (askingCount > 0) return "Waits for you";
+  if (parkedCount > 0) return `${parkedCount} refused`;
+  return waiting > 0 ? `${waiting} held back` : "Waits for you";
+}
+
+/** Returns further facts, in addition to the state. */
+function others(status, now, minutesAhead) {
+  const { askingCount, parked, parkedCount, setAsideCount, blockedZones, lastSync, state } = status;
+  const lines = [];
+  if (askingCount > 0) {
+    lines.push(`${plural(askingCount, "habit")} changed in two places: choose under Habits.`);
+  }
+  if (parkedCount > 0) {
+    lines.push(`The relay refused ${plural(parkedCount, "change")}: ${reasons(parked)} `
+      + "Kept here; “Try again” sends what was refused once more.");
+  }
+  if (setAsideCount > 0) {
+    lines.push("Something between this browser and the relay refuses large requests (status 413): "
+      + `${plural(setAsideCount, "change")} kept here, and tried again within the hour.`);
+  }
+  if (blockedZones.length > 0) {
+    lines.push(`The account's plan leaves out ${blockedZones.join(", ")}.`);
+  }
+  if (lastSync !== null && state !== "inSync") {
+    lines.push(`Last in sync ${at(lastSync, now, minutesAhead)}.`);
+  }
+  if (!status.isDurable && state !== "starting") {
+    lines.push(`Nothing outlives this tab: ${sentence(status.storeReason ?? "no store")}`);
+  }
+  return lines;
+}
+
+/** Returns the text above a view whose changes are not sent; empty if they are. */
+export function planText({ blockedZones }, zone) {
+  if (!blockedZones.includes(zone)) return "";
+  return `${zone} is not in the account's plan: what you change here stays in this browser, and `
+    + "goes out once the relay's owner has added it.";
+}
+
+const reasons = (parked) =>
+  [...new Set(parked.map(({ refusal }) => sentence(refusal.detail)))].slice(0, 3).join(" ");
+
+function at(instant, now, minutesAhead) {
+  const words = ago(instant, now, minutesAhead);
+  return /^\d\d:/.test(words) ? `at ${words}` : words;
+}
+
+const sentences = (reason) => (reason ? [sentence(reason)] : []);
+
+/** Adds a capital and a full stop if they are missing. */
+function sentence(text) {
+  const [first = "", ...rest] = text.trim();
+  const words = first.toUpperCase() + rest.join("");
+  return /[.!?]$/.test(words) ? words : `${words}.`;
+}
+
+/** Returns the reason of a failure with the next step, for a person. */
+export function errorText(error) {
+  const known = Object.hasOwn(errorTexts, error.code ?? "") ? errorTexts[error.code] : null;
+  if (known) return known;
+  if (error.name === "CallError") {
+    return "The relay gave no answer. Look at your connection, then try again.";
+  }
+  const [first = "", ...rest] = String(error.message);
+  const text = first.toUpperCase() + rest.join("");
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+const errorTexts = {
+  badPairingCode: "That code is wrong, used or too old. Ask the other device for a new one.",
+  registrationClosed:
+    "This relay makes no accounts by itself. Ask its owner for a pairing code.",
+  tooManyRequests: "The relay asks to wait a moment. Try again in a minute.",
+  tooManyDevices: "The account has as many devices as it may have. Remove one first.",
+};

@@ -1,0 +1,76 @@
+import { button } from "../components/controls.js";
+import { confirmAction } from "../components/dialog.js";
+import { element, setText, show } from "../components/element.js";
+import { limits } from "../limits.js";
+import { errorText } from "../text/syncText.js";
+import { copyOf, removedDevice, signOutQuestion } from "./welcomeModel.js";
+
+/** Card for a browser that was removed from its account: shows unsent changes, offers a copy and
+ * signing out. */
+export class RemovedDeviceCard {
+  #controller;
+  #showProblem;
+  #why = element("p", { class: "problem" });
+  #title = element("h2", { class: "sync-title" });
+  #rows = element("ul", { class: "left-rows" });
+  #rest = element("p", { class: "muted small" });
+  #hint = element("p", { class: "hint" });
+  #save = button("Save a copy", () => this.#saveCopy());
+  #unsent = [];
+  #shown = "";
+  node = element("div", { class: "card stack", hidden: true },
+    this.#why, this.#title, this.#rows, this.#rest, this.#hint,
+    element("div", { class: "actions" }, this.#save,
+      button("Sign out of this browser", () => this.#signOut(), { kind: "danger" })));
+
+  constructor(controller, showProblem) {
+    this.#controller = controller;
+    this.#showProblem = showProblem;
+  }
+
+  show() {
+    const { status } = this.#controller;
+    const left = removedDevice(status, this.#unsent);
+    show(this.node, left !== null);
+    if (!left) return;
+    // The unsent changes are read again when one of these values changes.
+    const { accountID, waiting, parkedCount, askingCount } = status;
+    const now = [accountID, waiting, parkedCount, askingCount].join(" ");
+    if (now !== this.#shown) {
+      this.#shown = now;
+      this.#read();
+    }
+    setText(this.#why, left.why);
+    setText(this.#title, left.title);
+    this.#rows.replaceChildren(...left.rows.map((row) => element("li", {}, row)));
+    setText(this.#rest, `And ${left.rest} more.`);
+    show(this.#rest, left.rest > 0);
+    setText(this.#hint, left.hint);
+    show(this.#save, left.rows.length > 0);
+  }
+
+  async #read() {
+    try {
+      this.#unsent = await this.#controller.lockstep.unsent();
+    } catch (error) {
+      this.#showProblem(errorText(error));
+    }
+    this.show();
+  }
+
+  #saveCopy() {
+    const url = URL.createObjectURL(new Blob([copyOf(this.#unsent)], { type: "application/json" }));
+    element("a", { href: url, download: "lockstep-unsent.json" }).click();
+    this.#controller.browser.setTimer(() => URL.revokeObjectURL(url), limits.copyMilliseconds);
+  }
+
+  async #signOut() {
+    const { hasUnsent, ...question } = signOutQuestion(this.#controller.status);
+    if (!await confirmAction(question)) return;
+    try {
+      await this.#controller.lockstep.signOut({ discardUnsent: hasUnsent, offline: true });
+    } catch (error) {
+      this.#showProblem(errorText(error));
+    }
+  }
+}

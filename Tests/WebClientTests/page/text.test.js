@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { browserName, codeToSend, linkTo }
+  from "../../../Sources/WebClient/page/text/deviceText.js";
+import { planText, errorText, syncText }
+  from "../../../Sources/WebClient/page/text/syncText.js";
+import { ago, clockTime, dayAt, duration, longDate, weekday }
+  from "../../../Sources/WebClient/page/text/time.js";
+
+const noon = Date.UTC(2026, 2, 15, 12);
+
+test("of a code or link only the first half is sent, however it was typed", () => {
+  const code = "7Q2M-0XKD-9RTA";
+  assert.equal(codeToSend(code), code);
+  assert.equal(codeToSend("  7q2m oxkd9rta "), code);
+  assert.equal(codeToSend("http://127.0.0.1:5625/#code=7Q2M-0XKD-9RTA"), code);
+  assert.equal(
+    codeToSend("lockstep+http://127.0.0.1:5625/#code=7Q2M-0XKD-9RTA-C4VH-1EZB-83NW"), code);
+  const long = `${linkTo("https://relay.example", code)}-C4VH-1EZB-83NW`;
+  assert.equal(codeToSend(long), code);
+  for (const wrong of ["", "7Q2M-0XKD", `${code}-C4VH`, "7Q2M-0XKD-9RT!", "7Q2M-0XKD-9RTU",
+    "http://relay/#timer"]) {
+    assert.equal(codeToSend(wrong), null, wrong);
+  }
+});
+
+test("how long ago something was is told in the person's own calendar", () => {
+  const told = (instant, minutesAhead = 0) => ago(instant, noon, minutesAhead);
+  assert.equal(told(noon + 5_000), "just now");
+  assert.equal(told(noon - 59_999), "just now");
+  assert.equal(told(noon - 5 * 60_000), "5 min ago");
+  assert.equal(told(noon - 11 * 3_600_000), "01:00");
+  assert.equal(told(noon - 11 * 3_600_000, -120), "yesterday");
+  assert.equal(told(noon - 40 * 86_400_000), "3 February 2026");
+  for (const instant of [-(2 ** 60), 2 ** 60 - 2 ** 61, -62_200_000_000_000]) {
+    assert.equal(told(instant), "long ago", "in no calendar of four digits");
+  }
+  assert.equal(clockTime(0, 90), "01:30");
+  assert.equal(clockTime(0, -1), "23:59");
+  assert.equal(dayAt(noon, 13 * 60), "2026-03-16");
+  assert.deepEqual([weekday("2026-03-15"), weekday("1969-12-31"), longDate("2026-03-05")],
+    ["Sunday", "Wednesday", "5 March 2026"]);
+  assert.deepEqual([45_000, 1_500_000, 5_400_000, 7_200_000].map(duration),
+    ["45 s", "25 min", "1 h 30 min", "2 h"]);
+});
+
+const status = (changes) => ({
+  state: "inSync", reason: null, since: null, waiting: 0, lastSync: noon, transport: "websocket",
+  parked: [], parkedCount: 0, asking: [], askingCount: 0, setAsideCount: 0, blockedZones: [],
+  clockOffset: 0, isDurable: true, storeReason: null, accountID: "a", deviceID: "d", ...changes,
+});
+const told = (changes) => syncText(status(changes), noon, 0);
+
+test("the sync is told as it is, in each state", () => {
+  assert.deepEqual(told({}), {
+    tone: "good", short: "In sync", canSync: true, again: "Sync now",
+    lines: ["All changes are on the relay, and all of its changes are here.", "Connected, live."],
+  });
+  const offline = told({
+    state: "offline", waiting: 3, reason: "no answer", since: noon - 120_000, lastSync: null,
+  });
+  assert.equal(offline.short, "Offline, 3 waiting");
+  assert.deepEqual(offline.lines, [
+    "The connection was lost 2 min ago.", "No answer.",
+    "3 changes kept here, and sent once there is a connection.",
+  ]);
+  assert.equal(told({ state: "offline", since: noon }).short, "Offline");
+  assert.equal(told({ state: "syncing", waiting: 1 }).lines[0], "1 change on the way.");
+  assert.equal(told({ state: "needsPerson", askingCount: 1 }).short, "Waits for you");
+  const refusal = { code: "recordTooLarge", detail: "The record is too large" };
+  const refused = told({
+    state: "needsPerson", parkedCount: 2, parked: [{ refusal }, { refusal }], waiting: 0,
+  });
+  assert.equal(refused.short, "2 refused");
+  assert.equal(refused.again, "Try again");
+  assert.ok(refused.lines.includes("The relay refused 2 changes: The record is too large. "
+    + "Kept here; “Try again” sends what was refused once more."));
+  const large = told({ state: "needsPerson", setAsideCount: 1, waiting: 1 });
+  assert.deepEqual([large.short, large.again], ["1 held back", "Try again"]);
+  assert.match(large.lines.join(" "), /between this browser and the relay refuses large requests/);
+  assert.equal(told({ state: "failed", reason: "no room left" }).lines[0], "No room left.");
+  assert.equal(told({ state: "closed" }).canSync, false);
+});
+
+test("what a person must know is told in every state, and never that all is well", () => {
+  const states = ["needsPairing", "syncing", "needsPerson", "offline", "plan", "failed", "closed"];
+  for (const state of states) {
+    const { tone, lines } = told({
+      state, isDurable: false, storeReason: "this browser keeps nothing", blockedZones: ["Memos"],
+    });
+    assert.notEqual(tone, "good", state);
+    assert.ok(lines.includes("The account's plan leaves out Memos."), state);
+    assert.ok(lines.includes("Nothing outlives this tab: This browser keeps nothing."), state);
+  }
+});
+
+test("a browser's name is short, and of what it says of itself", () => {
+  const gecko = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
+  const iPhone = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 "
+    + "(KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1";
+  const edge = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
+    + "Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0";
+  assert.deepEqual([gecko, iPhone, edge, "curl", ""].map(browserName),
+    ["Firefox on Linux", "Safari on iPhone", "Edge on Windows", "Browser", "Browser"]);
+});
+
+test("why something did not work ends with what helps", () => {
+  assert.match(errorText({ code: "badPairingCode", message: "x" }), /Ask the other device/);
+  assert.match(errorText({ name: "CallError", message: "Failed to fetch" }), /try again/);
+  assert.equal(errorText({ message: "nothing is running; start the timer first" }),
+    "Nothing is running; start the timer first.");
+});
+
+test("where the plan leaves a zone out, its view says so, and no other", () => {
+  const part = status({ state: "needsPerson", blockedZones: ["Clipboard"], waiting: 1 });
+  assert.match(planText(part, "Clipboard"), /^Clipboard is not in the account's plan: .+\.$/);
+  assert.equal(planText(part, "Memos"), "");
+});
