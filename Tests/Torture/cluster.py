@@ -1,83 +1,85 @@
-"""Test setup with several relays on one database: each device may use any relay at any time."""
+"""System under test with several relays on one database: each device may use any relay at any
+time."""
 
 import random
 import time
 
 from database import NAME, Database
-from program import Relay, Trouble
-from rovers import Follower, Rover
-from told import Told, place
-from world import World
-from writers import ZONE, Held
+from processes import Relay, RunError
+from roaming_clients import Follower, RoamingWriter
+from newest_tokens import NewestTokens, position
+from system import System
+from writers import ZONE, StoredRecords
 
 # Time limit within which a waiting client must learn of a change at another relay, even if a notice
 # between the relays was lost: relays poll the database every few seconds.
-HEAR_SECONDS = 20
+NOTICE_SECONDS = 20
 # Time limit for all relays to return the same data for an account; a device may be changing it.
-PATIENCE_SECONDS = 20
+AGREEMENT_SECONDS = 20
 
 
 class SharedRelay(Relay):
     """One of several relays on a database."""
 
-    def is_turned_away(self):
+    def could_not_start(self):
         """True if the relay ended at start because the database was not available."""
-        said = self.said()
+        said = self.log_text()
         return "listening on" not in said and "is not available" in said
 
-    turned_away = "starts while the database was away"
+    start_failure = "starts while the database was away"
 
 
-class SharedHeld(Held):
+class SharedRecords(StoredRecords):
     """Contents of an account, read from each relay; all relays must return the same."""
 
     def __init__(self, account, token, relays):
         super().__init__(account, token)
-        self.each = {}
+        self.by_relay = {}
         for relay in relays:
-            held = self.each[relay.name] = Held(account, token)
+            stored = self.by_relay[relay.name] = StoredRecords(account, token)
             # Expected and lost saves are shared: they are the same for each relay.
-            held.expected, held.lost, held.duplicated = self.expected, self.lost, self.duplicated
+            stored.expected, stored.lost = self.expected, self.lost
+            stored.duplicated = self.duplicated
 
     def read_all(self, relays):
         """Reads from each relay until all have the same token; returns False if they do not in
         time."""
-        end = time.monotonic() + PATIENCE_SECONDS
+        end = time.monotonic() + AGREEMENT_SECONDS
         while True:
             for relay in relays:
-                self.each[relay.name].read(relay)
-            if len({held.since for held in self.each.values()}) == 1:
+                self.by_relay[relay.name].read(relay)
+            if len({stored.since for stored in self.by_relay.values()}) == 1:
                 return True
             if time.monotonic() > end:
                 return False
             time.sleep(0.2)
 
-    def forget(self):
-        for held in self.each.values():
-            held.forget()
+    def reset(self):
+        for stored in self.by_relay.values():
+            stored.reset()
 
-    def check_all(self, writers, notes, when):
-        for name, held in self.each.items():
-            held.check(writers, notes, f"{when}, asked of {name}")
+    def check_all(self, writers, run_log, when):
+        for name, stored in self.by_relay.items():
+            stored.check(writers, run_log, f"{when}, asked of {name}")
 
 
-class Cluster(World):
-    def __init__(self, options, notes, ledger, sandbox):
-        super().__init__(options, notes, ledger, sandbox)
-        self.told = Told(notes)
-        self.database, self.followers, self.is_lying = None, [], False
+class Cluster(System):
+    def __init__(self, options, run_log, ledger, sandbox):
+        super().__init__(options, run_log, ledger, sandbox)
+        self.newest_tokens = NewestTokens(run_log)
+        self.database, self.followers, self.sabotage_pending = None, [], False
 
     # MARK: setup
 
     def make_relays(self):
-        self.database = Database(self.folder, self.notes)
+        self.database = Database(self.folder, self.run_log)
         self.database.make()
-        self.notes.say(f"the database listens on {self.database.socket}")
+        self.run_log.info(f"the database listens on {self.database.socket}")
         for number in range(1, self.options.relays + 1):
             # Alternates between the Unix socket and TCP, because their failures differ.
             relay = SharedRelay(
                 self.options.binary, self.database.url if number % 2 else
-                self.database.loopback_url, self.folder, self.notes, f"relay-{number}")
+                self.database.loopback_url, self.folder, self.run_log, f"relay-{number}")
             relay.environment = self.database.environment
             with relay.lock:
                 relay.launch()
@@ -88,86 +90,90 @@ class Cluster(World):
 
     def make(self):
         super().make()
-        for account, held in self.writers.held.items():
+        for account, stored in self.writers.stored.items():
             self.followers.append(Follower(
-                self, account, held.token, random.Random(f"{self.options.seed} {account}")))
+                self, account, stored.token, random.Random(f"{self.options.seed} {account}")))
         for follower in self.followers:
             follower.start()
 
     def make_writer(self, *words):
-        return Rover(self, *words)
+        return RoamingWriter(self, *words)
 
-    def make_held(self, account, token):
-        return SharedHeld(account, token, self.relays)
+    def make_stored(self, account, token):
+        return SharedRecords(account, token, self.relays)
 
-    # MARK: coming to rest
+    # MARK: idle state
 
-    def rest(self, when):
+    def wait_until_idle(self, when):
         self.database.start()
-        super().rest(when)
-        self.database.look()
-        self.rest_followers(when)
+        super().wait_until_idle(when)
+        self.database.check_running()
+        self.wait_for_followers(when)
 
-    def rest_followers(self, when):
+    def wait_for_followers(self, when):
         """No more saves: each waiting follower has received all changes, or receives them soon."""
         longest = "milliseconds until a follower knew what all others did, at most"
         for follower in self.followers:
-            newest, begun = self.told.by_now(follower.account), time.monotonic()
-            if newest and not follower.wait_for(newest[1], HEAR_SECONDS):
-                self.notes.wrong(f"{when}: the {follower.name} waits at {follower.since}, and was "
-                                 f"not told of {newest[1]} within {HEAR_SECONDS} s")
+            newest, begun = self.newest_tokens.floor(follower.account), time.monotonic()
+            if newest and not follower.wait_for(newest[1], NOTICE_SECONDS):
+                self.run_log.violation(
+                    f"{when}: the {follower.name} waits at {follower.since}, and was "
+                    f"not told of {newest[1]} within {NOTICE_SECONDS} s")
             waited = int(1000 * (time.monotonic() - begun))
-            self.notes.counts[longest] = max(self.notes.counts[longest], waited)
+            self.run_log.counts[longest] = max(self.run_log.counts[longest], waited)
 
     def check_saves(self, when):
-        for account, held in self.writers.held.items():
-            if not held.read_all(self.relays):
-                self.notes.wrong(f"{when}: of {account} the relays say " + ", ".join(
-                    f"{name} {each.since}" for name, each in held.each.items()))
-            held.check_all(self.writers.of(account), self.notes, when)
-            first = held.each[self.relay.name]
-            newest = self.told.by_now(account)
-            if newest and newest[1] > place(first.since)[1]:
-                self.notes.disorder(f"{when}: {account} is at {first.since}, and somebody had been "
-                                    f"told {newest[0]}.{newest[1]}")
+        for account, stored in self.writers.stored.items():
+            if not stored.read_all(self.relays):
+                self.run_log.violation(f"{when}: of {account} the relays say " + ", ".join(
+                    f"{name} {each.since}" for name, each in stored.by_relay.items()))
+            stored.check_all(self.writers.of(account), self.run_log, when)
+            first = stored.by_relay[self.relay.name]
+            newest = self.newest_tokens.floor(account)
+            if newest and newest[1] > position(first.since)[1]:
+                self.run_log.order_violation(
+                    f"{when}: {account} is at {first.since}, and somebody had been "
+                    f"told {newest[0]}.{newest[1]}")
         self.check_followers(when)
         for words, count in self.database.errors().items():
-            self.notes.counts[f"errors of the database to relays: {words}"] = count
+            self.run_log.counts[f"errors of the database to relays: {words}"] = count
 
     def check_followers(self, when):
         """The pages that the followers received must add up to the current contents."""
         for follower in self.followers:
-            held = self.writers.held[follower.account].each[self.relay.name]
-            differing = [name for name in {**held.tags, **follower.tags}
-                         if held.tags.get(name) != follower.tags.get(name)]
+            stored = self.writers.stored[follower.account].by_relay[self.relay.name]
+            differing = [name for name in {**stored.tags, **follower.tags}
+                         if stored.tags.get(name) != follower.tags.get(name)]
             for name in sorted(differing)[:3]:
-                self.notes.disorder(f"{when}: the {follower.name} was told {name} with "
-                                    f"{follower.tags.get(name)}, and it has {held.tags.get(name)}")
+                self.run_log.order_violation(f"{when}: the {follower.name} was told {name} with "
+                                             f"{follower.tags.get(name)}, and it has "
+                                             f"{stored.tags.get(name)}")
 
     # MARK: sabotage (the checks must fail)
 
     def sabotage(self):
-        """Makes the test expect too new a token for one account, once; see also `spoil`."""
-        self.is_lying = True
+        """Makes the test expect too new a token for one account, once; see also `corrupt_more`."""
+        self.sabotage_pending = True
 
-    def lies(self, rover):
-        """True, once, if this rover is to expect a newer token than any relay returned."""
-        if not self.is_lying or not rover.before:
+    def should_sabotage(self, writer):
+        """True, once, if this writer is to expect a newer token than any relay returned."""
+        if not self.sabotage_pending or not writer.before:
             return False
-        self.is_lying = False
-        self.notes.say(f"sabotage: {rover.name} takes its account to be a million saves further")
+        self.sabotage_pending = False
+        self.run_log.info(
+            f"sabotage: {writer.name} takes its account to be a million saves further")
         return True
 
-    def spoil(self):
-        """After a check, at rest: deletes a committed row, and changes the expected tag of
+    def corrupt_more(self):
+        """After a check, while idle: deletes a committed row, and changes the expected tag of
         another."""
-        names = sorted(self.writers.held["cleo"].expected)
-        gone, wrong = self.dice.sample(names, 2)
-        rows = self.database.ask(
+        names = sorted(self.writers.stored["cleo"].expected)
+        gone, wrong = self.rng.sample(names, 2)
+        rows = self.database.query(
             f"DELETE FROM records WHERE zone = '{ZONE}' AND name = '{gone}' RETURNING tag")
-        self.writers.held["cleo"].expected[wrong] += 1
-        self.notes.say(f"sabotage: {len(rows)} row, {gone}, is dropped from {NAME}, and {wrong} "
-                       "counts as told with another tag")
+        self.writers.stored["cleo"].expected[wrong] += 1
+        self.run_log.info(f"sabotage: {len(rows)} row, {gone}, is dropped from {NAME}, and {wrong} "
+                          "counts as told with another tag")
 
     def end(self):
         super().end()
@@ -177,5 +183,5 @@ class Cluster(World):
         if self.database:
             try:
                 self.database.end()
-            except Trouble as trouble:
-                self.notes.say(str(trouble))
+            except RunError as error:
+                self.run_log.info(str(error))

@@ -11,9 +11,8 @@ import signal
 import socket
 import subprocess
 import threading
-import time
 
-from program import Trouble, stands_still, wait_until
+from processes import RunError, is_stopped, wait_until
 from sessions import Session
 
 # The relays' user, who owns their database and has no other rights. The server's user is OWNER.
@@ -48,8 +47,8 @@ def programs():
 class Database:
     """The server, with its own folder, on a Unix socket there and on a loopback port."""
 
-    def __init__(self, folder, notes):
-        self.notes = notes
+    def __init__(self, folder, run_log):
+        self.run_log = run_log
         self.programs = programs()
         self.place = os.path.join(folder, "database")
         self.data = os.path.join(self.place, "data")
@@ -57,11 +56,11 @@ class Database:
         self.port = free_port()
         self.socket = os.path.join(self.place, f".s.PGSQL.{self.port}")
         self.password = secrets.token_hex(16)
-        self.process, self.begin = None, 0
+        self.process, self.log_start = None, 0
         # Held by operations on the whole server, one at a time.
         self.lock = threading.RLock()
         # True if the server is down on purpose.
-        self.rests = False
+        self.is_paused = False
         self.identity = {}
         if os.geteuid() == 0:
             self.identity = unprivileged()
@@ -95,17 +94,17 @@ class Database:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             cwd="/", **self.identity)
         if made.returncode != 0:
-            raise Trouble(f"the database was not made: {made.stdout.strip()}")
+            raise RunError(f"the database was not made: {made.stdout.strip()}")
         self.start()
         with self.session("postgres") as session:
-            session.ask(f"CREATE ROLE {USER} LOGIN PASSWORD '{self.password}'")
-            session.ask(f"CREATE DATABASE {NAME} OWNER {USER}")
+            session.query(f"CREATE ROLE {USER} LOGIN PASSWORD '{self.password}'")
+            session.query(f"CREATE DATABASE {NAME} OWNER {USER}")
 
     def launch(self):
         settings = {**SETTINGS, "port": self.port, "unix_socket_directories": self.place}
         words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         with open(self.log, "ab") as log:
-            self.begin = log.tell()
+            self.log_start = log.tell()
             self.process = subprocess.Popen(
                 [os.path.join(self.programs, "postgres"), "-D", self.data, *words],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", **self.identity)
@@ -114,35 +113,35 @@ class Database:
         """Starts the server if it is not running, and waits until it answers, including
         recovery."""
         with self.lock:
-            self.look()
+            self.check_running()
             if not self.process:
                 self.launch()
         wait_until(self.answers, lambda: f"the database does not answer: {self.tail()}", seconds)
-        self.rests = False
+        self.is_paused = False
 
     def answers(self):
         try:
             with self.session("postgres", seconds=5) as session:
                 return session.number("SELECT 1") == 1
         except OSError:
-            return self.look() and False
+            return self.check_running() and False
 
-    def look(self):
+    def check_running(self):
         """Reports an unexpected end. Returns True if the server runs."""
         with self.lock:
             if self.process and self.process.poll() is not None:
-                self.notes.wrong(
+                self.run_log.violation(
                     f"the database ended by itself with {self.process.returncode}: {self.tail()}")
                 self.process = None
             return self.process is not None
 
-    def said(self):
+    def log_text(self):
         with open(self.log, errors="replace") as log:
-            log.seek(self.begin)
+            log.seek(self.log_start)
             return log.read()
 
     def tail(self):
-        return " | ".join(self.said().splitlines()[-4:])
+        return " | ".join(self.log_text().splitlines()[-4:])
 
     def errors(self):
         """Errors that the server returned since it was created, with their counts; the text of
@@ -160,10 +159,10 @@ class Database:
     def session(self, name=NAME, user=OWNER, seconds=10):
         return Session(self.socket, user, name, seconds)
 
-    def ask(self, question, seconds=10):
+    def query(self, question, seconds=10):
         """Runs a query as the owner; raises OSError if the server is not available."""
         with self.session(seconds=seconds) as session:
-            return session.ask(question)
+            return session.query(question)
 
     # MARK: faults
 
@@ -180,10 +179,10 @@ class Database:
         with self.lock:
             if not self.process:
                 return
-            self.rests = True
+            self.is_paused = True
             # Stops the postmaster first, so that it starts no further process.
             self.process.send_signal(signal.SIGSTOP)
-            wait_until(lambda: stands_still(self.process.pid), "the database goes on", 20)
+            wait_until(lambda: is_stopped(self.process.pid), "the database goes on", 20)
             all = self.processes()
             for number in all:
                 send(number, signal.SIGKILL)
@@ -197,20 +196,20 @@ class Database:
         with self.lock:
             if not self.process:
                 return
-            self.rests = True
+            self.is_paused = True
             process, self.process = self.process, None
             process.send_signal(signal.SIGCONT)
             process.send_signal(signal.SIGINT)
             try:
                 code = process.wait(seconds)
                 if code != 0:
-                    self.notes.wrong(f"the database ended with {code}: {self.tail()}")
+                    self.run_log.violation(f"the database ended with {code}: {self.tail()}")
             except subprocess.TimeoutExpired:
                 self.process = process
-                self.notes.say("the database did not stop in time, and was killed")
+                self.run_log.info("the database did not stop in time, and was killed")
                 self.kill()
 
-    def stop(self):
+    def suspend(self):
         """Sends SIGSTOP to all its processes; returns them, for `go_on`."""
         with self.lock:
             stopped = []
@@ -221,7 +220,7 @@ class Database:
             return stopped
 
     @staticmethod
-    def go_on(stopped):
+    def resume(stopped):
         for number in reversed(stopped):
             send(number, signal.SIGCONT)
 
@@ -234,7 +233,7 @@ def unprivileged():
         except KeyError:
             continue
         return {"user": found.pw_uid, "group": found.pw_gid, "extra_groups": []}
-    raise Trouble("there is no user 'postgres' or 'nobody' for the database to run as")
+    raise RunError("there is no user 'postgres' or 'nobody' for the database to run as")
 
 
 def free_port():

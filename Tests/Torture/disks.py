@@ -49,7 +49,7 @@ class SmallDisk(Disk):
                         break
                     room -= least
 
-    def free(self):
+    def free_space(self):
         if os.path.exists(self.ballast):
             os.remove(self.ballast)
 
@@ -105,11 +105,11 @@ class ImageDisk(SmallDisk):
                 return copy
         raise OSError("the device was written all the while it was copied")
 
-    def go_on_with(self, copy):
+    def restore(self, copy):
         """Power is back: data that was only in memory is lost. All processes that used the disk
         must have been killed."""
         subprocess.run(["umount", "--lazy", self.path], check=True)
         os.replace(copy, self.image)
         self.mount("-o", OPTIONS, self.image)
         # The removal of the ballast may have been only in memory.
-        self.free()
+        self.free_space()

@@ -14,129 +14,130 @@ LISTENERS = f"{RELAYS} AND query LIKE 'LISTEN%'"
 
 class DatabaseFault(Fault):
     name = "database"
-    about = ("kill -9 of all of it or of one of its processes, a fast restart, SIGSTOP, sessions "
-             "that are ended, no connection left")
+    about = ("kill -9 of the server or of one of its processes, a fast restart, SIGSTOP, ended "
+             "sessions, no connection left")
 
     acts = [("killed", 3), ("lost_one", 2), ("restarted", 2), ("stood_still", 2),
             ("ended_sessions", 3), ("full", 2)]
 
-    def act(self, dice, until):
+    def act(self, rng, until):
         names, weights = zip(*self.acts)
         try:
-            while self.pause(dice, 0.5, 6, until):
-                with self.world.database.lock:
+            while self.pause(rng, 0.5, 6, until):
+                with self.system.database.lock:
                     try:
-                        getattr(self, dice.choices(names, weights)[0])(dice, until)
+                        getattr(self, rng.choices(names, weights)[0])(rng, until)
                     except OSError as fault:
                         # Another fault had stopped the database; the next one finds it running
                         # again.
-                        self.notes.count("faults of the database that did not reach it")
-                        self.notes.say(f"{self.name}: {fault}")
+                        self.run_log.count("faults of the database that did not reach it")
+                        self.run_log.info(f"{self.name}: {fault}")
         finally:
-            self.world.database.start()
+            self.system.database.start()
 
-    def killed(self, dice, until):
-        self.world.database.kill()
-        self.acted("killed, with all that it began")
-        self.pause(dice, 0.2, dice.choice([0.5, 3, 15]), until)
-        self.world.database.start()
+    def killed(self, rng, until):
+        self.system.database.kill()
+        self.action("killed, with all that it began")
+        self.pause(rng, 0.2, rng.choice([0.5, 3, 15]), until)
+        self.system.database.start()
 
-    def lost_one(self, dice, until):
+    def lost_one(self, rng, until):
         """The server then ends all other sessions and recovers."""
-        rows = self.world.database.ask(f"SELECT pid FROM pg_stat_activity WHERE {RELAYS}")
+        rows = self.system.database.query(f"SELECT pid FROM pg_stat_activity WHERE {RELAYS}")
         if rows:
-            send(int(dice.choice(rows)[0]), signal.SIGKILL)
-            self.acted("a session's process was killed")
-            self.pause(dice, 0.2, 1, until)
-            self.world.database.start()
+            send(int(rng.choice(rows)[0]), signal.SIGKILL)
+            self.action("a session's process was killed")
+            self.pause(rng, 0.2, 1, until)
+            self.system.database.start()
 
-    def restarted(self, dice, until):
-        self.world.database.end()
-        self.acted("restarted (fast)")
-        self.world.database.start()
+    def restarted(self, rng, until):
+        self.system.database.end()
+        self.action("restarted (fast)")
+        self.system.database.start()
 
-    def stood_still(self, dice, until):
-        stopped = self.world.database.stop()
-        self.acted("stood still")
+    def stood_still(self, rng, until):
+        stopped = self.system.database.suspend()
+        self.action("stood still")
         try:
-            self.pause(dice, 0.2, dice.choice([1, 8, 40]), until)
+            self.pause(rng, 0.2, rng.choice([1, 8, 40]), until)
         finally:
-            self.world.database.go_on(stopped)
+            self.system.database.resume(stopped)
 
-    def ended_sessions(self, dice, until):
-        for _ in range(dice.choice([1, 1, 5, 20])):
-            count = end_sessions(self.world.database, RELAYS)
-            self.notes.count("sessions of relays ended by the server", count)
-            if not self.pause(dice, 0.02, 0.5, until):
+    def ended_sessions(self, rng, until):
+        for _ in range(rng.choice([1, 1, 5, 20])):
+            count = end_sessions(self.system.database, RELAYS)
+            self.run_log.count("sessions of relays ended by the server", count)
+            if not self.pause(rng, 0.02, 0.5, until):
                 break
-        self.acted("ended all sessions of relays")
+        self.action("ended all sessions of relays")
 
-    def full(self, dice, until):
+    def full(self, rng, until):
         """Other clients take all connections; then the relays lose theirs."""
-        database, crowd = self.world.database, []
-        end = min(until, time.monotonic() + dice.choice([1, 4, 12]))
+        database, sessions = self.system.database, []
+        end = min(until, time.monotonic() + rng.choice([1, 4, 12]))
         try:
-            self.fill(crowd)
+            self.fill(sessions)
             end_sessions(database, RELAYS)
             while time.monotonic() < end:
-                self.fill(crowd)
+                self.fill(sessions)
                 time.sleep(0.05)
-            self.acted("had no connection left")
+            self.action("had no connection left")
         finally:
-            for session in crowd:
+            for session in sessions:
                 session.socket.close()
 
-    def fill(self, crowd):
+    def fill(self, sessions):
         while True:
             try:
-                crowd.append(self.world.database.session(user=USER, seconds=3))
+                sessions.append(self.system.database.session(user=USER, seconds=3))
             except OSError:
                 return
 
 
 class BusFault(Fault):
     name = "bus"
-    about = "what relays tell one another is lost or late: their listening sessions end or stand still"
+    about = ("notices between relays are lost or late: the sessions that listen for them end or "
+             "are suspended")
 
-    def act(self, dice, until):
-        while self.pause(dice, 0.2, 3, until):
+    def act(self, rng, until):
+        while self.pause(rng, 0.2, 3, until):
             try:
-                if dice.random() < 0.7:
-                    self.deafen(dice, until)
+                if rng.random() < 0.7:
+                    self.lose_notices(rng, until)
                 else:
-                    self.hold_up(dice, until)
+                    self.delay_notices(rng, until)
             except OSError:
-                self.notes.count("faults of the bus while the database was away")
+                self.run_log.count("faults of the bus while the database was away")
 
-    def deafen(self, dice, until):
+    def lose_notices(self, rng, until):
         """Ends the listening sessions and their successors, so that all notices meanwhile are
         lost."""
-        end, ended = min(until, time.monotonic() + dice.choice([0, 1, 5, 12])), 0
+        end, ended = min(until, time.monotonic() + rng.choice([0, 1, 5, 12])), 0
         before = self.saves()
         while True:
-            ended += end_sessions(self.world.database, LISTENERS)
+            ended += end_sessions(self.system.database, LISTENERS)
             if time.monotonic() >= end:
                 break
             time.sleep(0.03)
         if ended:
-            self.acted("notices were lost on purpose")
-            self.notes.count("sessions ended that listened for notices", ended)
-            self.notes.count("saves acknowledged while they were ended again and again",
-                             self.saves() - before)
+            self.action("notices were lost on purpose")
+            self.run_log.count("sessions ended that listened for notices", ended)
+            self.run_log.count("saves acknowledged while they were ended again and again",
+                               self.saves() - before)
 
     def saves(self):
-        return sum(writer.total for writer in self.world.writers.all)
+        return sum(writer.total for writer in self.system.writers.all)
 
-    def hold_up(self, dice, until):
+    def delay_notices(self, rng, until):
         """Freezes listening sessions, so that notices wait in the server."""
-        rows = self.world.database.ask(f"SELECT pid FROM pg_stat_activity WHERE {LISTENERS}")
-        chosen = [int(row[0]) for row in dice.sample(rows, min(len(rows), dice.choice([1, 2, 9])))]
+        rows = self.system.database.query(f"SELECT pid FROM pg_stat_activity WHERE {LISTENERS}")
+        chosen = [int(row[0]) for row in rng.sample(rows, min(len(rows), rng.choice([1, 2, 9])))]
         for number in chosen:
             send(number, signal.SIGSTOP)
         try:
             if chosen:
-                self.acted("notices were held up")
-                self.pause(dice, 0.2, dice.choice([1, 6, 20]), until)
+                self.action("notices were held up")
+                self.pause(rng, 0.2, rng.choice([1, 6, 20]), until)
         finally:
             for number in chosen:
                 send(number, signal.SIGCONT)
@@ -144,5 +145,5 @@ class BusFault(Fault):
 
 def end_sessions(database, which):
     """Returns the number of sessions."""
-    rows = database.ask(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {which}")
+    rows = database.query(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {which}")
     return len(rows)

@@ -5,76 +5,76 @@ import errno
 from faults import Fault
 
 
-class Excused:
+class ExpectedFailures:
     """While a disk is bad, processes that use it may end with an error, and may fail to
     start."""
 
-    def __init__(self, world, kept):
-        self.world, self.kept = world, kept
+    def __init__(self, system, target):
+        self.system, self.target = system, target
 
     def __enter__(self):
-        self.kept.excuses += 1
+        self.target.expected_failures += 1
 
     def __exit__(self, *_):
-        # It must run again before the excuse ends.
-        if self.kept is self.world.relay:
-            self.kept.start()
+        # It must run again before failures are unexpected.
+        if self.target is self.system.relay:
+            self.target.start()
         else:
-            self.kept.start()
-            self.kept.status()
-        self.kept.look()
-        self.kept.excuses -= 1
+            self.target.start()
+            self.target.status()
+        self.target.check_running()
+        self.target.expected_failures -= 1
 
 
 class DiskFullFault(Fault):
     name = "disk-full"
-    about = "the relay's disk, or a home's, fills up under it, and has room again later"
+    about = "the relay's disk, or a home's, becomes full, and has free space again later"
 
     def places(self):
-        sandbox = self.world.sandbox
-        places = [(self.world.relay, sandbox.relay_disk)]
-        places += [(home, sandbox.home_disks.get(home.name)) for home in self.world.homes]
-        return [(kept, disk) for kept, disk in places if disk and disk.is_small]
+        sandbox = self.system.sandbox
+        places = [(self.system.relay, sandbox.relay_disk)]
+        places += [(home, sandbox.home_disks.get(home.name)) for home in self.system.homes]
+        return [(target, disk) for target, disk in places if disk and disk.is_small]
 
     def reason_to_skip(self):
         return None if self.places() else (
-            self.world.sandbox.no_namespaces or "nothing may be mounted here")
+            self.system.sandbox.no_namespaces or "nothing may be mounted here")
 
-    def act(self, dice, until):
-        while self.pause(dice, 0.2, 2, until):
-            kept, disk = dice.choice(self.places())
-            with kept.power, Excused(self.world, kept):
+    def act(self, rng, until):
+        while self.pause(rng, 0.2, 2, until):
+            target, disk = rng.choice(self.places())
+            with target.disk_lock, ExpectedFailures(self.system, target):
                 try:
-                    disk.fill(dice.choice([0, 8_000, 100_000, 400_000]))
-                    self.acted("the relay's was full" if kept is self.world.relay
-                               else "a home's was full")
-                    self.pause(dice, 1, 10, until)
+                    disk.fill(rng.choice([0, 8_000, 100_000, 400_000]))
+                    self.action("the relay's was full" if target is self.system.relay
+                                else "a home's was full")
+                    self.pause(rng, 1, 10, until)
                 finally:
-                    disk.free()
+                    disk.free_space()
 
 
 class DiskErrorsFault(Fault):
     name = "disk-errors"
-    about = "fsync (EIO) and write (EIO, ENOSPC) fail now and then, under the relay or a home"
+    about = "fsync (EIO) and write (EIO, ENOSPC) fail now and then, for the relay or a home"
 
     def reason_to_skip(self):
-        return self.world.sandbox.no_shim
+        return self.system.sandbox.no_shim
 
-    def act(self, dice, until):
-        while self.pause(dice, 0.2, 2, until):
-            kept = dice.choice([self.world.relay] * 2 + self.world.homes)
-            disk = self.world.sandbox.failing[kept.name]
+    def act(self, rng, until):
+        while self.pause(rng, 0.2, 2, until):
+            target = rng.choice([self.system.relay] * 2 + self.system.homes)
+            disk = self.system.sandbox.failing[target.name]
             before = disk.failed()
-            with kept.power, Excused(self.world, kept):
+            with target.disk_lock, ExpectedFailures(self.system, target):
                 try:
-                    error = dice.choice([errno.EIO, errno.EIO, errno.ENOSPC])
+                    error = rng.choice([errno.EIO, errno.EIO, errno.ENOSPC])
                     # A full disk returns its error from write, not from sync.
-                    syncs = dice.choice([0, 0.02, 0.3, 1]) if error == errno.EIO else 0
-                    disk.order(syncs=syncs, writes=dice.choice([0, 0.01, 0.2]), error=error)
-                    self.pause(dice, 0.5, 8, until)
+                    syncs = rng.choice([0, 0.02, 0.3, 1]) if error == errno.EIO else 0
+                    disk.configure(syncs=syncs, writes=rng.choice([0, 0.01, 0.2]), error=error)
+                    self.pause(rng, 0.5, 8, until)
                 finally:
-                    disk.order()
+                    disk.configure()
             for what, count in zip(("syncs", "writes"), map(
                     lambda now, was: now - was, disk.failed(), before)):
-                self.notes.count(f"{what} that failed on purpose", count)
-            self.acted("the relay's failed" if kept is self.world.relay else "a home's failed")
+                self.run_log.count(f"{what} that failed on purpose", count)
+            self.action("the relay's failed" if target is self.system.relay else "a home's failed")

@@ -3,31 +3,31 @@
 from faults import Fault
 
 
-class WireFault(Fault):
+class NetworkFault(Fault):
     name = "wire"
-    about = "a network that delays, loses and reorders packets, and goes silent without a FIN"
+    about = "an IP link delays, loses and reorders packets, and goes silent without a FIN"
 
     def reason_to_skip(self):
-        return self.world.sandbox.no_wire
+        return self.system.sandbox.no_network
 
-    def act(self, dice, until):
-        wire = self.world.sandbox.wire
+    def act(self, rng, until):
+        network = self.system.sandbox.network
         try:
-            while self.pause(dice, 0.2, 2, until):
-                what = dice.choice(["slow", "lossy", "reordering", "cut", "cut"])
+            while self.pause(rng, 0.2, 2, until):
+                what = rng.choice(["slow", "lossy", "reordering", "cut", "cut"])
                 if what == "slow":
-                    wire.order(delay=dice.choice([0.02, 0.15]), jitter=dice.choice([0, 0.1]))
+                    network.configure(delay=rng.choice([0.02, 0.15]), jitter=rng.choice([0, 0.1]))
                 elif what == "lossy":
-                    wire.order(delay=0.01, loss=dice.choice([0.02, 0.1, 0.3]))
+                    network.configure(delay=0.01, loss=rng.choice([0.02, 0.1, 0.3]))
                 elif what == "reordering":
-                    wire.order(delay=0.01, reorder=0.3, loss=0.01)
+                    network.configure(delay=0.01, reorder=0.3, loss=0.01)
                 else:
-                    wire.order(cut=dice.choice([["up"], ["down"], ["up", "down"]]))
-                self.acted(what)
-                self.pause(dice, 1, dice.choice([3, 10, 40]), until)
-                wire.order()
+                    network.configure(cut=rng.choice([["up"], ["down"], ["up", "down"]]))
+                self.action(what)
+                self.pause(rng, 1, rng.choice([3, 10, 40]), until)
+                network.configure()
         finally:
-            wire.order()
+            network.configure()
 
 
 class ClockFault(Fault):
@@ -36,14 +36,14 @@ class ClockFault(Fault):
 
     offsets = [-86_400 * 400, -86_400, -3_600, -7, 3, 90, 3_600, 86_400 * 30]
 
-    def act(self, dice, until):
-        homes = dice.sample(self.world.homes, dice.choice([1, 2, 3]))
+    def act(self, rng, until):
+        homes = rng.sample(self.system.homes, rng.choice([1, 2, 3]))
         try:
             while True:
-                home = dice.choice(homes)
-                self.set(home, dice.choice(self.offsets) + dice.randint(-2, 2))
-                self.acted("a home's clock was set")
-                if not self.pause(dice, 2, 12, until):
+                home = rng.choice(homes)
+                self.set(home, rng.choice(self.offsets) + rng.randint(-2, 2))
+                self.action("a home's clock was set")
+                if not self.pause(rng, 2, 12, until):
                     break
         finally:
             for home in homes:

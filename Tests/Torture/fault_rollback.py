@@ -5,26 +5,26 @@ import os
 import shutil
 
 from fault_backup import BackupFault
-from program import Trouble
+from processes import RunError
 
 
 class RollbackFault(BackupFault):
     name = "rollback"
-    about = "the whole store is copied while everybody saves, and put back later without a word"
+    about = "the whole store is copied under load, and restored later without any announcement"
 
     def make(self, place):
         """Like a snapshot of the machine: all files at one moment."""
-        relay = self.world.relay
+        relay = self.system.relay
         with relay.lock:
-            if not relay.runs:
-                raise Trouble("the relay does not run just now")
+            if not relay.is_running:
+                raise RunError("the relay does not run just now")
             relay.freeze()
             try:
                 shutil.copytree(relay.store, place, ignore=shutil.ignore_patterns("*.sock"))
             except (OSError, shutil.Error) as reason:
-                raise Trouble(f"the store cannot be copied: {reason}") from reason
+                raise RunError(f"the store cannot be copied: {reason}") from reason
             finally:
-                relay.go_on()
+                relay.resume()
 
     def put_back(self, place, store):
         for name in os.listdir(store):

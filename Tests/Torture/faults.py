@@ -9,45 +9,45 @@ class Fault:
     name = ""
     about = ""
 
-    def __init__(self, world):
-        self.world, self.notes = world, world.notes
+    def __init__(self, system):
+        self.system, self.run_log = system, system.run_log
 
     def reason_to_skip(self):
         """Reason why this machine cannot inject the fault; None if it can."""
         return None
 
-    def act(self, dice, until):
+    def act(self, rng, until):
         """Injects the fault until `until` (time.monotonic()), and undoes all of it."""
         raise NotImplementedError
 
     def after(self, when):
-        """Runs after everything is at rest and passed the checks."""
+        """Runs after everything is idle and passed the checks."""
 
-    def acted(self, what):
-        self.notes.acted(self.name, what)
+    def action(self, what):
+        self.run_log.action(self.name, what)
 
-    def pause(self, dice, least, most, until):
+    def pause(self, rng, least, most, until):
         """Waits, at most until the time is up; returns False if it is."""
         left = until - time.monotonic()
         if left > 0:
-            time.sleep(min(left, dice.uniform(least, most)))
+            time.sleep(min(left, rng.uniform(least, most)))
         return time.monotonic() < until
 
 
 class KillFault(Fault):
     name = "kill"
-    about = "kill -9 of a relay, of those that hold homes, and of commands, at any moment"
+    about = "kill -9 of a relay, of processes that hold homes, and of commands, at any moment"
 
-    def act(self, dice, until):
-        while self.pause(dice, 0.3, 4, until):
-            home = dice.choice(self.world.homes)
-            what = dice.choice(["relay", "relay", "holder", "holder", "command"])
+    def act(self, rng, until):
+        while self.pause(rng, 0.3, 4, until):
+            home = rng.choice(self.system.homes)
+            what = rng.choice(["relay", "relay", "holder", "holder", "command"])
             if what == "relay":
-                dice.choice(self.world.relays).kill()
-                self.acted("a relay was killed")
-            elif what == "holder" and home.runs:
+                rng.choice(self.system.relays).kill()
+                self.action("a relay was killed")
+            elif what == "holder" and home.is_running:
                 home.kill()
-                self.acted("a holder of a home was killed")
+                self.action("a holder of a home was killed")
             elif what == "command":
                 self.kill_command(home, until)
 
@@ -55,9 +55,9 @@ class KillFault(Fault):
         """Kills the next command that runs on that home."""
         while time.monotonic() < until:
             with home.lock:
-                for process in home.under_way:
+                for process in home.running_commands:
                     process.kill()
-                    self.acted("a command was killed")
+                    self.action("a command was killed")
                     return
             time.sleep(0.002)
 
@@ -66,37 +66,37 @@ class StopFault(Fault):
     name = "stop"
     about = "SIGSTOP and, up to 40 s later, SIGCONT, of a relay and of holders"
 
-    def act(self, dice, until):
-        while self.pause(dice, 0.2, 3, until):
-            targets = dice.sample(self.world.relays + self.world.homes, dice.choice([1, 1, 2]))
+    def act(self, rng, until):
+        while self.pause(rng, 0.2, 3, until):
+            targets = rng.sample(self.system.relays + self.system.homes, rng.choice([1, 1, 2]))
             for each in targets:
-                each.stop()
-                self.acted("a relay stood still" if each in self.world.relays
-                           else "a holder stood still")
+                each.suspend()
+                self.action("a relay stood still" if each in self.system.relays
+                            else "a holder stood still")
             # Mostly short; sometimes as long as the round.
-            self.pause(dice, 0.1, dice.choice([2, 8, 40]), until)
+            self.pause(rng, 0.1, rng.choice([2, 8, 40]), until)
             for each in targets:
-                each.go_on()
+                each.resume()
 
 
 class SuspendFault(Fault):
     name = "suspend"
-    about = "SIGSTOP of holders for longer than a countdown of the timer lasts, as of closed lids"
+    about = "SIGSTOP of holders for longer than a countdown of the timer lasts, like a closed lid"
 
     # A countdown of one minute, and a margin.
     SECONDS = (62, 80)
 
-    def act(self, dice, until):
+    def act(self, rng, until):
         """Continues after the end of the round if a countdown is longer."""
-        homes = dice.sample(self.world.homes, dice.choice([1, 1, 2]))
-        for home in self.world.homes:
+        homes = rng.sample(self.system.homes, rng.choice([1, 1, 2]))
+        for home in self.system.homes:
             self.shorten(home)
         for home in homes:
-            home.stop()
-            self.acted("a holder was suspended")
-        time.sleep(dice.uniform(*self.SECONDS))
+            home.suspend()
+            self.action("a holder was suspended")
+        time.sleep(rng.uniform(*self.SECONDS))
         for home in homes:
-            home.go_on()
+            home.resume()
 
     def shorten(self, home):
         """Sets the focus duration to one minute, from the next focus on."""
@@ -104,59 +104,59 @@ class SuspendFault(Fault):
             home.run("timer", "settings", "set", "focusMinutes=1", "shortBreakMinutes=1")
         except Exception as reason:
             # Caused by other faults. A longer countdown does no harm.
-            self.notes.say(f"{home.name} keeps its countdowns: {reason}")
+            self.run_log.info(f"{home.name} keeps its countdowns: {reason}")
 
 
-class LineFault(Fault):
+class ProxyFault(Fault):
     name = "line"
-    about = "a line that delays, stalls, refuses, and cuts by RST and FIN at any byte, either way"
+    about = "a TCP proxy delays, stalls, refuses, and cuts by RST or FIN at any byte, either way"
 
-    def act(self, dice, until):
-        line = self.world.line
-        while self.pause(dice, 0.2, 2, until):
-            what = dice.choice(["delay", "stall", "refuse", "rst", "fin", "rst", "fin"])
+    def act(self, rng, until):
+        proxy = self.system.proxy
+        while self.pause(rng, 0.2, 2, until):
+            what = rng.choice(["delay", "stall", "refuse", "rst", "fin", "rst", "fin"])
             if what == "delay":
-                line.order(delay=dice.choice([0.02, 0.2, 1]))
+                proxy.configure(delay=rng.choice([0.02, 0.2, 1]))
             elif what == "stall":
-                line.order(stall=dice.choice([["up"], ["down"], ["up", "down"]]))
+                proxy.configure(stall=rng.choice([["up"], ["down"], ["up", "down"]]))
             elif what == "refuse":
-                line.order(refuse=True)
+                proxy.configure(refuse=True)
             else:
-                line.order(cut=what, bytes=dice.choice([0, 40, 2000, 30000]),
-                           way=dice.choice(["up", "down"]))
-            self.acted(what)
-            self.pause(dice, 0.5, dice.choice([2, 6, 20]), until)
-            line.order()
-        line.order()
+                proxy.configure(cut=what, bytes=rng.choice([0, 40, 2000, 30000]),
+                                way=rng.choice(["up", "down"]))
+            self.action(what)
+            self.pause(rng, 0.5, rng.choice([2, 6, 20]), until)
+            proxy.configure()
+        proxy.configure()
 
 
-def chosen(kinds, world, notes):
+def available_faults(kinds, system, run_log):
     """The faults of a run; those that this machine cannot inject are reported as skipped."""
-    able = []
+    available = []
     for kind in kinds:
-        fault = kind(world)
+        fault = kind(system)
         reason = fault.reason_to_skip()
         if reason:
-            notes.skip(kind.name, reason)
+            run_log.skip(kind.name, reason)
         else:
-            able.append(fault)
-    return able
+            available.append(fault)
+    return available
 
 
-class Deck:
+class FaultSchedule:
     """Deals faults so that each comes equally often, in changing combinations."""
 
-    def __init__(self, faults, dice):
-        self.faults, self.dice, self.left = faults, dice, []
+    def __init__(self, faults, rng):
+        self.faults, self.rng, self.left = faults, rng, []
 
-    def deal(self, count):
-        hand = []
-        while len(hand) < min(count, len(self.faults)):
+    def next_faults(self, count):
+        selected = []
+        while len(selected) < min(count, len(self.faults)):
             if not self.left:
-                self.left = self.dice.sample(self.faults, len(self.faults))
+                self.left = self.rng.sample(self.faults, len(self.faults))
             fault = self.left.pop()
-            if fault not in hand:
-                hand.append(fault)
-            elif all(each in hand for each in self.left):
+            if fault not in selected:
+                selected.append(fault)
+            elif all(each in selected for each in self.left):
                 self.left = []
-        return hand
+        return selected

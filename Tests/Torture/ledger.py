@@ -6,7 +6,7 @@ import threading
 # Possible outcomes of an edit, as reported by its command.
 MADE, REFUSED, UNKNOWN = "acknowledged", "refused", "unknown"
 # Messages of a command that does not know the outcome of its edit.
-UNKNOWN_WORDS = ("before it said whether", "may still be done", "it did not end within")
+UNKNOWN_WORDS = ("may have been applied", "may still be applied", "it did not end within")
 
 
 @dataclasses.dataclass
@@ -17,15 +17,15 @@ class Entry:
     text: str
     account: str
     home: str
-    told: str
+    outcome: str
     # Name of the record, if the command reported it.
     name: str = ""
     # Removal by a person: confirmed, or of unknown outcome.
     removal: str = ""
-    words: str = ""
+    message: str = ""
 
 
-def told(done):
+def outcome_of(done):
     """Outcome of an edit, as reported by its command."""
     if done.code == 0:
         return MADE
@@ -46,7 +46,7 @@ class Ledger:
         self.lost, self.duplicated, self.contradicted = {}, {}, {}
         self.found = {}
 
-    def begin(self, kind, text, home):
+    def add(self, kind, text, home):
         """Called before the command runs: others may see the edit, and remove it, before the
         command ends."""
         entry = Entry(kind, text, home.account, home.name, UNKNOWN)
@@ -55,20 +55,20 @@ class Ledger:
         return entry
 
     @staticmethod
-    def end(entry, done):
-        entry.told, entry.words = told(done), done.error.strip()
+    def finish(entry, done):
+        entry.outcome, entry.message = outcome_of(done), done.error.strip()
 
-    def enter_count(self, home, habit, day, done):
+    def add_count(self, home, habit, day, done):
         key = (home.account, habit, day, home.device)
         with self.lock:
             counts = self.counted.setdefault(key, {MADE: 0, REFUSED: 0, UNKNOWN: 0})
-            counts[told(done)] += 1
+            counts[outcome_of(done)] += 1
 
     def totals(self):
         with self.lock:
             counts = {MADE: 0, REFUSED: 0, UNKNOWN: 0}
             for entry in self.entries:
-                counts[entry.told] += 1
+                counts[entry.outcome] += 1
             for each in self.counted.values():
                 for what, count in each.items():
                     counts[what] += count

@@ -19,7 +19,7 @@ def checked(result):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
-def leave_for(kinds):
+def unshare_process(kinds):
     """Moves this process, which must have only one thread, to new namespaces."""
     checked(libc.unshare(kinds))
 
@@ -33,14 +33,14 @@ def enter_network(path):
         os.close(file)
 
 
-def leave_the_machine():
+def isolate_process():
     """Creates private mounts and networks, as root or, if allowed, as root of a user namespace.
     Raises OSError if neither works."""
     try:
-        leave_for(NEW_MOUNTS | NEW_NETWORK)
+        unshare_process(NEW_MOUNTS | NEW_NETWORK)
     except PermissionError:
         user, group = os.geteuid(), os.getegid()
-        leave_for(NEW_USER | NEW_MOUNTS | NEW_NETWORK)
+        unshare_process(NEW_USER | NEW_MOUNTS | NEW_NETWORK)
         for name, text in [("setgroups", "deny"), ("uid_map", f"0 {user} 1"),
                            ("gid_map", f"0 {group} 1")]:
             with open(f"/proc/self/{name}", "w") as file:

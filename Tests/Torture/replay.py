@@ -35,32 +35,32 @@ class Content:
     """Contents of a file: the synced state, and the changes since."""
 
     def __init__(self):
-        self.synced = bytearray()
-        self.later = []
+        self.sync = bytearray()
+        self.pending = []
         self.begun = {}
 
     def begin_sync(self, number):
-        self.begun[number] = len(self.later)
+        self.begun[number] = len(self.pending)
 
     def end_sync(self, number):
         count = self.begun.pop(number, 0)
-        for change in self.later[:count]:
-            apply(self.synced, change)
-        del self.later[:count]
+        for change in self.pending[:count]:
+            apply(self.sync, change)
+        del self.pending[:count]
         self.begun = {other: max(0, mark - count) for other, mark in self.begun.items()}
 
-    def after_failure(self, dice, chance):
+    def after_failure(self, rng, chance):
         """One of the many possible contents after a power failure."""
-        content = bytearray(self.synced)
-        for offset, bytes in self.later:
+        content = bytearray(self.sync)
+        for offset, bytes in self.pending:
             if bytes is None:
-                if dice.random() < chance:
+                if rng.random() < chance:
                     apply(content, (offset, None))
                 continue
             at = 0
             while at < len(bytes):
                 end = min(len(bytes), at + PAGE - (offset + at) % PAGE)
-                if dice.random() < chance:
+                if rng.random() < chance:
                     apply(content, (offset + at, bytes[at:end]))
                 at = end
         return content
@@ -71,14 +71,14 @@ def apply(content, change):
     offset, bytes = change
     end = offset if bytes is None else offset + len(bytes)
     if len(content) < (offset if bytes is None else end):
-        content.extend(bytes_of_nothing(end - len(content)))
+        content.extend(zeros(end - len(content)))
     if bytes is None:
         del content[offset:]
     else:
         content[offset:end] = bytes
 
 
-def bytes_of_nothing(count):
+def zeros(count):
     return bytes(count)
 
 
@@ -88,76 +88,76 @@ class TracedDisk:
     def __init__(self, root, trace):
         self.root = root
         # Contents by name: the current ones, and the certain ones.
-        self.now, self.sure, self.later = {}, {}, []
+        self.current, self.durable, self.pending = {}, {}, []
         self.folders = set()
         self.syncs = 0
         for record in records(trace):
-            self.take(*record)
+            self.apply_operation(*record)
 
     def content(self, path):
-        if path not in self.now:
+        if path not in self.current:
             # It existed before the trace began, or is known by another name.
-            self.name(path, Content())
-        return self.now[path]
+            self.assign(path, Content())
+        return self.current[path]
 
-    def name(self, path, content):
+    def assign(self, path, content):
         """Assigns the content to the name; None removes the name."""
         if content is None:
-            self.now.pop(path, None)
+            self.current.pop(path, None)
         else:
-            self.now[path] = content
-        self.later.append((path, content))
+            self.current[path] = content
+        self.pending.append((path, content))
 
-    def take(self, operation, number, path, offset, length, bytes):
+    def apply_operation(self, operation, number, path, offset, length, bytes):
         if not path.startswith(self.root):
             return
         if operation == WRITE:
-            self.content(path).later.append((offset, bytes))
+            self.content(path).pending.append((offset, bytes))
         elif operation == TRUNCATE:
-            self.content(path).later.append((offset, None))
+            self.content(path).pending.append((offset, None))
         elif operation == MAKE:
-            self.name(path, Content())
+            self.assign(path, Content())
         elif operation == MKDIR:
             self.folders.add(path)
         elif operation == UNLINK:
-            self.name(path, None)
+            self.assign(path, None)
         elif operation in (RENAME, LINK):
             content = self.content(path)
-            self.name(os.fsdecode(bytes), content)
+            self.assign(os.fsdecode(bytes), content)
             if operation == RENAME:
-                self.name(path, None)
-        elif operation == SYNC_BEGIN and path in self.now:
-            self.now[path].begin_sync(number)
+                self.assign(path, None)
+        elif operation == SYNC_BEGIN and path in self.current:
+            self.current[path].begin_sync(number)
         elif operation == SYNC_END:
             self.syncs += 1
-            if path in self.now:
-                self.now[path].end_sync(number)
+            if path in self.current:
+                self.current[path].end_sync(number)
             else:
                 self.sync_folder(path)
 
     def sync_folder(self, folder):
         left = []
-        for path, content in self.later:
+        for path, content in self.pending:
             if os.path.dirname(path) == folder:
-                self.set_sure(self.sure, path, content)
+                self.set_durable(self.durable, path, content)
             else:
                 left.append((path, content))
-        self.later = left
+        self.pending = left
 
     @staticmethod
-    def set_sure(names, path, content):
+    def set_durable(names, path, content):
         if content is None:
             names.pop(path, None)
         else:
             names[path] = content
 
-    def write(self, to, dice, chance):
+    def write(self, to, rng, chance):
         """Writes the folder in a possible state after a power failure. `chance`: fraction of the
         data not synced that survives."""
-        names = dict(self.sure)
-        count = round(len(self.later) * (chance if chance in (0, 1) else dice.random()))
-        for path, content in self.later[:count]:
-            self.set_sure(names, path, content)
+        names = dict(self.durable)
+        count = round(len(self.pending) * (chance if chance in (0, 1) else rng.random()))
+        for path, content in self.pending[:count]:
+            self.set_durable(names, path, content)
         os.makedirs(to, mode=0o700)
         for folder in sorted(self.folders):
             os.makedirs(to + folder.removeprefix(self.root), mode=0o700, exist_ok=True)
@@ -168,4 +168,4 @@ class TracedDisk:
             place = to + path.removeprefix(self.root)
             os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
             with open(os.open(place, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
-                file.write(content.after_failure(dice, chance))
+                file.write(content.after_failure(rng, chance))

@@ -8,7 +8,7 @@ import tempfile
 import namespaces
 import shim
 from disks import Disk, ImageDisk, MemoryDisk
-from orders import Wire
+from child_processes import NetworkProcess
 
 # Enough for the records of a long run, and small enough to be filled, or copied, quickly.
 RELAY_MEGABYTES, HOME_MEGABYTES = 768, 64
@@ -16,7 +16,7 @@ RELAY_PORT = 5625
 
 
 @dataclasses.dataclass
-class Place:
+class RelayLocation:
     """Address of the relay, and its network."""
 
     address: str = "127.0.0.1"
@@ -31,10 +31,10 @@ class Sandbox:
     def __init__(self, root, options, wanted):
         self.folder = tempfile.mkdtemp(prefix="lockstep-torture-", dir=options.dir)
         self.disks, self.failing = [], {}
-        self.wire, self.no_wire = None, None
+        self.network, self.no_network = None, None
         self.no_namespaces = self.no_images = self.no_shim = None
-        self.leave(wanted)
-        self.relay_place = self.place(wanted)
+        self.enter_namespaces(wanted)
+        self.relay_location = self.make_location(wanted)
         self.library = None
         if wanted & {"disk-errors", "replay"} or (options.sabotage and not options.postgres):
             try:
@@ -43,26 +43,26 @@ class Sandbox:
                 self.no_shim = str(reason)
         self.make_disks(wanted)
 
-    def leave(self, wanted):
+    def enter_namespaces(self, wanted):
         if not wanted & {"disk-full", "wire", "power"}:
             self.no_namespaces = "not wanted"
             return
         try:
-            namespaces.leave_the_machine()
+            namespaces.isolate_process()
         except OSError as fault:
             self.no_namespaces = f"namespaces of its own are refused here: {fault.strerror}"
 
-    def place(self, wanted):
-        self.no_wire = self.no_namespaces
-        if not self.no_wire and "wire" in wanted:
+    def make_location(self, wanted):
+        self.no_network = self.no_namespaces
+        if not self.no_network and "wire" in wanted:
             try:
-                self.wire = Wire()
-                network = self.wire.far_network
-                return Place(
-                    Wire.far, RELAY_PORT, lambda: namespaces.enter_network(network))
+                self.network = NetworkProcess()
+                network = self.network.far_network
+                return RelayLocation(
+                    NetworkProcess.far, RELAY_PORT, lambda: namespaces.enter_network(network))
             except OSError as fault:
-                self.no_wire = str(fault)
-        return Place()
+                self.no_network = str(fault)
+        return RelayLocation()
 
     def make_disks(self, wanted):
         """The relay and one home on images that can lose power; other homes on disks in memory; a
@@ -81,19 +81,19 @@ class Sandbox:
         if "disk-full" in wanted:
             try:
                 if not self.relay_disk.is_small:
-                    self.relay_disk = self.kept(
+                    self.relay_disk = self.register(
                         MemoryDisk(os.path.join(self.folder, "relay"), RELAY_MEGABYTES))
                 for name in ("ada-laptop", "ben-spare"):
-                    self.home_disks[name] = self.kept(
+                    self.home_disks[name] = self.register(
                         MemoryDisk(os.path.join(self.folder, name), HOME_MEGABYTES))
             except OSError:
                 pass
 
     def image(self, name, megabytes):
-        return self.kept(ImageDisk(
+        return self.register(ImageDisk(
             os.path.join(self.folder, name), os.path.join(self.folder, f"{name}.image"), megabytes))
 
-    def kept(self, disk):
+    def register(self, disk):
         self.disks.append(disk)
         return disk
 
@@ -113,11 +113,11 @@ class Sandbox:
         os.sync()
         for disk in self.failing.values():
             disk.never_syncs = True
-            disk.order()
+            disk.configure()
 
     def end(self, keeps):
-        if self.wire:
-            self.wire.end()
+        if self.network:
+            self.network.end()
         if keeps:
             self.save_mounted()
         for disk in self.disks:
@@ -128,7 +128,7 @@ class Sandbox:
     def save_mounted(self):
         """Private mounts disappear with this process, so their contents are copied."""
         for disk in self.disks:
-            disk.free()
+            disk.free_space()
             shutil.copytree(
                 disk.path, disk.path + ".kept", dirs_exist_ok=True,
                 ignore=shutil.ignore_patterns("*.sock", "lost+found"))

@@ -7,7 +7,7 @@ import struct
 PROTOCOL = 196_608
 
 
-class Refused(OSError):
+class ServerError(OSError):
     """Error response of the server. `state`: its SQLSTATE, five characters."""
 
     def __init__(self, fields):
@@ -26,7 +26,7 @@ class Session:
             words = ["user", user, "database", database, "application_name", "torture", ""]
             body = b"".join(word.encode() + b"\0" for word in words)
             self.socket.sendall(struct.pack("!ii", len(body) + 8, PROTOCOL) + body)
-            self.until_ready()
+            self.read_until_ready()
         except BaseException:
             self.socket.close()
             raise
@@ -37,47 +37,47 @@ class Session:
     def __exit__(self, *_):
         self.socket.close()
 
-    def ask(self, question):
+    def query(self, question):
         """Rows of the answer, as strings; None for NULL."""
         body = question.encode() + b"\0"
         self.socket.sendall(b"Q" + struct.pack("!i", len(body) + 4) + body)
-        return self.until_ready()
+        return self.read_until_ready()
 
     def number(self, question):
-        rows = self.ask(question)
+        rows = self.query(question)
         return int(rows[0][0] or 0)
 
-    def until_ready(self):
-        rows, refused = [], None
+    def read_until_ready(self):
+        rows, error = [], None
         while True:
-            kind, body = self.message()
+            kind, body = self.read_message()
             if kind == b"R" and struct.unpack("!i", body[:4])[0]:
                 raise OSError("the server asks for a password")
             if kind == b"D":
                 rows.append(values(body))
             elif kind == b"E":
-                refused = Refused({part[:1].decode(): part[1:].decode(errors="replace")
-                                   for part in body.split(b"\0") if part})
+                error = ServerError({part[:1].decode(): part[1:].decode(errors="replace")
+                                     for part in body.split(b"\0") if part})
                 # Nothing follows an error that ends the session.
                 if b"FATAL" in body or b"PANIC" in body:
-                    raise refused
+                    raise error
             elif kind == b"Z":
-                if refused:
-                    raise refused
+                if error:
+                    raise error
                 return rows
 
-    def message(self):
-        head = self.exactly(5)
-        return head[:1], self.exactly(struct.unpack("!i", head[1:])[0] - 4)
+    def read_message(self):
+        head = self.read_exactly(5)
+        return head[:1], self.read_exactly(struct.unpack("!i", head[1:])[0] - 4)
 
-    def exactly(self, count):
-        piece = b""
-        while len(piece) < count:
-            more = self.socket.recv(count - len(piece))
+    def read_exactly(self, count):
+        data = b""
+        while len(data) < count:
+            more = self.socket.recv(count - len(data))
             if not more:
                 raise ConnectionError("the server ended the session")
-            piece += more
-        return piece
+            data += more
+        return data
 
 
 def values(body):

@@ -1,6 +1,6 @@
 /* Failing and traced disk: a library between a program and the C library (LD_PRELOAD).
 
-   TORTURE_DISK names a file that is mapped by the program and by the process that orders faults;
+   TORTURE_DISK names a file that is mapped by the program and by the process that controls the faults;
    it contains the rates at which syncs and writes of regular files fail, and their error.
    TORTURE_TRACE names a file that receives all operations on regular files and folders, in their
    order; from them a disk without unsynced data is reconstructed (format: replay.py). */

@@ -1,4 +1,4 @@
-"""The failing disk (shim.c), from the side that orders its faults."""
+"""The failing disk (shim.c): build of the library, and control of its faults."""
 
 import fcntl
 import mmap
@@ -44,9 +44,9 @@ class FailingDisk:
             file.write(bytes(FORM.size))
         with open(path, "r+b") as file:
             self.map = mmap.mmap(file.fileno(), FORM.size)
-        self.order()
+        self.configure()
 
-    def order(self, syncs=0.0, writes=0.0, error=0):
+    def configure(self, syncs=0.0, writes=0.0, error=0):
         """`syncs`, `writes`: fraction of them that fails, with `error`."""
         self.map[:16] = struct.pack(
             "IIII", int(syncs * 1_000_000), int(writes * 1_000_000), error,

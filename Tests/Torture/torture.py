@@ -15,45 +15,45 @@ from cluster import Cluster
 from fault_backup import BackupFault
 from fault_database import BusFault, DatabaseFault
 from fault_disk import DiskErrorsFault, DiskFullFault
-from fault_network import ClockFault, WireFault
+from fault_network import ClockFault, NetworkFault
 from fault_power import PowerFault
 from fault_replay import ReplayFault
 from fault_rollback import RollbackFault
 from ledger import Ledger
-from notes import Account, Notes
-from program import Trouble
+from run_log import Report, RunLog
+from processes import RunError
 from sandbox import Sandbox
-from world import World
+from system import System
 
-FAULTS = [faults.KillFault, faults.StopFault, faults.SuspendFault, faults.LineFault, ClockFault,
-          DiskFullFault, DiskErrorsFault, WireFault, PowerFault, ReplayFault, BackupFault,
+FAULTS = [faults.KillFault, faults.StopFault, faults.SuspendFault, faults.ProxyFault, ClockFault,
+          DiskFullFault, DiskErrorsFault, NetworkFault, PowerFault, ReplayFault, BackupFault,
           RollbackFault]
-FAULTS_OF_CLUSTERS = [faults.KillFault, faults.StopFault, faults.SuspendFault, faults.LineFault,
+FAULTS_OF_CLUSTERS = [faults.KillFault, faults.StopFault, faults.SuspendFault, faults.ProxyFault,
                       ClockFault, DatabaseFault, BusFault]
 # The other faults, and the reason why a cluster does not have them.
 NOT_OF_CLUSTERS = {
-    **{kind.name: "it belongs to a store in a folder; a database's files are its server's affair"
+    **{kind.name: "it needs a store in a folder; the database server manages its own files"
        for kind in (DiskFullFault, DiskErrorsFault, PowerFault, ReplayFault, BackupFault,
                     RollbackFault)},
-    WireFault.name: "the relays of a cluster and their database are in one network"}
+    NetworkFault.name: "the relays of a cluster and their database are in one network"}
 DESCRIPTION = """\
-Runs a real relay and real devices as processes under faults, in rounds. Each
-round ends with a rest, in which everything must heal, and a look at every
-home and the relay. At the end there is an exact account of all edits.
+Runs a real relay and real devices as processes under faults, in rounds. After
+the faults of a round everything must recover and become idle; then every home
+and the relay are compared. The final report accounts for every edit.
 
-With --postgres several relays share one throw-away PostgreSQL, which dies and
-restarts as well. Any device may speak to any of them at any time: writers go
-from relay to relay, and ask others at once for what one has told them.
+With --postgres, several relays share one temporary PostgreSQL server, which
+also dies and restarts. Devices use any relay at any time: writers change from
+relay to relay, and read from other relays what one has just acknowledged.
 
-Faults that this machine does not allow are skipped, and that is said. Mounts
-and networks are made in namespaces of the run's own and end with it.
+Faults that this machine does not permit are skipped and reported as such.
+Mounts and networks are private to the run (Linux namespaces).
 """
 EPILOG = """\
-exit codes: 0 nothing was lost; 1 something was lost, stands twice, differs or
-ended by itself, or came out of order; 2 a wrong option; 3 the run could not
-be done, for one where there is no PostgreSQL server to run
+exit codes: 0 nothing was lost; 1 a violation: something was lost, duplicated,
+different or out of order, or a process ended by itself; 2 a wrong option;
+3 the run was not possible, for example without a PostgreSQL server
 """
-# Seconds of edits under faults in a round, followed by rest and a check of everything. The rounds
+# Seconds of edits under faults in a round; then everything becomes idle and is checked. The rounds
 # of a short run are shorter, so that each fault occurs.
 ROUND_SECONDS, ROUNDS_AT_LEAST = (6, 40), 8
 
@@ -63,27 +63,27 @@ def options():
         prog="torture", formatter_class=argparse.RawDescriptionHelpFormatter,
         description=DESCRIPTION, epilog=EPILOG)
     parser.add_argument("--minutes", type=float, default=5, metavar="N",
-                        help="how long to go on with rounds (default: 5)")
+                        help="duration of the rounds (default: 5)")
     parser.add_argument("--seed", type=int, default=None,
-                        help="which faults come when; what the machine does meanwhile is not the "
-                        "seed's (default: drawn, and told)")
+                        help="determines the faults and their order, not the timing of the "
+                        "processes (default: random, and printed)")
     parser.add_argument("--only", metavar="FAULT,…", default="",
-                        help="these faults alone (--list names them)")
-    parser.add_argument("--list", action="store_true", help="name all faults, and end")
+                        help="only these faults (see --list)")
+    parser.add_argument("--list", action="store_true", help="print all faults, and exit")
     parser.add_argument("--binary", metavar="PATH",
                         help="the lockstep program (default: builds a release)")
     parser.add_argument("--dir", metavar="DIR",
-                        help="where to make the run's folder (default: the system's)")
+                        help="parent of the run's folder (default: the system's temporary folder)")
     parser.add_argument("--sabotage", action="store_true",
-                        help="let no sync reach a disk (with --postgres: drop a row, and mistake "
-                        "what was told), to see that the checks can fail")
+                        help="let no sync reach a disk (with --postgres: delete a row, and expect "
+                        "a wrong tag and token), to verify that the checks can fail")
     parser.add_argument("--postgres", action="store_true",
-                        help="relays on one PostgreSQL, instead of one with a folder")
+                        help="several relays on one PostgreSQL, instead of one with a folder")
     parser.add_argument("--relays", type=int, metavar="N",
-                        help="how many, from 1 to 16 (default: 3), with --postgres")
+                        help="number of relays with --postgres, from 1 to 16 (default: 3)")
     parser.add_argument("--keep", action="store_true",
-                        help="leave the run's folder, with all logs, where it is")
-    parser.add_argument("--json", action="store_true", help="print the account as one JSON object")
+                        help="keep the run's folder, with all logs")
+    parser.add_argument("--json", action="store_true", help="print the report as one JSON object")
     given = parser.parse_args()
     if given.relays is not None and not given.postgres:
         parser.error("--relays: several need a store that they can share; add --postgres")
@@ -118,100 +118,101 @@ def main(root):
         check=True).stdout.strip()
     if given.seed is None:
         given.seed = random.SystemRandom().randrange(1_000_000)
-    notes, ledger = Notes(sys.stderr if given.json else sys.stdout), Ledger()
+    run_log, ledger = RunLog(sys.stderr if given.json else sys.stdout), Ledger()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))
     sandbox = Sandbox(root, given, {kind.name for kind in given.kinds})
-    world, account, keeps = None, None, given.keep
+    system, report, keeps = None, None, given.keep
     try:
-        notes.say(f"seed {given.seed}, in {sandbox.folder}")
+        run_log.info(f"seed {given.seed}, in {sandbox.folder}")
         if given.postgres and not given.only:
             for name, reason in NOT_OF_CLUSTERS.items():
-                notes.skip(name, reason)
-        world = (Cluster if given.postgres else World)(given, notes, ledger, sandbox)
-        world.make()
-        able = faults.chosen(given.kinds, world, notes)
-        rounds(world, able, given)
-        account = Account(notes, ledger, world.writers)
-    except (Trouble, ConnectionError, OSError) as trouble:
-        notes.wrong(f"the run broke off: {trouble}")
-        look_once_more(world, notes)
-        account = Account(notes, ledger, world.writers) if world else None
+                run_log.skip(name, reason)
+        system = (Cluster if given.postgres else System)(given, run_log, ledger, sandbox)
+        system.make()
+        available = faults.available_faults(given.kinds, system, run_log)
+        rounds(system, available, given)
+        report = Report(run_log, ledger, system.writers)
+    except (RunError, ConnectionError, OSError) as error:
+        run_log.violation(f"the run broke off: {error}")
+        final_check(system, run_log)
+        report = Report(run_log, ledger, system.writers) if system else None
     except KeyboardInterrupt:
-        notes.say("interrupted")
+        run_log.info("interrupted")
         return 3
     finally:
-        keeps = keeps or bool(notes.wrongs)
-        if world:
-            world.end()
+        keeps = keeps or bool(run_log.violations)
+        if system:
+            system.end()
         sandbox.end(keeps)
-    if account is None:
+    if report is None:
         return 3
-    account.print(given.json)
+    report.print(given.json)
     if keeps:
-        notes.say(f"what is left of it: {sandbox.folder}")
-    return 0 if account.is_good else 1
+        run_log.info(f"what is left of it: {sandbox.folder}")
+    return 0 if report.is_good else 1
 
 
-def look_once_more(world, notes):
+def final_check(system, run_log):
     """After a run that broke off: checks which saves are present, if the relay still answers."""
-    if not world or not world.relays:
+    if not system or not system.relays:
         return
     try:
-        for relay in world.relays:
+        for relay in system.relays:
             relay.start(20)
-        world.check_saves("the end")
-    except (Trouble, OSError) as trouble:
-        notes.say(f"nothing can be asked any more: {trouble}")
+        system.check_saves("the end")
+    except (RunError, OSError) as error:
+        run_log.info(f"nothing can be asked any more: {error}")
 
 
-def rounds(world, able, given):
+def rounds(system, available, given):
     """Runs rounds until the time is up, at least one."""
-    dice, notes = world.dice, world.notes
-    deck = faults.Deck(able, dice)
-    end = notes.begun + given.minutes * 60
+    rng, run_log = system.rng, system.run_log
+    schedule = faults.FaultSchedule(available, rng)
+    end = run_log.begun + given.minutes * 60
     longest = max(8, min(ROUND_SECONDS[1], given.minutes * 60 / ROUNDS_AT_LEAST))
-    if not able:
-        raise Trouble("there is no fault that this machine can do")
-    while world.rounds == 0 or time.monotonic() < end:
-        world.begin_round()
-        if given.sabotage and world.rounds == 1:
-            world.sabotage()
+    if not available:
+        raise RunError("there is no fault that this machine can do")
+    while system.rounds == 0 or time.monotonic() < end:
+        system.begin_round()
+        if given.sabotage and system.rounds == 1:
+            system.sabotage()
         left = end - time.monotonic()
-        until = time.monotonic() + min(dice.uniform(ROUND_SECONDS[0], longest), max(5, left))
-        hand = deck.deal(dice.choice([1, 2, 3, 3, 4]))
+        until = time.monotonic() + min(rng.uniform(ROUND_SECONDS[0], longest), max(5, left))
+        selected = schedule.next_faults(rng.choice([1, 2, 3, 3, 4]))
         begun = time.monotonic()
         threads = [
-            threading.Thread(target=act, args=(fault, dice.random(), until, notes))
-            for fault in hand]
+            threading.Thread(target=act, args=(fault, rng.random(), until, run_log))
+            for fault in selected]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         healing = time.monotonic()
-        when = f"round {world.rounds} ({', '.join(fault.name for fault in hand)})"
-        world.rest(when)
+        when = f"round {system.rounds} ({', '.join(fault.name for fault in selected)})"
+        system.wait_until_idle(when)
         rested = time.monotonic()
-        world.check(when)
-        for fault in hand:
+        system.check(when)
+        for fault in selected:
             fault.after(when)
-        if given.sabotage and world.rounds == 1:
-            world.spoil()
-        if notes.is_hopeless:
-            raise Trouble("too much has gone wrong")
-        world.clear_clipboards()
-        edits, saves = world.ledger.totals(), world.writers.totals()
-        notes.say(
+        if given.sabotage and system.rounds == 1:
+            system.corrupt_more()
+        if run_log.has_too_many_violations:
+            raise RunError("too much has gone wrong")
+        system.clear_clipboards()
+        edits, saves = system.ledger.totals(), system.writers.totals()
+        run_log.info(
             f"{when}: {healing - begun:.0f} s of faults, healed in {rested - healing:.1f} s; "
             f"so far {edits['acknowledged']} edits and {saves['acknowledged']} saves, "
             f"lost {edits['lost'] + saves['lost']}")
-    world.rest("the end")
-    for held in world.writers.held.values():
-        held.forget()
-    world.check("the end")
+    system.wait_until_idle("the end")
+    for stored in system.writers.stored.values():
+        stored.reset()
+    system.check("the end")
 
 
-def act(fault, seed, until, notes):
+def act(fault, seed, until, run_log):
     try:
         fault.act(random.Random(seed), until)
-    except Exception as trouble:
-        notes.wrong(f"the fault {fault.name} could not go on: {type(trouble).__name__}: {trouble}")
+    except Exception as error:
+        run_log.violation(
+            f"the fault {fault.name} could not go on: {type(error).__name__}: {error}")

@@ -19,11 +19,11 @@ LATER = (408, 429, 503)
 class Writer(threading.Thread):
     """One device."""
 
-    def __init__(self, number, account, device, token, route, notes, gate, pause, dice):
+    def __init__(self, number, account, device, token, route, run_log, gate, pause, rng):
         super().__init__(daemon=True, name=f"writer {number}")
         self.number, self.account, self.device, self.token = number, account, device, token
         # Address of its relay; it may change during the run.
-        self.route, self.notes, self.gate, self.pause, self.dice = route, notes, gate, pause, dice
+        self.route, self.run_log, self.gate, self.pause, self.rng = route, run_log, gate, pause, rng
         # Saves acknowledged since the last check, with the tags in the answers.
         self.saved, self.lock = {}, threading.Lock()
         self.count, self.added, self.total = 0, 0, 0
@@ -37,12 +37,12 @@ class Writer(threading.Thread):
         try:
             self.write()
         except Exception as fault:  # A writer must keep writing.
-            self.notes.wrong(f"writer {self.number}: {type(fault).__name__}: {fault}")
+            self.run_log.violation(f"writer {self.number}: {type(fault).__name__}: {fault}")
         self.is_idle.set()
         self.close()
 
     def write(self):
-        while not self.gate.is_over and not self.notes.is_hopeless:
+        while not self.gate.is_over and not self.run_log.has_too_many_violations:
             if not self.gate.is_open.is_set() and not self.pending:
                 self.is_idle.set()
                 self.gate.is_open.wait(0.2)
@@ -50,12 +50,12 @@ class Writer(threading.Thread):
             self.is_idle.clear()
             try:
                 if self.save():
-                    self.gate.over.wait(self.pause * self.dice.uniform(0.5, 1.5))
+                    self.gate.over.wait(self.pause * self.rng.uniform(0.5, 1.5))
                     continue
             except (OSError, http.client.HTTPException, ValueError):
-                self.notes.count("answers to writers that were cut off")
+                self.run_log.count("answers to writers that were cut off")
             self.close()
-            self.gate.over.wait(self.dice.uniform(0.02, 0.3))
+            self.gate.over.wait(self.rng.uniform(0.02, 0.3))
 
     def close(self):
         if self.connection:
@@ -87,30 +87,30 @@ class Writer(threading.Thread):
         status, body = answer.status, json.loads(answer.read())
         if status == 410 and body.get("code") == "storeRestored":
             # The save was based on a lost version; the next conflict returns the current one.
-            self.notes.count("saves made on what was lost, and made anew")
+            self.run_log.count("saves made on what was lost, and made anew")
             self.pending, self.seen = None, (0, 0)
             return False
         if status != 200:
             if status not in LATER:
-                self.notes.wrong(f"writer {self.number} was answered {status} {body}")
-            self.notes.count(f"saves answered {status}")
+                self.run_log.violation(f"writer {self.number} was answered {status} {body}")
+            self.run_log.count(f"saves answered {status}")
             return False
-        self.take(body)
+        self.apply_answer(body)
         return True
 
-    def take(self, body):
+    def apply_answer(self, body):
         with self.lock:
             for sent, result in zip(self.pending["records"], body["results"]):
                 if sent["name"] == COUNTER:
-                    self.take_counter(sent, result)
+                    self.apply_counter(sent, result)
                 elif "tag" in result:
                     self.saved[result["name"]] = result["tag"]
                     self.total += 1
                 else:
-                    self.notes.wrong(f"writer {self.number}: {sent} was answered {result}")
+                    self.run_log.violation(f"writer {self.number}: {sent} was answered {result}")
             self.pending = None
 
-    def take_counter(self, sent, result):
+    def apply_counter(self, sent, result):
         if "tag" in result:
             self.added += 1
             self.total += 1
@@ -118,19 +118,19 @@ class Writer(threading.Thread):
             return
         theirs = result.get("conflict")
         if theirs is None:
-            self.notes.wrong(f"writer {self.number}: {sent} was answered {result}")
+            self.run_log.violation(f"writer {self.number}: {sent} was answered {result}")
             return
-        self.notes.count("conflict: a writer's count was out of date, and was made anew")
+        self.run_log.count("conflict: a writer's count was out of date, and was made anew")
         self.seen = ((theirs["fields"] or {"n": 0})["n"], theirs["tag"])
 
-    def taken(self):
+    def drain_saved(self):
         """Returns the saves acknowledged since the last call."""
         with self.lock:
             saved, self.saved = self.saved, {}
             return saved
 
 
-class Held:
+class StoredRecords:
     """Writers' records of an account, read incrementally from check to check."""
 
     def __init__(self, account, token):
@@ -144,7 +144,7 @@ class Held:
         self.forgotten = set()
         self.lost, self.duplicated = set(), set()
         # Order violations since the last check, as text.
-        self.disorder = []
+        self.order_violations = []
 
     def read(self, relay):
         """Reads all changes since the last read."""
@@ -156,7 +156,7 @@ class Held:
                 raise ConnectionError(f"{path} was answered {status} {page}")
             for record in page["changes"]:
                 if record["tag"] <= newest:
-                    self.disorder.append(f"tag {record['tag']} was read after {newest}")
+                    self.order_violations.append(f"tag {record['tag']} was read after {newest}")
                 newest = record["tag"]
                 if record["zone"] != ZONE:
                     continue
@@ -167,46 +167,48 @@ class Held:
             if not page["more"]:
                 return
 
-    def forget(self):
+    def reset(self):
         """Starts again without a token, as a new client does."""
         self.tags, self.since, self.counter = {}, None, 0
 
-    def check(self, writers, notes, when):
+    def check(self, writers, run_log, when):
         """Compares the contents with the acknowledged saves."""
-        for words in self.disorder:
-            notes.disorder(f"{when}: {words}, of {self.account}")
-        self.disorder = []
+        for words in self.order_violations:
+            run_log.order_violation(f"{when}: {words}, of {self.account}")
+        self.order_violations = []
         for writer in writers:
-            self.expected.update(writer.taken())
+            self.expected.update(writer.drain_saved())
         here = set(self.tags) - {COUNTER}
         for name, tag in self.expected.items():
             if self.tags.get(name) != tag and name not in self.lost:
                 self.lost.add(name)
-                notes.wrong(f"{when}: the save {name} of {self.account} was told tag {tag}, "
-                            f"and there is {self.tags.get(name)}")
+                run_log.violation(f"{when}: the save {name} of {self.account} was told tag {tag}, "
+                                  f"and there is {self.tags.get(name)}")
         for name in sorted(here - set(self.expected))[:5]:
-            notes.wrong(f"{when}: {name} of {self.account} is there, and no writer was told so")
+            run_log.violation(
+                f"{when}: {name} of {self.account} is there, and no writer was told so")
         if len(set(self.tags.values())) != len(self.tags):
             self.duplicated.add(when)
-            notes.wrong(f"{when}: a tag of {self.account} stands twice")
+            run_log.violation(f"{when}: a tag of {self.account} stands twice")
         added = sum(writer.added for writer in writers) - self.counted_before
         if added != self.counter:
-            notes.wrong(f"{when}: {self.account} was counted up {added} times, to {self.counter}")
+            run_log.violation(
+                f"{when}: {self.account} was counted up {added} times, to {self.counter}")
 
 
 class Writers:
     """All writers, by account."""
 
     def __init__(self):
-        self.all, self.held = [], {}
+        self.all, self.stored = [], {}
 
     def of(self, account):
         return [each for each in self.all if each.account == account]
 
     def totals(self):
-        here = sum(len(held.expected) - len(held.lost) for held in self.held.values())
+        here = sum(len(stored.expected) - len(stored.lost) for stored in self.stored.values())
         return {"acknowledged": sum(each.total for each in self.all),
                 "of these to counters": sum(each.added for each in self.all),
                 "present with the tags told": here,
-                "lost": sum(len(held.lost) for held in self.held.values()),
-                "duplicated": sum(len(held.duplicated) for held in self.held.values())}
+                "lost": sum(len(stored.lost) for stored in self.stored.values()),
+                "duplicated": sum(len(stored.duplicated) for stored in self.stored.values())}

@@ -16,10 +16,11 @@ import subprocess
 import threading
 import uuid
 
-from socket_stories import Socket
+from notification_stories import PendingRequest
 from story import (
-    LOCKSTEP, PATIENCE, Person, Relay, curl, expect, folder, main, record, refused, run, wait_until)
-from wake_stories import Waiting
+    LOCKSTEP, PATIENCE, Person, Relay, curl, expect, folder, main, record, refused, run, upload,
+    wait_until)
+from websocket_stories import Socket
 
 CODE = r"[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}"
 
@@ -47,7 +48,7 @@ class Owner:
 
 
 @contextlib.contextmanager
-def each_way():
+def online_and_offline_owners():
     """Two owners: one of a running relay, and one of a store without a relay."""
     with Relay(is_open=False) as relay, folder() as directory:
         yield [Owner(relay.store), Owner(os.path.join(directory, "store"))]
@@ -61,7 +62,7 @@ def join(relay, code):
 def story_accounts_are_made_and_listed_alike_with_a_relay_and_without():
     """A table for people, one JSON object per line for programs, and the same output in both
     cases."""
-    with each_way() as offices:
+    with online_and_offline_owners() as offices:
         shapes = []
         for owner in offices:
             made = owner.json("create", "mum")
@@ -99,14 +100,14 @@ def story_an_empty_list_says_what_to_do():
 def story_an_account_is_named_by_its_id_or_by_its_label():
     """Two accounts with the same label need an id, and the error names the candidates. An unknown
     label is reported."""
-    with each_way() as offices:
+    with online_and_offline_owners() as offices:
         for owner in offices:
             twins = [owner.json("create", "twin")["accountID"] for _ in range(2)]
             only = owner.json("create", "only")["accountID"]
             assert owner.json("plan", "only") == {"zones": None, "accountID": only}
             assert owner.json("plan", only)["accountID"] == only
             for words in [("plan", "twin"), ("pair", "twin"), ("remove", "twin", "--yes")]:
-                told = owner.refused(*words, says=["2 accounts are called \"twin\"", *twins])
+                told = owner.refused(*words, says=["2 accounts have the label \"twin\"", *twins])
                 assert "id" in told, told
             assert owner.json("pair", twins[0])["accountID"] == twins[0]
             for name in ["nobody", "0123456789abcdef", "", "ONLY"]:
@@ -134,7 +135,7 @@ def story_what_is_no_store_is_left_alone():
             assert mode & 0o077 == 0, (name, oct(mode))
 
 
-def story_only_the_owner_reaches_the_control_door():
+def story_only_the_owner_reaches_the_control_listener():
     """Only the owner can open admin.sock, and no other listener serves its paths."""
     with Relay("--admin-listen", "127.0.0.1:0") as relay:
         mode = os.stat(os.path.join(relay.store, "admin.sock")).st_mode
@@ -162,10 +163,10 @@ def story_a_plan_bounds_what_is_saved_at_once():
         told = owner.run("plan", "mum", "--zones", "timer,memo,notes")
         assert told == f'"mum" ({person.account}) may save into Memos, Timer, notes\n', told
         await live.save(record("b"))
-        problem = await live.hear("error")
+        problem = await live.receive("error")
         assert problem["code"] == "planRequired", problem
         await live.save(record("b"), zone="Memos")
-        await live.hear("saved")
+        await live.receive("saved")
         other = await Socket.open(person)
         assert owner.json("plan", "mum", "--none")["zones"] == []
         for socket in (live, other):
@@ -200,7 +201,7 @@ def story_a_plan_bounds_what_is_saved_at_once():
 
 def story_options_that_exclude_one_another_change_nothing():
     """The intended plan cannot be guessed: exit code 2."""
-    with each_way() as offices:
+    with online_and_offline_owners() as offices:
         for owner in offices:
             owner.run("create", "mum")
             for words in [("--all", "--none"), ("--zones", "a", "--all"), ("--zones", "a", "--none"),
@@ -238,7 +239,7 @@ def story_an_account_that_is_removed_is_gone_at_once():
         sockets = [await Socket.open(person), await Socket.open(second)]
         token = person.changes().json["token"]
         third = person.pair()
-        poll = Waiting(third, f"/v1/changes?wait=50&since={token}")
+        poll = PendingRequest(third, f"/v1/changes?wait=50&since={token}")
 
         def is_parked():
             devices = expect(person.call("GET", "/v1/devices"), 200).json["devices"]
@@ -283,7 +284,7 @@ def story_nothing_is_removed_without_a_yes():
         os.close(person)
         return out, errors, asked.returncode
 
-    with each_way() as offices:
+    with online_and_offline_owners() as offices:
         for owner in offices:
             account = owner.json("create", "mum")["accountID"]
             owner.refused("remove", "mum", code=2, says=["--yes", account])
@@ -293,17 +294,8 @@ def story_nothing_is_removed_without_a_yes():
                 assert account in errors and "0 devices" in errors, errors
             assert len(owner.list()) == 1
             out, errors, code = answer(owner, "yes\n")
-            assert code == 0 and "is removed" in out and "for good" in errors, (out, errors)
+            assert code == 0 and "is removed" in out and "permanently" in errors, (out, errors)
             assert owner.list() == []
-
-
-def upload(person, bytes):
-    """Uploads a chunk of a file; returns its name."""
-    name = hashlib.sha256(bytes).hexdigest()
-    answer = person.call("PUT", f"/v1/chunks/{name}", raw=bytes,
-                         headers=["Content-Type: application/octet-stream"])
-    assert answer.status == 201, answer
-    return name
 
 
 def exported(path):
@@ -321,16 +313,16 @@ def exported(path):
 
     account, = lines("account.json")
     records, devices = lines("records.jsonl"), lines("devices.jsonl")
-    pieces = {}
+    chunks = {}
     for name in os.listdir(os.path.join(path, "chunks")):
         with open(os.path.join(path, "chunks", name), "rb") as file:
-            pieces[name] = file.read()
-        assert hashlib.sha256(pieces[name]).hexdigest() == name
-    assert account["records"] == len(records) and account["chunks"] == len(pieces)
-    assert account["chunkBytes"] == sum(len(each) for each in pieces.values())
+            chunks[name] = file.read()
+        assert hashlib.sha256(chunks[name]).hexdigest() == name
+    assert account["records"] == len(records) and account["chunks"] == len(chunks)
+    assert account["chunkBytes"] == sum(len(each) for each in chunks.values())
     assert len({(each["zone"], each["name"]) for each in records}) == len(records)
-    assert {hash for each in records for hash in each.get("chunks", [])} <= set(pieces)
-    return account, records, devices, pieces
+    assert {hash for each in records for hash in each.get("chunks", [])} <= set(chunks)
+    return account, records, devices, chunks
 
 
 def story_an_export_is_all_of_an_account():
@@ -362,10 +354,10 @@ def story_an_export_is_all_of_an_account():
         assert "3 records and 2 chunks of files (3.0 MiB)" in told, told
         relay.start()
         running, stopped = [exported(path) for path in paths]
-        for account, records, devices, pieces in (running, stopped):
+        for account, records, devices, chunks in (running, stopped):
             assert account["label"] == "mum" and account["token"] == token
             assert account["accountID"] == person.account and account["plan"] == {"zones": None}
-            assert pieces == {names[0]: large, names[1]: small}
+            assert chunks == {names[0]: large, names[1]: small}
             assert [each["deviceName"] for each in devices] == ["curl", "laptop"]
             assert not any("token" in each for each in devices)
         assert running[1] == stopped[1] == expect(person.changes(), 200).json["changes"]
@@ -426,9 +418,9 @@ def story_half_an_export_is_never_taken_for_a_whole_one():
             process = subprocess.Popen(
                 [LOCKSTEP, "account", "export", "mum", path, "--store", relay.store],
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            pieces = os.path.join(path + ".partial", "chunks")
-            wait_until(lambda: process.poll() is not None or os.path.isdir(pieces)
-                       and os.listdir(pieces), "the first chunk")
+            chunks = os.path.join(path + ".partial", "chunks")
+            wait_until(lambda: process.poll() is not None or os.path.isdir(chunks)
+                       and os.listdir(chunks), "the first chunk")
             process.send_signal(how)
             _, errors = process.communicate(timeout=PATIENCE)
             # The export may have completed before the signal.

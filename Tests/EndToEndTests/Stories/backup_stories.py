@@ -10,11 +10,11 @@ import sqlite3
 import subprocess
 import threading
 
-from history_stories import live, upload
+from restored_store_stories import live_records
 from story import (
-    Background, Home, Line, Person, Relay, SmallDisk, expect, folder, main, record,
-    refused, run, wait_until)
-from vault_stories import Device, running
+    Background, Connection, Home, Person, Relay, SmallDisk, expect, folder, main, record,
+    refused, run, upload, wait_until)
+from vault_stories import Device, running_agents
 
 
 def back_up(store, place, *words):
@@ -32,7 +32,7 @@ def check(*words, code=0):
     return json.loads(run("relay", "check", "--json", *words, expect_code=code).stdout)
 
 
-def pieces(path):
+def chunk_files(path):
     """The files of chunks in a store or a backup."""
     return sorted(
         os.path.join(at, name) for at, _, names in os.walk(os.path.join(path, "chunks"))
@@ -50,13 +50,13 @@ def flip(path, place=-100):
 
 
 @contextlib.contextmanager
-def load(person, saved):
+def background_saves(person, saved):
     """Saves continuously in the background; `saved` has, for each name, the text acknowledged
     last."""
     ends = threading.Event()
 
     def save():
-        line, number = Line(person.relay, person), 0
+        line, number = Connection(person.relay, person), 0
         while not ends.is_set():
             name, text = f"load{number % 100}", str(number)
             expect(line.save(record(name, text)), 200)
@@ -73,25 +73,21 @@ def load(person, saved):
         thread.join()
 
 
-def told(home, *words):
-    return json.loads(home.run(*words, "--json"))
-
-
-def texts(writer):
+def saved_texts(writer):
     """The relay's records of that background load."""
     return {
-        name: each["fields"]["text"] for (zone, name), each in live(writer).items()
+        name: each["fields"]["text"] for (zone, name), each in live_records(writer).items()
         if zone == "Notes"}
 
 
-def everything(home):
+def all_screens(home):
     """Memos, habits and clipboard as a person sees them."""
     return {
-        "memos": sorted(each["title"] for each in told(home, "memo", "list")["memos"]),
+        "memos": sorted(each["title"] for each in home.json("memo", "list")["memos"]),
         "habits": sorted(
             (each["title"], each["done"]) for each in
-            told(home, "habits", "day", "2026-03-01")["habits"]),
-        "items": [each["content"] for each in told(home, "clipboard", "list")["items"]],
+            home.json("habits", "day", "2026-03-01")["habits"]),
+        "items": [each["content"] for each in home.json("clipboard", "list")["items"]],
     }
 
 
@@ -114,12 +110,12 @@ def story_devices_bring_back_what_came_after_the_backup():
             home.run("sync")
         writer = phone.home.person(relay).pair("writer")
         saved = {}
-        with running(phone, laptop), load(writer, saved):
+        with running_agents(phone, laptop), background_saves(writer, saved):
             backup, manifest = back_up(relay.store, backups)
             before = dict(saved)
             wait_until(lambda: saved != before, "saves after the backup")
         assert manifest["pieces"] > 0 and manifest["linked"] == manifest["pieces"], manifest
-        with running(phone, laptop):
+        with running_agents(phone, laptop):
             # Any device that has received the memo has received this record, which came before it.
             expect(writer.save(record("load late", "late")), 200)
             saved["load late"] = "late"
@@ -131,9 +127,9 @@ def story_devices_bring_back_what_came_after_the_backup():
             wait_until(
                 lambda: all(
                     home.status()["state"] == "inSync" and home.status()["waiting"] == 0
-                    and everything(home)["memos"] == ["Early", "Late"]
+                    and all_screens(home)["memos"] == ["Early", "Late"]
                     for home in (phone.home, laptop.home)), "both to hold all")
-            stood = len(live(writer))
+            stood = len(live_records(writer))
             relay.kill()
             shutil.rmtree(relay.store)
             # Done while there is no relay, and while the device has no contact with it.
@@ -143,9 +139,9 @@ def story_devices_bring_back_what_came_after_the_backup():
             relay.start()
             assert "older copy" in relay.text(), relay.text()
             for home in (phone.home, laptop.home):
-                wait_until(lambda: everything(home)["memos"] == ["Early", "Late", "Meanwhile"] and
+                wait_until(lambda: all_screens(home)["memos"] == ["Early", "Late", "Meanwhile"] and
                            home.status()["state"] == "inSync", "a device to be in sync", 60)
-            wait_until(lambda: texts(writer) == saved, "what was lost to be back")
+            wait_until(lambda: saved_texts(writer) == saved, "what was lost to be back")
         # It was offline the whole time.
         tablet.run("sync")
         fresh = Device(
@@ -157,12 +153,12 @@ def story_devices_bring_back_what_came_after_the_backup():
             "memos": ["Early", "From afar", "Late", "Meanwhile"], "habits": [("Run", True)],
             "items": ["copied late"]}
         for home in (phone.home, laptop.home, tablet, fresh.home):
-            assert everything(home) == wanted, (home.path, everything(home))
+            assert all_screens(home) == wanted, (home.path, all_screens(home))
             status = home.status()
             assert (status["state"], status["waiting"], status["parked"]) == ("inSync", 0, 0), status
         for name in ("early.db", "late.db"):
             fresh.add(name)
-        with running(fresh):
+        with running_agents(fresh):
             wait_until(
                 lambda: all(fresh.read(name) == phone.read(name) for name in ("early.db", "late.db")),
                 "the files on the new device", 60)
@@ -173,7 +169,7 @@ def story_devices_bring_back_what_came_after_the_backup():
         restore(backup, relay.store, "--force")
         relay.start()
         phone.home.run("sync")
-        assert texts(writer) == saved
+        assert saved_texts(writer) == saved
 
 
 def story_a_backup_put_back_after_a_crash_right_behind_it_is_an_older_copy():
@@ -225,8 +221,8 @@ def story_a_backup_is_whole_private_and_tells_what_it_is():
             digest = subprocess.run(
                 ["sha256sum", os.path.join(path, "zones.sqlite")], capture_output=True, text=True)
             assert digest.stdout.split()[0] == manifest["databaseSha256"]
-        [piece] = pieces(crashed)
-        assert os.stat(piece).st_nlink == 4 and os.stat(piece).st_mode & 0o777 == 0o600
+        [chunk] = chunk_files(crashed)
+        assert os.stat(chunk).st_nlink == 4 and os.stat(chunk).st_mode & 0o777 == 0o600
         # The newest three are kept; `check` uses the newest if it gets the folder.
         newest, told_ = back_up(relay.store, place, "--keep", "3", "--quick")
         assert told_["removed"] == [os.path.basename(path) for path in (empty, running_)], told_
@@ -234,7 +230,7 @@ def story_a_backup_is_whole_private_and_tells_what_it_is():
         # As text.
         text = run("relay", "backup", place, "--store", relay.store).stdout
         assert "1 account, 1 device, 2 records" in text and "1 linked, 0 copied" in text, text
-        assert "nothing is wrong" in run("relay", "check", "--store", relay.store).stdout
+        assert "no faults" in run("relay", "check", "--store", relay.store).stdout
 
 
 def story_an_empty_store_goes_to_another_machine():
@@ -258,7 +254,7 @@ def story_an_empty_store_goes_to_another_machine():
             other.start()
             there = Person(other, {
                 "accountID": person.account, "deviceID": person.device, "token": person.token})
-            assert list(live(there)) == [("Notes", "a")]
+            assert list(live_records(there)) == [("Notes", "a")]
             assert there.call("GET", f"/v1/chunks/{hash}").body == b"piece" * 10_000
             other.stop()
             outcome = restore(empty, other.store, "--force")
@@ -291,7 +287,7 @@ def story_restore_refuses_what_would_lose_something():
         refused("relay", "check", "--store", directory, says=["no store", "--store"])
         refused("relay", "bakup", "x", code=2, says="did you mean backup")
         relay.start()
-        assert len(live(person)) == 2
+        assert len(live_records(person)) == 2
 
 
 def story_a_damaged_backup_is_refused_and_nothing_is_changed():
@@ -305,8 +301,8 @@ def story_a_damaged_backup_is_refused_and_nothing_is_changed():
         relay.stop()
         before = sorted(os.listdir(relay.store))
         cases = [
-            ("pieceDamaged", lambda path: flip(pieces(path)[0])),
-            ("pieceMissing", lambda path: os.remove(pieces(path)[0])),
+            ("pieceDamaged", lambda path: flip(chunk_files(path)[0])),
+            ("pieceMissing", lambda path: os.remove(chunk_files(path)[0])),
             ("databaseDiffers", lambda path: flip(os.path.join(path, "zones.sqlite"))),
             ("databaseDiffers", lambda path: os.remove(os.path.join(path, "zones.sqlite"))),
         ]
@@ -323,7 +319,7 @@ def story_a_damaged_backup_is_refused_and_nothing_is_changed():
         os.remove(os.path.join(damaged, "backup.json"))
         refused("relay", "restore", damaged, "--store", relay.store, says="no backup in")
         relay.start()
-        assert list(live(person)) == [("Notes", "a")]
+        assert list(live_records(person)) == [("Notes", "a")]
 
 
 def story_a_store_that_is_not_whole_is_told():
@@ -335,8 +331,8 @@ def story_a_store_that_is_not_whole_is_told():
         hash, whole = upload(phone, data), upload(phone, b"whole" * 1_000)
         expect(phone.save(record("a", chunks=[hash, whole])), 200)
         assert check("--store", relay.store)["isWhole"]
-        [piece] = [path for path in pieces(relay.store) if os.path.getsize(path) == 100_000]
-        flip(piece)
+        [chunk] = [path for path in chunk_files(relay.store) if os.path.getsize(path) == 100_000]
+        flip(chunk)
         found = check("--store", relay.store, code=1)
         assert [each["code"] for each in found["faults"]] == ["pieceDamaged"], found
         assert found["faults"][0]["account"] == phone.account, found
@@ -375,7 +371,7 @@ def story_what_is_interrupted_leaves_nothing_behind():
     """Ctrl-C during a backup or a restore; also kill -9, whose remains the next backup removes."""
     with folder() as directory, Relay() as relay:
         person = Person.new(relay)
-        line = Line(relay, person)
+        line = Connection(relay, person)
         for n in range(40):
             expect(line.save(*[record(f"r{n}-{m}", os.urandom(20_000).hex()) for m in range(40)]), 200)
         place = os.path.join(directory, "backups")
@@ -412,8 +408,8 @@ def story_what_is_interrupted_leaves_nothing_behind():
         # store.
         open(os.path.join(relay.store, "restoring"), "w").close()
         refused("relay", "--store", relay.store, "--listen", "127.0.0.1:0",
-                says=["did not come to its end", "restore"])
-        refused("relay", "backup", place, "--store", relay.store, says="did not come to its end")
+                says=["did not finish", "restore"])
+        refused("relay", "backup", place, "--store", relay.store, says="did not finish")
         restore(backup, relay.store, "--force")
         relay.start()
         assert expect(person.changes(), 200).json["changes"]
@@ -423,10 +419,10 @@ def story_a_full_disk_is_told_and_left_as_it_was():
     """The disk of the backups becomes full, or the disk of the store during a restore."""
     with folder() as directory, Relay() as relay, SmallDisk(4_000) as disk:
         if not disk.mounted:
-            print("      NOT TOLD: this user may not mount a small file system")
+            print("      NOT RUN: this user may not mount a small file system")
             return
         person = Person.new(relay)
-        line = Line(relay, person)
+        line = Connection(relay, person)
         hash = upload(person, os.urandom(3_000_000))
         expect(person.save(record("a", chunks=[hash])), 200)
         place = os.path.join(disk.path, "backups")

@@ -14,7 +14,7 @@ import urllib.parse
 
 import websockets
 
-from story import ROOT, Line, Person, Relay, expect, main, new_id, now, record
+from story import ROOT, Connection, Person, Relay, expect, main, new_id, now, record
 
 UUID = "7b0c2d4e-8f1a-4c3b-9d5e-6f7a8b9c0d1e"
 DEVICE = {"deviceName": "x", "platform": "test", "appVersion": "1"}
@@ -108,9 +108,9 @@ def story_wrong_types_and_missing_members_are_named():
     the member."""
     with Relay() as relay:
         person, second, *_ = scene(relay)
-        line = Line(relay, person)
-        devices = line.ask("GET", "/v1/devices").json["devices"]
-        token = line.ask("GET", "/v1/changes").json["token"]
+        line = Connection(relay, person)
+        devices = line.request("GET", "/v1/devices").json["devices"]
+        token = line.request("GET", "/v1/changes").json["token"]
         tried = 0
         for method, path, good, members, optional in BODIES:
             path = path.format(second=second.device)
@@ -119,7 +119,7 @@ def story_wrong_types_and_missing_members_are_named():
                 if member not in optional and isinstance(member[-1], str):
                     values.append(...)
                 for value in values:
-                    answer = line.ask(method, path, changed(good, member, value))
+                    answer = line.request(method, path, changed(good, member, value))
                     tried += 1
                     assert answer.status == 400, (method, path, member, value, answer)
                     expect(answer, 400, answer.json["code"])
@@ -128,24 +128,24 @@ def story_wrong_types_and_missing_members_are_named():
                     assert member[-1] in (0, "deleted") or member[-1] in answer.json["detail"], (
                         member, value, answer)
             for raw in NO_BODY:
-                answer = line.ask(method, path, raw=raw)
+                answer = line.request(method, path, raw=raw)
                 tried += 1
                 assert answer.status == 400, (method, path, raw, answer)
                 assert answer.json["code"] in ("badJSON", "badRequest"), (raw, answer)
         assert tried > 300, tried
-        after = line.ask("GET", "/v1/devices").json["devices"]
+        after = line.request("GET", "/v1/devices").json["devices"]
         assert [each["deviceName"] for each in after] == [
             each["deviceName"] for each in devices], after
-        assert line.ask("GET", "/v1/changes").json["token"] == token
-        assert line.ask("GET", "/v1/subscriptions").json == {"subscriptions": []}
+        assert line.request("GET", "/v1/changes").json["token"] == token
+        assert line.request("GET", "/v1/subscriptions").json == {"subscriptions": []}
 
 
 def story_what_a_record_cannot_be():
     """Members that exclude each other, duplicate names, and members that only the relay may set."""
     with Relay() as relay:
         person, *_ = scene(relay)
-        line = Line(relay, person)
-        token = line.ask("GET", "/v1/changes").json["token"]
+        line = Connection(relay, person)
+        token = line.request("GET", "/v1/changes").json["token"]
         for records in [
             [{**SAVED, "deleted": True}], [{**SAVED, "fields": None}],
             [{**SAVED, "fields": None, "deleted": False}],
@@ -153,35 +153,36 @@ def story_what_a_record_cannot_be():
             [SAVED, SAVED], [SAVED, DELETED], [{**SAVED, "chunks": ["x"]}],
             [{**SAVED, "chunks": [5]}], [{**SAVED, "chunks": "x"}], [{**SAVED, "chunks": ["0" * 63]}],
         ]:
-            expect(line.ask("POST", "/v1/zones/Notes/records", {"id": UUID, "records": records}),
+            expect(line.request("POST", "/v1/zones/Notes/records", {
+                "id": UUID, "records": records}),
                    400, "badRequest")
-        assert line.ask("GET", "/v1/changes").json["token"] == token
+        assert line.request("GET", "/v1/changes").json["token"] == token
         # The relay itself sets device, zone and tag; a device's values for them are ignored.
         liar = {**SAVED, "zone": "Other", "device": "0" * 16, "tag": 77, "unknown": [{}]}
         body = {"id": UUID, "zone": "Other", "unknown": 1, "records": [liar]}
-        saved = expect(line.ask("POST", "/v1/zones/Notes/records?unknown=1", body), 200).json
-        found = expect(line.ask("GET", "/v1/zones/Notes/records/a"), 200).json
+        saved = expect(line.request("POST", "/v1/zones/Notes/records?unknown=1", body), 200).json
+        found = expect(line.request("GET", "/v1/zones/Notes/records/a"), 200).json
         assert found["device"] == person.device and found["tag"] == saved["results"][0]["tag"]
         assert found["zone"] == "Notes" and "unknown" not in found and "chunks" not in found
-        expect(line.ask("GET", "/v1/zones/Other/records/a"), 404)
+        expect(line.request("GET", "/v1/zones/Other/records/a"), 404)
 
 
 def story_a_body_must_be_json_by_its_name_too():
     """Other media types are 415, before the body is read; all names for JSON are accepted."""
     with Relay() as relay:
         person, second, *_ = scene(relay)
-        line = Line(relay, person)
+        line = Connection(relay, person)
         for method, path, good, _, _ in BODIES:
             path = path.format(second=second.device)
             for media in ["text/plain", "text/json", "application/jsonx", "application/xml", "json",
                           "", "multipart/form-data; boundary=x", "application/x-www-form-urlencoded",
                           "application/octet-stream"]:
-                answer = line.ask(method, path, good, headers={"Content-Type": media})
+                answer = line.request(method, path, good, headers={"Content-Type": media})
                 expect(answer, 415, "unsupportedMediaType")
         for media in ["application/json", "APPLICATION/JSON", "application/json; charset=utf-8",
                       "application/json;x=y", "application/vnd.lockstep+json"]:
-            expect(line.ask("PATCH", f"/v1/devices/{second.device}", {"deviceName": "y"},
-                            headers={"Content-Type": media}), 200)
+            expect(line.request("PATCH", f"/v1/devices/{second.device}", {"deviceName": "y"},
+                                headers={"Content-Type": media}), 200)
 
 
 # MARK: paths, queries, methods, tokens
@@ -213,24 +214,24 @@ def story_wrong_names_in_a_path_or_a_query():
     """Empty, too long, with control characters, not UTF-8: 400. An unknown path is 404."""
     with Relay() as relay:
         person, *_ = scene(relay)
-        line = Line(relay, person)
+        line = Connection(relay, person)
         for method, path, body in NAMED:
             for name in BAD_NAMES:
-                expect(line.ask(method, path.format(name=name), body), 400, "badName")
+                expect(line.request(method, path.format(name=name), body), 400, "badName")
             for name in BAD_ESCAPES:
-                expect(Line(relay, person).ask(method, path.format(name=name), body), 400, "badRequest")
+                expect(Connection(relay, person).request(method, path.format(name=name), body), 400, "badRequest")
             for name in ["n" * 255, "%C3%A9" * 127, "a%2Fb", "%2E%2E", "+", "%20", "%25", "Ⅷ"]:
-                answer = line.ask(method, path.format(name=urllib.parse.quote(name, safe="%+")),
-                                  body and {**body, "id": new_id()})
+                answer = line.request(method, path.format(name=urllib.parse.quote(name, safe="%+")),
+                                      body and {**body, "id": new_id()})
                 assert answer.status in (200, 201, 204, 404), (path, name, answer)
         for path in ["/v1", "/v1/", "//v1/time", "/v1/time/", "/V1/time", "/v1/Time", "/v2/time",
                      "/v1/zones/Notes/records/a/b", "/v1/zones//records/a/b", "/v1/./time", "/v1//time",
                      "/%76%31/time/x", "/v1/admin/accounts", "/metrics", "/status", "/favicon.ico"]:
             for method in ["GET", "POST", "DELETE", "BREW"]:
-                expect(line.ask(method, path), 404, "notFound")
+                expect(line.request(method, path), 404, "notFound")
         for device in ["x", "0" * 15, "0" * 17, "g" * 16, "%00", "0" * 16]:
             for method, body in [("PATCH", {"deviceName": "x"}), ("DELETE", None)]:
-                expect(line.ask(method, f"/v1/devices/{device}", body), 404, "notFound")
+                expect(line.request(method, f"/v1/devices/{device}", body), 404, "notFound")
 
 
 def story_wrong_queries():
@@ -238,34 +239,36 @@ def story_wrong_queries():
     ignored."""
     with Relay() as relay:
         person, *_ = scene(relay)
-        line = Line(relay, person)
+        line = Connection(relay, person)
         for path, parameters in QUERIES.items():
             for name, (code, values) in parameters.items():
                 for value in values:
                     value = urllib.parse.quote(value, safe="%.")
-                    expect(line.ask("GET", f"{path}?{name}={value}"), 400, code)
-                expect(line.ask("GET", f"{path}?{name}=1&{name}=1"), 400)
-            good = line.ask("GET", path).body
+                    expect(line.request("GET", f"{path}?{name}={value}"), 400, code)
+                expect(line.request("GET", f"{path}?{name}=1&{name}=1"), 400)
+            good = line.request("GET", path).body
             for junk in ["?", "?&&", "?=", "?unknown", "?unknown=1", "?SINCE=x", "?a=b=c&%20=1"]:
-                answer = expect(line.ask("GET", path + junk), 200)
+                answer = expect(line.request("GET", path + junk), 200)
                 assert answer.body == good, (junk, answer)
-        token = line.ask("GET", "/v1/changes").json["token"]
+        token = line.request("GET", "/v1/changes").json["token"]
         for method, path in [("GET", "/v1/time"), ("GET", "/livez"), ("GET", "/v1/devices")]:
-            expect(line.ask(method, f"{path}?x=1&y"), 200)
+            expect(line.request(method, f"{path}?x=1&y"), 200)
         for value in BAD_TOKENS:
             value = urllib.parse.quote(value, safe="%.")
-            expect(line.ask("GET", f"/v1/events?since={value}"), 400, "badChangeToken")
-            expect(line.ask("DELETE", f"/v1/zones/Notes?through={value}"), 400, "badChangeToken")
-        expect(line.ask("DELETE", f"/v1/zones/Notes?through={token}&through={token}"), 400)
-        expect(line.ask("DELETE", f"/v1/zones/Elsewhere?through={token}&since=x&limit=0"), 204)
-        assert line.ask("GET", "/v1/changes").json["token"] == token
+            expect(line.request("GET", f"/v1/events?since={value}"), 400, "badChangeToken")
+            expect(line.request("DELETE", f"/v1/zones/Notes?through={value}"), 400,
+                   "badChangeToken")
+        expect(line.request("DELETE", f"/v1/zones/Notes?through={token}&through={token}"), 400)
+        expect(line.request("DELETE", f"/v1/zones/Elsewhere?through={token}&since=x&limit=0"), 204)
+        assert line.request("GET", "/v1/changes").json["token"] == token
         for since in ("nonsense", "5.", token + "0" * 90, token[:-1] + "9" * 20):
-            expect(line.ask("GET", f"/v1/events?since={token}", headers={"Last-Event-ID": since}),
+            expect(line.request("GET", f"/v1/events?since={token}", headers={
+                "Last-Event-ID": since}),
                    400, "badChangeToken")
         for digits in ["1", "0001", "1000", "1001", "9" * 50]:
-            expect(line.ask("GET", f"/v1/changes?limit={digits}"), 200)
-            expect(line.ask("GET", f"/v1/changes?wait={digits}"), 200)
-        assert line.ask("GET", f"/v1/changes?since={token}&wait=0").json["changes"] == []
+            expect(line.request("GET", f"/v1/changes?limit={digits}"), 200)
+            expect(line.request("GET", f"/v1/changes?wait={digits}"), 200)
+        assert line.request("GET", f"/v1/changes?since={token}&wait=0").json["changes"] == []
 
 
 def documented():
@@ -287,20 +290,20 @@ def story_other_methods_are_named_and_refused():
     """Each path with every method: 405 with the allowed methods, and OPTIONS for browsers."""
     with Relay("--origin=*") as relay:
         person, *_ = scene(relay)
-        line = Line(relay, person)
+        line = Connection(relay, person)
         for path, calls in documented():
             takes = sorted({*calls, "OPTIONS", *(["HEAD"] if "GET" in calls else [])})
             for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT", "get",
                            "PROPFIND", "X" * 300]:
                 if method in takes:
                     continue
-                answer = line.ask(method, path)
+                answer = line.request(method, path)
                 assert answer.status == 405, (method, path, answer)
                 assert sorted(answer.headers["allow"].split(", ")) == takes, (method, answer)
                 if method != "HEAD":
                     expect(answer, 405, "methodNotAllowed")
             # A browser's preflight has no token, whatever the page.
-            asked = Line(relay).ask("OPTIONS", path, headers={
+            asked = Connection(relay).request("OPTIONS", path, headers={
                 "Origin": "https://example.org", "Access-Control-Request-Method": "POST"})
             assert asked.status == 204 and asked.body == b"", (path, asked)
             assert asked.headers["access-control-allow-origin"] == "*"
@@ -316,7 +319,7 @@ def story_without_a_good_token_all_answers_are_the_same():
     with Relay() as relay:
         person, second, stranger, _ = scene(relay)
         expect(person.call("DELETE", f"/v1/devices/{second.device}"), 204)
-        line = Line(relay)
+        line = Connection(relay)
         missing = [{}, {"Authorization": "Bearer"}, {"Authorization": "Bearer "},
                    {"Authorization": "Basic " + person.token}, {"Authorization": person.token},
                    {"Authorization": "Bearer" + person.token}]
@@ -328,7 +331,7 @@ def story_without_a_good_token_all_answers_are_the_same():
                     continue
                 def answers(headers):
                     for query in ["", "?limit=0&since=x&through=x&after=%01"]:
-                        answer = line.ask(method, path + query, headers=headers)
+                        answer = line.request(method, path + query, headers=headers)
                         assert answer.status == 401, (method, path, query, headers, answer)
                         if method != "HEAD":
                             expect(answer, 401, "badToken")
@@ -342,19 +345,19 @@ def story_without_a_good_token_all_answers_are_the_same():
             for method, is_signed in calls.items():
                 if not is_signed and method == "GET":
                     # An open call accepts any token.
-                    expect(line.ask(method, path, token="nonsense"), 200)
+                    expect(line.request(method, path, token="nonsense"), 200)
         # The socket: a request may lack the token (the hello then has it); a bad one is refused.
         upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
                    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
         for token in unknown[:2]:
-            expect(line.ask("GET", "/v1/socket", headers=upgrade, token=token), 401, "badToken")
+            expect(line.request("GET", "/v1/socket", headers=upgrade, token=token), 401, "badToken")
 
 
 def story_a_socket_is_asked_for_in_the_right_way():
     """Without an upgrade, with another version, with a broken key: no WebSocket, and an error
     text."""
     with Relay() as relay:
-        line = Line(relay)
+        line = Connection(relay)
         upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
                    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
         for change, status in [
@@ -365,13 +368,13 @@ def story_a_socket_is_asked_for_in_the_right_way():
             ({"Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAAAAAAAA"}, 400),
         ]:
             fields = {name: value for name, value in {**upgrade, **change}.items() if value}
-            answer = line.ask("GET", "/v1/socket", headers=fields)
+            answer = line.request("GET", "/v1/socket", headers=fields)
             assert answer.status == status, (change, answer)
             assert answer.json["status"] == status, answer
             if status == 426:
                 assert answer.headers["upgrade"] == "websocket", answer
                 assert answer.headers["sec-websocket-version"] == "13", answer
-        expect(line.ask("GET", "/v1/socket", raw=b"x", headers=upgrade), 400, "badRequest")
+        expect(line.request("GET", "/v1/socket", raw=b"x", headers=upgrade), 400, "badRequest")
 
 
 # MARK: other accounts
@@ -388,30 +391,31 @@ def same(one, other, **names):
     return one
 
 
-def story_what_is_anothers_is_as_what_never_was():
+def story_data_of_another_account_is_answered_like_missing_data():
     """Ids, names, cursors and codes of another account: the answers equal those for unknown
     ones."""
     with Relay() as relay:
         person, second, stranger, other = scene(relay)
-        line, theirs = Line(relay, person), Line(relay, stranger)
+        line, theirs = Connection(relay, person), Connection(relay, stranger)
         none = "0123456789abcdef"
 
         def listed():
             return [(each["deviceID"], each["deviceName"])
-                    for each in theirs.ask("GET", "/v1/devices").json["devices"]]
+                    for each in theirs.request("GET", "/v1/devices").json["devices"]]
 
         before = listed()
         for device in (stranger.device, other.device, stranger.account):
             for method, body in [("PATCH", {"deviceName": "mine now"}), ("DELETE", None)]:
-                expect(same(line.ask(method, f"/v1/devices/{device}", body),
-                            line.ask(method, f"/v1/devices/{none}", body), id=(device, none)), 404)
+                expect(same(line.request(method, f"/v1/devices/{device}", body),
+                            line.request(method, f"/v1/devices/{none}", body),
+                            id=(device, none)), 404)
         assert listed() == before
         # Zones and records.
-        expect(same(line.ask("GET", "/v1/zones/Secrets/records/mine"),
-                    line.ask("GET", "/v1/zones/Nowhere/records/mine")), 404)
-        expect(same(line.ask("GET", "/v1/changes?zone=Secrets"),
-                    line.ask("GET", "/v1/changes?zone=Nowhere"),
-                    token=[line.ask("GET", f"/v1/changes?zone={zone}").json["token"]
+        expect(same(line.request("GET", "/v1/zones/Secrets/records/mine"),
+                    line.request("GET", "/v1/zones/Nowhere/records/mine")), 404)
+        expect(same(line.request("GET", "/v1/changes?zone=Secrets"),
+                    line.request("GET", "/v1/changes?zone=Nowhere"),
+                    token=[line.request("GET", f"/v1/changes?zone={zone}").json["token"]
                            for zone in ("Secrets", "Nowhere")]), 200)
         for base in (1, 7):
             wish = record("mine", baseTag=base)
@@ -419,42 +423,44 @@ def story_what_is_anothers_is_as_what_never_was():
             another = line.save({**wish, "name": "mine"}, zone="Nowhere")
             expect(same(one, another, zone=("Secrets", "Nowhere")), 200)
         # Cursors: one of the other account, and one that was never issued.
-        token = theirs.ask("GET", "/v1/changes").json["token"]
-        zoned = theirs.ask("GET", "/v1/changes?zone=Secrets").json["token"]
+        token = theirs.request("GET", "/v1/changes").json["token"]
+        zoned = theirs.request("GET", "/v1/changes?zone=Secrets").json["token"]
         generation = token.split(".")[0]
         made_up = f"{int(generation, 16) ^ 0x5a5a5a5a:x}"
         for foreign in (token, zoned, f"{generation}.0", f"{generation}.999"):
             never = foreign.replace(generation, made_up)
-            expect(same(line.ask("GET", f"/v1/changes?since={foreign}"),
-                        line.ask("GET", f"/v1/changes?since={never}")), 400, "badChangeToken")
-            expect(same(line.ask("GET", f"/v1/events?since={foreign}"),
-                        line.ask("GET", f"/v1/events?since={never}")), 400, "badChangeToken")
-            expect(same(line.ask("DELETE", f"/v1/zones/Secrets?through={foreign}"),
-                        line.ask("DELETE", f"/v1/zones/Nowhere?through={never}")), 400)
-            expect(same(line.ask("GET", "/v1/events", headers={"Last-Event-ID": foreign}),
-                        line.ask("GET", "/v1/events", headers={"Last-Event-ID": never})), 400)
-        expect(same(line.ask("DELETE", "/v1/zones/Secrets"),
-                    line.ask("DELETE", "/v1/zones/Nowhere")), 204)
-        expect(theirs.ask("GET", "/v1/zones/Secrets/records/mine"), 200)
+            expect(same(line.request("GET", f"/v1/changes?since={foreign}"),
+                        line.request("GET", f"/v1/changes?since={never}")), 400, "badChangeToken")
+            expect(same(line.request("GET", f"/v1/events?since={foreign}"),
+                        line.request("GET", f"/v1/events?since={never}")), 400, "badChangeToken")
+            expect(same(line.request("DELETE", f"/v1/zones/Secrets?through={foreign}"),
+                        line.request("DELETE", f"/v1/zones/Nowhere?through={never}")), 400)
+            expect(same(line.request("GET", "/v1/events", headers={"Last-Event-ID": foreign}),
+                        line.request("GET", "/v1/events", headers={"Last-Event-ID": never})), 400)
+        expect(same(line.request("DELETE", "/v1/zones/Secrets"),
+                    line.request("DELETE", "/v1/zones/Nowhere")), 204)
+        expect(theirs.request("GET", "/v1/zones/Secrets/records/mine"), 200)
         # Zones, and the subscriptions of a device: only its own, not those of the account's other
         # device.
-        assert line.ask("GET", "/v1/zones").json == {
+        assert line.request("GET", "/v1/zones").json == {
             "zones": [{"zone": "Notes"}], "more": False}
-        expect(theirs.ask("PUT", "/v1/subscriptions/theirs", {"kind": "database"}), 201)
-        expect(Line(relay, second).ask("PUT", "/v1/subscriptions/theirs", {"kind": "database"}), 201)
+        expect(theirs.request("PUT", "/v1/subscriptions/theirs", {"kind": "database"}), 201)
+        expect(Connection(relay, second).request("PUT", "/v1/subscriptions/theirs", {"kind": "database"}), 201)
         for method in ("GET", "DELETE"):
-            expect(same(line.ask(method, "/v1/subscriptions/theirs"),
-                        line.ask(method, "/v1/subscriptions/nobodys")), 404, "notFound")
-        assert len(theirs.ask("GET", "/v1/subscriptions").json["subscriptions"]) == 1
+            expect(same(line.request(method, "/v1/subscriptions/theirs"),
+                        line.request(method, "/v1/subscriptions/nobodys")), 404, "notFound")
+        assert len(theirs.request("GET", "/v1/subscriptions").json["subscriptions"]) == 1
         # A batch id of the other account is free to use.
-        expect(theirs.ask("POST", "/v1/zones/Notes/records", {"id": UUID, "records": [SAVED]}), 200)
-        expect(line.ask("POST", "/v1/zones/Notes/records", {"id": UUID, "records": [DELETED]}), 200)
+        expect(theirs.request("POST", "/v1/zones/Notes/records", {
+            "id": UUID, "records": [SAVED]}), 200)
+        expect(line.request("POST", "/v1/zones/Notes/records", {
+            "id": UUID, "records": [DELETED]}), 200)
         # Pairing codes: used, or never issued.
         code = stranger.call("POST", "/v1/pairings").json["code"]
-        expect(line.ask("POST", "/v1/devices", {"code": code, **DEVICE}), 201)
-        used = line.ask("POST", "/v1/devices", {"code": code, **DEVICE})
-        wrong = line.ask("POST", "/v1/devices", {"code": "0" * 12, **DEVICE})
-        no_code = line.ask("POST", "/v1/devices", {"code": "x", **DEVICE})
+        expect(line.request("POST", "/v1/devices", {"code": code, **DEVICE}), 201)
+        used = line.request("POST", "/v1/devices", {"code": code, **DEVICE})
+        wrong = line.request("POST", "/v1/devices", {"code": "0" * 12, **DEVICE})
+        no_code = line.request("POST", "/v1/devices", {"code": "x", **DEVICE})
         expect(same(used, wrong), 403, "badPairingCode")
         expect(same(used, no_code), 403, "badPairingCode")
         asyncio.run(nothing_is_told_on_a_socket(relay, person, token, made_up))
@@ -482,51 +488,54 @@ def story_wrong_hashes_and_wrong_bytes():
     of another account is like a missing one."""
     with Relay() as relay:
         person, second, stranger, _ = scene(relay)
-        line, theirs = Line(relay, person), Line(relay, stranger)
+        line, theirs = Connection(relay, person), Connection(relay, stranger)
         data = b"bytes of the stranger's"
         hash = hashlib.sha256(data).hexdigest()
         none = "f" * 64
         for name in ["x", "0" * 63, "0" * 65, "g" * 64, "%00", "0" * 62 + "%2F0", hash + "%20"]:
             for method, raw in [("GET", None), ("PUT", b"x")]:
-                expect(line.ask(method, f"/v1/chunks/{name}", raw=raw), 400, "badRequest")
-            assert line.ask("HEAD", f"/v1/chunks/{name}").status == 400
-        expect(line.ask("POST", f"/v1/chunks/{hash}"), 405, "methodNotAllowed")
-        expect(theirs.ask("PUT", f"/v1/chunks/{hash}", raw=data), 201)
+                expect(line.request(method, f"/v1/chunks/{name}", raw=raw), 400, "badRequest")
+            assert line.request("HEAD", f"/v1/chunks/{name}").status == 400
+        expect(line.request("POST", f"/v1/chunks/{hash}"), 405, "methodNotAllowed")
+        expect(theirs.request("PUT", f"/v1/chunks/{hash}", raw=data), 201)
         for wrong in (b"", data[:-1], data + b"x", data.upper()):
-            expect(theirs.ask("PUT", f"/v1/chunks/{none}", raw=wrong), 422, "hashMismatch")
-        expect(same(line.ask("GET", f"/v1/chunks/{hash}"), line.ask("GET", f"/v1/chunks/{none}"),
+            expect(theirs.request("PUT", f"/v1/chunks/{none}", raw=wrong), 422, "hashMismatch")
+        expect(same(line.request("GET", f"/v1/chunks/{hash}"),
+                    line.request("GET", f"/v1/chunks/{none}"),
                     hash=(hash, none)), 404, "notFound")
-        expect(same(line.ask("GET", f"/v1/chunks/{hash}", headers={"If-None-Match": f'"{hash}"'}),
-                    line.ask("GET", f"/v1/chunks/{none}", headers={"If-None-Match": f'"{none}"'}),
+        expect(same(line.request("GET", f"/v1/chunks/{hash}",
+                                 headers={"If-None-Match": f'"{hash}"'}),
+                    line.request("GET", f"/v1/chunks/{none}",
+                                 headers={"If-None-Match": f'"{none}"'}),
                     hash=(hash, none)), 404)
-        assert line.ask("HEAD", f"/v1/chunks/{hash}").status == 404
-        missing = line.ask("POST", "/v1/chunks/missing", {"hashes": [hash, none, hash.upper()]})
+        assert line.request("HEAD", f"/v1/chunks/{hash}").status == 404
+        missing = line.request("POST", "/v1/chunks/missing", {"hashes": [hash, none, hash.upper()]})
         assert expect(missing, 200).json == {"missing": [hash, none]}, missing
         one, other = [line.save({**record("a"), "chunks": [each]}) for each in (hash, none)]
         expect(same(one, other, hash=(hash, none)), 200)
         assert one.json["results"][0]["error"]["code"] == "chunksMissing", one
         # Even for a chunk that the account has, the uploaded bytes are checked against the hash.
-        expect(line.ask("PUT", f"/v1/chunks/{hash}", raw=b"guessed"), 422, "hashMismatch")
-        expect(line.ask("PUT", f"/v1/chunks/{hash}", raw=data), 201)
-        expect(line.ask("PUT", f"/v1/chunks/{hash}", raw=data), 200)
-        assert expect(line.ask("GET", f"/v1/chunks/{hash.upper()}"), 200).body == data
+        expect(line.request("PUT", f"/v1/chunks/{hash}", raw=b"guessed"), 422, "hashMismatch")
+        expect(line.request("PUT", f"/v1/chunks/{hash}", raw=data), 201)
+        expect(line.request("PUT", f"/v1/chunks/{hash}", raw=data), 200)
+        assert expect(line.request("GET", f"/v1/chunks/{hash.upper()}"), 200).body == data
 
 
-def story_pieces_at_their_limits():
+def story_chunks_at_their_limits():
     """A chunk of 4 MiB; a record that names 4,096 chunks, and a query about as many."""
     with Relay() as relay:
         person, *_ = scene(relay)
-        line = Line(relay, person)
+        line = Connection(relay, person)
         for length in ((4 << 20) - 1, 4 << 20, (4 << 20) + 1):
             data = b"x" * length
             hash = hashlib.sha256(data).hexdigest()
-            answer = Line(relay, person).ask("PUT", f"/v1/chunks/{hash}", raw=data)
+            answer = Connection(relay, person).request("PUT", f"/v1/chunks/{hash}", raw=data)
             expect(answer, *(201,) if length <= 4 << 20 else (413, "bodyTooLarge"))
-            assert line.ask("HEAD", f"/v1/chunks/{hash}").status == (
+            assert line.request("HEAD", f"/v1/chunks/{hash}").status == (
                 200 if length <= 4 << 20 else 404)
         for count in (4095, 4096, 4097):
             hashes = [f"{number:064x}" for number in range(count)]
-            answer = line.ask("POST", "/v1/chunks/missing", {"hashes": hashes})
+            answer = line.request("POST", "/v1/chunks/missing", {"hashes": hashes})
             saved = line.save({**record("many"), "chunks": hashes})
             if count <= 4096:
                 assert expect(answer, 200).json["missing"] == hashes
@@ -536,7 +545,7 @@ def story_pieces_at_their_limits():
                 expect(saved, 400, "badRequest")
         # A duplicate counts once.
         hashes = [f"{number:064x}" for number in range(4096)] + ["0" * 64]
-        assert len(expect(line.ask("POST", "/v1/chunks/missing", {"hashes": hashes}), 200)
+        assert len(expect(line.request("POST", "/v1/chunks/missing", {"hashes": hashes}), 200)
                    .json["missing"]) == 4096
 
 
@@ -544,7 +553,7 @@ def story_names_and_labels_at_their_limits():
     """254 and 255 bytes are accepted, 256 are not, for every name; bytes count, not letters."""
     with Relay() as relay:
         person, second, *_ = scene(relay)
-        line = Line(relay, person)
+        line = Connection(relay, person)
         for letter in ["n", "é"]:
             for length in (254, 255, 256):
                 name = letter * (length // len(letter.encode()))
@@ -555,12 +564,12 @@ def story_names_and_labels_at_their_limits():
                 expect(line.save(record(name)), status, problem)
                 expect(line.save(record("a"), zone=path), status, problem)
                 expect(line.save({**record("a"), "type": name}), status, problem)
-                expect(line.ask("GET", f"/v1/changes?zone={path}"), status, problem)
-                expect(line.ask("GET", f"/v1/zones/Notes/records/{path}"), status, problem)
-                expect(line.ask("PATCH", f"/v1/devices/{second.device}", {"deviceName": name}),
+                expect(line.request("GET", f"/v1/changes?zone={path}"), status, problem)
+                expect(line.request("GET", f"/v1/zones/Notes/records/{path}"), status, problem)
+                expect(line.request("PATCH", f"/v1/devices/{second.device}", {"deviceName": name}),
                        status, None if fits else "badRequest")
                 for member in DEVICE:
-                    expect(line.ask("POST", "/v1/accounts", {**DEVICE, member: name}),
+                    expect(line.request("POST", "/v1/accounts", {**DEVICE, member: name}),
                            201 if fits else 400)
 
 
@@ -569,7 +578,7 @@ def story_a_batch_at_its_limits():
     one is refused."""
     with Relay() as relay:
         person, *_ = scene(relay)
-        line = Line(relay, person)
+        line = Connection(relay, person)
         for count in (399, 400, 401):
             answer = line.save(*[record(f"r{n}") for n in range(count)])
             if count <= 400:
@@ -581,7 +590,7 @@ def story_a_batch_at_its_limits():
             fields = '{"t":"' + "x" * (length - 8) + '"}'
             raw = (f'{{"id":"{new_id()}","records":[{{"name":"large","type":"T","fields":{fields},'
                    f'"modifiedAt":1}},{{"name":"small","type":"T","fields":{{}},"modifiedAt":1}}]}}')
-            answer = expect(line.ask("POST", "/v1/zones/Notes/records", raw=raw.encode()), 200)
+            answer = expect(line.request("POST", "/v1/zones/Notes/records", raw=raw.encode()), 200)
             large, small = answer.json["results"]
             assert "tag" in small, small
             if length <= mebibyte:
@@ -590,17 +599,17 @@ def story_a_batch_at_its_limits():
                 assert large["error"]["code"] == "recordTooLarge" and large["error"]["status"] == 413
         for length in (2 * mebibyte - 1, 2 * mebibyte, 2 * mebibyte + 1):
             raw = json.dumps({"id": new_id(), "records": [record("padded")]}).encode().ljust(length)
-            answer = Line(relay, person).ask("POST", "/v1/zones/Notes/records", raw=raw)
+            answer = Connection(relay, person).request("POST", "/v1/zones/Notes/records", raw=raw)
             expect(answer, *(200,) if length <= 2 * mebibyte else (413, "bodyTooLarge"))
         for length in (16_384, 16_385):
             raw = json.dumps(DEVICE).encode().ljust(length)
-            answer = Line(relay).ask("POST", "/v1/accounts", raw=raw)
+            answer = Connection(relay).request("POST", "/v1/accounts", raw=raw)
             expect(answer, *(201,) if length <= 16_384 else (413, "bodyTooLarge"))
         for depth in (63, 64, 65):
             fields = '{"a":' * (depth - 1) + "{}" + "}" * (depth - 1)
             raw = (f'{{"id":"{new_id()}","records":[{{"name":"deep","type":"T","fields":{fields},'
                    f'"modifiedAt":1}}]}}')
-            answer = line.ask("POST", "/v1/zones/Notes/records", raw=raw.encode())
+            answer = line.request("POST", "/v1/zones/Notes/records", raw=raw.encode())
             expect(answer, *(200,) if depth <= 64 else (400, "badJSON"))
 
 
@@ -608,7 +617,7 @@ def story_numbers_at_their_limits():
     """Tags and times below 2⁵³; a page of 1,000; a wait of 60 s."""
     with Relay() as relay:
         person, *_ = scene(relay)
-        line = Line(relay, person)
+        line = Connection(relay, person)
         last = (1 << 53) - 1
         for number, status in [(last, 200), (last + 1, 400)]:
             tag = expect(line.save({**record("a"), "baseTag": number}), status)
@@ -621,10 +630,10 @@ def story_numbers_at_their_limits():
         for batch in range(3):
             expect(line.save(*[record(f"r{batch}-{n}") for n in range(400)]), 200)
         for limit, count in [(1, 1), (999, 999), (1000, 1000), (1001, 1000)]:
-            page = expect(line.ask("GET", f"/v1/changes?limit={limit}"), 200).json
+            page = expect(line.request("GET", f"/v1/changes?limit={limit}"), 200).json
             assert len(page["changes"]) == count and page["more"] is True
         for wait in (59, 60, 61):
-            page = expect(line.ask("GET", f"/v1/changes?limit=1&wait={wait}"), 200).json
+            page = expect(line.request("GET", f"/v1/changes?limit=1&wait={wait}"), 200).json
             assert len(page["changes"]) == 1
 
 
@@ -632,8 +641,8 @@ def story_a_push_of_64_kib_and_one_more_byte():
     """A push that fits contains the records; with one byte more it is a hint."""
     async def play(relay):
         person, second, *_ = scene(relay)
-        line = Line(relay, person)
-        start = line.ask("GET", "/v1/changes").json["token"]
+        line = Connection(relay, person)
+        start = line.request("GET", "/v1/changes").json["token"]
         url = relay.address.replace("http", "ws") + "/v1/socket"
         async with websockets.connect(url, max_size=1 << 20, close_timeout=0) as socket:
             await socket.send(json.dumps({"op": "hello", "token": second.token, "since": start}))
@@ -651,7 +660,7 @@ def story_a_push_of_64_kib_and_one_more_byte():
             op, small = await told("a" * 8, 1)
             assert op == "changes"
             rest = small - 1
-            tag = json.loads(line.ask("GET", "/v1/changes?since=" + start).body)["changes"][0]["tag"]
+            tag = json.loads(line.request("GET", "/v1/changes?since=" + start).body)["changes"][0]["tag"]
             assert tag < 8, "a longer tag makes a longer record"
             op, exact = await told("b" * 8, (64 << 10) - rest)
             assert (op, exact) == ("changes", 64 << 10), (op, exact)
@@ -668,41 +677,43 @@ def story_devices_and_codes_at_their_limits():
     oldest."""
     with Relay() as relay:
         person, *_ = scene(relay)
-        line = Line(relay, person)
-        codes = [line.ask("POST", "/v1/pairings").json["code"] for _ in range(11)]
-        expect(line.ask("POST", "/v1/devices", {"code": codes[0], **DEVICE}), 403, "badPairingCode")
+        line = Connection(relay, person)
+        codes = [line.request("POST", "/v1/pairings").json["code"] for _ in range(11)]
+        expect(line.request("POST", "/v1/devices", {"code": codes[0], **DEVICE}), 403,
+               "badPairingCode")
         for number in range(98):
-            code = codes.pop() if len(codes) > 1 else line.ask("POST", "/v1/pairings").json["code"]
-            joined = expect(line.ask("POST", "/v1/devices", {"code": code, **DEVICE}), 201).json
-        assert len(line.ask("GET", "/v1/devices").json["devices"]) == 100
-        code = line.ask("POST", "/v1/pairings").json["code"]
-        expect(line.ask("POST", "/v1/devices", {"code": code, **DEVICE}), 403, "tooManyDevices")
-        expect(line.ask("DELETE", f"/v1/devices/{joined['deviceID']}"), 204)
-        code = line.ask("POST", "/v1/pairings").json["code"]
-        expect(line.ask("POST", "/v1/devices", {"code": code, **DEVICE}), 201)
+            code = (codes.pop() if len(codes) > 1
+                    else line.request("POST", "/v1/pairings").json["code"])
+            joined = expect(line.request("POST", "/v1/devices", {"code": code, **DEVICE}), 201).json
+        assert len(line.request("GET", "/v1/devices").json["devices"]) == 100
+        code = line.request("POST", "/v1/pairings").json["code"]
+        expect(line.request("POST", "/v1/devices", {"code": code, **DEVICE}), 403, "tooManyDevices")
+        expect(line.request("DELETE", f"/v1/devices/{joined['deviceID']}"), 204)
+        code = line.request("POST", "/v1/pairings").json["code"]
+        expect(line.request("POST", "/v1/devices", {"code": code, **DEVICE}), 201)
 
 
 def story_subscriptions_at_their_limits():
     """64 per device; 16 members in a `where`; 4 KiB of body."""
     with Relay() as relay:
         person, second, *_ = scene(relay)
-        line = Line(relay, person)
+        line = Connection(relay, person)
         for number in range(65):
-            answer = line.ask("PUT", f"/v1/subscriptions/s{number}", {"kind": "database"})
+            answer = line.request("PUT", f"/v1/subscriptions/s{number}", {"kind": "database"})
             expect(answer, *(201,) if number < 64 else (403, "tooManySubscriptions"))
-        expect(line.ask("PUT", "/v1/subscriptions/s63", {"kind": "zone", "zone": "Z"}), 200)
-        expect(line.ask("DELETE", "/v1/subscriptions/s0"), 204)
-        expect(line.ask("PUT", "/v1/subscriptions/s64", {"kind": "database"}), 201)
-        assert len(line.ask("GET", "/v1/subscriptions").json["subscriptions"]) == 64
-        line = Line(relay, second)
+        expect(line.request("PUT", "/v1/subscriptions/s63", {"kind": "zone", "zone": "Z"}), 200)
+        expect(line.request("DELETE", "/v1/subscriptions/s0"), 204)
+        expect(line.request("PUT", "/v1/subscriptions/s64", {"kind": "database"}), 201)
+        assert len(line.request("GET", "/v1/subscriptions").json["subscriptions"]) == 64
+        line = Connection(relay, second)
         query = {"kind": "query", "recordType": "T"}
         for count in (16, 17):
             where = {f"m{number}": number for number in range(count)}
-            expect(line.ask("PUT", "/v1/subscriptions/q", {**query, "where": where}),
+            expect(line.request("PUT", "/v1/subscriptions/q", {**query, "where": where}),
                    201 if count == 16 else 400)
         for length in (4096, 4097):
             raw = json.dumps(query).encode().ljust(length)
-            answer = Line(relay, second).ask("PUT", "/v1/subscriptions/q", raw=raw)
+            answer = Connection(relay, second).request("PUT", "/v1/subscriptions/q", raw=raw)
             assert (answer.status == 200) == (length == 4096), (length, answer)
 
 

@@ -36,7 +36,7 @@ def story_a_clock_that_is_set_while_edits_wait_does_not_date_them():
         environment = {"LOCKSTEP_CLOCK_OFFSET": "86400"}
         run("agent", "memo", "add", "Milk", home=phone.path, environment=environment)
         relay.start()
-        with phone.kept():
+        with phone.start_agent():
             wait_until(lambda: phone.status()["waiting"] == 0, "the memo to be sent")
         [memo] = json.loads(laptop.run("memo", "list", "--json"))["memos"]
         assert memo["title"] == "Milk", memo

@@ -3,8 +3,7 @@
 import os
 import subprocess
 
-from database_stories import is_there
-from story import LOCKSTEP, PATIENCE, ROOT, main
+from story import LOCKSTEP, PATIENCE, ROOT, has_postgres, main
 
 CLUSTER = os.path.join(ROOT, "scripts", "cluster")
 
@@ -15,10 +14,10 @@ def cluster(*words):
         env={name: value for name, value in os.environ.items() if name != "LOCKSTEP_POSTGRES"})
 
 
-def story_a_command_beside_relays_that_all_are_reached_and_gone_with_it():
+def story_a_command_reaches_all_relays_and_they_end_with_it():
     """The command gets the common address and that of each relay, and all are ready; the script
     has the command's exit code, and then no relay answers any more."""
-    if not is_there():
+    if not has_postgres():
         return
     ask = ('for each in $LOCKSTEP_RELAY $(echo $LOCKSTEP_RELAYS | tr , " "); do '
            'echo "$each $(curl -s -o /dev/null -w "%{http_code}" $each/readyz)"; done; exit 7')

@@ -11,8 +11,8 @@ import websockets
 from websockets.extensions.permessage_deflate import (
     ClientPerMessageDeflateFactory, PerMessageDeflate)
 
-from socket_stories import Socket, play
 from story import PATIENCE, Person, main, record
+from websocket_stories import Socket, play
 
 
 def large(name, count=40):
@@ -20,11 +20,11 @@ def large(name, count=40):
     return record(name, text="all work and no play makes a dull text. " * count)
 
 
-def agreed(socket):
+def negotiated(socket):
     return [each for each in socket.connection.extensions if isinstance(each, PerMessageDeflate)]
 
 
-class Frames:
+class FrameCounter:
     """Counts the bytes received on a connection, before decompression."""
 
     def __init__(self, connection):
@@ -46,29 +46,29 @@ def story_large_messages_arrive_compressed_where_a_client_asks():
         cursor = person.changes().json["token"]
         small = await Socket.open(other, since=cursor)
         plain = await Socket.open(other, since=cursor, compression=None)
-        assert agreed(small) and not plain.connection.extensions
-        assert agreed(small)[0].remote_no_context_takeover
-        assert agreed(small)[0].local_no_context_takeover
-        frames = Frames(small.connection)
+        assert negotiated(small) and not plain.connection.extensions
+        assert negotiated(small)[0].remote_no_context_takeover
+        assert negotiated(small)[0].local_no_context_takeover
+        frames = FrameCounter(small.connection)
         for number in range(5):
             saved = large(f"n{number}")
             person.save(saved)
             for socket in (small, plain):
-                push = await socket.hear("changes")
+                push = await socket.receive("changes")
                 assert push["changes"][0]["fields"] == saved["fields"], push
         assert frames.marked == 5, "every large push is compressed"
         assert frames.bytes < 5 * 600, frames.bytes
         # Pages and answers are also compressed, small ones are not, and a client's messages may be.
-        await small.say({"op": "fetch", "id": "f"})
-        assert len((await small.hear("changes"))["changes"]) == 5
+        await small.send({"op": "fetch", "id": "f"})
+        assert len((await small.receive("changes"))["changes"]) == 5
         assert frames.marked == 6
-        await small.say({"op": "time", "id": "t", "t0": 1})
-        await small.hear("time")
+        await small.send({"op": "time", "id": "t", "t0": 1})
+        await small.receive("time")
         assert frames.marked == 6
         await small.save(large("mine", count=4_000))
-        assert (await small.hear("saved"))["results"][0]["tag"] == 6
+        assert (await small.receive("saved"))["results"][0]["tag"] == 6
         await small.save(large("mine"))
-        assert "tag" in (await small.hear("saved"))["results"][0]
+        assert "tag" in (await small.receive("saved"))["results"][0]
 
     play(scene)
 
@@ -81,13 +81,13 @@ def story_an_offer_that_cannot_be_kept_is_declined():
             offer = ClientPerMessageDeflateFactory(server_max_window_bits=bits)
             socket = await Socket.open(
                 person, since=cursor, compression=None, extensions=[offer])
-            assert bool(agreed(socket)) == is_taken, bits
+            assert bool(negotiated(socket)) == is_taken, bits
             if is_taken:
-                assert agreed(socket)[0].remote_max_window_bits == 12
+                assert negotiated(socket)[0].remote_max_window_bits == 12
             saved = large(f"for {bits}")
             person.save(saved)
             while True:
-                push = await socket.hear("changes")
+                push = await socket.receive("changes")
                 cursor = push["token"]
                 if push["changes"][0]["name"] == saved["name"]:
                     break
@@ -115,7 +115,7 @@ def frame(first, payload, mask=b"\0\0\0\0"):
     return bytes([first]) + length + mask + payload
 
 
-class ByHand:
+class RawWebSocket:
     """A WebSocket client that controls every byte."""
 
     def __init__(self, host, port, path="/v1/socket", extensions="permessage-deflate"):
@@ -137,7 +137,7 @@ class ByHand:
             bytes_read += more
         return bytes_read
 
-    def hear(self):
+    def receive(self):
         """Returns the next frame: its first byte and its payload."""
         first, count = self.read(2)
         if count >= 126:
@@ -146,7 +146,7 @@ class ByHand:
 
     def close_code(self):
         while True:
-            first, payload = self.hear()
+            first, payload = self.receive()
             if first == 0x88:
                 return int.from_bytes(payload[:2], "big")
 
@@ -163,7 +163,7 @@ def memory(process_id):
             return int(line.split()[1]) << 10
 
 
-def place(relay):
+def host_and_port(relay):
     host, port = relay.address.rsplit("/", 1)[1].rsplit(":", 1)
     return host, int(port)
 
@@ -177,24 +177,24 @@ def story_bombs_and_floods_cost_their_own_connection_alone():
         before = memory(relay.process.pid)
         for payload, code in ((bomb, 1009), (b"\xff\xff", 1007), (deflated(b"\xff"), 1007)):
             # The end of the message never comes.
-            client = ByHand(*place(relay))
+            client = RawWebSocket(*host_and_port(relay))
             client.socket.sendall(frame(0x41, payload) + frame(0x80, b"") * (payload != bomb))
             assert client.close_code() == code, payload[:10]
         for first in (0xC0, 0xC9, 0xE1):
-            client = ByHand(*place(relay))
+            client = RawWebSocket(*host_and_port(relay))
             client.socket.sendall(frame(first, b""))
             assert client.close_code() == 1002
         # An endless message of empty fragments, and pings without end, on one connection each.
-        client = ByHand(*place(relay))
+        client = RawWebSocket(*host_and_port(relay))
         client.socket.sendall(frame(0x01, b"") + frame(0x00, b"") * 200_000 + frame(0x89, b"!"))
-        assert client.hear() == (0x8A, b"!")
-        pings = ByHand(*place(relay))
+        assert client.receive() == (0x8A, b"!")
+        pings = RawWebSocket(*host_and_port(relay))
         pings.socket.sendall(frame(0x89, b"?") * 20_000)
         for _ in range(20_000):
-            assert pings.hear() == (0x8A, b"?")
+            assert pings.receive() == (0x8A, b"?")
         assert memory(relay.process.pid) < before + (32 << 20)
         await bystander.save(record("still"))
-        assert (await bystander.hear("saved"))["results"][0]["name"] == "still"
+        assert (await bystander.receive("saved"))["results"][0]["name"] == "still"
 
     play(scene)
 
@@ -279,8 +279,8 @@ def story_wire_echo_says_what_is_wrong():
     told = run("--help")
     assert told.returncode == 0 and "connect" in told.stdout and "--deflate" in told.stdout
     for words, code, says in (
-        ((), 2, "say what to do"), (("serve",), 2, "one port"), (("serve", "x"), 2, "no port"),
-        (("serve", "1", "--fast"), 2, "no option --fast"), (("dance",), 2, "no command dance"),
+        ((), 2, "name a command"), (("serve",), 2, "one port"), (("serve", "x"), 2, "not a port"),
+        (("serve", "1", "--fast"), 2, "option --fast"), (("dance",), 2, "command dance"),
         (("connect", "http://a"), 2, "ws://"), (("connect", "ws://127.0.0.1:1"), 1, "running?"),
     ):
         told = run(*words)

@@ -2,7 +2,6 @@
 Those of the vault have their own stories."""
 
 import contextlib
-import json
 
 from story import Home, Relay, folder, main, run
 
@@ -19,7 +18,7 @@ def devices():
 
 
 @contextlib.contextmanager
-def apart(relay, *homes):
+def all_offline(relay, *homes):
     """All homes are offline in this block, and all have synced after it."""
     relay.stop()
     yield
@@ -28,17 +27,13 @@ def apart(relay, *homes):
         assert home.status()["state"] in ("inSync", "needsPerson"), home.status()
 
 
-def shown(home, *words):
-    return json.loads(home.run(*words, "--json"))
-
-
-def written(home, *words, text):
+def write(home, *words, text):
     run("agent", *words, home=home.path, input=text)
 
 
 def same(homes, *words):
     """The output of a command, the same on all homes."""
-    views = [shown(home, *words) for home in homes]
+    views = [home.json(*words) for home in homes]
     assert all(view == views[0] for view in views), views
     return views[0]
 
@@ -50,7 +45,7 @@ def story_a_focus_outlives_a_stop_of_the_same_moment():
         phone.timer("start")
         for home in (laptop, desk):
             home.run("sync")
-        with apart(relay, *homes):
+        with all_offline(relay, *homes):
             phone.timer("skip")
             desk.timer("pause")
             laptop.timer("stop")
@@ -68,7 +63,7 @@ def story_a_focus_outlives_a_stop_of_the_same_moment():
 def story_of_two_values_of_one_setting_the_newer_stands():
     with devices() as (relay, *homes):
         phone, laptop, desk = homes
-        with apart(relay, *homes):
+        with all_offline(relay, *homes):
             phone.run("timer", "settings", "set", "focusMinutes=40", "longBreakEvery=3")
             laptop.run("timer", "settings", "set", "focusMinutes=45")
             desk.run("timer", "settings", "set", "focusMinutes=50", "autoStart=false")
@@ -86,7 +81,7 @@ def story_what_is_cleared_here_and_copied_there():
             phone.run("clipboard", "add", text)
         for home in (laptop, desk):
             home.run("sync")
-        with apart(relay, *homes):
+        with all_offline(relay, *homes):
             phone.run("clipboard", "clear")
             laptop.run("clipboard", "remove", "2")
             desk.run("clipboard", "add", "four")
@@ -100,9 +95,9 @@ def story_three_texts_of_one_memo_are_all_kept():
         phone.run("memo", "add", "Shared")
         for home in (laptop, desk):
             home.run("sync")
-        with apart(relay, *homes):
+        with all_offline(relay, *homes):
             for home, text in zip(homes, ("From the phone", "From the laptop", "From the desk")):
-                written(home, "memo", "edit", "1", text=text)
+                write(home, "memo", "edit", "1", text=text)
         memos = same(homes, "memo", "list")["memos"]
         assert {each["title"] for each in memos} == {
             "From the phone", "From the laptop", "From the desk"}, memos
@@ -117,8 +112,8 @@ def story_a_memo_that_was_edited_outlives_its_removal():
             phone.run("memo", "add", text)
         for home in (laptop, desk):
             home.run("sync")
-        with apart(relay, *homes):
-            written(desk, "memo", "edit", "edited elsewhere", text="Edited")
+        with all_offline(relay, *homes):
+            write(desk, "memo", "edit", "edited elsewhere", text="Edited")
             for memo in ("edited elsewhere", "left alone"):
                 laptop.run("memo", "remove", memo)
         assert [each["title"] for each in same(homes, "memo", "list")["memos"]] == ["Edited"]
@@ -131,21 +126,21 @@ def story_a_habit_removed_here_and_renamed_there_waits_for_the_person():
         phone.run("habits", "add", "Water", "--count", "--target", "8")
         for home in (laptop, desk):
             home.run("habits", "restore", "yes")
-        with apart(relay, *homes):
+        with all_offline(relay, *homes):
             phone.run("habits", "remove", "water")
             laptop.run("habits", "edit", "water", "--title", "Tea")
             desk.run("habits", "count", "water", "+3", "--day", "2026-03-01")
-        [conflict] = shown(laptop, "habits", "conflicts")["conflicts"]
+        [conflict] = laptop.json("habits", "conflicts")["conflicts"]
         assert conflict["local"]["fields"]["title"] == "Tea", conflict
         assert conflict["cloud"]["fields"] is None, conflict
-        assert shown(phone, "habits", "day", "2026-03-01")["habits"] == []
+        assert phone.json("habits", "day", "2026-03-01")["habits"] == []
         laptop.run("habits", "keep", "local", "tea")
         for home in homes:
             home.run("sync")
         [habit] = same(homes, "habits", "day", "2026-03-01")["habits"]
         assert (habit["title"], habit["total"]) == ("Tea", 3), habit
         # The opposite choice: the person lets the habit go.
-        with apart(relay, *homes):
+        with all_offline(relay, *homes):
             phone.run("habits", "remove", "tea")
             laptop.run("habits", "edit", "tea", "--title", "Coffee")
         laptop.run("habits", "keep", "cloud", "coffee")
@@ -160,7 +155,7 @@ def story_what_three_devices_counted_adds_up():
         phone.run("habits", "add", "Water", "--count", "--target", "8")
         for home in (laptop, desk):
             home.run("habits", "restore", "yes")
-        with apart(relay, *homes):
+        with all_offline(relay, *homes):
             for home, amount in zip(homes, ("+1", "+2", "+4")):
                 home.run("habits", "count", "water", amount, "--day", "2026-03-01")
             desk.run("habits", "count", "water", "+1", "--undo", "--day", "2026-03-01")

@@ -3,7 +3,7 @@
 import contextlib
 import signal
 
-from middle import Middle
+from proxy import Proxy
 from story import Home, Relay, folder, main, now, wait_until
 
 # A focus and a break, in minutes. The break is long, so that a next focus started soon is started
@@ -14,40 +14,40 @@ BOTH = int((FOCUS + BREAK) * 60_000)
 
 @contextlib.contextmanager
 def devices():
-    """A phone with a connection to the relay, and a laptop behind a middle. Both run continuously,
+    """A phone with a connection to the relay, and a laptop behind a proxy. Both run continuously,
     and have a short focus with a short break set; the phone's next focus is a long one."""
-    with folder() as directory, Relay() as relay, Middle(relay) as line:
+    with folder() as directory, Relay() as relay, Proxy(relay) as proxy:
         phone = Home.new(relay, directory)
-        laptop = phone.pair(line, directory)
-        with phone.kept(), laptop.kept() as kept:
+        laptop = phone.pair(proxy, directory)
+        with phone.start_agent(), laptop.start_agent() as agent:
             phone.run("timer", "settings", "set", f"focusMinutes={FOCUS}",
                       f"shortBreakMinutes={BREAK}")
             begun = phone.timer("start")["at"]
             phone.run("timer", "settings", "set", "focusMinutes=25")
             wait_until(lambda: laptop.timer("status")["stateType"] != "idle",
                        "the focus to be on the laptop")
-            in_sync(phone, laptop)
-            yield phone, laptop, line, kept, begun + BOTH
+            wait_in_sync(phone, laptop)
+            yield phone, laptop, proxy, agent, begun + BOTH
 
 
-def in_sync(*homes):
+def wait_in_sync(*homes):
     for home in homes:
         home.run("sync")
         wait_until(lambda: home.status()["state"] == "inSync" and home.status()["waiting"] == 0,
                    lambda: f"it to be in sync: {home.status()}")
 
 
-def go_on(phone):
+def start_next_focus(phone):
     """The person starts the next focus once the first has ended."""
     wait_until(lambda: phone.timer("status")["stateType"] != "focus", "the focus to end")
     shown = phone.timer("start")
     assert shown["stateType"] == "focus" and shown["remaining"] > 20 * 60_000, shown
-    in_sync(phone)
+    wait_in_sync(phone)
 
 
-def stands(phone, laptop):
+def check_long_focus(phone, laptop):
     """The long focus is on both screens, now and after everything is in sync."""
-    in_sync(laptop, phone, laptop)
+    wait_in_sync(laptop, phone, laptop)
     for home in (phone, laptop):
         shown = home.timer("status")
         assert shown["stateType"] == "focus" and shown["remaining"] > 20 * 60_000, shown
@@ -57,46 +57,46 @@ def stands(phone, laptop):
 def story_a_lid_that_was_closed_over_the_end_of_a_focus_and_of_its_break():
     """The laptop sleeps over the end of the focus, and its connection is dropped; the next focus,
     started on the phone, is not changed when the laptop wakes."""
-    with devices() as (phone, laptop, line, kept, over):
-        kept.process.send_signal(signal.SIGSTOP)
+    with devices() as (phone, laptop, proxy, agent, over):
+        agent.process.send_signal(signal.SIGSTOP)
         try:
-            go_on(phone)
-            line.cut()
+            start_next_focus(phone)
+            proxy.cut_connections()
             wait_until(lambda: now() > over + 3_000, "the break to be over")
         finally:
-            kept.process.send_signal(signal.SIGCONT)
-        stands(phone, laptop)
+            agent.process.send_signal(signal.SIGCONT)
+        check_long_focus(phone, laptop)
 
 
 def story_a_device_without_a_network_lets_the_focus_and_its_break_end_by_itself():
     """It correctly shows idle; after it reconnects, it shows the focus that was started on the
     phone."""
-    with devices() as (phone, laptop, line, _, over):
-        line.fall()
+    with devices() as (phone, laptop, proxy, _, over):
+        proxy.shut_down()
         wait_until(lambda: laptop.status()["state"] == "offline",
                    lambda: f"the loss to be noticed: {laptop.status()}")
-        go_on(phone)
+        start_next_focus(phone)
         wait_until(lambda: now() > over, "the break to be over")
         wait_until(lambda: laptop.timer("status")["stateType"] == "idle" and
                    laptop.status()["waiting"] == 1,
                    lambda: f"it to be written: {laptop.status()}")
-        line.rise()
-        stands(phone, laptop)
+        proxy.listen()
+        check_long_focus(phone, laptop)
 
 
 def story_a_paused_break_outlives_a_break_that_ran_out_elsewhere():
     """The person pauses the break on the phone; on the laptop, without a network, the same break
     runs out."""
-    with devices() as (phone, laptop, line, _, over):
-        line.fall()
+    with devices() as (phone, laptop, proxy, _, over):
+        proxy.shut_down()
         wait_until(lambda: laptop.status()["state"] == "offline", "the loss to be noticed")
         wait_until(lambda: phone.timer("status")["stateType"] == "breakTime", "the break")
         phone.run("timer", "pause")
-        in_sync(phone)
+        wait_in_sync(phone)
         wait_until(lambda: now() > over and laptop.timer("status")["stateType"] == "idle" and
                    laptop.status()["waiting"] == 1, "the break to end on the laptop")
-        line.rise()
-        in_sync(laptop, phone, laptop)
+        proxy.listen()
+        wait_in_sync(laptop, phone, laptop)
         for home in (phone, laptop):
             shown = home.timer("status")
             assert shown["stateType"] == "breakTime" and shown["isPaused"], shown

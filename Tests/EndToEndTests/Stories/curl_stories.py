@@ -1,7 +1,7 @@
 """Every HTTP call of docs/protocol.md, by curl.
 
 The story of each row of its table. Invalid requests of all calls are in bad_input_stories and
-gone_stories, and scripts/openapi-check sends hundreds of requests to each:
+disconnect_stories, and scripts/openapi-check sends hundreds of requests to each:
 
 | call | story |
 | --- | --- |
@@ -13,8 +13,8 @@ gone_stories, and scripts/openapi-check sends hundreds of requests to each:
 | `GET /v1/zones/{zone}/records/{name}` | one_record_with_its_etag |
 | `GET /v1/changes` | a_long_poll_answers…, a_snapshot_comes_in_pages…, a_token_of_one_zone… |
 | `GET /v1/events` | events_stories |
-| `GET /v1/socket` | socket_stories, wire_stories |
-| `/v1/subscriptions…` | wake_stories |
+| `GET /v1/socket` | websocket_stories, websocket_rule_stories |
+| `/v1/subscriptions…` | notification_stories |
 | `/v1/chunks…` | chunk_stories |
 | `GET /v1/time`, `GET /v1/limits`, health | the_relay_tells_its_time_limits_and_health |
 | Idempotency | a_retry_changes_nothing_and_answers_the_same |
@@ -219,7 +219,7 @@ def story_a_token_of_one_zone_is_good_for_that_zone_alone():
         assert person.changes(zone="One", since=page["token"]).json["changes"] == []
 
 
-def story_every_bad_request_gets_its_word():
+def story_every_bad_request_gets_its_code():
     """Every error has a status, a code and a sentence; the relay continues."""
     with Relay() as relay:
         person = Person.new(relay)

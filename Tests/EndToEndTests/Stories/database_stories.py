@@ -9,11 +9,12 @@ import subprocess
 import threading
 import urllib.parse
 
-from socket_stories import Socket
-from story import PATIENCE, ROOT, Person, Relay, curl, expect, main, record, refused, run, wait_until
-from wake_stories import Stream, Waiting
+from notification_stories import PendingRequest, Stream
+from story import (
+    PATIENCE, WITH_POSTGRES, Person, Relay, curl, expect, has_postgres, main, record, refused,
+    run, wait_until)
+from websocket_stories import Socket
 
-WITH = os.path.join(ROOT, "scripts", "with-postgres")
 
 
 class Database:
@@ -21,7 +22,7 @@ class Database:
 
     def __init__(self):
         self.process = subprocess.Popen(
-            [WITH, "--fast", "sh", "-c", 'echo "$LOCKSTEP_POSTGRES"; read line'],
+            [WITH_POSTGRES, "--fast", "sh", "-c", 'echo "$LOCKSTEP_POSTGRES"; read line'],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().strip()
         assert self.url, "the database did not start"
@@ -43,7 +44,7 @@ class Database:
         self.process.communicate("\n", timeout=PATIENCE)
 
 
-class Live:
+class ThreadedSocket:
     """A socket on a separate thread, so that the relay's pings are always answered."""
 
     def __init__(self, person, since):
@@ -55,14 +56,14 @@ class Live:
     def wait(self, outcome):
         return asyncio.run_coroutine_threadsafe(outcome, self.loop).result()
 
-    def hear(self, op=None):
-        return self.wait(self.socket.hear(op))
+    def receive(self, op=None):
+        return self.wait(self.socket.receive(op))
 
     def closed(self):
         return self.wait(self.socket.closed())
 
     @property
-    def stands(self):
+    def is_open(self):
         return self.socket.connection.open
 
     def __enter__(self):
@@ -80,14 +81,6 @@ class Live:
         self.loop.close()
 
 
-def is_there():
-    """True if a PostgreSQL server can be started here."""
-    done = subprocess.run([WITH, "--check"], capture_output=True, text=True)
-    if done.returncode != 0:
-        print(f"      NOT TOLD: {done.stderr.strip()}")
-    return done.returncode == 0
-
-
 @contextlib.contextmanager
 def relays(count=2, **options):
     """A database, and this many relays on it."""
@@ -102,7 +95,7 @@ def relays(count=2, **options):
         database.end()
 
 
-def at(relay, person):
+def same_device_at(relay, person):
     """The same device, at another relay."""
     return Person(relay, {"accountID": person.account, "deviceID": person.device,
                           "token": person.token})
@@ -125,37 +118,37 @@ def story_a_database_that_is_not_there_is_told_with_the_next_step():
 
 def story_a_save_at_one_relay_is_on_the_screens_at_another():
     """By long-poll, events and WebSocket; and any relay can read it."""
-    if not is_there():
+    if not has_postgres():
         return
     with relays() as (_, (here, there)):
         phone = Person.new(here)
-        laptop = at(there, phone.pair())
+        laptop = same_device_at(there, phone.pair())
         since = expect(laptop.changes(), 200).json["token"]
-        poll = Waiting(laptop, f"/v1/changes?wait=50&since={since}")
+        poll = PendingRequest(laptop, f"/v1/changes?wait=50&since={since}")
         stream = Stream(laptop, since)
-        with Live(laptop, since) as socket:
+        with ThreadedSocket(laptop, since) as socket:
             saved = expect(phone.save(record("first")), 200).json
             status, page = poll.answer()
             assert status == 200 and page["changes"][0]["name"] == "first", page
-            assert stream.hear("changes")["changes"][0]["name"] == "first"
-            push = socket.hear("changes")
+            assert stream.receive("changes")["changes"][0]["name"] == "first"
+            push = socket.receive("changes")
             assert push["changes"][0]["name"] == "first" and push["token"] == saved["token"], push
         # A save acknowledged by one relay is visible at the other immediately.
         for number in range(20):
             told = expect(phone.save(record(f"r{number}")), 200).json["token"]
-            page = expect(at(there, phone).changes(since=since), 200).json
+            page = expect(same_device_at(there, phone).changes(since=since), 200).json
             assert page["token"] == told, (number, page["token"], told)
 
 
 def story_a_device_revoked_at_one_relay_is_out_at_all():
     """Its socket is closed, and its token is invalid at all relays."""
-    if not is_there():
+    if not has_postgres():
         return
     with relays() as (_, (here, there)):
         phone = Person.new(here)
-        laptop = at(there, phone.pair())
+        laptop = same_device_at(there, phone.pair())
         since = expect(laptop.changes(), 200).json["token"]
-        with Live(laptop, since) as socket:
+        with ThreadedSocket(laptop, since) as socket:
             def shown():
                 devices = expect(phone.call("GET", "/v1/devices"), 200).json["devices"]
                 return any(each["connected"] for each in devices if each["deviceID"] == laptop.device)
@@ -168,7 +161,7 @@ def story_a_device_revoked_at_one_relay_is_out_at_all():
 
 def story_relays_outlive_their_database():
     """The database crashes and returns: nothing is lost, and nobody has to act."""
-    if not is_there():
+    if not has_postgres():
         return
     with relays() as (database, (here, there)):
         phone = Person.new(here)
@@ -188,14 +181,14 @@ def story_relays_outlive_their_database():
             wait_until(saves, "a save after the crash of the database")
             kept.append(f"again-{round}")
             wait_until(lambda: curl(there, "GET", "/readyz").status == 200, "the other was ready")
-            page = expect(at(there, phone).changes(), 200).json
+            page = expect(same_device_at(there, phone).changes(), 200).json
             assert sorted(each["name"] for each in page["changes"]) == sorted(kept), page
         assert here.stop() == 0 and there.stop() == 0
 
 
 def story_the_owner_works_in_the_database_beside_the_relays():
     """Accounts are created, limited and removed in the database; all relays apply it."""
-    if not is_there():
+    if not has_postgres():
         return
     with relays(is_open=False) as (database, (here, there)):
         made = run("account", "create", "mum", "--store", database.url, "--json").stdout
@@ -205,10 +198,10 @@ def story_the_owner_works_in_the_database_beside_the_relays():
         body = {"code": code, "deviceName": "phone", "platform": "test", "appVersion": "1"}
         phone = Person(there, expect(curl(there, "POST", "/v1/devices", body), 201).json)
         expect(phone.save(record("first")), 200)
-        with Live(phone, expect(phone.changes(), 200).json["token"]) as socket:
+        with ThreadedSocket(phone, expect(phone.changes(), 200).json["token"]) as socket:
             run("account", "remove", "mum", "--yes", "--store", database.url)
             assert socket.closed() == 4501
-        expect(at(here, phone).changes(), 401, "badToken")
+        expect(same_device_at(here, phone).changes(), 401, "badToken")
         refused("relay", "backup", here.directory, "--store", database.url, says="pg_dump")
         refused("relay", "check", "--store", database.url, says="pg_amcheck")
 

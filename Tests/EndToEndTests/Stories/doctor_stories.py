@@ -6,10 +6,9 @@ import os
 import socket
 import threading
 
-from database_stories import is_there
+from postgres_servers import Server
 from secure_relay import CA, SecureRelay, make
-from servers import Server
-from story import Home, Person, Relay, expect, folder, main, run, wait_until
+from story import Home, Person, Relay, expect, folder, has_postgres, main, run, wait_until
 
 LADDER = ["websocket", "events", "long-poll", "poll"]
 
@@ -28,7 +27,7 @@ def verdict(checks, area, name):
     return checks[area, name]["verdict"]
 
 
-class Holding:
+class BufferingProxy:
     """A proxy that buffers an event stream until its end, and passes everything else on at once."""
 
     def __init__(self, relay):
@@ -53,32 +52,32 @@ class Holding:
             threading.Thread(target=self.serve, args=(line,), daemon=True).start()
 
     def serve(self, line):
-        with line, socket.create_connection(("127.0.0.1", self.relay.port)) as further:
+        with line, socket.create_connection(("127.0.0.1", self.relay.port)) as upstream:
             try:
                 first = line.recv(65536)
-                further.sendall(first)
+                upstream.sendall(first)
                 is_held = first.startswith(b"GET /v1/events")
-                threading.Thread(target=self.pass_on, args=(line, further), daemon=True).start()
+                threading.Thread(target=self.pass_on, args=(line, upstream), daemon=True).start()
                 kept = b""
-                while piece := further.recv(65536):
+                while part := upstream.recv(65536):
                     if is_held:
-                        kept += piece
+                        kept += part
                     else:
-                        line.sendall(piece)
+                        line.sendall(part)
                 line.sendall(kept)
             except OSError:
                 pass
 
-    def pass_on(self, line, further):
+    def pass_on(self, line, upstream):
         try:
-            while piece := line.recv(65536):
-                further.sendall(piece)
-            further.shutdown(socket.SHUT_RDWR)
+            while part := line.recv(65536):
+                upstream.sendall(part)
+            upstream.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass
 
 
-class Other(http.server.BaseHTTPRequestHandler):
+class NotFoundServer(http.server.BaseHTTPRequestHandler):
     """A server that is not a relay."""
 
     def do_GET(self):
@@ -88,7 +87,7 @@ class Other(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def story_a_healthy_open_relay_is_well_on_every_rung():
+def story_a_healthy_open_relay_passes_every_transport_check():
     """A person who has just set up a relay sees that each transport works, and the test leaves no
     device behind."""
     with Relay() as relay:
@@ -128,7 +127,7 @@ def story_a_relay_that_does_not_run_is_a_problem():
 
 def story_something_else_than_a_relay_is_named():
     """The port of another program, which speaks HTTP or something else."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Other)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), NotFoundServer)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         checks = doctor("--relay", f"http://127.0.0.1:{server.server_port}", code=1)
@@ -143,7 +142,7 @@ def story_something_else_than_a_relay_is_named():
 
 def story_a_proxy_that_holds_events_back_is_found_out():
     """The other transports work, so sync does; events are reported as not working."""
-    with Relay() as relay, Holding(relay) as proxy:
+    with Relay() as relay, BufferingProxy(relay) as proxy:
         checks = doctor("--relay", proxy.address)
         events = checks["ladder", "events"]
         assert events["verdict"] == "warning" and "held back" in events["seen"], events
@@ -185,14 +184,14 @@ def story_a_home_that_a_process_keeps_is_asked_how_it_is():
     with Relay() as relay, folder() as directory:
         home = Home.new(relay, directory)
         person = home.person(relay)
-        with home.kept() as kept, socket.socket(socket.AF_UNIX) as asking:
+        with home.start_agent() as agent, socket.socket(socket.AF_UNIX) as asking:
             wait_until(
                 lambda: asking.connect_ex(os.path.join(home.path, "agent.sock")) == 0,
                 "the home to be held")
             checks = doctor("--home", home.path)
             holder = checks["home", "holder"]
-            assert holder["figures"]["process"] == kept.process.pid, holder
-            kept.stop()
+            assert holder["figures"]["process"] == agent.process.pid, holder
+            agent.stop()
         expect(person.call("DELETE", f"/v1/devices/{person.device}"), 204)
         checks = doctor("--home", home.path, code=1)
         poll = checks["ladder", "poll"]
@@ -233,7 +232,7 @@ def story_a_relays_store_is_looked_at_on_its_machine():
 def story_a_relays_database_is_looked_at():
     """Before its first relay, during one, after it was replaced by another copy, and while it is
     not available. The check changes nothing, and shows no password."""
-    if not is_there():
+    if not has_postgres():
         return
     with Server() as server:
         server.make()
@@ -250,7 +249,7 @@ def story_a_relays_database_is_looked_at():
             # The server in these stories does not sync.
             assert "fsync" in checks["database", "durability"]["figures"]["off"], checks
             assert verdict(checks, "database", "connections") == "ok", checks
-        server.ask("UPDATE opening SET timeline = timeline + 1")
+        server.query("UPDATE opening SET timeline = timeline + 1")
         for _ in range(2):
             checks = doctor(*look, environment=server.environment)
             assert "another copy" in checks["database", "store"]["seen"], checks
@@ -260,7 +259,7 @@ def story_a_relays_database_is_looked_at():
         assert len([area for area, _ in checks if area == "database"]) == 1, checks
 
 
-def story_it_must_be_told_what_to_look_at():
+def story_it_needs_something_to_check():
     """Without anything to check, the exit code is 2: it is not a sync problem."""
     done = run("doctor", expect_code=2)
     assert "--home DIR" in done.stderr and done.stdout == "", done

@@ -77,7 +77,7 @@ class Stream:
         self.heads.get(timeout=seconds)
         return self.status
 
-    def hear(self, name=None, seconds=PATIENCE):
+    def receive(self, name=None, seconds=PATIENCE):
         """Data of the next event; its id becomes the stream's."""
         try:
             event = self.events.get(timeout=seconds)
@@ -91,7 +91,7 @@ class Stream:
         return data
 
     def names(self, seconds=PATIENCE):
-        return [each["name"] for each in self.hear("changes", seconds)["changes"]]
+        return [each["name"] for each in self.receive("changes", seconds)["changes"]]
 
     def is_quiet(self):
         return self.events.empty()
@@ -123,13 +123,13 @@ def story_what_was_missed_comes_first_and_then_each_save():
             assert stream.headers["x-accel-buffering"] == "no", stream.headers
             assert "no-cache" in stream.headers["cache-control"], stream.headers
             assert stream.headers["vary"] == "Origin", stream.headers
-            page = stream.hear("changes")
+            page = stream.receive("changes")
             assert page["since"] == begin and page["more"] is False, page
             assert [each["name"] for each in page["changes"]] == ["a"], page
             cursor = page["token"]
             for number in range(20):
                 saved = phone.save(record(f"b{number}")).json
-                page = stream.hear("changes")
+                page = stream.receive("changes")
                 assert page["since"] == cursor and page["token"] == saved["token"], page
                 assert page["changes"][0]["device"] == phone.device, page
                 cursor = page["token"]
@@ -146,7 +146,7 @@ def story_without_a_cursor_a_stream_begins_now():
         person = Person.new(relay)
         token = person.save(record("before")).json["token"]
         with Stream(person) as stream:
-            page = stream.hear("changes")
+            page = stream.receive("changes")
             assert page == {"since": token, "token": token, "more": False, "changes": []}, page
             person.save(record("after"))
             assert stream.names() == ["after"]
@@ -158,7 +158,7 @@ def story_a_browser_that_comes_back_goes_on_where_it_was():
         person = Person.new(relay)
         begin = person.changes().json["token"]
         with Stream(person, since=begin) as stream:
-            stream.hear("changes")
+            stream.receive("changes")
             person.save(record("a"))
             assert stream.names() == ["a"]
             seen = stream.seen
@@ -178,16 +178,16 @@ def story_a_large_change_is_a_hint_and_comes_with_the_next():
         person = Person.new(relay)
         begin = person.changes().json["token"]
         with Stream(person, since=begin) as stream:
-            stream.hear("changes")
+            stream.receive("changes")
             token = person.save(record("large", "x" * 70_000)).json["token"]
-            assert stream.hear("changed") == {"token": token}
+            assert stream.receive("changed") == {"token": token}
             assert stream.seen == begin, "who comes back begins before what was hinted"
             person.save(record("small"))
-            page = stream.hear("changes")
+            page = stream.receive("changes")
             assert page["since"] == begin, page
             assert [each["name"] for each in page["changes"]] == ["large", "small"], page
             person.save(record("next"))
-            assert stream.hear("changes")["since"] == page["token"]
+            assert stream.receive("changes")["since"] == page["token"]
 
 
 def story_a_long_backlog_comes_page_by_page():
@@ -200,7 +200,7 @@ def story_a_long_backlog_comes_page_by_page():
         with Stream(person, since=begin) as stream:
             names, cursor, pages = [], begin, 0
             while True:
-                page = stream.hear("changes")
+                page = stream.receive("changes")
                 assert page["since"] == cursor, page["since"]
                 cursor, pages = page["token"], pages + 1
                 names += [each["name"] for each in page["changes"]]
@@ -246,13 +246,13 @@ def story_an_old_client_reads_until_the_connection_closes():
     with Relay() as relay:
         person = Person.new(relay)
         with Stream(person, options=["--http1.0"]) as stream:
-            stream.hear("changes")
+            stream.receive("changes")
             assert "transfer-encoding" not in stream.headers, stream.headers
             for number in range(5):
                 person.save(record(f"r{number}"))
                 assert stream.names() == [f"r{number}"]
             assert relay.stop() == 0
-            assert stream.hear("error")["code"] == "stopping"
+            assert stream.receive("error")["code"] == "stopping"
             stream.ended()
 
 
@@ -265,10 +265,10 @@ def story_nothing_in_a_record_breaks_out_of_its_line():
             {"id": str(uuid.uuid4()), "records": [record("odd", text)]}, indent=2
         ).replace("\n", "\r\n").encode()
         with Stream(person) as stream:
-            stream.hear("changes")
+            stream.receive("changes")
             answer = person.call("POST", "/v1/zones/Notes/records", raw=body)
             expect(answer, 200)
-            page = stream.hear("changes")
+            page = stream.receive("changes")
             assert page["changes"][0]["fields"] == {"text": text}, page
             assert stream.lines_of_data == 1 and stream.is_quiet()
 
@@ -279,10 +279,10 @@ def story_a_revoked_device_hears_why_its_stream_ends():
         phone = Person.new(relay)
         lost = phone.pair()
         with Stream(lost) as stream, Stream(phone) as other:
-            stream.hear("changes")
-            other.hear("changes")
+            stream.receive("changes")
+            other.receive("changes")
             expect(phone.call("DELETE", f"/v1/devices/{lost.device}"), 204)
-            problem = stream.hear("error")
+            problem = stream.receive("error")
             assert problem["code"] == "badToken" and problem["status"] == 401, problem
             stream.ended()
             phone.save(record("after"))
@@ -296,17 +296,17 @@ def story_a_relay_that_stops_says_so_on_every_stream():
         person = Person.new(relay)
         token = person.save(record("a")).json["token"]
         with Stream(person) as one, Stream(person) as two:
-            one.hear("changes")
-            two.hear("changes")
+            one.receive("changes")
+            two.receive("changes")
             assert relay.stop() == 0
             for stream in one, two:
-                problem = stream.hear("error")
+                problem = stream.receive("error")
                 assert problem["code"] == "stopping" and problem["retryAfter"] >= 1, problem
                 stream.ended()
                 assert 500 <= stream.retry <= 10_000, stream.retry
         relay.start()
         with Stream(person, last_event_id=token) as stream:
-            assert stream.hear("changes")["changes"] == []
+            assert stream.receive("changes")["changes"] == []
             person.save(record("b"))
             assert stream.names() == ["b"]
 
@@ -319,14 +319,14 @@ def story_fifty_streams_hear_everything_at_once():
         streams = [Stream(person, since=begin) for _ in range(50)]
         try:
             for stream in streams:
-                stream.hear("changes")
+                stream.receive("changes")
             assert metric(relay, 'connections{transport="events"}') == 50
             for number in range(20):
                 expect(person.save(record(f"r{number}")), 200)
             for stream in streams:
                 cursor = begin
                 for number in range(20):
-                    page = stream.hear("changes")
+                    page = stream.receive("changes")
                     assert page["since"] == cursor, page
                     cursor = page["token"]
                     assert [each["name"] for each in page["changes"]] == [f"r{number}"], page
@@ -358,7 +358,7 @@ def story_a_silent_stream_shows_that_it_stands():
     with Relay() as relay:
         person = Person.new(relay)
         with Stream(person) as stream:
-            stream.hear("changes")
+            stream.receive("changes")
             assert stream.headers["lockstep-keep-alive"] == "25000", stream.headers
             wait_until(lambda: stream.comments > 0, "a comment", seconds=27)
             assert stream.is_quiet()
@@ -498,12 +498,12 @@ def story_subscriptions_say_what_wakes_a_stream():
         laptop = phone.pair()
         expect(laptop.call("PUT", "/v1/subscriptions/s", {"kind": "zone", "zone": "Loud"}), 201)
         with Stream(laptop) as stream, Stream(phone) as all:
-            begin = stream.hear("changes")["token"]
-            all.hear("changes")
+            begin = stream.receive("changes")["token"]
+            all.receive("changes")
             phone.save(record("quiet"), zone="Quiet")
             assert all.names() == ["quiet"]
             phone.save(record("loud"), zone="Loud")
-            page = stream.hear("changes")
+            page = stream.receive("changes")
             assert page["since"] == begin, page
             assert [each["name"] for each in page["changes"]] == ["quiet", "loud"], page
 

@@ -9,11 +9,12 @@ import threading
 import time
 import urllib.parse
 
-from database_stories import WITH, Live, at, is_there
-from servers import Cable, Server
+from database_stories import ThreadedSocket, same_device_at
+from notification_stories import PendingRequest, Stream
+from postgres_servers import FaultyLink, Server
 from story import (
-    PATIENCE, Line, Person, Relay, SmallDisk, curl, expect, main, new_id, record, wait_until)
-from wake_stories import Stream, Waiting
+    PATIENCE, WITH_POSTGRES, Connection, Person, Relay, SmallDisk, curl, expect, has_postgres,
+    main, new_id, record, wait_until)
 
 
 @contextlib.contextmanager
@@ -24,7 +25,7 @@ def relays(*stores, **options):
                for store in stores]
 
 
-class Listener:
+class ConnectedDevice:
     """A device connected by every transport. `polls`: False if the story takes longer than a
     poll."""
 
@@ -32,22 +33,22 @@ class Listener:
         self.person = person
         self.since = expect(person.changes(), 200).json["token"]
         self.poll = (
-            Waiting(person, f"/v1/changes?wait=55&since={self.since}") if polls else None)
+            PendingRequest(person, f"/v1/changes?wait=55&since={self.since}") if polls else None)
         self.stream = Stream(person, self.since)
-        self.live = Live(person, self.since)
+        self.live = ThreadedSocket(person, self.since)
 
     @property
-    def stands(self):
-        waits = self.poll is None or self.poll.waits
-        return waits and self.live.stands and self.stream.events.empty()
+    def is_open(self):
+        waits = self.poll is None or self.poll.is_pending
+        return waits and self.live.is_open and self.stream.events.empty()
 
-    def hears(self, name):
+    def wait_for_change(self, name):
         """Waits for the change on all connections that stayed open; other changes may come before
         it."""
         if self.poll:
             status, page = self.poll.answer()
             assert status == 200 and page["changes"], (status, page)
-        for hear in (self.stream.hear, self.live.hear):
+        for hear in (self.stream.receive, self.live.receive):
             while name not in [each["name"] for each in hear("changes")["changes"]]:
                 pass
 
@@ -61,56 +62,56 @@ class Listener:
         self.live.__exit__()
 
 
-class Load:
+class BackgroundWriter:
     """A device that saves one record at a time, at each relay in turn, and repeats each batch until
     it is acknowledged. `kept` has the acknowledged records."""
 
     @staticmethod
     def new(*relays):
         person = Person.new(relays[0], "load")
-        return Load(*(at(relay, person) for relay in relays))
+        return BackgroundWriter(*(same_device_at(relay, person) for relay in relays))
 
     def __init__(self, *people):
-        self.people, self.kept, self.refused, self.wrong = people, set(), 0, []
+        self.people, self.acknowledged, self.refused, self.wrong = people, set(), 0, []
         self.ends = False
         self.thread = threading.Thread(target=self.save, daemon=True)
         self.thread.start()
 
     def save(self):
-        lines = [Line(each.relay, each) for each in self.people]
+        lines = [Connection(each.relay, each) for each in self.people]
         number = 0
         while not self.ends:
             batch = {"id": new_id(), "records": [record(f"load-{number}")]}
             while True:
                 line = lines[number % len(lines)]
-                answer = line.ask("POST", "/v1/zones/Notes/records", batch)
+                answer = line.request("POST", "/v1/zones/Notes/records", batch)
                 if answer.status == 200:
                     break
                 self.refused += 1
                 if answer.status != 503 or "retry-after" not in answer.headers:
                     self.wrong.append(answer)
                     return
-            self.kept.add(f"load-{number}")
+            self.acknowledged.add(f"load-{number}")
             number += 1
 
-    def grows(self):
+    def wait_for_save(self):
         """Waits until one more save is acknowledged."""
-        before = len(self.kept)
-        wait_until(lambda: len(self.kept) > before or self.wrong, "a save of the load")
+        before = len(self.acknowledged)
+        wait_until(lambda: len(self.acknowledged) > before or self.wrong, "a save of the load")
         assert not self.wrong, self.wrong
 
-    def is_whole(self):
+    def check_complete(self):
         """Ends the load; every acknowledged record must exist at each relay, once."""
         self.ends = True
         self.thread.join(PATIENCE)
         assert not self.wrong and not self.thread.is_alive(), self.wrong
         assert self.refused > 0, "the load was never refused"
         for person in self.people:
-            found = everything(person)
-            assert set(found) == self.kept, set(found) ^ self.kept
+            found = all_texts(person)
+            assert set(found) == self.acknowledged, set(found) ^ self.acknowledged
 
 
-def everything(person):
+def all_texts(person):
     """Texts of all records, read without a cursor."""
     found, query = {}, {}
     while True:
@@ -132,7 +133,7 @@ def ready(relay, status=200):
     return answer if answer.status == status else None
 
 
-def recovers(what, *relays):
+def wait_until_ready(what, *relays):
     """Waits until all relays are ready, and prints the time."""
     begun = time.monotonic()
     for relay in relays:
@@ -146,16 +147,16 @@ def story_a_server_that_stops_and_is_started_again():
     """For some seconds there is no server: relays keep running and report the error, refuse what
     they cannot do, and keep their devices connected. Then everything works again, and all listeners
     receive the next change."""
-    if not is_there():
+    if not has_postgres():
         return
     with Server() as server:
         server.make()
         with relays(server.url, server.url) as (here, there):
             phone = Person.new(here)
-            laptop = at(there, phone.pair())
-            with Listener(laptop) as listener:
-                load = Load.new(here, there)
-                load.grows()
+            laptop = same_device_at(there, phone.pair())
+            with ConnectedDevice(laptop) as listener:
+                load = BackgroundWriter.new(here, there)
+                load.wait_for_save()
                 server.stop()
                 for relay in (here, there):
                     # The load's requests suffice for the relay to notice.
@@ -167,14 +168,14 @@ def story_a_server_that_stops_and_is_started_again():
                         is_refused(person.changes())
                         assert ready(person.relay, 503)
                         expect(curl(person.relay, "GET", "/healthz"), 200)
-                assert listener.stands
+                assert listener.is_open
                 server.start()
-                recovers("the server was started", here, there)
-                load.grows()
-                load.grows()
+                wait_until_ready("the server was started", here, there)
+                load.wait_for_save()
+                load.wait_for_save()
                 expect(phone.save(record("after")), 200)
-                listener.hears("after")
-                load.is_whole()
+                listener.wait_for_change("after")
+                load.check_complete()
             assert "the store works again" in here.text(), here.text()
             assert here.stop() == 0 and there.stop() == 0
 
@@ -183,22 +184,22 @@ def story_the_server_has_no_connection_left():
     """Other clients take all connections, and the relays lose theirs. The relays report the error,
     refuse what they cannot do, and keep their devices connected; once connections are free,
     everything works again without help."""
-    if not is_there():
+    if not has_postgres():
         return
     with Server() as server:
         server.make()
         # With its own schema, because it may not create tables elsewhere.
-        server.ask("CREATE ROLE crowded LOGIN; CREATE SCHEMA AUTHORIZATION crowded")
+        server.query("CREATE ROLE crowded LOGIN; CREATE SCHEMA AUTHORIZATION crowded")
         store = server.url.replace("postgres@", "crowded@")
         with relays(store, store) as (here, there):
             phone = Person.new(here)
-            laptop = at(there, phone.pair())
-            with Listener(laptop) as listener:
-                load = Load.new(here, there)
-                load.grows()
-                server.ask("ALTER ROLE crowded CONNECTION LIMIT 0")
-                server.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                           "WHERE usename = 'crowded'")
+            laptop = same_device_at(there, phone.pair())
+            with ConnectedDevice(laptop) as listener:
+                load = BackgroundWriter.new(here, there)
+                load.wait_for_save()
+                server.query("ALTER ROLE crowded CONNECTION LIMIT 0")
+                server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                             "WHERE usename = 'crowded'")
                 for relay in (here, there):
                     wait_until(lambda: ready(relay, 503), "the relay to notice")
                     expect(curl(relay, "GET", "/healthz"), 200)
@@ -206,37 +207,37 @@ def story_the_server_has_no_connection_left():
                     is_refused(person.save(record("refused")))
                     is_refused(person.changes())
                     assert "too many connections" in person.relay.text(), person.relay.text()
-                assert listener.stands
-                server.ask("ALTER ROLE crowded CONNECTION LIMIT -1")
-                recovers("there are connections again", here, there)
-                load.grows()
+                assert listener.is_open
+                server.query("ALTER ROLE crowded CONNECTION LIMIT -1")
+                wait_until_ready("there are connections again", here, there)
+                load.wait_for_save()
                 expect(phone.save(record("after")), 200)
-                listener.hears("after")
-                load.is_whole()
+                listener.wait_for_change("after")
+                load.check_complete()
             assert here.stop() == 0 and there.stop() == 0
 
 
 # MARK: the server is not reachable
 
 @contextlib.contextmanager
-def cables():
+def faulty_links():
     """A server on loopback with a password, and two cables to it: yields the cables, an address
     through each, and the environment with the password."""
     server = subprocess.Popen(
-        [WITH, "--fast", "--tcp", "sh", "-c",
+        [WITH_POSTGRES, "--fast", "--tcp", "sh", "-c",
          'echo "$LOCKSTEP_POSTGRES"; echo "$PGPASSWORD"; read line'],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         url, password = [server.stdout.readline().strip() for _ in range(2)]
         port = urllib.parse.urlsplit(url).port
-        with Cable(port) as one, Cable(port) as other:
+        with FaultyLink(port) as one, FaultyLink(port) as other:
             stores = [url.replace(f":{port}/", f":{each.port}/") for each in (one, other)]
             yield (one, other), stores, {"PGPASSWORD": password}
     finally:
         server.communicate("\n", timeout=PATIENCE)
 
 
-class Asked:
+class TimedCall:
     """A call on a separate thread: its result, and its duration in seconds."""
 
     def __init__(self, call):
@@ -245,7 +246,7 @@ class Asked:
             lambda: (call(), time.monotonic() - begun))
 
     @property
-    def waits(self):
+    def is_pending(self):
         return not self.future.done()
 
     def is_refused(self):
@@ -259,40 +260,40 @@ class Asked:
 ANSWER = 60 + PATIENCE
 
 
-def story_a_line_that_goes_silent_one_way():
+def story_a_connection_that_goes_silent_one_way():
     """The database's data no longer reaches one relay, and another relay's data no longer reaches
     the database; no connection closes. Calls that need the store are refused within a bound; health
     checks are answered throughout; devices stay connected. Then everything works again."""
-    if not is_there():
+    if not has_postgres():
         return
-    with cables() as (lines, stores, environment):
+    with faulty_links() as (lines, stores, environment):
         with relays(*stores, environment=environment) as (deaf, mute):
             phone = Person.new(deaf)
-            laptop = at(mute, phone.pair())
+            laptop = same_device_at(mute, phone.pair())
             batches = [(each, new_id(), record(f"cut-{each.device}")) for each in (phone, laptop)]
-            with Listener(laptop, polls=False) as listener:
+            with ConnectedDevice(laptop, polls=False) as listener:
                 lines[0].cut("down")
                 lines[1].cut("up")
-                asked = [Asked(lambda each=each, id=id, cut=cut: each.save(cut, id=id))
+                asked = [TimedCall(lambda each=each, id=id, cut=cut: each.save(cut, id=id))
                          for each, id, cut in batches]
-                asked += [Asked(each.changes) for each in (phone, laptop)]
+                asked += [TimedCall(each.changes) for each in (phone, laptop)]
                 for relay in (deaf, mute):
                     expect(curl(relay, "GET", "/healthz"), 200)
-                assert any(each.waits for each in asked), "no answer came while calls waited"
+                assert any(each.is_pending for each in asked), "no answer came while calls waited"
                 for each in asked:
                     each.is_refused()
                 assert ready(deaf, 503) and ready(mute, 503)
-                assert listener.stands
+                assert listener.is_open
                 for line in lines:
                     line.heal()
                 begun = time.monotonic()
                 for each, id, cut in batches:
                     wait_until(lambda: each.save(cut, id=id).status == 200, "a save")
                 print(f"      saved after {time.monotonic() - begun:.1f} s", flush=True)
-                recovers("the lines carry again", deaf, mute)
+                wait_until_ready("the lines carry again", deaf, mute)
                 expect(phone.save(record("after")), 200)
-                listener.hears("after")
-            assert set(everything(laptop)) == {"after", *(cut["name"] for _, _, cut in batches)}
+                listener.wait_for_change("after")
+            assert set(all_texts(laptop)) == {"after", *(cut["name"] for _, _, cut in batches)}
             assert deaf.stop() == 0 and mute.stop() == 0
 
 
@@ -301,36 +302,36 @@ def story_a_line_that_goes_silent_one_way():
 def story_a_standby_takes_over():
     """The server's machine dies, and a standby with everything acknowledged takes over. Relays find
     it by themselves; nothing that they acknowledged is missing."""
-    if not is_there():
+    if not has_postgres():
         return
     with Server() as primary, Server() as standby:
         primary.make()
         standby.follow(primary)
-        primary.ask("ALTER SYSTEM SET synchronous_standby_names = 'standby'")
-        primary.ask("SELECT pg_reload_conf()")
+        primary.query("ALTER SYSTEM SET synchronous_standby_names = 'standby'")
+        primary.query("SELECT pg_reload_conf()")
         store = (f"postgres://postgres@{primary.host},{standby.host}/postgres"
                  "?target_session_attrs=read-write")
         with relays(store, store, environment=Server.environment) as (here, there):
-            load = Load.new(here, there)
-            load.grows()
+            load = BackgroundWriter.new(here, there)
+            load.wait_for_save()
             primary.kill()
             for relay in (here, there):
                 wait_until(lambda: ready(relay, 503), "the relay to notice")
             standby.promote()
-            recovers("the standby was promoted", here, there)
-            load.grows()
-            load.is_whole()
+            wait_until_ready("the standby was promoted", here, there)
+            load.wait_for_save()
+            load.check_complete()
             assert here.stop() == 0 and there.stop() == 0
 
 
 def story_the_servers_disk_is_full():
     """Saves are refused with the reason, and the relay keeps running; with free space everything
     works again, and all acknowledged records exist."""
-    if not is_there():
+    if not has_postgres():
         return
     with SmallDisk(120 << 10) as disk:
         if not disk.mounted:
-            print("      NOT TOLD: nothing may be mounted here")
+            print("      NOT RUN: nothing may be mounted here")
             return
         with Server(place=disk.path) as server, contextlib.ExitStack() as stack:
             server.make()
@@ -349,7 +350,7 @@ def story_the_servers_disk_is_full():
                 # PostgreSQL panics if its log finds no space; its operator starts it again.
                 server.start()
             wait_until(lambda: phone.save(record("after")).status == 200, "a save again")
-            assert kept | {"after"} <= set(everything(phone))
+            assert kept | {"after"} <= set(all_texts(phone))
             assert relay.stop() == 0
 
 

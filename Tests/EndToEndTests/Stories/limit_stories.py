@@ -1,7 +1,7 @@
 """Limits of `GET /v1/limits` and of docs/protocol.md that bad_input_stories does not cover: at, one
 under and one over. Names, labels, batches, records, bodies, depth, numbers, pages, waits, pushes,
 devices, codes, subscriptions, chunks and hashes are in bad_input_stories; zones in zone_stories;
-timeouts of requests and idle connections in patience_stories. The lease of a day and the ten
+timeouts of requests and idle connections in timeout_stories. The lease of a day and the ten
 minutes of codes are not tested, because they take too long."""
 
 import hashlib
@@ -9,10 +9,10 @@ import json
 import os
 
 from bad_input_stories import DEVICE
-from refusal_stories import by_hand
-from socket_stories import Socket, play
+from refusal_stories import raw_request
 from story import (
-    Line, Person, Relay, curl, expect, folder, main, new_id, now, record, run, wait_until)
+    Connection, Person, Relay, curl, expect, folder, main, new_id, now, record, run, wait_until)
+from websocket_stories import Socket, play
 
 
 def story_a_request_line_and_headers_at_their_limits():
@@ -21,16 +21,16 @@ def story_a_request_line_and_headers_at_their_limits():
         for length, status in [(8_191, 200), (8_192, 200), (8_193, 414)]:
             line = "GET /v1/time? HTTP/1.1"
             line = line.replace("?", "?" + "x" * (length - len(line)))
-            assert by_hand(relay, line, "Host: localhost").status == status, length
+            assert raw_request(relay, line, "Host: localhost").status == status, length
         for count, status in [(99, 200), (100, 200), (101, 431)]:
             fields = [f"X-{n}: y" for n in range(count - 1)]
-            assert by_hand(relay, "GET /v1/time HTTP/1.1", "Host: localhost", *fields).status == status, count
+            assert raw_request(relay, "GET /v1/time HTTP/1.1", "Host: localhost", *fields).status == status, count
         found = []
         for length in range(16 * 1024 - 40, 16 * 1024 + 8):
             # Counting of line ends is internal to the relay; there is one limit, at about this
             # length.
             field = "X: " + "y" * (length - len("Host: localhost") - 3)
-            found.append(by_hand(relay, "GET /v1/time HTTP/1.1", "Host: localhost", field).status)
+            found.append(raw_request(relay, "GET /v1/time HTTP/1.1", "Host: localhost", field).status)
         assert found == sorted(found) and set(found) == {200, 431}, found
 
 
@@ -48,16 +48,16 @@ def story_a_message_at_its_limits():
                 parts = [text[:1_000], text[1_000:1_500_000], text[1_500_000:]]
                 await device.connection.send(parts if is_cut else text)
                 if length <= 2 << 20:
-                    saved = await device.hear("saved")
+                    saved = await device.receive("saved")
                     assert saved["id"] == message["id"] and len(saved["results"]) == 2, saved
                     device.connection.transport.abort()
                 else:
                     assert await device.closed() == 1009
         device = await Socket.open(person)
         for id in ("x" * 127, "x" * 128, "é" * 64):
-            await device.say({"op": "time", "id": id, "t0": 1})
-            assert (await device.hear("time"))["id"] == id
-        await device.say({"op": "time", "id": "é" * 64 + "x", "t0": 1})
+            await device.send({"op": "time", "id": id, "t0": 1})
+            assert (await device.receive("time"))["id"] == id
+        await device.send({"op": "time", "id": "é" * 64 + "x", "t0": 1})
         assert await device.closed() == 4400
 
     play(scene)
@@ -70,7 +70,7 @@ def story_more_requests_than_a_socket_reads_at_once():
         for count in (63, 64, 65, 500):
             device = await Socket.open(person, since=person.changes().json["token"])
             ids = [await device.save(record(f"r{number}")) for number in range(count)]
-            answered = [(await device.hear("saved"))["id"] for _ in ids]
+            answered = [(await device.receive("saved"))["id"] for _ in ids]
             assert answered == ids
             device.connection.transport.abort()
 
@@ -84,7 +84,7 @@ def story_a_question_about_hashes_at_its_limits():
         most = 512 << 10
         for length in (most - 1, most, most + 1):
             raw = json.dumps({"hashes": [f"{n:064x}" for n in range(4_096)]}).encode().ljust(length)
-            answer = Line(relay, person).ask("POST", "/v1/chunks/missing", raw=raw)
+            answer = Connection(relay, person).request("POST", "/v1/chunks/missing", raw=raw)
             expect(answer, *(200,) if length <= most else (413, "bodyTooLarge"))
 
 
@@ -93,14 +93,14 @@ def story_a_quota_to_the_byte():
     takes no space; space reserved for a refused upload is freed."""
     with Relay("--quota", "100K") as relay:
         person = Person.new(relay)
-        line = Line(relay, person)
+        line = Connection(relay, person)
 
         def put(count, letter):
             data = letter * count
-            return line.ask("PUT", "/v1/chunks/" + hashlib.sha256(data).hexdigest(), raw=data)
+            return line.request("PUT", "/v1/chunks/" + hashlib.sha256(data).hexdigest(), raw=data)
 
         quota = 100 << 10
-        assert line.ask("GET", "/v1/limits").json["chunkBytesPerAccount"] == quota
+        assert line.request("GET", "/v1/limits").json["chunkBytesPerAccount"] == quota
         expect(put(quota + 1, b"a"), 413, "quotaExceeded")
         expect(put(quota - 10, b"b"), 201)
         expect(put(11, b"c"), 413, "quotaExceeded")
@@ -110,7 +110,7 @@ def story_a_quota_to_the_byte():
         expect(put(1, b"g"), 413, "quotaExceeded")
         expect(put(quota - 10, b"b"), 200)
         expect(put(0, b""), 201)
-        expect(Line(relay, Person.new(relay)).ask(
+        expect(Connection(relay, Person.new(relay)).request(
             "PUT", "/v1/chunks/" + hashlib.sha256(b"a" * quota).hexdigest(), raw=b"a" * quota), 201)
 
 
@@ -163,7 +163,7 @@ def story_a_relay_with_little_disk_takes_nothing_new():
             expect(person.call("PUT", "/v1/chunks/" + hashlib.sha256(b"x").hexdigest(), raw=b"x"),
                    507, "diskLow")
             ready = expect(curl(relay, "GET", "/readyz"), 200)
-            assert b"takes nothing new" in ready.body, ready
+            assert b"accepts no new data" in ready.body, ready
             gone = {"name": "a", "deleted": True, "modifiedAt": now()}
             [result] = expect(person.save(gone), 200).json["results"]
             assert "tag" in result, result
@@ -182,22 +182,22 @@ def story_a_zone_is_deleted_in_portions_while_others_save():
     is reported once, in order."""
     with Relay("--exempt", "none") as relay:
         person = Person.new(relay)
-        line = Line(relay, person)
+        line = Connection(relay, person)
         for batch in range(9):
             body = {"id": new_id(), "records": [record(f"{batch} {number}") for number in range(400)]}
-            expect(line.ask("POST", "/v1/zones/Large/records", body), 200)
+            expect(line.request("POST", "/v1/zones/Large/records", body), 200)
         expect(person.save(record("kept")), 200)
         before = person.changes(limit=1).json
-        token = line.ask("GET", "/v1/changes").json["token"]
+        token = line.request("GET", "/v1/changes").json["token"]
         while True:
-            page = line.ask("GET", f"/v1/changes?since={token}").json
+            page = line.request("GET", f"/v1/changes?since={token}").json
             token = page["token"]
             if not page["more"]:
                 break
-        expect(line.ask("DELETE", "/v1/zones/Large"), 204)
+        expect(line.request("DELETE", "/v1/zones/Large"), 204)
         names = []
         while True:
-            page = expect(line.ask("GET", f"/v1/changes?since={token}"), 200).json
+            page = expect(line.request("GET", f"/v1/changes?since={token}"), 200).json
             assert all(each["deleted"] for each in page["changes"]), page
             names += [each["name"] for each in page["changes"]]
             token = page["token"]
@@ -223,24 +223,24 @@ def story_wrong_codes_at_their_limit():
     its own five."""
     with Relay() as relay:
         person = Person.new(relay)
-        line = Line(relay)
+        line = Connection(relay)
         for _ in range(5):
-            expect(line.ask("POST", "/v1/devices", {"code": "AAAA-BBBB-CCCC", **DEVICE}), 403,
+            expect(line.request("POST", "/v1/devices", {"code": "AAAA-BBBB-CCCC", **DEVICE}), 403,
                    "badPairingCode")
         code = person.call("POST", "/v1/pairings").json["code"]
-        told = expect(line.ask("POST", "/v1/devices", {"code": code, **DEVICE}), 429, "tooManyRequests")
+        told = expect(line.request("POST", "/v1/devices", {"code": code, **DEVICE}), 429, "tooManyRequests")
         assert 1 <= int(told.headers["retry-after"]) <= 60, told
         # A request without a guess is still validated.
-        expect(line.ask("POST", "/v1/devices", {"code": code}), 400, "badRequest")
-        expect(Line(relay, source="127.0.0.2").ask("POST", "/v1/devices", {"code": code, **DEVICE}), 201)
+        expect(line.request("POST", "/v1/devices", {"code": code}), 400, "badRequest")
+        expect(Connection(relay, source="127.0.0.2").request("POST", "/v1/devices", {"code": code, **DEVICE}), 201)
 
 
 def story_stamps_at_their_limit():
     """Five seconds ahead of the relay, plus or minus the duration of a request."""
     with Relay() as relay:
-        line = Line(relay, Person.new(relay))
+        line = Connection(relay, Person.new(relay))
         for ahead, is_taken in [(0, True), (4_000, True), (60_000, False)]:
-            stamp = line.ask("GET", "/v1/time").json["time"] + ahead
+            stamp = line.request("GET", "/v1/time").json["time"] + ahead
             result = line.save({**record("a"), "modifiedAt": stamp}).json["results"][0]
             assert ("tag" in result) == is_taken, (ahead, result)
         # To the millisecond: a stamp that is refused now is accepted once the relay's time has
@@ -251,19 +251,19 @@ def story_stamps_at_their_limit():
         taken = wait_until(
             lambda: (lambda told: told if "tag" in told else None)(
                 line.save({**record("b"), "modifiedAt": stamp}).json["results"][0]), "its time to come")
-        assert taken and line.ask("GET", "/v1/time").json["time"] + 5_000 >= stamp
+        assert taken and line.request("GET", "/v1/time").json["time"] + 5_000 >= stamp
 
 
 def story_a_token_at_its_limits():
     """At most 96 bytes of a token are read; no padding makes an invalid token valid."""
     with Relay() as relay:
-        line = Line(relay, Person.new(relay))
-        token = line.ask("GET", "/v1/changes").json["token"]
+        line = Connection(relay, Person.new(relay))
+        token = line.request("GET", "/v1/changes").json["token"]
         for length in (95, 96, 97, 4_000):
             for made in ("0" * length, token + "." + "z" * (length - len(token) - 1)):
-                expect(line.ask("GET", f"/v1/changes?since={made}"), 400, "badChangeToken")
-                expect(line.ask("GET", f"/v1/events?since={made}"), 400, "badChangeToken")
-                expect(line.ask("GET", "/v1/events", headers={"Last-Event-ID": made}), 400,
+                expect(line.request("GET", f"/v1/changes?since={made}"), 400, "badChangeToken")
+                expect(line.request("GET", f"/v1/events?since={made}"), 400, "badChangeToken")
+                expect(line.request("GET", "/v1/events", headers={"Last-Event-ID": made}), 400,
                        "badChangeToken")
 
 

@@ -6,7 +6,8 @@ import json
 import socket
 import struct
 
-from story import PATIENCE, Line, Person, Relay, expect, folder, main, record, refused, wait_until
+from story import (
+    PATIENCE, Connection, Person, Relay, expect, folder, main, record, refused, wait_until)
 
 MEBIBYTE = 1 << 20
 BUDGET = 48
@@ -19,38 +20,38 @@ def memory(relay, name):
         return next(int(line.split()[1]) for line in file if line.startswith(name)) / 1024
 
 
-class Crowd:
+class Connections:
     """Connections that use little memory on this side."""
 
     def __init__(self, relay, stack):
-        self.relay, self.stack, self.lines = relay, stack, []
+        self.relay, self.stack, self.sockets = relay, stack, []
 
-    def line(self, receive=4_096):
+    def open(self, receive=4_096):
         line = socket.socket()
         self.stack.callback(line.close)
         line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
         line.settimeout(PATIENCE)
         line.connect(("127.0.0.1", self.relay.port))
-        self.lines.append(line)
+        self.sockets.append(line)
         return line
 
-    def say(self, line, data):
+    def send(self, line, data):
         """Sends as much of the data as the relay accepts."""
         line.settimeout(1)
         with contextlib.suppress(OSError):
             line.sendall(data)
         line.settimeout(PATIENCE)
 
-    def ask(self, person, path, *fields):
-        line = self.line()
+    def get(self, person, path, *fields):
+        line = self.open()
         head = [f"GET {path} HTTP/1.1", "Host: localhost", f"Authorization: Bearer {person.token}", *fields]
-        self.say(line, "\r\n".join([*head, "", ""]).encode())
+        self.send(line, "\r\n".join([*head, "", ""]).encode())
         return line
 
     def upgrade(self, person=None):
-        line = self.line()
+        line = self.open()
         token = f"Authorization: Bearer {person.token}\r\n" if person else ""
-        self.say(line, (
+        self.send(line, (
             "GET /v1/socket HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
             "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
             f"{token}\r\n").encode())
@@ -61,20 +62,20 @@ class Crowd:
                 return line
             answer += more
         if person:
-            self.say(line, frame(json.dumps({"op": "hello"}).encode()))
+            self.send(line, frame(json.dumps({"op": "hello"}).encode()))
             line.recv(2_048)
         return line
 
-    def are_answered(self):
+    def wait_for_answers(self):
         """Waits for the first byte of each answer, without reading it."""
-        for line in self.lines:
+        for line in self.sockets:
             with contextlib.suppress(OSError):
                 line.recv(1, socket.MSG_PEEK)
 
-    def end(self):
-        for line in self.lines:
+    def close_all(self):
+        for line in self.sockets:
             line.close()
-        self.lines.clear()
+        self.sockets.clear()
 
 
 def head(count):
@@ -95,11 +96,11 @@ def story_memory_stays_within_its_bound_whatever_is_left_unread():
             contextlib.ExitStack() as stack:
         people = [Person.new(relay) for _ in range(12)]
         for person in people:
-            line = Line(relay, person)
+            line = Connection(relay, person)
             for number in range(3):
                 expect(line.save(record(f"r{number}", "x" * 900_000)), 200)
         base = memory(relay, "VmRSS")
-        crowd = Crowd(relay, stack)
+        connections = Connections(relay, stack)
         # docs/operations.md, "Memory".
         bound = base + BUDGET + LOOPS * 32 + 300 * 16 / 1024
 
@@ -107,31 +108,32 @@ def story_memory_stays_within_its_bound_whatever_is_left_unread():
             most = memory(relay, "VmHWM")
             print(f"{what}: at most {most:.0f} MiB of {bound:.0f}, at rest {base:.0f}", flush=True)
             assert most <= bound, f"{what}: {most:.0f} MiB, more than {bound:.0f}"
-            crowd.end()
+            connections.close_all()
 
         for _ in range(300):
-            crowd.say(crowd.upgrade(), head(2 * MEBIBYTE) + bytes(100_000))
+            connections.send(connections.upgrade(), head(2 * MEBIBYTE) + bytes(100_000))
         holds("half a message before hello")
         for number in range(120):
-            crowd.say(crowd.upgrade(people[number % 12]), head(2 * MEBIBYTE) + b" " * 1_900_000)
+            connections.send(connections.upgrade(people[number % 12]),
+                             head(2 * MEBIBYTE) + b" " * 1_900_000)
         holds("half a message after it")
         for number in range(120):
             post = (
                 f"POST /v1/zones/Z/records HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000000\r\n"
                 f"Content-Type: application/json\r\n"
                 f"Authorization: Bearer {people[number % 12].token}\r\n\r\n")
-            crowd.say(crowd.line(), post.encode() + b" " * 1_900_000)
+            connections.send(connections.open(), post.encode() + b" " * 1_900_000)
         holds("half a body")
         for field in ("Connection: keep-alive", "Connection: close"):
             for number in range(240):
-                crowd.ask(people[number % 12], "/v1/changes", field)
-            crowd.are_answered()
+                connections.get(people[number % 12], "/v1/changes", field)
+            connections.wait_for_answers()
             holds(f"pages that nobody reads, with {field}")
         for number in range(200):
-            crowd.upgrade(people[number % 12])
+            connections.upgrade(people[number % 12])
         for number in range(60):
             for person in people[:4]:
-                Line(relay, person).save(record(f"p{number % 8}", "x" * 60_000))
+                Connection(relay, person).save(record(f"p{number % 8}", "x" * 60_000))
         holds("pushes that nobody reads")
         wait_until(lambda: memory(relay, "VmRSS") < base + 24, lambda: (
             f"{memory(relay, 'VmRSS'):.0f} MiB stay taken of {base:.0f} at rest, which"))
@@ -144,20 +146,20 @@ def story_one_account_leaves_room_for_the_others():
             contextlib.ExitStack() as stack:
         greedy, modest = Person.new(relay), Person.new(relay)
         for person in (greedy, modest):
-            line = Line(relay, person)
+            line = Connection(relay, person)
             for number in range(3):
                 expect(line.save(record(f"r{number}", "x" * 900_000)), 200)
-        crowd = Crowd(relay, stack)
-        other = Line(relay, modest)
+        connections = Connections(relay, stack)
+        other = Connection(relay, modest)
         for _ in range(20):
             for _ in range(10):
-                crowd.ask(greedy, "/v1/changes")
-            page = expect(other.ask("GET", "/v1/changes"), 200).json
+                connections.get(greedy, "/v1/changes")
+            page = expect(other.request("GET", "/v1/changes"), 200).json
             assert page["changes"], page
-        expect(Line(relay, greedy).ask("GET", "/v1/changes"), 429, "tooManyRequests")
-        crowd.end()
+        expect(Connection(relay, greedy).request("GET", "/v1/changes"), 429, "tooManyRequests")
+        connections.close_all()
         wait_until(
-            lambda: Line(relay, greedy).ask("GET", "/v1/changes").status == 200,
+            lambda: Connection(relay, greedy).request("GET", "/v1/changes").status == 200,
             "an answer once he has let go of the others")
 
 
@@ -166,8 +168,8 @@ def story_a_poll_of_a_client_that_says_nothing_more_is_answered():
     with Relay() as relay, contextlib.ExitStack() as stack:
         person = Person.new(relay)
         token = person.changes().json["token"]
-        crowd = Crowd(relay, stack)
-        line = crowd.ask(person, f"/v1/changes?wait=50&since={token}")
+        connections = Connections(relay, stack)
+        line = connections.get(person, f"/v1/changes?wait=50&since={token}")
         line.shutdown(socket.SHUT_WR)
         answer = b""
         while more := line.recv(4_096):
@@ -186,9 +188,9 @@ def story_a_small_limit_of_open_files_is_shared_out():
     with Relay(wrapper=limited(256)) as relay, contextlib.ExitStack() as stack:
         assert "at most 1" in relay.text() and "at most 1 " not in relay.text(), relay.text()
         person = Person.new(relay)
-        crowd = Crowd(relay, stack)
+        connections = Connections(relay, stack)
         for _ in range(90):
-            crowd.upgrade(person)
+            connections.upgrade(person)
         assert person.changes().status == 200
     with folder() as store:
         refused(

@@ -5,10 +5,11 @@ import os
 import signal
 import subprocess
 
-from chunk_stories import missing, piece, put
-from database_stories import Database, is_there
+from chunk_stories import missing, put, random_chunk
+from database_stories import Database
 from story import (
-    LOCKSTEP, Home, Person, Relay, expect, folder, main, record, refused, run, wait_until)
+    LOCKSTEP, Home, Person, Relay, expect, folder, has_postgres, main, record, refused, run,
+    wait_until)
 
 
 def migrate(origin, target, *words, code=0):
@@ -17,14 +18,14 @@ def migrate(origin, target, *words, code=0):
             expect_code=code).stdout)
 
 
-def at(port, store):
+def relay_at(port, store):
     """A relay on that store, at the port that the devices use."""
     relay = Relay("--loops", "1", store=store)
     relay.port = port
     return relay
 
 
-def shown(person):
+def account_contents(person):
     """Everything in the account, including its tags. `lostTags` is left out, because each store
     begins its own runs of tags."""
     page = expect(person.changes(), 200).json
@@ -34,19 +35,19 @@ def shown(person):
 
 def story_devices_notice_nothing_but_a_pause():
     """To a database and back, with running agents and with tokens issued before."""
-    if not is_there():
+    if not has_postgres():
         return
     database = Database()
     with folder() as directory:
         old, new = [os.path.join(directory, name) for name in ("old", "new")]
         try:
-            first = at(0, old)
+            first = relay_at(0, old)
             with first:
                 phone = Home.new(first, directory)
                 laptop = phone.pair(first, directory)
                 laptop.run("habits", "restore", "yes")
                 person = phone.person(first).pair("curl")
-                data, _ = piece(9_000_000 >> 3, seed=3)
+                data, _ = random_chunk(9_000_000 >> 3, seed=3)
                 expect(put(person, data), 201)
                 batch = "0190c3e2-0000-4000-8000-000000000001"
                 expect(person.save(record("gone")), 200)
@@ -54,18 +55,18 @@ def story_devices_notice_nothing_but_a_pause():
                 saved = expect(person.save(note, id=batch), 200).json
                 expect(person.save({"name": "gone", "deleted": True, "modifiedAt": 1}), 200)
                 since = expect(person.changes(), 200).json["token"]
-                before = shown(person)
-                kept = [phone.kept(), laptop.kept()]
+                before = account_contents(person)
+                agents = [phone.start_agent(), laptop.start_agent()]
                 assert first.stop() == 0
             for number, (origin, target) in enumerate([(old, database.url), (database.url, new)]):
                 told = migrate(origin, target)
                 assert told["accounts"] == 1 and told["devices"] == 3 and told["pieces"] == 1, told
                 assert told["lost"] == [] and told["pieceBytes"] == len(data), told
-                with at(first.port, target) as relay:
+                with relay_at(first.port, target) as relay:
                     same = Person(relay, {"accountID": person.account, "deviceID": person.device,
                                           "token": person.token})
                     if number == 0:
-                        assert shown(same) == before
+                        assert account_contents(same) == before
                     # Nothing is sent again, and a repeated batch is recognised.
                     assert expect(same.changes(since=since), 200).json["changes"] == []
                     again = expect(same.save(note, id=batch), 200).json
@@ -80,7 +81,7 @@ def story_devices_notice_nothing_but_a_pause():
                         wait_until(lambda: home.status()["waiting"] == 0, "nothing to wait")
                     assert relay.stop() == 0
                     assert "restored" not in relay.text(), relay.text()
-            for each in kept:
+            for each in agents:
                 assert each.stop() == 0
             run("relay", "check", "--store", new)
         finally:
@@ -89,7 +90,7 @@ def story_devices_notice_nothing_but_a_pause():
 
 def story_a_store_that_is_in_use_is_not_moved():
     """Neither from a store with a running relay, nor to the database of one."""
-    if not is_there():
+    if not has_postgres():
         return
     database = Database()
     try:
@@ -113,14 +114,14 @@ def story_a_store_that_is_in_use_is_not_moved():
 
 def story_a_move_that_is_interrupted_leaves_no_store():
     """Ctrl-C ends a migration early; so does the loss of the database. The next one is complete."""
-    if not is_there():
+    if not has_postgres():
         return
     database = Database()
     try:
         with folder() as directory, Relay() as relay:
             person = Person.new(relay)
             for number in range(12):
-                expect(put(person, piece(4 << 20, seed=number)[0]), 201)
+                expect(put(person, random_chunk(4 << 20, seed=number)[0]), 201)
             assert relay.stop() == 0
             for end in (lambda moving: moving.send_signal(signal.SIGINT),
                         lambda _: database.crash()):
@@ -128,7 +129,7 @@ def story_a_move_that_is_interrupted_leaves_no_store():
                     [LOCKSTEP, "relay", "migrate", "--from", relay.store, "--to", database.url],
                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                     text=True)
-                wait_until(lambda: has_pieces(database), "chunks in the database")
+                wait_until(lambda: has_chunks(database), "chunks in the database")
                 end(moving)
                 said, complained = moving.communicate(timeout=60)
                 assert moving.returncode != 0 and said == "" and complained, complained
@@ -138,7 +139,7 @@ def story_a_move_that_is_interrupted_leaves_no_store():
             with Relay("--loops", "1", store=database.url) as other:
                 same = Person(other, {"accountID": person.account, "deviceID": person.device,
                                       "token": person.token})
-                assert missing(same, *[piece(4 << 20, seed=number)[0] for number in range(12)]) == []
+                assert missing(same, *[random_chunk(4 << 20, seed=number)[0] for number in range(12)]) == []
     finally:
         database.end()
 
@@ -149,7 +150,7 @@ def ask(database, question):
     return done.stdout.strip()
 
 
-def has_pieces(database):
+def has_chunks(database):
     return ask(database, "SELECT count(*) > 0 FROM file_parts") == "t"
 
 

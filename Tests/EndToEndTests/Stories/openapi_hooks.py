@@ -29,7 +29,7 @@ answers = collections.defaultdict(collections.Counter)
 
 
 @atexit.register
-def tell_answers():
+def write_answers():
     with open(os.environ["OPENAPI_ANSWERS"], "w") as file:
         json.dump(answers, file)
 
@@ -83,10 +83,10 @@ def after_call(context, case, response):
     if case.method.upper() == case.operation.method.upper():
         answers[case.operation.label][response.status_code] += 1
     if next(turns) % 40 == 0:
-        look_around(case.operation.schema)
+        call_without_parameters(case.operation.schema)
 
 
-def look_around(schema):
+def call_without_parameters(schema):
     """Calls without parameters, of which schemathesis makes only a few, while the account fills."""
     for method, path in BARE:
         call = schema[path][method]
@@ -139,8 +139,8 @@ def saving(case, number, is_good):
             case.path_parameters["zone"] = "Seeds"
             body["records"] = [each for each in records[1:] if each["name"] != "seed"] + [
                 {**records[0], "name": "seed", "baseTag": 0}]
-        elif records and number % 4 == 2 and pieces and not records[0].get("deleted"):
-            records[0]["chunks"] = pieces[-3:]
+        elif records and number % 4 == 2 and chunks and not records[0].get("deleted"):
+            records[0]["chunks"] = chunks[-3:]
 
 
 def joining(case, number, is_good):
@@ -181,7 +181,7 @@ def subscribing(case, number, is_good):
             ask("PUT", f"/v1/subscriptions/{id}", {"kind": "database"})
 
 
-pieces = []
+chunks = []
 
 
 def uploading(case, number, is_good):
@@ -189,12 +189,12 @@ def uploading(case, number, is_good):
     if is_good:
         case.body = b"a chunk of a file " * (number % 50)
         case.path_parameters["sha256"] = hashlib.sha256(case.body).hexdigest()
-        pieces.append(case.path_parameters["sha256"])
+        chunks.append(case.path_parameters["sha256"])
 
 
 def downloading(case, number, is_good):
-    if is_good and number % 2 and pieces:
-        case.path_parameters["sha256"] = pieces[number % len(pieces)]
+    if is_good and number % 2 and chunks:
+        case.path_parameters["sha256"] = chunks[number % len(chunks)]
 
 
 CHANGES = {

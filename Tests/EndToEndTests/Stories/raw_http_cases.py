@@ -19,7 +19,7 @@ class Case:
     name: str
     bytes: bytes
     statuses: tuple
-    stays: bool
+    stays_open: bool
     # Texts that the last answer must contain, in its head or body, in lower case.
     holds: tuple = ()
     # True if the client ends its stream after the bytes.
@@ -47,8 +47,8 @@ def chunked(body, *fields):
     return post(b"Transfer-Encoding: chunked", *fields, body=body)
 
 
-def chunks(*pieces):
-    return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
+def chunks(*parts):
+    return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts)
 
 
 CASES = []

@@ -12,7 +12,7 @@ from story import PATIENCE, Relay, main
 PROBE = b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
-class Wire:
+class RawConnection:
     """A connection that is written and read byte for byte."""
 
     def __init__(self, relay):
@@ -23,38 +23,38 @@ class Wire:
             self.socket = trust.wrap_socket(self.socket, server_hostname="127.0.0.1")
         self.buffer = b""
 
-    def send(self, raw, pieces=False):
+    def send(self, raw, parts=False):
         """If the peer has already closed, the next read reports it."""
         try:
-            for piece in [raw[n:n + 1] for n in range(len(raw))] if pieces else [raw]:
-                self.socket.sendall(piece)
+            for part in [raw[n:n + 1] for n in range(len(raw))] if parts else [raw]:
+                self.socket.sendall(part)
         except (BrokenPipeError, ConnectionResetError):
             pass
 
-    def more(self):
+    def receive(self):
         try:
-            piece = self.socket.recv(1 << 16)
+            part = self.socket.recv(1 << 16)
         except ConnectionResetError:
-            piece = b""
-        self.buffer += piece
-        return bool(piece)
+            part = b""
+        self.buffer += part
+        return bool(part)
 
-    def until(self, mark):
+    def read_until(self, mark):
         while mark not in self.buffer:
-            if not self.more():
+            if not self.receive():
                 return None
         part, _, self.buffer = self.buffer.partition(mark)
         return part
 
-    def take(self, count):
+    def read(self, count):
         while len(self.buffer) < count:
-            assert self.more(), "the connection ended within an answer"
+            assert self.receive(), "the connection ended within an answer"
         part, self.buffer = self.buffer[:count], self.buffer[count:]
         return part
 
     def answer(self, to_head=False):
         """Status and bytes of the next answer; None if the stream ends before it."""
-        head = self.until(b"\r\n\r\n")
+        head = self.read_until(b"\r\n\r\n")
         if head is None:
             return None
         line, *fields = head.lower().split(b"\r\n")
@@ -66,21 +66,21 @@ class Wire:
         if status in (100, 101, 204) or to_head:
             return status, head.lower()
         assert lengths, head
-        return status, head.lower() + b"\r\n\r\n" + self.take(lengths[0]).lower()
+        return status, head.lower() + b"\r\n\r\n" + self.read(lengths[0]).lower()
 
     def close(self):
         self.socket.close()
 
 
-def run(relay, case, pieces):
-    wire = Wire(relay)
+def check_case(relay, case, parts):
+    connection = RawConnection(relay)
     try:
-        wire.send(case.bytes, pieces)
+        connection.send(case.bytes, parts)
         if case.ends:
-            wire.socket.shutdown(socket.SHUT_WR)
+            connection.socket.shutdown(socket.SHUT_WR)
         told = []
         for _ in case.statuses:
-            told.append(wire.answer(to_head=case.bytes.startswith(b"HEAD ")))
+            told.append(connection.answer(to_head=case.bytes.startswith(b"HEAD ")))
             if told[-1] is None:
                 break
         statuses = tuple(each and each[0] for each in told)
@@ -89,27 +89,27 @@ def run(relay, case, pieces):
         for part in case.holds:
             if part not in told[-1][1]:
                 return f"{part} is not in {told[-1]}"
-        if case.stays:
-            wire.send(PROBE)
-            after = wire.answer()
+        if case.stays_open:
+            connection.send(PROBE)
+            after = connection.answer()
             return None if after and after[0] == 200 else f"{after} to what was asked after it"
         if case.statuses == (101,):
             return None
-        after = wire.answer()
+        after = connection.answer()
         return f"{after} after the last answer" if after else None
     except TimeoutError:
         return "nothing came, and the connection stayed"
     finally:
-        wire.close()
+        connection.close()
 
 
-def hold(relay, pieces=False):
+def check_cases(relay, parts=False):
     wrong = []
     for case in CASES:
         # Sent byte by byte, the long cases add nothing to the short ones.
-        if pieces and len(case.bytes) > 1_000:
+        if parts and len(case.bytes) > 1_000:
             continue
-        fault = run(relay, case, pieces)
+        fault = check_case(relay, case, parts)
         if fault:
             wrong.append(f"RFC {case.section}, {case.name}: {fault}")
     assert not wrong, "\n".join([f"{len(wrong)} of {len(CASES)} cases:"] + wrong)
@@ -120,19 +120,19 @@ def story_every_case_is_decided_as_its_section_says():
     assert len(CASES) >= 100 and len({(case.section, case.name) for case in CASES}) == len(CASES)
     assert sum(EVIL in case.bytes for case in CASES) > 40
     with Relay() as relay:
-        hold(relay)
+        check_cases(relay)
 
 
 def story_the_same_holds_a_byte_at_a_time():
     """The result does not depend on the division of the bytes into packets."""
     with Relay() as relay:
-        hold(relay, pieces=True)
+        check_cases(relay, parts=True)
 
 
 def story_tls_changes_none_of_it():
     """The same bytes over TLS get the same answers."""
     with SecureRelay() as relay:
-        hold(relay)
+        check_cases(relay)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 """The table of refusal codes in docs/protocol.md, compared with a running relay: each code that a
 client can cause comes with its status, its title and the form described in "Problems".
 
-Not here: `registrationClosed` (curl), `tokenExpired` and `storeRestored` (history),
-`storeUnavailable` (trouble, chunk: a full disk), `requestTimeout` (patience), `quotaExceeded`
-(chunk), `diskLow` (limit). Close codes: 4400, 1003, 1009 (socket: bad_messages…), 4408
-(who_does_not_say_hello…), 4501, 4502 (wake), 1012 (socket: a_restart_says_so). A client cannot
-cause: `helloRequired` as a status (a socket is closed with 4408 instead), `internalError`, and the
-reasons for closing a socket with 1011, 1013, 1001 or 4429.
+Not here: `registrationClosed` (curl), `tokenExpired` (retention), `storeRestored` (restored_store),
+`storeUnavailable` (failure, chunk: a full disk), `requestTimeout` (timeout), `quotaExceeded`
+(chunk), `diskLow` (limit). Close codes: 4400, 1003, 1009 (websocket: bad_messages…), 4408
+(who_does_not_say_hello…), 4501, 4502 (notification), 1012 (websocket: a_restart_says_so). A client
+cannot cause: `helloRequired` as a status (a socket is closed with 4408 instead), `internalError`,
+and the reasons for closing a socket with 1011, 1013, 1001 or 4429.
 """
 
 import hashlib
@@ -15,10 +15,10 @@ import os
 import re
 import socket
 
+from notification_stories import PendingRequest
 from story import (
-    PATIENCE, ROOT, Answer, Line, Person, Relay, curl, expect, main, new_id, now, record,
-    wait_until)
-from wake_stories import Waiting
+    PATIENCE, ROOT, Connection, Person, Relay, curl, expect, main, new_id, now, read_response,
+    record, wait_until)
 
 DEVICE = {"deviceName": "x", "platform": "test", "appVersion": "1"}
 ELSEWHERE = {
@@ -40,7 +40,7 @@ def table():
 ROWS = table()
 
 
-def is_told(code, problem, status=None):
+def check_problem(code, problem, status=None):
     """Checks that a problem matches the table."""
     assert problem["code"] == code, problem
     row, title = ROWS[code]
@@ -52,9 +52,9 @@ def is_told(code, problem, status=None):
     assert extra <= {"retryAfter", "time", "restoredThrough", "token"}, problem
 
 
-def told(answer, code):
+def check_response(answer, code):
     assert answer.headers["content-type"] == "application/problem+json", answer
-    is_told(code, answer.json, answer.status)
+    check_problem(code, answer.json, answer.status)
     assert ("retry-after" in answer.headers) == (answer.status in (429, 503)), answer
     assert ("www-authenticate" in answer.headers) == (answer.status == 401), answer
     assert ("allow" in answer.headers) == (answer.status == 405), answer
@@ -64,78 +64,69 @@ def told(answer, code):
     return code
 
 
-def by_hand(relay, *lines, body=b""):
+def raw_request(relay, *lines, body=b""):
     """The answer to a head that no HTTP client would send."""
     with socket.create_connection(("127.0.0.1", relay.port), timeout=PATIENCE) as line:
         line.sendall("\r\n".join([*lines, "", ""]).encode() + body)
-        return heard(line)
-
-
-def heard(line):
-    """The next answer on a connection."""
-    file = line.makefile("rb")
-    first = file.readline()
-    assert first.startswith(b"HTTP/1.1 "), first
-    fields = {}
-    while (field := file.readline()) != b"\r\n":
-        name, _, value = field.decode().partition(":")
-        fields[name.lower()] = value.strip()
-    return Answer(int(first.split()[1]), fields, file.read(int(fields["content-length"])))
+        return read_response(line)
 
 
 def requests(relay, person, stranger):
     """For each code, the answer to a request that is refused with it."""
-    line = Line(relay, person)
+    line = Connection(relay, person)
     notes = "/v1/zones/Notes/records"
     head = ["Host: localhost", f"Authorization: Bearer {person.token}"]
     large = b"x" * ((4 << 20) + 1)
     id = new_id()
-    expect(line.ask("POST", notes, {"id": id, "records": [record("a")]}), 200)
-    expect(line.ask("PUT", f"/v1/chunks/{HASH}", raw=b"x"), 201)
-    of_zone = line.ask("GET", "/v1/changes?zone=Notes").json["token"]
-    yield "badRequest", line.ask("GET", "/v1/changes?limit=0")
-    yield "badRequest", line.ask("POST", notes, {"records": []})
-    yield "badJSON", line.ask("POST", notes, raw=b"{")
-    yield "badChangeToken", line.ask("GET", "/v1/changes?since=" + stranger.changes().json["token"])
-    yield "badName", line.ask("GET", "/v1/changes?zone=%00")
+    expect(line.request("POST", notes, {"id": id, "records": [record("a")]}), 200)
+    expect(line.request("PUT", f"/v1/chunks/{HASH}", raw=b"x"), 201)
+    of_zone = line.request("GET", "/v1/changes?zone=Notes").json["token"]
+    yield "badRequest", line.request("GET", "/v1/changes?limit=0")
+    yield "badRequest", line.request("POST", notes, {"records": []})
+    yield "badJSON", line.request("POST", notes, raw=b"{")
+    foreign = stranger.changes().json["token"]
+    yield "badChangeToken", line.request("GET", "/v1/changes?since=" + foreign)
+    yield "badName", line.request("GET", "/v1/changes?zone=%00")
     yield "badToken", curl(relay, "GET", "/v1/changes")
     yield "badToken", curl(relay, "GET", "/v1/changes", token="x")
-    yield "badPairingCode", line.ask("POST", "/v1/devices", {"code": "x", **DEVICE})
-    code = expect(line.ask("POST", "/v1/pairings"), 201).json["code"]
-    yield "otherAccount", line.ask(
+    yield "badPairingCode", line.request("POST", "/v1/devices", {"code": "x", **DEVICE})
+    code = expect(line.request("POST", "/v1/pairings"), 201).json["code"]
+    yield "otherAccount", line.request(
         "POST", "/v1/devices", {"code": code, "accountID": stranger.account, **DEVICE})
-    yield "hostNotAllowed", line.ask("GET", "/v1/time", headers={"Host": "evil.example"})
-    yield "notFound", line.ask("GET", "/v1/zones/Notes/records/none")
-    yield "notFound", line.ask("GET", "/nothing")
-    yield "methodNotAllowed", line.ask("PUT", "/v1/changes")
-    yield "batchMismatch", line.ask("POST", notes, {"id": id, "records": [record("b")]})
-    yield "hashMismatch", line.ask("PUT", "/v1/chunks/" + "0" * 64, raw=b"x")
-    yield "rangeNotSatisfiable", line.ask("GET", f"/v1/chunks/{HASH}", headers={"Range": "bytes=9-"})
-    yield "filterChanged", line.ask("GET", f"/v1/changes?since={of_zone}")
-    yield "bodyTooLarge", Line(relay, person).ask("PUT", f"/v1/chunks/{HASH}", raw=large)
-    yield "bodyTooLarge", Line(relay, person).ask("POST", notes, raw=large[:(2 << 20) + 1])
-    yield "uriTooLong", by_hand(relay, "GET /" + "x" * 9_000 + " HTTP/1.1", *head)
-    yield "headersTooLarge", by_hand(relay, "GET /v1/time HTTP/1.1", *head, *["X: y"] * 101)
-    yield "tooManyRecords", line.ask(
+    yield "hostNotAllowed", line.request("GET", "/v1/time", headers={"Host": "evil.example"})
+    yield "notFound", line.request("GET", "/v1/zones/Notes/records/none")
+    yield "notFound", line.request("GET", "/nothing")
+    yield "methodNotAllowed", line.request("PUT", "/v1/changes")
+    yield "batchMismatch", line.request("POST", notes, {"id": id, "records": [record("b")]})
+    yield "hashMismatch", line.request("PUT", "/v1/chunks/" + "0" * 64, raw=b"x")
+    yield "rangeNotSatisfiable", line.request("GET", f"/v1/chunks/{HASH}", headers={"Range": "bytes=9-"})
+    yield "filterChanged", line.request("GET", f"/v1/changes?since={of_zone}")
+    yield "bodyTooLarge", Connection(relay, person).request("PUT", f"/v1/chunks/{HASH}", raw=large)
+    too_large = large[:(2 << 20) + 1]
+    yield "bodyTooLarge", Connection(relay, person).request("POST", notes, raw=too_large)
+    yield "uriTooLong", raw_request(relay, "GET /" + "x" * 9_000 + " HTTP/1.1", *head)
+    yield "headersTooLarge", raw_request(relay, "GET /v1/time HTTP/1.1", *head, *["X: y"] * 101)
+    yield "tooManyRecords", line.request(
         "POST", notes, {"id": new_id(), "records": [record(f"r{n}") for n in range(401)]})
-    yield "unsupportedMediaType", line.ask("POST", notes, {}, headers={"Content-Type": "text/css"})
-    yield "upgradeRequired", line.ask("GET", "/v1/socket")
-    yield "expectationFailed", by_hand(relay, "GET /v1/time HTTP/1.1", *head, "Expect: rain")
-    yield "lengthRequired", by_hand(relay, f"PUT /v1/chunks/{HASH} HTTP/1.1", *head)
-    yield "lengthRequired", by_hand(relay, f"PUT /v1/chunks/{HASH} HTTP/1.0", *head, body=b"x")
-    yield "unsupportedTransferCoding", by_hand(
+    yield "unsupportedMediaType", line.request("POST", notes, {},
+                                               headers={"Content-Type": "text/css"})
+    yield "upgradeRequired", line.request("GET", "/v1/socket")
+    yield "expectationFailed", raw_request(relay, "GET /v1/time HTTP/1.1", *head, "Expect: rain")
+    yield "lengthRequired", raw_request(relay, f"PUT /v1/chunks/{HASH} HTTP/1.1", *head)
+    yield "lengthRequired", raw_request(relay, f"PUT /v1/chunks/{HASH} HTTP/1.0", *head, body=b"x")
+    yield "unsupportedTransferCoding", raw_request(
         relay, f"PUT /v1/chunks/{HASH} HTTP/1.1", *head, "Transfer-Encoding: gzip, chunked")
-    yield "unsupportedVersion", by_hand(relay, "GET /v1/time HTTP/3.0", *head)
+    yield "unsupportedVersion", raw_request(relay, "GET /v1/time HTTP/3.0", *head)
     for number in range(64):
-        expect(line.ask("PUT", f"/v1/subscriptions/s{number}", {"kind": "database"}), 201)
-    yield "tooManySubscriptions", line.ask("PUT", "/v1/subscriptions/s", {"kind": "database"})
+        expect(line.request("PUT", f"/v1/subscriptions/s{number}", {"kind": "database"}), 201)
+    yield "tooManySubscriptions", line.request("PUT", "/v1/subscriptions/s", {"kind": "database"})
     for _ in range(99):
-        code = line.ask("POST", "/v1/pairings").json["code"]
-        expect(line.ask("POST", "/v1/devices", {"code": code, **DEVICE}), 201)
-    code = line.ask("POST", "/v1/pairings").json["code"]
-    yield "tooManyDevices", line.ask("POST", "/v1/devices", {"code": code, **DEVICE})
+        code = line.request("POST", "/v1/pairings").json["code"]
+        expect(line.request("POST", "/v1/devices", {"code": code, **DEVICE}), 201)
+    code = line.request("POST", "/v1/pairings").json["code"]
+    yield "tooManyDevices", line.request("POST", "/v1/devices", {"code": code, **DEVICE})
     while True:
-        answer = line.ask("POST", "/v1/devices", {"code": "x", **DEVICE})
+        answer = line.request("POST", "/v1/devices", {"code": "x", **DEVICE})
         if answer.status == 429:
             break
     yield "tooManyRequests", answer
@@ -165,10 +156,10 @@ def story_every_code_comes_as_the_table_has_it():
     with Relay() as relay:
         person, stranger = Person.new(relay), Person.new(relay)
         for code, answer in requests(relay, person, stranger):
-            seen.add(told(answer, code))
+            seen.add(check_response(answer, code))
         for code, result in faults(person):
             assert set(result) == {"name", "error"}, result
-            is_told(code, result["error"])
+            check_problem(code, result["error"])
             assert ("time" in result["error"]) == (code == "clockAhead"), result
             seen.add(code)
     assert seen | ELSEWHERE | NOT_FROM_OUTSIDE == set(ROWS), set(ROWS) ^ (
@@ -189,9 +180,9 @@ def story_who_asks_is_looked_at_before_what_is_asked():
                 ("DELETE", "/v1/zones/%00?through=x", None, {}),
                 ("GET", "/v1/events?since=x", None, {"Last-Event-ID": "y"}),
             ]:
-                told(Line(relay).ask(method, path, raw=raw, headers=headers, token=token), "badToken")
+                check_response(Connection(relay).request(method, path, raw=raw, headers=headers, token=token), "badToken")
             lines = [f"Authorization: Bearer {token}"] if token else []
-            told(by_hand(relay, f"PUT /v1/chunks/{HASH} HTTP/1.1", "Host: localhost", *lines), "badToken")
+            check_response(raw_request(relay, f"PUT /v1/chunks/{HASH} HTTP/1.1", "Host: localhost", *lines), "badToken")
 
 
 def story_too_many_uploads_at_once():
@@ -211,18 +202,18 @@ def story_too_many_uploads_at_once():
             lines.append(line)
 
         def upload(by):
-            return Line(relay, by).ask("PUT", f"/v1/chunks/{HASH}", raw=b"x")
+            return Connection(relay, by).request("PUT", f"/v1/chunks/{HASH}", raw=b"x")
 
         refused = wait_until(
             lambda: (lambda answer: answer if answer.status == 503 else None)(upload(person)),
             "the account's share to be used up")
-        told(refused, "overloaded")
+        check_response(refused, "overloaded")
         expect(upload(other), 201)
         expect(person.save(record("a")), 200)
         # An error that is known before the body is sent before the body.
-        answer = by_hand(relay, f"PUT /v1/chunks/{HASH} HTTP/1.1", "Host: localhost", "Content-Length: 1",
-                         "Authorization: Bearer nobody", "Expect: 100-continue")
-        told(answer, "badToken")
+        answer = raw_request(relay, f"PUT /v1/chunks/{HASH} HTTP/1.1", "Host: localhost", "Content-Length: 1",
+                             "Authorization: Bearer nobody", "Expect: 100-continue")
+        check_response(answer, "badToken")
         lines.pop().close()
         wait_until(lambda: upload(person).status in (200, 201), "room again")
         for line in lines:
@@ -237,7 +228,7 @@ def story_a_relay_that_stops_tells_who_comes_late():
         token = person.changes().json["token"]
         watcher = person.pair("watcher")
         wait_until(lambda: not watcher.is_connected(person), "all before to be over")
-        poll = Waiting(person, f"/v1/changes?since={token}&wait=60")
+        poll = PendingRequest(person, f"/v1/changes?since={token}&wait=60")
         wait_until(lambda: watcher.is_connected(person), "the poll to be parked")
         heads = {path: f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {person.token}"
                        "\r\n\r\n".encode()
@@ -259,17 +250,17 @@ def story_a_relay_that_stops_tells_who_comes_late():
         assert (status, page["changes"], page["token"]) == (200, [], token), page
         for path, line in lines.items():
             line.sendall(heads[path][20:])
-            answer = heard(line)
+            answer = read_response(line)
             if path == "/livez":
                 expect(answer, 200)
             elif path == "/readyz":
                 assert answer.status == 503, answer
             else:
-                told(answer, "stopping")
+                check_response(answer, "stopping")
                 assert answer.json["retryAfter"] >= 1, answer
             line.close()
         begun.sendall(body)
-        assert heard(begun).json["results"] == [{"name": "a", "tag": 1}]
+        assert read_response(begun).json["results"] == [{"name": "a", "tag": 1}]
         assert relay.process.wait(timeout=PATIENCE) == 0
 
 

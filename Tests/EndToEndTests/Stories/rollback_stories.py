@@ -2,12 +2,11 @@
 announcement: the relay recognises tokens of the lost history, and the devices bring back what they
 hold."""
 
-import json
 import os
 import shutil
 from contextlib import ExitStack
 
-from history_stories import live
+from restored_store_stories import live_records
 from story import Home, Person, Relay, expect, folder, main, record, run, wait_until
 
 
@@ -26,11 +25,6 @@ def put_back(relay, place):
     relay.start()
 
 
-def memos(home):
-    return sorted(
-        each["title"] for each in json.loads(home.run("memo", "list", "--json"))["memos"])
-
-
 def three_homes(relay, directory):
     phone = Home.new(relay, directory, "phone")
     laptop = phone.pair(relay, directory, "laptop")
@@ -39,7 +33,7 @@ def three_homes(relay, directory):
         phone.run("memo", "add", title)
     for home in (laptop, tablet):
         home.run("sync")
-        assert memos(home) == ["Early", "Old"]
+        assert home.memos() == ["Early", "Old"]
     return phone, laptop, tablet
 
 
@@ -58,7 +52,7 @@ def lose_and_go_on(relay, directory, restarts, first):
         phone.run("memo", "add", title)
     laptop.run("memo", "remove", "Old")
     phone.run("sync")
-    assert memos(phone) == memos(laptop) == sorted(["Early"] + lost)
+    assert phone.memos() == laptop.memos() == sorted(["Early"] + lost)
     put_back(relay, place)
     later = [f"Later {number}" for number in range(8)]
     for title in later:
@@ -67,7 +61,7 @@ def lose_and_go_on(relay, directory, restarts, first):
     for home in (phone, laptop, tablet, phone, laptop, tablet):
         home.run("sync")
     for home in homes:
-        assert memos(home) == whole, (home.path, memos(home), whole)
+        assert home.memos() == whole, (home.path, home.memos(), whole)
         status = home.status()
         assert status["waiting"] == 0 and not status.get("parked"), status
 
@@ -94,18 +88,18 @@ def story_devices_that_stay_connected_come_together_by_themselves():
     with folder() as directory, Relay() as relay, ExitStack() as stack:
         phone, laptop, tablet = homes = three_homes(relay, directory)
         for home in (phone, laptop):
-            stack.enter_context(home.kept())
+            stack.enter_context(home.start_agent())
         place = copied(relay, directory)
         phone.run("memo", "add", "Lost")
-        wait_until(lambda: "Lost" in memos(laptop), "the laptop to have it")
+        wait_until(lambda: "Lost" in laptop.memos(), "the laptop to have it")
         put_back(relay, place)
         tablet.run("memo", "add", "Later")
-        stack.enter_context(tablet.kept())
+        stack.enter_context(tablet.start_agent())
         whole = ["Early", "Later", "Lost", "Old"]
-        wait_until(lambda: all(memos(home) == whole for home in homes), "all to hold all")
+        wait_until(lambda: all(home.memos() == whole for home in homes), "all to hold all")
         wait_until(
             lambda: all(home.status()["state"] == "inSync" for home in homes), "all in sync")
-        assert all(memos(home) == whole for home in homes)
+        assert all(home.memos() == whole for home in homes)
 
 
 # MARK: what one device knows better
@@ -141,7 +135,7 @@ def stays(act, left, when, is_author, is_first):
         phone.run("memo", "add", "Victim")
         for home in (phone, laptop):
             home.run("sync")
-        assert memos(laptop) == ["Victim"]
+        assert laptop.memos() == ["Victim"]
         if when == "saved":
             act(actor)
             actor.run("sync")
@@ -159,8 +153,8 @@ def stays(act, left, when, is_author, is_first):
         for home in (phone, laptop, phone, laptop):
             home.run("sync")
         for home in (phone, laptop):
-            assert memos(home) == left, (
-                act.__name__, when, is_author, is_first, home.path, memos(home))
+            assert home.memos() == left, (
+                act.__name__, when, is_author, is_first, home.path, home.memos())
 
 
 def story_a_device_that_was_put_back_with_the_relay_overrules_nothing():
@@ -178,7 +172,7 @@ def story_a_device_that_was_put_back_with_the_relay_overrules_nothing():
             run("agent", "memo", "edit", "Victim", home=phone.path, input="Lost\n")
             for home in (phone, laptop):
                 home.run("sync")
-            assert memos(laptop) == ["Lost"]
+            assert laptop.memos() == ["Lost"]
             put_back(relay, place)
             shutil.rmtree(phone.path)
             shutil.copytree(phone.path + "-copy", phone.path)
@@ -186,7 +180,7 @@ def story_a_device_that_was_put_back_with_the_relay_overrules_nothing():
             for home in (phone, laptop, phone, laptop):
                 home.run("sync")
             for home in (phone, laptop):
-                assert memos(home) == wanted, (act.__name__, home.path, memos(home))
+                assert home.memos() == wanted, (act.__name__, home.path, home.memos())
 
 
 def story_a_timer_that_was_stopped_stays_stopped():
@@ -243,7 +237,7 @@ def story_a_token_of_what_is_lost_is_told_how_far_it_is_good():
             again = expect(ada.save(record("c")), 200).json
             # No tag is issued twice, and tokens keep increasing.
             assert again["results"][0]["tag"] > lost["results"][1]["tag"]
-        assert [name for _, name in live(ada)] and len(live(ada)) == 2
+        assert [name for _, name in live_records(ada)] and len(live_records(ada)) == 2
         # A restart alone changes nothing.
         relay.kill()
         relay.start()

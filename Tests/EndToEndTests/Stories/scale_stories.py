@@ -24,25 +24,25 @@ def scale(*words):
                           timeout=300)
 
 
-def told(*words):
+def result(*words):
     done = scale("--json", *words)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-def story_the_same_question_has_the_same_answer():
+def story_the_same_seed_gives_the_same_result():
     """The seed determines the result; another seed gives nearly the same."""
     words = ["--devices", "30000", "--seconds", "2"]
-    assert told(*words) == told(*words)
-    one, other = told(*words), told(*words, "--seed", "2")
+    assert result(*words) == result(*words)
+    one, other = result(*words), result(*words, "--seed", "2")
     assert one != other
     assert 0.8 < one["near"]["p50"] / other["near"]["p50"] < 1.25, (one, other)
 
 
-def story_more_devices_want_more():
+def story_more_devices_cause_more_load():
     """A hundred times the devices: more relays, more memory, higher utilisation, and less
     reserve."""
-    few, many = told("--devices", "10000"), told("--devices", "1000000", "--seconds", "1")
+    few, many = result("--devices", "10000"), result("--devices", "1000000", "--seconds", "1")
     assert few["relays"] < many["relays"] and few["relayBytes"] < many["relayBytes"]
     for part, share in few["busy"].items():
         assert share < many["busy"][part], (part, few, many)
@@ -51,34 +51,34 @@ def story_more_devices_want_more():
     assert few["arrived"] > 0.95 and many["arrived"] > 0.95, (few, many)
 
 
-def story_a_hundred_million_are_many_clusters():
+def story_a_hundred_million_devices_need_many_clusters():
     """So many do not fit on one database: accounts are distributed over clusters, each with its
     share."""
-    said = scale("--devices", "100000000", "--seconds", "1")
-    assert said.returncode == 0, said.stderr
-    assert said.stdout.startswith("34 cluster(s) of "), said.stdout
-    assert "at twice as much the end is at" in said.stdout, said.stdout
+    output = scale("--devices", "100000000", "--seconds", "1")
+    assert output.returncode == 0, output.stderr
+    assert output.stdout.startswith("34 cluster(s) of "), output.stdout
+    assert "at twice as much the end is at" in output.stdout, output.stdout
 
 
-def story_the_model_is_like_the_machine():
+def story_the_model_agrees_with_measurements():
     """For a measured cluster the model gives similar values: less than double, and more than
     half."""
     for relays, way in [("1", "near"), ("3", "across")]:
-        modelled = told(*AS_MEASURED, "--relays", relays)[way]
+        modelled = result(*AS_MEASURED, "--relays", relays)[way]
         for name, measured in zip(("p50", "p99"), MEASURED[way]):
             ratio = modelled[name] / measured
             assert 0.5 < ratio < 2, (way, name, modelled, measured)
 
 
-def story_one_account_is_not_helped_by_relays():
+def story_more_relays_do_not_speed_up_one_account():
     """All saves go to one account: they have one order, and a second relay that accepts them must
     wait for the first."""
     words = ["--devices", "3", "--saves-a-day", "1000000", "--peak", "40", "--seconds", "4"]
-    alone, together = told(*words, "--relays", "1"), told(*words, "--relays", "4")
+    alone, together = result(*words, "--relays", "1"), result(*words, "--relays", "4")
     assert together["near"]["p99"] > alone["near"]["p99"], (alone, together)
 
 
-def story_queues_are_as_they_are_known_to_be():
+def story_queues_agree_with_queueing_theory():
     """The mean wait of random arrivals at one processor with constant service time follows the
     Pollaczek–Khinchine formula; two requests for the same lock get it one after the other."""
     sys.path.insert(0, os.path.join(ROOT, "Tests", "Performance", "scale"))
@@ -99,15 +99,15 @@ def story_queues_are_as_they_are_known_to_be():
     assert abs(processor.share(50_000_000) - load) < 0.02, processor.share(50_000_000)
 
     locks, order = Locks(), []
-    locks.take({"a", "b"}, lambda: order.append("first"))
-    locks.take({"b", "c"}, lambda: order.append("second"))
-    locks.take({"d"}, lambda: order.append("third"))
+    locks.acquire({"a", "b"}, lambda: order.append("first"))
+    locks.acquire({"b", "c"}, lambda: order.append("second"))
+    locks.acquire({"d"}, lambda: order.append("third"))
     assert order == ["first"], order
-    locks.give({"a", "b"})
+    locks.release({"a", "b"})
     assert order == ["first", "second", "third"], order
 
 
-def story_a_wrong_question_is_told():
+def story_a_wrong_option_is_reported():
     """The error names the option, and its allowed values."""
     helped = scale("--help")
     assert helped.returncode == 0 and "--devices-an-account" in helped.stdout, helped

@@ -6,6 +6,7 @@ what must hold. Nothing here sleeps to synchronise: it waits for a condition, wi
 
 import concurrent.futures
 import contextlib
+import hashlib
 import http.client
 import json
 import os
@@ -29,6 +30,7 @@ os.environ.setdefault("ASAN_OPTIONS", "quarantine_size_mb=1")
 # disk.
 os.environ.setdefault("LOCKSTEP_DISK_FLOOR", "0")
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
+WITH_POSTGRES = os.path.join(ROOT, "scripts", "with-postgres")
 # Time limit in seconds for anything to happen, also on a busy machine. It bounds a failure; no
 # figure of the product depends on it.
 PATIENCE = 90
@@ -160,6 +162,18 @@ def curl(relay, method, path, body=None, token=None, headers=(), raw=None, optio
     return Answer(status, fields, rest)
 
 
+def read_response(connection):
+    """The next HTTP response on a raw connection."""
+    file = connection.makefile("rb")
+    first = file.readline()
+    assert first.startswith(b"HTTP/1.1 "), first
+    fields = {}
+    while (field := file.readline()) != b"\r\n":
+        name, _, value = field.decode().partition(":")
+        fields[name.lower()] = value.strip()
+    return Answer(int(first.split()[1]), fields, file.read(int(fields["content-length"])))
+
+
 def expect(answer, status, code=None):
     assert answer.status == status, f"expected {status}, got {answer}"
     if code is not None:
@@ -210,7 +224,7 @@ class Person:
         return self.call("GET", "/v1/changes" + (f"?{text}" if text else ""))
 
 
-class Line:
+class Connection:
     """A persistent connection, by Python's HTTP client; much faster than one curl per request."""
 
     def __init__(self, relay, person=None, source="127.0.0.1"):
@@ -218,7 +232,7 @@ class Line:
         self.connection = http.client.HTTPConnection(
             "127.0.0.1", relay.port, timeout=PATIENCE, source_address=(source, 0))
 
-    def ask(self, method, path, body=None, raw=None, headers=(), token=None):
+    def request(self, method, path, body=None, raw=None, headers=(), token=None):
         if body is not None:
             raw = json.dumps(body).encode()
         fields = dict(headers)
@@ -234,7 +248,7 @@ class Line:
 
     def save(self, *records, zone="Notes", **members):
         batch = {"id": new_id(), "records": list(records), **members}
-        return self.ask("POST", f"/v1/zones/{zone}/records", batch)
+        return self.request("POST", f"/v1/zones/{zone}/records", batch)
 
 
 class SmallDisk:
@@ -269,6 +283,26 @@ def now():
 
 def record(name, text="hello", **members):
     return {"name": name, "type": "Note", "fields": {"text": text}, "modifiedAt": now(), **members}
+
+
+def tombstone(name, **members):
+    return {"name": name, "deleted": True, "modifiedAt": now(), **members}
+
+
+def upload(person, data):
+    """Uploads a new chunk; returns its hash."""
+    hash = hashlib.sha256(data).hexdigest()
+    expect(person.call("PUT", f"/v1/chunks/{hash}", raw=data,
+                       headers=["Content-Type: application/octet-stream"]), 201)
+    return hash
+
+
+def has_postgres():
+    """True if a PostgreSQL server can be started here; otherwise prints the reason."""
+    done = subprocess.run([WITH_POSTGRES, "--check"], capture_output=True, text=True)
+    if done.returncode != 0:
+        print(f"      NOT RUN: {done.stderr.strip()}")
+    return done.returncode == 0
 
 
 def run(*arguments, home=None, input=None, expect_code=0, environment=None, wrapper=()):
@@ -374,9 +408,16 @@ class Home:
     def run(self, *words, code=0):
         return run("agent", *words, home=self.path, expect_code=code).stdout
 
+    def json(self, *words):
+        return json.loads(self.run(*words, "--json"))
+
     def timer(self, *words):
         """The screen after a timer command."""
-        return json.loads(self.run("timer", *words, "--json"))
+        return self.json("timer", *words)
+
+    def memos(self):
+        """The titles of its memos, sorted."""
+        return sorted(each["title"] for each in self.json("memo", "list")["memos"])
 
     def refuses(self, *words, says):
         return refused("agent", *words, home=self.path, says=says)
@@ -386,7 +427,7 @@ class Home:
 
     def person(self, relay):
         """The same device by curl, with the token that its holder gives to commands."""
-        with self.kept(), socket.socket(socket.AF_UNIX) as asking:
+        with self.start_agent(), socket.socket(socket.AF_UNIX) as asking:
             asking.settimeout(PATIENCE)
             wait_until(lambda: asking.connect_ex(os.path.join(self.path, "agent.sock")) == 0,
                        "the holder to answer")
@@ -399,13 +440,13 @@ class Home:
     def background(self, *words):
         return Background("agent", *words, "--home", self.path)
 
-    def kept(self):
+    def start_agent(self):
         """Starts `agent run`; returns once it holds the home."""
-        kept = self.background("run")
+        agent = self.background("run")
         wait_until(
             lambda: os.path.exists(os.path.join(self.path, "agent.sock")) or
-            kept.process.poll() is not None, "the home to be held")
-        return kept
+            agent.process.poll() is not None, "the home to be held")
+        return agent
 
 
 def main(stories, at_once=1):

@@ -1,44 +1,40 @@
-"""Rules of docs/protocol.md, "Subscriptions" and "Plans", that wake_stories does not cover:
+"""Rules of docs/protocol.md, "Subscriptions" and "Plans", that notification_stories does not cover:
 matching, to the letter, and each call under a plan.
 
 | sentence | story |
 | --- | --- |
 | At most 64, each named by an id, like a zone | bad_input: subscriptions_at_their_limits, wrong_names… |
-| They belong to a device; a device without any is woken by all | wake: subscriptions_are_made…, a_socket_is_woken… |
+| They belong to a device; a device without any is woken by all | notification: subscriptions_are_made…, a_socket_is_woken… |
 | The kinds; `events`; a record that reappears counts as created | what_a_subscription_matches |
 | `where`: equal as JSON, null, 32 KiB; not for a delete | what_a_query_asks_of_a_record |
 | If a record was saved twice, each save is compared | each_save_is_looked_at_by_itself |
 | Members of other kinds are ignored; the stored form | what_is_kept_of_a_subscription |
-| The cursor stays; the next match sends all changes since, once | wake: a_socket_is_woken… |
-| Missed changes come first; own saves are answered as usual | wake: changed_subscriptions…, a_socket_is_woken… |
+| The cursor stays; the next match sends all changes since, once | notification: a_socket_is_woken… |
+| Missed changes come first; own saves are answered as usual | notification: changed_subscriptions…, a_socket_is_woken… |
 | A long-poll: the newest version, either event, a page's backlog | what_a_long_poll_looks_at |
-| After the wait an empty page; without it everything | wake: a_long_poll_answers_what_matches |
-| Changes apply at once, on other nodes too; skipped changes | a_long_poll_looks_again, wake: changed_subscriptions… |
-| Plans: a save outside is refused as a whole, reading is not | wake: a_plan_without_zones…, a_plan_bounds_saves_alone |
+| After the wait an empty page; without it everything | notification: a_long_poll_answers_what_matches |
+| Changes apply at once, on other nodes too; skipped changes | a_long_poll_looks_again, notification: changed_subscriptions… |
+| Plans: a save outside is refused as a whole, reading is not | notification: a_plan_without_zones…, a_plan_bounds_saves_alone |
 | A plan without zones: each call | every_call_under_a_plan_without_zones |
 """
 
 import uuid
 
 from bad_input_stories import documented
-from socket_stories import Socket, play
-from story import Line, Person, Relay, expect, main, now, record, run
-from wake_stories import Waiting, names, subscribe
+from notification_stories import PendingRequest, names, subscribe
+from story import Connection, Person, Relay, expect, main, now, record, run, tombstone
+from websocket_stories import Socket, play
 
 
-def gone(name, **members):
-    return {"name": name, "deleted": True, "modifiedAt": now(), **members}
-
-
-async def sleeps(socket):
+async def check_nothing_received(socket):
     """Checks that nothing was sent to it; otherwise its cursor would have moved as well."""
     id = str(uuid.uuid4())
-    await socket.say({"op": "time", "id": id, "t0": 1})
-    message = await socket.hear()
+    await socket.send({"op": "time", "id": id, "t0": 1})
+    message = await socket.receive()
     assert (message["op"], message["id"]) == ("time", id), message
 
 
-async def wakes(relay, subscription, saves):
+async def check_matches(relay, subscription, saves):
     """A device with only this subscription receives exactly the saves that are to wake it, at once,
     with all changes since its cursor. `saves`: whether each wakes it, its zone and its record."""
     person = Person.new(relay)
@@ -46,17 +42,17 @@ async def wakes(relay, subscription, saves):
     subscribe(person, "s", **subscription)
     cursor = person.changes().json["token"]
     socket = await Socket.open(person, since=cursor)
-    line = Line(relay, other)
+    line = Connection(relay, other)
     for number, (is_woken, zone, wish) in enumerate(saves):
         answer = expect(line.save(wish, zone=zone), 200).json
         assert "tag" in answer["results"][0], answer
         if is_woken:
-            page = await socket.hear("changes")
+            page = await socket.receive("changes")
             assert (page["since"], page["token"]) == (cursor, answer["token"]), (
                 number, subscription, page)
             cursor = page["token"]
         else:
-            await sleeps(socket)
+            await check_nothing_received(socket)
 
 
 def story_what_a_subscription_matches():
@@ -68,7 +64,7 @@ def story_what_a_subscription_matches():
     async def scene(relay):
         saves = [
             ("A", typed("a", "T")), ("A", typed("a", "T")), ("B", typed("a", "T")),
-            ("A", typed("b", "U")), ("A", gone("a")), ("A", typed("a", "T")), ("B", gone("a")),
+            ("A", typed("b", "U")), ("A", tombstone("a")), ("A", typed("a", "T")), ("B", tombstone("a")),
             ("B", typed("a", "U")),
         ]
         every = [True] * len(saves)
@@ -86,7 +82,8 @@ def story_what_a_subscription_matches():
              [0, 1, 0, 0, 1, 0, 1, 0]),
             ({"kind": "query", "recordType": "U", "zone": "B", "where": {}}, [0] * 7 + [1]),
         ]:
-            await wakes(relay, wish, [(bool(each), *save) for each, save in zip(wanted, saves)])
+            await check_matches(relay, wish,
+                                [(bool(each), *save) for each, save in zip(wanted, saves)])
 
     play(scene, "--loops", "2")
 
@@ -112,11 +109,11 @@ def story_what_a_query_asks_of_a_record():
             ({"a": 9007199254740993}, {"a": 9007199254740993}, True),
         ]:
             wish = {"kind": "query", "recordType": "Note", "where": where}
-            await wakes(relay, wish, [
-                (is_met, "Z", {**record("a"), "fields": fields}), (True, "Z", gone("a"))])
-            await wakes(relay, {**wish, "events": ["create", "update"]}, [
+            await check_matches(relay, wish, [
+                (is_met, "Z", {**record("a"), "fields": fields}), (True, "Z", tombstone("a"))])
+            await check_matches(relay, {**wish, "events": ["create", "update"]}, [
                 (False, "Z", {**record("a"), "fields": {"other": 1}}),
-                (is_met, "Z", {**record("a"), "fields": fields}), (False, "Z", gone("a"))])
+                (is_met, "Z", {**record("a"), "fields": fields}), (False, "Z", tombstone("a"))])
 
     play(scene)
 
@@ -128,15 +125,15 @@ def story_a_value_of_more_than_32_kib_equals_nothing():
         other = person.pair()
         subscribe(person, "s", kind="query", recordType="T", where={"a": 1})
         socket = await Socket.open(person, since=person.changes().json["token"])
-        line = Line(relay, other)
+        line = Connection(relay, other)
         for zeros, is_woken in [(1_000, True), ((32 << 10) - 2, True), ((32 << 10) - 1, False)]:
             raw = ('{"id":"%s","records":[{"name":"n%d","type":"T","modifiedAt":1,"fields":{"a":1.%s}}]}'
                    % (uuid.uuid4(), zeros, "0" * zeros))
-            expect(line.ask("POST", "/v1/zones/Z/records", raw=raw.encode()), 200)
+            expect(line.request("POST", "/v1/zones/Z/records", raw=raw.encode()), 200)
             if is_woken:
-                assert names(await socket.hear("changes")) == [f"n{zeros}"]
+                assert names(await socket.receive("changes")) == [f"n{zeros}"]
             else:
-                await sleeps(socket)
+                await check_nothing_received(socket)
 
     play(scene)
 
@@ -149,19 +146,19 @@ def story_each_save_is_looked_at_by_itself():
         subscribe(person, "s", kind="query", recordType="Note", where={"text": "yes"})
         cursor = person.changes().json["token"]
         socket = await Socket.open(person, since=cursor)
-        line = Line(relay, other)
+        line = Connection(relay, other)
         for number in range(20):
             expect(line.save(record("a", "yes")), 200)
             expect(line.save(record("a", "no")), 200)
-        heard, tags = 0, []
+        received, tags = 0, []
         newest = line.save(record("b", "yes")).json["token"]
         while cursor != newest:
-            page = await socket.hear("changes")
+            page = await socket.receive("changes")
             assert page["since"] == cursor
-            cursor, heard = page["token"], heard + 1
+            cursor, received = page["token"], received + 1
             tags += [each["tag"] for each in page["changes"]]
         # Each matching save woke it: none waited for the last one.
-        assert heard >= 2 and tags == sorted(set(tags)), (heard, tags)
+        assert received >= 2 and tags == sorted(set(tags)), (received, tags)
 
     play(scene)
 
@@ -199,12 +196,12 @@ def story_what_a_long_poll_looks_at():
     with Relay() as relay:
         person = Person.new(relay)
         other = person.pair()
-        line = Line(relay, other)
-        start = line.ask("GET", "/v1/changes").json["token"]
+        line = Connection(relay, other)
+        start = line.request("GET", "/v1/changes").json["token"]
         expect(line.save(record("a", "yes")), 200)
         expect(line.save(record("a", "no")), 200)
         expect(line.save(record("b", "yes"), record("c", "no")), 200)
-        expect(line.save(gone("b")), 200)
+        expect(line.save(tombstone("b")), 200)
         query = {"kind": "query", "recordType": "Note", "where": {"text": "yes"}}
 
         def answered(since, **wish):
@@ -245,11 +242,11 @@ def story_a_long_poll_looks_again():
                 person.call("DELETE", f"/v1/subscriptions/{id}")
             subscribe(person, "s", kind="zone", zone="Elsewhere")
             start = person.changes().json["token"]
-            waiting = Waiting(person, f"/v1/changes?since={start}&wait=60")
-            plain = Waiting(other, f"/v1/changes?since={start}&wait=60")
+            waiting = PendingRequest(person, f"/v1/changes?since={start}&wait=60")
+            plain = PendingRequest(other, f"/v1/changes?since={start}&wait=60")
             expect(other.save(record(f"r{turn}"), zone="Here"), 200)
             assert names(plain.answer()[1]) == [f"r{turn}"]
-            assert waiting.waits
+            assert waiting.is_pending
             method, id, body = change
             assert person.call(method, f"/v1/subscriptions/{id}", body).status in (200, 201, 204)
             status, page = waiting.answer()
@@ -267,23 +264,23 @@ def story_a_plan_bounds_saves_alone():
         start = person.changes().json["token"]
         run("account", "plan", person.account, "--zones", "In", "--store", relay.store)
         for wish in ([record("a")], [record("a"), {**record("b"), "modifiedAt": now() + 60_000}],
-                     [gone("kept")], []):
+                     [tombstone("kept")], []):
             for atomic in (False, True):
                 expect(person.save(*wish, zone="Out", atomic=atomic), 402, "planRequired")
         # As for any batch: faults of records are reported if the zone is included.
         expect(person.save(record("a"), zone="In"), 200)
         socket = await Socket.open(person, since=start)
-        assert names(await socket.hear("changes")) == ["a"]
+        assert names(await socket.receive("changes")) == ["a"]
         id = await socket.save(record("b"), zone="Out")
-        error = await socket.hear("error")
+        error = await socket.receive("error")
         assert (error["code"], error["id"]) == ("planRequired", id), error
-        await socket.say({"op": "fetch", "id": "f", "zone": "Out"})
-        assert names(await socket.hear("changes")) == ["kept"]
+        await socket.send({"op": "fetch", "id": "f", "zone": "Out"})
+        assert names(await socket.receive("changes")) == ["kept"]
         expect(person.call("GET", "/v1/zones/Out/records/kept"), 200)
         assert [each["zone"] for each in person.call("GET", "/v1/zones").json["zones"]] == ["In", "Out"]
         subscribe(person, "s", kind="zone", zone="Out")
         expect(person.call("DELETE", "/v1/zones/Out"), 204)
-        assert names(await socket.hear("changes")) == ["kept"]
+        assert names(await socket.receive("changes")) == ["kept"]
 
     play(scene)
 
@@ -301,7 +298,7 @@ def story_every_call_under_a_plan_without_zones():
                   "/v1/chunks/missing": {"hashes": []}, "/v1/subscriptions/s": {"kind": "database"}}
         told = 0
         for by in (person, joined):
-            line = Line(relay, by)
+            line = Connection(relay, by)
             for path, calls in documented():
                 for method, is_signed in calls.items():
                     if not is_signed or path == "/v1/socket" or "/v1/devices" in path or (
@@ -309,7 +306,7 @@ def story_every_call_under_a_plan_without_zones():
                         continue
                     body = bodies.get(path) if method in ("POST", "PUT") else None
                     raw = b"x" if method == "PUT" and not body else None
-                    answer = line.ask(method, path, body, raw=raw)
+                    answer = line.request(method, path, body, raw=raw)
                     assert answer.status == 402, (method, path, answer)
                     if method != "HEAD":
                         expect(answer, 402, "planRequired")

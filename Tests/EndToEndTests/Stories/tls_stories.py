@@ -18,16 +18,16 @@ from story import (
     PATIENCE, Home, Relay, curl, expect, folder, main, new_id, record, refused, run, wait_until)
 
 
-class Plain:
+class AdminListener:
     """Address of the admin listener, which uses plain HTTP, for `curl`."""
 
     def __init__(self, relay):
         found = wait_until(lambda: re.search(r"metrics and health on (http://\S+)", relay.text()),
-                           "the line of the admin's door")
+                           "the admin listener's line")
         self.address = found.group(1)
 
 
-def secure(relay, method, path, *more, **options):
+def curl_tls(relay, method, path, *more, **options):
     return curl(relay, method, path, *more, options=["--http1.1", "--cacert", CA], **options)
 
 
@@ -52,20 +52,20 @@ def story_curl_speaks_to_it_and_plain_words_get_no_answer():
     """All manual calls work over https, and plain HTTP gets no answer."""
     with SecureRelay("--admin-listen", "127.0.0.1:0") as relay:
         assert relay.address.startswith("https://")
-        relay.admin = Plain(relay)
+        relay.admin = AdminListener(relay)
         body = {"deviceName": "curl", "platform": "test", "appVersion": "1"}
-        token = expect(secure(relay, "POST", "/v1/accounts", body), 201).json["token"]
+        token = expect(curl_tls(relay, "POST", "/v1/accounts", body), 201).json["token"]
         batch = {"id": new_id(), "records": [record("first")]}
-        expect(secure(relay, "POST", "/v1/zones/Notes/records", batch, token=token), 200)
-        changes = expect(secure(relay, "GET", "/v1/changes", token=token), 200).json
+        expect(curl_tls(relay, "POST", "/v1/zones/Notes/records", batch, token=token), 200)
+        changes = expect(curl_tls(relay, "GET", "/v1/changes", token=token), 200).json
         assert changes["changes"][0]["name"] == "first", changes
         before = relay.text()
         with socket.create_connection(("127.0.0.1", relay.port), timeout=PATIENCE) as plain:
             plain.sendall(b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            heard = b""
+            received = b""
             while part := plain.recv(4096):
-                heard += part
-        assert b"HTTP" not in heard, heard
+                received += part
+        assert b"HTTP" not in received, received
         wait_until(lambda: relay.count("handshakeFailed") == 1, "the count of it")
         assert relay.text() == before, "a line for each such connection would fill the disk"
         assert relay.stop() == 0
@@ -95,21 +95,21 @@ def story_keys_change_while_bytes_go():
         client = subprocess.Popen(
             ["openssl", "s_client", "-connect", f"127.0.0.1:{relay.port}", "-CAfile", CA, "-tls1_3"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0)
-        heard = b""
+        received = b""
 
-        def hear(what):
-            nonlocal heard
-            while what not in heard:
+        def receive(what):
+            nonlocal received
+            while what not in received:
                 part = os.read(client.stdout.fileno(), 4096)
-                assert part, heard
-                heard += part
-            heard = heard.split(what, 1)[1]
+                assert part, received
+                received += part
+            received = received.split(what, 1)[1]
 
         for _ in range(3):
             client.stdin.write(b"K\n")
-            hear(b"KEYUPDATE")
+            receive(b"KEYUPDATE")
             client.stdin.write(b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            hear(b'"time":')
+            receive(b'"time":')
         client.stdin.close()
         client.kill()
         client.wait()
@@ -132,7 +132,7 @@ def story_socket_over_wss():
     """Python's websockets receives a push."""
     with SecureRelay() as relay:
         body = {"deviceName": "one", "platform": "test", "appVersion": "1"}
-        token = expect(secure(relay, "POST", "/v1/accounts", body), 201).json["token"]
+        token = expect(curl_tls(relay, "POST", "/v1/accounts", body), 201).json["token"]
 
         async def scene():
             trust = ssl.create_default_context(cafile=CA)
@@ -142,12 +142,12 @@ def story_socket_over_wss():
                 assert json.loads(await one.recv())["op"] == "welcome"
                 batch = {"id": new_id(), "records": [record("pushed", "x" * 40_000)]}
                 await asyncio.to_thread(
-                    lambda: expect(secure(
+                    lambda: expect(curl_tls(
                         relay, "POST", "/v1/zones/Notes/records", batch, token=token), 200))
                 return json.loads(await asyncio.wait_for(one.recv(), PATIENCE))
 
-        heard = asyncio.run(scene())
-        assert "pushed" in json.dumps(heard)[:2_000] or heard["op"] == "changed", str(heard)[:500]
+        received = asyncio.run(scene())
+        assert "pushed" in json.dumps(received)[:2_000] or received["op"] == "changed", str(received)[:500]
 
 
 def story_devices_keep_in_step_by_every_way():
@@ -223,7 +223,7 @@ def story_the_certificates_names_are_the_relays():
     """Also after the certificate was reloaded; a name that is not in it is refused."""
     with SecureRelay() as relay, folder() as directory:
         def status(host):
-            return secure(relay, "GET", "/v1/time", headers=[f"Host: {host}"]).status
+            return curl_tls(relay, "GET", "/v1/time", headers=[f"Host: {host}"]).status
         assert [status(host) for host in ("localhost", "127.0.0.1", "sync.example")] == [200, 200, 421]
         other = os.path.join(directory, "other")
         for name in os.listdir(MADE):
@@ -240,10 +240,10 @@ def story_browsers_are_told_to_come_by_tls_alone_where_the_owner_says_so():
     """Not by default, and not over plain HTTP."""
     field = "strict-transport-security"
     with SecureRelay() as relay:
-        assert field not in secure(relay, "GET", "/").headers
+        assert field not in curl_tls(relay, "GET", "/").headers
     with SecureRelay("--hsts=30d") as relay:
         for path in ("/", "/v1/time", "/v1/changes"):
-            assert secure(relay, "GET", path).headers[field] == f"max-age={30 * 86_400}", path
+            assert curl_tls(relay, "GET", path).headers[field] == f"max-age={30 * 86_400}", path
     with Relay("--hsts=30d") as relay:
         assert field not in curl(relay, "GET", "/").headers
 
@@ -267,7 +267,7 @@ def story_agent_refuses_whoever_is_not_proved_to_be_the_relay():
         wait_until(lambda: "has expired" in relay.text(), "the relay's own warning")
         refuses("--ca", CA, says="has expired")
         with Relay() as plain:
-            refuses("--ca", CA, says="speaks no TLS", address=f"https://127.0.0.1:{plain.port}")
+            refuses("--ca", CA, says="does not use TLS", address=f"https://127.0.0.1:{plain.port}")
         assert not os.path.exists(os.path.join(home, "relay-ca.pem"))
         empty = os.path.join(directory, "empty.pem")
         open(empty, "w").close()
@@ -275,7 +275,7 @@ def story_agent_refuses_whoever_is_not_proved_to_be_the_relay():
                 says="holds no certificate")
 
 
-def story_home_whose_relay_turns_false_says_so_and_sends_nothing():
+def story_home_whose_relay_is_not_trusted_any_more_says_so_and_sends_nothing():
     """A server without the relay's key takes over its address."""
     with SecureRelay() as relay, folder() as directory:
         phone = join(relay, directory)
@@ -283,7 +283,7 @@ def story_home_whose_relay_turns_false_says_so_and_sends_nothing():
         make(other)
         relay.show(os.path.join(other, "server.pem"), os.path.join(other, "server.key"))
         os.kill(relay.id, signal.SIGHUP)
-        wait_until(lambda: "read anew" in relay.text(), "the other certificate")
+        wait_until(lambda: "certificate was reloaded" in relay.text(), "the other certificate")
         phone.run("clipboard", "add", "not for others")
         said = phone.run("sync", code=1)
         assert "no authority that is trusted here" in said, said
@@ -293,7 +293,7 @@ def story_home_whose_relay_turns_false_says_so_and_sends_nothing():
         # The owner restores the right certificate, and nothing was lost.
         relay.show(CERTIFICATE, KEY)
         os.kill(relay.id, signal.SIGHUP)
-        wait_until(lambda: relay.text().count("read anew") == 2, "the certificate of before")
+        wait_until(lambda: relay.text().count("certificate was reloaded") == 2, "the old certificate")
         assert "in sync" in phone.run("sync")
 
 
@@ -302,7 +302,7 @@ def story_certificate_is_renewed_under_open_connections():
     changes nothing."""
     with SecureRelay() as relay, folder() as directory:
         phone = join(relay, directory)
-        with phone.kept():
+        with phone.start_agent():
             wait_until(lambda: phone.status()["state"] == "inSync", "the phone in sync")
             first = s_client(relay)
             fresh = os.path.join(directory, "fresh")
@@ -311,12 +311,12 @@ def story_certificate_is_renewed_under_open_connections():
             relay.show(os.path.join(fresh, "server.pem"), os.path.join(MADE, "server.key"))
             os.kill(relay.id, signal.SIGHUP)
             wait_until(lambda: "name two that belong together" in relay.text(), "the complaint")
-            assert "go on with" in relay.text(), relay.text()
+            assert "still use the previous certificate" in relay.text(), relay.text()
             serial = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END", re.S)
             assert serial.search(s_client(relay)).group() == serial.search(first).group()
             relay.show(os.path.join(fresh, "server.pem"), os.path.join(fresh, "server.key"))
             os.kill(relay.id, signal.SIGHUP)
-            wait_until(lambda: "read anew" in relay.text(), "the new certificate")
+            wait_until(lambda: "certificate was reloaded" in relay.text(), "the new certificate")
             assert serial.search(s_client(relay)).group() != serial.search(first).group()
             assert phone.status()["transport"] == "websocket", "the old connection stands"
             phone.run("clipboard", "add", "still here")
@@ -327,7 +327,7 @@ def story_slow_and_silent_handshakes():
     """One byte at a time works; a silent client is cut off, and 300 of them do not affect
     others."""
     with SecureRelay("--admin-listen", "127.0.0.1:0") as relay, folder() as directory:
-        relay.admin = Plain(relay)
+        relay.admin = AdminListener(relay)
         silent = [socket.create_connection(("127.0.0.1", relay.port)) for _ in range(300)]
         for each in silent[:150]:
             each.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
@@ -381,12 +381,12 @@ def story_client_that_breaks_off_leaves_no_trace():
         raw = socket.create_connection(("127.0.0.1", relay.port), timeout=PATIENCE)
         client = trust.wrap_socket(raw, server_hostname="127.0.0.1")
         client.sendall(b"GET /v1/time HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-        heard = b""
+        received = b""
         while part := client.recv(4096):
-            heard += part
-        assert b"200 OK" in heard
+            received += part
+        assert b"200 OK" in received
         client.unwrap().close()
-        expect(secure(relay, "GET", "/v1/time"), 200)
+        expect(curl_tls(relay, "GET", "/v1/time"), 200)
         assert relay.text() == before, relay.text()
         assert relay.stop() == 0
 

@@ -9,15 +9,15 @@ import socket
 import struct
 import termios
 
-from screen_stories import Screen
 from story import PATIENCE, Person, Relay, expect, main, record, refused, run
+from terminal_stories import Screen
 
 
 def admin(relay):
     return re.search(r"metrics and health on (http://\S+)", relay.text()).group(1)
 
 
-def telling():
+def relay_with_metrics():
     """A relay with metrics; with one loop they are current at once."""
     return Relay("--admin-listen", "127.0.0.1:0", "--loops", "1")
 
@@ -31,7 +31,7 @@ class TopScreen(Screen):
 
 def story_figures_for_programs_and_in_a_pipe():
     """--json prints one object, a pipe gets plain lines without terminal escapes."""
-    with telling() as relay:
+    with relay_with_metrics() as relay:
         person = Person.new(relay)
         for number in range(3):
             expect(person.save(record(f"note {number}")), 200)
@@ -77,7 +77,7 @@ def story_where_no_relay_tells_figures_a_person_is_told_how_to_have_them():
 
 def story_a_full_screen_follows_the_relay_and_is_gone_with_q():
     """Saves are shown; a resize is applied; colours are used only if wanted."""
-    with telling() as relay:
+    with relay_with_metrics() as relay:
         person = Person.new(relay)
         with TopScreen(None, "--admin", admin(relay), columns=80, rows=24) as screen:
             screen.shows(r"● Live \d\d:\d\d:\d\d")
@@ -88,7 +88,7 @@ def story_a_full_screen_follows_the_relay_and_is_gone_with_q():
             screen.shows(r"Saves a second +0\.\d")
             screen.shows(r"Commits +\d[\d.]* [µm]?s")
             screen.text = ""
-            fcntl.ioctl(screen.person, termios.TIOCSWINSZ, struct.pack("HHHH", 8, 40, 0, 0))
+            fcntl.ioctl(screen.master, termios.TIOCSWINSZ, struct.pack("HHHH", 8, 40, 0, 0))
             screen.shows(r"\x1b\[2J(?s:.*)q quit")
             anew = screen.text.rpartition("\x1b[2J")[2]
             assert max(int(row) for row in re.findall(r"\x1b\[(\d+);1H", anew)) == 8, anew
@@ -109,7 +109,7 @@ def story_a_full_screen_follows_the_relay_and_is_gone_with_q():
 
 def story_a_relay_that_goes_is_told_to_be_silent_and_its_return_is_seen():
     """Old figures are shown with their time, also if the relay does not answer in time."""
-    with telling() as relay:
+    with relay_with_metrics() as relay:
         address = admin(relay)
         with TopScreen(None, "--admin", address, columns=100, rows=30) as screen:
             screen.shows(r"● Live \d\d:\d\d:\d\d")

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from story import LOCKSTEP, ROOT, folder, main
+from story import LOCKSTEP, ROOT, folder, has_postgres, main
 
 
 # Faults that need no privileges; the second list needs a preloaded library, which a sanitizer's
@@ -19,7 +19,7 @@ def faults():
     with open(LOCKSTEP, "rb") as file:
         program = file.read()
     if b"__asan_init" in program or b"__tsan_init" in program:
-        print(f"      NOT TOLD, under a sanitizer: {', '.join(FAULTS_OF_DISKS)}")
+        print(f"      NOT RUN, under a sanitizer: {', '.join(FAULTS_OF_DISKS)}")
         return FAULTS
     return FAULTS + FAULTS_OF_DISKS
 
@@ -43,12 +43,12 @@ def story_under_faults_nothing_is_lost_and_everything_heals():
     assert account["edits"]["acknowledged"] and account["saves"]["acknowledged"], account
     assert account["edits"]["present everywhere"], account
     for fault, reason in account["skipped"].items():
-        print(f"      NOT TOLD: {fault}: {reason}")
+        print(f"      NOT RUN: {fault}: {reason}")
 
 
 def story_relays_on_one_database_lose_nothing_whatever_dies():
     """A minute of scripts/torture with three relays: they and their database die and restart."""
-    if not has_database():
+    if not has_postgres():
         return
     # Few kinds of faults, so that each occurs within a minute.
     done = torture(
@@ -64,20 +64,12 @@ def story_relays_on_one_database_lose_nothing_whatever_dies():
 
 def story_a_row_that_a_database_drops_is_found_out():
     """The checks of shared stores can fail: a deleted row and an older token are detected."""
-    if not has_database():
+    if not has_postgres():
         return
     done = torture("--minutes", "0.1", "--postgres", "--only", "bus", "--sabotage")
     account = json.loads(done.stdout)
     assert done.returncode == 1, account
     assert account["lost"] == 2 and account["order violations"] > 0, account
-
-
-def has_database():
-    with_postgres = os.path.join(ROOT, "scripts", "with-postgres")
-    done = subprocess.run([with_postgres, "--check"], capture_output=True, text=True)
-    if done.returncode != 0:
-        print(f"      NOT TOLD: {done.stderr.strip()}")
-    return done.returncode == 0
 
 
 def story_a_disk_that_syncs_nothing_is_found_out():
@@ -88,7 +80,7 @@ def story_a_disk_that_syncs_nothing_is_found_out():
     done = torture("--minutes", "0.1", "--only", "replay", "--sabotage")
     account = json.loads(done.stdout)
     if "replay" in account["skipped"]:
-        print(f"      NOT TOLD: {account['skipped']['replay']}")
+        print(f"      NOT RUN: {account['skipped']['replay']}")
         return
     assert done.returncode == 1 and account["lost"] > 0, account
 

@@ -3,9 +3,9 @@ person and to programs."""
 
 import json
 
-from middle import Middle
-from socket_stories import Socket, play
+from proxy import Proxy
 from story import Person, Relay, expect, main, new_id, now, record, refused, run
+from websocket_stories import Socket, play
 
 MILESTONES = [
     ("deviceA", "acted"), ("deviceA", "stored"), ("deviceA", "sent"), ("relay", "received"),
@@ -56,7 +56,7 @@ def story_a_person_sees_a_timeline():
         assert word in text, text
     assert "\x1b" not in text and max(map(len, text.splitlines())) < 110, text
     many = run("trace").stdout
-    assert many.startswith("5 changes by websocket") and "the one in the middle" in many, many
+    assert many.startswith("5 changes by websocket") and "the change with the median time" in many, many
 
 
 def story_a_relay_that_tells_no_times_is_one_step():
@@ -65,16 +65,16 @@ def story_a_relay_that_tells_no_times_is_one_step():
         return {name: value for name, value in message.items() if name != "timed"} if up else message
 
     with Relay() as relay:
-        middle = Middle(relay)
-        middle.on_message = older
-        told = json.loads(run("trace", "--count", "2", "--relay", middle.address, "--json").stdout)
+        proxy = Proxy(relay)
+        proxy.on_message = older
+        told = json.loads(run("trace", "--count", "2", "--relay", proxy.address, "--json").stdout)
         assert told["arrived"] == 2 and told["failures"] == [], told
         for change in told["runs"]:
             assert milestones(change) == [each for each in MILESTONES if each[0] != "relay"], change
             holds_together(change)
             assert change["relayUncertaintyMs"] is None, change
-        text = run("trace", "--count", "1", "--relay", middle.address).stdout
-        assert "This relay tells no times" in text and "committed" not in text, text
+        text = run("trace", "--count", "1", "--relay", proxy.address).stdout
+        assert "This relay reports no times" in text and "committed" not in text, text
 
 
 def story_a_save_tells_its_times_to_who_asks():
@@ -102,13 +102,13 @@ def story_the_socket_tells_them_too():
         one, two = [await Socket.open(each, since=start) for each in (person, person.pair())]
         for timed in (True, False):
             since = now()
-            await one.say({"op": "save", "id": new_id(), "zone": "Notes", "timed": timed,
-                           "records": [record(f"timed {timed}")]})
-            saved = await one.hear("saved")
+            await one.send({"op": "save", "id": new_id(), "zone": "Notes", "timed": timed,
+                            "records": [record(f"timed {timed}")]})
+            saved = await one.receive("saved")
             assert ("timing" in saved) == timed, saved
             if timed:
                 in_order(saved["timing"], since)
-            push = await two.hear("changes")
+            push = await two.receive("changes")
             assert "timing" not in push and "timed" not in push["changes"][0], push
 
     play(scene)

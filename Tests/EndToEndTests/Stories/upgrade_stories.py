@@ -13,7 +13,7 @@ from story import ROOT, Home, Relay, expect, folder, main, refused, run
 FIXTURES = os.path.join(ROOT, "Tests", "StorageSQLiteTests", "Fixtures")
 
 
-def lay(fixture, path, relay=None):
+def restore_fixture(fixture, path, relay=None):
     """A database as a program of an earlier version left it; `relay` is the relay's current
     address."""
     with open(os.path.join(FIXTURES, fixture)) as file:
@@ -30,10 +30,6 @@ def version(path):
         return database.execute("PRAGMA user_version").fetchone()[0]
 
 
-def told(home, *words):
-    return json.loads(home.run(*words, "--json"))
-
-
 def story_an_old_relay_and_an_old_home_go_on():
     """Both were left by version 1 of their schemas, the home with an unsent memo and an unsent
     press. With today's program they sync: nothing is missing, and no action is needed."""
@@ -41,7 +37,7 @@ def story_an_old_relay_and_an_old_home_go_on():
         relay.stop()
         shutil.rmtree(relay.store)
         database = os.path.join(relay.store, "zones.sqlite")
-        lay("zones-1.sql", database)
+        restore_fixture("zones-1.sql", database)
         assert version(database) == 1
         # Before the upgrade, with the new program: a backup of the unchanged store.
         place = os.path.join(directory, "backups")
@@ -50,7 +46,7 @@ def story_an_old_relay_and_an_old_home_go_on():
         assert backup["schema"] == version(database) == 1, backup
         phone = Home(os.path.join(directory, "phone"))
         path = os.path.join(phone.path, "replica.sqlite")
-        lay("replica-1.sql", path, relay)
+        restore_fixture("replica-1.sql", path, relay)
         assert phone.status()["waiting"] == 2 and phone.timer("status")["isPaused"]
         assert version(path) > 1
         relay.start()
@@ -64,7 +60,7 @@ def story_an_old_relay_and_an_old_home_go_on():
         laptop.run("habits", "restore", "yes")
         laptop.run("sync")
         for home in (phone, laptop):
-            titles = {each["title"] for each in told(home, "memo", "list")["memos"]}
+            titles = {each["title"] for each in home.json("memo", "list")["memos"]}
             assert titles == {"Seen by all", "Not sent yet"}, titles
             assert home.timer("status")["isPaused"], home.timer("status")
         notes = phone.person(relay).call("GET", "/v1/changes?zone=Notes").json["changes"]

@@ -11,7 +11,7 @@ import socket
 import stat
 import subprocess
 
-from middle import Middle
+from proxy import Proxy
 from story import LOCKSTEP, PATIENCE, Home, Relay, folder, main, refused, run
 
 KEY = hashlib.sha256(b"the key of a vault").digest()[:16]
@@ -120,17 +120,17 @@ def story_a_process_that_runs_uses_the_key_when_it_comes():
         fields = {"sealed": "AAAA", "key": vault(person)["key"]["key"], "chunks": []}
         person.save({"name": "forged", "type": "VaultFile", "fields": fields, "modifiedAt": 1},
                     zone="Vault")
-        with laptop.kept():
+        with laptop.start_agent():
             laptop.run("sync")
-            told = asked(laptop, {"show": "files"})
+            told = vault_answer(laptop, {"show": "files"})
             assert told["view"]["others"][0]["trouble"] == "noKey", told
             assert "vault unlock" in told["lines"][0], told
             run("agent", "vault", "unlock", home=laptop.path, input=phone.code())
-            told = asked(laptop, {"show": "files"})
+            told = vault_answer(laptop, {"show": "files"})
             assert told["view"]["others"][0]["trouble"] == "unreadable", told
 
 
-def asked(home, question):
+def vault_answer(home, question):
     """Answer about the vault from the process that holds the home."""
     with socket.socket(socket.AF_UNIX) as asking:
         asking.settimeout(PATIENCE)
@@ -188,7 +188,7 @@ def story_a_phrase_brings_the_key_back_when_all_devices_are_gone():
         words = written.split()
         for text, says in [("", "has 0"), (" ".join(words[1:]), "has 40"),
                            (" ".join(words[:2] + ["bocan"] + words[3:]), "word 3"),
-                           (" ".join(words[:1:-1] + words[:2]), "together"),
+                           (" ".join(words[:1:-1] + words[:2]), "checksum"),
                            (phrase(OTHER), "another vault")]:
             refused("agent", "vault", "restore", home=tablet.path, input=text, says=says)
         assert key_of(tablet) is None
@@ -210,7 +210,7 @@ def story_a_file_is_read_again_from_nothing_but_the_phrase():
         text = "".join(f"line {number} of what nobody else shall read\n" for number in range(9999))
         with open(path, "w") as file:
             file.write(text)
-        assert "in step" in phone.run("vault", "add", path)
+        assert "synced" in phone.run("vault", "add", path)
         refused("agent", "vault", "add", path, home=tablet.path, says="has a key already")
         written = json.loads(phone.run("vault", "phrase", "--show", "--json"))["phrase"]
         seen = stored(relay) + relay.text().encode()
@@ -266,7 +266,7 @@ def story_a_key_that_nobody_has_is_replaced_by_who_says_so():
                 phone.refuses("vault", "add", path, says=[f"new-key --instead-of {id}"])
             phone.refuses("vault", "new-key", "--instead-of", "ffffffffffffffff", says=[id])
             phone.run("vault", "new-key", "--instead-of", id)
-            assert "in step" in phone.run("vault", "add", path)
+            assert "synced" in phone.run("vault", "add", path)
             laptop, _ = join(relay, directory, f"laptop-{id}", phone.code(),
                              words=["--relay", relay.address])
             assert key_of(laptop) == key_of(phone) is not None
@@ -305,19 +305,19 @@ def story_two_first_devices_at_once_make_one_key():
 def story_the_secret_is_nowhere_at_the_relay():
     """Not on the wire, not in its store, not in its log: neither the code's second half, nor the
     key, nor the phrase. The first half is there, which proves that the search works."""
-    with folder() as directory, Relay("--log-level", "trace") as relay, Middle(relay) as middle:
+    with folder() as directory, Relay("--log-level", "trace") as relay, Proxy(relay) as proxy:
         phone = Home(os.path.join(directory, "phone"))
-        run("agent", "join", "--relay", middle.address, "--new", home=phone.path)
+        run("agent", "join", "--relay", proxy.address, "--new", home=phone.path)
         restore(phone)
         codes = [phone.code()]
-        laptop, _ = join(relay, directory, "laptop", codes[0], words=["--relay", middle.address])
+        laptop, _ = join(relay, directory, "laptop", codes[0], words=["--relay", proxy.address])
         tablet, _ = join(relay, directory, "tablet", offer(laptop, "--no-vault")["link"])
         codes.append(laptop.code())
         # Also while it waits there.
         seen = [stored(relay)]
         run("agent", "vault", "unlock", home=tablet.path, input=codes[1])
         assert [key_of(each) for each in (phone, laptop, tablet)] == [KEY] * 3
-        seen += [stored(relay), relay.text().encode(), wire(middle)]
+        seen += [stored(relay), relay.text().encode(), wire(proxy)]
         for code in codes:
             secret = code[15:]
             for text in [secret, secret.replace("-", ""), secret.lower(),
@@ -333,11 +333,11 @@ def story_the_secret_is_nowhere_at_the_relay():
 
 def story_what_the_relay_says_of_keys_is_not_believed():
     """The relay returns arbitrary data: none of it becomes a key, or makes the device unusable."""
-    with folder() as directory, Relay() as relay, Middle(relay) as middle:
+    with folder() as directory, Relay() as relay, Proxy(relay) as proxy:
         phone = Home(os.path.join(directory, "phone"))
-        run("agent", "join", "--relay", middle.address, "--new", home=phone.path)
+        run("agent", "join", "--relay", proxy.address, "--new", home=phone.path)
         laptop, _ = join(relay, directory, "laptop", phone.code(),
-                         words=["--relay", middle.address])
+                         words=["--relay", proxy.address])
         restore(phone)
         code = phone.code()
         changes = {"n": 1 << 40, "p": 1 << 30, "wrapped": "AAAA"}
@@ -346,25 +346,25 @@ def story_what_the_relay_says_of_keys_is_not_believed():
             def lie(request):
                 if request.method != "GET" or "/records/code" not in request.path:
                     return None
-                status, fields, body = middle.ask("GET", request.path, b"", request.headers)
+                status, fields, body = proxy.forward("GET", request.path, b"", request.headers)
                 body["fields"][name] = value
                 return status, fields, body
 
-            middle.on_request = lie
+            proxy.on_request = lie
             refused("agent", "vault", "unlock", home=laptop.path, input=code,
                     says="no vault's key")
 
         def lie_about_the_key(request):
             if not request.path.endswith("/records/key"):
                 return None
-            status, fields, body = middle.ask("GET", request.path, b"", request.headers)
+            status, fields, body = proxy.forward("GET", request.path, b"", request.headers)
             body["fields"]["key"] = "0011223344556677"
             return status, fields, body
 
-        middle.on_request = lie_about_the_key
+        proxy.on_request = lie_about_the_key
         refused("agent", "vault", "unlock", home=laptop.path, input=code, says="another vault")
         assert key_of(laptop) is None
-        middle.on_request = None
+        proxy.on_request = None
         run("agent", "vault", "unlock", home=laptop.path, input=code)
         assert key_of(laptop) == KEY
 
@@ -381,11 +381,11 @@ def stored(relay):
     return b"\n".join(found)
 
 
-def wire(middle):
+def wire(proxy):
     """Everything that was sent."""
     return "\n".join(
         f"{each.method} {each.path} {each.headers} {json.dumps(each.message)}"
-        for each in list(middle.heard)).encode()
+        for each in list(proxy.events)).encode()
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ import stat
 import subprocess
 import time
 
-from screen_stories import Screen
 from story import LOCKSTEP, PATIENCE, Home, Relay, SmallDisk, folder, main, refused, run, wait_until
+from terminal_stories import Screen
 
 
 class Device:
@@ -75,22 +75,22 @@ def devices(count=2, *options):
 
 
 @contextlib.contextmanager
-def running(*devices):
+def running_agents(*devices):
     """`agent run` for each of the homes."""
     with contextlib.ExitStack() as stack:
         for device in devices:
-            kept = stack.enter_context(device.home.kept())
-            stack.callback(lambda kept=kept: kept.process.poll() is None and kept.stop())
+            agent = stack.enter_context(device.home.start_agent())
+            stack.callback(lambda agent=agent: agent.process.poll() is None and agent.stop())
         yield
 
 
-def same(*devices, what):
+def wait_same(*devices, what):
     """Waits until all devices have these files."""
     wait_until(lambda: all(device.all() == what for device in devices),
                lambda: f"{what.keys()} on {[list(device.all()) for device in devices]}")
 
 
-def alike(*devices, count):
+def wait_alike(*devices, count):
     wait_until(
         lambda: len(devices[0].all()) == count
         and all(device.all() == devices[0].all() for device in devices),
@@ -98,7 +98,7 @@ def alike(*devices, count):
     return devices[0].all()
 
 
-def noise(count, seed=1):
+def random_bytes(count, seed=1):
     return random.Random(seed).randbytes(count)
 
 
@@ -112,7 +112,7 @@ def size(directory):
     return bytes
 
 
-def stored(relay):
+def stored_bytes(relay):
     """Number of bytes of chunks at the relay."""
     return size(os.path.join(relay.store, "chunks"))
 
@@ -121,13 +121,13 @@ def story_a_file_is_added_and_arrives():
     """Each command holds the home while it runs; then agents keep both in sync."""
     with devices() as (_, phone, laptop):
         phone.write(b"first")
-        assert "vault.db is in step" in phone.add()
-        assert "in step" in laptop.add()
+        assert "vault.db is synced" in phone.add()
+        assert "synced" in laptop.add()
         assert laptop.read() == b"first"
         assert stat.S_IMODE(os.stat(laptop.path()).st_mode) == 0o600
-        with running(phone, laptop):
+        with running_agents(phone, laptop):
             laptop.write(b"second")
-            same(phone, laptop, what={"vault.db": b"second"})
+            wait_same(phone, laptop, what={"vault.db": b"second"})
             wait_until(lambda: phone.state() == "synced", "the file to be synced")
         assert [event["what"] for event in phone.history()] == ["sent", "received"]
         assert "from device1" in phone.home.run("vault", "history")
@@ -146,17 +146,17 @@ def story_an_editor_writes_beside_it_and_renames():
         phone.add()
         laptop.add()
         os.chmod(laptop.path(), 0o640)
-        with running(phone, laptop):
+        with running_agents(phone, laptop):
             subprocess.run(["sed", "-i", "s/one/two/", phone.path()], check=True)
-            same(phone, laptop, what={"vault.db": b"two\n"})
+            wait_same(phone, laptop, what={"vault.db": b"two\n"})
             os.rename(phone.path(), phone.path("vault.db~"))
             phone.write(b"three\n")
             os.remove(phone.path("vault.db~"))
-            same(phone, laptop, what={"vault.db": b"three\n"})
+            wait_same(phone, laptop, what={"vault.db": b"three\n"})
             for number in range(20):
                 phone.write(b"%d\n" % number, ".vault.db.swp")
                 os.rename(phone.path(".vault.db.swp"), phone.path())
-            same(phone, laptop, what={"vault.db": b"19\n"})
+            wait_same(phone, laptop, what={"vault.db": b"19\n"})
         assert stat.S_IMODE(os.stat(laptop.path()).st_mode) == 0o640
         assert not [event for event in laptop.history() if event["what"] != "received"]
 
@@ -167,29 +167,29 @@ def story_a_file_that_is_deleted_and_made_again_was_never_gone():
         phone.write(b"one")
         phone.add()
         laptop.add()
-        with running(phone, laptop):
+        with running_agents(phone, laptop):
             os.remove(phone.path())
             phone.write(b"two")
-            same(phone, laptop, what={"vault.db": b"two"})
+            wait_same(phone, laptop, what={"vault.db": b"two"})
             assert "deleted" not in [event["what"] for event in phone.history()]
             os.remove(phone.path())
-            same(phone, laptop, what={})
+            wait_same(phone, laptop, what={})
             laptop.write(b"three")
-            same(phone, laptop, what={"vault.db": b"three"})
+            wait_same(phone, laptop, what={"vault.db": b"three"})
 
 
 def story_a_byte_at_the_front_of_a_large_file_sends_under_a_megabyte():
     with devices() as (relay, phone, laptop):
-        data = noise(50_000_000)
+        data = random_bytes(50_000_000)
         phone.write(data)
         phone.add()
-        before = stored(relay)
+        before = stored_bytes(relay)
         laptop.add()
         assert laptop.read() == data
-        with running(phone, laptop):
+        with running_agents(phone, laptop):
             phone.write(b"!" + data)
             wait_until(lambda: laptop.read() == b"!" + data, "the change to arrive")
-        sent = stored(relay) - before
+        sent = stored_bytes(relay) - before
         assert 0 < sent < 1_000_000, sent
 
 
@@ -201,19 +201,19 @@ def story_both_write_offline_and_both_versions_are_kept():
         phone.add()
         laptop.add()
         relay.stop()
-        with running(phone, laptop):
+        with running_agents(phone, laptop):
             phone.write(b"of the phone")
             wait_until(lambda: len(phone.history()) == 2, "the phone's change to be noticed")
             laptop.write(b"of the laptop")
             wait_until(lambda: len(laptop.history()) == 2, "the laptop's change to be noticed")
             relay.start()
-            found = alike(phone, laptop, count=2)
+            found = wait_alike(phone, laptop, count=2)
             assert found["vault.db"] == b"of the laptop", found
             [copy] = [name for name in found if "_conflict_" in name]
             assert found[copy] == b"of the phone" and copy.endswith("Z.db"), found
             # A deleted copy is deleted on all devices.
             os.remove(laptop.path(copy))
-            same(phone, laptop, what={"vault.db": b"of the laptop"})
+            wait_same(phone, laptop, what={"vault.db": b"of the laptop"})
 
 
 def story_copies_that_are_the_same_are_cleaned():
@@ -222,42 +222,42 @@ def story_copies_that_are_the_same_are_cleaned():
         phone.add()
         laptop.write(b"of the laptop")
         laptop.add()
-        with running(phone, laptop):
-            found = alike(phone, laptop, count=2)
+        with running_agents(phone, laptop):
+            found = wait_alike(phone, laptop, count=2)
             [copy] = [name for name in found if "_conflict_" in name]
             assert copy in phone.home.run("vault", "conflicts")
             phone.home.run("vault", "conflicts", "clean")
             assert len(phone.all()) == 2
             phone.write(found[copy])
-            same(phone, laptop, what={"vault.db": found[copy], copy: found[copy]})
+            wait_same(phone, laptop, what={"vault.db": found[copy], copy: found[copy]})
             wait_until(lambda: laptop.state() == "synced", "the laptop to be in step")
             laptop.home.run("vault", "conflicts", "clean")
-            same(phone, laptop, what={"vault.db": found[copy]})
+            wait_same(phone, laptop, what={"vault.db": found[copy]})
 
 
 def story_a_killed_transfer_goes_on_where_it_was():
     """The agent is killed in the middle of an upload and of a download."""
     with devices() as (relay, phone, laptop):
-        data = noise(40_000_000)
+        data = random_bytes(40_000_000)
         phone.write(data)
-        with phone.home.kept() as kept:
+        with phone.home.start_agent() as agent:
             phone.home.background("vault", "add", phone.path())
-            wait_until(lambda: stored(relay) > 4_000_000, "some of it to go up")
-            kept.stop(signal.SIGKILL)
+            wait_until(lambda: stored_bytes(relay) > 4_000_000, "some of it to go up")
+            agent.stop(signal.SIGKILL)
         phone.add()
-        assert stored(relay) < len(data) + 2_000_000, stored(relay)
+        assert stored_bytes(relay) < len(data) + 2_000_000, stored_bytes(relay)
         chunks = os.path.join(laptop.home.path, "chunks")
 
         def fetched():
             return size(chunks)
 
-        with laptop.home.kept() as kept:
+        with laptop.home.start_agent() as agent:
             laptop.home.run("sync")
             laptop.home.background("vault", "add", laptop.path())
             # On a very slow machine, it may have arrived completely between two checks.
             wait_until(lambda: fetched() > 4_000_000 or laptop.read(),
                        lambda: f"some of it to come down ({fetched()}; {laptop.state()})")
-            kept.stop(signal.SIGKILL)
+            agent.stop(signal.SIGKILL)
         assert laptop.read() is None or laptop.read() == data
         laptop.add()
         assert laptop.all() == {"vault.db": data}
@@ -269,33 +269,33 @@ def story_a_full_disk_loses_nothing():
         if not disk.mounted:
             print("no disk can be mounted here: the story of the full disk is not told")
             return
-        data = noise(5_000_000)
+        data = random_bytes(5_000_000)
         phone.write(b"small")
         phone.add()
         laptop.files = disk.path
         laptop.add()
-        with running(phone, laptop):
+        with running_agents(phone, laptop):
             phone.write(data)
             wait_until(lambda: laptop.state() == "error", "the disk to be full")
-            assert "make room" in laptop.status()["vault.db"]["reason"], laptop.status()
+            assert "free disk space" in laptop.status()["vault.db"]["reason"], laptop.status()
             assert laptop.all() == {"vault.db": b"small"}
             disk.grow(20_000)
-            same(phone, laptop, what={"vault.db": data})
+            wait_same(phone, laptop, what={"vault.db": data})
 
 
 def story_what_cannot_be_kept_is_refused():
     with devices() as (_, phone, laptop):
         phone.home.refuses("vault", "add", phone.path("none"), says="there is no file")
         phone.home.refuses("vault", "add", phone.files, says="is a folder")
-        phone.home.refuses("vault", "add", phone.path("none/none"), says="make it")
+        phone.home.refuses("vault", "add", phone.path("none/none"), says="create it")
         os.mkfifo(phone.path("pipe"))
-        phone.home.refuses("vault", "add", phone.path("pipe"), says="no plain file")
+        phone.home.refuses("vault", "add", phone.path("pipe"), says="not a regular file")
         os.remove(phone.path("pipe"))
         phone.home.refuses("vault", "forget", "none", says="vault status")
         refused("agent", "vault", "conflicts", "dance", home=phone.home.path, says="clean", code=2)
         with open(phone.path("huge"), "wb") as file:
             file.truncate((4 << 30) + 1)
-        phone.home.refuses("vault", "add", phone.path("huge"), says="4.0 GiB are the most")
+        phone.home.refuses("vault", "add", phone.path("huge"), says="the limit is 4.0 GiB")
         assert "add one" in phone.home.run("vault", "status")
         assert "nothing has happened yet" in phone.home.run("vault", "history")
 
@@ -343,8 +343,8 @@ def story_a_forgotten_file_stays():
         phone.write(b"one")
         phone.add()
         laptop.add()
-        assert "in step no longer" in laptop.home.run("vault", "forget", "vault.db")
-        with running(phone, laptop):
+        assert "no longer synced" in laptop.home.run("vault", "forget", "vault.db")
+        with running_agents(phone, laptop):
             phone.write(b"two")
             wait_until(lambda: len(phone.history()) == 2, "the change to be sent")
             phone.home.run("sync")
@@ -358,7 +358,7 @@ def story_a_forgotten_file_stays():
 def story_a_vault_is_written_out_as_the_files_that_it_is():
     """By a device that has the key; one without the key writes its chunks."""
     with devices() as (_, phone, laptop):
-        phone.write(noise(700_000))
+        phone.write(random_bytes(700_000))
         phone.add()
         laptop.add()
         folder_ = phone.path("out")
@@ -366,7 +366,7 @@ def story_a_vault_is_written_out_as_the_files_that_it_is():
         # The first file of the account is one of them.
         assert (told["files"], told["chunks"]) == (2, 0), told
         with open(os.path.join(folder_, "vault", "vault.db"), "rb") as file:
-            assert file.read() == noise(700_000)
+            assert file.read() == random_bytes(700_000)
         [record] = [each for each in json.load(open(os.path.join(folder_, "vault.json")))
                     if each.get("file") == "vault.db"]
         assert "sealed" in record["fields"], record
@@ -386,11 +386,11 @@ def story_three_devices_come_to_the_same():
         for device in all:
             for number in range(3):
                 device.add(f"{number}.txt")
-        with running(*all):
+        with running_agents(*all):
             for step in range(30):
                 device = choice.choice(all)
                 name = f"{choice.randrange(3)}.txt"
-                device.write(noise(choice.randrange(1, 300_000), step), name)
+                device.write(random_bytes(choice.randrange(1, 300_000), step), name)
             wait_until(
                 lambda: len({json.dumps({name: hashlib.sha256(data).hexdigest()
                                          for name, data in sorted(device.all().items())
@@ -404,14 +404,14 @@ def story_agents_that_are_killed_lose_nothing():
     version of each device exists in the end, on both."""
     with devices() as (_, phone, laptop):
         choice = random.Random(11)
-        phone.write(noise(400_000))
+        phone.write(random_bytes(400_000))
         phone.add()
         laptop.add()
         written = {}
         for turn in range(10):
-            with phone.home.kept() as one, laptop.home.kept() as other:
+            with phone.home.start_agent() as one, laptop.home.start_agent() as other:
                 for device in choice.choice([[phone], [laptop], [phone, laptop]]):
-                    written[device] = noise(choice.randrange(1, 800_000), 100 + turn)
+                    written[device] = random_bytes(choice.randrange(1, 800_000), 100 + turn)
                     written[device] += device.home.path.encode()
                     device.write(written[device], ".writing")
                     os.rename(device.path(".writing"), device.path())
@@ -421,7 +421,7 @@ def story_agents_that_are_killed_lose_nothing():
                 other.stop(signal.SIGKILL)
             # A version that is no longer the newest may have been replaced by the other device's.
             newest = {device: device.read() for device in (phone, laptop)}
-        with running(phone, laptop):
+        with running_agents(phone, laptop):
             wait_until(lambda: phone.all() == laptop.all() and all_synced([phone, laptop]),
                        lambda: f"{sorted(phone.all())} and {sorted(laptop.all())} to be alike")
             found = list(phone.all().values())
@@ -430,12 +430,12 @@ def story_agents_that_are_killed_lose_nothing():
             assert not [name for name in phone.all() if "lockstep" in name], sorted(phone.all())
 
 
-def story_a_piece_that_the_relays_disk_lost_is_brought_again():
+def story_a_chunk_that_the_relays_disk_lost_is_uploaded_again():
     """The chunk's file is gone, or truncated: the device that needs it reports that it waits, and
     the device that has it uploads it when it next asks for missing chunks."""
     for size in [None, 1_000]:
         with devices() as (relay, phone, laptop):
-            phone.write(noise(60_000))
+            phone.write(random_bytes(60_000))
             phone.add()
             # Chunk boundaries depend on the account's key: the file has one chunk, or a few.
             root = os.path.join(relay.store, "chunks")
@@ -444,23 +444,23 @@ def story_a_piece_that_the_relays_disk_lost_is_brought_again():
             assert spoilt
             for place in spoilt:
                 os.remove(place) if size is None else os.truncate(place, size)
-            with running(phone, laptop):
+            with running_agents(phone, laptop):
                 laptop.add()
                 wait_until(lambda: "not at the relay" in (
                     laptop.status().get("vault.db", {}).get("reason") or ""),
                     lambda: f"the chunk to be missed: {laptop.status()}")
                 phone.home.run("sync")
-                wait_until(lambda: laptop.read() == noise(60_000), "the file to come")
+                wait_until(lambda: laptop.read() == random_bytes(60_000), "the file to come")
                 wait_until(lambda: laptop.state() == "synced", "the file to be in step")
 
 
 def story_what_is_on_its_way_is_seen():
     """On the screen one row for each file, elsewhere one JSON line for each change."""
     with devices() as (_, phone, laptop):
-        phone.write(noise(3_000_000))
-        with running(phone), laptop.home.background("vault", "watch") as lines, \
+        phone.write(random_bytes(3_000_000))
+        with running_agents(phone), laptop.home.background("vault", "watch") as lines, \
                 Screen(phone.home, "vault", "watch", columns=80) as screen:
-            screen.shows("no file is kept in step")
+            screen.shows("no file is synced")
             phone.add()
             screen.shows(r"vault\.db +synced +2\.8 MiB")
             laptop.add()

@@ -2,9 +2,9 @@
 
 import hashlib
 
-from socket_stories import Socket, play
-from story import Line, Person, Relay, curl, expect, main, now, record, run
-from wake_stories import Stream, Waiting, names, subscribe
+from notification_stories import PendingRequest, Stream, names, subscribe
+from story import Connection, Person, Relay, curl, expect, main, now, record, run
+from websocket_stories import Socket, play
 
 
 def zones(person, query=""):
@@ -51,7 +51,7 @@ def story_a_thousand_zones_are_an_answer():
     """At most a thousand at once; a greater limit counts as a thousand."""
     with Relay() as relay:
         person = Person.new(relay)
-        line = Line(relay, person)
+        line = Connection(relay, person)
         for number in range(1_001):
             expect(line.save(record("r"), zone=f"z{number:04}"), 200)
         for query, count in [("", 1_000), ("?limit=999", 999), ("?limit=1000", 1_000),
@@ -75,10 +75,10 @@ def story_a_deleted_zone_is_told_to_all_who_watch():
         of_zone = person.changes(zone="Old").json["token"]
         socket, stream = await Socket.open(other, since=start), Stream(other, start)
         own = await Socket.open(person, since=start)
-        poll = Waiting(other, f"/v1/changes?since={start}&wait=60")
+        poll = PendingRequest(other, f"/v1/changes?since={start}&wait=60")
         is_deleted(person, "Old")
-        pages = [await socket.hear("changes"), stream.hear("changes"), poll.answer()[1],
-                 await own.hear("changes"), person.changes(since=start).json]
+        pages = [await socket.receive("changes"), stream.receive("changes"), poll.answer()[1],
+                 await own.receive("changes"), person.changes(since=start).json]
         for page in pages:
             assert page["since"] == start and page["more"] is False, page
             assert [(each["name"], each["tag"]) for each in page["changes"]] == [
@@ -103,7 +103,7 @@ def story_a_deleted_zone_is_told_to_all_who_watch():
             record("a", baseTag=1), record("c", baseTag=0), zone="Old").json["results"]
         assert stale["conflict"]["deleted"] is True and stale["conflict"]["tag"] == 6, stale
         assert again["tag"] == 8, again
-        assert names(await socket.hear("changes")) == ["c"]
+        assert names(await socket.receive("changes")) == ["c"]
         assert zones(person) == (["New", "Old"], False)
 
     play(scene)
@@ -141,31 +141,31 @@ def story_a_large_zone_goes_by_a_hint():
     async def scene(relay):
         person = Person.new(relay)
         other = person.pair()
-        line = Line(relay, person)
+        line = Connection(relay, person)
         for count in (399, 400, 401, 900):
             for first in range(0, count, 300):
                 expect(line.save(*[record(f"r{n}") for n in range(first, min(first + 300, count))],
                                  zone="Large"), 200)
-            start = line.ask("GET", "/v1/changes").json["token"]
-            expect(line.ask("GET", "/v1/changes?limit=1"), 200)
-            while (page := line.ask("GET", f"/v1/changes?since={start}").json)["changes"]:
+            start = line.request("GET", "/v1/changes").json["token"]
+            expect(line.request("GET", "/v1/changes?limit=1"), 200)
+            while (page := line.request("GET", f"/v1/changes?since={start}").json)["changes"]:
                 start = page["token"]
             socket, stream = await Socket.open(other, since=start), Stream(other, start)
             is_deleted(person, "Large")
             if count <= 400:
                 # Like any save: with the records if they fit into 64 KiB.
-                message = await socket.hear()
+                message = await socket.receive()
                 assert message["op"] in ("changes", "changed"), message
                 if message["op"] == "changes":
                     assert len(message["changes"]) == count, message
-                    assert len(stream.hear("changes")["changes"]) == count
+                    assert len(stream.receive("changes")["changes"]) == count
                 else:
-                    assert stream.hear("changed") == {"token": message["token"]}
+                    assert stream.receive("changed") == {"token": message["token"]}
             else:
-                hint = await socket.hear("changed")
-                assert stream.hear("changed") == {"token": hint["token"]}
-                await socket.say({"op": "fetch", "id": "f", "since": start})
-                page = await socket.hear("changes")
+                hint = await socket.receive("changed")
+                assert stream.receive("changed") == {"token": hint["token"]}
+                await socket.send({"op": "fetch", "id": "f", "since": start})
+                page = await socket.receive("changes")
                 assert len(page["changes"]) == count and page["token"] == hint["token"]
                 assert all(each["deleted"] for each in page["changes"])
             assert zones(person) == ([], False)
@@ -199,16 +199,16 @@ def story_a_deleted_zone_wakes_those_who_asked_for_deletions():
             is_deleted(person, "Z")
             for socket, (is_woken, wish) in zip(sockets, wishes):
                 if is_woken:
-                    assert (await socket.hear())["op"] in ("changes", "changed"), wish
+                    assert (await socket.receive())["op"] in ("changes", "changed"), wish
             for socket, (is_woken, wish) in zip(sockets, wishes):
                 # Anything else sent to it would come before this answer.
-                await socket.say({"op": "time", "id": "t", "t0": 1})
-                assert (await socket.hear())["op"] == "time", wish
+                await socket.send({"op": "time", "id": "t", "t0": 1})
+                assert (await socket.receive())["op"] == "time", wish
 
     play(scene)
 
 
-def story_the_pieces_of_a_deleted_zone_are_let_go():
+def story_the_chunks_of_a_deleted_zone_are_released():
     """They are kept for a day, as after any deletion, and the plan has no effect on that."""
     with Relay() as relay:
         person = Person.new(relay)

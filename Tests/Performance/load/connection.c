@@ -18,7 +18,7 @@ static void watch(struct connection *connection, int operation, bool waits_to_wr
   struct epoll_event event = {.events = EPOLLIN | (waits_to_write ? EPOLLOUT : 0),
                               .data.ptr = connection};
   connection->waits_to_write = waits_to_write;
-  if (epoll_ctl(load.poll_file, operation, connection->file, &event)) {
+  if (epoll_ctl(load.epoll_file, operation, connection->file, &event)) {
     give_up("epoll_ctl: %s", strerror(errno));
   }
 }
@@ -104,28 +104,29 @@ void connection_send(struct connection *connection, const void *bytes, size_t co
   buffer_append(&connection->unsent, bytes, count);
 }
 
-static void hear(struct connection *connection) {
-  static struct buffer heard;
-  heard.length = 0;
-  buffer_append(&heard, connection->rest.bytes, connection->rest.length);
-  uint8_t *end = buffer_reserve(&heard, READ_BYTES);
+static void receive(struct connection *connection) {
+  static struct buffer received;
+  received.length = 0;
+  buffer_append(&received, connection->rest.bytes, connection->rest.length);
+  uint8_t *end = buffer_reserve(&received, READ_BYTES);
   ssize_t got = recv(connection->file, end, READ_BYTES, 0);
   if (got < 0 && errno == EAGAIN) return;
   if (got <= 0) {
     connection_drop(connection, got ? strerror(errno) : "the server closed it");
     return;
   }
-  heard.length += (size_t)got;
-  load.heard_at = now();
-  size_t taken = 0, more;
-  while (taken < heard.length && connection->state != GONE &&
-         (more = conversation_hear(connection, heard.bytes + taken, heard.length - taken))) {
-    taken += more;
+  received.length += (size_t)got;
+  load.received_at = now();
+  size_t consumed = 0, more;
+  while (consumed < received.length && connection->state != GONE &&
+         (more = conversation_receive(connection, received.bytes + consumed,
+                                      received.length - consumed))) {
+    consumed += more;
   }
   if (connection->state == GONE) return;
   connection->rest.length = 0;
-  if (taken < heard.length) {
-    buffer_append(&connection->rest, heard.bytes + taken, heard.length - taken);
+  if (consumed < received.length) {
+    buffer_append(&connection->rest, received.bytes + consumed, received.length - consumed);
   } else if (connection->rest.room) {
     buffer_free(&connection->rest);
   }
@@ -146,5 +147,5 @@ void connection_event(struct connection *connection, uint32_t events) {
     return;
   }
   if (events & EPOLLOUT && connection->waits_to_write) transmit_rest(connection);
-  if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) hear(connection);
+  if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) receive(connection);
 }

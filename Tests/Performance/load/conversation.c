@@ -97,7 +97,7 @@ void conversation_begin(struct connection *connection) {
   connection_send(connection, request.bytes, request.length);
 }
 
-static size_t hear_upgrade(struct connection *connection, uint8_t *bytes, size_t count) {
+static size_t receive_upgrade(struct connection *connection, uint8_t *bytes, size_t count) {
   static char accept[ACCEPT_LENGTH + 1];
   if (!accept[0]) accept_key(key, accept);
   uint8_t *end = memmem(bytes, count, "\r\n\r\n", 4);
@@ -119,7 +119,7 @@ static size_t hear_upgrade(struct connection *connection, uint8_t *bytes, size_t
   return length;
 }
 
-static void hear_data(struct connection *connection, const struct frame *frame) {
+static void receive_data(struct connection *connection, const struct frame *frame) {
   const struct dialect *dialect = load.options.dialect;
   if (connection->state == GREETING) {
     struct text welcome =
@@ -130,11 +130,11 @@ static void hear_data(struct connection *connection, const struct frame *frame) 
     }
   }
   const char *said = (char *)frame->payload;
-  if (dialect->has_accounts && !lockstep_hear(connection, said, frame->length)) return;
+  if (dialect->has_accounts && !lockstep_receive(connection, said, frame->length)) return;
   if (connection->role == RECEIVER) delivery_scan(connection, said, frame->length);
 }
 
-static size_t hear_frame(struct connection *connection, uint8_t *bytes, size_t count) {
+static size_t receive_frame(struct connection *connection, uint8_t *bytes, size_t count) {
   struct frame frame;
   if (!frame_read(bytes, count, &frame)) return 0;
   if (frame.opcode == OPCODE_PING) {
@@ -148,7 +148,7 @@ static size_t hear_frame(struct connection *connection, uint8_t *bytes, size_t c
     snprintf(reason, sizeof reason, "the server says close, code %u", code);
     connection_drop(connection, reason);
   } else if (frame.opcode != OPCODE_PONG) {
-    hear_data(connection, &frame);
+    receive_data(connection, &frame);
   }
   return frame.whole;
 }
@@ -172,14 +172,14 @@ static const char *field(const char *head, size_t length, const char *name, size
   return NULL;
 }
 
-static void keep(char *place, size_t room, const char *value, size_t length) {
+static void copy_text(char *place, size_t room, const char *value, size_t length) {
   if (length >= room) give_up("the server's place has %zu bytes", length);
   memcpy(place, value, length);
   place[length] = 0;
 }
 
 /* Stores the cursor from which the receiver continues after this answer. */
-static void keep_place(struct connection *connection, const char *head, size_t head_length,
+static void store_cursor(struct connection *connection, const char *head, size_t head_length,
                        const char *body, size_t body_length) {
   size_t length;
   if (load.options.dialect->cursor == CURSOR_TOKEN) {
@@ -189,13 +189,13 @@ static void keep_place(struct connection *connection, const char *head, size_t h
     if (!value) return;
     value += sizeof name - 1;
     end = memchr(value, '"', (size_t)(end - value));
-    if (end) keep(connection->cursor, sizeof connection->cursor, value, (size_t)(end - value));
+    if (end) copy_text(connection->cursor, sizeof connection->cursor, value, (size_t)(end - value));
     return;
   }
   const char *value = field(head, head_length, "Etag", &length);
-  if (value) keep(connection->cursor, sizeof connection->cursor, value, length);
+  if (value) copy_text(connection->cursor, sizeof connection->cursor, value, length);
   value = field(head, head_length, "Last-Modified", &length);
-  if (value) keep(connection->modified, sizeof connection->modified, value, length);
+  if (value) copy_text(connection->modified, sizeof connection->modified, value, length);
 }
 
 static void post_next(struct connection *connection) {
@@ -219,7 +219,7 @@ static void post_next(struct connection *connection) {
 }
 
 /* Handles one answer with Content-Length. */
-static size_t hear_answer(struct connection *connection, uint8_t *bytes, size_t count) {
+static size_t receive_response(struct connection *connection, uint8_t *bytes, size_t count) {
   const char *head = (const char *)bytes, *end = memmem(bytes, count, "\r\n\r\n", 4);
   if (!end) return 0;
   size_t head_length = (size_t)(end - head) + 4, digits;
@@ -234,7 +234,7 @@ static size_t hear_answer(struct connection *connection, uint8_t *bytes, size_t 
   }
   if (connection->role == RECEIVER) {
     const char *body = head + head_length;
-    keep_place(connection, head, head_length, body, body_length);
+    store_cursor(connection, head, head_length, body, body_length);
     delivery_scan(connection, body, body_length);
     send_poll(connection);
   } else {
@@ -245,11 +245,11 @@ static size_t hear_answer(struct connection *connection, uint8_t *bytes, size_t 
   return head_length + body_length;
 }
 
-size_t conversation_hear(struct connection *connection, uint8_t *bytes, size_t count) {
-  if (connection->state == UPGRADING) return hear_upgrade(connection, bytes, count);
+size_t conversation_receive(struct connection *connection, uint8_t *bytes, size_t count) {
+  if (connection->state == UPGRADING) return receive_upgrade(connection, bytes, count);
   bool speaks_http = polls(connection) ||
                      (connection->role == PUBLISHER && load.options.dialect->posts);
-  return (speaks_http ? hear_answer : hear_frame)(connection, bytes, count);
+  return (speaks_http ? receive_response : receive_frame)(connection, bytes, count);
 }
 
 void conversation_publish(struct connection *connection, struct message message) {

@@ -39,7 +39,7 @@ void delivery_mark(char payload[PAYLOAD_BYTES], struct message message) {
 }
 
 /* Returns false if the number was already recorded. */
-static bool note(struct seen *seen, uint64_t number) {
+static bool mark_seen(struct seen *seen, uint64_t number) {
   if (number / 8 >= seen->room) {
     uint64_t room = seen->room ? seen->room * 2 : 8;
     while (number / 8 >= room) room *= 2;
@@ -66,7 +66,7 @@ static void deliver(struct connection *connection, const char *marker) {
     load.misrouted++;
     return;
   }
-  if (!note(&connection->seen, number)) {
+  if (!mark_seen(&connection->seen, number)) {
     load.duplicates++;
     return;
   }
@@ -77,7 +77,7 @@ static void deliver(struct connection *connection, const char *marker) {
   /* Messages due in the measured period count, however late they arrive. */
   bool counts = load.measured_from && due >= load.measured_from &&
                 (!load.measured_until || due < load.measured_until);
-  if (counts) histogram_add(&load.latency, load.heard_at > due ? load.heard_at - due : 0);
+  if (counts) histogram_add(&load.latency, load.received_at > due ? load.received_at - due : 0);
 }
 
 void delivery_scan(struct connection *connection, const char *bytes, size_t count) {

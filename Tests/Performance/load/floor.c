@@ -55,9 +55,9 @@ struct client {
 
 static struct channel *channels[ACCOUNTS];
 static struct client clients[FILES];
-static struct channel *touched[ACCOUNTS];
-static uint32_t touched_count;
-static int joins_turns, is_broken, poll_file;
+static struct channel *pending[ACCOUNTS];
+static uint32_t pending_count;
+static int is_batch, is_broken, epoll_file;
 static uint64_t dropped;
 
 static void transmit(int file, const void *bytes, size_t count) {
@@ -146,10 +146,10 @@ static void publish(const uint8_t *message, size_t length) {
   const uint8_t *payload = message + 7;
   length -= 7;
   static struct buffer single;
-  struct buffer *frame = joins_turns ? &channel->turn : &single;
-  if (!joins_turns) frame->length = 0;
-  if (joins_turns && !frame->length && channel->subscribers.count) {
-    touched[touched_count++] = channel;
+  struct buffer *frame = is_batch ? &channel->turn : &single;
+  if (!is_batch) frame->length = 0;
+  if (is_batch && !frame->length && channel->subscribers.count) {
+    pending[pending_count++] = channel;
   }
   if (channel->subscribers.count) {
     uint8_t head[FRAME_HEAD_ROOM];
@@ -157,17 +157,17 @@ static void publish(const uint8_t *message, size_t length) {
     buffer_append(frame, payload, length);
   }
   if (is_broken && channel->subscribers.count) publish_badly(channel, frame);
-  else if (!joins_turns) send_to_all(channel, frame, 0);
+  else if (!is_batch) send_to_all(channel, frame, 0);
   if (channel->answers) answer_polls(channel, payload, length);
 }
 
 static void send_turns(void) {
-  for (uint32_t i = 0; i < touched_count; i++) {
-    struct channel *channel = touched[i];
+  for (uint32_t i = 0; i < pending_count; i++) {
+    struct channel *channel = pending[i];
     send_to_all(channel, &channel->turn, 0);
     channel->turn.length = 0;
   }
-  touched_count = 0;
+  pending_count = 0;
 }
 
 /* Value of a header field, or NULL; `name` includes the colon and the space. */
@@ -215,7 +215,7 @@ static void upgrade(int file, const uint8_t *head, size_t length) {
 }
 
 /* Handles one request or frame at the front; returns its length, 0 if it is incomplete. */
-static size_t take(int file, uint8_t *bytes, size_t count) {
+static size_t handle_input(int file, uint8_t *bytes, size_t count) {
   enum role role = clients[file].role;
   if (role == SUBSCRIBER || role == PUBLISHER) {
     struct frame frame;
@@ -231,7 +231,7 @@ static size_t take(int file, uint8_t *bytes, size_t count) {
   return length;
 }
 
-static void hear(int file) {
+static void receive(int file) {
   static uint8_t bytes[READ_BYTES];
   struct client *client = &clients[file];
   size_t begun = client->rest.length;
@@ -242,18 +242,20 @@ static void hear(int file) {
     leave(file);
     return;
   }
-  size_t count = begun + (size_t)got, taken = 0, more;
-  while (taken < count && (more = take(file, bytes + taken, count - taken))) taken += more;
+  size_t count = begun + (size_t)got, consumed = 0, more;
+  while (consumed < count && (more = handle_input(file, bytes + consumed, count - consumed))) {
+    consumed += more;
+  }
   client->rest.length = 0;
-  if (taken < count) buffer_append(&client->rest, bytes + taken, count - taken);
+  if (consumed < count) buffer_append(&client->rest, bytes + consumed, count - consumed);
   else if (begun) buffer_free(&client->rest);
 }
 
-static void let_in(int listener) {
+static void accept_clients(int listener) {
   int file;
   while ((file = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
     struct epoll_event event = {.events = EPOLLIN, .data.fd = file};
-    if (file >= FILES || epoll_ctl(poll_file, EPOLL_CTL_ADD, file, &event)) close(file);
+    if (file >= FILES || epoll_ctl(epoll_file, EPOLL_CTL_ADD, file, &event)) close(file);
   }
 }
 
@@ -281,9 +283,9 @@ static void end(int number) {
 }
 
 int main(int count, char **words) {
-  joins_turns = count == 3 && !strcmp(words[2], "batch");
+  is_batch = count == 3 && !strcmp(words[2], "batch");
   is_broken = count == 3 && !strcmp(words[2], "broken");
-  if (count < 2 || count > 3 || (count == 3 && !joins_turns && !is_broken)) {
+  if (count < 2 || count > 3 || (count == 3 && !is_batch && !is_broken)) {
     fprintf(stderr, "usage: floor PORT [batch | broken]; port 0 picks a free one\n");
     return 2;
   }
@@ -291,14 +293,14 @@ int main(int count, char **words) {
   sigaction(SIGTERM, &action, NULL);
   sigaction(SIGINT, &action, NULL);
   int listener = listen_on((uint16_t)atoi(words[1]));
-  poll_file = epoll_create1(EPOLL_CLOEXEC);
+  epoll_file = epoll_create1(EPOLL_CLOEXEC);
   struct epoll_event events[EVENTS], event = {.events = EPOLLIN, .data.fd = listener};
-  epoll_ctl(poll_file, EPOLL_CTL_ADD, listener, &event);
+  epoll_ctl(epoll_file, EPOLL_CTL_ADD, listener, &event);
   while (!is_ended) {
-    int ready = epoll_wait(poll_file, events, EVENTS, -1);
+    int ready = epoll_wait(epoll_file, events, EVENTS, -1);
     for (int i = 0; i < ready; i++) {
-      if (events[i].data.fd == listener) let_in(listener);
-      else hear(events[i].data.fd);
+      if (events[i].data.fd == listener) accept_clients(listener);
+      else receive(events[i].data.fd);
     }
     send_turns();
   }

@@ -22,43 +22,43 @@ struct load load;
 static const char usage[] =
     "usage: load DIALECT MODE --port N [OPTIONS]\n"
     "\n"
-    "Connects to a push server on this machine, publishes, and counts what arrives.\n"
-    "Prints one JSON object.\n"
+    "Connects to a push server on this machine, publishes, and counts the messages that\n"
+    "arrive. Prints one JSON object.\n"
     "\n"
     "Modes:\n"
-    "  storm     all connect, with a bound on those under way, and then say nothing\n"
+    "  storm     all connect, with at most --in-flight at a time, and then send nothing\n"
     "  rate      open loop: --rate messages a second, to the accounts in turn\n"
-    "  window    closed loop: --window messages that have not arrived everywhere\n"
-    "  saves     closed loop: a device an account, each with one message until it is\n"
-    "            acknowledged; nobody receives\n"
-    "  longpoll  as rate, or window if one is given, with long-polls that receive\n"
+    "  window    closed loop: at most --window messages are not yet delivered everywhere\n"
+    "  saves     closed loop: one device for each account, each with one message until it\n"
+    "            is acknowledged; there are no receivers\n"
+    "  longpoll  as rate, or window if one is given, with receivers by long-poll\n"
     "\n"
     "Options:\n"
-    "  --port N[,N...]     the server's port on 127.0.0.1. Of several, which are one\n"
-    "                      service, who only saves takes them in turn; otherwise who\n"
-    "                      publishes has the first, and receivers have the others\n"
+    "  --port N[,N...]     the server's ports on 127.0.0.1. Several ports are one service:\n"
+    "                      in mode saves the devices use them in turn; in other modes\n"
+    "                      publishers use the first, and receivers the others\n"
     "  --accounts N        (default 1)\n"
     "  --devices N         receivers of each account (default 1)\n"
-    "  --accounts-file F   a line an account: its change token, and its devices' tokens;\n"
-    "                      the first device publishes\n"
-    "  --one-record        saves one record again and again, not new ones\n"
+    "  --accounts-file F   one line for each account: its change token, and its devices'\n"
+    "                      tokens; the first device publishes\n"
+    "  --one-record        saves one record repeatedly, instead of new ones\n"
     "  --rate N            messages a second\n"
     "  --window N          messages under way (default 1 in window)\n"
-    "  --messages N        measures so many messages; otherwise a time\n"
-    "  --warm S            seconds before the time that is measured (default 1)\n"
-    "  --seconds S         the time that is measured (default 5)\n"
-    "  --drain S           how long to wait for what is still on its way (default 3)\n"
-    "  --settle S          rest after all have connected, before memory is read (default 0.5)\n"
-    "  --in-flight N       connections that are being made at a time (default 512)\n"
-    "  --server PID,...    the server's processes, for what they cost\n"
-    "  --pause             says `begin` and `end` around what is measured, and waits each time\n"
+    "  --messages N        measures this number of messages, instead of --seconds\n"
+    "  --warm S            seconds before the measurement (default 1)\n"
+    "  --seconds S         seconds of the measurement (default 5)\n"
+    "  --drain S           time limit for messages still under way (default 3)\n"
+    "  --settle S          pause after all have connected, before memory is read (default 0.5)\n"
+    "  --in-flight N       maximum number of concurrent connection attempts (default 512)\n"
+    "  --server PID,...    the server's processes, to measure their cost\n"
+    "  --pause             prints `begin` and `end` around the measurement, and waits each time\n"
     "                      for a line on standard input\n"
-    "  --limit S           gives up after so many seconds (default 120)\n"
+    "  --limit S           gives up after this many seconds (default 120)\n"
     "\n"
-    "A message's latency counts from the moment it was due, so that a server or generator that\n"
-    "stalls cannot hide it.\n"
+    "The latency of a message counts from its due time, so that a stalled server or generator\n"
+    "cannot hide it.\n"
     "\n"
-    "Exit codes: 0 there is an account; 1 there is none; 2 a wrong option.\n";
+    "Exit codes: 0 a report was printed; 1 none was; 2 a wrong option.\n";
 
 uint64_t now(void) {
   struct timespec time;
@@ -206,7 +206,7 @@ static void prepare(void) {
     give_up("%u connections are more than ulimit -n allows (%lu)",
             load.receiver_count + load.publisher_count, (unsigned long)files.rlim_max);
   }
-  load.poll_file = epoll_create1(EPOLL_CLOEXEC);
+  load.epoll_file = epoll_create1(EPOLL_CLOEXEC);
 }
 
 int main(int count, char **words) {
@@ -226,7 +226,7 @@ int main(int count, char **words) {
     }
     struct epoll_event events[EVENTS];
     struct timespec wait = {0, (long)phases_wait()};
-    int ready = epoll_pwait2(load.poll_file, events, EVENTS, &wait, NULL);
+    int ready = epoll_pwait2(load.epoll_file, events, EVENTS, &wait, NULL);
     if (ready < 0 && errno != EINTR) give_up("epoll_wait: %s", strerror(errno));
     for (int i = 0; i < ready; i++) {
       connection_event(events[i].data.ptr, events[i].events);

@@ -74,11 +74,11 @@ struct load {
   struct account *accounts;
   struct connection *receivers, *publishers;
   uint32_t receiver_count, publisher_count;
-  int poll_file;
+  int epoll_file;
 
   enum phase phase;
   /* Time of the last read. */
-  uint64_t heard_at;
+  uint64_t received_at;
   uint32_t begun, in_flight, ready, failed, broken, publishers_ready;
   uint64_t published, acknowledged, delivered;
   uint64_t measured_from, measured_until;
@@ -107,12 +107,12 @@ void connection_drop(struct connection *connection, const char *reason);
 /* conversation.c: the protocol of a connection. */
 void conversation_begin(struct connection *connection);
 /* Handles the complete messages at the front; returns their length in bytes. */
-size_t conversation_hear(struct connection *connection, uint8_t *bytes, size_t count);
+size_t conversation_receive(struct connection *connection, uint8_t *bytes, size_t count);
 void conversation_publish(struct connection *connection, struct message message);
 
 /* lockstep.c: messages that only a Lockstep relay sends. True if the message contains changes to
    count. */
-bool lockstep_hear(struct connection *connection, const char *text, size_t length);
+bool lockstep_receive(struct connection *connection, const char *text, size_t length);
 
 /* delivery.c: delivery of messages. */
 void delivery_mark(char payload[PAYLOAD_BYTES], struct message message);

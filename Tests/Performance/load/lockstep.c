@@ -38,7 +38,7 @@ static void fetch(struct connection *connection) {
 }
 
 /* True if the changes count. Changes that do not follow the cursor are ignored and refetched. */
-static bool hear_changes(struct connection *connection, const char *text, size_t length) {
+static bool receive_changes(struct connection *connection, const char *text, size_t length) {
   const char *since = NULL, *token = NULL;
   size_t since_length = member(text, length, "\"since\":\"", &since);
   size_t token_length = member(text, length, "\"token\":\"", &token);
@@ -56,21 +56,21 @@ static bool hear_changes(struct connection *connection, const char *text, size_t
   return true;
 }
 
-static void hear_saved(struct connection *connection, const char *text, size_t length) {
+static void receive_saved(struct connection *connection, const char *text, size_t length) {
   if (memmem(text, length, "\"error\"", 7) || memmem(text, length, "\"conflict\"", 10)) {
     if (!load.refusals++) fprintf(stderr, "load: refused: %.*s\n", (int)length, text);
   }
   acknowledged(connection);
 }
 
-bool lockstep_hear(struct connection *connection, const char *text, size_t length) {
+bool lockstep_receive(struct connection *connection, const char *text, size_t length) {
   bool receives = connection->role == RECEIVER;
   if (begins(text, length, "{\"op\":\"saved\"")) {
-    hear_saved(connection, text, length);
+    receive_saved(connection, text, length);
   } else if (begins(text, length, "{\"op\":\"error\"")) {
     if (!load.refusals++) fprintf(stderr, "load: refused: %.*s\n", (int)length, text);
   } else if (receives && begins(text, length, "{\"op\":\"changes\"")) {
-    return hear_changes(connection, text, length);
+    return receive_changes(connection, text, length);
   } else if (receives && begins(text, length, "{\"op\":\"changed\"")) {
     load.hints++;
     fetch(connection);

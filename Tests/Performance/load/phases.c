@@ -99,7 +99,7 @@ void acknowledged(struct connection *connection) {
   if (load.phase == MEASURING) {
     load.measured_acknowledged++;
     if (load.options.mode == MODE_SAVES && connection->sent_at >= load.measured_from) {
-      histogram_add(&load.latency, load.heard_at - connection->sent_at);
+      histogram_add(&load.latency, load.received_at - connection->sent_at);
     }
   }
   save_next(connection);
@@ -151,7 +151,7 @@ static void connect_some(void) {
   phase_ends = now() + nanoseconds(load.options.settle);
 }
 
-static void settled(void) {
+static void end_settling(void) {
   load.full = server_read(true);
   if (load.options.mode == MODE_STORM) {
     load.phase = ENDED;
@@ -166,7 +166,7 @@ void phases_turn(void) {
   switch (load.phase) {
     case CONNECTING: connect_some(); break;
     case SETTLING:
-      if (moment >= phase_ends) settled();
+      if (moment >= phase_ends) end_settling();
       break;
     case PUBLISHERS_CONNECTING:
       if (load.broken) give_up("a publisher was not let in");

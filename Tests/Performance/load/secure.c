@@ -35,7 +35,7 @@ static SSL_CTX *context_of(const char *certificate, const char *key) {
   return context;
 }
 
-static void take(int listener, SSL_CTX *context, int poll_file) {
+static void accept_client(int listener, SSL_CTX *context, int epoll_file) {
   int file;
   while ((file = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
     check(file < FILES, "too many connections");
@@ -43,7 +43,7 @@ static void take(int listener, SSL_CTX *context, int poll_file) {
     check(clients[file] && SSL_set_fd(clients[file], file) == 1, "OpenSSL takes no connection");
     SSL_set_accept_state(clients[file]);
     struct epoll_event event = {.events = EPOLLIN, .data.fd = file};
-    check(epoll_ctl(poll_file, EPOLL_CTL_ADD, file, &event) == 0, "epoll takes no connection");
+    check(epoll_ctl(epoll_file, EPOLL_CTL_ADD, file, &event) == 0, "epoll takes no connection");
   }
 }
 
@@ -70,15 +70,15 @@ int main(int count, char **words) {
   check(bind(listener, (struct sockaddr *)&address, size) == 0 && listen(listener, 4096) == 0 &&
             getsockname(listener, (struct sockaddr *)&address, &size) == 0,
         "cannot listen");
-  int poll_file = epoll_create1(EPOLL_CLOEXEC);
+  int epoll_file = epoll_create1(EPOLL_CLOEXEC);
   struct epoll_event event = {.events = EPOLLIN, .data.fd = listener}, events[EVENTS];
-  check(epoll_ctl(poll_file, EPOLL_CTL_ADD, listener, &event) == 0, "epoll takes no listener");
+  check(epoll_ctl(epoll_file, EPOLL_CTL_ADD, listener, &event) == 0, "epoll takes no listener");
   printf("listening on 127.0.0.1:%d\n", ntohs(address.sin_port));
   fflush(stdout);
   for (;;) {
-    int ready = epoll_wait(poll_file, events, EVENTS, -1);
+    int ready = epoll_wait(epoll_file, events, EVENTS, -1);
     for (int index = 0; index < ready; index++) {
-      if (events[index].data.fd == listener) take(listener, context, poll_file);
+      if (events[index].data.fd == listener) accept_client(listener, context, epoll_file);
       else serve(events[index].data.fd);
     }
   }

@@ -16,11 +16,11 @@ import statistics
 import subprocess
 import time
 
-from programs import Trouble
-from runs import Paused
+from programs import RunError
+from runs import PausedLoad
 from servers import SERVERS
 from table import cell, table
-from works import Shape
+from workloads import Shape
 
 PEERS = ("floor", "lockstep")
 REPETITIONS, STOP_SECONDS = 3, 60
@@ -70,14 +70,14 @@ class Instructions:
         self.out = os.path.join(folder, "callgrind")
         return ["valgrind", "--tool=callgrind", "--quiet", f"--callgrind-out-file={self.out}"]
 
-    def zero(self, server):
-        self.order(server, "zero")
+    def reset(self, server):
+        self.send_command(server, "zero")
 
     def read(self, server, name):
-        self.order(server, "dump")
+        self.send_command(server, "dump")
         files = glob.glob(self.out + ".*")
         if len(files) != 1:
-            raise Trouble(f"callgrind wrote {len(files)} files")
+            raise RunError(f"callgrind wrote {len(files)} files")
         with open(files[0]) as file:
             text = file.read()
         if self.keep:
@@ -100,11 +100,11 @@ class Instructions:
                 count += int(line[len("calls="):].split()[0])
         return count
 
-    def order(self, server, word):
+    def send_command(self, server, word):
         done = subprocess.run(["vgdb", f"--pid={server.process.pid}", word], capture_output=True,
                               text=True, timeout=STOP_SECONDS)
         if done.returncode != 0:
-            raise Trouble(f"vgdb {word}: {done.stderr.strip()}")
+            raise RunError(f"vgdb {word}: {done.stderr.strip()}")
 
 
 class SystemCalls:
@@ -120,26 +120,26 @@ class SystemCalls:
         self.out = os.path.join(folder, "strace")
         return []
 
-    def zero(self, server):
-        self.said = open(self.out + ".said", "w+")
+    def reset(self, server):
+        self.output = open(self.out + ".said", "w+")
         self.tracer = subprocess.Popen(
             ["strace", "-f", "-c", "-o", self.out, "-p", str(server.process.pid)],
-            stdout=self.said, stderr=self.said)
+            stdout=self.output, stderr=self.output)
         deadline = time.monotonic() + STOP_SECONDS
         threads = len(os.listdir(f"/proc/{server.process.pid}/task"))
         while self.text().count("attached") < threads and "attached with" not in self.text():
             if self.tracer.poll() is not None or time.monotonic() > deadline:
-                raise Trouble(f"strace: {self.text().strip()}")
+                raise RunError(f"strace: {self.text().strip()}")
             time.sleep(0.01)
 
     def text(self):
-        self.said.seek(0)
-        return self.said.read()
+        self.output.seek(0)
+        return self.output.read()
 
     def read(self, server, name):
         self.tracer.send_signal(signal.SIGINT)
         self.tracer.wait(STOP_SECONDS)
-        self.said.close()
+        self.output.close()
         with open(self.out) as file:
             text = file.read()
         if self.keep:
@@ -154,8 +154,8 @@ def measure(given, setting, progress):
     repetitions = 1 if given.quick else REPETITIONS
     rows, skipped = count_all(setting, peers, repetitions, given.keep, progress)
     if not rows:
-        raise Trouble("; ".join(skipped.values()) or f"only {', '.join(PEERS)} are counted")
-    tell(given, rows, skipped)
+        raise RunError("; ".join(skipped.values()) or f"only {', '.join(PEERS)} are counted")
+    print_report(given, rows, skipped)
     return 0
 
 
@@ -183,42 +183,43 @@ def count_all(setting, peers, repetitions, keep, progress):
                         found.setdefault(name, []).append((total, *of))
     progress.end()
     order = {name: place for place, name in enumerate(Instructions.names + SystemCalls.names)}
-    return {key: each(totals[key]) for key in sorted(totals, key=lambda key: order[key[0]])}, skipped
+    keys = sorted(totals, key=lambda key: order[key[0]])
+    return {key: figures_of(totals[key]) for key in keys}, skipped
 
 
 def count(setting, kind, keep, peer, name, shape):
     """Returns the counts of a run by name, its number of messages or connections, and its number of
     deliveries."""
-    folder = setting.place(shape.on_disk)
+    folder = setting.new_folder(shape.on_disk)
     os.makedirs(folder)
     counter, plain = kind(setting, keep), setting.binary
     setting.binary = counter.binary
     try:
         with SERVERS[peer](setting, folder, wrapper=counter.begin(folder),
                            environment=counter.environment) as server:
-            load = Paused(setting, server, shape)
+            load = PausedLoad(setting, server, shape)
             try:
-                load.reach("begin")
-                counter.zero(server)
-                load.go_on()
-                load.reach("end")
+                load.wait_for("begin")
+                counter.reset(server)
+                load.resume()
+                load.wait_for("end")
                 total = counter.read(server, f"{peer} {name}".replace(" ", "-"))
-                load.go_on()
-                account = load.account()
+                load.resume()
+                report = load.report()
             except BaseException:
                 load.end()
                 raise
     finally:
         setting.binary = plain
     if shape.mode == "storm":
-        return total, account["connections"], 0
-    wrong = account["lost"] + account["duplicates"] + account["misrouted"] + account["refusals"]
+        return total, report["connections"], 0
+    wrong = report["lost"] + report["duplicates"] + report["misrouted"] + report["refusals"]
     if wrong:
-        raise Trouble(f"{peer}: messages were lost, doubled, mixed up or refused: {account}")
-    return total, account["published"], account["delivered"]
+        raise RunError(f"{peer}: messages were lost, doubled, mixed up or refused: {report}")
+    return total, report["published"], report["delivered"]
 
 
-def each(found):
+def figures_of(found):
     """Figures of one server and one counter: a list of values for each, one value for each
     repetition."""
 
@@ -233,7 +234,7 @@ def each(found):
                 for low, high in zip(per_message(few), per_message(many))]
 
     push, poll = further("push to few", "push to many"), further("poll of few", "poll of many")
-    told = {
+    by_name = {
         "a connection and its hello": per_message("storm"),
         "a message to five, for each": per_delivery("push to few"),
         "  one further delivery": push,
@@ -245,18 +246,18 @@ def each(found):
         "  one further long-poll": poll,
     }
     if "saves" in found:
-        told["a save while nobody else is there"] = per_message("saves")
-        told["a save of 40 devices that save at once"] = per_message("saves at once")
-    return told
+        by_name["a save while nobody else is there"] = per_message("saves")
+        by_name["a save of 40 devices that save at once"] = per_message("saves at once")
+    return by_name
 
 
-def tell(given, rows, skipped):
+def print_report(given, rows, skipped):
     if given.json:
         print(json.dumps({
             "skipped": skipped,
             "counts": [{"counter": counter, "peer": peer, "what": what.strip(), "runs": values}
-                       for (counter, peer), told in rows.items()
-                       for what, values in told.items()]}))
+                       for (counter, peer), by_name in rows.items()
+                       for what, values in by_name.items()]}))
         return
     parts = []
     for counter in dict.fromkeys(counter for counter, _ in rows):

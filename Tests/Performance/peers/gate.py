@@ -9,22 +9,22 @@ import statistics
 
 import counting
 import programs
-from attended import attend
-from programs import Trouble
+from progress import run_measurement
+from programs import RunError
 from runs import Setting, figures, run
 from table import short, table
-from works import Shape
+from workloads import Shape
 
 DESCRIPTION = """\
-Measures the relay with `scripts/peers --count` and holds user instructions,
-allocations, system calls and the memory of an idle connection against the
-limits in Tests/Performance/peers/limits.json: so that nothing gets dearer unnoticed. Takes
-a few minutes; where something is too much, all is measured a second time, and
-the lesser counts. Needs valgrind and strace; what cannot be counted is said.
+Measures the relay with `scripts/peers --count`, and compares user instructions,
+allocations, system calls and the memory of an idle connection with the limits in
+Tests/Performance/peers/limits.json. Fails on cost regressions. Takes a few
+minutes; if a figure exceeds its limit, all are measured again, and the lower
+value counts. Needs valgrind and strace; figures not measured are reported.
 """
 EPILOG = """\
-exit codes: 0 all is within its limits; 1 something is not; 2 a wrong option;
-3 something could not be measured, and all else is within its limits
+exit codes: 0 all figures are within their limits; 1 a figure is not; 2 a wrong
+option; 3 a figure could not be measured, and all others are within their limits
 """
 LIMITS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "limits.json")
 # Factors between a measured value and its limit: counts are reproducible, memory less so. A value
@@ -49,7 +49,7 @@ def options(arguments):
     parser.add_argument("--gate", action="store_true", required=True,
                         help="measure, and compare with the limits")
     parser.add_argument("--record", action="store_true",
-                        help="write what was measured, and a little more, as the new limits")
+                        help="write the measured values, plus a margin, as the new limits")
     parser.add_argument("--binary", metavar="PATH",
                         help="the lockstep program (default: builds a release)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -64,16 +64,16 @@ def main(root, arguments=None):
         found, skipped = measure(root, tools, binary, progress)
         if given.record:
             if skipped:
-                raise Trouble("; ".join(skipped.values()))
-            return tell(given, found, record(found), skipped)
-        limits = read()
+                raise RunError("; ".join(skipped.values()))
+            return print_report(given, found, record_limits(found), skipped)
+        limits = read_limits()
         if any(is_too_much(found, *each) for each in limits.items()):
             # A real regression appears in both measurements.
             again, _ = measure(root, tools, binary, progress)
             found = {key: min(value, again[key]) for key, value in found.items()}
-        return tell(given, found, limits, skipped)
+        return print_report(given, found, limits, skipped)
 
-    return attend("bench", measured)
+    return run_measurement("bench", measured)
 
 
 def measure(root, tools, binary, progress):
@@ -82,7 +82,7 @@ def measure(root, tools, binary, progress):
     with Setting(root, tools, binary, None, 1, progress) as setting:
         rows, skipped = counting.count_all(setting, ["lockstep"], 1, None, progress)
         measured = {(counter, what.strip()): values[0]
-                    for (counter, _), told in rows.items() for what, values in told.items()
+                    for (counter, _), by_name in rows.items() for what, values in by_name.items()
                     if counter != "system calls" or what not in RESTLESS}
         if setting.population is None:
             setting.prepare(*counting.POPULATION)
@@ -93,13 +93,13 @@ def measure(root, tools, binary, progress):
     return measured, skipped
 
 
-def read():
+def read_limits():
     with open(LIMITS) as file:
         return {(counter, what): limit for counter, each in json.load(file).items()
                 for what, limit in each.items()}
 
 
-def record(measured):
+def record_limits(measured):
     limits = {key: limit_for(key, value) for key, value in measured.items()}
     written = {}
     for (counter, what), limit in limits.items():
@@ -127,7 +127,7 @@ def is_too_much(measured, key, limit):
     return key in measured and measured[key] > limit
 
 
-def tell(given, measured, limits, skipped):
+def print_report(given, measured, limits, skipped):
     verdicts = {}
     for key, limit in limits.items():
         value = measured.get(key)

@@ -8,7 +8,7 @@ import re
 import shutil
 import tempfile
 
-from programs import Trouble, said_by
+from programs import RunError, output_of
 
 SESSIONS, SECONDS = (1, 3, 16), 3
 # The payload as relays send it, for an account that does not exist.
@@ -31,7 +31,7 @@ class Notices:
         self.database = database
         found = sorted(glob.glob("/usr/lib/postgresql/*/bin/pgbench")) or [shutil.which("pgbench")]
         if not found[-1]:
-            raise Trouble("there is no pgbench; Debian's postgresql has it")
+            raise RunError("there is no pgbench; Debian's postgresql has it")
         self.program = found[-1]
 
     def measure(self, repetitions, progress):
@@ -40,27 +40,28 @@ class Notices:
             for name, words in KINDS.items():
                 with open(scripts[name], "w") as file:
                     file.write(words)
-            self.database.ask(
+            self.database.query(
                 "CREATE TABLE notice_probe AS SELECT session, 0 AS number "
                 f"FROM generate_series(0, {max(SESSIONS)}) AS session")
             try:
                 return [self.beside(scripts, sessions, repetitions, progress)
                         for sessions in SESSIONS]
             finally:
-                self.database.ask("DROP TABLE notice_probe")
+                self.database.query("DROP TABLE notice_probe")
 
     def beside(self, scripts, sessions, repetitions, progress):
-        told = {"sessions": sessions, **{name: [] for name in KINDS}}
+        result = {"sessions": sessions, **{name: [] for name in KINDS}}
         for repetition in range(repetitions):
             progress(f"notices of {sessions} sessions: {repetition + 1} of {repetitions}")
             for name, script in scripts.items():
-                told[name].append(self.rate(script, sessions))
+                result[name].append(self.rate(script, sessions))
         for name in ("within", "behind"):
-            told[name + "ToSilent"] = [
-                one / other for one, other in zip(told[name], told["silent"])]
-        return told
+            result[name + "ToSilent"] = [
+                one / other for one, other in zip(result[name], result["silent"])]
+        return result
 
     def rate(self, script, sessions):
-        said = said_by([self.program, "--no-vacuum", "--file", script, "--client", str(sessions),
-                        "--jobs", "1", "--time", str(SECONDS), self.database.url])
-        return float(re.search(r"tps = ([\d.]+)", said)[1])
+        output = output_of([self.program, "--no-vacuum", "--file", script,
+                            "--client", str(sessions), "--jobs", "1", "--time", str(SECONDS),
+                            self.database.url])
+        return float(re.search(r"tps = ([\d.]+)", output)[1])

@@ -10,33 +10,34 @@ import secure
 import starting
 import stores
 import table
-import works
-from attended import attend
-from programs import Trouble
+import workloads
+from progress import run_measurement
+from programs import RunError
 from runs import Setting, faults, figures, run
 from servers import SERVERS
 
 DESCRIPTION = """\
-Measures what the relay costs beside `floor`, the least that a push server can
-do on this kernel, and beside nchan, mosquitto and NATS where they are
-installed. One server runs at a time, on the first processor, and the load on
-the second; servers take turns in each repetition. Every message carries when
-it was due, its number and its account: loss, duplicates, order and messages
-that went to another account are counted exactly. Each account has a connection
-that publishes, besides its receivers; nchan is published to by POST, over 16.
+Compares the cost of the relay with `floor`, a baseline that does the minimum
+work of a push server on this kernel, and with nchan, mosquitto and NATS if they
+are installed. One server runs at a time, on the first processor, and the load
+on the second; the servers alternate within each repetition. Every message has
+its due time, number and account, so loss, duplicates, order violations and
+misrouted messages are counted exactly. Each account has one connection that
+publishes, in addition to its receivers; nchan gets POSTs over 16 connections.
 
-floor-batch does the same as floor where nothing can be joined: where the two
-differ by more than a tenth in fanout, the machine is too restless for ratios
-of time, and that is said. floor-broken loses, doubles, misroutes and holds back
-messages on purpose, to see that it is found; it runs where --peers names it.
+floor-batch does the same work as floor if no messages can be joined. If the two
+differ by more than a tenth in fanout, timings are noise, and the report says
+so. floor-broken loses, duplicates, misroutes and delays messages on purpose, to
+verify that this is detected; it runs only if --peers names it.
 """
-EPILOG = "works (accounts × receivers of each):\n" + "\n".join(
-    f"  {work.name:9} {work.about}\n{'':12}{', '.join(shape.name for shape in work.shapes)}"
-    for work in works.WORKS) + """
+EPILOG = "workloads (accounts × receivers of each):\n" + "\n".join(
+    f"  {workload.name:9} {workload.about}\n{'':12}"
+    + ", ".join(shape.name for shape in workload.shapes)
+    for workload in workloads.WORKLOADS) + """
 
-exit codes: 0 measured, and the relay lost, doubled, mixed up and refused
-nothing; 1 it did, or did not come through; 2 a wrong option; 3 nothing could
-be measured
+exit codes: 0 measured, and the relay lost, duplicated, misrouted and refused
+nothing; 1 it did, or a run failed; 2 a wrong option; 3 no measurement was
+possible
 """
 DEFAULT_PEERS = "floor,floor-batch,lockstep,nchan,mosquitto,nats"
 
@@ -45,40 +46,40 @@ def options(arguments):
     parser = argparse.ArgumentParser(
         prog="peers", formatter_class=argparse.RawDescriptionHelpFormatter,
         description=DESCRIPTION, epilog=EPILOG)
-    parser.add_argument("--only", metavar="WORK,…", default="", help="these works alone")
+    parser.add_argument("--only", metavar="WORKLOAD,…", default="", help="only these workloads")
     parser.add_argument("--peers", metavar="PEER,…", default=DEFAULT_PEERS,
-                        help=f"these servers (default: {DEFAULT_PEERS})")
+                        help=f"the servers to compare (default: {DEFAULT_PEERS})")
     parser.add_argument("--repetitions", type=int, default=5, metavar="N", help="(default: 5)")
     parser.add_argument("--seconds", type=float, default=5, metavar="S",
-                        help="how long each run is measured (default: 5)")
+                        help="measured duration of each run (default: 5)")
     parser.add_argument("--quick", action="store_true",
-                        help="small populations, one repetition, two seconds: does it work?")
+                        help="small populations, one repetition, two seconds, as a check")
     parser.add_argument("--count", action="store_true",
                         help="count user instructions (valgrind) and system calls (strace) of the "
-                        "relay and the floor instead, with small populations; for machines that "
-                        "let no program read the hardware's counters")
+                        "relay and the floor instead, with small populations; for machines "
+                        "without access to hardware counters")
     parser.add_argument("--start", action="store_true",
-                        help="measure instead how long the relay takes to start, with an empty "
-                        "store and with --records")
+                        help="measure instead the start time of the relay, with an empty store "
+                        "and with --records")
     parser.add_argument("--records", type=int, default=1_000_000, metavar="N",
-                        help="with --start: in the full store (default: 1000000)")
+                        help="with --start: records in the full store (default: 1000000)")
     parser.add_argument("--secure", action="store_true",
-                        help="measure instead what an idle device over TLS takes")
+                        help="measure instead the memory of an idle device over TLS")
     parser.add_argument("--stores", action="store_true",
                         help="measure instead saves and latency on each kind of store: a folder, "
-                        "PostgreSQL with one relay, and with three")
+                        "PostgreSQL with one relay, and with three relays")
     parser.add_argument("--keep", metavar="DIR",
-                        help="with --count: leave callgrind's files there")
+                        help="with --count: keep callgrind's files there")
     parser.add_argument("--binary", metavar="PATH",
                         help="the lockstep program (default: builds a release)")
     parser.add_argument("--dir", metavar="DIR",
-                        help="where the disk is that durable saves go to (default: the system's "
-                        "folder for temporary files)")
+                        help="folder on the disk for durable saves (default: the system's "
+                        "temporary folder)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_args(arguments)
-    given.works = chosen(parser, "--only", given.only, [work.name for work in works.WORKS])
-    given.works = [work for work in works.WORKS if work.name in given.works]
-    given.peers = chosen(parser, "--peers", given.peers, list(SERVERS))
+    names = selected(parser, "--only", given.only, [each.name for each in workloads.WORKLOADS])
+    given.workloads = [each for each in workloads.WORKLOADS if each.name in names]
+    given.peers = selected(parser, "--peers", given.peers, list(SERVERS))
     if not 1 <= given.repetitions <= 1000:
         parser.error("--repetitions: from 1 to 1000")
     if not 0.1 <= given.seconds <= 600:
@@ -94,7 +95,7 @@ def options(arguments):
     return given
 
 
-def chosen(parser, option, text, known):
+def selected(parser, option, text, known):
     words = [word for word in text.split(",") if word] or known
     for word in words:
         if word not in known:
@@ -113,60 +114,60 @@ def main(root, arguments=None):
         with Setting(root, tools, binary, given.dir, given.seconds, progress) as setting:
             return measure(given, setting, progress)
 
-    return attend("peers", measured)
+    return run_measurement("peers", measured)
 
 
 def compare(given, setting, progress):
     skipped = {peer: SERVERS[peer].missing() for peer in given.peers if SERVERS[peer].missing()}
     peers = [peer for peer in given.peers if peer not in skipped]
-    plan = [(work, shape, [peer for peer in peers if peer in shape.peers])
-            for work in given.works for shape in works.shapes(work, given.quick)]
-    if not any(able for _, _, able in plan):
-        raise Trouble("none of these servers does any of these works")
+    plan = [(workload, shape, [peer for peer in peers if peer in shape.peers])
+            for workload in given.workloads for shape in workloads.shapes(workload, given.quick)]
+    if not any(servers for _, _, servers in plan):
+        raise RunError("none of these servers supports any of these workloads")
     if "lockstep" in peers:
-        setting.prepare(*works.population_for(
-            [shape for _, shape, able in plan if "lockstep" in able]))
-    results, troubles = table.Results(), []
+        setting.prepare(*workloads.population_for(
+            [shape for _, shape, servers in plan if "lockstep" in servers]))
+    results, errors = table.Results(), []
     for repetition in range(given.repetitions):
-        for work, shape, able in plan:
-            for peer in able:
-                progress(f"{repetition + 1} of {given.repetitions}: {work.name} {shape.name}, "
+        for workload, shape, servers in plan:
+            for peer in servers:
+                progress(f"{repetition + 1} of {given.repetitions}: {workload.name} {shape.name}, "
                          f"{peer}")
                 try:
-                    account = run(setting, peer, shape)
-                except Trouble as trouble:
-                    troubles.append((peer, f"{work.name} {shape.name}: {trouble}"))
-                    results.add(work, shape, peer, repetition, None, {})
+                    report = run(setting, peer, shape)
+                except RunError as error:
+                    errors.append((peer, f"{workload.name} {shape.name}: {error}"))
+                    results.add(workload, shape, peer, repetition, None, {})
                     continue
-                results.add(work, shape, peer, repetition, figures(shape, account),
-                            faults(account))
+                results.add(workload, shape, peer, repetition, figures(shape, report),
+                            faults(report))
     progress.end()
-    tell(given, setting, results, skipped, troubles)
-    relay_failed = any(peer == "lockstep" for peer, _ in troubles)
+    print_report(given, setting, results, skipped, errors)
+    relay_failed = any(peer == "lockstep" for peer, _ in errors)
     return 0 if results.relay_is_right and not relay_failed else 1
 
 
-def tell(given, setting, results, skipped, troubles):
+def print_report(given, setting, results, skipped, errors):
     has_counters = any(results.values(key, peer, "userInstructions")
                        for key, peers in results.runs.items() for peer in peers)
     control = results.control()
     if given.json:
-        account = table.as_json(results, setting)
-        account.update(
-            skipped=skipped, troubles=[f"{peer}: {text}" for peer, text in troubles],
+        report = table.as_json(results, setting)
+        report.update(
+            skipped=skipped, troubles=[f"{peer}: {text}" for peer, text in errors],
             pinned=setting.pins[0] is not None, hardwareCounters=has_counters)
-        print(json.dumps(account))
+        print(json.dumps(report))
         return
     notes = [f"{peer} is left out: {reason}" for peer, reason in skipped.items()]
-    notes += [f"{peer} did not come through: {text}" for peer, text in troubles]
+    notes += [f"{peer} failed: {text}" for peer, text in errors]
     if not has_counters:
-        notes.append("The hardware counts no instructions for programs here; scripts/peers --count "
-                     "counts them without it.")
+        notes.append("Hardware counters are not available here; scripts/peers --count counts "
+                     "instructions without them.")
     if setting.pins[0] is None:
         notes.append("There is one processor: server and load share it.")
     if control:
-        verdict = ("ratios of time can be believed" if control["holds"] else
-                   "the machine was too restless: ratios of time of this session mean nothing")
+        verdict = ("ratios of time are valid" if control["holds"] else
+                   "the machine was too busy: ratios of time of this session are noise")
         notes.append(f"floor-batch / floor in fanout, the same work: {control['ratio']:.2f}; "
                      f"{verdict}.")
-    print(table.told(results, given.works, setting, notes), end="")
+    print(table.report_text(results, given.workloads, setting, notes), end="")

@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 
-from programs import Trouble
+from programs import RunError
 
 # Files in a relay's folder that belong to its process only.
 OF_THE_PROCESS = ("admin.sock", "lock")
@@ -30,13 +30,13 @@ class Population:
         """Creates the population; `relay` runs on `store` and accepts accounts."""
         done = 0
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool, open(self.people, "w") as file:
-            for line in pool.map(lambda _: account(relay.port, devices), range(accounts)):
+            for line in pool.map(lambda _: create_account(relay.port, devices), range(accounts)):
                 file.write(line)
                 done += 1
                 progress(f"{done} of {accounts} accounts are made")
         if crowd:
             with open(self.crowd, "w") as file:
-                file.write(account(relay.port, crowd))
+                file.write(create_account(relay.port, crowd))
 
     def copy(self, folder):
         """Copies the store to a folder that does not exist yet."""
@@ -45,36 +45,36 @@ class Population:
         return folder
 
 
-def account(port, devices):
+def create_account(port, devices):
     """Creates an account and returns its line."""
     line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         about = {"deviceName": "load", "platform": "load", "appVersion": "1"}
-        tokens = [ask(line, "POST", "/v1/accounts", about)["token"]]
+        tokens = [request(line, "POST", "/v1/accounts", about)["token"]]
         while len(tokens) < devices:
-            code = ask(line, "POST", "/v1/pairings", token=tokens[0])["code"]
-            tokens.append(ask(line, "POST", "/v1/devices", {"code": code, **about})["token"])
-        cursor = ask(line, "GET", "/v1/changes", token=tokens[0])["token"]
+            code = request(line, "POST", "/v1/pairings", token=tokens[0])["code"]
+            tokens.append(request(line, "POST", "/v1/devices", {"code": code, **about})["token"])
+        cursor = request(line, "GET", "/v1/changes", token=tokens[0])["token"]
         return " ".join([cursor, *tokens]) + "\n"
     finally:
         line.close()
 
 
-def caught_up(port, words):
+def advance_cursor(port, words):
     """Returns the account's line with its current change token."""
     line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         cursor, *tokens = words.split()
         more = True
         while more:
-            page = ask(line, "GET", f"/v1/changes?since={cursor}", token=tokens[0])
+            page = request(line, "GET", f"/v1/changes?since={cursor}", token=tokens[0])
             cursor, more = page["token"], page["more"]
         return " ".join([cursor, *tokens]) + "\n"
     finally:
         line.close()
 
 
-def ask(line, method, path, body=None, token=None):
+def request(line, method, path, body=None, token=None):
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     if body is not None:
         headers["Content-Type"] = "application/json"
@@ -82,5 +82,5 @@ def ask(line, method, path, body=None, token=None):
     answer = line.getresponse()
     text = answer.read().decode()
     if answer.status >= 300:
-        raise Trouble(f"{method} {path} is answered with {answer.status}: {text}")
+        raise RunError(f"{method} {path} is answered with {answer.status}: {text}")
     return json.loads(text)

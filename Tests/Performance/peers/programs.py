@@ -12,15 +12,15 @@ FLOOR = ["floor.c", *SHARED]
 SECURE = ["secure.c"]
 
 
-class Trouble(Exception):
+class RunError(Exception):
     """Fatal error of the measurement, with a message for the person who started it."""
 
 
-def said_by(command):
+def output_of(command):
     """Output of a program that ends successfully."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     if done.returncode != 0:
-        raise Trouble(f"{command[0]}: {done.stderr.strip()}")
+        raise RunError(f"{command[0]}: {done.stderr.strip()}")
     return done.stdout
 
 
@@ -40,22 +40,22 @@ def build(root):
     newest = max(os.path.getmtime(path) for path in glob.glob(os.path.join(sources, "*.[ch]")))
     with open(os.path.join(folder, "lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        return [made(folder, sources, name, parts[name], newest)
+        return [compile_program(folder, sources, name, parts[name], newest)
                 for name in ("floor", "load", "secure")]
 
 
-def made(folder, sources, name, parts, newest):
+def compile_program(folder, sources, name, parts, newest):
     program = os.path.join(folder, name)
     if os.path.exists(program) and os.path.getmtime(program) > newest:
         return program
     if not compiler():
-        raise Trouble("there is no C compiler; install one (apt install gcc), then try again")
+        raise RunError("there is no C compiler; install one (apt install gcc), then try again")
     done = subprocess.run(
         [compiler(), "-O2", "-g", "-Wall", "-Wextra", "-o", program + ".new",
          *[os.path.join(sources, part) for part in parts],
          *(["-lssl", "-lcrypto"] if name == "secure" else [])], capture_output=True, text=True)
     if done.returncode != 0 or done.stderr:
-        raise Trouble(f"{name} cannot be compiled:\n{done.stderr.strip()}")
+        raise RunError(f"{name} cannot be compiled:\n{done.stderr.strip()}")
     os.rename(program + ".new", program)
     return program
 

@@ -10,7 +10,7 @@ import threading
 
 from commits import CommitProbe
 from population import Population
-from programs import Trouble
+from programs import RunError
 from servers import SERVERS, Relay
 
 # An in-memory file system; if it is missing, the system's temporary folder is used.
@@ -45,12 +45,12 @@ class Setting:
             population.make(relay, accounts, devices, crowd, self.progress)
         self.population = population
 
-    def place(self, on_disk):
+    def new_folder(self, on_disk):
         """Path of a new folder for a server."""
         self.count += 1
         return os.path.join(self.disk if on_disk else self.memory, f"run-{self.count}")
 
-    def store_is(self, on_disk):
+    def store_kind(self, on_disk):
         return "disk" if on_disk or not self.has_memory else "memory"
 
     def __enter__(self):
@@ -75,7 +75,7 @@ def load_command(setting, server, shape, *more):
 
 def run(setting, peer, shape):
     """Report of the load for one run."""
-    folder = setting.place(shape.on_disk)
+    folder = setting.new_folder(shape.on_disk)
     with SERVERS[peer](setting, folder, processor=setting.pins[0]) as server:
         command = load_command(setting, server, shape, "--seconds", str(setting.seconds),
                                "--drain", str(server.drain_seconds))
@@ -87,16 +87,16 @@ def run(setting, peer, shape):
                 done = subprocess.run(command, capture_output=True, text=True,
                                       timeout=180 + setting.seconds)
         except subprocess.TimeoutExpired:
-            raise Trouble(f"{peer}: the load does not end") from None
+            raise RunError(f"{peer}: the load does not end") from None
         if done.returncode != 0:
-            raise Trouble(f"{peer}: {done.stderr.strip()}; it said: {server.said()[-500:]}")
-    account = json.loads(done.stdout)
-    account["said"] = done.stderr.strip()
-    account["commits"] = (beside.page, beside.row) if beside else (None, None)
-    return account
+            raise RunError(f"{peer}: {done.stderr.strip()}; it said: {server.log_text()[-500:]}")
+    report = json.loads(done.stdout)
+    report["said"] = done.stderr.strip()
+    report["commits"] = (beside.page, beside.row) if beside else (None, None)
+    return report
 
 
-class Paused:
+class PausedLoad:
     """A load that stops before and after the measured part, so that the server's work can be
     counted."""
 
@@ -108,22 +108,23 @@ class Paused:
         self.watch = threading.Timer(960, self.process.kill)
         self.watch.start()
 
-    def reach(self, place):
+    def wait_for(self, place):
         line = self.process.stdout.readline()
         if line.strip() != place:
             self.end()
-            raise Trouble(f"the load did not reach its {place}: {line}{self.process.stderr.read()}")
+            raise RunError(
+                f"the load did not reach its {place}: {line}{self.process.stderr.read()}")
 
-    def go_on(self):
+    def resume(self):
         self.process.stdin.write("\n")
         self.process.stdin.flush()
 
-    def account(self):
+    def report(self):
         """Report of the load at its end."""
         try:
             output, error = self.process.communicate()
             if self.process.returncode != 0:
-                raise Trouble(error.strip())
+                raise RunError(error.strip())
             return json.loads(output)
         finally:
             self.watch.cancel()
@@ -134,41 +135,41 @@ class Paused:
         self.process.wait()
 
 
-def figures(shape, account):
+def figures(shape, report):
     """Table figures of one run; a figure that was not measured is None."""
-    server, latency = account["server"], account.get("latencyMicroseconds") or {}
-    each = {"storm": account["connections"], "saves": account.get("acknowledged")}
-    count = each.get(shape.mode, account.get("delivered"))
+    server, latency = report["server"], report.get("latencyMicroseconds") or {}
+    each = {"storm": report["connections"], "saves": report.get("acknowledged")}
+    count = each.get(shape.mode, report.get("delivered"))
     per = 1 / count if count else 0
 
     def share(name):
         return server[name] * per if server[name] is not None else None
 
-    told = {
+    values = {
         "count": count,
-        "rate": count / account["seconds"] if account["seconds"] else 0,
+        "rate": count / report["seconds"] if report["seconds"] else 0,
         "cpuMicroseconds": server["cpuSeconds"] * 1e6 * per,
         "switches": (server["voluntarySwitches"] + server["involuntarySwitches"]) * per,
         "userInstructions": share("userInstructions"),
         "kernelInstructions": share("kernelInstructions"),
         "p50": latency.get("p50"),
         "p99": latency.get("p99"),
-        "commit": account["commits"][0],
-        "rowCommit": account["commits"][1],
-        "generatorBusy": account["generatorBusy"],
-        "hints": account.get("hints", 0),
+        "commit": report["commits"][0],
+        "rowCommit": report["commits"][1],
+        "generatorBusy": report["generatorBusy"],
+        "hints": report.get("hints", 0),
     }
     for commit, ratio in [("commit", "p50ToCommit"), ("rowCommit", "p50ToRowCommit")]:
-        if told[commit] and told["p50"]:
-            told[ratio] = told["p50"] / told[commit]
+        if values[commit] and values["p50"]:
+            values[ratio] = values["p50"] / values[commit]
     if shape.mode == "storm":
-        told["idleBytes"] = server["idlePssBytes"] * per
-        told["idleKernelBytes"] = server["idleSlabBytes"] * per
+        values["idleBytes"] = server["idlePssBytes"] * per
+        values["idleKernelBytes"] = server["idleSlabBytes"] * per
     elif shape.mode != "saves":
-        told["cpuMicrosecondsPerMessage"] = server["cpuSeconds"] * 1e6 / account["published"]
-    return told
+        values["cpuMicrosecondsPerMessage"] = server["cpuSeconds"] * 1e6 / report["published"]
+    return values
 
 
-def faults(account):
+def faults(report):
     """Faults of a run by name; empty if there are none."""
-    return {name: account[name] for name in FAULTS if account.get(name)}
+    return {name: report[name] for name in FAULTS if report.get(name)}

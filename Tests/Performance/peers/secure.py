@@ -9,7 +9,7 @@ import ssl
 import subprocess
 import time
 
-from programs import Trouble
+from programs import RunError
 from servers import Relay, Server
 from table import cell, table
 
@@ -44,7 +44,8 @@ def measure(given, setting, progress):
     for repetition in range(1 if given.quick else REPETITIONS):
         for peer, kind in (("floor", SecureFloor), ("lockstep", SecureRelay)):
             progress(f"{repetition + 1}: {count} connections over TLS, {peer}")
-            with kind(setting, setting.place(on_disk=False), processor=setting.pins[0]) as server:
+            folder = setting.new_folder(on_disk=False)
+            with kind(setting, folder, processor=setting.pins[0]) as server:
                 found[peer].append(idle_bytes(server, count, tokens))
     progress.end()
     if given.json:
@@ -53,7 +54,7 @@ def measure(given, setting, progress):
     more = [ours - least for least, ours in zip(found["floor"], found["lockstep"])]
     print(table(["idle over TLS", "bytes of the server for each"],
                 [["OpenSSL alone", cell(found["floor"])], ["lockstep", cell(found["lockstep"])],
-                 ["what it takes more", cell(more)]]))
+                 ["difference", cell(more)]]))
     return 0
 
 
@@ -91,20 +92,20 @@ def connected(server, token, context):
     if isinstance(server, SecureFloor):
         line.recv(1 << 16)
         return line
-    said = b""
-    while b"\r\n\r\n" not in said:
-        said += received(line)
+    response = b""
+    while b"\r\n\r\n" not in response:
+        response += received(line)
     text = b'{"op":"hello"}'
     line.sendall(bytes([0x81, 0x80 | len(text), 0, 0, 0, 0]) + text)
-    while b'"op":"welcome"' not in said:
-        said += received(line)
+    while b'"op":"welcome"' not in response:
+        response += received(line)
     return line
 
 
 def received(line):
     part = line.recv(1 << 16)
     if not part:
-        raise Trouble("the relay ended a connection over TLS")
+        raise RunError("the relay ended a connection over TLS")
     return part
 
 

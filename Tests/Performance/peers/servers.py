@@ -8,7 +8,7 @@ import socket
 import subprocess
 import time
 
-from programs import Trouble
+from programs import RunError
 
 START_SECONDS, STOP_SECONDS = 60, 20
 # Limits raised because neither the save rate of one device nor the size of a crowd is measured
@@ -58,24 +58,24 @@ class Server:
                 env={**os.environ, **self.environment},
                 preexec_fn=self.pin if self.processor is not None else None)
         deadline = time.monotonic() + START_SECONDS
-        while not self.listens():
+        while not self.is_listening():
             if self.process.poll() is not None or time.monotonic() > deadline:
-                said = self.said()
+                log_text = self.log_text()
                 self.stop()
-                raise Trouble(f"{command[0]} does not start: {said[-1000:]}")
+                raise RunError(f"{command[0]} does not start: {log_text[-1000:]}")
             time.sleep(0.02)
         return self
 
     def pin(self):
         os.sched_setaffinity(0, {self.processor})
 
-    def said(self):
+    def log_text(self):
         with open(self.log, errors="replace") as log:
             return log.read().strip()
 
-    def listens(self):
+    def is_listening(self):
         if self.says_port:
-            found = re.search(self.says_port, self.said())
+            found = re.search(self.says_port, self.log_text())
             self.port = int(found.group(1)) if found else 0
             return bool(found)
         try:
@@ -201,7 +201,7 @@ http {{
   }}
 }}
 """
-        return [find("nginx"), "-p", folder, "-c", written(folder, text)]
+        return [find("nginx"), "-p", folder, "-c", write_file(folder, text)]
 
 
 class Mosquitto(Server):
@@ -214,7 +214,7 @@ class Mosquitto(Server):
         text = (f"listener {free_port()} 127.0.0.1\nlistener {self.port} lo\n"
                 f"protocol websockets\nallow_anonymous true\npersistence false\nlog_type none\n"
                 f"set_tcp_nodelay true\nmax_connections -1\n{user}")
-        return [find("mosquitto"), "-c", written(self.folder, text)]
+        return [find("mosquitto"), "-c", write_file(self.folder, text)]
 
 
 class Nats(Server):
@@ -223,7 +223,7 @@ class Nats(Server):
     def command(self):
         text = (f"host: 127.0.0.1\nport: {free_port()}\nmax_connections: 70000\n"
                 f"websocket {{ host: 127.0.0.1, port: {self.port}, no_tls: true }}\n")
-        return [find("nats-server"), "-c", written(self.folder, text)]
+        return [find("nats-server"), "-c", write_file(self.folder, text)]
 
 
 SERVERS = {"floor": Floor, "floor-batch": FloorBatch, "lockstep": Relay, "nchan": Nchan,
@@ -235,7 +235,7 @@ def find(program):
     return shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
 
 
-def written(folder, text):
+def write_file(folder, text):
     path = os.path.join(folder, "conf")
     with open(path, "w") as file:
         file.write(text)

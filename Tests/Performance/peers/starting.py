@@ -10,8 +10,8 @@ import subprocess
 import time
 import uuid
 
-from population import AT_ONCE, account, ask
-from programs import Trouble
+from population import AT_ONCE, create_account, request
+from programs import RunError
 from servers import Relay
 from table import cell, table
 
@@ -24,7 +24,7 @@ def measure(given, setting, progress):
     repetitions = 1 if given.quick else REPETITIONS
     rows = []
     for count in counts:
-        folder = os.path.join(setting.place(on_disk=True), "store")
+        folder = os.path.join(setting.new_folder(on_disk=True), "store")
         fill(setting, folder, count, progress)
         runs = []
         for repetition in range(repetitions):
@@ -37,7 +37,7 @@ def measure(given, setting, progress):
     if given.json:
         print(json.dumps({"starts": rows}))
         return 0
-    head = ["records", "store, MB", "until it listens, ms", "then resident, MB"]
+    head = ["records", "store, MB", "start time, ms", "resident then, MB"]
     print(table(head, [[f"{row['records']:,}", f"{row['storeBytes'] / 1e6:.1f}",
                         cell(row["milliseconds"]),
                         f"{statistics.median(row['residentBytes']) / 1e6:.1f}"] for row in rows]))
@@ -58,15 +58,15 @@ def fill(setting, folder, records, progress):
 
 
 def save(port, records):
-    token = account(port, 1).split()[1]
+    token = create_account(port, 1).split()[1]
     line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         for first in range(0, records, BATCH):
             batch = [{"name": f"memo {number}", "type": "Memo", "modifiedAt": 1, "baseTag": 0,
                       "fields": {"content": f"{number:0185}"}}
                      for number in range(first, min(first + BATCH, records))]
-            ask(line, "POST", "/v1/zones/Memos/records",
-                {"id": str(uuid.uuid4()), "records": batch}, token)
+            request(line, "POST", "/v1/zones/Memos/records",
+                    {"id": str(uuid.uuid4()), "records": batch}, token)
     finally:
         line.close()
     return records
@@ -79,12 +79,12 @@ def start(setting, folder):
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, text=True)
     try:
-        said = ""
+        output = ""
         for line in process.stdout:
-            said += line
+            output += line
             if re.search(Relay.says_port, line):
                 return time.monotonic() - begun, resident(process.pid)
-        raise Trouble(f"the relay does not start: {said[-1000:]}")
+        raise RunError(f"the relay does not start: {output[-1000:]}")
     finally:
         process.terminate()
         process.communicate()

@@ -10,8 +10,8 @@ import urllib.parse
 
 from commits import CommitProbe
 from notices import Notices
-from population import account, caught_up
-from programs import Trouble, said_by
+from population import advance_cursor, create_account
+from programs import RunError, output_of
 from runs import faults
 from servers import LIMITS, Server
 from table import cell, table
@@ -34,19 +34,19 @@ class Database:
             stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": setting.disk})
         self.url = self.process.stdout.readline().strip()
         if not self.url:
-            raise Trouble("the database does not start")
+            raise RunError("the database does not start")
         query = urllib.parse.urlsplit(self.url).query
         folder = urllib.parse.parse_qs(query)["host"][0]
         with open(os.path.join(folder, "data", "postmaster.pid")) as file:
             self.postmaster = int(file.readline())
 
-    def settle(self):
+    def checkpoint(self):
         """Runs the pending writes and cleanup of a load now, so that they count for that load."""
-        self.ask("VACUUM ANALYZE", "CHECKPOINT")
+        self.query("VACUUM ANALYZE", "CHECKPOINT")
 
-    def ask(self, *questions):
+    def query(self, *questions):
         words = [word for question in questions for word in ("--command", question)]
-        said_by(["psql", "--no-psqlrc", "--quiet", *words, self.url])
+        output_of(["psql", "--no-psqlrc", "--quiet", *words, self.url])
 
     def end(self):
         self.process.communicate("\n", timeout=60)
@@ -107,14 +107,15 @@ class Bench:
         self.relays = []
         for _ in range(relays):
             store = self.database.url if self.database else None
-            self.relays.append(Relay(setting, setting.place(on_disk=True), store=store).start())
+            folder = setting.new_folder(on_disk=True)
+            self.relays.append(Relay(setting, folder, store=store).start())
         self.people = os.path.join(setting.disk, re.sub(r"\W+", "-", name) + "-people")
         self.savers, self.idle = self.people + "-savers", self.people + "-idle"
 
     def make(self, path, accounts, devices, progress):
         with open(path, "w") as file:
             for number in range(accounts):
-                file.write(account(self.relays[number % len(self.relays)].port, devices))
+                file.write(create_account(self.relays[number % len(self.relays)].port, devices))
                 progress(f"{self.name}: {number + 1} of {accounts} accounts")
 
     @property
@@ -135,7 +136,7 @@ class Bench:
         with open(accounts_file) as file:
             lines = file.readlines()
         with open(accounts_file, "w") as file:
-            file.writelines(caught_up(self.relays[0].port, line) for line in lines)
+            file.writelines(advance_cursor(self.relays[0].port, line) for line in lines)
 
     def load(self, mode, accounts_file, ports, *words):
         """Report of a load, with the processor time of the database's processes."""
@@ -148,13 +149,13 @@ class Bench:
             command += ["--seconds", str(self.setting.seconds)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)
         if done.returncode != 0:
-            raise Trouble(f"{self.name}: {done.stderr.strip()}")
+            raise RunError(f"{self.name}: {done.stderr.strip()}")
         found = json.loads(done.stdout)
         wrong = faults(found)
         if wrong:
-            raise Trouble(f"{self.name}: {wrong}")
+            raise RunError(f"{self.name}: {wrong}")
         if self.database:
-            self.database.settle()
+            self.database.checkpoint()
         now_seconds, now_bytes = self.spent()
         found["databaseSeconds"] = now_seconds - seconds
         found["diskBytes"] = None if bytes is None else now_bytes - bytes
@@ -184,19 +185,18 @@ def measure(given, setting, progress):
         for repetition in range(repetitions):
             for bench in benches:
                 progress(f"{repetition + 1} of {repetitions}: {bench.name}")
-                told = rows.setdefault(bench.name, [])
-                told.append(one(bench))
+                rows.setdefault(bench.name, []).append(measure_once(bench))
         notices = Notices(benches[-1].database).measure(repetitions, progress)
         quiet = {bench.name: idle(bench, given.quick, progress) for bench in benches}
     finally:
         for bench in benches:
             bench.end()
     progress.end()
-    tell(given, rows, quiet, notices)
+    print_report(given, rows, quiet, notices)
     return 0
 
 
-def one(bench):
+def measure_once(bench):
     """Figures of one repetition."""
     ports = bench.ports
     saves = bench.load("saves", bench.savers, ports, "--accounts", str(SAVERS))
@@ -207,18 +207,18 @@ def one(bench):
     quiet = bench.load("rate", bench.people, ports[:1], *rate)
     far = bench.load("rate", bench.people, ports[:2], *rate) if len(ports) > 1 else None
     count = saves["acknowledged"]
-    told = {"saves": count / saves["seconds"],
-            "relayMicroseconds": saves["server"]["cpuSeconds"] * 1e6 / count,
-            "databaseMicroseconds": saves["databaseSeconds"] * 1e6 / count,
-            "diskBytes": portion(saves["diskBytes"], count),
-            "commit": probe.page, "alone": alone(quiet),
-            "p50": near["latencyMicroseconds"]["p50"], "p99": near["latencyMicroseconds"]["p99"]}
+    row = {"saves": count / saves["seconds"],
+           "relayMicroseconds": saves["server"]["cpuSeconds"] * 1e6 / count,
+           "databaseMicroseconds": saves["databaseSeconds"] * 1e6 / count,
+           "diskBytes": portion(saves["diskBytes"], count),
+           "commit": probe.page, "alone": alone(quiet),
+           "p50": near["latencyMicroseconds"]["p50"], "p99": near["latencyMicroseconds"]["p99"]}
     if far:
-        told["aloneAcross"] = alone(far)
-        told["acrossP50"] = far["latencyMicroseconds"]["p50"]
-        told["acrossP99"] = far["latencyMicroseconds"]["p99"]
-        told["acrossToNear"] = told["acrossP99"] / told["p99"]
-    return told
+        row["aloneAcross"] = alone(far)
+        row["acrossP50"] = far["latencyMicroseconds"]["p50"]
+        row["acrossP99"] = far["latencyMicroseconds"]["p99"]
+        row["acrossToNear"] = row["acrossP99"] / row["p99"]
+    return row
 
 
 def alone(found):
@@ -259,7 +259,7 @@ COLUMNS = [("saves", "saves/s"), ("relayMicroseconds", "relay µs/save"),
            ("acrossToNear", "p99 across/near"), ("commit", "a synced page µs")]
 
 
-def tell(given, rows, quiet, notices):
+def print_report(given, rows, quiet, notices):
     if given.json:
         print(json.dumps({
             "stores": [{"store": name, "runs": runs, "idle": quiet[name]}

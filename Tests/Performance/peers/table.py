@@ -19,23 +19,24 @@ class Results:
     def __init__(self):
         self.shapes, self.runs, self.faults = {}, {}, {}
 
-    def add(self, work, shape, peer, repetition, told, wrong):
-        key = (work.name, shape.name)
+    def add(self, workload, shape, peer, repetition, figures, wrong):
+        key = (workload.name, shape.name)
         self.shapes[key] = shape
-        self.runs.setdefault(key, {}).setdefault(peer, {})[repetition] = told
+        self.runs.setdefault(key, {}).setdefault(peer, {})[repetition] = figures
         for name, count in wrong.items():
             kept = self.faults.setdefault(key, {}).setdefault(peer, {})
             kept[name] = kept.get(name, 0) + count
 
     def values(self, key, peer, name):
         runs = self.runs.get(key, {}).get(peer, {})
-        return [told[name] for told in runs.values() if told and told.get(name) is not None]
+        return [figures[name] for figures in runs.values()
+                if figures and figures.get(name) is not None]
 
     def ratios(self, key, peer, name, base="floor"):
         """Ratios to the floor, each within one repetition."""
         runs, others = self.runs[key].get(peer, {}), self.runs[key].get(base, {})
-        return [told[name] / others[repetition][name] for repetition, told in runs.items()
-                if told and told.get(name) and others.get(repetition)
+        return [figures[name] / others[repetition][name] for repetition, figures in runs.items()
+                if figures and figures.get(name) and others.get(repetition)
                 and others[repetition].get(name)]
 
     def control(self):
@@ -63,8 +64,8 @@ class Results:
         for repetition in sorted(set(few) & set(many)):
             if not few[repetition] or not many[repetition]:
                 continue
-            low, high = [told["cpuMicrosecondsPerMessage"]
-                         for told in (few[repetition], many[repetition])]
+            low, high = [figures["cpuMicrosecondsPerMessage"]
+                         for figures in (few[repetition], many[repetition])]
             slope = (high - low) / (counts[1] - counts[0])
             pairs.append((slope, low - slope * counts[0]))
         if not pairs:
@@ -104,15 +105,15 @@ def table(head, rows):
     return "\n".join(line(row).rstrip() for row in [head, *rows])
 
 
-def told(results, works, setting, notes):
+def report_text(results, workloads, setting, notes):
     """Complete report, for a person."""
-    parts = [one_shape(results, works, setting, key) for key in results.runs]
+    parts = [one_shape(results, workloads, setting, key) for key in results.runs]
     return "\n\n".join([*parts, *splits(results), *notes]) + "\n"
 
 
-def one_shape(results, works, setting, key):
+def one_shape(results, workloads, setting, key):
     peers, shape = results.runs[key], results.shapes[key]
-    about = next(work.about for work in works if work.name == key[0])
+    about = next(workload.about for workload in workloads if workload.name == key[0])
     what = WHAT.get(shape.mode, "deliveries")
     columns = [(name, title.format(what=what)) for name, title in COLUMNS
                if any(any(results.values(key, peer, name)) for peer in peers)]
@@ -126,7 +127,7 @@ def one_shape(results, works, setting, key):
         row = [peer, *[cell(results.values(key, peer, name)) for name, _ in columns]]
         row += [cell(results.ratios(key, peer, name)) for name in ratios] if has_floor else []
         rows.append(row)
-    place = "on the disk" if setting.store_is(shape.on_disk) == "disk" else "in memory"
+    place = "on the disk" if setting.store_kind(shape.on_disk) == "disk" else "in memory"
     store = f"the relay's store is {place}; " if "lockstep" in peers else ""
     text = (f"{key[0]}, {key[1]}: {about}\n({store}CPU, instructions and switches are the "
             f"server's, for one of the {what})\n" + table(head, rows))
@@ -155,8 +156,8 @@ def as_json(results, setting):
         for peer in peers:
             rows.append({
                 "work": key[0], "shape": key[1], "peer": peer,
-                "store": setting.store_is(results.shapes[key].on_disk),
-                "runs": [told for _, told in sorted(peers[peer].items())],
+                "store": setting.store_kind(results.shapes[key].on_disk),
+                "runs": [figures for _, figures in sorted(peers[peer].items())],
                 "faults": results.faults.get(key, {}).get(peer, {}),
                 "cpuToFloor": results.ratios(key, peer, "cpuMicroseconds")})
     peers = list(dict.fromkeys(row["peer"] for row in rows))

@@ -3,7 +3,7 @@
 import random
 from dataclasses import dataclass
 
-from costs import COMMIT_SAVES, LOOK_ACCOUNTS, LOOK_SECONDS, Costs
+from costs import COMMIT_SAVES, POLL_ACCOUNTS, POLL_SECONDS, Costs
 from events import Locks, Log, Processors, Timeline
 
 
@@ -32,10 +32,10 @@ class Relay:
     def __init__(self, run):
         self.run, self.costs = run, run.cluster.costs
         self.loop = Processors(run.timeline, 1, waking=self.costs.turn)
-        self.committer, self.reader, self.ear = [Processors(run.timeline, 1) for _ in range(3)]
+        self.committer, self.reader, self.listener = [Processors(run.timeline, 1) for _ in range(3)]
         self.waiting, self.is_committing, self.commits = [], False, 0
 
-    def take(self, save):
+    def receive_save(self, save):
         self.loop.work(self.costs.save, self.queue, save)
 
     def queue(self, save):
@@ -52,7 +52,7 @@ class Relay:
         accounts = {save.account for save in saves}
 
         def asks():
-            self.travel(database.rows.take, accounts, locked)
+            self.travel(database.rows.acquire, accounts, locked)
 
         def locked():
             database.processors.work(costs.ask + costs.ask_save * count, asked)
@@ -66,8 +66,8 @@ class Relay:
                         lambda: database.log.sync(synced))
 
         def synced():
-            database.rows.give(accounts)
-            database.notices.work(costs.notice, self.run.tell, self, saves)
+            database.rows.release(accounts)
+            database.notices.work(costs.notice, self.run.notify, self, saves)
             self.travel(self.committed, saves)
 
         self.committer.work((costs.commit + costs.commit_save * count) / 2, asks)
@@ -83,9 +83,9 @@ class Relay:
         for save in saves:
             self.deliver(save)
 
-    def hear(self, saves):
+    def receive_notice(self, saves):
         """Handles a commit of another relay."""
-        self.ear.work(self.costs.hear, self.read_all, saves)
+        self.listener.work(self.costs.hear, self.read_all, saves)
 
     def read_all(self, saves):
         here = [save for save in saves if self in save.others]
@@ -120,27 +120,27 @@ class Run:
         self.database = Database(self.timeline, cluster,
                                  lambda: cluster.costs.draw_sync(self.random))
         self.relays = [Relay(self) for _ in range(cluster.relays)]
-        self.near, self.across, self.come = [], [], 0
+        self.near, self.across, self.save_count = [], [], 0
 
-    def play(self, seconds):
+    def simulate(self, seconds):
         """Results: the latency of a change to another device, and the utilisation of each
         part."""
         end = seconds * 1e6
         self.arrive(end)
-        self.look(end)
+        self.poll_database(end)
         self.timeline.run(end)
         commits = sum(relay.commits for relay in self.relays)
         done = len(self.near) + len(self.across)
         return {
             "near": quantiles(self.near), "across": quantiles(self.across),
-            "savesACommit": self.come / commits if commits else None,
-            "savesASync": self.come / max(1, self.database.log.syncs),
-            "arrived": done / max(1, self.come * (self.cluster.devices - 1)),
+            "savesACommit": self.save_count / commits if commits else None,
+            "savesASync": self.save_count / max(1, self.database.log.syncs),
+            "arrived": done / max(1, self.save_count * (self.cluster.devices - 1)),
             "busy": {
                 "a relay's loop": max(relay.loop.share(end) for relay in self.relays),
                 "a relay's commits": max(relay.committer.share(end) for relay in self.relays),
                 "a relay's hearing": max(
-                    relay.ear.share(end) + relay.reader.share(end) for relay in self.relays),
+                    relay.listener.share(end) + relay.reader.share(end) for relay in self.relays),
                 "the database's processors": self.database.processors.share(end),
                 "the database's log": self.database.log.share(end),
                 "the lock of notices": self.database.notices.share(end)}}
@@ -150,27 +150,27 @@ class Run:
             return
         relay, *others = self.random.choices(self.relays, k=self.cluster.devices)
         account = self.random.randrange(self.cluster.accounts)
-        self.come += 1
-        relay.take(Save(account, relay, others, self.timeline.now))
+        self.save_count += 1
+        relay.receive_save(Save(account, relay, others, self.timeline.now))
         self.timeline.after(self.random.expovariate(self.cluster.saves / 1e6), self.arrive, end)
 
-    def look(self, end):
+    def poll_database(self, end):
         """Relays poll the newest sequence of their devices' accounts."""
         share = 1 - (1 - 1 / len(self.relays)) ** self.cluster.devices
-        pages = -(-int(self.cluster.accounts * share) // LOOK_ACCOUNTS)
+        pages = -(-int(self.cluster.accounts * share) // POLL_ACCOUNTS)
         for _ in self.relays:
-            begin = self.random.uniform(0, LOOK_SECONDS * 1e6)
+            begin = self.random.uniform(0, POLL_SECONDS * 1e6)
             while begin < end:
                 for page in range(pages):
                     self.timeline.after(
-                        begin + page * LOOK_SECONDS * 1e6 / pages, self.database.processors.work,
-                        self.cluster.costs.movement * LOOK_ACCOUNTS, lambda: None)
-                begin += LOOK_SECONDS * 1e6
+                        begin + page * POLL_SECONDS * 1e6 / pages, self.database.processors.work,
+                        self.cluster.costs.movement * POLL_ACCOUNTS, lambda: None)
+                begin += POLL_SECONDS * 1e6
 
-    def tell(self, teller, saves):
+    def notify(self, teller, saves):
         for relay in self.relays:
             if relay is not teller:
-                self.timeline.after(self.cluster.costs.wake, relay.hear, saves)
+                self.timeline.after(self.cluster.costs.wake, relay.receive_notice, saves)
 
     def delivered(self, save, relay):
         times = self.near if relay is save.relay else self.across

@@ -47,4 +47,4 @@ IDLE, IDLE_SECURE = 2_014, 15_495
 WRITTEN_SAVE, WRITTEN_ALONE = 3_700, 23_000
 # Maximum number of saves in a commit; interval at which relays poll accounts, and accounts per
 # poll.
-COMMIT_SAVES, LOOK_SECONDS, LOOK_ACCOUNTS = 512, 3, 1_000
+COMMIT_SAVES, POLL_SECONDS, POLL_ACCOUNTS = 512, 3, 1_000

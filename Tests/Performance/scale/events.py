@@ -64,17 +64,17 @@ class Log:
             self.begin()
 
     def begin(self):
-        taken, self.waiting, self.is_busy = self.waiting, [], True
+        batch, self.waiting, self.is_busy = self.waiting, [], True
         micros = self.draw()
         self.busy += micros
         self.syncs += 1
-        self.timeline.after(micros, self.end, taken)
+        self.timeline.after(micros, self.end, batch)
 
-    def end(self, taken):
+    def end(self, batch):
         self.is_busy = False
         if self.waiting:
             self.begin()
-        for then in taken:
+        for then in batch:
             then()
 
     def share(self, micros):
@@ -87,14 +87,14 @@ class Locks:
     def __init__(self):
         self.held, self.waiting = set(), collections.deque()
 
-    def take(self, names, then):
+    def acquire(self, names, then):
         if self.waiting or not self.held.isdisjoint(names):
             self.waiting.append((names, then))
             return
         self.held.update(names)
         then()
 
-    def give(self, names):
+    def release(self, names):
         self.held.difference_update(names)
         while self.waiting and self.held.isdisjoint(self.waiting[0][0]):
             names, then = self.waiting.popleft()
