@@ -15,7 +15,7 @@ let strict: [SwiftSetting] = [
 /// C libraries, and modules of the tests: their targets have no prefix.
 let unprefixed: Set<String> = [
   "CLinux", "COpenSSL", "CPostgres", "CSQLite", "CZlib",
-  "AppLaws", "Simulator", "StorageContract", "TemporaryFolders", "WireLaws",
+  "AppLaws", "Simulator", "Stages", "StorageContract", "TemporaryFolders", "WireLaws",
 ]
 
 func dependencies(_ names: [String]) -> [Target.Dependency] {
@@ -53,21 +53,60 @@ let package = Package(
   products: [.executable(name: "lockstep", targets: ["LockstepCommand"])],
   targets: [
     // Values and rules, without I/O.
-    module("Model"),
+    module("JSON"),
+    module("Model", ["JSON"]),
     module("Crypto", ["COpenSSL"]),
-    module("Wire", ["Model", "Crypto", "CZlib"]),
-    module("Storage", ["Model", "Crypto"]),
-    module("Client", ["Model", "Crypto", "Wire", "Storage"]),
-    module("Apps", ["Model", "Crypto"]),
-    module("Relay", ["Model", "Crypto", "Wire", "Storage"]),
+    module("Wire", ["JSON", "Model", "Crypto", "CZlib"]),
+    module("Runtime", ["Model"]),
+    module("Storage", ["JSON", "Model", "Crypto"]),
+    module("Client", ["JSON", "Model", "Crypto", "Wire", "Runtime", "Storage"]),
+    module("Apps", ["JSON", "Model", "Crypto", "Terminal"]),
+    module(
+      "Relay",
+      ["JSON", "Model", "Crypto", "Wire", "Runtime", "Storage"]),
     // I/O.
-    module("EventLoop", ["Model", "Wire", "CLinux", "COpenSSL"]),
-    module("StorageSQLite", ["Model", "Crypto", "Storage", "CSQLite"]),
+    module(
+      "EventLoop", ["Model", "Runtime", "CLinux", "COpenSSL"]),
+    module("StorageSQLite", ["JSON", "Model", "Storage", "CSQLite"]),
     module("StoragePostgres", ["Model", "Crypto", "Storage", "CPostgres"]),
     module("StorageFiles", ["Model", "Crypto", "Storage"]),
-    // Instruments.
-    module("Simulation", ["Model", "Client", "Crypto", "Wire", "Relay", "Storage"]),
-    module("Tools", ["Apps", "Model", "Client", "Wire", "Simulation", "Storage"]),
+    // The command line and the terminal.
+    module("Terminal", ["JSON", "Model"]),
+    module(
+      "CommandLine",
+      ["JSON", "Model", "Wire", "Runtime", "Client", "Terminal", "EventLoop", "CLinux"]),
+    // A device's home folder, the relay's process, and the instruments.
+    module(
+      "Home",
+      [
+        "JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "Terminal", "Apps",
+        "EventLoop", "StorageSQLite", "StorageFiles", "CommandLine", "CLinux",
+      ]),
+    module(
+      "RelayService",
+      [
+        "JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "Terminal", "Apps",
+        "Relay", "EventLoop", "StorageSQLite", "StoragePostgres", "StorageFiles", "CommandLine",
+        "WebAssets", "CLinux",
+      ]),
+    module(
+      "Simulation",
+      ["JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "Apps", "Relay"]),
+    module(
+      "Bench",
+      [
+        "JSON", "Model", "Wire", "Runtime", "Storage", "Client", "Terminal", "Apps", "EventLoop",
+        "StorageSQLite", "CommandLine", "Home", "RelayService", "Simulation",
+      ]),
+    module(
+      "Doctor",
+      [
+        "JSON", "Model", "Wire", "Runtime", "Storage", "Client", "Terminal", "Apps", "Relay",
+        "EventLoop", "StorageSQLite", "StoragePostgres", "CommandLine", "Home", "RelayService",
+      ]),
+    module(
+      "Dashboard",
+      ["JSON", "Model", "Wire", "Client", "Terminal", "Apps", "EventLoop", "CommandLine"]),
     // The web client's files, embedded in the program.
     .target(
       name: "LockstepWebAssets", path: "Sources/WebAssets", swiftSettings: strict,
@@ -81,13 +120,13 @@ let package = Package(
     .executableTarget(
       name: "LockstepCommand",
       dependencies: dependencies([
-        "Apps", "Client", "Crypto", "EventLoop", "Model", "Relay", "Storage", "StorageFiles",
-        "StoragePostgres", "StorageSQLite", "Tools", "WebAssets", "Wire", "CLinux",
+        "JSON", "Model", "Crypto", "Wire", "Storage", "Client", "Terminal", "Apps", "EventLoop",
+        "StorageSQLite", "CommandLine", "Home", "RelayService", "Bench", "Doctor", "Dashboard",
       ]),
       path: "Sources/lockstep", swiftSettings: strict),
     // A WebSocket echo for conformance suites; not part of the release.
     .executableTarget(
-      name: "wire-echo", dependencies: dependencies(["EventLoop", "Model", "Wire"]),
+      name: "wire-echo", dependencies: dependencies(["Model", "Wire", "Runtime", "EventLoop"]),
       swiftSettings: strict),
     // C libraries.
     .target(name: "CLinux", path: "Sources/SystemLibraries/CLinux"),
@@ -96,52 +135,100 @@ let package = Package(
     library("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
     library("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
     // Unit tests, and what they share.
-    tests("Model", ["Model"]),
+    tests("JSON", ["JSON", "Model"]),
+    tests("Model", ["JSON", "Model"]),
     tests("Crypto", ["Crypto"]),
-    tests("Wire", ["Wire", "Model", "Crypto", "CZlib", "WireLaws"]),
-    tests("Storage", ["Storage", "StorageContract", "Model"]),
-    tests("Client", ["Client", "Model", "Wire", "Storage", "Crypto"]),
+    tests("Wire", ["JSON", "Model", "Wire", "WireLaws", "CZlib"]),
+    tests("Runtime", ["Model", "Runtime"]),
+    tests("Storage", ["JSON", "Model", "Storage", "StorageContract"]),
     tests(
-      "Apps", ["Apps", "AppLaws", "Model", "Crypto"], resources: [.embedInCode("Vectors")]),
-    tests("Relay", ["Relay", "Wire", "Model", "Storage", "Crypto"]),
-    tests("EventLoop", ["EventLoop", "Wire", "Model", "CLinux", "TemporaryFolders"]),
+      "Client", ["JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client"]),
+    tests(
+      "Apps", ["JSON", "Model", "Crypto", "Apps", "AppLaws"],
+      resources: [.embedInCode("Vectors")]),
+    tests(
+      "Relay",
+      ["JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Relay"]),
+    tests("EventLoop", ["Model", "Wire", "Runtime", "EventLoop", "TemporaryFolders", "CLinux"]),
     tests(
       "StorageSQLite",
-      ["StorageSQLite", "Storage", "StorageContract", "TemporaryFolders", "Model", "CSQLite"],
+      ["Model", "Storage", "StorageSQLite", "StorageContract", "TemporaryFolders", "CSQLite"],
       resources: [.embedInCode("Fixtures")]),
     tests(
       "StoragePostgres",
       [
-        "StoragePostgres", "StorageSQLite", "Storage", "StorageContract", "TemporaryFolders",
-        "Model", "Crypto", "CSQLite",
+        "Model", "Crypto", "Storage", "StorageSQLite", "StoragePostgres", "StorageContract",
+        "TemporaryFolders",
       ]),
     tests(
       "StorageFiles",
-      ["StorageFiles", "Storage", "StorageContract", "TemporaryFolders", "Model", "Crypto"]),
+      ["Model", "Crypto", "Storage", "StorageFiles", "StorageContract", "TemporaryFolders"]),
+    tests("Terminal", ["JSON", "Terminal", "Apps"]),
     tests(
-      "Tools",
-      ["Tools", "Apps", "Model", "Client", "Crypto", "Wire", "Relay", "Simulation", "Storage"]),
+      "CommandLine",
+      [
+        "JSON", "Model", "Wire", "Client", "Terminal", "Apps", "Relay", "EventLoop", "CommandLine",
+        "Home", "RelayService", "Command", "Stages", "TemporaryFolders", "CLinux",
+      ]),
+    tests(
+      "Home",
+      [
+        "JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "Apps", "EventLoop",
+        "StorageSQLite", "StorageFiles", "CommandLine", "Home", "Stages", "TemporaryFolders",
+      ]),
+    tests(
+      "RelayService",
+      [
+        "JSON", "Model", "Runtime", "Storage", "Relay", "EventLoop", "StorageSQLite",
+        "StoragePostgres", "StorageFiles", "CommandLine", "RelayService", "Stages",
+        "TemporaryFolders",
+      ]),
+    tests(
+      "Bench",
+      [
+        "JSON", "Model", "Wire", "Runtime", "Storage", "Client", "Terminal", "EventLoop",
+        "Simulation", "Bench", "Stages",
+      ]),
+    tests(
+      "Doctor",
+      [
+        "JSON", "Model", "Wire", "Storage", "Client", "Relay", "EventLoop", "StorageSQLite",
+        "CommandLine", "Home", "RelayService", "Simulation", "Doctor", "Stages", "TemporaryFolders",
+      ]),
+    tests(
+      "Dashboard", ["JSON", "Model", "Client", "Terminal", "Apps", "CommandLine", "Dashboard"]),
     tests("WebAssets", ["WebAssets"]),
     tests(
       "lockstep",
-      [
-        "Command", "Apps", "Client", "Crypto", "EventLoop", "Model", "Relay", "Storage",
-        "StorageFiles", "StoragePostgres", "StorageSQLite", "TemporaryFolders", "Tools", "Wire",
-        "CLinux",
-      ]),
+      ["JSON", "Model", "Wire", "Apps", "CommandLine", "Home", "Command"]),
     testModule("TemporaryFolders"),
-    testModule("StorageContract", ["Storage", "Model", "Crypto"]),
-    testModule("WireLaws", ["Wire", "Model"]),
-    testModule("AppLaws", ["Apps", "Model", "WireLaws"]),
+    testModule(
+      "Stages",
+      [
+        "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "Apps", "Relay", "EventLoop",
+        "StorageSQLite", "StorageFiles", "CommandLine", "RelayService", "Simulation", "Bench",
+        "TemporaryFolders",
+      ]),
+    testModule("StorageContract", ["JSON", "Model", "Crypto", "Storage"]),
+    testModule("WireLaws", ["JSON", "Model", "Wire"]),
+    testModule("AppLaws", ["JSON", "Model", "Apps", "WireLaws"]),
     // Simulated worlds: relay, devices, people and faults in virtual time.
     testModule(
       "Simulator",
-      ["Apps", "Model", "Client", "Crypto", "Wire", "Relay", "Simulation", "Storage", "Tools"]),
+      [
+        "JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "Apps", "Relay",
+        "Simulation",
+      ]),
     .executableTarget(
       name: "simulate",
-      dependencies: dependencies(["Model", "Simulation", "Simulator", "Storage"]),
+      dependencies: dependencies(["JSON", "Model", "Storage", "Simulator"]),
       path: "Tests/Simulate", swiftSettings: strict),
-    tests("Simulation", ["Simulation", "Simulator", "Apps", "Model", "Wire", "Storage", "Tools"]),
+    tests(
+      "Simulation",
+      [
+        "JSON", "Model", "Wire", "Runtime", "Storage", "Client", "Apps", "Simulation", "Simulator",
+        "Stages",
+      ]),
     // The program as a process, and the source tree itself.
     tests("EndToEnd", [], exclude: ["Stories"]),
     tests("Tidy", []),

@@ -1,4 +1,6 @@
+import LockstepJSON
 import LockstepModel
+import LockstepTerminal
 
 /// The only list of all apps.
 package enum AppCatalog {
@@ -14,5 +16,103 @@ package enum AppCatalog {
   package static func resolver(forType type: String) -> (any Resolver)? {
     guard let name = Name(type) else { return nil }
     return all.lazy.compactMap { $0.resolver(for: name) }.first
+  }
+}
+
+/// Selection of one list entry by a person's input: its number in the list, from 1, or an
+/// unambiguous prefix of its name or title.
+package struct Choice {
+  package struct Entry {
+    package var name: String
+    package var title: String
+
+    package init(name: String, title: String) {
+      self.name = name
+      self.title = title
+    }
+  }
+
+  /// Noun for one list entry: "item", "memo".
+  package let noun: String
+  package let entries: [Entry]
+
+  package init(_ noun: String, _ entries: [Entry]) {
+    self.noun = noun
+    self.entries = entries
+  }
+
+  /// Returns the index of the selected entry in the list.
+  package func findEntry(_ word: String) throws(EditRefusal) -> Int {
+    if entries.isEmpty { throw EditRefusal("there is no \(noun) here") }
+    if let exact = entries.firstIndex(where: { Choice.isSame($0.name, word) }) { return exact }
+    if let number = Int(word), String(number) == word {
+      guard entries.indices.contains(number - 1) else {
+        throw EditRefusal("there is no \(noun) \(number); the last one is \(entries.count)")
+      }
+      return number - 1
+    }
+    let titled = entries.indices.filter { Choice.isSame(entries[$0].title, word) }
+    if titled.count == 1 { return titled[0] }
+    let prefixed = entries.indices.filter {
+      Choice.hasPrefix(entries[$0].name, word) || Choice.hasPrefix(entries[$0].title, word)
+    }
+    guard prefixed.count <= 1, titled.count <= 1 else {
+      throw EditRefusal(
+        "\(max(prefixed.count, titled.count)) of them are called so; give the number in the list")
+    }
+    guard let index = prefixed.first, !word.isEmpty else {
+      throw EditRefusal(
+        "there is no \(noun) \u{201C}\(RowText.line(word))\u{201D}; give its number in the list")
+    }
+    return index
+  }
+
+  private static func isSame(_ text: String, _ word: String) -> Bool {
+    text.lowercased().utf8.elementsEqual(word.lowercased().utf8)
+  }
+
+  private static func hasPrefix(_ text: String, _ word: String) -> Bool {
+    text.lowercased().utf8.starts(with: word.lowercased().utf8)
+  }
+}
+
+extension JSONValue {
+  /// Returns a required text member of an order or a question. These come from programs, so the
+  /// error names the wrong member.
+  package func textMember(_ name: String) throws(EditRefusal) -> String {
+    guard let text = self[name]?.string else { throw EditRefusal("\(name) must be a text") }
+    return text
+  }
+
+  package func wholeMember(_ name: String) throws(EditRefusal) -> Int64 {
+    guard let number = self[name]?.int64 else {
+      throw EditRefusal("\(name) must be a whole number")
+    }
+    return number
+  }
+}
+
+extension Record {
+  /// nil if the record is deleted, or if another program wrote something that is not JSON.
+  package var value: JSONValue? {
+    fields.flatMap { JSONValue(ifJSON: $0) }
+  }
+}
+
+extension AppState {
+  /// Returns the live records of a type.
+  package func records(of type: Name) -> [Record] { records.filter { $0.type == type } }
+
+  /// Index by key, for callers that look up many records.
+  package var recordsByKey: [RecordKey: Record] {
+    Dictionary(records.map { ($0.key, $0) }) { first, _ in first }
+  }
+
+  /// Returns the name of a new record, which the sender of the order has generated.
+  package static func newName(_ order: JSONValue) throws(EditRefusal) -> Name {
+    guard let name = Name(try order.textMember("name")) else {
+      throw EditRefusal("that is no name for a record")
+    }
+    return name
   }
 }

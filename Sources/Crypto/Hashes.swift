@@ -14,7 +14,7 @@ package final class SHA256 {
   package init() {
     guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, SHA256.algorithm, nil) == 1
     else {
-      preconditionFailure("SHA-256 cannot begin")
+      preconditionFailure("SHA-256 is not available")
     }
     self.context = context
   }
@@ -22,20 +22,20 @@ package final class SHA256 {
   deinit { EVP_MD_CTX_free(context) }
 
   package func update(_ bytes: RawSpan) {
-    precondition(!isFinished, "bytes came after the hash was made")
-    let taken = bytes.withUnsafeBytes { EVP_DigestUpdate(context, $0.baseAddress, $0.count) }
-    precondition(taken == 1, "SHA-256 failed")
+    precondition(!isFinished, "`update` after `finish`")
+    let status = bytes.withUnsafeBytes { EVP_DigestUpdate(context, $0.baseAddress, $0.count) }
+    precondition(status == 1, "SHA-256 failed")
   }
 
   package func update(_ bytes: [UInt8]) { update(bytes.span.bytes) }
 
   /// Returns the 32 bytes of the hash of all bytes so far, in order.
   package func finish() -> [UInt8] {
-    precondition(!isFinished, "a hash is made once")
+    precondition(!isFinished, "`finish` may be called only once")
     isFinished = true
     return [UInt8](unsafeUninitializedCapacity: 32) { digest, count in
-      let made = EVP_DigestFinal_ex(context, digest.baseAddress, nil)
-      precondition(made == 1, "SHA-256 failed")
+      let status = EVP_DigestFinal_ex(context, digest.baseAddress, nil)
+      precondition(status == 1, "SHA-256 failed")
       count = 32
     }
   }
@@ -45,10 +45,10 @@ package final class SHA256 {
 
   package static func hash(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: 32) { digest, count in
-      let made = bytes.withUnsafeBytes {
+      let status = bytes.withUnsafeBytes {
         EVP_Digest($0.baseAddress, $0.count, digest.baseAddress, nil, algorithm, nil)
       }
-      precondition(made == 1, "SHA-256 failed")
+      precondition(status == 1, "SHA-256 failed")
       count = 32
     }
   }
@@ -62,8 +62,8 @@ package enum SHA1 {
   /// Returns the 20 bytes of the hash.
   package static func hash(_ bytes: [UInt8]) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: 20) { digest, count in
-      let made = EVP_Digest(bytes, bytes.count, digest.baseAddress, nil, algorithm, nil)
-      precondition(made == 1, "SHA-1 failed")
+      let status = EVP_Digest(bytes, bytes.count, digest.baseAddress, nil, algorithm, nil)
+      precondition(status == 1, "SHA-1 failed")
       count = 20
     }
   }

@@ -21,9 +21,9 @@ package struct SIV: Sendable {
   /// Encrypts `bytes`, at least one. `data` is authenticated but not contained in the result:
   /// opening needs the same `data`.
   package func sealed(_ bytes: [UInt8], data: [UInt8]) -> [UInt8] {
-    precondition(!bytes.isEmpty, "nothing cannot be sealed")
+    precondition(!bytes.isEmpty, "the plaintext is empty")
     var result = [UInt8](repeating: 0, count: SIV.overhead + bytes.count)
-    let isDone = SIV.with { context, cipher in
+    let isDone = SIV.withCipher { context, cipher in
       var count: Int32 = 0
       return result.withUnsafeMutableBufferPointer { result in
         guard let tag = result.baseAddress else { return false }
@@ -46,7 +46,7 @@ package struct SIV: Sendable {
     var tag = Array(sealed[..<SIV.overhead])
     let body = Array(sealed[SIV.overhead...])
     var bytes = [UInt8](repeating: 0, count: body.count)
-    let isDone = SIV.with { context, cipher in
+    let isDone = SIV.withCipher { context, cipher in
       var count: Int32 = 0
       return EVP_DecryptInit_ex(context, cipher, nil, key, nil) == 1
         && EVP_CIPHER_CTX_ctrl(
@@ -58,7 +58,7 @@ package struct SIV: Sendable {
     return isDone ? bytes : nil
   }
 
-  private static func with(_ body: (OpaquePointer, OpaquePointer) -> Bool) -> Bool {
+  private static func withCipher(_ body: (OpaquePointer, OpaquePointer) -> Bool) -> Bool {
     guard let cipher = EVP_CIPHER_fetch(nil, "AES-256-SIV", nil) else { return false }
     defer { EVP_CIPHER_free(cipher) }
     guard let context = EVP_CIPHER_CTX_new() else { return false }

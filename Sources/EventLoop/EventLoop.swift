@@ -1,6 +1,6 @@
 import Glibc
 public import LockstepModel
-public import LockstepWire
+public import LockstepRuntime
 
 /// Sockets of one thread. The loop waits for the kernel, moves bytes, and reports events. It
 /// depends on neither nodes nor jobs; a `NodeRunner` uses it.
@@ -17,7 +17,7 @@ struct EventLoop: ~Copyable {
     case drained(ConnectionID, unsent: Int)
     case holding(ConnectionID, bytes: Int)
     case closed(ConnectionID, CloseCause)
-    case turnedAway(TurnedAway)
+    case connectionRejected(ConnectionRejection)
   }
 
   /// Event that occurred while another one was handled, queued for `next`.
@@ -27,7 +27,7 @@ struct EventLoop: ~Copyable {
       case drained
       case holding
       case closed(CloseCause)
-      case holdsBytes
+      case hasPendingBytes
     }
 
     var registration: Poller.Registration
@@ -43,33 +43,33 @@ struct EventLoop: ~Copyable {
   var slab = ConnectionSlab()
   var frames = FrameStore()
   /// Linked list of slots with frames that are new since the last flush.
-  var firstDirty: Int32 = -1
-  var lastDirty: Int32 = -1
-  var incidents = ActionQueue<Incident>()
+  private var firstDirty: Int32 = -1
+  private var lastDirty: Int32 = -1
+  private var incidents = ActionQueue<Incident>()
   /// Refused connections that are not reported to the node yet.
-  var turnedAway = ActionQueue<TurnedAway>()
+  private var rejections = ActionQueue<ConnectionRejection>()
   /// Closed connections for which no memory is held any more.
   var released = ActionQueue<ConnectionID>()
   /// Set while the node handles the end of the peer's stream and may send its last frames.
-  var endedPeer: Poller.Registration?
+  private var endedPeer: Poller.Registration?
   var listeners: [Listener] = []
   /// Indices of listeners that are stopped.
-  var hasStoppedListening: Set<Int> = []
+  private var hasStoppedListening: Set<Int> = []
   /// Time at which listeners paused for lack of descriptors resume.
-  var listenersPausedUntil: Instant?
+  private var listenersPausedUntil: Instant?
   /// Timers of closing connections that are blocked, and of lingering connections.
-  var stalls: ExpiryQueue
-  var lingers = ExpiryQueue(milliseconds: Limits.lingerMilliseconds)
+  private var stalls: ExpiryQueue
+  private var lingers = ExpiryQueue(milliseconds: Limits.lingerMilliseconds)
   /// Addresses not tried yet of connecting connections, by slot.
-  var alternatives: [Int: ArraySlice<SocketAddress>] = [:]
+  private var alternatives: [Int: ArraySlice<SocketAddress>] = [:]
   var handshakes: HandshakeQueue
   /// TLS connections with held bytes that the poll does not report. They are read in the next turn.
-  var holders: [Poller.Registration] = []
+  private var pendingReads: [Poller.Registration] = []
   let trust: Trust
   /// Created by the first connection that needs it.
-  var secureClient: SecureContext?
+  private var secureClient: SecureContext?
   /// Buffer in which frames are joined for one TLS record.
-  let joinBuffer: UnsafeMutableRawBufferPointer
+  private let joinBuffer: UnsafeMutableRawBufferPointer
   /// Start of the turn.
   var now = SystemClock.instant()
   let vectors: UnsafeMutablePointer<iovec>
@@ -80,11 +80,11 @@ struct EventLoop: ~Copyable {
   private var nextEvent = 0
 
   init(
-    bell: borrowing WakeupDescriptor, trust: Trust = .system, limits: LoopLimits = LoopLimits(),
+    wakeup: borrowing WakeupDescriptor, trust: Trust = .system, limits: LoopLimits = LoopLimits(),
     lookup: @escaping Lookup, notice: @escaping (LoopNotice) -> Void
   ) throws(SystemFault) {
     let poller = try Poller()
-    try poller.add(bell.rawValue, [.reading, .onceARise], as: .other(0))
+    try poller.add(wakeup.rawValue, [.reading, .edgeTriggered], as: .other(0))
     self.poller = poller
     receiveBuffer = .allocate(byteCount: limits.receiveBytes, alignment: 16)
     vectors = .allocate(capacity: Limits.framesPerWrite)
@@ -110,9 +110,9 @@ struct EventLoop: ~Copyable {
   mutating func wait(until deadline: Instant?, mayWait: Bool) -> Moment {
     // Everything sent in the turn before has been written by now.
     continueHandshakes()
-    passHolders()
+    dispatchPendingReads()
     let isIdle =
-      incidents.isEmpty && turnedAway.isEmpty && released.isEmpty && handshakes.isEmpty
+      incidents.isEmpty && rejections.isEmpty && released.isEmpty && handshakes.isEmpty
     eventCount = poller.wait(nanoseconds: mayWait && isIdle ? nanosecondsToWait(deadline) : 0)
     nextEvent = 0
     let moment = SystemClock.moment()
@@ -133,12 +133,12 @@ struct EventLoop: ~Copyable {
   /// Returns the next event of this turn, or nil if there are no more.
   @usableFromInline
   mutating func next() -> Input? {
-    forgetEndedPeer()
+    finishEndedPeer()
     while true {
       while let incident = incidents.popFirst() {
         if let input = input(of: incident) { return input }
       }
-      if let reason = turnedAway.popFirst() { return .turnedAway(reason) }
+      if let reason = rejections.popFirst() { return .connectionRejected(reason) }
       if let id = released.popFirst() { return .holding(id, bytes: 0) }
       guard nextEvent < eventCount else { return nil }
       let event = poller.event(nextEvent)
@@ -175,7 +175,7 @@ struct EventLoop: ~Copyable {
       slab.forget(slot)
       if slab[slot].pointee.stage == .ended { slab.free(slot) }
       return .closed(id, cause)
-    case .holdsBytes: return receiveHeld(slot)
+    case .hasPendingBytes: return receivePending(slot)
     }
   }
 
@@ -194,11 +194,11 @@ struct EventLoop: ~Copyable {
       if event.canWrite, connection.pointee.isBlocked { writeBlocked(slot) }
       guard connection.pointee.stage == .open else { return nil }
       if !connection.pointee.isPaused {
-        let canGoOn = event.canRead || event.isBroken || connection.pointee.readWantsRoom
+        let canGoOn = event.canRead || event.isBroken || connection.pointee.readWantsWrite
         return canGoOn ? receive(slot) : nil
       }
       if event.isBroken {
-        breakPaused(slot)
+        handlePausedFailure(slot)
       } else if event.canRead {
         updateInterest(slot)
       }
@@ -213,7 +213,7 @@ struct EventLoop: ~Copyable {
     }
   }
 
-  mutating func tell(_ slot: Int, _ kind: Incident.Kind) {
+  mutating func enqueueIncident(_ slot: Int, _ kind: Incident.Kind) {
     incidents.append(Incident(registration: slab.registration(of: slot), kind: kind))
   }
 }
@@ -245,9 +245,875 @@ public enum LoopNotice: Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .acceptPaused(let fault):
-      "no more connections can be let in for now (\(fault)); raise the limit of open files"
+      "no more connections can be accepted for now (\(fault)); raise the limit of open files"
     case .listenerFailed(let fault):
       "a listener failed (\(fault)); restart if no connections come in"
     }
+  }
+}
+
+/// Configurable limits of a loop.
+public struct LoopLimits: Sendable, Hashable {
+  /// Bytes of one read.
+  public var receiveBytes = Limits.receiveBytes
+  /// Bytes written to one connection before the others have their turn.
+  public var writeBytes = Limits.writeBytes
+  /// Timeout, in milliseconds, of a closing connection whose peer reads none of the queued bytes.
+  public var stalledMilliseconds = Limits.stalledMilliseconds
+  /// Incoming TLS handshakes: the maximum at once, and the timeout of each in milliseconds.
+  public var handshakesAtOnce = Limits.handshakesAtOnce
+  public var handshakeMilliseconds = Limits.handshakeMilliseconds
+
+  public init() {}
+}
+
+/// Opening of connections: accepted by a listener, or requested by the node.
+extension EventLoop {
+  // MARK: Incoming connections
+
+  /// Adds a descriptor that is only written to and never polled.
+  mutating func adopt(_ descriptor: consuming Descriptor) -> ConnectionID {
+    slab[slab.add(nil, descriptor, .open)].pointee.id
+  }
+
+  mutating func listen(at listener: Listener) throws(SystemFault) {
+    listeners.append(listener)
+    try poller.add(listener.rawValue, .reading, as: .other(listeners.count))
+  }
+
+  /// Accepts the connections that already wait, then refuses all further ones.
+  @usableFromInline
+  mutating func stopListening(at listenerKind: Opening.ListenerKind) {
+    for index in listeners.indices where listeners[index].listenerKind == listenerKind {
+      accept(at: index)
+      hasStoppedListening.insert(index)
+      do throws(SystemFault) {
+        try poller.remove(listeners[index].rawValue)
+        try Syscall.stopListening(listeners[index].rawValue)
+      } catch {
+        notice(.listenerFailed(error))
+      }
+    }
+    if listenerKind == .public { dropHandshakes() }
+  }
+
+  mutating func accept(at index: Int) {
+    guard !hasStoppedListening.contains(index) else { return }
+    let listener = listeners[index]
+    var address = SocketAddress()
+    for _ in 0..<Limits.acceptsPerTurn {
+      do throws(SystemFault) {
+        guard let descriptor = try Syscall.accept(listener.rawValue, &address) else { return }
+        let opening = Opening(
+          listenerKind: listener.listenerKind,
+          peer: address.family == AF_UNIX ? listener.address : address.peer)
+        // A refused connection is closed before anything is read from it or allocated for it.
+        var permit: ConnectionPermit?
+        switch listener.limiter?.admit(opening) {
+        case .connectionRejected(let reason):
+          rejections.append(reason)
+          continue
+        case .admitted(let admitted): permit = admitted
+        case nil: break
+        }
+        if let certificate = listener.certificate {
+          secure(descriptor, listener.listenerKind, permit, certificate.current)
+          continue
+        }
+        let slot = slab.add(nil, descriptor, .open)
+        slab[slot].pointee.permit = permit
+        enqueueIncident(slot, .opened(opening))
+        watch(slot)
+      } catch {
+        guard isShortage(error) else { continue }
+        return pauseListeners(error)
+      }
+    }
+  }
+
+  /// True if the process or the system lacks descriptors or memory. All other faults belong to a
+  /// connection that broke before it was accepted.
+  private func isShortage(_ fault: SystemFault) -> Bool {
+    [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(fault.code)
+  }
+
+  mutating func pauseListeners(_ fault: SystemFault) {
+    if listenersPausedUntil == nil {
+      notice(.acceptPaused(fault))
+      setAllListening(false)
+    }
+    listenersPausedUntil = now.advanced(milliseconds: Limits.acceptPauseMilliseconds)
+  }
+
+  mutating func resumeListeners() {
+    guard let end = listenersPausedUntil, end <= now else { return }
+    listenersPausedUntil = nil
+    setAllListening(true)
+  }
+
+  private mutating func setAllListening(_ isListening: Bool) {
+    for index in listeners.indices where !hasStoppedListening.contains(index) {
+      setListening(index, isListening)
+    }
+  }
+
+  private mutating func setListening(_ index: Int, _ isListening: Bool) {
+    do throws(SystemFault) {
+      try poller.change(
+        listeners[index].rawValue, isListening ? .reading : [], as: .other(index + 1))
+    } catch {
+      notice(.listenerFailed(error))
+    }
+  }
+
+  // MARK: Outgoing connections
+
+  /// Opens a connection. `next` returns `opened` or `closed` later. The node sets its own timeout.
+  @usableFromInline
+  mutating func open(_ id: ConnectionID, _ address: PeerAddress) {
+    precondition(id.isOutgoing)
+    let slot = slab.add(id, nil, .lookingUp)
+    switch address {
+    case .local(let path):
+      do throws(SocketAddress.PathLimit) {
+        connect(slot, to: [try SocketAddress(path: path)])
+      } catch {
+        end(slot, .connectFailed("the path is longer than \(error.bytes) bytes"))
+      }
+    case .host(let host, let port): resolve(slot, host, port)
+    case .secure(let host, let port):
+      do throws(CertificateFault) {
+        slab[slot].pointee.security = try makeSecurity(for: host)
+        resolve(slot, host, port)
+      } catch {
+        end(slot, .connectFailed("\(error)"))
+      }
+    }
+  }
+
+  private mutating func resolve(_ slot: Int, _ host: String, _ port: UInt16) {
+    do throws(SocketAddress.LookupFault) {
+      connect(slot, to: try SocketAddress.lookUp(host, port: port, as: .literal)[...])
+    } catch {
+      guard error.isName else { return end(slot, .connectFailed(error.text)) }
+      if let fault = lookup(host, port, slab.registration(of: slot)) {
+        end(slot, .connectFailed("\(fault)"))
+      }
+    }
+  }
+
+  /// Handles the answer to a lookup. The connection may be gone by now.
+  @usableFromInline
+  mutating func connect(_ found: LookupAnswer) {
+    guard let slot = slab.slot(of: found.registration), slab[slot].pointee.stage == .lookingUp
+    else { return }
+    switch found.answer {
+    case .success(let addresses): connect(slot, to: addresses[...])
+    case .failure(let fault): end(slot, .connectFailed(fault.text))
+    }
+  }
+
+  /// Tries one address after another until a connect succeeds or is in progress.
+  private mutating func connect(_ slot: Int, to addresses: ArraySlice<SocketAddress>) {
+    var rest = addresses
+    var reason = "no address"
+    while let address = rest.popFirst() {
+      do throws(SystemFault) {
+        let descriptor = try Syscall.makeSocket(address.family)
+        if address.family != AF_UNIX {
+          try Syscall.setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+        }
+        let isConnected = try Syscall.connect(descriptor.rawValue, address)
+        slab[slot].pointee.descriptor = consume descriptor
+        slab[slot].pointee.stage = isConnected ? .open : .connecting
+        alternatives[slot] = rest.isEmpty || isConnected ? nil : rest
+        watch(slot)
+        if isConnected { completeConnecting(slot) }
+        return
+      } catch {
+        reason = error.text
+      }
+    }
+    end(slot, .connectFailed(reason))
+  }
+
+  mutating func finishConnecting(_ slot: Int) {
+    let connection = slab[slot]
+    guard let descriptor = connection.pointee.descriptor?.rawValue else { return }
+    if let fault = Syscall.readPendingError(descriptor) {
+      connection.pointee.isWatched = false
+      connection.pointee.descriptor = nil
+      guard let rest = alternatives.removeValue(forKey: slot) else {
+        return end(slot, .connectFailed(fault.text))
+      }
+      return connect(slot, to: rest)
+    }
+    alternatives[slot] = nil
+    connection.pointee.stage = .open
+    updateInterest(slot)
+    completeConnecting(slot)
+  }
+
+  private mutating func completeConnecting(_ slot: Int) {
+    guard slab[slot].pointee.stage == .open,
+      let descriptor = slab[slot].pointee.descriptor?.rawValue
+    else { return }
+    if slab[slot].pointee.isSecure { return beginSecuring(slot) }
+    let peer = Syscall.remoteAddress(descriptor)?.peer ?? .local(path: "")
+    enqueueIncident(slot, .opened(Opening(listenerKind: .outgoing, peer: peer)))
+    if slab[slot].pointee.output.unsent > 0 { markDirty(slot) }
+  }
+}
+
+/// Reads and writes. The frames that a node sends in a turn are written at its end, all frames of a
+/// connection in one system call. The loop polls for writability only while the kernel refuses
+/// bytes.
+extension EventLoop {
+  @usableFromInline
+  mutating func send(_ id: ConnectionID, _ frame: [UInt8]) {
+    if frame.isEmpty { return }
+    queue(frame, for: id)
+  }
+
+  @usableFromInline
+  mutating func multicast(_ frame: [UInt8], _ ids: [ConnectionID]) {
+    if frame.isEmpty { return }
+    for id in ids { queue(frame, for: id) }
+  }
+
+  @inline(__always)
+  private mutating func queue(_ frame: [UInt8], for id: ConnectionID) {
+    guard let slot = slab.slot(of: id) else { return }
+    let connection = slab[slot]
+    guard connection.pointee.acceptsFrames else { return }
+    frames.append(frame, to: &connection.pointee.output)
+    if !connection.pointee.isBlocked { markDirty(slot) }
+  }
+
+  @inline(__always)
+  mutating func markDirty(_ slot: Int) {
+    let connection = slab[slot]
+    if connection.pointee.isDirty { return }
+    connection.pointee.isDirty = true
+    connection.pointee.nextDirty = -1
+    if lastDirty < 0 {
+      firstDirty = Int32(slot)
+    } else {
+      slab[Int(lastDirty)].pointee.nextDirty = Int32(slot)
+    }
+    lastDirty = Int32(slot)
+  }
+
+  @usableFromInline
+  var isDirty: Bool { firstDirty >= 0 }
+
+  /// Writes the frames queued since the last flush. If a connection cannot take them all, `next`
+  /// returns `drained` with the number of bytes left.
+  @usableFromInline
+  mutating func flush() {
+    finishEndedPeer()
+    while firstDirty >= 0 {
+      let slot = Int(firstDirty)
+      let connection = slab[slot]
+      firstDirty = connection.pointee.nextDirty
+      if firstDirty < 0 { lastDirty = -1 }
+      connection.pointee.isDirty = false
+      guard !connection.pointee.isBlocked else { continue }
+      switch connection.pointee.stage {
+      case .open:
+        write(slot)
+        if connection.pointee.isBlocked { enqueueDrained(slot) }
+      case .closing:
+        write(slot)
+        if connection.pointee.isBlocked { startStallTimer(slot) }
+      case .free, .lookingUp, .connecting, .securing, .ended, .lingering:
+        break
+      }
+    }
+  }
+
+  /// Writes on after the kernel has buffer space again for a blocked connection.
+  mutating func writeBlocked(_ slot: Int) {
+    let connection = slab[slot]
+    let before = connection.pointee.output.unsent
+    connection.pointee.isBlocked = false
+    write(slot)
+    if connection.pointee.stage == .open, connection.pointee.output.unsent < before {
+      enqueueDrained(slot)
+    }
+  }
+
+  private mutating func enqueueDrained(_ slot: Int) {
+    enqueueIncident(slot, .holding)
+    enqueueIncident(slot, .drained)
+  }
+
+  /// Writes until the queue is empty, the kernel refuses bytes, or the connection has used its
+  /// share. In the last two cases the connection is blocked and continues when the poll says so.
+  /// The stage is open or closing.
+  mutating func write(_ slot: Int) {
+    let connection = slab[slot]
+    if connection.pointee.isSecure { return writeSealed(slot) }
+    guard let descriptor = connection.pointee.descriptor?.rawValue else { return }
+    var share = limits.writeBytes
+    while connection.pointee.output.unsent > 0, !connection.pointee.isBlocked {
+      do throws(SystemFault) {
+        var offered = 0
+        let progress = try frames.withVectors(
+          of: connection.pointee.output,
+          FrameStore.Gathering(vectors, limit: Limits.framesPerWrite, atMost: share)
+        ) { (gathered: borrowing FrameStore.Gathering) throws(SystemFault) in
+          offered = gathered.bytes
+          return try Syscall.writeVectors(descriptor, vectors, gathered.count)
+        }
+        switch progress {
+        case .done(let count):
+          frames.drop(count, from: &connection.pointee.output)
+          share -= count
+          let isRefused = count < offered || share <= 0
+          connection.pointee.isBlocked = isRefused && connection.pointee.output.unsent > 0
+        case .wouldBlock:
+          connection.pointee.isBlocked = true
+        }
+      } catch {
+        return writeFailed(slot, error)
+      }
+    }
+    finishWriting(slot)
+  }
+
+  @inline(__always)
+  mutating func finishWriting(_ slot: Int) {
+    let connection = slab[slot]
+    if connection.pointee.stage == .closing, connection.pointee.output.unsent == 0 {
+      linger(slot)
+    } else if connection.pointee.isBlocked || connection.pointee.interest.contains(.writing) {
+      updateInterest(slot)
+    }
+  }
+
+  /// Drops the queued frames after a failed write. Bytes that the peer sent before the failure are
+  /// still read, and the end is reported after them: they may contain the reason.
+  mutating func writeFailed(_ slot: Int, _ fault: SystemFault) {
+    let connection = slab[slot]
+    frames.dropAll(from: &connection.pointee.output)
+    connection.pointee.isBlocked = false
+    connection.pointee.writeError = fault.code
+    if connection.pointee.stage == .open, !connection.pointee.isPaused,
+      connection.pointee.isWatched
+    {
+      updateInterest(slot)
+    } else {
+      end(slot, .failed(fault.text))
+    }
+  }
+
+  /// Reads once. Bytes left in the kernel are reported again in the next turn.
+  mutating func receive(_ slot: Int) -> Input? {
+    let connection = slab[slot]
+    if connection.pointee.isSecure { return receiveSealed(slot) }
+    guard let descriptor = connection.pointee.descriptor?.rawValue else { return nil }
+    do throws(SystemFault) {
+      switch try Syscall.receive(descriptor, receiveBuffer) {
+      case .done(0): endOfStream(slot)
+      case .done(let count): return .received(connection.pointee.id, count: count)
+      case .wouldBlock: break
+      }
+    } catch {
+      end(slot, .failed(error.text))
+    }
+    return nil
+  }
+
+  mutating func endOfStream(_ slot: Int) {
+    let connection = slab[slot]
+    if connection.pointee.writeError != 0 {
+      return end(slot, .failed(SystemFault.text(of: connection.pointee.writeError)))
+    }
+    // The peer has ended its own stream and may still read. The queued frames are sent first, then
+    // the frames that the node sends while it handles the end.
+    enqueueIncident(slot, .closed(.endOfStream))
+    connection.pointee.hasPeerEnded = true
+    connection.pointee.mustReportRelease = true
+    if connection.pointee.output.unsent == 0 {
+      connection.pointee.stage = .closing
+    } else {
+      beginClosing(slot)
+    }
+  }
+
+  @usableFromInline
+  mutating func setReading(_ id: ConnectionID, isPaused: Bool) {
+    guard let slot = slab.slot(of: id) else { return }
+    let connection = slab[slot]
+    connection.pointee.isPaused = isPaused
+    if !isPaused, connection.pointee.hasPendingBytes {
+      pendingReads.append(slab.registration(of: slot))
+    }
+    // A pause costs no system call until bytes arrive; see `handle`.
+    guard !isPaused, connection.pointee.stage == .open else { return }
+    if !connection.pointee.isWatched {
+      watch(slot)
+    } else {
+      updateInterest(slot)
+    }
+  }
+
+  /// Handles a broken connection that the node has paused. The kernel reports the break unasked and
+  /// repeatedly, so the connection either ends here or leaves the poll until it is read again.
+  mutating func handlePausedFailure(_ slot: Int) {
+    let connection = slab[slot]
+    guard let descriptor = connection.pointee.descriptor?.rawValue else { return }
+    if let fault = Syscall.readPendingError(descriptor) { return end(slot, .failed(fault.text)) }
+    do throws(SystemFault) {
+      try poller.remove(descriptor)
+      connection.pointee.isWatched = false
+    } catch {
+      end(slot, .failed(error.text))
+    }
+  }
+
+  /// Adds a connection to the poll.
+  mutating func watch(_ slot: Int) {
+    let connection = slab[slot]
+    guard let descriptor = connection.pointee.descriptor?.rawValue else { return }
+    let interest = connection.pointee.wantedInterest
+    do throws(SystemFault) {
+      try poller.add(descriptor, interest, as: slab.registration(of: slot))
+      connection.pointee.isWatched = true
+      connection.pointee.interest = interest
+    } catch {
+      end(slot, .failed(error.text))
+    }
+  }
+
+  mutating func updateInterest(_ slot: Int) {
+    let connection = slab[slot]
+    let interest = connection.pointee.wantedInterest
+    guard connection.pointee.isWatched, interest != connection.pointee.interest,
+      let descriptor = connection.pointee.descriptor?.rawValue
+    else { return }
+    do throws(SystemFault) {
+      try poller.change(descriptor, interest, as: slab.registration(of: slot))
+      connection.pointee.interest = interest
+    } catch {
+      end(slot, .failed(error.text))
+    }
+  }
+}
+
+/// TLS handshakes. The node learns of an incoming connection only after its handshake. An outgoing
+/// connection gets `opened` or `closed` like any other.
+extension EventLoop {
+  /// Starts the handshake of a connection accepted by a listener with a certificate.
+  mutating func secure(
+    _ descriptor: consuming Descriptor, _ listenerKind: Opening.ListenerKind,
+    _ permit: ConnectionPermit?,
+    _ context: SecureContext
+  ) {
+    evictOldestHandshakes()
+    guard let security = SecureConnection.server(context, descriptor.rawValue) else {
+      return rejections.append(.handshakeFailed)
+    }
+    let slot = slab.add(nil, descriptor, .securing)
+    slab.forget(slot)
+    slab[slot].pointee.security = consume security
+    slab[slot].pointee.listenerKind = listenerKind
+    slab[slot].pointee.permit = permit
+    handshakes.countStart()
+    handshakes.deadlines.add(slab.registration(of: slot), unsent: 0, at: now)
+    watch(slot)
+  }
+
+  /// Ends the oldest handshake if the limit is reached. A handshake that will complete does so
+  /// quickly, so most of a full queue are handshakes that never complete.
+  private mutating func evictOldestHandshakes() {
+    while handshakes.isFull, let oldest = handshakes.deadlines.popOldest() {
+      guard let slot = slab.slot(of: oldest.registration), slab[slot].pointee.stage == .securing
+      else { continue }
+      refuse(slot, .handshakesAtOnce)
+    }
+  }
+
+  /// Starts the handshake of an outgoing connection that is now connected. The node sets its own
+  /// timeout.
+  mutating func beginSecuring(_ slot: Int) {
+    let connection = slab[slot]
+    guard let descriptor = connection.pointee.descriptor?.rawValue else { return }
+    guard connection.pointee.security?.attach(descriptor) == true else {
+      return end(slot, .connectFailed("TLS cannot be used"))
+    }
+    connection.pointee.stage = .securing
+    updateInterest(slot)
+    // The client sends first.
+    enqueueHandshake(slot)
+  }
+
+  /// Makes the TLS state of a connection to `host`.
+  mutating func makeSecurity(for host: String) throws(CertificateFault) -> SecureConnection {
+    let context: SecureContext
+    if let secureClient {
+      context = secureClient
+    } else {
+      context = try SecureContext.client(authorities: trust.authorities)
+      secureClient = context
+    }
+    guard let security = SecureConnection.client(context, host: SocketAddress.withoutBrackets(host))
+    else {
+      throw .library(SecureConnection.lastError())
+    }
+    return security
+  }
+
+  /// Queues a handshake that can continue.
+  mutating func enqueueHandshake(_ slot: Int) {
+    guard !slab[slot].pointee.isQueued else { return }
+    slab[slot].pointee.isQueued = true
+    handshakes.append(slab.registration(of: slot))
+  }
+
+  /// Continues the handshakes that are next in the queue.
+  mutating func continueHandshakes() {
+    if handshakes.isEmpty { return }
+    for registration in handshakes.dequeueTurn() {
+      guard let slot = slab.slot(of: registration), slab[slot].pointee.stage == .securing else {
+        continue
+      }
+      slab[slot].pointee.isQueued = false
+      continueHandshake(slot)
+    }
+  }
+
+  private mutating func continueHandshake(_ slot: Int) {
+    let connection = slab[slot]
+    guard let handshake = connection.pointee.security?.continueHandshake() else { return }
+    let isOutgoing = connection.pointee.id.isOutgoing
+    switch handshake {
+    case .done: completeHandshake(slot)
+    case .wantsRead, .wantsWrite:
+      connection.pointee.isBlocked = if case .wantsWrite = handshake { true } else { false }
+      updateInterest(slot)
+    case .broken(let reason):
+      if isOutgoing { end(slot, .connectFailed(reason)) } else { refuse(slot, .handshakeFailed) }
+    case .refused(let fault):
+      if isOutgoing { end(slot, .notTrusted(fault)) } else { refuse(slot, .handshakeFailed) }
+    }
+  }
+
+  private mutating func completeHandshake(_ slot: Int) {
+    let connection = slab[slot]
+    guard let descriptor = connection.pointee.descriptor?.rawValue else { return }
+    if !connection.pointee.id.isOutgoing {
+      handshakes.countEnd()
+      slab.remember(slot)
+    }
+    connection.pointee.stage = .open
+    connection.pointee.isBlocked = false
+    let peer = Syscall.remoteAddress(descriptor)?.peer ?? .local(path: "")
+    var opening = Opening(listenerKind: connection.pointee.listenerKind, peer: peer, isSecure: true)
+    if connection.pointee.id.isOutgoing { opening.terms = connection.pointee.security?.terms }
+    enqueueIncident(slot, .opened(opening))
+    updateInterest(slot)
+    schedulePendingRead(slot)
+    if connection.pointee.output.unsent > 0 { markDirty(slot) }
+  }
+
+  /// Refuses an incoming connection. OpenSSL has already sent the reason to the peer, as far as TLS
+  /// has an alert for it.
+  mutating func refuse(_ slot: Int, _ reason: ConnectionRejection) {
+    let connection = slab[slot]
+    handshakes.countEnd()
+    rejections.append(reason)
+    connection.pointee.isBlocked = false
+    guard reason == .handshakeFailed, let descriptor = connection.pointee.descriptor?.rawValue
+    else { return release(slot) }
+    Syscall.shutdownWriting(descriptor)
+    connection.pointee.stage = .lingering
+    lingers.add(slab.registration(of: slot), unsent: 0, at: now)
+    updateInterest(slot)
+  }
+
+  /// Ends incoming handshakes that have timed out.
+  mutating func expireHandshakes() {
+    while let entry = handshakes.deadlines.popExpired(at: now) {
+      guard let slot = slab.slot(of: entry.registration), slab[slot].pointee.stage == .securing
+      else { continue }
+      refuse(slot, .handshakeTimedOut)
+    }
+  }
+
+  /// Drops all incoming handshakes. The listener is closed, and a connection that completed its
+  /// handshake now would be refused anyway.
+  mutating func dropHandshakes() {
+    for slot in slab.slots
+    where slab[slot].pointee.stage == .securing && !slab[slot].pointee.id.isOutgoing {
+      handshakes.countEnd()
+      release(slot)
+    }
+  }
+}
+
+/// Reads and writes of TLS connections. The rules of plain connections also apply here.
+extension EventLoop {
+  /// Writes until the queue is empty, the kernel refuses bytes, or the connection has used its
+  /// share. Frames of one turn share TLS records: each record costs 22 bytes and some time.
+  mutating func writeSealed(_ slot: Int) {
+    let connection = slab[slot]
+    var share = limits.writeBytes
+    while connection.pointee.output.unsent > 0, !connection.pointee.isBlocked {
+      let progress = frames.withJoined(
+        connection.pointee.output, in: joinBuffer, vectors: vectors, limit: Limits.framesPerWrite
+      ) { connection.pointee.security?.write($0) }
+      guard let progress else { return }
+      switch progress {
+      case .done(let count):
+        frames.drop(count, from: &connection.pointee.output)
+        share -= count
+        connection.pointee.isBlocked = share <= 0 && connection.pointee.output.unsent > 0
+      case .wantsWrite: connection.pointee.isBlocked = true
+      case .failed(let fault): return writeFailed(slot, fault)
+      // Neither occurs, because renegotiation is off.
+      case .wantsRead, .ended:
+        return writeFailed(slot, SystemFault(call: "SSL_write", code: EPROTO))
+      }
+    }
+    finishWriting(slot)
+  }
+
+  /// Reads the available bytes, up to the size of the buffer.
+  mutating func receiveSealed(_ slot: Int) -> Input? {
+    let connection = slab[slot]
+    connection.pointee.hasPendingBytes = false
+    if connection.pointee.readWantsWrite {
+      connection.pointee.readWantsWrite = false
+      updateInterest(slot)
+    }
+    var filled = 0
+    repeat {
+      let rest = UnsafeMutableRawBufferPointer(rebasing: receiveBuffer[filled...])
+      guard let progress = connection.pointee.security?.read(into: rest) else { return nil }
+      switch progress {
+      case .done(let count):
+        filled += count
+        continue
+      case .wantsRead: break
+      case .wantsWrite:
+        connection.pointee.readWantsWrite = true
+        updateInterest(slot)
+      case .ended where filled == 0: endOfStream(slot)
+      case .ended:
+        // The node may answer the bytes before it, and that answer must be sent first.
+        appendPendingRead(slot)
+      case .failed(let fault): end(slot, .failed(fault.text))
+      }
+      return filled > 0 ? .received(connection.pointee.id, count: filled) : nil
+    } while filled < receiveBuffer.count && connection.pointee.security?.hasPendingBytes == true
+    schedulePendingRead(slot)
+    return .received(connection.pointee.id, count: filled)
+  }
+
+  /// Schedules a read if OpenSSL holds bytes: the poll does not report those.
+  mutating func schedulePendingRead(_ slot: Int) {
+    if slab[slot].pointee.security?.hasPendingBytes == true { appendPendingRead(slot) }
+  }
+
+  private mutating func appendPendingRead(_ slot: Int) {
+    slab[slot].pointee.hasPendingBytes = true
+    pendingReads.append(slab.registration(of: slot))
+  }
+
+  /// Schedules the held bytes for the next turn, so that a peer that sends endlessly does not
+  /// starve the others.
+  mutating func dispatchPendingReads() {
+    for registration in pendingReads {
+      incidents.append(Incident(registration: registration, kind: .hasPendingBytes))
+    }
+    pendingReads.removeAll(keepingCapacity: true)
+  }
+
+  /// Reads on if bytes are held and reading is not paused.
+  mutating func receivePending(_ slot: Int) -> Input? {
+    let connection = slab[slot]
+    guard connection.pointee.stage == .open, connection.pointee.hasPendingBytes,
+      !connection.pointee.isPaused
+    else { return nil }
+    return receiveSealed(slot)
+  }
+
+  /// Sends close_notify. Returns false if the kernel has no buffer space for it yet.
+  mutating func endSecureWriting(_ slot: Int) -> Bool {
+    guard slab[slot].pointee.security?.endWriting() == false else { return true }
+    slab[slot].pointee.isBlocked = true
+    updateInterest(slot)
+    startStallTimer(slot)
+    return false
+  }
+}
+
+/// Closing of connections. If a socket is closed while received bytes are unread, the kernel sends
+/// a reset, and the peer may lose the answer that it has not read yet. So after the last byte the
+/// loop shuts down writing, then reads and discards late bytes for a bounded time.
+extension EventLoop {
+  /// True if no connection is left in any stage.
+  @usableFromInline
+  var isEmpty: Bool { slab.usedCount == 0 }
+
+  /// True if connections exist that the node has closed and the loop has not.
+  @usableFromInline
+  var isClosing: Bool { slab.usedCount > slab.knownCount }
+
+  /// Closes a connection at the node's request. The node gets no more events of it except a
+  /// release.
+  @usableFromInline
+  mutating func close(_ id: ConnectionID, _ manner: CloseManner) {
+    guard let slot = slab.slot(of: id) else {
+      if manner == .afterSending { released.append(id) }
+      return
+    }
+    let stage = slab[slot].pointee.stage
+    if manner == .afterSending { slab[slot].pointee.mustReportRelease = true }
+    slab.forget(slot)
+    switch stage {
+    case .open where manner == .afterSending:
+      beginClosing(slot)
+    case .closing where manner == .afterSending:
+      break
+    case .free, .lookingUp, .connecting, .securing, .open, .ended, .closing, .lingering:
+      release(slot)
+    }
+  }
+
+  /// Finishes the end of a peer's stream, after the node has handled it and sent its last frames.
+  @usableFromInline
+  mutating func finishEndedPeer() {
+    guard let registration = endedPeer else { return }
+    endedPeer = nil
+    guard let slot = slab.slot(of: registration) else { return }
+    slab.forget(slot)
+    if slab[slot].pointee.output.unsent == 0 { linger(slot) }
+  }
+
+  /// Reports that no memory is held any more for a closed connection, if the node expects that.
+  private mutating func enqueueReleased(_ slot: Int) {
+    guard slab[slot].pointee.mustReportRelease else { return }
+    slab[slot].pointee.mustReportRelease = false
+    released.append(slab[slot].pointee.id)
+  }
+
+  /// Sends the queued frames before the close. Nothing is read meanwhile.
+  mutating func beginClosing(_ slot: Int) {
+    let connection = slab[slot]
+    connection.pointee.stage = .closing
+    if connection.pointee.writeError != 0 { return release(slot) }
+    if !connection.pointee.isWatched {
+      watch(slot)
+    } else {
+      updateInterest(slot)
+    }
+    if connection.pointee.isBlocked {
+      startStallTimer(slot)
+    } else {
+      markDirty(slot)
+    }
+  }
+
+  /// Starts the stall timer. Only the loop watches a closing connection whose peer reads nothing.
+  mutating func startStallTimer(_ slot: Int) {
+    stalls.add(
+      slab.registration(of: slot), unsent: slab[slot].pointee.output.unsent, at: now)
+  }
+
+  /// Starts lingering, once all frames are sent.
+  mutating func linger(_ slot: Int) {
+    let connection = slab[slot]
+    enqueueReleased(slot)
+    if connection.pointee.isSecure, !endSecureWriting(slot) { return }
+    guard !connection.pointee.hasPeerEnded,
+      let descriptor = connection.pointee.descriptor?.rawValue
+    else { return finish(slot) }
+    Syscall.shutdownWriting(descriptor)
+    connection.pointee.stage = .lingering
+    lingers.add(slab.registration(of: slot), unsent: 0, at: now)
+    updateInterest(slot)
+  }
+
+  mutating func discard(_ slot: Int) {
+    let connection = slab[slot]
+    guard let descriptor = connection.pointee.descriptor?.rawValue else { return }
+    do throws(SystemFault) {
+      switch try Syscall.discard(descriptor, receiveBuffer) {
+      case .done(0):
+        finish(slot)
+      case .done(let count):
+        connection.pointee.discarded += count
+        if connection.pointee.discarded > Limits.lingerBytes { finish(slot) }
+      case .wouldBlock:
+        break
+      }
+    } catch {
+      finish(slot)
+    }
+  }
+
+  /// Ends a connection because of the peer or the system. Reports that to the node if the node
+  /// still knows the connection.
+  mutating func end(_ slot: Int, _ cause: CloseCause) {
+    let connection = slab[slot]
+    switch connection.pointee.stage {
+    case .free, .ended:
+      return
+    case .closing, .lingering:
+      return finish(slot)
+    case .securing where !connection.pointee.id.isOutgoing:
+      return refuse(slot, .handshakeFailed)
+    case .lookingUp, .connecting, .securing, .open:
+      frames.dropAll(from: &connection.pointee.output)
+      alternatives[slot] = nil
+      connection.pointee.security = nil
+      connection.pointee.descriptor = nil
+      connection.pointee.isWatched = false
+      connection.pointee.stage = .ended
+      enqueueIncident(slot, .closed(cause))
+    }
+  }
+
+  /// Finishes a closing connection. If the end of the peer's stream is still to be reported to the
+  /// node, the slot stays in `ended` until then.
+  private mutating func finish(_ slot: Int) {
+    guard slab[slot].pointee.isKnown else { return release(slot) }
+    frames.dropAll(from: &slab[slot].pointee.output)
+    enqueueReleased(slot)
+    slab[slot].pointee.security = nil
+    slab[slot].pointee.descriptor = nil
+    slab[slot].pointee.stage = .ended
+  }
+
+  mutating func release(_ slot: Int) {
+    frames.dropAll(from: &slab[slot].pointee.output)
+    enqueueReleased(slot)
+    alternatives[slot] = nil
+    slab.free(slot)
+  }
+
+  /// Ends connections and handshakes whose time is over.
+  mutating func expire() {
+    while let entry = stalls.popExpired(at: now) {
+      guard let slot = slab.slot(of: entry.registration), slab[slot].pointee.stage == .closing
+      else { continue }
+      let unsent = slab[slot].pointee.output.unsent
+      if unsent < entry.unsent, entry.renewals < Limits.closingRenewals {
+        stalls.add(
+          entry.registration, unsent: unsent, renewals: entry.renewals + 1, at: now)
+      } else {
+        finish(slot)
+      }
+    }
+    while let entry = lingers.popExpired(at: now) {
+      guard let slot = slab.slot(of: entry.registration), slab[slot].pointee.stage == .lingering
+      else { continue }
+      finish(slot)
+    }
+    expireHandshakes()
+    resumeListeners()
   }
 }

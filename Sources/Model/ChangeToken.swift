@@ -49,20 +49,20 @@ public struct ChangeToken: Hashable, Sendable {
     var index = 0
     guard bytes.count <= Limits.changeTokenBytes,
       let generation = ChangeToken.hexadecimal(bytes, &index),
-      ChangeToken.take(UInt8(ascii: "."), bytes, &index),
+      ChangeToken.skip(UInt8(ascii: "."), bytes, &index),
       let sequence = ChangeToken.decimal(bytes, &index)
     else { return nil }
     self.init(generation: generation, sequence: sequence)
     while index < bytes.count {
-      guard ChangeToken.take(UInt8(ascii: "."), bytes, &index), horizon == nil else { return nil }
-      if zoneDigest == nil, pinned == nil, ChangeToken.take(UInt8(ascii: "z"), bytes, &index) {
+      guard ChangeToken.skip(UInt8(ascii: "."), bytes, &index), horizon == nil else { return nil }
+      if zoneDigest == nil, pinned == nil, ChangeToken.skip(UInt8(ascii: "z"), bytes, &index) {
         guard let digest = ChangeToken.hexadecimal(bytes, &index) else { return nil }
         zoneDigest = digest
-      } else if pinned == nil, ChangeToken.take(UInt8(ascii: "p"), bytes, &index) {
+      } else if pinned == nil, ChangeToken.skip(UInt8(ascii: "p"), bytes, &index) {
         guard let value = ChangeToken.decimal(bytes, &index), value >= sequence else { return nil }
         pinned = value
       } else {
-        guard ChangeToken.take(UInt8(ascii: "h"), bytes, &index),
+        guard ChangeToken.skip(UInt8(ascii: "h"), bytes, &index),
           let value = ChangeToken.decimal(bytes, &index), value >= reach
         else { return nil }
         horizon = value
@@ -78,7 +78,7 @@ public struct ChangeToken: Hashable, Sendable {
 
   /// True if both tokens name the same position. The horizon, the account's newest sequence when a
   /// token was made, is not compared.
-  public func isSamePlace(as other: ChangeToken) -> Bool {
+  public func isSamePosition(as other: ChangeToken) -> Bool {
     generation == other.generation && sequence == other.sequence
       && zoneDigest == other.zoneDigest && pinned == other.pinned
   }
@@ -86,7 +86,7 @@ public struct ChangeToken: Hashable, Sendable {
   /// Returns this token for a client that came here from `earlier` by a page that was made for all
   /// clients. Records that were saved again on the way are still to be delivered to this client, so
   /// the horizon of `earlier` is kept.
-  public func reached(from earlier: ChangeToken?) -> ChangeToken {
+  public func keepingHorizon(of earlier: ChangeToken?) -> ChangeToken {
     guard pinned == nil, let earlier, earlier.pinned == nil, earlier.generation == generation,
       let horizon = earlier.horizon, horizon > reach
     else { return self }
@@ -97,11 +97,11 @@ public struct ChangeToken: Hashable, Sendable {
 
   /// Returns this token for a client that was also given tags up to `tag`: a history without these
   /// tags is another history.
-  package func knowing(_ tag: ChangeTag) -> ChangeToken {
+  package func extendingHorizon(to tag: ChangeTag) -> ChangeToken {
     guard tag > reach else { return self }
-    var knowing = self
-    knowing.horizon = tag
-    return knowing
+    var extended = self
+    extended.horizon = tag
+    return extended
   }
 
   public var text: String {
@@ -175,7 +175,7 @@ public struct ChangeToken: Hashable, Sendable {
     digits.count == 1 || (digits.count > 1 && bytes[digits.lowerBound] != UInt8(ascii: "0"))
   }
 
-  private static func take(_ byte: UInt8, _ bytes: Span<UInt8>, _ index: inout Int) -> Bool {
+  private static func skip(_ byte: UInt8, _ bytes: Span<UInt8>, _ index: inout Int) -> Bool {
     guard index < bytes.count, bytes[index] == byte else { return false }
     index += 1
     return true

@@ -1,3 +1,5 @@
+import LockstepJSON
+
 /// Name of a chunk of a file: the SHA-256 of its bytes (docs/protocol.md, "Chunks of files").
 public struct ChunkHash: Hashable, Comparable, Sendable {
   /// The 32 bytes, eight per word, so that a hash needs no heap memory.
@@ -53,5 +55,14 @@ public struct ChunkHash: Hashable, Comparable, Sendable {
   /// are equal in part.
   public func hash(into hasher: inout Hasher) {
     withUnsafeBytes(of: words) { hasher.combine(bytes: $0) }
+  }
+}
+
+extension JSONScanner {
+  /// Reads the next string as a hash; nil if it is not one.
+  package mutating func chunkHash() throws(JSONFault) -> ChunkHash? {
+    let text = try text()
+    if text.hasEscapes { return ChunkHash(text: try string(text)) }
+    return ChunkHash(digits: bytes.extracting(text.range))
   }
 }

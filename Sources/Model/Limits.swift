@@ -1,3 +1,5 @@
+import LockstepJSON
+
 /// All limits of the program, each with its unit and reason.
 public enum Limits {
   // Names and records (docs/protocol.md).
@@ -33,7 +35,7 @@ public enum Limits {
   /// are ever given in a millisecond, and below the tags' limit until 2109.
   public static let tagsPerMillisecond: Int64 = 1 << 10
   /// Nesting of JSON: deeper input is refused before it can exhaust a stack.
-  public static let jsonDepth = 64
+  public static let jsonDepth = JSONScanner.depthMax
 
   // Chunks of files.
   /// Bytes of one chunk.
@@ -213,7 +215,7 @@ public enum Limits {
   public static let accountsPerHourPerAddress = 30
   /// Devices, and addresses, whose request rates one node remembers. Those without a request for
   /// longest are forgotten, and start again with a full allowance.
-  public static let countedAskers = 1 << 16
+  public static let rateLimitKeys = 1 << 16
   /// Hops of a forwarded request that are examined, from the last one on.
   public static let forwardedHops = 32
   /// Unanswered store requests of one node.
@@ -305,7 +307,7 @@ public enum Limits {
   public static let welcomesPerSecond = 10
   /// Delay of a 429 answer to a request over the rate, in which its client sends no other request
   /// on the connection.
-  public static let tooOftenMilliseconds: Int64 = 250
+  public static let rateLimitDelayMilliseconds: Int64 = 250
   /// Pages of changes that are read for one node at once. Each may have `pageBytes` and is in
   /// memory until it is sent; as many keep the store's reader busy.
   public static let pagesUnderWay = 8
@@ -337,7 +339,7 @@ public enum Limits {
   /// Change in milliseconds from which a measured clock offset is written to the store.
   public static let offsetNoteMilliseconds: Int64 = 500
   /// Change in milliseconds from which an offset is reported on its own: screens show it.
-  public static let offsetToldMilliseconds: Int64 = 100
+  public static let offsetReportedMilliseconds: Int64 = 100
   /// Difference in milliseconds between two clocks of one machine from which one of them has
   /// jumped. A deadline that is reached later than this means that the process did not run, for
   /// example because it was suspended.
@@ -395,8 +397,8 @@ public enum Limits {
   public static let chunkKeepMilliseconds: Int64 = 24 * 3_600_000
   /// Delay until an agent first looks for such chunks, and for chunks that records name and the
   /// relay has lost, and the interval after that. The first delay keeps it out of short commands.
-  public static let chunkCareFirstMilliseconds: Int64 = 60_000
-  public static let chunkCareMilliseconds: Int64 = 3_600_000
+  public static let chunkCleanupFirstMilliseconds: Int64 = 60_000
+  public static let chunkCleanupMilliseconds: Int64 = 3_600_000
   /// Pages and answers of an agent that wait to be applied; beyond it pages are fetched again.
   public static let waitingArrivals = 256
   public static let waitingArrivalBytes = 8 << 20
@@ -484,7 +486,7 @@ extension Limits {
   /// checks.
   public static let diskFloorBytes: Int64 = 512 << 20
   /// Interval of that check, and the retry delay for clients that are refused for it.
-  public static let diskLookMilliseconds: Int64 = 1_000
+  public static let diskCheckMilliseconds: Int64 = 1_000
   public static let diskRetryMilliseconds: Int64 = 60_000
 }
 
@@ -506,7 +508,7 @@ extension Limits {
   public static let lightHeadBytes = 4 << 10
   /// Interval at which the relay checks how much free memory the allocator keeps, and the growth
   /// since the last time from which that memory is returned to the system.
-  public static let heapLookMilliseconds: Int64 = 5_000
+  public static let heapCheckMilliseconds: Int64 = 5_000
   public static let heapSlackBytes = 8 << 20
 
   // Reconnects to a relay after all its devices lost it.
@@ -514,7 +516,7 @@ extension Limits {
   /// for some hundred devices and more; the maximum. A span below the floor is not sent: the first
   /// retry is spread as far anyway.
   public static let reconnectPerConnectionMilliseconds: Int64 = 50
-  public static let reconnectCrowdMilliseconds: Int64 = 15_000
+  public static let reconnectSmallMaxMilliseconds: Int64 = 15_000
   public static let reconnectMilliseconds: Int64 = 60_000
   public static let reconnectFloorMilliseconds: Int64 = 1_000
   /// Longest such span that a device obeys.
@@ -547,11 +549,11 @@ extension Limits {
   public static let connectedMilliseconds = 2 * sightingMilliseconds + 10_000
   /// Delay after which a failed store, of whatever kind, is tried again, and the retry delay given
   /// to devices.
-  public static let storeTrialMilliseconds: Int64 = 2_000
+  public static let storeProbeMilliseconds: Int64 = 2_000
   /// Interval at which a relay that shares its store checks for changes that other relays made to
   /// its devices' accounts, in case a notice was lost; and the number of accounts in one query.
-  public static let movementMilliseconds: Int64 = 3_000
-  public static let movementAccounts = 1_000
+  public static let versionCheckMilliseconds: Int64 = 3_000
+  public static let versionCheckAccounts = 1_000
   /// Longest single wait for notices.
   public static let busWaitMilliseconds: Int64 = 5_000
   /// Notices that one wait returns at most; the rest stay in the connection.
@@ -560,7 +562,7 @@ extension Limits {
   public static let restoredAccounts = 1_000
   /// Number of checks, a tenth of a second apart, in which a move waits for relays to disconnect
   /// from its database.
-  public static let leavingLooks = 10
+  public static let disconnectChecks = 10
   /// Age in milliseconds from which a complete file that no account owns is listed for removal.
   /// Another relay may have just received a younger file and not yet recorded its owner.
   public static let strayFileMilliseconds: Int64 = 3_600_000
@@ -573,7 +575,7 @@ extension Limits {
   public static let countedGuesses = 1 << 16
   /// Shortest interval between two checks that the files of an open store still have their names.
   /// Saves in between are answered as saved.
-  public static let storeLookMilliseconds: Int64 = 1_000
+  public static let storeFileCheckMilliseconds: Int64 = 1_000
   /// Time for which a key seals the tickets of TLS sessions; it opens them for as long again. A
   /// ticket is valid for two hours.
   public static let ticketKeyMilliseconds: Int64 = 6 * 3_600_000

@@ -20,7 +20,7 @@ public struct Mutation: Hashable, Sendable {
   public var includes: [VersionFingerprint]
   /// Chunks of files that the record names, each once; none in a delete.
   public var chunks: [ChunkHash]
-  /// Fault of this record alone, found before the store is asked. It becomes the record's `error`
+  /// Fault of this record alone, found before the store is queried. It becomes the record's `error`
   /// in the results; the other records are saved.
   public var refusal: Refusal?
 

@@ -15,7 +15,7 @@ public struct Name: Sendable {
 
   /// Makes a name from text of the program itself. Traps if the text is not valid.
   public init(trusted text: String) {
-    precondition(Name.isValid(text), "a name of our own is not a valid name")
+    precondition(Name.isValid(text), "not a valid name")
     self.text = text
   }
 
@@ -34,14 +34,26 @@ public struct Name: Sendable {
 
 extension Name: Hashable, Comparable, CustomStringConvertible {
   public static func == (left: Name, right: Name) -> Bool {
-    if left.representation == right.representation { return true }
-    return left.text.utf8.count == right.text.utf8.count && precedence(left, right) == nil
+    if haveSameBits(left.text, right.text) { return true }
+    let (left, right) = (left.text.utf8Span.span, right.text.utf8Span.span)
+    return left.count == right.count && left.bytes.commonPrefix(with: right.bytes) == left.count
   }
 
-  /// If it is equal, so are the bytes: a short text is stored in it, and for a longer one it names
-  /// the storage. Most compared names are equal, because they are looked up in a dictionary.
-  private var representation: (UInt64, UInt64) {
-    unsafeBitCast(text, to: (UInt64, UInt64).self)
+  /// True if both values have the same bits: the same short text, or the same storage. Values with
+  /// the same bits are equal, whatever the layout of `String` is. Most compared names are equal,
+  /// because they are looked up in a dictionary.
+  private static func haveSameBits(_ left: String, _ right: String) -> Bool {
+    withUnsafeBytes(of: left) { left in
+      withUnsafeBytes(of: right) { right in
+        var offset = 0
+        while offset + 8 <= left.count {
+          let word = left.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+          if word != right.loadUnaligned(fromByteOffset: offset, as: UInt64.self) { return false }
+          offset += 8
+        }
+        return offset == left.count
+      }
+    }
   }
 
   public static func < (left: Name, right: Name) -> Bool {

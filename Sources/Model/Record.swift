@@ -1,3 +1,5 @@
+import LockstepJSON
+
 /// Smallest unit that is saved, as the relay stores it and sends it.
 public struct Record: Hashable, Sendable {
   public var zone: Name
@@ -58,4 +60,54 @@ extension Record {
   }
 
   public var key: RecordKey { RecordKey(zone: zone, name: name) }
+}
+
+/// Hash of a record's version: its stamp, its type and its content. Recognises a version that a
+/// device saves again after the relay has lost it, under another tag and by another device. Every
+/// client computes it alike.
+public struct VersionFingerprint: Hashable, Sendable {
+  public let rawValue: UInt64
+
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  public init?(text: String) {
+    guard let value = HexText.parse(text) else { return nil }
+    rawValue = value
+  }
+
+  /// Two 32-bit FNV-1a hashes, of different first values, over the decimal stamp, a line feed, the
+  /// type, a line feed, and the canonical JSON of the fields; nothing for a tombstone.
+  public init(of record: Record) {
+    var first: UInt32 = 0x811C_9DC5
+    var second: UInt32 = 0x050C_5D1F
+    func add(_ byte: UInt8) {
+      first = (first ^ UInt32(byte)) &* 0x0100_0193
+      second = (second ^ UInt32(byte)) &* 0x0100_0193
+    }
+    for byte in "\(record.modifiedAt)\n\(record.type.text)\n".utf8 { add(byte) }
+    if let fields = record.fields {
+      for byte in JSONValue(ifJSON: fields)?.serialized() ?? fields { add(byte) }
+    }
+    rawValue = UInt64(first) << 32 | UInt64(second)
+  }
+
+  /// Sixteen lowercase hexadecimal digits.
+  public var text: String { HexText.text(rawValue) }
+}
+
+extension [VersionFingerprint] {
+  /// Eight bytes each, most significant first: the form in which stores keep them.
+  package var bytes: [UInt8] {
+    flatMap { each in
+      (0..<8).map { UInt8(truncatingIfNeeded: each.rawValue >> (56 - 8 * $0)) }
+    }
+  }
+
+  /// Reads what `bytes` wrote. Ignores what remains of an incomplete one.
+  package init(bytes: [UInt8]) {
+    self = stride(from: 0, to: bytes.count - 7, by: 8).map { start in
+      VersionFingerprint(
+        rawValue: bytes[start..<start + 8].reduce(0) { ($0 << 8) | UInt64($1) })
+    }
+  }
 }

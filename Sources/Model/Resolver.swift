@@ -1,3 +1,5 @@
+import LockstepJSON
+
 /// One version of a record, in the form that a resolver gets.
 public struct Version: Hashable, Sendable {
   public var name: String
@@ -59,9 +61,9 @@ public protocol Resolver: Sendable {
   /// matters even if another device did the same before (for example, both deleted an item): a
   /// third version, made in between, must not win over the later of the two, so the record takes
   /// the later stamp. If false, a change that is equal on both sides is left as the relay has it.
-  var countsFromNewestStamp: Bool { get }
+  var isLastWriterWins: Bool { get }
 }
 
 extension Resolver {
-  public var countsFromNewestStamp: Bool { false }
+  public var isLastWriterWins: Bool { false }
 }

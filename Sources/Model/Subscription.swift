@@ -1,3 +1,5 @@
+import LockstepJSON
+
 /// Filter of the changes that wake a device: with at least one subscription, only matching changes
 /// do (docs/protocol.md, "Subscriptions"). It never limits what a device may read.
 public struct Subscription: Hashable, Sendable {

@@ -10,7 +10,7 @@ package final class Timeline {
   private struct Event {
     var time: Int64
     var order: Int
-    var happen: () -> Void
+    var action: () -> Void
 
     func precedes(_ other: Event) -> Bool {
       time == other.time ? order < other.order : time < other.time
@@ -24,13 +24,13 @@ package final class Timeline {
   /// Time of the next event; nil if there is none.
   package var nextTime: Int64? { heap.first?.time }
 
-  /// Runs `happen` `nanoseconds` from now; a time in the past counts as now.
-  package func after(_ nanoseconds: Int64, _ happen: @escaping () -> Void) {
-    at(now + nanoseconds, happen)
+  /// Runs `action` `nanoseconds` from now; a time in the past counts as now.
+  package func after(_ nanoseconds: Int64, _ action: @escaping () -> Void) {
+    at(now + nanoseconds, action)
   }
 
-  package func at(_ time: Int64, _ happen: @escaping () -> Void) {
-    heap.append(Event(time: max(time, now), order: nextOrder, happen: happen))
+  package func at(_ time: Int64, _ action: @escaping () -> Void) {
+    heap.append(Event(time: max(time, now), order: nextOrder, action: action))
     nextOrder += 1
     var child = heap.count - 1
     while child > 0 {
@@ -51,7 +51,7 @@ package final class Timeline {
     removeFirst()
     now = first.time
     steps += 1
-    first.happen()
+    first.action()
     return true
   }
 

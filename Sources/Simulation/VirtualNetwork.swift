@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 
 /// Simulated network. Carries bytes between nodes with delay, in chunks of any size, ordered within
@@ -6,8 +7,8 @@ import LockstepWire
 /// open, or not read.
 package final class VirtualNetwork {
   /// Result of a connection attempt.
-  package enum Door {
-    case open(any AnyNode)
+  package enum ConnectResult {
+    case accepted(any AnyNode)
     case refused
     /// No response, neither success nor failure.
     case silent
@@ -27,21 +28,21 @@ package final class VirtualNetwork {
 
   /// Ways in which a connection fails.
   package enum Cut {
-    case bothTold
+    case bothNotified
     /// Only the opener is notified; the other end waits for ever.
-    case openerTold
-    case acceptorTold
+    case openerNotified
+    case acceptorNotified
     /// No end is notified; sent bytes are lost.
-    case nobodyTold
+    case noneNotified
   }
 
   package var conditions = Conditions()
   /// Result of an attempt to connect to an address, for this opener, at this time.
-  package var door: (any AnyNode, PeerAddress) -> Door = { _, _ in .refused }
+  package var connectHandler: (any AnyNode, PeerAddress) -> ConnectResult = { _, _ in .refused }
   /// Maximum number of bytes that ever waited at the sender of one connection.
   package private(set) var waitingBytesMax = 0
 
-  weak var outside: SimulationEnvironment?
+  package weak var environment: SimulationEnvironment?
   private let timeline: Timeline
   private var random: SeededRandom
   private var ends: [EndKey: VirtualChannel.End] = [:]
@@ -51,20 +52,20 @@ package final class VirtualNetwork {
   private var nextID: UInt64 = 1
 
   private struct EndKey: Hashable {
-    var seat: Int
+    var node: Int
     var id: ConnectionID
   }
 
-  init(timeline: Timeline, random: SeededRandom) {
+  package init(timeline: Timeline, random: SeededRandom) {
     self.timeline = timeline
     self.random = random
   }
 
   /// Returns the number of this node's open connections.
-  package func openCount(of seat: some AnyNode) -> Int {
+  package func openCount(of node: some AnyNode) -> Int {
     channels.reduce(0) { count, channel in
-      count + (channel.opener.seat.number == seat.number && channel.opener.isOpen ? 1 : 0)
-        + (channel.acceptor.seat.number == seat.number && channel.acceptor.isOpen ? 1 : 0)
+      count + (channel.opener.node.number == node.number && channel.opener.isOpen ? 1 : 0)
+        + (channel.acceptor.node.number == node.number && channel.acceptor.isOpen ? 1 : 0)
     }
   }
 
@@ -73,66 +74,67 @@ package final class VirtualNetwork {
   }
 
   private func log(
-    _ from: any AnyNode, _ to: any AnyNode, _ what: @autoclosure () -> FlowLog.What
+    _ from: any AnyNode, _ to: any AnyNode, _ what: @autoclosure () -> TrafficLog.Entry
   ) {
-    outside?.log(from: from.name, to: to.name, what())
+    environment?.log(from: from.name, to: to.name, what())
   }
 }
 
 // Actions of nodes.
 extension VirtualNetwork {
-  package func open(_ seat: any AnyNode, _ id: ConnectionID, _ address: PeerAddress) {
-    let key = EndKey(seat: seat.number, id: id)
+  package func open(_ node: any AnyNode, _ id: ConnectionID, _ address: PeerAddress) {
+    let key = EndKey(node: node.number, id: id)
     if attempts.contains(key) || ends[key] != nil {
-      outside?.fault("\(seat.name) opens a connection under a name that is in use")
+      environment?.fault("\(node.name) opens a connection under an id that is in use")
     }
     attempts.insert(key)
     timeline.after(delay()) { [unowned self] in
-      guard seat.isAlive, attempts.contains(key) else { return }
-      switch door(seat, address) {
+      guard node.isAlive, attempts.contains(key) else { return }
+      switch connectHandler(node, address) {
       case .silent: break
       case .refused:
         attempts.remove(key)
-        outside?.log(from: seat.name, to: "", .note("connect refused"))
+        environment?.log(from: node.name, to: "", .note("connect refused"))
         timeline.after(delay()) {
-          seat.tell(.closed(id, .connectFailed("connection refused")))
+          node.deliverSignal(.closed(id, .connectFailed("connection refused")))
         }
-      case .open(let acceptor):
+      case .accepted(let acceptor):
         attempts.remove(key)
-        connect(seat, id, to: acceptor)
+        connect(node, id, to: acceptor)
       }
     }
   }
 
-  private func connect(_ seat: any AnyNode, _ id: ConnectionID, to acceptor: any AnyNode) {
-    let near = VirtualChannel.End(seat: seat, id: id)
-    let far = VirtualChannel.End(seat: acceptor, id: ConnectionID(rawValue: nextID))
+  private func connect(_ node: any AnyNode, _ id: ConnectionID, to acceptor: any AnyNode) {
+    let near = VirtualChannel.End(node: node, id: id)
+    let far = VirtualChannel.End(node: acceptor, id: ConnectionID(rawValue: nextID))
     nextID += 1
     let channel = VirtualChannel(opener: near, acceptor: far)
     channels.append(channel)
-    ends[EndKey(seat: seat.number, id: id)] = near
-    ends[EndKey(seat: acceptor.number, id: far.id)] = far
+    ends[EndKey(node: node.number, id: id)] = near
+    ends[EndKey(node: acceptor.number, id: far.id)] = far
     far.isOpen = true
-    log(seat, acceptor, .note("connected"))
-    acceptor.tell(
-      .opened(far.id, Opening(door: .front, peer: .host("10.0.0.\(seat.number)", port: 40_000))))
+    log(node, acceptor, .note("connected"))
+    acceptor.deliverSignal(
+      .opened(
+        far.id, Opening(listenerKind: .public, peer: .host("10.0.0.\(node.number)", port: 40_000))))
     timeline.after(delay()) { [unowned self] in
-      guard seat.isAlive, ends[EndKey(seat: seat.number, id: id)] === near, !near.inward.isDead
+      guard node.isAlive, ends[EndKey(node: node.number, id: id)] === near, !near.inward.isDead
       else { return }
       near.isOpen = true
       near.inward.lastArrival = timeline.now
-      seat.tell(
-        .opened(id, Opening(door: .outgoing, peer: .host("relay.test", port: 5_625))))
+      node.deliverSignal(
+        .opened(id, Opening(listenerKind: .outgoing, peer: .host("relay.test", port: 5_625))))
       receive(near)
     }
   }
 
-  package func send(_ seat: any AnyNode, _ id: ConnectionID, _ bytes: [UInt8]) {
-    guard let end = ends[EndKey(seat: seat.number, id: id)], !bytes.isEmpty,
+  package func send(_ node: any AnyNode, _ id: ConnectionID, _ bytes: [UInt8]) {
+    guard let end = ends[EndKey(node: node.number, id: id)], !bytes.isEmpty,
       let channel = end.channel
     else { return }
     let far = channel.other(end)
-    log(seat, far.seat, .bytes(bytes))
+    log(node, far.node, .bytes(bytes))
     far.inward.waiting.append(bytes)
     far.inward.waitingBytes += bytes.count
     pump(to: far)
@@ -142,19 +144,19 @@ extension VirtualNetwork {
       // sent.
       timeline.after(0) {
         guard end.isOpen, far.inward.waitingBytes > 0 else { return }
-        seat.tell(.drained(id, unsent: far.inward.waitingBytes))
+        node.deliverSignal(.drained(id, unsent: far.inward.waitingBytes))
       }
     }
     waitingBytesMax = max(waitingBytesMax, far.inward.waitingBytes)
   }
 
-  package func close(_ seat: any AnyNode, _ id: ConnectionID, _ manner: CloseManner) {
-    let key = EndKey(seat: seat.number, id: id)
+  package func close(_ node: any AnyNode, _ id: ConnectionID, _ manner: CloseManner) {
+    let key = EndKey(node: node.number, id: id)
     attempts.remove(key)
     guard let end = ends.removeValue(forKey: key), let channel = end.channel else { return }
     end.isOpen = false
     let far = channel.other(end)
-    log(seat, far.seat, .note(manner == .now ? "closes at once" : "closes"))
+    log(node, far.node, .note(manner == .now ? "closes at once" : "closes"))
     if manner == .now {
       far.inward.waiting = []
       far.inward.waitingBytes = 0
@@ -162,14 +164,14 @@ extension VirtualNetwork {
     } else {
       far.inward.ending = .endOfStream
       // From here on the network owns the waiting bytes and buffers all of them.
-      timeline.after(0) { seat.tell(.holding(id, bytes: 0)) }
+      timeline.after(0) { node.deliverSignal(.holding(id, bytes: 0)) }
     }
     pump(to: far)
     channels.removeAll { isForgotten($0) }
   }
 
-  package func setPaused(_ seat: any AnyNode, _ id: ConnectionID, _ isPaused: Bool) {
-    guard let end = ends[EndKey(seat: seat.number, id: id)] else { return }
+  package func setPaused(_ node: any AnyNode, _ id: ConnectionID, _ isPaused: Bool) {
+    guard let end = ends[EndKey(node: node.number, id: id)] else { return }
     end.isPaused = isPaused
     // Not within the node's own action: waiting bytes are read in the next turn.
     if !isPaused { timeline.after(0) { [unowned self] in receive(end) } }
@@ -181,10 +183,10 @@ extension VirtualNetwork {
   /// Sends the waiting bytes as far as the window allows.
   private func pump(to far: VirtualChannel.End) {
     while !far.inward.waiting.isEmpty {
-      let room = conditions.windowBytes - far.inward.flightBytes - far.inward.arrivedBytes
-      guard room > 0 else { return }
+      let free = conditions.windowBytes - far.inward.flightBytes - far.inward.arrivedBytes
+      guard free > 0 else { return }
       let first = far.inward.waiting.removeFirst()
-      var count = min(first.count, room)
+      var count = min(first.count, free)
       if conditions.splitOneIn > 0, count > 1, random.chance(1, of: conditions.splitOneIn) {
         count = random.count(in: 1...(count - 1))
       }
@@ -225,12 +227,12 @@ extension VirtualNetwork {
     while end.isOpen, !end.isPaused, !end.inward.isDead, !end.inward.arrived.isEmpty {
       let chunk = end.inward.arrived.removeFirst()
       end.inward.arrivedBytes -= chunk.count
-      end.seat.deliver(end.id, chunk)
-      takeMore(end)
+      end.node.deliver(end.id, chunk)
+      refillWindow(end)
     }
     let isRead = end.inward.arrived.isEmpty && !end.isPaused
     guard end.isOpen, let cause = end.inward.arrivedEnd, isRead || cause != .endOfStream else {
-      if !end.isOpen { takeMore(end) }
+      if !end.isOpen { refillWindow(end) }
       return
     }
     finish(end, cause)
@@ -238,7 +240,7 @@ extension VirtualNetwork {
 
   /// Sends the sender's next bytes and notifies the sender, because the window has free space
   /// again.
-  private func takeMore(_ end: VirtualChannel.End) {
+  private func refillWindow(_ end: VirtualChannel.End) {
     let before = end.inward.waitingBytes
     pump(to: end)
     guard end.inward.owesDrained, end.inward.waitingBytes < before,
@@ -247,29 +249,29 @@ extension VirtualNetwork {
     if end.inward.waitingBytes == 0 { end.inward.owesDrained = false }
     timeline.after(delay()) {
       guard sender.isOpen else { return }
-      sender.seat.tell(.drained(sender.id, unsent: end.inward.waitingBytes))
+      sender.node.deliverSignal(.drained(sender.id, unsent: end.inward.waitingBytes))
     }
   }
 
   private func finish(_ end: VirtualChannel.End, _ cause: CloseCause) {
     guard end.isOpen else { return }
     end.isOpen = false
-    ends[EndKey(seat: end.seat.number, id: end.id)] = nil
-    outside?.log(from: "", to: end.seat.name, .note("closed: \(cause)"))
+    ends[EndKey(node: end.node.number, id: end.id)] = nil
+    environment?.log(from: "", to: end.node.name, .note("closed: \(cause)"))
     // The other direction ends too: this node's unsent bytes are lost.
-    if let far = end.channel?.other(end) { bury(far) }
-    end.seat.tell(.closed(end.id, cause))
-    if cause == .endOfStream { end.seat.tell(.holding(end.id, bytes: 0)) }
+    if let far = end.channel?.other(end) { discardUnsent(far) }
+    end.node.deliverSignal(.closed(end.id, cause))
+    if cause == .endOfStream { end.node.deliverSignal(.holding(end.id, bytes: 0)) }
     channels.removeAll { isForgotten($0) }
   }
 
   private func isForgotten(_ channel: VirtualChannel) -> Bool {
     [channel.opener, channel.acceptor].allSatisfy {
-      ends[EndKey(seat: $0.seat.number, id: $0.id)] == nil
+      ends[EndKey(node: $0.node.number, id: $0.id)] == nil
     }
   }
 
-  private func bury(_ end: VirtualChannel.End) {
+  private func discardUnsent(_ end: VirtualChannel.End) {
     end.inward.waiting = []
     end.inward.waitingBytes = 0
     end.inward.owesDrained = false
@@ -278,15 +280,17 @@ extension VirtualNetwork {
 
 // Faults.
 extension VirtualNetwork {
-  package func channels(of seat: some AnyNode) -> Int { list(of: seat).count }
+  package func channels(of node: some AnyNode) -> Int { channelList(of: node).count }
 
   /// Breaks all connections of a node; if no manner is given, each in a random one. Returns true if
   /// there were any.
   @discardableResult
-  package func cutAll(of seat: some AnyNode, _ cut: Cut? = nil) -> Bool {
-    let channels = list(of: seat)
+  package func cutAll(of node: some AnyNode, _ cut: Cut? = nil) -> Bool {
+    let channels = channelList(of: node)
     for channel in channels {
-      let manners: [Cut] = [.bothTold, .bothTold, .openerTold, .acceptorTold, .nobodyTold]
+      let manners: [Cut] = [
+        .bothNotified, .bothNotified, .openerNotified, .acceptorNotified, .noneNotified,
+      ]
       self.cut(channel, cut ?? random.one(of: manners))
     }
     return !channels.isEmpty
@@ -294,11 +298,11 @@ extension VirtualNetwork {
 
   /// Removes a node whose process has ended. Its system notifies the peers, unless the machine is
   /// gone too.
-  package func forget(_ seat: some AnyNode, isMachineGone: Bool) {
-    for channel in list(of: seat) {
-      let mine = channel.opener.seat.number == seat.number ? channel.opener : channel.acceptor
+  package func removeNode(_ node: some AnyNode, isMachineGone: Bool) {
+    for channel in channelList(of: node) {
+      let mine = channel.opener.node.number == node.number ? channel.opener : channel.acceptor
       mine.isOpen = false
-      ends[EndKey(seat: seat.number, id: mine.id)] = nil
+      ends[EndKey(node: node.number, id: mine.id)] = nil
       let far = channel.other(mine)
       if isMachineGone {
         far.inward.isDead = true
@@ -312,34 +316,34 @@ extension VirtualNetwork {
 
   /// Stops reading from the node's present connections for a time. Returns true if there are any.
   @discardableResult
-  package func stallAll(of seat: some AnyNode, nanoseconds: Int64) -> Bool {
-    let channels = list(of: seat)
+  package func stallAll(of node: some AnyNode, nanoseconds: Int64) -> Bool {
+    let channels = channelList(of: node)
     for channel in channels {
-      let mine = channel.opener.seat.number == seat.number ? channel.opener : channel.acceptor
+      let mine = channel.opener.node.number == node.number ? channel.opener : channel.acceptor
       mine.stalledUntil = max(mine.stalledUntil, timeline.now + nanoseconds)
     }
     return !channels.isEmpty
   }
 
-  private func list(of seat: some AnyNode) -> [VirtualChannel] {
+  private func channelList(of node: some AnyNode) -> [VirtualChannel] {
     channels.filter {
-      $0.opener.seat.number == seat.number || $0.acceptor.seat.number == seat.number
+      $0.opener.node.number == node.number || $0.acceptor.node.number == node.number
     }
   }
 
   private func cut(_ channel: VirtualChannel, _ cut: Cut) {
-    log(channel.opener.seat, channel.acceptor.seat, .note("cut: \(cut)"))
+    log(channel.opener.node, channel.acceptor.node, .note("cut: \(cut)"))
     switch cut {
-    case .bothTold:
+    case .bothNotified:
       end(channel.opener, after: delay())
       end(channel.acceptor, after: delay())
-    case .openerTold:
+    case .openerNotified:
       channel.acceptor.inward.isDead = true
       end(channel.opener, after: delay())
-    case .acceptorTold:
+    case .acceptorNotified:
       channel.opener.inward.isDead = true
       end(channel.acceptor, after: delay())
-    case .nobodyTold:
+    case .noneNotified:
       channel.opener.inward.isDead = true
       channel.acceptor.inward.isDead = true
     }
@@ -348,10 +352,66 @@ extension VirtualNetwork {
   /// Bytes that arrive before the end are still read; the rest is lost.
   private func end(_ end: VirtualChannel.End, after nanoseconds: Int64) {
     timeline.after(nanoseconds) { [unowned self] in
-      guard ends[EndKey(seat: end.seat.number, id: end.id)] === end else { return }
+      guard ends[EndKey(node: end.node.number, id: end.id)] === end else { return }
       end.inward.isDead = true
       end.isOpen = true
       finish(end, .failed("connection reset"))
     }
+  }
+}
+
+/// One connection: two ends, and one ordered pipe per direction.
+final class VirtualChannel {
+  let opener: End
+  let acceptor: End
+
+  init(opener: End, acceptor: End) {
+    self.opener = opener
+    self.acceptor = acceptor
+    opener.channel = self
+    acceptor.channel = self
+  }
+
+  func other(_ end: End) -> End { end === opener ? acceptor : opener }
+
+  /// One node's end of a connection, with the pipe *to* it.
+  final class End {
+    let node: any AnyNode
+    let id: ConnectionID
+    weak var channel: VirtualChannel?
+    /// True if the node has received `opened`, and neither closed the end nor received `closed`.
+    var isOpen = false
+    /// True if the node has paused reading.
+    var isPaused = false
+    /// Time until which the machine does not read, even if the node wants to.
+    var stalledUntil: Int64 = 0
+    var inward = Pipe()
+
+    init(node: any AnyNode, id: ConnectionID) {
+      self.node = node
+      self.id = id
+    }
+  }
+
+  /// Data in transit to one end.
+  struct Pipe {
+    /// Written by the sender, not yet accepted by its system, in order.
+    var waiting: [[UInt8]] = []
+    var waitingBytes = 0
+    /// Accepted by the sender's system, not yet arrived.
+    var flightBytes = 0
+    /// Arrived, not yet read.
+    var arrived: [[UInt8]] = []
+    var arrivedBytes = 0
+    var lastArrival: Int64 = 0
+    /// True if the sender was notified, or will be, that bytes wait.
+    var owesDrained = false
+    /// True if sent bytes never arrive, without any notification.
+    var isDead = false
+    /// Reason for the end of the stream, after the waiting bytes.
+    var ending: CloseCause?
+    var isEndSent = false
+    /// Set when the end has arrived, after all bytes that arrived before.
+    var arrivedEnd: CloseCause?
   }
 }

@@ -1,28 +1,29 @@
 import LockstepCrypto
 import LockstepModel
 import LockstepRelay
+import LockstepRuntime
 import LockstepStorage
 import LockstepWire
 
 /// A relay in virtual time, with accounts whose devices have joined. Used for tests of the bench
 /// nodes and for `lockstep bench budget`.
 package final class VirtualRelay {
-  package let outside: SimulationEnvironment
+  package let environment: SimulationEnvironment
   package let store = MemoryZoneStore()
   private let files = MemoryChunkStore()
   /// Duration of a commit in the relay's store, in nanoseconds.
   package var commitNanoseconds = Span.milliseconds(1)
   package private(set) var credentials: [Credentials] = []
   package let clock = VirtualClock()
-  private var seat: Seat<RelayNode>?
-  private var told = RelayStatus()
+  private var driver: NodeDriver<RelayNode>?
+  private var lastStatus = RelayStatus()
 
   package init(
     accounts: Int, devices: Int,
-    outside: SimulationEnvironment = SimulationEnvironment(random: SeededRandom(seed: 1)),
+    environment: SimulationEnvironment = SimulationEnvironment(random: SeededRandom(seed: 1)),
     configure: (inout RelayConfiguration) -> Void = { _ in }
   ) throws(StorageError) {
-    self.outside = outside
+    self.environment = environment
     for account in 0..<accounts {
       for device in 0..<devices { try join(account, device) }
     }
@@ -31,42 +32,44 @@ package final class VirtualRelay {
     configuration.hosts = .any
     configure(&configuration)
     let clock = clock
-    let draw = SecretDraw(SeededRandom(seed: 3))
-    let seat = Seat(
-      name: "relay", outside: outside, clock: { clock },
+    let secrets = SeededSecrets(SeededRandom(seed: 3))
+    let driver = NodeDriver(
+      name: "relay", environment: environment, clock: { clock },
       node: RelayNode(
         configuration: configuration,
-        secrets: SecretSource { draw.bytes($0) }, random: SeededRandom(seed: 2)))
-    seat.onJob = { [unowned self, unowned seat] id, lane, job in
-      perform(job, lane, at: seat.moment.wall) { event in
-        if seat.isAlive { seat.handle(event.of(id)) }
+        secrets: SecretSource { secrets.bytes($0) }, random: SeededRandom(seed: 2)))
+    driver.onJob = { [unowned self, unowned driver] id, lane, job in
+      perform(job, lane, at: driver.moment.wall) { event in
+        if driver.isAlive { driver.handle(event.of(id)) }
       }
     }
-    seat.onReport = { [unowned self] report in
-      if case .status(let status) = report { told = status }
+    driver.onReport = { [unowned self] report in
+      if case .status(let status) = report { lastStatus = status }
     }
-    self.seat = seat
-    outside.network.door = { _, _ in seat.isAlive ? .open(seat) : .refused }
-    seat.begin()
+    self.driver = driver
+    environment.network.connectHandler = { _, _ in
+      driver.isAlive ? .accepted(driver) : .refused
+    }
+    driver.begin()
   }
 
   /// The relay's current counters.
   package var status: RelayStatus {
-    seat?.handle(.ordered(.reportStatus))
-    return told
+    driver?.handle(.ordered(.reportStatus))
+    return lastStatus
   }
 
   package func kill() {
-    guard let seat else { return }
-    seat.kill()
-    outside.network.forget(seat, isMachineGone: false)
+    guard let driver else { return }
+    driver.kill()
+    environment.network.removeNode(driver, isMachineGone: false)
   }
 
   private enum Work {
     case outcome(StoreOutcome)
     case news(RelayNews)
 
-    func of(_ id: JobID) -> Seat<RelayNode>.Event {
+    func of(_ id: JobID) -> NodeDriver<RelayNode>.Event {
       switch self {
       case .outcome(let outcome): .finished(id, outcome)
       case .news(let news): .news(news)
@@ -75,22 +78,22 @@ package final class VirtualRelay {
   }
 
   private func perform(
-    _ job: StoreJob, _ lane: Lane, at wall: Int64, tell: @escaping (Work) -> Void
+    _ job: StoreJob, _ lane: Lane, at wall: Int64, report: @escaping (Work) -> Void
   ) {
     switch lane {
     case .files:
       let outcome = StoreWork.chunk(job, on: files)
-      outside.timeline.after(Span.microseconds(200)) { tell(.outcome(outcome)) }
+      environment.timeline.after(Span.microseconds(200)) { report(.outcome(outcome)) }
     case .reads:
       let outcome = StoreWork.read(job, on: store)
-      outside.timeline.after(Span.microseconds(200)) { tell(.outcome(outcome)) }
+      environment.timeline.after(Span.microseconds(200)) { report(.outcome(outcome)) }
     case .commits:
-      outside.timeline.after(commitNanoseconds) { [unowned self] in
+      environment.timeline.after(commitNanoseconds) { [unowned self] in
         for finished in StoreWork.commit([job], on: store, wall: wall) {
-          if let seat, let news = finished.news {
-            tell(.news(news.durable(at: seat.moment.instant)))
+          if let driver, let news = finished.news {
+            report(.news(news.durable(at: driver.moment.instant)))
           }
-          tell(.outcome(finished.outcome))
+          report(.outcome(finished.outcome))
         }
       }
     }

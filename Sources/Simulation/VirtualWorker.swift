@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 
 /// One lane of blocking work for nodes. Jobs wait, are taken in portions (`Backlog`), take effect

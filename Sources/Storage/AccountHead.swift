@@ -35,7 +35,8 @@ package struct AccountHead: Hashable {
     guard token.generation == generation else {
       guard let endedAt else {
         throw Refusal(
-          .badChangeToken, "This account has made no such token; fetch without one for a snapshot.",
+          .badChangeToken,
+          "This account never issued this token; fetch without one for a snapshot.",
           token: self.token)
       }
       // Also if tombstones are missing: a device that must read a snapshot anyway has to learn of
@@ -51,7 +52,7 @@ package struct AccountHead: Hashable {
     guard isKept(since: token) else {
       throw Refusal(
         .tokenExpired,
-        "The token is older than what the relay remembers of deletions; fetch without a token.")
+        "The token is older than the relay's history of deletions; fetch without a token.")
     }
   }
 
@@ -85,8 +86,8 @@ package struct AccountHead: Hashable {
   private func restored(through tag: ChangeTag) -> Refusal {
     Refusal(
       .storeRestored,
-      "The relay came back from a backup that is older than the token; fetch without a token, then "
-        + "save again what the relay has lost.",
+      "The relay was restored from a backup that is older than the token; fetch without a token, "
+        + "then save again what the relay has lost.",
       restoredThrough: tag, token: token)
   }
 
@@ -117,13 +118,13 @@ package struct AccountHead: Hashable {
     by opening: UInt64, milliseconds: Int64, else raises: ClosedRange<Int64>,
     _ random: inout SeededRandom
   ) -> ChangeTag {
-    let byTime = OpeningNumber.wall(of: opening) * Limits.tagsPerMillisecond
+    let timeBased = OpeningNumber.wall(of: opening) * Limits.tagsPerMillisecond
     let jitter = Int64.random(in: 0..<milliseconds * Limits.tagsPerMillisecond, using: &random)
     // Fallback for a clock that is wrong or does not advance: a random raise.
     let raise = Int64.random(in: raises, using: &random)
-    let room = max(0, Limits.sequenceLimit - 1 - newest)
-    let isUsable = byTime > newest && byTime < Limits.sequenceLimit / 2
-    return isUsable ? byTime + jitter : newest + min(raise, room / 2)
+    let headroom = max(0, Limits.sequenceLimit - 1 - newest)
+    let isUsable = timeBased > newest && timeBased < Limits.sequenceLimit / 2
+    return isUsable ? timeBased + jitter : newest + min(raise, headroom / 2)
   }
 }
 
@@ -192,5 +193,75 @@ extension ZoneDeletion {
     self.init(
       since: head.token, token: end.token,
       changed: count > Limits.batchRecords ? nil : try tombstones(), rest: rest)
+  }
+}
+
+/// Space that an account's records take in the store, or that is left for them.
+///
+/// Stored in the account's row and updated in the transaction that changes the records, so that no
+/// commit has to count rows. Every store counts by the same rule:
+///
+///     record, tombstone   rowBytes + zone + name + type + fields + 32 × chunks
+///     remembered batch    rowBytes + words
+package struct AccountUse: Hashable, Sendable {
+  /// Bytes of records, tombstones and remembered batches.
+  package var bytes: Int64
+  /// Number of records, including tombstones.
+  package var records: Int64
+  /// Number of remembered batches.
+  package var batches: Int64
+
+  package init(bytes: Int64 = 0, records: Int64 = 0, batches: Int64 = 0) {
+    self.bytes = bytes
+    self.records = records
+    self.batches = batches
+  }
+
+  /// Space of a caller without limits.
+  package static let unlimited = AccountUse(bytes: 1 << 60, records: 1 << 60, batches: 1 << 60)
+
+  /// For remaining space: true if no further batch can be remembered.
+  package var isOverdrawn: Bool { bytes < 0 || batches < 0 }
+
+  /// True if this growth fits into `available`. A change that adds nothing always fits; negative
+  /// space has no capacity for growth.
+  package func fits(into available: AccountUse) -> Bool {
+    bytes <= max(0, available.bytes) && records <= max(0, available.records)
+  }
+
+  package static func += (left: inout AccountUse, right: AccountUse) {
+    left.bytes &+= right.bytes
+    left.records &+= right.records
+    left.batches &+= right.batches
+  }
+
+  package static prefix func - (use: AccountUse) -> AccountUse {
+    AccountUse(bytes: 0 &- use.bytes, records: 0 &- use.records, batches: 0 &- use.batches)
+  }
+}
+
+/// Limits of an account's plan, which override the relay's own.
+extension Plan {
+  /// Returns the space left beside `use`. Negative if limits were lowered.
+  package func remainingSpace(beside use: AccountUse, _ rules: StoreRules) -> AccountUse {
+    AccountUse(
+      bytes: (bytes ?? rules.recordBytesPerAccount) &- use.bytes,
+      records: (records ?? rules.recordsPerAccount) &- use.records,
+      batches: rules.batchesPerAccount &- use.batches)
+  }
+}
+
+extension Record {
+  /// Bytes that the record counts for.
+  package var storedBytes: Int64 {
+    Record.storedBytes(
+      zone: zone, name: name, type: type, fields: fields?.count ?? 0, chunks: chunks.count)
+  }
+
+  package static func storedBytes(
+    zone: Name, name: Name, type: Name, fields: Int, chunks: Int
+  ) -> Int64 {
+    let names = zone.text.utf8.count + name.text.utf8.count + type.text.utf8.count
+    return Limits.rowBytes + Int64(names + fields + 32 * chunks)
   }
 }

@@ -43,7 +43,7 @@ package struct PagePlan {
       guard since.zoneDigest == zone.map(ChangeToken.digest) else {
         throw Refusal(
           .filterChanged,
-          "The token is good only with the zone it was made for; fetch without a token.")
+          "The token is valid only for the zone it was made for; fetch without a token.")
       }
     }
     self.since = since
@@ -59,7 +59,7 @@ package struct PagePlan {
 
   /// Ends the scan at this tag, that of the last row that may be scanned; nil if there are fewer
   /// rows. The rows beyond it belong to the next page.
-  package mutating func stop(at tag: ChangeTag?) {
+  package mutating func endScan(at tag: ChangeTag?) {
     guard let tag, tag < through else { return }
     last = tag
     more = true
@@ -67,7 +67,7 @@ package struct PagePlan {
 
   /// Takes the page's next record, in the order of tags. Returns false if the page is full. A store
   /// offers records until then, or until it has no more.
-  package mutating func take(_ record: Record) -> Bool {
+  package mutating func addRecord(_ record: Record) -> Bool {
     let size = record.size
     guard changes.isEmpty || (changes.count < limit && bytes + size <= Limits.pageBytes) else {
       more = true
@@ -111,5 +111,52 @@ extension Record {
     // A hash has 64 digits, two quotes and a comma.
     zone.text.utf8.count + name.text.utf8.count + type.text.utf8.count + (fields?.count ?? 0)
       + 67 * chunks.count + 19 * includes.count
+  }
+}
+
+/// Records of a zone that are still to be deleted.
+public struct ZonePortion: Sendable, Hashable {
+  /// Lower bound: only records with greater tags.
+  public var after: ChangeTag
+  /// Upper bound, inclusive. Records saved during the deletion have greater tags, and stay.
+  public var end: ChangeTag
+
+  public init(after: ChangeTag, end: ChangeTag) {
+    self.after = after
+    self.end = end
+  }
+}
+
+/// Result of a zone's deletion, or of one portion of it.
+public struct ZoneDeletion: Sendable, Hashable {
+  /// The account's newest token before the deletion; below, the one after it.
+  public var since: ChangeToken
+  public var token: ChangeToken
+  /// The tombstones; nil if there are more than `Limits.batchRecords`: too many to push, so that
+  /// devices get a hint only.
+  public var changed: [Record]?
+  /// Records left for a commit of its own, so that other commits can run in between; nil if none
+  /// are left.
+  public var rest: ZonePortion?
+
+  public init(
+    since: ChangeToken, token: ChangeToken, changed: [Record]?, rest: ZonePortion? = nil
+  ) {
+    self.since = since
+    self.token = token
+    self.changed = changed
+    self.rest = rest
+  }
+}
+
+extension ZonePortion {
+  /// Returns the portion left after a commit. `scanned`: the tag of the last row scanned, nil if
+  /// all were; `deleted`: the number of deleted records; `last`: the old tag of the last of them;
+  /// `limit`: the maximum per commit.
+  package func rest(
+    scanned: ChangeTag?, deleted: Int, last: ChangeTag?, limit: Int
+  ) -> ZonePortion? {
+    let after = deleted >= limit ? last ?? end : scanned ?? end
+    return after < end ? ZonePortion(after: after, end: end) : nil
   }
 }

@@ -65,9 +65,9 @@ public enum ReplicaChange: Hashable, Sendable {
   case putRecord(Record, snapshot: Int64? = nil, replacing: [VersionFingerprint] = [])
   /// Marks the record as named by the snapshot of this number, without changing it. Numbers are
   /// positive and increase from snapshot to snapshot.
-  case nameRecord(RecordKey, snapshot: Int64)
+  case markInSnapshot(RecordKey, snapshot: Int64)
   /// Marks the record as lost by the relay; it is to be restored from this device.
-  case loseRecord(RecordKey)
+  case markLost(RecordKey)
   case removeRecord(RecordKey)
   /// Removes many records at once, for example those missing from a snapshot.
   case removeRecords([RecordKey])

@@ -29,14 +29,14 @@ package struct SavePlan {
   /// Changes in the number of records that name a chunk, by hash, without unchanged ones.
   package let chunkChanges: [ChunkChange]
 
-  /// `standing` returns the record of a mutation's name; it is called once per mutation that is not
+  /// `existing` returns the record of a mutation's name; it is called once per mutation that is not
   /// refused already, in order. `hasChunk` returns true if the account has a chunk.
   ///
-  /// `room`: space that the account has left. Deleting a live record is always possible: its
+  /// `available`: space that the account has left. Deleting a live record is always possible: its
   /// tombstone takes no more space than the record did. See also `SaveCommit.unlessDeleting`.
   package init(
-    _ commit: SaveCommit, after newest: ChangeTag, room: AccountUse = .unlimited,
-    standing: (Name) throws(StorageError) -> Standing?,
+    _ commit: SaveCommit, after newest: ChangeTag, available: AccountUse = .unlimited,
+    existing: (Name) throws(StorageError) -> ExistingRecord?,
     hasChunk: (ChunkHash) throws(StorageError) -> Bool
   ) throws(StorageError) {
     var verdicts: [Verdict] = []
@@ -45,20 +45,20 @@ package struct SavePlan {
     var liveChange = 0
     var chunkUses = ChunkUses()
     var growth = AccountUse()
-    var room = room
-    room += -RememberedBatch.leastUse
-    let wasFull = room.isOverdrawn
+    var available = available
+    available += -RememberedBatch.minimumUse
+    let wasFull = available.isOverdrawn
     for mutation in commit.request.mutations {
       if let refusal = mutation.refusal {
         verdicts.append(.refuse(refusal))
         continue
       }
-      let current = try standing(mutation.name)
-      guard SavePlan.isMade(mutation, on: current) else {
+      let current = try existing(mutation.name)
+      guard SavePlan.isApplicable(mutation, on: current) else {
         verdicts.append(.conflict)
         continue
       }
-      guard try SavePlan.isWhole(mutation, hasChunk: hasChunk) else {
+      guard try SavePlan.hasAllChunks(mutation, hasChunk: hasChunk) else {
         verdicts.append(.refuse(StoreRefusals.chunksMissing))
         continue
       }
@@ -66,14 +66,14 @@ package struct SavePlan {
       let record = SavePlan.record(mutation, over: current, in: commit, tag: tag + 1)
       let more = AccountUse(
         bytes: record.storedBytes - (current?.bytes ?? 0), records: current == nil ? 1 : 0)
-      let isRelease = mutation.isDelete && wasLive
-      if !isRelease, let refusal = SavePlan.refusal(of: more, room: room, in: commit) {
+      let freesSpace = mutation.isDelete && wasLive
+      if !freesSpace, let refusal = SavePlan.refusal(of: more, available: available, in: commit) {
         verdicts.append(.refuse(refusal))
         continue
       }
       tag += 1
       growth += more
-      room += -more
+      available += -more
       chunkUses.replace(current?.chunks ?? [], by: mutation.isDelete ? [] : mutation.chunks)
       liveChange += (mutation.isDelete ? 0 : 1) - (wasLive ? 1 : 0)
       verdicts.append(.save(record, SavePlan.event(mutation, over: current)))
@@ -123,7 +123,7 @@ package struct SavePlan {
   ) throws(StorageError) -> [MutationResult] {
     var results: [MutationResult] = []
     results.reserveCapacity(verdicts.count)
-    var room = Limits.pageBytes
+    var bytesLeft = Limits.pageBytes
     for (mutation, verdict) in zip(request.mutations, verdicts) {
       let name = mutation.name
       switch verdict {
@@ -132,14 +132,14 @@ package struct SavePlan {
       case .conflict:
         results.append(
           try .conflict(
-            at: RecordKey(zone: request.zone, name: name), room: &room, record: record))
+            at: RecordKey(zone: request.zone, name: name), bytesLeft: &bytesLeft, record: record))
       }
     }
     return results
   }
 
   /// True if the change may replace the current record (docs/protocol.md, "HTTP").
-  private static func isMade(_ mutation: Mutation, on current: Standing?) -> Bool {
+  private static func isApplicable(_ mutation: Mutation, on current: ExistingRecord?) -> Bool {
     switch mutation.baseTag {
     case nil: true
     case .some(0): current.map { $0.isDeleted && !mutation.unlessDeleted } ?? true
@@ -149,14 +149,15 @@ package struct SavePlan {
 
   /// Returns the refusal of a change that needs more space than there is.
   private static func refusal(
-    of more: AccountUse, room: AccountUse, in commit: SaveCommit
+    of more: AccountUse, available: AccountUse, in commit: SaveCommit
   ) -> Refusal? {
     if let refusal = commit.unlessDeleting { return refusal }
-    return !room.isOverdrawn && more.fits(into: room) ? nil : StoreRefusals.recordQuotaExceeded
+    return !available.isOverdrawn && more.fits(into: available)
+      ? nil : StoreRefusals.recordQuotaExceeded
   }
 
   private static func record(
-    _ mutation: Mutation, over current: Standing?, in commit: SaveCommit, tag: ChangeTag
+    _ mutation: Mutation, over current: ExistingRecord?, in commit: SaveCommit, tag: ChangeTag
   ) -> Record {
     // A tombstone keeps the record's type, so that queries for a type include the deletion.
     let type =
@@ -170,7 +171,7 @@ package struct SavePlan {
   /// Returns the lost versions that the new version includes: those of the version on which it was
   /// made, and those that the change names. If these are too many, the newest.
   private static func includes(
-    _ mutation: Mutation, over current: Standing?
+    _ mutation: Mutation, over current: ExistingRecord?
   ) -> [VersionFingerprint] {
     guard let current, mutation.baseTag == current.tag else { return mutation.includes }
     let former = current.includes.filter { !mutation.includes.contains($0) }
@@ -179,7 +180,7 @@ package struct SavePlan {
 
   /// True if the account has all chunks that the record names. Stops at the first missing one: a
   /// record may name thousands, and other saves wait meanwhile.
-  private static func isWhole(
+  private static func hasAllChunks(
     _ mutation: Mutation, hasChunk: (ChunkHash) throws(StorageError) -> Bool
   ) throws(StorageError) -> Bool {
     if mutation.isDelete { return true }
@@ -187,7 +188,7 @@ package struct SavePlan {
     return true
   }
 
-  private static func event(_ mutation: Mutation, over current: Standing?) -> ChangeEvents {
+  private static func event(_ mutation: Mutation, over current: ExistingRecord?) -> ChangeEvents {
     if mutation.isDelete { return .delete }
     return current?.isDeleted ?? true ? .create : .update
   }
@@ -196,12 +197,12 @@ package struct SavePlan {
     guard case .save = verdict else { return verdict }
     return .refuse(
       Refusal(
-        .batchAborted, "Another record of this atomic batch failed; mend that one, then save all."))
+        .batchAborted, "Another record of this atomic batch failed; correct it, then save all."))
   }
 }
 
 /// Existing record as far as a decision needs it: without its fields.
-package struct Standing: Hashable {
+package struct ExistingRecord: Hashable {
   package var tag: ChangeTag
   package var type: Name
   package var isDeleted: Bool
@@ -245,17 +246,17 @@ extension MutationResult {
   /// Returns a conflict with the current record, or a refusal if that record does not fit in the
   /// answer.
   ///
-  /// `room`: bytes of records that still fit in the answer. Becomes 0 once a record does not fit,
-  /// so that the remaining ones are not read.
+  /// `bytesLeft`: bytes of records that still fit in the answer. Becomes 0 once a record does not
+  /// fit, so that the remaining ones are not read.
   static func conflict(
-    at key: RecordKey, room: inout Int, record: (Name) throws(StorageError) -> Record?
+    at key: RecordKey, bytesLeft: inout Int, record: (Name) throws(StorageError) -> Record?
   ) throws(StorageError) -> MutationResult {
-    if room > 0 {
+    if bytesLeft > 0 {
       let current = try record(key.name) ?? .nothing(at: key)
-      room -= current.size
-      if room >= 0 { return .conflict(name: key.name, record: current) }
+      bytesLeft -= current.size
+      if bytesLeft >= 0 { return .conflict(name: key.name, record: current) }
     }
-    room = 0
+    bytesLeft = 0
     return .refused(name: key.name, StoreRefusals.conflictTooLarge)
   }
 }

@@ -1,4 +1,6 @@
-/// Error of a store. Each case carries what a person needs to act.
+import LockstepModel
+
+/// Error of a store. Each case carries the data that a person needs to act.
 public enum StorageError: Error, Hashable, Sendable {
   /// Another process has the store open.
   case inUse(path: String, by: String)
@@ -29,7 +31,7 @@ extension StorageError: CustomStringConvertible {
       "the store \(path) cannot be written; check its owner and permissions"
     case .gone(let path, let name):
       "\(name) of the store \(path) was removed, moved or replaced while the store is open, and "
-        + "nothing is saved any more; put back the very same file, or stop the relay and restore a "
+        + "nothing is saved any more; restore that same file, or stop the relay and restore a "
         + "backup (lockstep relay restore)"
     case .diskFull(let path):
       "no space is left for the store \(path); free some, then try again"
@@ -37,7 +39,69 @@ extension StorageError: CustomStringConvertible {
       "the store \(path) failed to \(operation): \(detail); check that place, or name another"
     case .unavailable(let path, let detail):
       "the store \(path) is not available: \(detail); "
-        + "check its server and the way to it; it is tried again with each request"
+        + "check its server and the network; each request tries again"
     }
   }
+}
+
+/// Refusals of a store, with the same text in every store.
+package enum StoreRefusals {
+  package static let unknownToken = Refusal(
+    .badToken, "No device has this token; pair the device again.")
+  package static let revokedDevice = Refusal(
+    .badToken, "This device is not signed in to the account any more; pair it again.")
+  package static let unknownAccount = Refusal(.notFound, "There is no such account.")
+  package static let unknownDevice = Refusal(
+    .notFound, "The account has no such device; list its devices first.")
+  package static let unknownRecord = Refusal(.notFound, "There is no record of this name.")
+  package static let unknownSubscription = Refusal(
+    .notFound, "The device has no subscription of this id.")
+  package static let tooManySubscriptions = Refusal(
+    .tooManySubscriptions,
+    "The device already has \(Limits.subscriptionsPerDevice) subscriptions; remove one, then try "
+      + "again.")
+  package static let quotaExceeded = Refusal(
+    .quotaExceeded,
+    "The account's chunks of files use all of its space; delete some records that name chunks, "
+      + "wait a day, then try again.")
+  package static let recordQuotaExceeded = Refusal(
+    .quotaExceeded,
+    "The account's records use all of its space; delete some, then try again.")
+  package static let chunksMissing = Refusal(
+    .chunksMissing,
+    "This record names chunks that the account does not have; query which, upload them, then save "
+      + "the record under a new batch id.")
+  package static let badPairingCode = Refusal(
+    .badPairingCode,
+    "The pairing code is unknown, used or too old; ask a device of the account for a new one.")
+  package static let otherAccount = Refusal(
+    .otherAccount,
+    "The pairing code is of another account than the one whose data the device holds; it was not "
+      + "used up.")
+  /// `limit`: maximum number of devices of the account.
+  package static func tooManyDevices(_ limit: Int) -> Refusal {
+    Refusal(
+      .tooManyDevices,
+      "The account has \(limit) devices already; revoke one, then try again.")
+  }
+  /// Collision of random ids or secrets: the caller draws new ones.
+  package static let taken = Refusal(
+    .internalError, "A random id or secret is already in use; try again.")
+  package static let conflictTooLarge = Refusal(
+    .conflictTooLarge,
+    "The records in conflict with this batch are too large for one answer; fetch them, then save "
+      + "again.")
+  package static let otherBatch = Refusal(
+    .batchMismatch, "This batch id was used with other content; save under a new id.")
+  package static let unknownChunk = Refusal(
+    .notFound, "The account has no chunk of this hash; upload it first.")
+  package static let hashMismatch = Refusal(
+    .hashMismatch,
+    "The received bytes do not have the SHA-256 that the path names; send them again.")
+  package static let chunkTooLarge = Refusal(
+    .bodyTooLarge,
+    "A chunk of a file may have at most \(Limits.chunkBytes) bytes; make it smaller.")
+  package static let tooManyUploads = Refusal(
+    .overloaded, "Too many uploads are in progress; try again in a moment.",
+    retryAfterMilliseconds: 1_000)
 }

@@ -190,16 +190,16 @@ package struct ExportedChunk: Hashable {
   /// End of the lease, in milliseconds since the Unix epoch.
   package var leaseUntil: Int64
   /// True if its file may be gone: the chunk is reported as missing and accepted again.
-  package var isDoubtful: Bool
+  package var isUnverified: Bool
 
   package init(
-    hash: ChunkHash, stored: StoredChunk, uses: Int64, leaseUntil: Int64, isDoubtful: Bool
+    hash: ChunkHash, stored: StoredChunk, uses: Int64, leaseUntil: Int64, isUnverified: Bool
   ) {
     self.hash = hash
     self.stored = stored
     self.uses = uses
     self.leaseUntil = leaseUntil
-    self.isDoubtful = isDoubtful
+    self.isUnverified = isUnverified
   }
 }
 
@@ -270,7 +270,7 @@ package protocol StoreSource: AnyObject {
 /// mistaken for a store.
 package protocol StoreTarget: AnyObject {
   /// Adds rows, in the order of `StoreTable`.
-  func take(_ rows: StoreRows) throws(StorageError)
+  func insert(_ rows: StoreRows) throws(StorageError)
 
   /// Completes the store, durably. Throws if its content differs from `totals`. `isOlderCopy`: true
   /// if a relay has to treat it as an older copy.

@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 
 extension Plan {
@@ -101,7 +102,7 @@ package struct RememberedBatch: Hashable {
   package var words: String?
 
   /// Least space that a batch takes.
-  package static let leastUse = AccountUse(bytes: Limits.rowBytes, batches: 1)
+  package static let minimumUse = AccountUse(bytes: Limits.rowBytes, batches: 1)
 
   /// Space that the batch takes.
   package var use: AccountUse { RememberedBatch.use(words: words?.utf8.count ?? 0) }
@@ -145,7 +146,7 @@ package struct RememberedBatch: Hashable {
     var results: [MutationResult] = []
     results.reserveCapacity(request.mutations.count)
     var tag = firstTag
-    var room = Limits.pageBytes
+    var bytesLeft = Limits.pageBytes
     for (index, mutation) in request.mutations.enumerated() {
       let name = mutation.name
       switch words.map({ index < $0.count ? $0[index] : "" }) ?? "saved" {
@@ -155,17 +156,35 @@ package struct RememberedBatch: Hashable {
       case "conflict":
         results.append(
           try .conflict(
-            at: RecordKey(zone: request.zone, name: name), room: &room, record: record))
+            at: RecordKey(zone: request.zone, name: name), bytesLeft: &bytesLeft, record: record))
       case let word:
         let code = RefusalCode(rawValue: String(word)) ?? .internalError
         results.append(
           .refused(
             name: name,
             Refusal(
-              code, "\(code.title), as this batch was told before; mend it under a new batch id.",
+              code,
+              "\(code.title), as in the first answer; correct it under a new batch id.",
               relayTime: code == .clockAhead ? wall : nil)))
       }
     }
     return results
   }
+}
+
+/// Number of one opening of a store: never used twice, and greater than all earlier ones, unless
+/// the relay's clock is set back by more than the time between two openings.
+///
+///     42 bits                                   22 bits
+///     milliseconds since the Unix epoch         random
+package enum OpeningNumber {
+  private static let randomBits: UInt64 = 22
+
+  /// `wall`: milliseconds since the Unix epoch. `random`: any bits.
+  package static func make(wall: Int64, random: UInt64) -> UInt64 {
+    UInt64(bitPattern: wall) << randomBits | random & ((1 << randomBits) - 1)
+  }
+
+  /// Returns the time at which the number was made, in milliseconds since the Unix epoch.
+  package static func wall(of number: UInt64) -> Int64 { Int64(number >> randomBits) }
 }

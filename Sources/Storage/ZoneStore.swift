@@ -14,11 +14,11 @@ public protocol ZoneStore: ZoneReader {
   /// Idle-time maintenance that would delay a commit: moves the write-ahead log into the database.
   /// The driver calls it on the writer's thread if no request waits. If it is never called, the
   /// store does the same within a commit once the log reaches its limit, and that commit is slow.
-  func rest() throws(StorageError)
+  func performMaintenance() throws(StorageError)
 }
 
 extension ZoneStore {
-  public func rest() throws(StorageError) {}
+  public func performMaintenance() throws(StorageError) {}
 }
 
 /// Read access to the committed state.
@@ -64,8 +64,8 @@ public enum CommitRequest: Sendable, Hashable {
   /// Renews the lease of those of the chunks that exist, by `chunkLeaseMilliseconds`: the account
   /// will soon save a record that names them.
   case renewChunks(AccountID, [ChunkHash])
-  /// Confirms that these files exist and are complete. Their chunks, doubtful since an older copy
-  /// of the store was restored, are no longer doubtful.
+  /// Confirms that these files exist and are complete. Their chunks, unverified since an older copy
+  /// of the store was restored, are verified then.
   case confirmChunks([ChunkFile])
   /// Reports that these files are gone or incomplete. Their chunks are reported as missing until
   /// they are uploaded again.
@@ -98,9 +98,9 @@ extension CommitRequest {
     }
   }
 
-  /// Number of old batches that a commit forgets for this request, and of old tombstones and codes.
-  /// The periodic `collectChunks` forgets more, so that an idle store catches up.
-  package var forgets: Int {
+  /// Number of old batches that a commit prunes for this request, and of old tombstones and codes.
+  /// The periodic `collectChunks` prunes more, so that an idle store catches up.
+  package var prunedRows: Int {
     if case .collectChunks(let count) = self {
       return max(Limits.forgottenPerRequest, min(count, Limits.collectedChunks))
     }
@@ -124,14 +124,14 @@ public struct ChunkFile: Hashable, Comparable, Sendable {
   }
 }
 
-/// Use of a `ChunkFile`, as the store knows it.
+/// Use of a `ChunkFile` according to the store.
 public enum FileUse: Hashable, Sendable {
   /// The file contains no chunk of an account.
   case none
   /// The file contains a chunk that is reported as missing to its account: an older copy of the
   /// store was restored, and the file may have been removed in between.
-  case doubted
-  case sure
+  case unverified
+  case verified
 }
 
 /// Chunk that an account has.
@@ -312,7 +312,7 @@ public enum ReadRequest: Sendable, Hashable {
   case accountCount
   /// Reads the versions of these accounts, for a relay that shares its store with others:
   /// notifications between relays can get lost.
-  case movements([AccountID])
+  case accountVersions([AccountID])
 }
 
 public enum ReadResult: Sendable, Hashable {
@@ -332,7 +332,7 @@ public enum ReadResult: Sendable, Hashable {
   case devices([Device])
   case count(Int)
   /// In any order, without accounts that no longer exist.
-  case movements([AccountVersion])
+  case accountVersions([AccountVersion])
   /// Unknown name; `badToken` for an unknown token; 410 for a change token that can no longer be
   /// followed.
   case refused(Refusal)

@@ -26,13 +26,13 @@ package final class FileChunkStore: ChunkStore {
   private var uploads: [ChunkFile: Upload] = [:]
   /// Files that were complete when the store was opened and that `list` has not passed yet, in
   /// order; nil until needed: read before the first file is moved to an account.
-  private var standing: [ChunkFile]?
+  private var unlistedFiles: [ChunkFile]?
 
   /// Opens the store in `directory`, or creates it, accessible to its owner only. The parent folder
   /// must exist. `uploads`: maximum number of files open for writing.
   package init(directory: String, uploads: Int = Limits.uploads) throws(StorageError) {
     root = try Folder(at: directory)
-    incoming = try root.madeFolder("incoming")
+    incoming = try root.makeFolder("incoming")
     uploadLimit = uploads
     for name in try incoming.names() { try incoming.removeFile(name) }
   }
@@ -59,13 +59,13 @@ package final class FileChunkStore: ChunkStore {
       uploads[file] = Upload(file: try incoming.makeFile(file.incomingName))
     }
     guard bytes.count <= Limits.chunkBytes - (uploads[file]?.count ?? 0) else {
-      try drop(file)
+      try removeUpload(file)
       return .refused(StoreRefusals.chunkTooLarge)
     }
     do throws(StorageError) {
       try uploads[file]?.file.append(bytes)
     } catch {
-      try drop(file)
+      try removeUpload(file)
       throw error
     }
     uploads[file]?.hash.update(bytes)
@@ -78,13 +78,13 @@ package final class FileChunkStore: ChunkStore {
   ) throws(StorageError) -> ChunkResult {
     guard let upload = uploads[file] else { return .refused(StoreRefusals.unknownChunk) }
     guard upload.hash.finish() == hash.bytes else {
-      try drop(file)
+      try removeUpload(file)
       return .refused(StoreRefusals.hashMismatch)
     }
     do throws(StorageError) {
-      _ = try standingFiles()
+      _ = try loadUnlistedFiles()
       try upload.file.sync()
-      let folder = try root.madeFolder(file.account.text)
+      let folder = try root.makeFolder(file.account.text)
       try incoming.move(file.incomingName, to: folder, as: file.name)
       try folder.sync()
     } catch {
@@ -96,7 +96,7 @@ package final class FileChunkStore: ChunkStore {
   }
 
   /// Removes the unfinished file.
-  private func drop(_ file: ChunkFile) throws(StorageError) {
+  private func removeUpload(_ file: ChunkFile) throws(StorageError) {
     guard uploads.removeValue(forKey: file) != nil else { return }
     try incoming.removeFile(file.incomingName)
   }
@@ -117,14 +117,14 @@ package final class FileChunkStore: ChunkStore {
   @discardableResult
   private func remove(_ files: [ChunkFile]) throws(StorageError) -> ChunkResult {
     for file in files {
-      try drop(file)
+      try removeUpload(file)
       try root.folder(file.account.text)?.removeFile(file.name)
     }
     return .done
   }
 
   private func removeAll(of account: AccountID) throws(StorageError) -> ChunkResult {
-    for file in uploads.keys.sorted() where file.account == account { try drop(file) }
+    for file in uploads.keys.sorted() where file.account == account { try removeUpload(file) }
     guard let folder = try root.folder(account.text) else { return .done }
     for name in try folder.names() { try folder.removeFile(name) }
     try root.removeFolder(account.text)
@@ -135,16 +135,16 @@ package final class FileChunkStore: ChunkStore {
   // MARK: Listing
 
   private func list(after file: ChunkFile?, limit: Int) throws(StorageError) -> ChunkResult {
-    var rest = try standingFiles()
+    var rest = try loadUnlistedFiles()
     if let file { rest.removeFirst(rest.prefix { $0 <= file }.count) }
-    standing = rest
+    unlistedFiles = rest
     return .files(Array(rest.prefix(limit)))
   }
 
-  private func standingFiles() throws(StorageError) -> [ChunkFile] {
-    if let standing { return standing }
+  private func loadUnlistedFiles() throws(StorageError) -> [ChunkFile] {
+    if let unlistedFiles { return unlistedFiles }
     let files = try root.chunks()
-    standing = files
+    unlistedFiles = files
     return files
   }
 }
@@ -190,5 +190,101 @@ extension FileChunkStore {
     guard rmdir(directory) == 0 || errno == ENOTEMPTY || errno == EEXIST else {
       throw StorageError(errno: errno, path: directory, operation: "remove the folder")
     }
+  }
+}
+
+/// Chunks of files of a store or a backup, accessible while another process has it open: to be
+/// read, and to be copied elsewhere. A chunk never changes once it has its final name, so hard
+/// links are safe.
+package final class ChunkFolder {
+  package enum State: Hashable, Sendable {
+    case whole, missing
+    /// Defect of the bytes, as a text that continues "the chunk".
+    case damaged(String)
+  }
+
+  package enum CopyResult: Hashable, Sendable {
+    /// A hard link to the same file: a failing disk damages both.
+    case linked
+    case copied
+    /// It already exists here.
+    case exists
+    case missing
+  }
+
+  private let root: Folder
+
+  /// Opens the folder of a store or a backup, and creates it if it is missing.
+  package init(directory: String) throws(StorageError) { root = try Folder(at: directory) }
+
+  /// Opens the folder, or returns nil if there is none.
+  package static func existing(in directory: String) throws(StorageError) -> ChunkFolder? {
+    access(directory, F_OK) == 0 ? try ChunkFolder(directory: directory) : nil
+  }
+
+  // MARK: Reading
+
+  /// Checks that the file has the right length and, if `hash` is given, the right bytes.
+  package func state(
+    of file: ChunkFile, bytes: Int, hash: ChunkHash?
+  ) throws(StorageError) -> State {
+    guard let found = try root.folder(file.account.text)?.file(file.name) else { return .missing }
+    return try ChunkFolder.state(of: found, bytes: bytes, hash: hash)
+  }
+
+  private static func state(
+    of file: OpenFile, bytes: Int, hash: ChunkHash?
+  ) throws(StorageError) -> State {
+    // One byte more than expected reveals a file that is too long.
+    let content: [UInt8]? = hash == nil ? nil : try file.read(at: 0, count: bytes + 1)
+    let count = if let content { content.count } else { try file.count() }
+    guard count == bytes else { return .damaged("has \(count) bytes and not \(bytes)") }
+    if let content, let hash, SHA256.hash(content) != hash.bytes {
+      return .damaged("has other bytes than its hash says")
+    }
+    return .whole
+  }
+
+  /// Returns the files in the folder, in order.
+  package func files() throws(StorageError) -> [ChunkFile] { try root.chunks() }
+
+  // MARK: Copying
+
+  /// Copies the file from `source`: as a hard link if possible; otherwise as a hard link to the
+  /// same file in `earlier`, a previous backup; otherwise as a copy, which is not durable yet.
+  package func copyFile(
+    _ file: ChunkFile, from source: ChunkFolder, earlier: ChunkFolder?
+  ) throws(StorageError) -> CopyResult {
+    let folder = try root.makeFolder(file.account.text)
+    if try folder.hasFile(file.name) { return .exists }
+    guard let from = try source.root.folder(file.account.text), try from.hasFile(file.name),
+      let isLinked = try from.link(file.name, in: folder)
+    else { return .missing }
+    if isLinked { return .linked }
+    guard let reading = try from.file(file.name) else { return .missing }
+    if let old = try earlier?.root.folder(file.account.text),
+      let same = try old.file(file.name), try same.count() == reading.count(),
+      try old.link(file.name, in: folder) == true
+    {
+      return .linked
+    }
+    let copy = try folder.makeFile(file.name)
+    var offset = 0
+    while true {
+      let bytes = try reading.read(at: offset, count: Limits.chunkPortionBytes)
+      if bytes.isEmpty { return .copied }
+      try copy.append(bytes)
+      offset += bytes.count
+    }
+  }
+
+  package func remove(_ file: ChunkFile) throws(StorageError) {
+    try root.folder(file.account.text)?.removeFile(file.name)
+  }
+
+  /// Makes the names of all copied files durable: they survive a power failure.
+  package func sync() throws(StorageError) {
+    for name in try root.names() { try root.folder(name)?.sync() }
+    try root.sync()
   }
 }

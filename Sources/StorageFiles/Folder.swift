@@ -13,7 +13,7 @@ final class Folder {
     if mkdir(path, 0o700) == 0 {
       try Folder.sync(parentOf: path)
     } else if errno != EEXIST {
-      throw StorageError(errno: errno, path: path, operation: "make the folder")
+      throw StorageError(errno: errno, path: path, operation: "create the folder")
     }
     try self.init(path: path, descriptor: Glibc.open(path, Folder.flags))
   }
@@ -49,9 +49,9 @@ final class Folder {
   }
 
   /// Returns the folder of that name. If it is missing, creates it durably.
-  func madeFolder(_ name: String) throws(StorageError) -> Folder {
+  func makeFolder(_ name: String) throws(StorageError) -> Folder {
     if let folder = try folder(name) { return folder }
-    guard mkdirat(descriptor, name, 0o700) == 0 else { throw fault("make a folder in") }
+    guard mkdirat(descriptor, name, 0o700) == 0 else { throw fault("create a folder in") }
     try sync()
     return try Folder(
       path: path + "/" + name, descriptor: openat(descriptor, name, Folder.flags))
@@ -91,7 +91,7 @@ final class Folder {
     if fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
       return status.st_mode & S_IFMT == S_IFREG
     }
-    guard errno == ENOENT else { throw fault("look at a file of") }
+    guard errno == ENOENT else { throw fault("check a file of") }
     return false
   }
 
@@ -152,5 +152,93 @@ final class Folder {
 
   private func fault(_ operation: String) -> StorageError {
     StorageError(errno: errno, path: path, operation: operation)
+  }
+}
+
+/// Open file.
+final class OpenFile {
+  /// For messages only.
+  let path: String
+  private let descriptor: Int32
+
+  init(path: String, descriptor: Int32) throws(StorageError) {
+    guard descriptor >= 0 else {
+      throw StorageError(errno: errno, path: path, operation: "open the file")
+    }
+    self.path = path
+    self.descriptor = descriptor
+  }
+
+  deinit { close(descriptor) }
+
+  /// Appends all bytes.
+  func append(_ bytes: [UInt8]) throws(StorageError) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+      if count > 0 {
+        rest = rest.dropFirst(count)
+      } else if errno != EINTR {
+        throw StorageError(errno: errno, path: path, operation: "write the file")
+      }
+    }
+  }
+
+  /// Makes all bytes durable: they survive a power failure.
+  func sync() throws(StorageError) {
+    guard fsync(descriptor) == 0 else {
+      throw StorageError(errno: errno, path: path, operation: "sync the file")
+    }
+  }
+
+  /// Returns the length in bytes.
+  func count() throws(StorageError) -> Int { Int(try status().st_size) }
+
+  /// True if it is a regular file, and not a pipe, a device or a folder.
+  var isRegular: Bool {
+    get throws(StorageError) { try status().st_mode & S_IFMT == S_IFREG }
+  }
+
+  private func status() throws(StorageError) -> stat {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else {
+      throw StorageError(errno: errno, path: path, operation: "check the file")
+    }
+    return status
+  }
+
+  /// Returns at most `count` bytes from `offset`; fewer only at the end of the file.
+  func read(at offset: Int, count: Int) throws(StorageError) -> [UInt8] {
+    var fault: Int32 = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      while filled < count {
+        let place = buffer.baseAddress.map { $0 + filled }
+        let got = pread(descriptor, place, count - filled, offset + filled)
+        if got > 0 {
+          filled += got
+        } else if got == 0 {
+          break
+        } else if errno != EINTR {
+          fault = errno
+          break
+        }
+      }
+    }
+    guard fault == 0 else {
+      throw StorageError(errno: fault, path: path, operation: "read the file")
+    }
+    return bytes
+  }
+}
+
+extension StorageError {
+  /// Converts an errno of the system to an error for the operator of the store.
+  init(errno reason: Int32, path: String, operation: String) {
+    switch reason {
+    case EACCES, EPERM, EROFS: self = .readOnly(path: path)
+    case ENOSPC, EDQUOT: self = .diskFull(path: path)
+    default:
+      self = .failed(path: path, operation: operation, detail: String(cString: strerror(reason)))
+    }
   }
 }

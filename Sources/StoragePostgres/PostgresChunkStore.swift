@@ -34,12 +34,12 @@ package final class PostgresChunkStore: ChunkStore {
   private var owner: UInt64 = 0
   private var ownedSession = 0
   /// Number of uploads begun since the last sweep for files without an owner.
-  private var begun = 0
+  private var uploadsSinceSweep = 0
   /// `list` returns files that were finished before this time of the server's clock, in
   /// microseconds.
   private var listedBefore: Int64 = 0
   /// Last file that was listed; it and those before it are not listed again.
-  private var passed: ChunkFile?
+  private var lastListed: ChunkFile?
 
   /// Opens the store, and creates or upgrades the tables if needed.
   ///
@@ -53,38 +53,38 @@ package final class PostgresChunkStore: ChunkStore {
   ) throws(StorageError) {
     try self.init(
       address, uploads: uploads, strayMilliseconds: strayMilliseconds,
-      greeting: StoreOpening.greeting(restored))
+      sessionSetup: StoreOpening.sessionSetup(restored))
   }
 
-  /// `greeting`: runs when a session is begun; nil if the store is being moved, because the move
-  /// manages its tables.
+  /// `sessionSetup`: runs when a session is begun; nil if the store is being moved, because the
+  /// move manages its tables.
   init(
     _ address: PostgresAddress, uploads: Int = Limits.uploads,
     strayMilliseconds: Int64 = Limits.strayFileMilliseconds,
-    greeting: PostgresConnection.Greeting?
+    sessionSetup: PostgresConnection.SessionSetup?
   ) throws(StorageError) {
     uploadLimit = uploads
     let connection = PostgresConnection(address)
     self.connection = connection
-    connection.greeting = greeting
+    connection.sessionSetup = sessionSetup
     listedBefore = try connection.perform("open") { () throws(PostgresFault) in
       let now = try connection.run(FileStatements.now).first { $0.integer(0) } ?? 0
       return now - strayMilliseconds * 1_000
     }
-    try connection.perform("open") { () throws(PostgresFault) in try own() }
+    try connection.perform("open") { () throws(PostgresFault) in try acquireOwnership() }
   }
 
   /// Closes the connection. Later requests fail; any relay may remove the unfinished files.
   package func close() { connection.close() }
 
   package func perform(_ request: ChunkRequest) throws(StorageError) -> ChunkResult {
-    let isGoingOn = request.written.map { uploads[$0] != nil } ?? false
+    let isContinuation = request.written.map { uploads[$0] != nil } ?? false
     do throws(StorageError) {
       return try connection.perform(request.operation) { () throws(PostgresFault) in
-        try own()
-        if isGoingOn, let file = request.written, uploads[file] == nil {
+        try acquireOwnership()
+        if isContinuation, let file = request.written, uploads[file] == nil {
           throw PostgresFault(
-            cause: .late, message: "the connection was lost, and with it what was being uploaded")
+            cause: .late, message: "the connection was lost, and so was the upload")
         }
         return switch request {
         case .append(let file, let bytes): try append(bytes, to: file)
@@ -106,30 +106,30 @@ package final class PostgresChunkStore: ChunkStore {
   // MARK: Ownership
 
   /// Draws an owner number for a new session, and removes files whose owner is gone.
-  private func own() throws(PostgresFault) {
+  private func acquireOwnership() throws(PostgresFault) {
     guard ownedSession != connection.openings else { return }
     uploads = [:]
-    owner = try StoreOpening.draw(connection).random
+    owner = try StoreOpening.drawNumber(connection).random
     _ = try connection.run(FileStatements.own, PostgresParameters().bind(owner))
     ownedSession = connection.openings
-    try sweep()
+    try removeOrphans()
   }
 
-  private func sweep() throws(PostgresFault) {
-    begun = 0
+  private func removeOrphans() throws(PostgresFault) {
+    uploadsSinceSweep = 0
     let owners = try connection.run(FileStatements.owners, PostgresParameters().bind(owner)).all {
       $0.bits(0)
     }
-    for former in owners {
+    for orphan in owners {
       var pipeline = PostgresPipeline()
       pipeline.add(.begin)
       // The lock lasts until the end of the transaction; a living owner holds it until the end of
       // its session.
-      let lock = pipeline.add(FileStatements.lockOwner, PostgresParameters().bind(former))
+      let lock = pipeline.add(FileStatements.lockOwner, PostgresParameters().bind(orphan))
       let rows = try connection.run(pipeline)
       var last = PostgresPipeline()
       if rows[lock].first({ $0.bool(0) }) ?? false {
-        last.add(FileStatements.removeOwned, PostgresParameters().bind(former))
+        last.add(FileStatements.removeOwned, PostgresParameters().bind(orphan))
       }
       let commit = last.add(.commit)
       _ = try connection.run(last, commit: commit)
@@ -141,11 +141,10 @@ package final class PostgresChunkStore: ChunkStore {
   private func append(_ bytes: [UInt8], to file: ChunkFile) throws(PostgresFault) -> ChunkResult {
     if uploads[file] == nil {
       guard uploads.count < uploadLimit else { return .refused(StoreRefusals.tooManyUploads) }
-      begun += 1
-      if begun >= uploadLimit { try sweep() }
-      guard try hastily(FileStatements.begin, of(file).bind(owner)).written == 1 else {
-        return .refused(StoreRefusals.taken)
-      }
+      uploadsSinceSweep += 1
+      if uploadsSinceSweep >= uploadLimit { try removeOrphans() }
+      let begun = try runUnsynced(FileStatements.begin, parameters(of: file).bind(owner))
+      guard begun.written == 1 else { return .refused(StoreRefusals.taken) }
       uploads[file] = Upload()
     }
     guard bytes.count <= Limits.chunkBytes - (uploads[file]?.count ?? 0) else {
@@ -156,9 +155,9 @@ package final class PostgresChunkStore: ChunkStore {
     uploads[file]?.count += bytes.count
     uploads[file]?.tail += bytes
     while let upload = uploads[file], upload.tail.count >= Limits.chunkPortionBytes {
-      let part = of(file).bind(upload.parts).bind(
+      let part = parameters(of: file).bind(upload.parts).bind(
         Array(upload.tail.prefix(Limits.chunkPortionBytes)))
-      guard try hastily(FileStatements.addPart, part.bind(owner)).written == 1 else {
+      guard try runUnsynced(FileStatements.addPart, part.bind(owner)).written == 1 else {
         // The account was removed meanwhile.
         uploads[file] = nil
         return .refused(StoreRefusals.unknownChunk)
@@ -185,7 +184,8 @@ package final class PostgresChunkStore: ChunkStore {
     pipeline.add(.begin)
     let finished = pipeline.add(
       FileStatements.finish,
-      of(file).bind(upload.parts).bind(upload.tail).bind(owner).bind(Int64(upload.count)))
+      parameters(of: file).bind(upload.parts).bind(upload.tail).bind(owner)
+        .bind(Int64(upload.count)))
     let commit = pipeline.add(.commit)
     let rows: [PostgresRows]
     do throws(PostgresFault) {
@@ -200,12 +200,12 @@ package final class PostgresChunkStore: ChunkStore {
   }
 
   /// Runs a statement in a transaction that need not be durable.
-  private func hastily(
+  private func runUnsynced(
     _ statement: PostgresStatement, _ parameters: PostgresParameters
   ) throws(PostgresFault) -> PostgresRows {
     var pipeline = PostgresPipeline()
     pipeline.add(.begin)
-    pipeline.add(FileStatements.hasty)
+    pipeline.add(FileStatements.unsynced)
     let step = pipeline.add(statement, parameters)
     let commit = pipeline.add(.commit)
     return try connection.run(pipeline, commit: commit)[step]
@@ -225,10 +225,10 @@ package final class PostgresChunkStore: ChunkStore {
     let size = Int64(Limits.chunkPortionBytes)
     let (start, end) = (Int64(max(0, offset)), Int64(max(0, offset)) + Int64(max(0, count)))
     let rows = try connection.read { pipeline in
-      pipeline.add(FileStatements.isWhole, of(file))
+      pipeline.add(FileStatements.isWhole, parameters(of: file))
       pipeline.add(
         FileStatements.parts,
-        of(file).bind(start / size).bind((end - 1) / size).bind(start)
+        parameters(of: file).bind(start / size).bind((end - 1) / size).bind(start)
           .bind(end))
     }
     guard rows[0].count == 1 else { return .refused(StoreRefusals.unknownChunk) }
@@ -248,7 +248,7 @@ package final class PostgresChunkStore: ChunkStore {
     // Sorted, so that relays that remove the same files do not deadlock.
     let sorted = files.sorted()
     let named = PostgresParameters().bind(sorted.map(\.account.rawValue))
-      .bind(sorted.map(\.place))
+      .bind(sorted.map(\.columnValue))
     var pipeline = PostgresPipeline()
     pipeline.add(.begin)
     pipeline.add(FileStatements.remove, named)
@@ -274,8 +274,8 @@ package final class PostgresChunkStore: ChunkStore {
   /// Lists files by account. Accounts are unsigned and the database's integers are signed: the
   /// upper half sorts first there, and is queried after the lower half.
   private func list(after file: ChunkFile?, limit: Int) throws(PostgresFault) -> ChunkResult {
-    if let file { passed = max(passed ?? file, file) }
-    let first = passed ?? ChunkFile(account: AccountID(rawValue: 0), number: 0)
+    if let file { lastListed = max(lastListed ?? file, file) }
+    let first = lastListed ?? ChunkFile(account: AccountID(rawValue: 0), number: 0)
     let halves: [(ChunkFile, UInt64)] =
       first.account.rawValue >> 63 == 0
       ? [(first, .max >> 1), (ChunkFile(account: AccountID(rawValue: 1 << 63), number: 0), .max)]
@@ -284,20 +284,20 @@ package final class PostgresChunkStore: ChunkStore {
       for (start, end) in halves {
         pipeline.add(
           FileStatements.list,
-          PostgresParameters().bind(start.account.rawValue).bind(start.place).bind(end)
+          PostgresParameters().bind(start.account.rawValue).bind(start.columnValue).bind(end)
             .bind(listedBefore).bind(Int64(max(0, limit)) + 1))
       }
     }
     let files = rows.flatMap { half in
       half.all { row in
-        ChunkFile(account: AccountID(rawValue: row.bits(0)), place: row.integer(1))
+        ChunkFile(account: AccountID(rawValue: row.bits(0)), columnValue: row.integer(1))
       }
     }
-    return .files(Array(files.filter { $0 != passed }.prefix(max(0, limit))))
+    return .files(Array(files.filter { $0 != lastListed }.prefix(max(0, limit))))
   }
 
-  private func of(_ file: ChunkFile) -> PostgresParameters {
-    PostgresParameters().bind(file.account.rawValue).bind(file.place)
+  private func parameters(of file: ChunkFile) -> PostgresParameters {
+    PostgresParameters().bind(file.account.rawValue).bind(file.columnValue)
   }
 }
 

@@ -12,7 +12,7 @@ package final class PostgresZoneStore: ZoneStore {
   private let connection: PostgresConnection
   private let queries: ZoneQueries
   private let rules: StoreRules
-  private let greeting: PostgresConnection.Greeting
+  private let sessionSetup: PostgresConnection.SessionSetup
   /// Number that identifies this relay's notices; drawn when the store was opened.
   package let relay: UInt64
   /// True if an older copy of the database was found when the store was opened, or its owner
@@ -37,24 +37,24 @@ package final class PostgresZoneStore: ZoneStore {
     beginsRun: Bool = true, restored: (@Sendable () -> Void)? = nil
   ) throws(StorageError) {
     self.rules = rules
-    greeting = StoreOpening.greeting(restored)
-    let writing = StoreOpening.greeting(restored, beginsRun: beginsRun)
+    sessionSetup = StoreOpening.sessionSetup(restored)
+    let writing = StoreOpening.sessionSetup(restored, beginsRun: beginsRun)
     let connection = PostgresConnection(address)
     let opened = try connection.perform("open") { () throws(PostgresFault) in
       try Schema.zones.migrate(connection)
-      let wasRestored = try StoreOpening.meet(connection, isDeclared: declareRestored)
+      let wasRestored = try StoreOpening.detectRestore(connection, isDeclared: declareRestored)
       if beginsRun { try StoreOpening.beginRun(connection) }
-      return (wasRestored: wasRestored, relay: try StoreOpening.draw(connection).random)
+      return (wasRestored: wasRestored, relay: try StoreOpening.drawNumber(connection).random)
     }
     wasRestored = opened.wasRestored
     relay = opened.relay
     self.connection = connection
-    connection.greeting = writing
+    connection.sessionSetup = writing
     queries = ZoneQueries(connection, relay: opened.relay)
   }
 
   /// Checks that the database is reachable, without changes. Throws the reason if it is not.
-  package static func reach(_ address: PostgresAddress) throws(StorageError) {
+  package static func checkReachable(_ address: PostgresAddress) throws(StorageError) {
     let connection = PostgresConnection(address)
     try connection.perform("open") { () throws(PostgresFault) in }
     connection.close()
@@ -65,7 +65,7 @@ package final class PostgresZoneStore: ZoneStore {
 
   /// Returns a view for another thread, on a connection of its own.
   package func makeReader() throws(StorageError) -> sending PostgresZoneReader {
-    try PostgresZoneReader(connection.address, relay: relay, greeting: greeting)
+    try PostgresZoneReader(connection.address, relay: relay, sessionSetup: sessionSetup)
   }
 
   /// Returns a receiver of other relays' notices for another thread, on a connection of its own.
@@ -99,10 +99,11 @@ package final class PostgresZoneReader: ZoneReader {
 
   /// `relay`: the relay that reads.
   init(
-    _ address: PostgresAddress, relay: UInt64, greeting: @escaping PostgresConnection.Greeting
+    _ address: PostgresAddress, relay: UInt64,
+    sessionSetup: @escaping PostgresConnection.SessionSetup
   ) throws(StorageError) {
     let connection = PostgresConnection(address)
-    connection.greeting = greeting
+    connection.sessionSetup = sessionSetup
     try connection.perform("open") { () throws(PostgresFault) in }
     self.connection = connection
     queries = ZoneQueries(connection, relay: relay)

@@ -23,10 +23,10 @@ package final class SQLiteZoneStore: ZoneStore {
   private let remover: AccountRemover
   private let opening: StoreOpening
   private let run: UInt64
-  /// Check that the files are still where they were opened. `lookedAt` is the time of the last
+  /// Check that the files are still where they were opened. `checkedAt` is the time of the last
   /// check by a commit, in milliseconds; `fileFault` is its result.
-  package private(set) var standing: StoreIdentity
-  private var lookedAt: Int64?
+  package private(set) var identity: StoreIdentity
+  private var checkedAt: Int64?
   private var fileFault: StorageError?
   /// Log sizes in pages at which the log is moved in the next idle period (`logPages`), and before
   /// the next commit (`logPagesMax`). If a reader stays (a backup), the pages that it keeps in the
@@ -57,14 +57,14 @@ package final class SQLiteZoneStore: ZoneStore {
   ) throws(StorageError) {
     self.directory = directory
     lock = try DirectoryLock(directory: directory)
-    try SQLiteZoneStore.refuseHalf(of: directory)
+    try SQLiteZoneStore.requireComplete(of: directory)
     connection = try SQLiteConnection(
       path: SQLiteZoneStore.path(in: directory), role: .writer, schema: .zones)
     self.opening = try StoreOpening(connection, directory: directory)
     let run = run ?? opening
     self.run = run
     wasRestored = try self.opening.begin(opening, isDeclared: declareRestored, run: run)
-    standing = StoreIdentity(
+    identity = StoreIdentity(
       directory: directory,
       ["lock", SQLiteZoneStore.databaseName, SQLiteZoneStore.databaseName + "-wal"])
     queries = try ZoneQueries(connection, run: run)
@@ -89,9 +89,9 @@ package final class SQLiteZoneStore: ZoneStore {
   package static func replacementMark(in directory: String) -> String { directory + "/restoring" }
 
   /// Throws if a replacement was begun and did not end.
-  static func refuseHalf(of directory: String) throws(StorageError) {
+  static func requireComplete(of directory: String) throws(StorageError) {
     guard access(replacementMark(in: directory), F_OK) != 0 else {
-      throw .corrupt(path: directory, detail: "a restore or a move into it did not come to its end")
+      throw .corrupt(path: directory, detail: "a restore of it, or a move into it, did not finish")
     }
   }
 
@@ -101,12 +101,12 @@ package final class SQLiteZoneStore: ZoneStore {
   /// requests fail.
   package func close() {
     guard connection.isOpen else { return }
-    let isWhole = standing.look() == nil
+    let isIntact = identity.check() == nil
     // The files that now have the former names do not belong to this store and must not be changed.
-    if !isWhole { connection.leaveFiles() }
-    if hasWritten, isWhole {
+    if !isIntact { connection.keepFilesOnClose() }
+    if hasWritten, isIntact {
       do throws(StorageError) {
-        try opening.moveOn()
+        try opening.advanceNumber()
       } catch {
         // All answered commits are durable. The only loss: a copy made since the store was opened
         // is not detected as an older one if it is put back before the next opening.
@@ -155,7 +155,7 @@ package final class SQLiteZoneStore: ZoneStore {
       var results: [CommitResult] = []
       results.reserveCapacity(requests.count)
       for request in requests { results.append(try perform(request, wall: wall)) }
-      let forgotten = requests.reduce(0) { $0 + $1.forgets }
+      let forgotten = requests.reduce(0) { $0 + $1.prunedRows }
       try history.forgetBatches(forgotten, wall: wall)
       try history.forgetTombstones(forgotten, wall: wall)
       try accounts.forgetCodes(forgotten, wall: wall)
@@ -164,14 +164,15 @@ package final class SQLiteZoneStore: ZoneStore {
   }
 
   /// Adds a folder beside the database that is also open to the checked files.
-  package func watch(_ name: String) { standing.watch(name) }
+  package func watch(_ name: String) { identity.watch(name) }
 
-  /// Checks the files at most once per `storeLookMilliseconds`.
+  /// Checks the files at most once per `storeFileCheckMilliseconds`.
   private func checkFiles(wall: Int64) throws(StorageError) {
-    let isFresh = lookedAt.map { wall >= $0 && wall < $0 &+ Limits.storeLookMilliseconds } ?? false
+    let isFresh =
+      checkedAt.map { wall >= $0 && wall < $0 &+ Limits.storeFileCheckMilliseconds } ?? false
     if !isFresh {
-      lookedAt = wall
-      fileFault = standing.look()
+      checkedAt = wall
+      fileFault = identity.check()
     }
     if let fileFault { throw fileFault }
   }
@@ -180,8 +181,8 @@ package final class SQLiteZoneStore: ZoneStore {
     try queries.read(request)
   }
 
-  package func rest() throws(StorageError) {
-    guard connection.waitingPages >= logPages, standing.look() == nil else { return }
+  package func performMaintenance() throws(StorageError) {
+    guard connection.waitingPages >= logPages, identity.check() == nil else { return }
     try moveLog()
   }
 
@@ -189,7 +190,7 @@ package final class SQLiteZoneStore: ZoneStore {
   /// that were added since. After an error it retries when more pages were added.
   private func moveLog() throws(StorageError) {
     do throws(StorageError) {
-      let progress = mover?.take()
+      let progress = mover?.takeProgress()
       switch progress {
       case .moving: return
       case .failed(let fault): throw fault
@@ -198,11 +199,11 @@ package final class SQLiteZoneStore: ZoneStore {
         // A reader blocks the rest.
         logPages = Limits.logPages + connection.waitingPages
         return
-      case .moved, .resting, nil:
+      case .moved, .idle, nil:
         if case .moved(let pages) = progress { movedPages = pages }
-        try opening.moveOn()
+        try opening.advanceNumber()
         hasWritten = false
-        if mover?.begin() == true { return }
+        if mover?.start() == true { return }
       }
       try connection.checkpoint(waits: false)
       logPages = Limits.logPages + connection.waitingPages
@@ -235,33 +236,33 @@ package final class SQLiteZoneStore: ZoneStore {
   ) throws(StorageError) -> CommitResult {
     switch request {
     case .createAccount(let id, let generation, let label, let device, let pairing):
-      try accounts.create(
+      try accounts.createAccount(
         id, generation: generation, label: label, device: device, pairing: pairing, wall: wall)
-    case .issuePairing(let id, let pairing): try accounts.issue(pairing, for: id, wall: wall)
+    case .issuePairing(let id, let pairing): try accounts.issuePairing(pairing, for: id, wall: wall)
     case .redeemPairing(let codeHash, let device):
-      try accounts.redeem(codeHash, for: device, wall: wall)
+      try accounts.redeemPairing(codeHash, for: device, wall: wall)
     case .renameDevice(let id, let device, let name):
-      try accounts.rename(device, of: id, to: name)
-    case .revokeDevice(let id, let device): try accounts.revoke(device, of: id)
-    case .touchDevices(let sightings): try accounts.touch(sightings)
+      try accounts.renameDevice(device, of: id, to: name)
+    case .revokeDevice(let id, let device): try accounts.revokeDevice(device, of: id)
+    case .touchDevices(let sightings): try accounts.touchDevices(sightings)
     case .checkWritable: try opening.rewrite()
     case .save(let commit): try records.save(commit, wall: wall)
     case .setPlan(let id, let plan): try accounts.setPlan(plan, of: id)
     case .putSubscription(let id, let device, let subscription):
-      try subscriptions.put(subscription, for: device, of: id)
+      try subscriptions.putSubscription(subscription, for: device, of: id)
     case .removeSubscription(let id, let device, let name):
-      try subscriptions.remove(name, for: device, of: id)
-    case .removeAccount(let id): try remover.remove(id, wall: wall)
+      try subscriptions.removeSubscription(name, for: device, of: id)
+    case .removeAccount(let id): try remover.removeAccount(id, wall: wall)
     case .addChunk(let id, let hash, let file, let bytes):
-      try chunks.add(hash, of: id, file: file, bytes: bytes, wall: wall)
-    case .renewChunks(let id, let hashes): try chunks.renew(hashes, of: id, wall: wall)
-    case .confirmChunks(let files): try chunks.doubt(files, false)
-    case .markChunksMissing(let files): try chunks.doubt(files, true)
-    case .collectChunks(let count): try chunks.collect(atMost: count, wall: wall)
+      try chunks.addChunk(hash, of: id, file: file, bytes: bytes, wall: wall)
+    case .renewChunks(let id, let hashes): try chunks.renewChunks(hashes, of: id, wall: wall)
+    case .confirmChunks(let files): try chunks.setUnverified(files, false)
+    case .markChunksMissing(let files): try chunks.setUnverified(files, true)
+    case .collectChunks(let count): try chunks.collectChunks(atMost: count, wall: wall)
     case .deleteZone(let id, let device, let zone, let through):
-      try zones.delete(zone, through: through, by: device, of: id, wall: wall)
+      try zones.deleteZone(zone, through: through, by: device, of: id, wall: wall)
     case .deleteZoneRest(let id, let device, let zone, let portion):
-      try zones.delete(portion, of: zone, by: device, of: id, wall: wall)
+      try zones.deletePortion(portion, of: zone, by: device, of: id, wall: wall)
     }
   }
 

@@ -1,12 +1,15 @@
 import Glibc
+import LockstepBench
+import LockstepCommandLine
 import LockstepCrypto
+import LockstepDashboard
+import LockstepDoctor
+import LockstepRelayService
 import LockstepStorageSQLite
 import LockstepWire
 
 /// The program: its command tree, and the dispatch to the requested command.
 package enum Lockstep {
-  package static let version = "0.2.0"
-
   /// Each top-level command has its own file and one line here.
   package static let root = Command(
     name: "lockstep",
@@ -53,7 +56,7 @@ package enum Lockstep {
       case .version:
         return perform(as: root.name) { () throws(CommandFailure) in
           try TerminalOutput.printed(
-            "\(root.name) \(version)\nOpenSSL \(LinkedOpenSSL.version), SQLite "
+            "\(root.name) \(LockstepVersion.current)\nOpenSSL \(LinkedOpenSSL.version), SQLite "
               + "\(LinkedSQLite.version), zlib \(LinkedZlib.version)")
         }
       }
@@ -78,7 +81,7 @@ package enum Lockstep {
   /// escaped for a terminal.
   private static func complain(_ line: String) {
     let isTerminal = TerminalOutput.standardError.isTerminal
-    TerminalOutput.writeToStandardError((isTerminal ? TerminalOutput.shown(line) : line) + "\n")
+    TerminalOutput.writeToStandardError((isTerminal ? TerminalOutput.escaped(line) : line) + "\n")
   }
 
   private static func environment(_ name: String) -> String? {

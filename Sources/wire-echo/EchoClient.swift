@@ -1,8 +1,9 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 
-/// Client that a conformance suite tests: asks the suite for the number of cases, opens a WebSocket
-/// for each, echoes all messages until the suite closes it, and then has the reports written.
+/// Client that a conformance suite tests: requests the number of cases, opens a WebSocket for each,
+/// echoes all messages until the suite closes it, and then requests that the reports be written.
 struct EchoClient: Node {
   typealias Job = Never
   typealias Outcome = Never
@@ -60,16 +61,16 @@ struct EchoClient: Node {
 
   mutating func handle(_ event: NodeEvent<Never, Never, Never>, at moment: Moment) {
     switch event {
-    case .opened(id, _): ask()
-    case .closed(id, let cause): closed(cause, at: moment.instant)
+    case .opened(id, _): sendRequest()
+    case .closed(id, let cause): handleClose(cause, at: moment.instant)
     case .drained(id, let unsent):
       guard let pauses = backlog.pauses(at: unsent) else { return }
       actions.append(pauses ? .pauseReading(id) : .resumeReading(id))
     case .deadlineReached:
       guard let deadline = nextDeadline, deadline <= moment.instant else { return }
-      fail("\(suite.text)\(target.text) did not end within its time")
-    case .stopping: fail("it was stopped")
-    case .opened, .closed, .drained, .holding, .turnedAway: break
+      fail("\(suite.text)\(target.text) did not finish within its timeout")
+    case .stopping: fail("stopped by a signal")
+    case .opened, .closed, .drained, .holding, .connectionRejected: break
     }
   }
 
@@ -79,7 +80,7 @@ struct EchoClient: Node {
     case .connecting, .over: break
     case .opening(var parser, let key):
       parser.receive(bytes)
-      readAnswer(&parser, key, at: moment.instant)
+      readResponse(&parser, key, at: moment.instant)
     case .open(let socket):
       socket.receive(bytes)
       reply(socket, at: moment.instant)
@@ -109,7 +110,7 @@ struct EchoClient: Node {
   }
 
   /// Sends the request once the connection is established.
-  private mutating func ask() {
+  private mutating func sendRequest() {
     var nonce: [UInt8] = []
     for _ in 0..<16 { nonce.append(UInt8.random(in: 0...255, using: &random)) }
     let key = WebSocketHandshake.key(nonce: nonce)
@@ -122,7 +123,7 @@ struct EchoClient: Node {
     actions.append(.send(id, request))
   }
 
-  private mutating func readAnswer(
+  private mutating func readResponse(
     _ parser: inout HTTPResponseParser, _ key: String, at now: Instant
   ) {
     do throws(Refusal) {
@@ -138,7 +139,7 @@ struct EchoClient: Node {
       socket.receive(rest.span.bytes)
       reply(socket, at: now)
     } catch {
-      fail("\(suite.text)\(target.text) opens no WebSocket: \(error.detail)")
+      fail("\(suite.text)\(target.text) did not open a WebSocket: \(error.detail)")
     }
   }
 
@@ -151,26 +152,26 @@ struct EchoClient: Node {
       case .last(let frame):
         actions.append(.send(id, frame))
         actions.append(.close(id, .afterSending))
-        return ended(socket, at: now)
+        return finishStep(socket, at: now)
       }
     }
   }
 
-  private mutating func closed(_ cause: CloseCause, at now: Instant) {
+  private mutating func handleClose(_ cause: CloseCause, at now: Instant) {
     guard case .open(let socket) = stage else {
       return fail(
         "\(suite.text) cannot be reached (\(cause)); is the suite's server running?")
     }
-    ended(socket, at: now)
+    finishStep(socket, at: now)
   }
 
   // MARK: from one step to the next
 
-  private mutating func ended(_ socket: EchoSocket, at now: Instant) {
+  private mutating func finishStep(_ socket: EchoSocket, at now: Instant) {
     switch step {
     case .count:
-      guard let count = Int(String(decoding: socket.heard, as: UTF8.self)), count >= 0 else {
-        return fail("\(suite.text)\(target.text) told no number; is it a suite's server?")
+      guard let count = Int(String(decoding: socket.lastText, as: UTF8.self)), count >= 0 else {
+        return fail("\(suite.text)\(target.text) returned no number; is it a suite's server?")
       }
       cases = count
       actions.append(.report(.cases(count)))

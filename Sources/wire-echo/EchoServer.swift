@@ -1,5 +1,6 @@
 import LockstepEventLoop
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 
 /// Accepts WebSockets at any path, and echoes the messages of each.
@@ -16,7 +17,7 @@ struct EchoServer: Node {
     case open(EchoSocket)
   }
 
-  private struct Talk {
+  private struct Connection {
     var stage = Stage.opening(HTTPRequestParser())
     var backlog = EchoBacklog()
   }
@@ -27,7 +28,7 @@ struct EchoServer: Node {
 
   private let deflates: Bool
   private var random: SeededRandom
-  private var talks: [ConnectionID: Talk] = [:]
+  private var connections: [ConnectionID: Connection] = [:]
   private var actions = ActionQueue<NodeAction<Never, Never, Never>>()
 
   init(deflates: Bool, random: SeededRandom) {
@@ -42,20 +43,22 @@ struct EchoServer: Node {
   mutating func handle(_ event: NodeEvent<Never, Never, Never>, at moment: Moment) {
     switch event {
     case .opened(let id, _):
-      guard talks.count < Limits.echoConnections else { return actions.append(.close(id, .now)) }
-      talks[id] = Talk()
-    case .closed(let id, _): talks[id] = nil
+      guard connections.count < Limits.echoConnections else {
+        return actions.append(.close(id, .now))
+      }
+      connections[id] = Connection()
+    case .closed(let id, _): connections[id] = nil
     case .drained(let id, let unsent):
-      guard let pauses = talks[id]?.backlog.pauses(at: unsent) else { return }
+      guard let pauses = connections[id]?.backlog.pauses(at: unsent) else { return }
       actions.append(pauses ? .pauseReading(id) : .resumeReading(id))
     case .stopping:
-      for id in talks.keys.sorted() { close(id, WebSocketFrame.close(code: 1001)) }
-    case .holding, .turnedAway, .deadlineReached: break
+      for id in connections.keys.sorted() { close(id, WebSocketFrame.close(code: 1001)) }
+    case .holding, .connectionRejected, .deadlineReached: break
     }
   }
 
   mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
-    switch talks[id]?.stage {
+    switch connections[id]?.stage {
     case nil: break
     case .opening(var parser):
       parser.receive(bytes)
@@ -69,7 +72,7 @@ struct EchoServer: Node {
   private mutating func readRequest(_ id: ConnectionID, _ parser: inout HTTPRequestParser) {
     do throws(Refusal) {
       guard case .head(let head) = try parser.next() else {
-        talks[id]?.stage = .opening(parser)
+        connections[id]?.stage = .opening(parser)
         return
       }
       try open(id, head, rest: parser.takeRest())
@@ -93,7 +96,7 @@ struct EchoServer: Node {
     }
     actions.append(.send(id, HTTPWriter.response(status: 101, headers: headers)))
     let socket = EchoSocket(role: .server, deflate: terms, random: random.branch())
-    talks[id]?.stage = .open(socket)
+    connections[id]?.stage = .open(socket)
     socket.receive(rest.span.bytes)
     reply(id, socket)
   }
@@ -110,6 +113,6 @@ struct EchoServer: Node {
   private mutating func close(_ id: ConnectionID, _ last: [UInt8]) {
     actions.append(.send(id, last))
     actions.append(.close(id, .afterSending))
-    talks[id] = nil
+    connections[id] = nil
   }
 }

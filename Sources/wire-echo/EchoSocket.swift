@@ -14,8 +14,8 @@ final class EchoSocket {
   private var reader: WebSocketReader
   private var deflater: Deflater?
   private var random: SeededRandom
-  /// The last text that was received, for a client that asked for one.
-  private(set) var heard: [UInt8] = []
+  /// Last received text, for a client that requested one.
+  private(set) var lastText: [UInt8] = []
 
   /// `deflate`: the agreed compression terms. `random`: for the masks of a client.
   init(role: WebSocketRole, deflate: DeflateTerms?, random: SeededRandom) {
@@ -34,7 +34,7 @@ final class EchoSocket {
       while let event = try reader.next() {
         switch event {
         case .text(let payload):
-          heard = payload
+          lastText = payload
           return .frame(text(payload))
         case .binary(let payload): return .frame(binary(payload))
         case .ping(let payload): return .frame(WebSocketFrame.pong(payload, mask: mask()))

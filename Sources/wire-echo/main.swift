@@ -20,7 +20,7 @@ func fail(_ reason: String, code: Int32) -> Never {
 
 func serve(port: UInt16, deflates: Bool) throws {
   let signals = try Signals()
-  let listener = try Listener.open(.host("127.0.0.1", port: port), door: .front)[0]
+  let listener = try Listener.open(.host("127.0.0.1", port: port), listenerKind: .public)[0]
   let group = try NodeGroup<EchoServer>(count: 1, GroupSettings { _, _ in })
   try group.add(
     EchoServer(deflates: deflates, random: Entropy.seededRandom()), listeners: [listener])

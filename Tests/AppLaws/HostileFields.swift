@@ -1,4 +1,5 @@
 import LockstepApps
+import LockstepJSON
 import LockstepModel
 
 /// Fields of the apps' records that no program of ours would write: of the right form, with numbers

@@ -1,4 +1,5 @@
 import LockstepApps
+import LockstepJSON
 import LockstepModel
 import WireLaws
 
@@ -115,7 +116,7 @@ extension AppLaw {
       try expect(isPlain, "a row has a control character: \(line.debugDescription)")
     }
     try check(view.json)
-    try check(view.face)
+    try check(view.stableJSON)
     if let changesAt = view.changesAt {
       try expect(changesAt > now, "at \(now) it changes at \(changesAt)")
     }

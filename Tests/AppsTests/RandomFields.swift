@@ -1,4 +1,5 @@
 import LockstepApps
+import LockstepJSON
 import LockstepModel
 
 /// Random fields of the records of vault, clipboard, memos and habits, some incomplete or

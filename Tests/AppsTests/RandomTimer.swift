@@ -1,4 +1,5 @@
 import LockstepApps
+import LockstepJSON
 import LockstepModel
 
 /// Random edits and settings, close enough in time that every rule is exercised.

@@ -8,7 +8,7 @@ import Testing
 /// Orders for chunks of files in the home, and their reports.
 struct AgentChunkTests {
   private static let keep = TestDevice.chunkKeepMilliseconds
-  private static let care = TestDevice.chunkCareMilliseconds
+  private static let cleanup = TestDevice.chunkCleanupMilliseconds
 
   @Test func aChunkIsKeptAndReadBackWithNoRelayInReach() throws {
     let stage = try Stage()
@@ -96,7 +96,7 @@ struct AgentChunkTests {
     try device.finishStuckFileJobs()
     #expect(device.files.counts == (2, 0))
     try device.restart()
-    try stage.run(Limits.chunkCareFirstMilliseconds + 2_000)
+    try stage.run(Limits.chunkCleanupFirstMilliseconds + 2_000)
     #expect(device.files.counts == (1, 0))
     #expect(try device.readChunk(kept).get().flatMap(\.bytes) == [1])
   }
@@ -109,17 +109,17 @@ struct AgentChunkTests {
     let idle = try device.addChunk([2]).get()
     let album = EditRequest.album("a", [named])
     #expect(throws: Never.self) { try device.edit(album)?.get() }
-    try stage.run(AgentChunkTests.keep - AgentChunkTests.care)
+    try stage.run(AgentChunkTests.keep - AgentChunkTests.cleanup)
     #expect(try device.store.chunks([idle]).count == 1)
     // A read extends the time for which the chunk is kept.
     _ = try device.readChunk(idle).get()
-    try stage.run(AgentChunkTests.keep - AgentChunkTests.care)
+    try stage.run(AgentChunkTests.keep - AgentChunkTests.cleanup)
     #expect(try device.store.chunks([idle]).count == 1)
-    try stage.run(3 * AgentChunkTests.care)
+    try stage.run(3 * AgentChunkTests.cleanup)
     #expect(try device.store.chunks([named, idle]).map(\.hash) == [named])
     #expect(device.files.counts == (1, 0))
     _ = try device.edit(.fields("a", TestApp.album, ["pieces": []]))
-    try stage.run(AgentChunkTests.keep + 3 * AgentChunkTests.care)
+    try stage.run(AgentChunkTests.keep + 3 * AgentChunkTests.cleanup)
     #expect(device.files.counts == (0, 0))
   }
 

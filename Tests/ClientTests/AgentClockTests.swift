@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 import Testing
 
@@ -224,7 +225,7 @@ struct AgentClockTests {
     stage.relay.clockError = (1 << 53) - 1 - stage.now - 100_000
     try stage.run(20_000)
     #expect(device.status.transport == nil)
-    #expect(stage.relay.heard.count < 60)
+    #expect(stage.relay.requests.count < 60)
     stage.relay.clockError = 0
     try device.edit(.note("a", "x"))
     try stage.run(60_000)
@@ -286,10 +287,10 @@ struct AgentClockTests {
     device.forgetReports()
     device.clockError = 200_000
     try stage.run(30_000)
-    let told = device.reports.compactMap {
+    let reported = device.reports.compactMap {
       if case .status(let status) = $0 { status.clockOffset } else { nil }
     }
-    #expect(abs(try #require(told.last) + 200_000) <= 30)
-    #expect(told.count == 1)
+    #expect(abs(try #require(reported.last) + 200_000) <= 30)
+    #expect(reported.count == 1)
   }
 }

@@ -14,9 +14,9 @@ struct AgentDeadlinesTests {
     deadlines.set(.retry, at(10))
     deadlines.set(.due, at(20))
     #expect(deadlines.next == at(10))
-    #expect(deadlines.takeExpired(at: at(9)) == [])
-    #expect(deadlines.takeExpired(at: at(20)) == [.retry, .due])
-    #expect(deadlines.takeExpired(at: at(20)) == [])
+    #expect(deadlines.removeExpired(at: at(9)) == [])
+    #expect(deadlines.removeExpired(at: at(20)) == [.retry, .due])
+    #expect(deadlines.removeExpired(at: at(20)) == [])
     #expect(deadlines.next == at(30))
   }
 

@@ -17,7 +17,7 @@ struct AgentDownloadTests {
     let device = try stage.device(1)
     let bytes = TestChunk.bytes(1_000_000)
     let hash = try TestChunk.hash(bytes)
-    #expect(try stage.relay.keep(hash, bytes) == nil)
+    #expect(try stage.relay.storeChunk(hash, bytes) == nil)
     let whole = try order(device, hash)
     let part = try order(device, hash, offset: 999_999)
     try stage.run()
@@ -37,7 +37,7 @@ struct AgentDownloadTests {
     try stage.run()
     let bytes = TestChunk.bytes(1_000_000)
     let hash = try TestChunk.hash(bytes)
-    _ = try stage.relay.keep(hash, bytes)
+    _ = try stage.relay.storeChunk(hash, bytes)
     device.answerBytes = 10_000
     let whole = try order(device, hash)
     try stage.run(200)
@@ -83,7 +83,7 @@ struct AgentDownloadTests {
     let device = try stage.device(1)
     let read = try order(device, try TestChunk.hash([1]))
     try stage.run(5_000)
-    #expect(device.read(read) == .failure(.nowhere))
+    #expect(device.read(read) == .failure(.unavailable))
   }
 
   @Test func aDamagedFileIsReplacedByTheRelays() throws {
@@ -109,7 +109,7 @@ struct AgentDownloadTests {
     try stage.run()
     let bytes = TestChunk.bytes(1_000_000)
     let hash = try TestChunk.hash(bytes)
-    _ = try stage.relay.keep(hash, bytes)
+    _ = try stage.relay.storeChunk(hash, bytes)
     var isFirst = true
     stage.relay.onRequest = { head in
       guard head.method == "GET", head.target.path.contains("chunks"), isFirst else { return nil }
@@ -124,7 +124,7 @@ struct AgentDownloadTests {
   @Test func aDeviceWithoutRoomOnItsDiskIsToldSo() throws {
     let stage = try Stage()
     let device = try stage.device(1)
-    _ = try stage.relay.keep(try TestChunk.hash([1]), [1])
+    _ = try stage.relay.storeChunk(try TestChunk.hash([1]), [1])
     try stage.run()
     device.fail(.diskFull(path: "p"))
     let read = try order(device, try TestChunk.hash([1]))

@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 import LockstepStorage
 import Testing
@@ -64,8 +65,8 @@ private struct FaultStory {
       // One answer is lost in transit.
       var isLost = false
       let lost = DeviceID(rawValue: UInt64(index + 1))
-      stage.relay.onLine = { line in
-        guard line.device == lost, !isLost else { return nil }
+      stage.relay.onReceive = { connection in
+        guard connection.device == lost, !isLost else { return nil }
         isLost = true
         return .loseAnswer
       }
@@ -85,7 +86,7 @@ private struct FaultStory {
   }
 
   mutating func calmDown() throws {
-    stage.relay.onLine = nil
+    stage.relay.onReceive = nil
     for device in devices { device.isCutOff = false }
     try stage.run(300_000)
   }

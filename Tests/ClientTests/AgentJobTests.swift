@@ -6,10 +6,10 @@ import Testing
 
 struct AgentJobTests {
   @Test func eachLaneDoesItsOwnWork() throws {
-    let desk = try Desk()
-    var replica = desk.replica
+    let harness = try ReplicaHarness()
+    var replica = harness.replica
     let files = MemoryChunkStore()
-    let job = AgentJob.replica(ReplicaJob(task: .load, clock: desk.clock))
+    let job = AgentJob.replica(ReplicaJob(task: .load, clock: harness.clock))
     guard case .replica(let outcome) = AgentWork.perform(job, on: &replica, files: files),
       case .success(.loaded) = outcome.result
     else {

@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 import LockstepStorage
 import LockstepWire
@@ -65,12 +66,12 @@ struct AgentOrderTests {
     let stage = try Stage()
     let device = try stage.device(1, transports: [transport])
     try stage.run()
-    let asked = stage.relay.heard.count
+    let asked = stage.relay.requests.count
     let id = try device.order { .syncNow($0) }
     #expect(synced(device, id) == nil)
     try stage.run(200)
     #expect(synced(device, id)?.state == .inSync)
-    #expect(stage.relay.heard.count > asked)
+    #expect(stage.relay.requests.count > asked)
   }
 
   @Test func aManualSyncThatFailsSaysSo() throws {
@@ -109,7 +110,7 @@ struct AgentOrderTests {
     try device.cut()
     try stage.run(100)
     guard case .offline(_, "connection reset")? = device.states.first else {
-      Issue.record("told \(device.states)")
+      Issue.record("reported \(device.states)")
       return
     }
   }
@@ -124,7 +125,7 @@ struct AgentOrderTests {
       return
     }
     #expect(reason.contains("join"))
-    #expect(stage.relay.heard.isEmpty)
+    #expect(stage.relay.requests.isEmpty)
   }
 
   @Test func aFullDiskRefusesEditsAndLosesNothing() throws {

@@ -1,4 +1,4 @@
-import LockstepModel
+import LockstepJSON
 import LockstepStorage
 import Testing
 
@@ -31,8 +31,8 @@ struct AgentOutboxTests {
     let other = try stage.device(2, transports: [.webSocket])
     try stage.run()
     var isLost = false
-    stage.relay.onLine = { line in
-      guard line.device == device.id, !isLost, line.isSocket else { return nil }
+    stage.relay.onReceive = { connection in
+      guard connection.device == device.id, !isLost, connection.isSocket else { return nil }
       isLost = true
       return .loseAnswer
     }
@@ -43,10 +43,10 @@ struct AgentOutboxTests {
     try stage.run(2_000)
     try other.edit(.count("a"))
     try stage.run(2_000)
-    let asked = stage.relay.heard.count
+    let asked = stage.relay.requests.count
     device.isCutOff = false
     try stage.run(60_000)
-    let words = stage.relay.heard.dropFirst(asked).filter { $0 != "time" }
+    let words = stage.relay.requests.dropFirst(asked).filter { $0 != "time" }
     #expect(Array(words.prefix(4)) == ["GET /v1/socket", "hello", "save a", "fetch since"])
     #expect(try device.record("a")?.value == stage.relay.record("a")?.value)
     #expect(try device.record("a")?.value?.members?.count == 2)
@@ -161,7 +161,7 @@ struct AgentOutboxTests {
     try stage.run()
     #expect(stage.relay.hellos.last == .some(cursor))
     guard case .ready(let status)? = device.reports.first else {
-      Issue.record("not told that it is ready")
+      Issue.record("not reported that it is ready")
       return
     }
     #expect(status.lastSync != nil)

@@ -28,7 +28,7 @@ struct AgentPlanTests {
         return nil
       }
       refused += 1
-      return .say([.error(id: request.id.text, Refusal(.planRequired, "not in the plan"))])
+      return .reply([.error(id: request.id.text, Refusal(.planRequired, "not in the plan"))])
     }
     stage.relay.onRequest = { head in
       guard head.target.path.contains("Elsewhere"), !isIncluded else { return nil }
@@ -66,7 +66,7 @@ struct AgentPlanTests {
     stage.relay.onMessage = { message in
       guard case .save(let request) = message, refused < 2 else { return nil }
       refused += 1
-      return .say([.error(id: request.id.text, Refusal(.planRequired, "not in the plan"))])
+      return .reply([.error(id: request.id.text, Refusal(.planRequired, "not in the plan"))])
     }
     try device.edit(.note("a", "mine"))
     try stage.run(Limits.planRetryMilliseconds + 60_000)
@@ -117,10 +117,10 @@ struct AgentPlanTests {
     }
     #expect(reason.contains("plan"))
     #expect(device.status.waiting == 1)
-    let asked = stage.relay.heard.count
+    let asked = stage.relay.requests.count
     try device.edit(.note("b", "mine"))
     try stage.run(24 * 3_600_000)
-    #expect(stage.relay.heard.count == asked)
+    #expect(stage.relay.requests.count == asked)
     hasPlan = true
     try device.order { .syncNow($0) }
     try stage.run(5_000)

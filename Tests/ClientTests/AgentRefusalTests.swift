@@ -34,7 +34,7 @@ struct AgentRefusalTests {
     stage.relay.onMessage = { message in
       guard case .save(let request) = message, !refused else { return nil }
       refused = true
-      return .say([.error(id: request.id.text, Refusal(code, "because"))])
+      return .reply([.error(id: request.id.text, Refusal(code, "because"))])
     }
     try check(code, device, stage)
   }
@@ -74,9 +74,9 @@ struct AgentRefusalTests {
         return
       }
       #expect(try device.store.outbox().count == 1)
-      let asked = stage.relay.heard.count
+      let asked = stage.relay.requests.count
       try stage.run(600_000)
-      #expect(stage.relay.heard.count == asked, "\(code)")
+      #expect(stage.relay.requests.count == asked, "\(code)")
     case .blocked:
       #expect(state == .needsPerson)
       #expect(device.status.blockedZones == [TestApp.zone])
@@ -102,7 +102,7 @@ struct AgentRefusalTests {
       let results = request.mutations.map {
         MutationResult.refused(name: $0.name, Refusal(code, "because"))
       }
-      return .say([
+      return .reply([
         .saved(id: request.id, SaveAnswer(since: token, token: token, results: results))
       ])
     }
@@ -276,8 +276,8 @@ struct AgentRefusalTests {
     try stage.run()
     var most = 30_000
     var refusals = 0
-    stage.relay.onLine = { line in
-      guard line.body.count > most else { return nil }
+    stage.relay.onReceive = { connection in
+      guard connection.body.count > most else { return nil }
       refusals += 1
       return .respond(status: 413, headers: [:], body: Array("<html>Too large".utf8))
     }
@@ -309,8 +309,8 @@ struct AgentRefusalTests {
     let device = try stage.device(1, transports: [.longPoll])
     try stage.run()
     var isNarrow = true
-    stage.relay.onLine = { line in
-      guard isNarrow, line.body.count > 30_000 else { return nil }
+    stage.relay.onReceive = { connection in
+      guard isNarrow, connection.body.count > 30_000 else { return nil }
       return .respond(status: 413, headers: [:], body: [])
     }
     try device.edit(.note("large", String(repeating: "x", count: 100_000)))
@@ -329,16 +329,16 @@ struct AgentRefusalTests {
     var refuses = true
     stage.relay.onMessage = { message in
       guard case .save(let request) = message, refuses else { return nil }
-      return .say([.error(id: request.id.text, Refusal(.recordTooLarge, "because"))])
+      return .reply([.error(id: request.id.text, Refusal(.recordTooLarge, "because"))])
     }
     try device.edit(.note("a", "mine"))
     try stage.run(5_000)
     #expect(device.status.parkedCount == 1)
-    let asked = stage.relay.heard.count
+    let asked = stage.relay.requests.count
     try device.order { .syncNow($0) }
     try stage.run(5_000)
     #expect(device.status.parkedCount == 1)
-    #expect(stage.relay.heard.count > asked)
+    #expect(stage.relay.requests.count > asked)
     refuses = false
     try device.order { .syncNow($0) }
     try stage.run(5_000)
@@ -353,8 +353,9 @@ struct AgentRefusalTests {
     var refuses = true
     stage.relay.onMessage = { message in
       guard case .save(let request) = message, refuses else { return nil }
-      let refusal = Refusal(.bodyTooLarge, "The answer has status 413 and no problem of ours.")
-      return .say([.error(id: request.id.text, refusal)])
+      let refusal = Refusal(
+        .bodyTooLarge, "The answer with status 413 is not a problem document of the relay.")
+      return .reply([.error(id: request.id.text, refusal)])
     }
     try device.edit(.note("a", "mine"))
     try stage.run(5_000)
@@ -378,7 +379,7 @@ struct AgentRefusalTests {
       let results = request.mutations.map {
         MutationResult.refused(name: $0.name, Refusal(.clockAhead, "ahead"))
       }
-      return .say([
+      return .reply([
         .saved(id: request.id, SaveAnswer(since: token, token: token, results: results))
       ])
     }

@@ -62,7 +62,7 @@ struct AgentTests {
     try stage.run(60_000)
     #expect(try device.text("a") == "while away")
     #expect(device.status.state == .inSync)
-    #expect(!stage.relay.heard.contains("fetch since"))
+    #expect(!stage.relay.requests.contains("fetch since"))
   }
 
   @Test(arguments: [Transport.webSocket, .longPoll, .poll])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepClient
 
-/// The ladder, the deadlines, and the network traffic.
+/// The selection of the transport, the deadlines, and the network traffic.
 struct AgentTransportTests {
   @Test func whereWebSocketsDoNotPassItLongPollsAndClimbsBack() throws {
     let stage = try Stage()
@@ -99,7 +99,7 @@ struct AgentTransportTests {
     stage.relay.cutsLongPolls = nil
     try stage.run(Limits.probeMilliseconds)
     #expect(device.status.transport == .longPoll)
-    #expect(device.agent.ladder.waitMilliseconds == Limits.agentLongPollMilliseconds)
+    #expect(device.agent.transportSelector.waitMilliseconds == Limits.agentLongPollMilliseconds)
   }
 
   @Test func aPersonsSyncLooksForABetterWayAtOnce() throws {
@@ -229,19 +229,19 @@ struct AgentTransportTests {
     let device = try stage.device(1, transports: [.webSocket])
     try stage.run()
     try stage.relay.save("a", TestApp.note, ["text": "lost"])
-    device.socketLine?.outgoing = []
+    device.socketConnection?.outgoing = []
     try stage.relay.save("b", TestApp.note, ["text": "not lost"])
     try stage.run()
     #expect(try device.text("a") == "lost")
     #expect(try device.text("b") == "not lost")
-    #expect(stage.relay.heard.contains("fetch since"))
+    #expect(stage.relay.requests.contains("fetch since"))
   }
 
   @Test func anotherAccountsRelayGetsNothing() throws {
     let stage = try Stage()
     stage.relay.onMessage = { message in
       guard case .hello = message else { return nil }
-      return .say([
+      return .reply([
         .welcome(
           account: AccountID(rawValue: 8), device: DeviceID(rawValue: 1),
           token: ChangeToken(generation: 5, sequence: 1), time: 5, keepAliveMilliseconds: 25_000)
@@ -267,7 +267,7 @@ struct AgentTransportTests {
       let noise = (0..<Int.random(in: 1...300, using: &random)).map { _ in
         UInt8.random(in: 0...255, using: &random)
       }
-      device.socketLine?.outgoing += noise
+      device.socketConnection?.outgoing += noise
       try stage.run(200_000)
       #expect(try stage.relay.record("a")?.text == "mine")
       #expect(device.status.state == .inSync)

@@ -60,10 +60,10 @@ struct AgentUploadTests {
     #expect(try isSaved(stage, "a"))
     // Portions that are being read are in addition to those that wait.
     #expect(device.unsentMax <= Limits.chunkWaitingBytes + 3 * Limits.chunkPortionBytes)
-    let told = device.progress.filter { $0.direction == .up }
-    #expect(told.count >= 2 && told.count <= 8)
-    #expect(told.map(\.bytesDone) == told.map(\.bytesDone).sorted())
-    #expect(told.last?.bytesDone == bytes.count)
+    let reported = device.progress.filter { $0.direction == .up }
+    #expect(reported.count >= 2 && reported.count <= 8)
+    #expect(reported.map(\.bytesDone) == reported.map(\.bytesDone).sorted())
+    #expect(reported.last?.bytesDone == bytes.count)
   }
 
   @Test func anUploadThatIsCutOffIsResumedByTheQuestion() throws {

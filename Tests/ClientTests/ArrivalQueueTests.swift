@@ -25,7 +25,7 @@ struct ArrivalQueueTests {
     let id = BatchID(high: 1, low: 1)
     queue.add(id, answer, isLink: true)
     #expect(queue.last == .answer(id, answer, isLink: true))
-    let all = queue.takeAll()
+    let all = queue.drain()
     #expect(all == [.page(page(1)), .page(page(2)), .answer(id, answer, isLink: true)])
     #expect(queue.isEmpty)
   }
@@ -38,11 +38,11 @@ struct ArrivalQueueTests {
     _ = queue.add(page(9), isFetched: true)
     #expect(!queue.hasRoomAhead)
     #expect(queue.isFetched)
-    let pages = queue.takeAll()
+    let pages = queue.drain()
     #expect(pages == [1, 2, 3, 9].map { .page(page($0)) })
     _ = queue.add(page(1, bytes: Limits.pagesAheadBytes), isFetched: true)
     #expect(!queue.hasRoomAhead)
-    _ = queue.takeAll()
+    _ = queue.drain()
     _ = queue.add(page(1), isFetched: false)
     #expect(!queue.hasRoomAhead)
     #expect(!queue.isFetched)
@@ -53,7 +53,7 @@ struct ArrivalQueueTests {
     let full = Limits.waitingArrivalBytes
     let fits = [full - 8, 8, 7].map { queue.add(page(1, bytes: $0), isFetched: false) }
     #expect(fits == [true, false, true])
-    _ = queue.takeAll()
+    _ = queue.drain()
     let fitsNow = queue.add(page(2, bytes: 8), isFetched: false)
     #expect(fitsNow)
   }

@@ -26,7 +26,7 @@ struct ChunkReaderTests {
     let size = Limits.chunkPortionBytes + 10
     let (chunk, bytes) = try chunk(size)
     var reader = ChunkReader()
-    reader.order(one, chunk.hash, offset: 0, count: .max)
+    reader.addOrder(one, chunk.hash, offset: 0, count: .max)
     #expect(reader.next() == .find(one, chunk.hash))
     #expect(reader.next() == nil)
     reader.found(one, .success(chunk))
@@ -48,7 +48,7 @@ struct ChunkReaderTests {
   ) throws {
     let (chunk, bytes) = try chunk(10)
     var reader = ChunkReader()
-    reader.order(one, chunk.hash, offset: offset, count: count)
+    reader.addOrder(one, chunk.hash, offset: offset, count: count)
     _ = reader.next()
     reader.found(one, .success(chunk))
     #expect(reader.next() == .read(one, chunk, offset: readAt, count: read))
@@ -61,8 +61,8 @@ struct ChunkReaderTests {
   @Test func aChunkThatIsNotInTheHomeIsDownloadedOnceForAllWhoWait() throws {
     let (chunk, bytes) = try chunk(3)
     var reader = ChunkReader()
-    reader.order(one, chunk.hash, offset: 0, count: 9)
-    reader.order(two, chunk.hash, offset: 1, count: 9)
+    reader.addOrder(one, chunk.hash, offset: 0, count: 9)
+    reader.addOrder(two, chunk.hash, offset: 1, count: 9)
     #expect(reader.next() == .find(one, chunk.hash))
     reader.found(one, .success(nil))
     #expect(reader.next() == .download(chunk.hash))
@@ -82,12 +82,12 @@ struct ChunkReaderTests {
   @Test func whatCannotBeHadIsToldToAllWhoWait() throws {
     let (chunk, _) = try chunk(3)
     var reader = ChunkReader()
-    reader.order(one, chunk.hash, offset: 0, count: 9)
+    reader.addOrder(one, chunk.hash, offset: 0, count: 9)
     _ = reader.next()
     reader.found(one, .success(nil))
     #expect(reader.next() == .download(chunk.hash))
-    reader.downloaded(chunk.hash, .failure(.nowhere))
-    #expect(reader.next() == .report(one, .failure(.nowhere)))
+    reader.downloaded(chunk.hash, .failure(.unavailable))
+    #expect(reader.next() == .report(one, .failure(.unavailable)))
     #expect(reader.isEmpty)
   }
 
@@ -95,8 +95,8 @@ struct ChunkReaderTests {
     let (chunk, bytes) = try chunk(3)
     let (other, _) = try self.chunk(4, file: 8)
     var reader = ChunkReader()
-    reader.order(one, other.hash, offset: 0, count: 9)
-    reader.order(two, chunk.hash, offset: 0, count: 9)
+    reader.addOrder(one, other.hash, offset: 0, count: 9)
+    reader.addOrder(two, chunk.hash, offset: 0, count: 9)
     _ = reader.next()
     reader.found(one, .success(nil))
     #expect(reader.next() == .download(other.hash))
@@ -111,7 +111,7 @@ struct ChunkReaderTests {
     let (chunk, bytes) = try chunk(3)
     for answer in [ChunkResult.refused(Refusal(.notFound, "")), .bytes(Array(bytes.dropLast()))] {
       var reader = ChunkReader()
-      reader.order(one, chunk.hash, offset: 0, count: 9)
+      reader.addOrder(one, chunk.hash, offset: 0, count: 9)
       _ = reader.next()
       reader.found(one, .success(chunk))
       _ = reader.next()
@@ -131,7 +131,7 @@ struct ChunkReaderTests {
     var newer = chunk
     newer.file = 9
     var reader = ChunkReader()
-    reader.order(one, chunk.hash, offset: 0, count: .max)
+    reader.addOrder(one, chunk.hash, offset: 0, count: .max)
     _ = reader.next()
     reader.found(one, .success(chunk))
     _ = reader.next()
@@ -151,7 +151,7 @@ struct ChunkReaderTests {
   @Test func aWholeChunkWithOtherBytesIsNotToldAsWhole() throws {
     let (chunk, bytes) = try chunk(Limits.chunkPortionBytes + 1)
     var reader = ChunkReader()
-    reader.order(one, chunk.hash, offset: 0, count: .max)
+    reader.addOrder(one, chunk.hash, offset: 0, count: .max)
     _ = reader.next()
     reader.found(one, .success(chunk))
     _ = reader.next()
@@ -168,13 +168,13 @@ struct ChunkReaderTests {
     let (chunk, _) = try chunk(3)
     let error = StorageError.readOnly(path: "p")
     var reader = ChunkReader()
-    reader.order(one, chunk.hash, offset: 0, count: 9)
+    reader.addOrder(one, chunk.hash, offset: 0, count: 9)
     _ = reader.next()
     reader.found(one, .success(chunk))
     _ = reader.next()
     reader.read(one, .failure(error))
     #expect(reader.next() == .report(one, .failure(.storage(error))))
-    reader.order(two, chunk.hash, offset: 0, count: 9)
+    reader.addOrder(two, chunk.hash, offset: 0, count: 9)
     _ = reader.next()
     reader.found(two, .failure(.storage(error)))
     #expect(reader.next() == .report(two, .failure(.storage(error))))
@@ -185,17 +185,17 @@ struct ChunkReaderTests {
     let (chunk, _) = try chunk(3)
     var reader = ChunkReader()
     for number in 0..<UInt64(Limits.chunkReads) {
-      reader.order(OrderID(rawValue: 10 + number), chunk.hash, offset: 0, count: 1)
+      reader.addOrder(OrderID(rawValue: 10 + number), chunk.hash, offset: 0, count: 1)
     }
-    reader.order(one, chunk.hash, offset: 0, count: 1)
+    reader.addOrder(one, chunk.hash, offset: 0, count: 1)
     #expect(reader.next() == .report(one, .failure(.busy)))
     reader.stop()
-    var told = 0
+    var reported = 0
     while let action = reader.next() {
       guard case .report(_, .failure(.stopping)) = action else { continue }
-      told += 1
+      reported += 1
     }
-    #expect(told == Limits.chunkReads)
+    #expect(reported == Limits.chunkReads)
     #expect(reader.isEmpty)
   }
 }

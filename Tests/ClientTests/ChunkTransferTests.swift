@@ -21,25 +21,25 @@ struct ChunkTransferTests {
   private func begun(_ numbers: Int...) throws -> ChunkTransfer {
     var transfer = ChunkTransfer()
     transfer.online()
-    transfer.need(try numbers.map { try need($0) })
+    transfer.addNeeds(try numbers.map { try need($0) })
     return transfer
   }
 
   @Test func whatTheRelayLacksGoesUpAndThenAllIsTold() throws {
     var transfer = try begun(1, 2)
     #expect(transfer.isBusy)
-    #expect(transfer.next() == .ask([try hash(1), try hash(2)]))
+    #expect(transfer.next() == .query([try hash(1), try hash(2)]))
     #expect(transfer.next() == nil)
-    transfer.told(missing: [try hash(2)])
-    #expect(transfer.next() == .settle(ChunkStatus(there: [try hash(1)])))
+    transfer.queryAnswered(missing: [try hash(2)])
+    #expect(transfer.next() == .applyStatus(ChunkStatus(atRelay: [try hash(1)])))
     #expect(transfer.next() == .upload(try chunk(2)))
     transfer.uploaded(try hash(2), .stored)
     // One status update at a time.
     #expect(transfer.next() == nil)
-    transfer.settled()
-    #expect(transfer.next() == .settle(ChunkStatus(there: [try hash(2)])))
+    transfer.statusApplied()
+    #expect(transfer.next() == .applyStatus(ChunkStatus(atRelay: [try hash(2)])))
     #expect(transfer.isBusy)
-    transfer.settled()
+    transfer.statusApplied()
     #expect(!transfer.isBusy)
     #expect(transfer.next() == nil)
   }
@@ -47,77 +47,79 @@ struct ChunkTransferTests {
   @Test func twoGoUpAtATime() throws {
     var transfer = try begun(1, 2, 3)
     _ = transfer.next()
-    transfer.told(missing: try [1, 2, 3].map { try hash($0) })
+    transfer.queryAnswered(missing: try [1, 2, 3].map { try hash($0) })
     #expect(transfer.waitingCount == 3)
     #expect(transfer.next() == .upload(try chunk(1)))
     #expect(transfer.next() == .upload(try chunk(2)))
     #expect(transfer.next() == nil)
     transfer.uploaded(try hash(1), .stored)
-    #expect(transfer.next() == .settle(ChunkStatus(there: [try hash(1)])))
+    #expect(transfer.next() == .applyStatus(ChunkStatus(atRelay: [try hash(1)])))
     #expect(transfer.next() == .upload(try chunk(3)))
   }
 
   @Test func nothingIsAskedWithoutARelayAndNothingTwice() throws {
     var transfer = ChunkTransfer()
-    transfer.need([try need(1)])
-    transfer.need([try need(1)])
+    transfer.addNeeds([try need(1)])
+    transfer.addNeeds([try need(1)])
     #expect(transfer.next() == nil)
     transfer.online()
-    #expect(transfer.next() == .ask([try hash(1)]))
+    #expect(transfer.next() == .query([try hash(1)]))
     transfer.offline()
     #expect(transfer.next() == nil)
     transfer.online()
-    #expect(transfer.next() == .ask([try hash(1)]))
-    transfer.told(missing: [try hash(1)])
+    #expect(transfer.next() == .query([try hash(1)]))
+    transfer.queryAnswered(missing: [try hash(1)])
     #expect(transfer.next() == .upload(try chunk(1)))
     transfer.offline()
     // A late result is ignored.
     transfer.uploaded(try hash(1), .stored)
     transfer.online()
-    #expect(transfer.next() == .ask([try hash(1)]))
+    #expect(transfer.next() == .query([try hash(1)]))
   }
 
   @Test func aQuestionHasNoMoreHashesThanItMay() throws {
     var transfer = ChunkTransfer()
     transfer.online()
-    transfer.need(try (0...Limits.chunkHashes).map { try need($0) })
-    guard case .ask(let hashes) = transfer.next() else {
+    transfer.addNeeds(try (0...Limits.chunkHashes).map { try need($0) })
+    guard case .query(let hashes) = transfer.next() else {
       Issue.record("nothing was asked")
       return
     }
     #expect(hashes.count == Limits.chunkHashes)
-    transfer.told(missing: [])
-    transfer.settled()
+    transfer.queryAnswered(missing: [])
+    transfer.statusApplied()
     _ = transfer.next()
-    #expect(transfer.next() == .ask([try hash(Limits.chunkHashes)]))
+    #expect(transfer.next() == .query([try hash(Limits.chunkHashes)]))
   }
 
   @Test func whatIsNeitherHereNorThereIsTold() throws {
     var transfer = ChunkTransfer()
     transfer.online()
-    transfer.need([try need(1, isHeld: false), try need(2, isHeld: false)])
+    transfer.addNeeds([try need(1, isHeld: false), try need(2, isHeld: false)])
     _ = transfer.next()
-    transfer.told(missing: [try hash(1)])
+    transfer.queryAnswered(missing: [try hash(1)])
     #expect(
-      transfer.next() == .settle(ChunkStatus(there: [try hash(2)], nowhere: [try hash(1)])))
+      transfer.next()
+        == .applyStatus(ChunkStatus(atRelay: [try hash(2)], unavailable: [try hash(1)])))
   }
 
   @Test func filesThatAreDamagedOrGoneAreTold() throws {
     var transfer = try begun(1, 2)
     _ = transfer.next()
-    transfer.told(missing: [try hash(1), try hash(2)])
+    transfer.queryAnswered(missing: [try hash(1), try hash(2)])
     _ = transfer.next()
     _ = transfer.next()
     transfer.uploaded(try hash(1), .damaged)
-    transfer.uploaded(try hash(2), .unread)
+    transfer.uploaded(try hash(2), .fileMissing)
     #expect(
-      transfer.next() == .settle(ChunkStatus(damaged: [try hash(1)], unread: [try chunk(2)])))
+      transfer.next()
+        == .applyStatus(ChunkStatus(damaged: [try hash(1)], fileMissing: [try chunk(2)])))
   }
 
   @Test func whatBreaksIsAskedAboutAgainAfterAPause() throws {
     var transfer = try begun(1, 2)
     _ = transfer.next()
-    transfer.told(missing: [try hash(1), try hash(2)])
+    transfer.queryAnswered(missing: [try hash(1), try hash(2)])
     _ = transfer.next()
     _ = transfer.next()
     transfer.uploaded(try hash(1), .broken)
@@ -126,24 +128,24 @@ struct ChunkTransferTests {
     #expect(transfer.next() == .pause(retryAfterMilliseconds: nil))
     #expect(transfer.next() == nil)
     transfer.resume()
-    #expect(transfer.next() == .ask([try hash(1), try hash(2)]))
-    transfer.failed(busy)
+    #expect(transfer.next() == .query([try hash(1), try hash(2)]))
+    transfer.queryFailed(busy)
     #expect(transfer.next() == .pause(retryAfterMilliseconds: 7_000))
     #expect(transfer.next() == nil)
     transfer.resume()
-    #expect(transfer.next() == .ask([try hash(1), try hash(2)]))
-    transfer.failed(nil)
+    #expect(transfer.next() == .query([try hash(1), try hash(2)]))
+    transfer.queryFailed(nil)
     #expect(transfer.next() == .pause(retryAfterMilliseconds: nil))
   }
 
   @Test func aNewWayToTheRelayEndsThePause() throws {
     var transfer = try begun(1)
     _ = transfer.next()
-    transfer.failed(nil)
+    transfer.queryFailed(nil)
     #expect(transfer.next() == .pause(retryAfterMilliseconds: nil))
     transfer.offline()
     transfer.online()
-    #expect(transfer.next() == .ask([try hash(1)]))
+    #expect(transfer.next() == .query([try hash(1)]))
   }
 
   @Test(arguments: [RefusalCode.quotaExceeded, .planRequired, .bodyTooLarge])
@@ -151,55 +153,56 @@ struct ChunkTransferTests {
     let refusal = Refusal(code, "no")
     var transfer = try begun(1, 2, 3)
     _ = transfer.next()
-    transfer.told(missing: try [1, 2, 3].map { try hash($0) })
+    transfer.queryAnswered(missing: try [1, 2, 3].map { try hash($0) })
     _ = transfer.next()
     _ = transfer.next()
     transfer.uploaded(try hash(1), .refused(refusal))
     #expect(transfer.refusal == refusal)
     #expect(transfer.next() == .hold)
-    #expect(transfer.next() == .settle(ChunkStatus(held: [try hash(3)])))
+    #expect(transfer.next() == .applyStatus(ChunkStatus(held: [try hash(3)])))
     // It is queried again; no more is uploaded.
-    #expect(transfer.next() == .ask([try hash(1)]))
-    transfer.told(missing: [try hash(1)])
+    #expect(transfer.next() == .query([try hash(1)]))
+    transfer.queryAnswered(missing: [try hash(1)])
     transfer.uploaded(try hash(2), .stored)
-    transfer.settled()
-    #expect(transfer.next() == .settle(ChunkStatus(there: [try hash(2)], held: [try hash(1)])))
-    transfer.settled()
+    transfer.statusApplied()
+    #expect(
+      transfer.next() == .applyStatus(ChunkStatus(atRelay: [try hash(2)], held: [try hash(1)])))
+    transfer.statusApplied()
     #expect(!transfer.isBusy)
     transfer.retry()
-    transfer.need([try need(1)])
+    transfer.addNeeds([try need(1)])
     _ = transfer.next()
-    transfer.told(missing: [try hash(1)])
+    transfer.queryAnswered(missing: [try hash(1)])
     #expect(transfer.next() == .upload(try chunk(1)))
   }
 
   @Test func aQuestionThatIsRefusedForGoodHoldsAll() throws {
     var transfer = try begun(1, 2)
     _ = transfer.next()
-    transfer.failed(Refusal(.planRequired, "no"))
+    transfer.queryFailed(Refusal(.planRequired, "no"))
     #expect(transfer.next() == .hold)
-    #expect(transfer.next() == .settle(ChunkStatus(held: [try hash(1), try hash(2)])))
+    #expect(transfer.next() == .applyStatus(ChunkStatus(held: [try hash(1), try hash(2)])))
     #expect(transfer.next() == nil)
   }
 
   @Test func whatCouldNotBeToldIsAskedAboutAnewAfterAPause() throws {
     var transfer = try begun(1)
     _ = transfer.next()
-    transfer.told(missing: [])
-    #expect(transfer.next() == .settle(ChunkStatus(there: [try hash(1)])))
-    transfer.unsettled()
-    transfer.need([try need(1)])
+    transfer.queryAnswered(missing: [])
+    #expect(transfer.next() == .applyStatus(ChunkStatus(atRelay: [try hash(1)])))
+    transfer.statusUpdateFailed()
+    transfer.addNeeds([try need(1)])
     #expect(transfer.next() == .pause(retryAfterMilliseconds: nil))
     #expect(transfer.next() == nil)
     transfer.resume()
-    #expect(transfer.next() == .ask([try hash(1)]))
+    #expect(transfer.next() == .query([try hash(1)]))
   }
 
   @Test func aTokenThatIsNoGoodEndsIt() throws {
     var transfer = try begun(1)
     _ = transfer.next()
     let refusal = Refusal(.badToken, "revoked")
-    transfer.failed(refusal)
+    transfer.queryFailed(refusal)
     #expect(transfer.next() == .fail(refusal))
   }
 }

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 import Testing
 
@@ -16,12 +17,12 @@ struct HTTPCallTests {
   }
 
   /// Runs until the call has sent its request. Returns its connection and the request's text.
-  private func ask(_ call: inout HTTPCall) throws -> (ConnectionID, String) {
+  private func sendRequest(_ call: inout HTTPCall) throws -> (ConnectionID, String) {
     guard case .open(let id, .host("relay", port: 80))? = call.nextAction() else {
       throw TestFault("it does not connect")
     }
     call.handle(
-      .opened(id, Opening(door: .outgoing, peer: .host("relay", port: 80))), at: moment(1))
+      .opened(id, Opening(listenerKind: .outgoing, peer: .host("relay", port: 80))), at: moment(1))
     guard case .send(id, let bytes)? = call.nextAction() else { throw TestFault("it is silent") }
     return (id, String(decoding: bytes, as: UTF8.self))
   }
@@ -36,7 +37,7 @@ struct HTTPCallTests {
 
   @Test func aCallAsksOnceAndTellsItsAnswerOnce() throws {
     var call = call()
-    let (id, words) = try ask(&call)
+    let (id, words) = try sendRequest(&call)
     #expect(words.hasPrefix("POST /v1/zones/a%2Fb HTTP/1.1\r\nHost: relay:80\r\n"))
     #expect(words.contains("Authorization: Bearer secret\r\n"))
     #expect(words.hasSuffix("\r\n\r\n{}"))
@@ -62,12 +63,12 @@ struct HTTPCallTests {
       #expect(reports(&doubted) == [.untrusted(reason: fault.explanation)])
     }
     var late = call()
-    _ = try ask(&late)
+    _ = try sendRequest(&late)
     #expect(late.nextDeadline == moment(Limits.answerMilliseconds).instant)
     late.handle(.deadlineReached, at: moment(Limits.answerMilliseconds))
     #expect(reports(&late) == [.unanswered(reason: "the relay did not answer in time")])
     var stopped = call()
-    _ = try ask(&stopped)
+    _ = try sendRequest(&stopped)
     stopped.handle(.stopping, at: moment(2))
     #expect(reports(&stopped).count == 1)
   }

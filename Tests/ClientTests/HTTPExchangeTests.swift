@@ -43,7 +43,7 @@ struct HTTPExchangeTests {
   @Test func aConnectionIsOpenedUsedAndUsedAgain() {
     var output = UplinkOutput(firstNumber: 0)
     var exchange = HTTPExchange(to: relay)
-    exchange.ask(request(), at: start, &output)
+    exchange.sendRequest(request(), at: start, &output)
     #expect(text(&output) == ["open"])
     exchange.opened(at: start, &output)
     #expect(text(&output) == ["GET /v1/time HTTP/1.1"])
@@ -54,17 +54,17 @@ struct HTTPExchangeTests {
     }
     #expect(!exchange.isBusy)
     #expect(exchange.deadline == nil)
-    exchange.ask(request(), at: start, &output)
+    exchange.sendRequest(request(), at: start, &output)
     #expect(text(&output) == ["GET /v1/time HTTP/1.1"])
   }
 
   @Test func aConnectionClosedMeanwhileIsReplacedOnce() {
     var output = UplinkOutput(firstNumber: 0)
     var exchange = HTTPExchange(to: relay)
-    exchange.ask(request(), at: start, &output)
+    exchange.sendRequest(request(), at: start, &output)
     exchange.opened(at: start, &output)
     _ = receive(&exchange, "HTTP/1.1 204 No Content\r\n\r\n", &output)
-    exchange.ask(request(), at: start, &output)
+    exchange.sendRequest(request(), at: start, &output)
     _ = text(&output)
     #expect(exchange.closed(.endOfStream, at: start, &output) == nil)
     #expect(text(&output) == ["open"])
@@ -80,19 +80,19 @@ struct HTTPExchangeTests {
   @Test func anIdleConnectionMayGo() {
     var output = UplinkOutput(firstNumber: 0)
     var exchange = HTTPExchange(to: relay)
-    exchange.ask(request(), at: start, &output)
+    exchange.sendRequest(request(), at: start, &output)
     exchange.opened(at: start, &output)
     _ = receive(&exchange, "HTTP/1.1 204 No Content\r\n\r\n", &output)
     #expect(exchange.closed(.endOfStream, at: start, &output) == nil)
     _ = text(&output)
-    exchange.ask(request(), at: start, &output)
+    exchange.sendRequest(request(), at: start, &output)
     #expect(text(&output) == ["open"])
   }
 
   @Test func aBodyWithoutALengthEndsWithTheConnection() {
     var output = UplinkOutput(firstNumber: 0)
     var exchange = HTTPExchange(to: relay)
-    exchange.ask(request(), at: start, &output)
+    exchange.sendRequest(request(), at: start, &output)
     exchange.opened(at: start, &output)
     #expect(receive(&exchange, "HTTP/1.1 200 OK\r\n\r\nall of it", &output) == nil)
     #expect(answered(exchange.closed(.endOfStream, at: start, &output)) == "all of it")
@@ -101,7 +101,7 @@ struct HTTPExchangeTests {
   @Test func halfAnAnswerIsNone() {
     var output = UplinkOutput(firstNumber: 0)
     var exchange = HTTPExchange(to: relay)
-    exchange.ask(request(), at: start, &output)
+    exchange.sendRequest(request(), at: start, &output)
     exchange.opened(at: start, &output)
     #expect(receive(&exchange, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", &output) == nil)
     guard case .unanswered? = exchange.closed(.endOfStream, at: start, &output) else {
@@ -113,14 +113,14 @@ struct HTTPExchangeTests {
   @Test func everyWaitHasADeadline() {
     var output = UplinkOutput(firstNumber: 0)
     var exchange = HTTPExchange(to: relay)
-    exchange.ask(request(), at: start, &output)
+    exchange.sendRequest(request(), at: start, &output)
     #expect(exchange.expired(at: start.advanced(milliseconds: 999), &output) == nil)
     guard case .unreachable? = exchange.expired(at: start.advanced(milliseconds: 1_000), &output)
     else {
       Issue.record("connecting has no deadline")
       return
     }
-    exchange.ask(request(), at: start, &output)
+    exchange.sendRequest(request(), at: start, &output)
     exchange.opened(at: start, &output)
     guard case .unanswered? = exchange.expired(at: start.advanced(milliseconds: 1_000), &output)
     else {
@@ -133,7 +133,7 @@ struct HTTPExchangeTests {
   @Test func aMalformedAnswerEndsTheConnection() {
     var output = UplinkOutput(firstNumber: 0)
     var exchange = HTTPExchange(to: relay)
-    exchange.ask(request(), at: start, &output)
+    exchange.sendRequest(request(), at: start, &output)
     exchange.opened(at: start, &output)
     guard case .unanswered? = receive(&exchange, "SSH-2.0-OpenSSH\r\n", &output) else {
       Issue.record("taken for HTTP")
@@ -147,7 +147,7 @@ struct HTTPExchangeTests {
     var exchange = HTTPExchange(to: relay)
     let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
     for isTogether in [false, true] {
-      exchange.ask(request(), at: start, &output)
+      exchange.sendRequest(request(), at: start, &output)
       exchange.opened(at: start, &output)
       #expect(text(&output) == ["open", "GET /v1/time HTTP/1.1"])
       let stray = "HTTP/1.1 408 Request Timeout\r\n"

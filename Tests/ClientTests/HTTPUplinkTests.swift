@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 import Testing
 
@@ -9,7 +10,7 @@ struct HTTPUplinkTests {
   private let start = Instant(nanoseconds: 0)
   private let token = ChangeToken(generation: 1, sequence: 4)
 
-  private struct Desk {
+  private struct Harness {
     var output = UplinkOutput(firstNumber: 0)
     var uplink: Uplink
     var open: [ConnectionID] = []
@@ -50,60 +51,60 @@ struct HTTPUplinkTests {
     }
   }
 
-  private func desk() -> Desk {
+  private func harness() -> Harness {
     var output = UplinkOutput(firstNumber: 0)
     let http = HTTPUplink(
       HomeCredentials(
         relay: RelayAddress(host: "relay", port: 80), account: AccountID(rawValue: 7),
         device: DeviceID(rawValue: 1), token: "secret"), at: start, &output)
-    return Desk(output: output, uplink: Uplink(http))
+    return Harness(output: output, uplink: Uplink(http))
   }
 
-  private func onlineDesk() -> Desk {
-    var desk = desk()
-    #expect(desk.play(at: start) == ["GET /v1/time HTTP/1.1"])
-    desk.answer(0, 200, TimeAnswer(time: 9_000).encodedBody(), at: start)
+  private func onlineHarness() -> Harness {
+    var harness = harness()
+    #expect(harness.play(at: start) == ["GET /v1/time HTTP/1.1"])
+    harness.answer(0, 200, TimeAnswer(time: 9_000).encodedBody(), at: start)
     #expect(
-      desk.events() == [
+      harness.events() == [
         .clock(RelayClock.Sample(sent: start, received: start, relayTime: 9_000)),
         .online(newest: nil),
       ])
-    return desk
+    return harness
   }
 
   @Test func aHeldRequestDoesNotHoldUpTheOthers() {
-    var desk = onlineDesk()
-    desk.uplink.wait(since: token, milliseconds: 50_000, at: start, &desk.output)
-    desk.uplink.fetch(since: nil, at: start, &desk.output)
-    desk.uplink.measureTime(at: start, &desk.output)
+    var harness = onlineHarness()
+    harness.uplink.wait(since: token, milliseconds: 50_000, at: start, &harness.output)
+    harness.uplink.fetch(since: nil, at: start, &harness.output)
+    harness.uplink.measureTime(at: start, &harness.output)
     #expect(
-      Set(desk.play(at: start)) == [
+      Set(harness.play(at: start)) == [
         "GET /v1/changes?since=1.4&wait=50 HTTP/1.1", "GET /v1/changes HTTP/1.1",
       ])
     let page = ChangePage(since: nil, token: token, more: false, changes: [])
-    desk.answer(0, 200, page.encodedBody(), at: start)
-    #expect(desk.events() == [.page(page, .fetch)])
+    harness.answer(0, 200, page.encodedBody(), at: start)
+    #expect(harness.events() == [.page(page, .fetch)])
     // One after the other on the same connection.
-    #expect(desk.play(at: start) == ["GET /v1/time HTTP/1.1"])
+    #expect(harness.play(at: start) == ["GET /v1/time HTTP/1.1"])
     let held = ChangePage(since: token, token: token, more: false, changes: [])
-    desk.answer(1, 200, held.encodedBody(), at: start)
-    #expect(desk.events() == [.page(held, .longPoll)])
+    harness.answer(1, 200, held.encodedBody(), at: start)
+    #expect(harness.events() == [.page(held, .longPoll)])
   }
 
   @Test func aHeldRequestHasItsOwnDeadline() {
-    var desk = onlineDesk()
-    desk.uplink.wait(since: token, milliseconds: 50_000, at: start, &desk.output)
-    _ = desk.play(at: start)
+    var harness = onlineHarness()
+    harness.uplink.wait(since: token, milliseconds: 50_000, at: start, &harness.output)
+    _ = harness.play(at: start)
     let end = start.advanced(milliseconds: 50_000 + Limits.longPollMarginMilliseconds)
-    #expect(desk.uplink.deadline == end)
-    desk.uplink.expired(at: end, &desk.output)
-    #expect(desk.events() == [.longPollCut(heldMilliseconds: nil)])
-    #expect(desk.uplink.deadline == nil)
+    #expect(harness.uplink.deadline == end)
+    harness.uplink.expired(at: end, &harness.output)
+    #expect(harness.events() == [.longPollCut(heldMilliseconds: nil)])
+    #expect(harness.uplink.deadline == nil)
   }
 
   @Test func aHeldRequestThatIsCutTellsForHowLongItWasHeld() {
     let cut = start.advanced(milliseconds: 10_000)
-    var closed = onlineDesk()
+    var closed = onlineHarness()
     closed.uplink.wait(since: token, milliseconds: 50_000, at: start, &closed.output)
     _ = closed.play(at: start)
     closed.uplink.closed(closed.open[1], .endOfStream, at: cut, &closed.output)
@@ -112,97 +113,97 @@ struct HTTPUplinkTests {
     closed.uplink.fetch(since: token, at: cut, &closed.output)
     #expect(closed.play(at: cut) == ["GET /v1/changes?since=1.4 HTTP/1.1"])
     for status in [504, 403, 200] {
-      var desk = onlineDesk()
-      desk.uplink.wait(since: token, milliseconds: 50_000, at: start, &desk.output)
-      _ = desk.play(at: start)
-      desk.answer(1, status, Array("<html>".utf8), at: cut)
-      #expect(desk.events() == [.longPollCut(heldMilliseconds: 10_000)])
+      var harness = onlineHarness()
+      harness.uplink.wait(since: token, milliseconds: 50_000, at: start, &harness.output)
+      _ = harness.play(at: start)
+      harness.answer(1, status, Array("<html>".utf8), at: cut)
+      #expect(harness.events() == [.longPollCut(heldMilliseconds: 10_000)])
     }
   }
 
   @Test func onlyAHeldRequestShowsThatTheWayCarriesOne() {
     for (milliseconds, isServed) in [(0, false), (24_999, false), (25_000, true), (50_000, true)] {
-      var desk = onlineDesk()
-      desk.uplink.wait(since: token, milliseconds: 50_000, at: start, &desk.output)
-      _ = desk.play(at: start)
+      var harness = onlineHarness()
+      harness.uplink.wait(since: token, milliseconds: 50_000, at: start, &harness.output)
+      _ = harness.play(at: start)
       let page = ChangePage(since: token, token: token, more: false, changes: [])
-      desk.answer(
+      harness.answer(
         1, 200, page.encodedBody(), at: start.advanced(milliseconds: Int64(milliseconds)))
-      #expect(desk.events().contains(.longPollServed) == isServed)
+      #expect(harness.events().contains(.longPollServed) == isServed)
     }
   }
 
   /// Opens a stream besides the calls.
-  private func listeningDesk() -> Desk {
-    var desk = onlineDesk()
-    desk.uplink.listen(since: token, at: start, &desk.output)
-    #expect(desk.play(at: start) == ["GET /v1/events?since=1.4 HTTP/1.1"])
-    desk.stream(
+  private func listeningHarness() -> Harness {
+    var harness = onlineHarness()
+    harness.uplink.listen(since: token, at: start, &harness.output)
+    #expect(harness.play(at: start) == ["GET /v1/events?since=1.4 HTTP/1.1"])
+    harness.stream(
       HTTPWriter.responseHead(
         status: 200, headers: ["Content-Type": "text/event-stream"], isChunked: false), at: start)
-    return desk
+    return harness
   }
 
   @Test func aStreamIsHeldBesideTheCalls() {
-    var desk = listeningDesk()
+    var harness = listeningHarness()
     let page = ChangePage(since: token, token: token, more: false, changes: [])
-    desk.stream(EncodedChanges([]).event(since: token, token: token, more: false), at: start)
-    desk.stream(RelayEvent.encodedHint(token), at: start)
-    #expect(desk.events() == [.page(page, .stream), .hint(token)])
-    desk.uplink.fetch(since: token, at: start, &desk.output)
-    #expect(desk.play(at: start) == ["GET /v1/changes?since=1.4 HTTP/1.1"])
-    desk.answer(0, 200, page.encodedBody(), at: start)
-    #expect(desk.events() == [.page(page, .fetch)])
-    #expect(desk.open.count == 2)
+    harness.stream(EncodedChanges([]).event(since: token, token: token, more: false), at: start)
+    harness.stream(RelayEvent.encodedHint(token), at: start)
+    #expect(harness.events() == [.page(page, .stream), .hint(token)])
+    harness.uplink.fetch(since: token, at: start, &harness.output)
+    #expect(harness.play(at: start) == ["GET /v1/changes?since=1.4 HTTP/1.1"])
+    harness.answer(0, 200, page.encodedBody(), at: start)
+    #expect(harness.events() == [.page(page, .fetch)])
+    #expect(harness.open.count == 2)
     let end = start.advanced(milliseconds: Limits.streamSilenceMilliseconds)
-    #expect(desk.uplink.deadline == end)
-    desk.uplink.expired(at: end, &desk.output)
-    guard case .failed(let failure)? = desk.events().last else {
+    #expect(harness.uplink.deadline == end)
+    harness.uplink.expired(at: end, &harness.output)
+    guard case .failed(let failure)? = harness.events().last else {
       Issue.record("it listens for ever")
       return
     }
     #expect(failure.kind == .lost)
-    _ = desk.play(at: end)
-    #expect(desk.open.isEmpty)
+    _ = harness.play(at: end)
+    #expect(harness.open.isEmpty)
   }
 
   @Test func whatTheRelaySaysAtTheEndOfAStreamIsObeyed() {
     for code in [RefusalCode.stopping, .badToken, .planRequired] {
-      var desk = listeningDesk()
+      var harness = listeningHarness()
       let refusal = Refusal(code, "the end")
-      desk.stream(RelayEvent.encodedError(refusal, retryMilliseconds: nil), at: start)
+      harness.stream(RelayEvent.encodedError(refusal, retryMilliseconds: nil), at: start)
       #expect(
-        desk.events() == [.failed(UplinkFailure(kind: .refused(refusal), reason: "the end"))])
-      _ = desk.play(at: start)
-      #expect(desk.open.isEmpty)
+        harness.events() == [.failed(UplinkFailure(kind: .refused(refusal), reason: "the end"))])
+      _ = harness.play(at: start)
+      #expect(harness.open.isEmpty)
     }
     // If the cursor is at fault, only the stream ends.
-    var desk = listeningDesk()
+    var harness = listeningHarness()
     let refusal = Refusal(.storeRestored, "older", restoredThrough: 3)
-    desk.stream(RelayEvent.encodedError(refusal, retryMilliseconds: nil), at: start)
-    #expect(desk.events() == [.fetchRefused(refusal, .stream)])
-    _ = desk.play(at: start)
-    #expect(desk.open.count == 1)
-    desk.uplink.listen(since: token, at: start, &desk.output)
-    #expect(desk.play(at: start) == ["GET /v1/events?since=1.4 HTTP/1.1"])
+    harness.stream(RelayEvent.encodedError(refusal, retryMilliseconds: nil), at: start)
+    #expect(harness.events() == [.fetchRefused(refusal, .stream)])
+    _ = harness.play(at: start)
+    #expect(harness.open.count == 1)
+    harness.uplink.listen(since: token, at: start, &harness.output)
+    #expect(harness.play(at: start) == ["GET /v1/events?since=1.4 HTTP/1.1"])
   }
 
   @Test func aStreamThatIsRefusedIsTold() {
-    var desk = onlineDesk()
-    desk.uplink.listen(since: token, at: start, &desk.output)
-    _ = desk.play(at: start)
+    var harness = onlineHarness()
+    harness.uplink.listen(since: token, at: start, &harness.output)
+    _ = harness.play(at: start)
     let refusal = Refusal(.badToken, "who?")
-    desk.answer(
+    harness.answer(
       1, 401, headers: ["Content-Type": "application/problem+json"], refusal.encodedProblem(),
       at: start)
-    #expect(desk.events() == [.fetchRefused(refusal, .stream)])
+    #expect(harness.events() == [.fetchRefused(refusal, .stream)])
   }
 
   @Test func aPortalInTheRelaysPlaceSpeaksAgainstNoWayByHTTP() {
-    var desk = desk()
-    _ = desk.play(at: start)
-    desk.answer(0, 200, Array("<html>".utf8), at: start)
-    guard case .failed(let failure)? = desk.events().last else {
+    var harness = harness()
+    _ = harness.play(at: start)
+    harness.answer(0, 200, Array("<html>".utf8), at: start)
+    guard case .failed(let failure)? = harness.events().last else {
       Issue.record("a portal was taken for a relay")
       return
     }
@@ -221,16 +222,16 @@ struct HTTPUplinkTests {
   func onlyTheRelayItselfTurnsABatchDown(_ status: Int, _ answer: (type: String, body: String))
     throws
   {
-    var desk = onlineDesk()
+    var harness = onlineHarness()
     let id = BatchID(high: 1, low: 2)
-    desk.uplink.save(
+    harness.uplink.save(
       SaveRequest(id: id, zone: TestApp.zone, atomic: false, mutations: []), at: start,
-      &desk.output)
-    _ = desk.play(at: start)
+      &harness.output)
+    _ = harness.play(at: start)
     let body = status == 204 ? [] : Array(answer.body.utf8)
-    desk.answer(0, status, headers: ["Content-Type": answer.type], body, at: start)
-    guard case .saveRefused(id, let refusal)? = desk.events().last else {
-      Issue.record("it was not told as an outage")
+    harness.answer(0, status, headers: ["Content-Type": answer.type], body, at: start)
+    guard case .saveRefused(id, let refusal)? = harness.events().last else {
+      Issue.record("it was not reported as an outage")
       return
     }
     // For an unknown code of a newer relay, the status shows its general meaning.
@@ -240,24 +241,24 @@ struct HTTPUplinkTests {
   }
 
   @Test func aFailedAtomicBatchIsAnAnswer() {
-    var desk = onlineDesk()
+    var harness = onlineHarness()
     let id = BatchID(high: 1, low: 2)
     let name = Name(trusted: "a")
-    desk.uplink.save(
+    harness.uplink.save(
       SaveRequest(
         id: id, zone: TestApp.zone, atomic: true,
         mutations: [
           Mutation(name: name, type: TestApp.note, fields: [123, 125], modifiedAt: 1, baseTag: 0)
-        ]), at: start, &desk.output)
-    #expect(desk.play(at: start) == ["POST /v1/zones/Desk/records HTTP/1.1"])
+        ]), at: start, &harness.output)
+    #expect(harness.play(at: start) == ["POST /v1/zones/Desk/records HTTP/1.1"])
     let answer = SaveAnswer(
       since: token, token: token,
       results: [.refused(name: name, Refusal(.batchAborted, "another failed"))])
-    desk.answer(0, 409, answer.encodedBody(), at: start)
-    guard case .saved(id, let told)? = desk.events().last else {
-      Issue.record("not told as an answer")
+    harness.answer(0, 409, answer.encodedBody(), at: start)
+    guard case .saved(id, let reported)? = harness.events().last else {
+      Issue.record("not reported as an answer")
       return
     }
-    #expect(told.results.count == 1)
+    #expect(reported.results.count == 1)
   }
 }

@@ -12,8 +12,8 @@ struct MilestoneTests {
   @Test(arguments: [Transport.webSocket, .longPoll, .poll])
   func theWayOfAChangeIsTold(_ transport: Transport) throws {
     let stage = try Stage()
-    let first = try stage.device(1, transports: [transport], tellsMilestones: true)
-    let second = try stage.device(2, transports: [transport], tellsMilestones: true)
+    let first = try stage.device(1, transports: [transport], reportsMilestones: true)
+    let second = try stage.device(2, transports: [transport], reportsMilestones: true)
     try stage.run()
     first.forgetReports()
     second.forgetReports()
@@ -25,15 +25,15 @@ struct MilestoneTests {
     try stage.run(transport == .poll ? 31_000 : 1_000)
     let batch = try #require(stage.relay.saves.last)
     #expect(batch.timed)
-    let told = milestones(first).filter { if case .received = $0 { false } else { true } }
-    #expect(told.count == 2 && told.first == .sent(batch.id, [.desk("a")]))
-    guard case .answered(batch.id, let passage?)? = told.last else {
-      Issue.record("not answered with times: \(told)")
+    let reported = milestones(first).filter { if case .received = $0 { false } else { true } }
+    #expect(reported.count == 2 && reported.first == .sent(batch.id, [.desk("a")]))
+    guard case .answered(batch.id, let relayTimes?)? = reported.last else {
+      Issue.record("not answered with times: \(reported)")
       return
     }
-    #expect(abs(passage.received.nanoseconds - now.nanoseconds) <= passage.errorNanoseconds)
-    #expect(passage.durable.nanoseconds - passage.received.nanoseconds == 250_000)
-    #expect(passage.pushed.nanoseconds - passage.received.nanoseconds == 500_000)
+    #expect(abs(relayTimes.received.nanoseconds - now.nanoseconds) <= relayTimes.errorNanoseconds)
+    #expect(relayTimes.durable.nanoseconds - relayTimes.received.nanoseconds == 250_000)
+    #expect(relayTimes.pushed.nanoseconds - relayTimes.received.nanoseconds == 500_000)
     // The bytes arrive before the change is reported.
     let received = second.reports.firstIndex {
       if case .milestone(.received([.desk("a")])) = $0 { true } else { false }
@@ -46,7 +46,7 @@ struct MilestoneTests {
 
   @Test func aRelayThatTellsNoTimesIsFollowedAsFarAsItGoes() throws {
     let stage = try Stage()
-    let device = try stage.device(1, tellsMilestones: true)
+    let device = try stage.device(1, reportsMilestones: true)
     try stage.run()
     device.forgetReports()
     try device.edit(.note("a", "hello"))

@@ -79,7 +79,7 @@ struct RelayClockTests {
     for step in 0..<100 {
       clock.observe(moment(200 + Int64(step), skew: 1_000_000 + Int64(step) * 900))
     }
-    #expect(!clock.isDoubted)
+    #expect(!clock.isInvalidated)
   }
 
   @Test func trustRunsOut() {
@@ -101,22 +101,22 @@ struct RelayClockTests {
   @Test func whatTheRelayDidIsFoundOnTheForwardClock() throws {
     var clock = RelayClock()
     let timing = SaveTiming(received: 5_020_000, durable: 5_021_500, pushed: 5_022_000)
-    #expect(clock.passage(timing, at: moment(140)) == nil)
+    #expect(clock.relayTimes(timing, at: moment(140)) == nil)
     clock.add(sample(100, 140, relay: 5_000))
-    let passage = try #require(clock.passage(timing, at: moment(140)))
-    #expect(passage.received == moment(140).instant)
-    #expect(passage.durable.nanoseconds == 141_500_000)
-    #expect(passage.pushed == moment(142).instant)
+    let relayTimes = try #require(clock.relayTimes(timing, at: moment(140)))
+    #expect(relayTimes.received == moment(140).instant)
+    #expect(relayTimes.durable.nanoseconds == 141_500_000)
+    #expect(relayTimes.pushed == moment(142).instant)
     // Half the round trip, and the truncation of both relay times.
-    #expect(passage.errorNanoseconds == 21_000_000)
-    let later = try #require(clock.passage(timing, at: moment(5_140)))
+    #expect(relayTimes.errorNanoseconds == 21_000_000)
+    let later = try #require(clock.relayTimes(timing, at: moment(5_140)))
     #expect(later.errorNanoseconds == 22_000_000)
     for time in [-1_000, Int64.max] {
       let mad = SaveTiming(received: 5_020_000, durable: time, pushed: 5_022_000)
-      #expect(clock.passage(mad, at: moment(140)) == nil)
+      #expect(clock.relayTimes(mad, at: moment(140)) == nil)
     }
-    clock.doubt()
-    #expect(clock.passage(timing, at: moment(140)) == nil)
+    clock.invalidate()
+    #expect(clock.relayTimes(timing, at: moment(140)) == nil)
   }
 
   @Test(arguments: [-1, Int64(1) << 43, (Int64(1) << 53) - 1, .max])

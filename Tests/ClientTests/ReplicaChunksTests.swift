@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 import LockstepStorage
 import Testing
@@ -15,53 +16,53 @@ struct ReplicaChunksTests {
   }
 
   @Test func aChangeNamesTheChunksThatItsAppFinds() throws {
-    var desk = try Desk()
+    var harness = try ReplicaHarness()
     let one = try hash(1)
     let two = try hash(2)
-    let made = try desk.edit(.fields("a", TestApp.album, album(one, two, one))).get()
+    let made = try harness.edit(.fields("a", TestApp.album, album(one, two, one))).get()
     #expect(made.chunks == [one, two])
-    _ = desk.edit(.note("b", "no chunks"))
-    try desk.letChunksThrough([one, two])
-    let batch = try desk.takeOne()
+    _ = harness.edit(.note("b", "no chunks"))
+    try harness.confirmChunks([one, two])
+    let batch = try harness.freezeOneBatch()
     #expect(batch.mutations.map(\.chunks) == [[one, two], []])
-    desk.reopen()
-    #expect(desk.take() == batch)
-    try desk.answer(
+    harness.reopen()
+    #expect(harness.freezeBatch() == batch)
+    try harness.answer(
       batch,
       [
         .saved(name: Name(trusted: "a"), tag: 5), .saved(name: Name(trusted: "b"), tag: 6),
       ])
-    #expect(try desk.store.record(.desk("a"))?.chunks == [one, two])
+    #expect(try harness.store.record(.desk("a"))?.chunks == [one, two])
   }
 
   @Test func aMergedRecordNamesWhatItsFieldsName() throws {
-    var desk = try Desk()
-    _ = desk.edit(.fields("a", TestApp.album, album(try hash(1))))
-    try desk.letChunksThrough([try hash(1)])
-    var server = desk.record("a", TestApp.album, album(try hash(2)), at: 10, tag: 4)
+    var harness = try ReplicaHarness()
+    _ = harness.edit(.fields("a", TestApp.album, album(try hash(1))))
+    try harness.confirmChunks([try hash(1)])
+    var server = harness.record("a", TestApp.album, album(try hash(2)), at: 10, tag: 4)
     server.chunks = [try hash(2)]
-    try desk.answer(
-      try desk.takeOne(), [.conflict(name: Name(trusted: "a"), record: server)])
-    let merged = try desk.takeOne()
+    try harness.answer(
+      try harness.freezeOneBatch(), [.conflict(name: Name(trusted: "a"), record: server)])
+    let merged = try harness.freezeOneBatch()
     #expect(merged.mutations.map(\.baseTag) == [4])
     #expect(merged.mutations.map(\.chunks) == [[try hash(1)]])
   }
 
   @Test func aRecordOfATypeThatNoAppKnowsKeepsItsChunks() throws {
-    var desk = try Desk()
-    var lost = desk.record("a", Name(trusted: "FromLater"), ["z": 1], at: 9, tag: 50)
+    var harness = try ReplicaHarness()
+    var lost = harness.record("a", Name(trusted: "FromLater"), ["z": 1], at: 9, tag: 50)
     lost.chunks = [try hash(7)]
-    try desk.apply([lost])
-    desk.learnOfRestore(through: 20)
-    desk.page([], from: nil, to: 1 << 32)
-    desk.bringBack()
-    try desk.letChunksThrough(lost.chunks)
-    let batch = try desk.takeOne()
+    try harness.apply([lost])
+    harness.reportRestore(through: 20)
+    harness.page([], from: nil, to: 1 << 32)
+    harness.bringBack()
+    try harness.confirmChunks(lost.chunks)
+    let batch = try harness.freezeOneBatch()
     #expect(batch.mutations.map(\.chunks) == [lost.chunks])
   }
 
   @Test func aBatchHasRoomForItsChunks() throws {
-    var desk = try Desk()
+    var harness = try ReplicaHarness()
     // Two thousand each: with a third, the batch would name more than `chunksPerBatch`.
     let many = try (0..<2_000).map { number in
       try #require(
@@ -70,15 +71,15 @@ struct ReplicaChunksTests {
       )
     }
     let fields: JSONValue = ["pieces": .array(many.map { .string($0.text) })]
-    for name in ["a", "b", "c", "d", "e"] { _ = desk.edit(.fields(name, TestApp.album, fields)) }
-    try desk.letChunksThrough(many)
-    let batch = try desk.takeOne()
+    for name in ["a", "b", "c", "d", "e"] { _ = harness.edit(.fields(name, TestApp.album, fields)) }
+    try harness.confirmChunks(many)
+    let batch = try harness.freezeOneBatch()
     #expect(batch.mutations.count == 2)
     #expect(batch.mutations.allSatisfy { $0.chunks.count == 2_000 })
   }
 
   @Test func tooManyChunksAreRefusedAtOnce() throws {
-    var desk = try Desk()
+    var harness = try ReplicaHarness()
     let many = try (0...Limits.chunksPerRecord).map { number in
       try #require(
         ChunkHash(
@@ -86,11 +87,11 @@ struct ReplicaChunksTests {
       )
     }
     let fields: JSONValue = ["pieces": .array(many.map { .string($0.text) })]
-    let refused = desk.edit(.fields("a", TestApp.album, fields))
+    let refused = harness.edit(.fields("a", TestApp.album, fields))
     guard case .failure(.refused) = refused else {
       Issue.record("more chunks than a record may name")
       return
     }
-    #expect(try desk.store.outbox().isEmpty)
+    #expect(try harness.store.outbox().isEmpty)
   }
 }

@@ -11,248 +11,250 @@ struct ReplicaSnapshotTests {
   }
 
   @Test func theCursorIsStoredWithWhatItCovers() throws {
-    var desk = try Desk()
-    try desk.apply([desk.record("a", "one", at: 1, tag: 2)])
-    #expect(try desk.store.cursor() == token(2))
-    #expect(try desk.store.record(.desk("a")) != nil)
+    var harness = try ReplicaHarness()
+    try harness.apply([harness.record("a", "one", at: 1, tag: 2)])
+    #expect(try harness.store.cursor() == token(2))
+    #expect(try harness.store.record(.desk("a")) != nil)
   }
 
   @Test func aPageThatDoesNotFollowIsAGap() throws {
-    var desk = try Desk()
-    let applied = desk.page([desk.record("a", "one", at: 1, tag: 9)], from: 8, to: 9)
+    var harness = try ReplicaHarness()
+    let applied = harness.page([harness.record("a", "one", at: 1, tag: 9)], from: 8, to: 9)
     #expect(applied?.foundGap == true)
     #expect(applied?.position == .cursor(token(1)))
-    #expect(try desk.store.record(.desk("a")) == nil)
+    #expect(try harness.store.record(.desk("a")) == nil)
   }
 
   @Test func aPageThatEndsWhereItStandsIsNoGap() throws {
-    var desk = try Desk()
-    let applied = desk.page([desk.record("a", "one", at: 1, tag: 1)], from: 0, to: 1)
+    var harness = try ReplicaHarness()
+    let applied = harness.page([harness.record("a", "one", at: 1, tag: 1)], from: 0, to: 1)
     #expect(applied?.foundGap == false)
     #expect(applied?.isAtEnd == true)
   }
 
   @Test func aPageThatBeginsWhereItHasBeenBringsWhatIsNew() throws {
-    var desk = try Desk()
-    try desk.apply([desk.record("a", "one", at: 1, tag: 2)])
-    try desk.apply([desk.record("b", "two", at: 2, tag: 3)])
+    var harness = try ReplicaHarness()
+    try harness.apply([harness.record("a", "one", at: 1, tag: 2)])
+    try harness.apply([harness.record("b", "two", at: 2, tag: 3)])
     let records = [
-      desk.record("b", "two", at: 2, tag: 3), desk.record("a", "newer", at: 4, tag: 4),
+      harness.record("b", "two", at: 2, tag: 3), harness.record("a", "newer", at: 4, tag: 4),
     ]
-    let applied = desk.page(records, from: 2, to: 4)
+    let applied = harness.page(records, from: 2, to: 4)
     #expect(applied?.foundGap == false)
     #expect(applied?.isAtEnd == true)
-    #expect(desk.changed.map(\.name.text) == ["a"])
-    #expect(try desk.store.record(.desk("a"))?.text == "newer")
-    #expect(try desk.store.cursor() == token(4))
+    #expect(harness.changed.map(\.name.text) == ["a"])
+    #expect(try harness.store.record(.desk("a"))?.text == "newer")
+    #expect(try harness.store.cursor() == token(4))
   }
 
   @Test func aPageThatEndsWhereItHasBeenChangesNothing() throws {
-    var desk = try Desk()
-    try desk.apply([desk.record("a", "one", at: 1, tag: 2)])
-    try desk.apply([desk.record("a", "two", at: 2, tag: 3)])
+    var harness = try ReplicaHarness()
+    try harness.apply([harness.record("a", "one", at: 1, tag: 2)])
+    try harness.apply([harness.record("a", "two", at: 2, tag: 3)])
     let old = ChangePage(
       since: token(1), token: token(2), more: false,
-      changes: [desk.record("a", "one", at: 1, tag: 2)])
+      changes: [harness.record("a", "one", at: 1, tag: 2)])
     let new = ChangePage(
       since: token(3), token: token(4), more: false,
-      changes: [desk.record("a", "three", at: 3, tag: 4)])
-    desk.perform(.apply([.page(old), .page(new), .page(old)]))
-    guard case .success(.applied(let applied)) = desk.outcome.result else {
+      changes: [harness.record("a", "three", at: 3, tag: 4)])
+    harness.perform(.apply([.page(old), .page(new), .page(old)]))
+    guard case .success(.applied(let applied)) = harness.outcome.result else {
       Issue.record("it was not applied")
       return
     }
     #expect(!applied.foundGap)
     #expect(applied.isAtEnd, "what is old says nothing of the end")
-    #expect(try desk.store.record(.desk("a"))?.text == "three")
-    #expect(try desk.store.cursor() == token(4))
+    #expect(try harness.store.record(.desk("a"))?.text == "three")
+    #expect(try harness.store.cursor() == token(4))
     // Another generation has another order.
     let other = ChangePage(
       since: ChangeToken(generation: 2, sequence: 1),
       token: ChangeToken(generation: 2, sequence: 2),
       more: false, changes: [])
-    desk.perform(.apply([.page(other)]))
-    guard case .success(.applied(let after)) = desk.outcome.result else { return }
+    harness.perform(.apply([.page(other)]))
+    guard case .success(.applied(let after)) = harness.outcome.result else { return }
     #expect(after.foundGap)
   }
 
   @Test func atTheEndOfASnapshotWhatItDidNotNameIsDropped() throws {
-    var desk = try Desk()
-    try desk.apply([
-      desk.record("gone", "x", at: 1, tag: 2), desk.record("stays", "x", at: 1, tag: 3),
-      desk.record("edited", "x", at: 1, tag: 4),
+    var harness = try ReplicaHarness()
+    try harness.apply([
+      harness.record("gone", "x", at: 1, tag: 2), harness.record("stays", "x", at: 1, tag: 3),
+      harness.record("edited", "x", at: 1, tag: 4),
     ])
-    _ = desk.edit(.note("edited", "mine"))
-    _ = desk.edit(.note("new", "mine"))
-    desk.perform(.forgetCursor(restoredThrough: nil))
-    #expect(try desk.store.cursor() == nil)
-    desk.page([desk.record("stays", "x", at: 1, tag: 3)], from: nil, to: 20, more: true)
-    #expect(try desk.store.record(.desk("gone")) != nil)
-    #expect(try desk.store.cursor() == nil)
-    desk.page([desk.record("more", "x", at: 1, tag: 9)], from: 20, to: 30)
-    #expect(try desk.store.record(.desk("gone")) == nil)
-    #expect(desk.changed.map(\.name.text) == ["gone", "more"])
-    #expect(desk.changed.map(\.isDeleted) == [true, false])
-    let names = try desk.store.allRecords().map(\.name.text)
+    _ = harness.edit(.note("edited", "mine"))
+    _ = harness.edit(.note("new", "mine"))
+    harness.perform(.forgetCursor(restoredThrough: nil))
+    #expect(try harness.store.cursor() == nil)
+    harness.page([harness.record("stays", "x", at: 1, tag: 3)], from: nil, to: 20, more: true)
+    #expect(try harness.store.record(.desk("gone")) != nil)
+    #expect(try harness.store.cursor() == nil)
+    harness.page([harness.record("more", "x", at: 1, tag: 9)], from: 20, to: 30)
+    #expect(try harness.store.record(.desk("gone")) == nil)
+    #expect(harness.changed.map(\.name.text) == ["gone", "more"])
+    #expect(harness.changed.map(\.isDeleted) == [true, false])
+    let names = try harness.store.allRecords().map(\.name.text)
     #expect(names == ["edited", "more", "new", "stays"])
-    #expect(try desk.store.cursor() == token(30))
+    #expect(try harness.store.cursor() == token(30))
   }
 
   @Test func aCrashInASnapshotBeginsItAnew() throws {
-    var desk = try Desk()
-    try desk.apply([desk.record("gone", "x", at: 1, tag: 2)])
-    desk.perform(.forgetCursor(restoredThrough: nil))
-    desk.page([desk.record("stays", "x", at: 1, tag: 3)], from: nil, to: 20, more: true)
-    desk.replica = Replica(store: desk.store, apps: [TestApp()])
-    desk.perform(.load)
-    guard case .success(.loaded(let home)) = desk.outcome.result else {
+    var harness = try ReplicaHarness()
+    try harness.apply([harness.record("gone", "x", at: 1, tag: 2)])
+    harness.perform(.forgetCursor(restoredThrough: nil))
+    harness.page([harness.record("stays", "x", at: 1, tag: 3)], from: nil, to: 20, more: true)
+    harness.replica = Replica(store: harness.store, apps: [TestApp()])
+    harness.perform(.load)
+    guard case .success(.loaded(let home)) = harness.outcome.result else {
       Issue.record("the home is not loaded")
       return
     }
     #expect(home.position == .nothing)
-    let stray = desk.page([], from: 20, to: 30)
+    let stray = harness.page([], from: 20, to: 30)
     #expect(stray?.foundGap == true)
-    #expect(try desk.store.record(.desk("gone")) != nil)
-    desk.page([desk.record("stays", "x", at: 1, tag: 3)], from: nil, to: 40)
-    #expect(try desk.store.record(.desk("gone")) == nil)
+    #expect(try harness.store.record(.desk("gone")) != nil)
+    harness.page([harness.record("stays", "x", at: 1, tag: 3)], from: nil, to: 40)
+    #expect(try harness.store.record(.desk("gone")) == nil)
   }
 
   @Test func whatIsSavedWhileTheSnapshotIsReadIsThereAfterwards() throws {
-    var desk = try Desk()
-    try desk.apply([desk.record("moved", "x", at: 1, tag: 2)])
-    desk.perform(.forgetCursor(restoredThrough: nil))
+    var harness = try ReplicaHarness()
+    try harness.apply([harness.record("moved", "x", at: 1, tag: 2)])
+    harness.perform(.forgetCursor(restoredThrough: nil))
     // The record was changed after the snapshot, and the change follows in the same job.
-    let moved = desk.record("moved", "y", at: 2, tag: 21)
-    desk.perform(
+    let moved = harness.record("moved", "y", at: 2, tag: 21)
+    harness.perform(
       .apply([
         .page(ChangePage(since: nil, token: token(20), more: false, changes: [])),
         .page(ChangePage(since: token(20), token: token(21), more: false, changes: [moved])),
       ]))
-    #expect(try desk.store.record(.desk("moved")) == moved)
-    #expect(desk.changed.map(\.isDeleted) == [true, false])
-    #expect(desk.changed.last == moved)
+    #expect(try harness.store.record(.desk("moved")) == moved)
+    #expect(harness.changed.map(\.isDeleted) == [true, false])
+    #expect(harness.changed.last == moved)
   }
 
   @Test func aCrashInASnapshotForgetsWhatThatOneNamed() throws {
-    var desk = try Desk()
-    try desk.apply([desk.record("gone", "x", at: 1, tag: 2)])
-    desk.perform(.forgetCursor(restoredThrough: nil))
-    desk.page([desk.record("gone", "x", at: 1, tag: 2)], from: nil, to: 20, more: true)
-    desk.replica = Replica(store: desk.store, apps: [TestApp()])
-    desk.page([desk.record("stays", "x", at: 1, tag: 3)], from: nil, to: 40)
-    #expect(try desk.store.allRecords().map(\.name.text) == ["stays"])
+    var harness = try ReplicaHarness()
+    try harness.apply([harness.record("gone", "x", at: 1, tag: 2)])
+    harness.perform(.forgetCursor(restoredThrough: nil))
+    harness.page([harness.record("gone", "x", at: 1, tag: 2)], from: nil, to: 20, more: true)
+    harness.replica = Replica(store: harness.store, apps: [TestApp()])
+    harness.page([harness.record("stays", "x", at: 1, tag: 3)], from: nil, to: 40)
+    #expect(try harness.store.allRecords().map(\.name.text) == ["stays"])
   }
 
   @Test func aDeleteMadeOfflineGoesUpAfterASnapshot() throws {
-    var desk = try Desk()
-    try desk.apply([desk.record("a", "x", at: 1, tag: 2), desk.record("b", "x", at: 1, tag: 3)])
-    _ = desk.edit(.delete("a"))
-    _ = desk.edit(.delete("b"))
-    desk.perform(.forgetCursor(restoredThrough: nil))
+    var harness = try ReplicaHarness()
+    try harness.apply([
+      harness.record("a", "x", at: 1, tag: 2), harness.record("b", "x", at: 1, tag: 3),
+    ])
+    _ = harness.edit(.delete("a"))
+    _ = harness.edit(.delete("b"))
+    harness.perform(.forgetCursor(restoredThrough: nil))
     // The relay has forgotten that `b` was deleted there as well.
-    desk.page([desk.record("a", "x", at: 1, tag: 2)], from: nil, to: 20)
-    let batch = try desk.takeOne()
+    harness.page([harness.record("a", "x", at: 1, tag: 2)], from: nil, to: 20)
+    let batch = try harness.freezeOneBatch()
     #expect(batch.mutations.map(\.baseTag) == [2, 3])
     let nothing = Record.nothing(at: .desk("b"))
-    try desk.answer(
+    try harness.answer(
       batch,
       [
         .saved(name: Name(trusted: "a"), tag: 21),
         .conflict(name: Name(trusted: "b"), record: nothing),
       ])
-    #expect(try desk.store.outbox().isEmpty)
-    #expect(try desk.store.record(.desk("a"))?.isDeleted == true)
-    #expect(try desk.store.record(.desk("b")) == nil)
+    #expect(try harness.store.outbox().isEmpty)
+    #expect(try harness.store.record(.desk("a"))?.isDeleted == true)
+    #expect(try harness.store.record(.desk("b")) == nil)
   }
 
   @Test func anEditOfWhatTheRelayHasForgottenOutlivesTheDelete() throws {
-    var desk = try Desk()
-    try desk.apply([desk.record("a", TestApp.counter, ["x": 1], at: 1, tag: 2)])
-    _ = desk.edit(.count("a"))
-    desk.perform(.forgetCursor(restoredThrough: nil))
-    desk.page([], from: nil, to: 20)
-    let batch = try desk.takeOne()
+    var harness = try ReplicaHarness()
+    try harness.apply([harness.record("a", TestApp.counter, ["x": 1], at: 1, tag: 2)])
+    _ = harness.edit(.count("a"))
+    harness.perform(.forgetCursor(restoredThrough: nil))
+    harness.page([], from: nil, to: 20)
+    let batch = try harness.freezeOneBatch()
     #expect(batch.mutations[0].baseTag == 2)
-    try desk.answer(
+    try harness.answer(
       batch, [.conflict(name: Name(trusted: "a"), record: .nothing(at: .desk("a")))])
-    #expect(desk.conflicts == 1)
-    let again = try desk.takeOne()
+    #expect(harness.conflicts == 1)
+    let again = try harness.freezeOneBatch()
     #expect(again.mutations[0].baseTag == 0)
-    try desk.answer(again, [.saved(name: Name(trusted: "a"), tag: 22)])
-    #expect(try desk.store.record(.desk("a"))?.value == ["x": 1, desk.device.text: 1])
+    try harness.answer(again, [.saved(name: Name(trusted: "a"), tag: 22)])
+    #expect(try harness.store.record(.desk("a"))?.value == ["x": 1, harness.device.text: 1])
   }
 
   @Test func parkedEntriesOutliveASnapshot() throws {
-    var desk = try Desk()
-    try desk.apply([desk.record("a", "x", at: 1, tag: 2)])
-    _ = desk.edit(.note("a", "mine"))
-    let batch = try desk.takeOne()
-    try desk.answer(
+    var harness = try ReplicaHarness()
+    try harness.apply([harness.record("a", "x", at: 1, tag: 2)])
+    _ = harness.edit(.note("a", "mine"))
+    let batch = try harness.freezeOneBatch()
+    try harness.answer(
       batch, [.refused(name: Name(trusted: "a"), Refusal(.recordTooLarge, "too large"))])
-    desk.perform(.forgetCursor(restoredThrough: nil))
-    desk.page([], from: nil, to: 20)
-    #expect(desk.outbox.parked.map(\.key) == [.desk("a")])
-    #expect(try desk.store.record(.desk("a"))?.text == "mine")
+    harness.perform(.forgetCursor(restoredThrough: nil))
+    harness.page([], from: nil, to: 20)
+    #expect(harness.outbox.parked.map(\.key) == [.desk("a")])
+    #expect(try harness.store.record(.desk("a"))?.text == "mine")
   }
 
   @Test(arguments: [true, false]) func aQuestionAboutWhatWasDeletedIsAskedAnew(
     keepsLocal: Bool
   ) throws {
-    var desk = try Desk()
-    _ = desk.edit(.fields("a", TestApp.choice, ["v": 1]))
-    let server = desk.record("a", TestApp.choice, ["v": 2], at: 10, tag: 4)
-    try desk.answer(
-      try desk.takeOne(), [.conflict(name: Name(trusted: "a"), record: server)])
-    desk.perform(.forgetCursor(restoredThrough: nil))
-    desk.page([], from: nil, to: 20)
-    #expect(desk.outbox.asking == [.desk("a")])
-    let decided = try desk.decide("a", keepLocal: keepsLocal).get()
+    var harness = try ReplicaHarness()
+    _ = harness.edit(.fields("a", TestApp.choice, ["v": 1]))
+    let server = harness.record("a", TestApp.choice, ["v": 2], at: 10, tag: 4)
+    try harness.answer(
+      try harness.freezeOneBatch(), [.conflict(name: Name(trusted: "a"), record: server)])
+    harness.perform(.forgetCursor(restoredThrough: nil))
+    harness.page([], from: nil, to: 20)
+    #expect(harness.outbox.asking == [.desk("a")])
+    let decided = try harness.decide("a", keepLocal: keepsLocal).get()
     #expect(decided.isDeleted == !keepsLocal)
-    #expect(desk.take()?.mutations.map(\.baseTag) == (keepsLocal ? [0] : nil))
-    #expect(try (desk.store.record(.desk("a")) != nil) == keepsLocal)
+    #expect(harness.freezeBatch()?.mutations.map(\.baseTag) == (keepsLocal ? [0] : nil))
+    #expect(try (harness.store.record(.desk("a")) != nil) == keepsLocal)
   }
 
   @Test func onlyTimedTypesAreReadWhenAHomeIsOpened() throws {
-    var desk = try Desk()
-    var records = (0..<20).map { desk.record("n\($0)", "x", at: 1, tag: 2 + Int64($0)) }
+    var harness = try ReplicaHarness()
+    var records = (0..<20).map { harness.record("n\($0)", "x", at: 1, tag: 2 + Int64($0)) }
     records.append(
-      desk.record("egg", TestApp.egg, ["dueAt": 1_500_000, "owner": "x"], at: 1, tag: 30))
-    try desk.apply(records)
-    let counting = CountingStore(desk.store)
+      harness.record("egg", TestApp.egg, ["dueAt": 1_500_000, "owner": "x"], at: 1, tag: 30))
+    try harness.apply(records)
+    let counting = CountingStore(harness.store)
     var replica = Replica(store: counting, apps: [TestApp()])
-    let outcome = replica.perform(ReplicaJob(task: .load, clock: desk.clock))
+    let outcome = replica.perform(ReplicaJob(task: .load, clock: harness.clock))
     #expect(outcome.due.whileOffline == 1_500_000)
     #expect(counting.recordsRead == 1)
   }
 
   @Test func recordsOfUnknownZonesAreKeptAsTheyCame() throws {
-    var desk = try Desk()
-    var record = desk.record("a", Name(trusted: "FromLater"), ["z": [1]], at: 1, tag: 2)
+    var harness = try ReplicaHarness()
+    var record = harness.record("a", Name(trusted: "FromLater"), ["z": [1]], at: 1, tag: 2)
     record.zone = Name(trusted: "Elsewhere")
-    try desk.apply([record])
-    #expect(try desk.store.record(record.key) == record)
+    try harness.apply([record])
+    #expect(try harness.store.record(record.key) == record)
   }
 
   @Test func batchesStayWithinTheirBounds() throws {
-    var desk = try Desk()
-    for index in 0..<(Limits.batchRecords + 10) { _ = desk.edit(.note("n\(index)", "x")) }
-    let first = try desk.takeOne()
+    var harness = try ReplicaHarness()
+    for index in 0..<(Limits.batchRecords + 10) { _ = harness.edit(.note("n\(index)", "x")) }
+    let first = try harness.freezeOneBatch()
     #expect(first.mutations.count == Limits.batchRecords)
     #expect(first.mutations[0].name.text == "n0")
     #expect(!first.atomic)
-    var narrow = try Desk()
+    var narrow = try ReplicaHarness()
     for index in 0..<9 { _ = narrow.edit(.note("n\(index)", "x")) }
-    #expect(narrow.take(BatchBounds(records: 4))?.mutations.count == 4)
+    #expect(narrow.freezeBatch(BatchBounds(records: 4))?.mutations.count == 4)
   }
 
   @Test func largeRecordsMakeSmallBatches() throws {
-    var desk = try Desk()
+    var harness = try ReplicaHarness()
     let large = String(repeating: "x", count: Limits.recordBytes - 200)
-    for name in ["a", "b", "c"] { _ = desk.edit(.note(name, large)) }
-    let batch = try desk.takeOne()
+    for name in ["a", "b", "c"] { _ = harness.edit(.note(name, large)) }
+    let batch = try harness.freezeOneBatch()
     #expect(batch.mutations.count == 1)
     #expect(batch.encodedBody().count <= Limits.batchBytes)
-    let tooLarge = desk.edit(.note("d", large + large))
+    let tooLarge = harness.edit(.note("d", large + large))
     guard case .failure(.tooLarge) = tooLarge else {
       Issue.record("a record beyond the limit was taken")
       return
@@ -260,58 +262,58 @@ struct ReplicaSnapshotTests {
   }
 
   @Test func aBatchIsOfOneZoneAndBlockedZonesWait() throws {
-    var desk = try Desk()
+    var harness = try ReplicaHarness()
     let elsewhere = RecordKey(zone: Name(trusted: "Elsewhere"), name: Name(trusted: "z"))
-    _ = desk.edit(.note("a", "x"))
-    _ = desk.edit(EditRequest(key: elsewhere, type: TestApp.note) { _ in [:] })
-    _ = desk.edit(.note("b", "x"))
+    _ = harness.edit(.note("a", "x"))
+    _ = harness.edit(EditRequest(key: elsewhere, type: TestApp.note) { _ in [:] })
+    _ = harness.edit(.note("b", "x"))
     let blocked = BatchBounds(blockedZones: [TestApp.zone])
-    #expect(desk.take(blocked)?.zone == elsewhere.zone)
-    desk = try Desk()
-    _ = desk.edit(.note("a", "x"))
-    _ = desk.edit(EditRequest(key: elsewhere, type: TestApp.note) { _ in [:] })
-    _ = desk.edit(.note("b", "x"))
-    #expect(desk.take()?.mutations.map(\.name.text) == ["a", "b"])
-    desk = try Desk()
-    _ = desk.edit(.note("a", "x"))
-    #expect(desk.take(blocked) == nil)
+    #expect(harness.freezeBatch(blocked)?.zone == elsewhere.zone)
+    harness = try ReplicaHarness()
+    _ = harness.edit(.note("a", "x"))
+    _ = harness.edit(EditRequest(key: elsewhere, type: TestApp.note) { _ in [:] })
+    _ = harness.edit(.note("b", "x"))
+    #expect(harness.freezeBatch()?.mutations.map(\.name.text) == ["a", "b"])
+    harness = try ReplicaHarness()
+    _ = harness.edit(.note("a", "x"))
+    #expect(harness.freezeBatch(blocked) == nil)
   }
 
   @Test func guessedStampsAreMadeAnewBeforeTheyAreSent() throws {
-    var desk = try Desk()
-    desk.isMeasured = false
-    desk.isTrusted = false
-    _ = desk.edit(.note("a", "x"))
-    #expect(try desk.store.outbox()[0].modifiedAt == desk.now)
-    #expect(desk.take() == nil)
-    desk.isMeasured = true
-    desk.isTrusted = true
-    desk.offset = -50_000
-    let batch = try desk.takeOne()
-    #expect(batch.mutations[0].modifiedAt == desk.now - 50_000)
-    #expect(try desk.store.record(.desk("a"))?.value?["at"]?.int64 == desk.now - 50_000)
-    #expect(try desk.store.record(.desk("a"))?.modifiedAt == desk.now - 50_000)
+    var harness = try ReplicaHarness()
+    harness.isMeasured = false
+    harness.isTrusted = false
+    _ = harness.edit(.note("a", "x"))
+    #expect(try harness.store.outbox()[0].modifiedAt == harness.now)
+    #expect(harness.freezeBatch() == nil)
+    harness.isMeasured = true
+    harness.isTrusted = true
+    harness.offset = -50_000
+    let batch = try harness.freezeOneBatch()
+    #expect(batch.mutations[0].modifiedAt == harness.now - 50_000)
+    #expect(try harness.store.record(.desk("a"))?.value?["at"]?.int64 == harness.now - 50_000)
+    #expect(try harness.store.record(.desk("a"))?.modifiedAt == harness.now - 50_000)
   }
 
   @Test func aCorrectedStampStaysNewerThanWhatItWasMadeOn() throws {
-    var desk = try Desk()
-    try desk.apply([desk.record("a", "seen", at: 999_990, tag: 2)])
-    desk.isTrusted = false
-    _ = desk.edit(.note("a", "mine"))
-    desk.isTrusted = true
-    desk.offset = -50_000
-    #expect(desk.take()?.mutations[0].modifiedAt == 999_991)
+    var harness = try ReplicaHarness()
+    try harness.apply([harness.record("a", "seen", at: 999_990, tag: 2)])
+    harness.isTrusted = false
+    _ = harness.edit(.note("a", "mine"))
+    harness.isTrusted = true
+    harness.offset = -50_000
+    #expect(harness.freezeBatch()?.mutations[0].modifiedAt == 999_991)
   }
 
   @Test func anEditIsNewerThanAllThatWasSeen() throws {
-    var desk = try Desk()
-    try desk.apply([desk.record("a", "from a fast clock", at: desk.now + 4_000, tag: 2)])
-    #expect(try desk.edit(.note("a", "mine")).get().modifiedAt == desk.now + 4_001)
+    var harness = try ReplicaHarness()
+    try harness.apply([harness.record("a", "from a fast clock", at: harness.now + 4_000, tag: 2)])
+    #expect(try harness.edit(.note("a", "mine")).get().modifiedAt == harness.now + 4_001)
   }
 
   @Test func aFailingStoreChangesNothing() throws {
     let memory = MemoryReplicaStore()
-    try memory.write([.setIdentity(try Desk().store.identity())])
+    try memory.write([.setIdentity(try ReplicaHarness().store.identity())])
     let store = FailingStore(memory)
     var replica = Replica(store: store, apps: [TestApp()])
     store.error = .diskFull(path: "home")
@@ -319,7 +321,7 @@ struct ReplicaSnapshotTests {
     let edit = ReplicaTask.edit(OrderID(rawValue: 1), .note("a", "x"))
     let failed = replica.perform(ReplicaJob(task: edit, clock: clock))
     guard case .failure(.diskFull) = failed.result else {
-      Issue.record("the failure is not told")
+      Issue.record("the failure is not reported")
       return
     }
     #expect(failed.changed.isEmpty)
@@ -341,26 +343,26 @@ struct ReplicaSnapshotTests {
   }
 
   @Test func countdownsThatEndedWhileItWasOffAreMadeInTurn() throws {
-    var desk = try Desk()
-    try desk.apply([
-      desk.record("egg", TestApp.egg, ["dueAt": 999_000, "owner": "x"], at: 1, tag: 2)
+    var harness = try ReplicaHarness()
+    try harness.apply([
+      harness.record("egg", TestApp.egg, ["dueAt": 999_000, "owner": "x"], at: 1, tag: 2)
     ])
-    #expect(desk.outcome.due == DueTimes(whileConnected: 1_001_000, whileOffline: 999_000))
-    desk.perform(.makeDueEdits(isConnected: true))
-    #expect(try desk.store.outbox().isEmpty)
-    desk.perform(.makeDueEdits(isConnected: false))
-    #expect(try desk.store.record(.desk("egg"))?.value == ["rings": 1])
-    #expect(desk.outcome.due == DueTimes())
-    desk.perform(.makeDueEdits(isConnected: false))
-    #expect(try desk.store.record(.desk("egg"))?.value == ["rings": 1])
+    #expect(harness.outcome.due == DueTimes(whileConnected: 1_001_000, whileOffline: 999_000))
+    harness.perform(.makeDueEdits(isConnected: true))
+    #expect(try harness.store.outbox().isEmpty)
+    harness.perform(.makeDueEdits(isConnected: false))
+    #expect(try harness.store.record(.desk("egg"))?.value == ["rings": 1])
+    #expect(harness.outcome.due == DueTimes())
+    harness.perform(.makeDueEdits(isConnected: false))
+    #expect(try harness.store.record(.desk("egg"))?.value == ["rings": 1])
   }
 
   @Test func anOwnAnswerFromBeyondTheCursorIsAGap() throws {
-    var desk = try Desk()
-    _ = desk.edit(.note("a", "mine"))
-    let batch = try desk.takeOne()
+    var harness = try ReplicaHarness()
+    _ = harness.edit(.note("a", "mine"))
+    let batch = try harness.freezeOneBatch()
     for (newest, isGap) in [(Int64(9), true), (1, false)] {
-      desk.perform(
+      harness.perform(
         .apply([
           .answer(
             batch.id,
@@ -368,13 +370,13 @@ struct ReplicaSnapshotTests {
               since: token(newest - 1), token: token(newest),
               results: [.saved(name: batch.mutations[0].name, tag: newest)]), isLink: true)
         ]))
-      guard case .success(.applied(let applied)) = desk.outcome.result else {
+      guard case .success(.applied(let applied)) = harness.outcome.result else {
         Issue.record("not applied")
         return
       }
       #expect(applied.foundGap == isGap)
       // Tags assigned beyond the cursor stay known, in case the relay has lost them.
-      #expect(applied.position == .cursor(token(1).knowing(9)))
+      #expect(applied.position == .cursor(token(1).extendingHorizon(to: 9)))
     }
   }
 }

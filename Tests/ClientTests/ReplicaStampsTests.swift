@@ -1,4 +1,4 @@
-import LockstepModel
+import LockstepJSON
 import LockstepStorage
 import Testing
 
@@ -9,66 +9,66 @@ struct ReplicaStampsTests {
   private let dueAt: Int64 = 2_000_000
 
   /// Makes a replica whose egg has rung too early, by its own clock.
-  private func desk() throws -> Desk {
-    var desk = try Desk()
+  private func harness() throws -> ReplicaHarness {
+    var harness = try ReplicaHarness()
     let fields: JSONValue = [
-      "dueAt": .number(JSONNumber(dueAt)), "owner": .string(desk.device.text),
+      "dueAt": .number(JSONNumber(dueAt)), "owner": .string(harness.device.text),
     ]
-    try desk.apply([desk.record("egg", TestApp.egg, fields, at: 10, tag: 2)])
-    desk.isTrusted = false
-    desk.offset = 5_000_000
-    desk.perform(.makeDueEdits(isConnected: false))
-    #expect(desk.outbox.unsent == 1)
-    return desk
+    try harness.apply([harness.record("egg", TestApp.egg, fields, at: 10, tag: 2)])
+    harness.isTrusted = false
+    harness.offset = 5_000_000
+    harness.perform(.makeDueEdits(isConnected: false))
+    #expect(harness.outbox.unsent == 1)
+    return harness
   }
 
   @Test func whatCameTooEarlyIsTakenBackOnceTheTimeIsKnown() throws {
-    var desk = try desk()
-    let rung = try #require(try desk.store.record(.desk("egg")))
-    desk.isTrusted = true
-    desk.offset = 0
-    #expect(desk.take() == nil)
-    let held = try #require(try desk.store.record(.desk("egg")))
+    var harness = try harness()
+    let rung = try #require(try harness.store.record(.desk("egg")))
+    harness.isTrusted = true
+    harness.offset = 0
+    #expect(harness.freezeBatch() == nil)
+    let held = try #require(try harness.store.record(.desk("egg")))
     #expect(rung.value?["rings"] != nil && held.value?["rings"] == nil)
     #expect(held.tag == 2 && held.modifiedAt == 10)
-    #expect(desk.changed.map(\.key) == [.desk("egg")])
+    #expect(harness.changed.map(\.key) == [.desk("egg")])
     // It rings when it is due.
-    desk.offset = dueAt - desk.now
-    desk.perform(.makeDueEdits(isConnected: false))
-    #expect(try desk.takeOne().mutations.map(\.baseTag) == [2])
+    harness.offset = dueAt - harness.now
+    harness.perform(.makeDueEdits(isConnected: false))
+    #expect(try harness.freezeOneBatch().mutations.map(\.baseTag) == [2])
   }
 
   @Test func onlyWhatCameTooEarlyIsTakenBack() throws {
-    var desk = try Desk()
+    var harness = try ReplicaHarness()
     let chain: JSONValue = [
       "dueAt": .number(JSONNumber(500_000)), "again": .number(JSONNumber(dueAt)),
-      "owner": .string(desk.device.text),
+      "owner": .string(harness.device.text),
     ]
-    try desk.apply([desk.record("egg", TestApp.egg, chain, at: 10, tag: 2)])
-    desk.isTrusted = false
-    desk.offset = 5_000_000
-    desk.perform(.makeDueEdits(isConnected: false))
-    #expect(try desk.store.record(.desk("egg"))?.value?["rings"] == 2)
-    desk.isTrusted = true
-    desk.offset = 0
-    _ = try desk.takeOne()
-    #expect(try desk.store.record(.desk("egg"))?.value?["rings"] == 1)
+    try harness.apply([harness.record("egg", TestApp.egg, chain, at: 10, tag: 2)])
+    harness.isTrusted = false
+    harness.offset = 5_000_000
+    harness.perform(.makeDueEdits(isConnected: false))
+    #expect(try harness.store.record(.desk("egg"))?.value?["rings"] == 2)
+    harness.isTrusted = true
+    harness.offset = 0
+    _ = try harness.freezeOneBatch()
+    #expect(try harness.store.record(.desk("egg"))?.value?["rings"] == 1)
   }
 
   @Test func whatCameInTimeStays() throws {
-    var desk = try desk()
-    desk.isTrusted = true
-    desk.offset = dueAt - desk.now
-    #expect(try desk.takeOne().mutations.map(\.modifiedAt) == [dueAt])
+    var harness = try harness()
+    harness.isTrusted = true
+    harness.offset = dueAt - harness.now
+    #expect(try harness.freezeOneBatch().mutations.map(\.modifiedAt) == [dueAt])
   }
 
   @Test func whatAPersonMadeOfItStays() throws {
-    var desk = try desk()
-    _ = desk.edit(.fields("egg", TestApp.egg, ["rings": 7]))
-    desk.isTrusted = true
-    desk.offset = 0
-    let batch = try desk.takeOne()
-    #expect(batch.mutations.map(\.modifiedAt) == [desk.now])
-    #expect(try desk.store.record(.desk("egg"))?.value == ["rings": 7])
+    var harness = try harness()
+    _ = harness.edit(.fields("egg", TestApp.egg, ["rings": 7]))
+    harness.isTrusted = true
+    harness.offset = 0
+    let batch = try harness.freezeOneBatch()
+    #expect(batch.mutations.map(\.modifiedAt) == [harness.now])
+    #expect(try harness.store.record(.desk("egg"))?.value == ["rings": 7])
   }
 }

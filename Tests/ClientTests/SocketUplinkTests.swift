@@ -58,8 +58,8 @@ struct SocketUplinkTests {
     for byte in try handshake(&output) {
       uplink.received([byte].span.bytes, at: start, &output)
     }
-    #expect(events(&output) == [.readyToGreet])
-    uplink.greet(since: token, at: start, &output)
+    #expect(events(&output) == [.readyForHello])
+    uplink.sendHello(since: token, at: start, &output)
     let later = start.advanced(milliseconds: 20)
     let page = ChangePage(since: token, token: token, more: false, changes: [])
     let frames =
@@ -87,7 +87,7 @@ struct SocketUplinkTests {
       if agrees { headers.append("Sec-WebSocket-Extensions", try #require(agreed).field) }
       uplink.received(
         HTTPWriter.response(status: 101, headers: headers).span.bytes, at: start, &output)
-      uplink.greet(since: nil, at: start, &output)
+      uplink.sendHello(since: nil, at: start, &output)
       uplink.received(welcome().span.bytes, at: start, &output)
       _ = sent(&output)
       _ = events(&output)
@@ -141,7 +141,7 @@ struct SocketUplinkTests {
       Issue.record("the handshake has no deadline")
       return
     }
-    #expect(rung.kind == .rung)
+    #expect(rung.kind == .transportFailed)
   }
 
   @Test(arguments: [
@@ -158,7 +158,7 @@ struct SocketUplinkTests {
     guard case .failed(let failure)? = events(&output).last,
       case .refused(let refusal) = failure.kind
     else {
-      Issue.record("not told")
+      Issue.record("not reported")
       return
     }
     #expect(refusal.code == code)
@@ -173,10 +173,10 @@ struct SocketUplinkTests {
     let answer = HTTPWriter.response(status: status, body: Array("<html>".utf8))
     uplink.received(answer.span.bytes, at: start, &output)
     guard case .failed(let failure)? = events(&output).last else {
-      Issue.record("not told")
+      Issue.record("not reported")
       return
     }
-    #expect(failure.kind == .rung)
+    #expect(failure.kind == .transportFailed)
   }
 
   @Test func aFaultOfTheRelayIsAnsweredWithItsCloseCode() throws {
@@ -185,7 +185,7 @@ struct SocketUplinkTests {
     uplink.opened(at: start, &output)
     let answer = try handshake(&output)
     uplink.received(answer.span.bytes, at: start, &output)
-    uplink.greet(since: nil, at: start, &output)
+    uplink.sendHello(since: nil, at: start, &output)
     _ = sent(&output)
     let frames = welcome() + WebSocketFrame.binary([1, 2, 3])
     uplink.received(frames.span.bytes, at: start, &output)
@@ -210,7 +210,7 @@ struct SocketUplinkTests {
     uplink.opened(at: start, &output)
     let answer = try handshake(&output)
     uplink.received(answer.span.bytes, at: start, &output)
-    uplink.greet(since: nil, at: start, &output)
+    uplink.sendHello(since: nil, at: start, &output)
     _ = sent(&output)
     let frames = welcome() + WebSocketFrame.close(code: code, reason: "")
     uplink.received(frames.span.bytes, at: start, &output)
@@ -232,15 +232,15 @@ struct SocketUplinkTests {
       uplink.opened(at: start, &output)
       var frames = try handshake(&output)
       uplink.received(frames.span.bytes, at: start, &output)
-      uplink.greet(since: nil, at: start, &output)
+      uplink.sendHello(since: nil, at: start, &output)
       // FIN and opcode 8, without a payload.
       frames = (isOnline ? welcome() : []) + [0x88, 0]
       uplink.received(frames.span.bytes, at: start, &output)
       guard case .failed(let failure)? = events(&output).last else {
-        Issue.record("the close was not told")
+        Issue.record("the close was not reported")
         return
       }
-      #expect(failure.kind == (isOnline ? .lost : .rung))
+      #expect(failure.kind == (isOnline ? .lost : .transportFailed))
     }
   }
 
@@ -250,16 +250,16 @@ struct SocketUplinkTests {
     uplink.opened(at: start, &output)
     let answer = try handshake(&output)
     uplink.received(answer.span.bytes, at: start, &output)
-    uplink.greet(since: nil, at: start, &output)
-    let told = Refusal(.tooManyRequests, "", retryAfterMilliseconds: 20_000)
+    uplink.sendHello(since: nil, at: start, &output)
+    let reported = Refusal(.tooManyRequests, "", retryAfterMilliseconds: 20_000)
     let frames =
-      welcome() + WebSocketFrame.text(RelayMessage.error(id: nil, told).encoded())
+      welcome() + WebSocketFrame.text(RelayMessage.error(id: nil, reported).encoded())
       + WebSocketFrame.close(code: 4429, reason: "")
     uplink.received(frames.span.bytes, at: start, &output)
     guard case .failed(let failure)? = events(&output).last,
       case .refused(let refusal) = failure.kind
     else {
-      Issue.record("not told")
+      Issue.record("not reported")
       return
     }
     #expect(refusal.retryAfterMilliseconds == 20_000)

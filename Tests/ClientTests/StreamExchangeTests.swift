@@ -10,7 +10,7 @@ struct StreamExchangeTests {
   private let token = ChangeToken(generation: 1, sequence: 4)
   private let next = ChangeToken(generation: 1, sequence: 5)
 
-  private struct Desk {
+  private struct Harness {
     var output = UplinkOutput(firstNumber: 0)
     var exchange = StreamExchange(
       HomeCredentials(
@@ -39,11 +39,11 @@ struct StreamExchangeTests {
     }
   }
 
-  private func desk() -> Desk {
-    var desk = Desk()
-    desk.exchange.listen(since: token, at: start, &desk.output)
-    desk.play()
-    return desk
+  private func harness() -> Harness {
+    var harness = Harness()
+    harness.exchange.listen(since: token, at: start, &harness.output)
+    harness.play()
+    return harness
   }
 
   private func head(_ headers: HTTPHeaders = [:], isChunked: Bool = true) -> [UInt8] {
@@ -61,11 +61,11 @@ struct StreamExchangeTests {
   }
 
   @Test func itAsksFromWhereTheDeviceStands() {
-    let desk = desk()
-    #expect(desk.sent.count == 1)
-    #expect(desk.sent[0].hasPrefix("GET /v1/events?since=1.4 HTTP/1.1\r\nHost: relay:80\r\n"))
-    #expect(desk.sent[0].contains("\r\nAuthorization: Bearer secret\r\n"))
-    #expect(desk.sent[0].contains("\r\nAccept: text/event-stream\r\n"))
+    let harness = harness()
+    #expect(harness.sent.count == 1)
+    #expect(harness.sent[0].hasPrefix("GET /v1/events?since=1.4 HTTP/1.1\r\nHost: relay:80\r\n"))
+    #expect(harness.sent[0].contains("\r\nAuthorization: Bearer secret\r\n"))
+    #expect(harness.sent[0].contains("\r\nAccept: text/event-stream\r\n"))
   }
 
   @Test func eventsComeHoweverTheBytesAreCut() {
@@ -78,59 +78,59 @@ struct StreamExchangeTests {
       .event(.changes(page)), .event(.changed(token: next)), .event(.unknown(name: "news")),
     ]
     for step in [bytes.count, 1, 7] {
-      var desk = desk()
+      var harness = harness()
       var outcomes: [StreamExchange.Outcome] = []
       for index in stride(from: 0, to: bytes.count, by: step) {
-        outcomes += desk.receive(Array(bytes[index..<min(index + step, bytes.count)]), at: start)
+        outcomes += harness.receive(Array(bytes[index..<min(index + step, bytes.count)]), at: start)
       }
       #expect(outcomes == expected)
-      #expect(desk.isOpen)
+      #expect(harness.isOpen)
     }
   }
 
   @Test func silenceEndsItAndAHeartbeatDoesNot() {
-    for (told, silence) in [
+    for (reported, silence) in [
       (nil, Limits.streamSilenceMilliseconds), ("2000", 4_000), ("1", 2_000),
       ("999999999999", 2 * Limits.keepAliveCeilingMilliseconds),
       ("soon", Limits.streamSilenceMilliseconds),
     ] {
       var headers = HTTPHeaders()
-      if let told { headers.append("Lockstep-Keep-Alive", told) }
-      var desk = desk()
-      #expect(desk.exchange.deadline == start.advanced(milliseconds: Limits.answerMilliseconds))
-      _ = desk.receive(head(headers), at: start)
+      if let reported { headers.append("Lockstep-Keep-Alive", reported) }
+      var harness = harness()
+      #expect(harness.exchange.deadline == start.advanced(milliseconds: Limits.answerMilliseconds))
+      _ = harness.receive(head(headers), at: start)
       let late = start.advanced(milliseconds: silence - 1)
-      #expect(desk.exchange.expired(at: late, &desk.output).isEmpty)
-      #expect(desk.receive(HTTPWriter.chunk(EventStreamWriter.heartbeat), at: late).isEmpty)
+      #expect(harness.exchange.expired(at: late, &harness.output).isEmpty)
+      #expect(harness.receive(HTTPWriter.chunk(EventStreamWriter.heartbeat), at: late).isEmpty)
       let end = late.advanced(milliseconds: silence)
-      #expect(desk.exchange.deadline == end)
-      guard case .ended? = desk.exchange.expired(at: end, &desk.output).first else {
+      #expect(harness.exchange.deadline == end)
+      guard case .ended? = harness.exchange.expired(at: end, &harness.output).first else {
         Issue.record("it listens for ever")
         continue
       }
-      desk.play()
-      #expect(!desk.isOpen && desk.exchange.deadline == nil)
+      harness.play()
+      #expect(!harness.isOpen && harness.exchange.deadline == nil)
     }
   }
 
   @Test func theRelaysLastWordIsTheLast() {
     let refusal = Refusal(.stopping, "soon", retryAfterMilliseconds: 1_000)
     let error = RelayEvent.encodedError(refusal, retryMilliseconds: 1_500)
-    var desk = desk()
-    let outcomes = desk.receive(
+    var harness = harness()
+    let outcomes = harness.receive(
       head() + HTTPWriter.chunk(event + error + event) + HTTPWriter.lastChunk, at: start)
     #expect(outcomes == [.event(.changes(page)), .event(.error(refusal))])
-    desk.play()
-    #expect(!desk.isOpen)
+    harness.play()
+    #expect(!harness.isOpen)
   }
 
   @Test func aStreamThatEndsWithoutAWordHasEnded() {
-    var desk = desk()
+    var harness = harness()
     #expect(
-      desk.receive(head() + HTTPWriter.lastChunk, at: start) == [
+      harness.receive(head() + HTTPWriter.lastChunk, at: start) == [
         .ended("the relay ended the stream")
       ])
-    var old = self.desk()
+    var old = self.harness()
     #expect(old.receive(head(isChunked: false) + event, at: start) == [.event(.changes(page))])
     #expect(
       old.exchange.closed(.endOfStream, &old.output) == [.ended("the relay closed the connection")])
@@ -142,33 +142,34 @@ struct StreamExchangeTests {
       status: 503, headers: ["Content-Type": "application/problem+json", "Retry-After": "3"],
       body: refusal.encodedProblem())
     for step in [answer.count, 1] {
-      var desk = desk()
+      var harness = harness()
       var outcomes: [StreamExchange.Outcome] = []
       for index in stride(from: 0, to: answer.count, by: step) {
-        outcomes += desk.receive(Array(answer[index..<min(index + step, answer.count)]), at: start)
+        outcomes += harness.receive(
+          Array(answer[index..<min(index + step, answer.count)]), at: start)
       }
       #expect(outcomes == [.refused(refusal)])
-      desk.play()
-      #expect(!desk.isOpen)
+      harness.play()
+      #expect(!harness.isOpen)
     }
   }
 
   @Test func whatIsNoStreamSpeaksAgainstTheRung() {
-    var portal = desk()
+    var portal = harness()
     let page = HTTPWriter.response(
       status: 200, headers: ["Content-Type": "text/html"], body: Array("<html>".utf8))
-    #expect(portal.receive(page, at: start) == [.unanswered("what answered is no stream")])
-    var noise = desk()
+    #expect(portal.receive(page, at: start) == [.unanswered("the answer is not an event stream")])
+    var noise = harness()
     guard case .unanswered? = noise.receive(Array("SSH-2.0\r\n".utf8), at: start).first else {
       Issue.record("noise was taken for a stream")
       return
     }
-    var silent = desk()
+    var silent = harness()
     let end = start.advanced(milliseconds: Limits.answerMilliseconds)
     #expect(
       silent.exchange.expired(at: end, &silent.output)
         == [.unanswered("the relay did not answer in time")])
-    var broken = desk()
+    var broken = harness()
     let bad = EventStreamWriter.event("changes", json: Array("{}".utf8))
     guard case .ended? = broken.receive(head() + HTTPWriter.chunk(bad), at: start).first else {
       Issue.record("a broken event was taken")
@@ -177,13 +178,15 @@ struct StreamExchangeTests {
   }
 
   @Test func aConnectionThatIsNotMadeIsUnreachable() {
-    var desk = Desk()
-    desk.exchange.listen(since: token, at: start, &desk.output)
+    var harness = Harness()
+    harness.exchange.listen(since: token, at: start, &harness.output)
     #expect(
-      desk.exchange.closed(.connectFailed("refused"), &desk.output) == [.unreachable("refused")])
-    desk.exchange.listen(since: token, at: start, &desk.output)
+      harness.exchange.closed(.connectFailed("refused"), &harness.output) == [
+        .unreachable("refused")
+      ])
+    harness.exchange.listen(since: token, at: start, &harness.output)
     let end = start.advanced(milliseconds: Limits.answerMilliseconds)
-    guard case .unreachable? = desk.exchange.expired(at: end, &desk.output).first else {
+    guard case .unreachable? = harness.exchange.expired(at: end, &harness.output).first else {
       Issue.record("it waits for ever")
       return
     }

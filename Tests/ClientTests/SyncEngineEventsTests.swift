@@ -45,7 +45,7 @@ struct SyncEngineEventsTests: EngineScene {
   @Test func aSaveMovesTheCursorBesideAStream() {
     var engine = listening()
     engine.finished(offered: false, applied: nil, batch: nil, outbox: waiting)
-    #expect(engine.next() == .takeBatch(BatchBounds()))
+    #expect(engine.next() == .freezeBatch(BatchBounds()))
     engine.finished(offered: true, applied: nil, batch: batch, outbox: frozen)
     #expect(engine.next() == .save(batch))
     let answer = SaveAnswer(since: one, token: two, results: [])

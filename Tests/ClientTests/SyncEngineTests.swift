@@ -11,7 +11,7 @@ struct SyncEngineTests: EngineScene {
     var engine = SyncEngine()
     engine.loaded(.cursor(one), outbox)
     engine.isClockTrusted = true
-    _ = engine.greet()
+    _ = engine.beginHello()
     engine.online(.webSocket, newest: one)
     return engine
   }
@@ -21,7 +21,7 @@ struct SyncEngineTests: EngineScene {
     engine.loaded(.nothing, waiting)
     engine.isClockTrusted = true
     #expect(engine.next() == nil)
-    #expect(engine.takeOffer() == nil)
+    #expect(engine.beginOffer() == nil)
     #expect(!engine.isInSync)
   }
 
@@ -34,7 +34,7 @@ struct SyncEngineTests: EngineScene {
   @Test func greetedWithAnOlderCursorItWaitsForWhatWasMissed() {
     var engine = SyncEngine()
     engine.loaded(.cursor(one), OutboxSummary())
-    #expect(engine.greet() == one)
+    #expect(engine.beginHello() == one)
     engine.online(.webSocket, newest: two)
     #expect(engine.next() == nil)
     #expect(engine.awaitsBacklog)
@@ -52,7 +52,7 @@ struct SyncEngineTests: EngineScene {
     var engine = online(waiting)
     engine.loaded(.cursor(one), waiting, applications: 1, isOffering: false)
     engine.online(.longPoll, newest: nil)
-    #expect(engine.takeOffer() == nil)
+    #expect(engine.beginOffer() == nil)
     #expect(engine.next() == nil)
     engine.finished(offered: false, applied: applied(one), batch: nil, outbox: waiting)
     #expect(engine.next() == .fetch(since: one))
@@ -62,14 +62,14 @@ struct SyncEngineTests: EngineScene {
       return
     }
     // It is unknown yet if the page shows that more must be fetched first.
-    #expect(engine.takeOffer() == nil)
+    #expect(engine.beginOffer() == nil)
   }
 
   @Test func aHomeWithoutACursorFetchesTheSnapshotPageByPage() {
     var engine = SyncEngine()
     engine.loaded(.nothing, waiting)
     engine.isClockTrusted = true
-    #expect(engine.greet() == nil)
+    #expect(engine.beginHello() == nil)
     engine.online(.webSocket, newest: three)
     #expect(engine.next() == .fetch(since: nil))
     #expect(engine.next() == nil)
@@ -91,7 +91,7 @@ struct SyncEngineTests: EngineScene {
       offered: false, applied: Applied(position: .snapshot(one)), batch: nil, outbox: waiting)
     #expect(engine.next() == .apply([.page(page(one, three))], nil))
     engine.finished(offered: false, applied: applied(three), batch: nil, outbox: waiting)
-    #expect(engine.next() == .takeBatch(BatchBounds()))
+    #expect(engine.next() == .freezeBatch(BatchBounds()))
   }
 
   @Test func pagesThatWaitGoTogetherAndAreFew() {
@@ -131,9 +131,9 @@ struct SyncEngineTests: EngineScene {
     var engine = SyncEngine()
     engine.loaded(.cursor(one), frozen)
     engine.isClockTrusted = true
-    #expect(engine.greet() == nil)
+    #expect(engine.beginHello() == nil)
     engine.online(.webSocket, newest: two)
-    #expect(engine.next() == .takeBatch(BatchBounds()))
+    #expect(engine.next() == .freezeBatch(BatchBounds()))
     #expect(engine.next() == nil)
     engine.finished(offered: true, applied: nil, batch: batch, outbox: frozen)
     #expect(engine.next() == .save(batch))
@@ -150,11 +150,11 @@ struct SyncEngineTests: EngineScene {
 
   @Test func anOfferStandsUntilItsJobIsDone() {
     var engine = online()
-    #expect(engine.takeOffer() == BatchBounds())
-    #expect(engine.takeOffer() == nil)
+    #expect(engine.beginOffer() == BatchBounds())
+    #expect(engine.beginOffer() == nil)
     engine.finished(offered: true, applied: nil, batch: batch, outbox: frozen)
     #expect(engine.next() == .save(batch))
-    #expect(engine.takeOffer() == nil)
+    #expect(engine.beginOffer() == nil)
     #expect(!engine.isInSync)
   }
 
@@ -164,7 +164,7 @@ struct SyncEngineTests: EngineScene {
     #expect(engine.next() == nil)
     #expect(!engine.isInSync)
     engine.isClockTrusted = true
-    #expect(engine.next() == .takeBatch(BatchBounds()))
+    #expect(engine.next() == .freezeBatch(BatchBounds()))
   }
 
   @Test func whatIsPushedWhileSomethingIsAppliedGoesTogether() {
@@ -222,7 +222,7 @@ struct SyncEngineTests: EngineScene {
     var engine = online()
     engine.hint(two)
     engine.finished(offered: false, applied: nil, batch: nil, outbox: waiting)
-    #expect(engine.takeOffer() == nil)
+    #expect(engine.beginOffer() == nil)
     #expect(engine.next() == .fetch(since: one))
     #expect(engine.next() == nil)
     engine.page(page(one, two), .fetch)
@@ -241,7 +241,7 @@ struct SyncEngineTests: EngineScene {
     #expect(engine.next() == nil)
     // A save runs in parallel, and does not move the cursor of the long-poll.
     engine.finished(offered: false, applied: nil, batch: nil, outbox: waiting)
-    #expect(engine.next() == .takeBatch(BatchBounds()))
+    #expect(engine.next() == .freezeBatch(BatchBounds()))
     engine.finished(offered: true, applied: nil, batch: batch, outbox: frozen)
     #expect(engine.next() == .save(batch))
     let answer = SaveAnswer(since: one, token: two, results: [])
@@ -272,7 +272,7 @@ struct SyncEngineTests: EngineScene {
 
   @Test func aPlanThatDoesNotIncludeAZoneBlocksThatZoneAlone() {
     var engine = online()
-    _ = engine.takeOffer()
+    _ = engine.beginOffer()
     engine.finished(offered: true, applied: nil, batch: batch, outbox: frozen)
     #expect(engine.next() == .save(batch))
     let refusal = Refusal(.planRequired, "not in the plan")
@@ -286,7 +286,7 @@ struct SyncEngineTests: EngineScene {
     var both = waiting
     both.waiting.append(.init(zone: Name(trusted: "Other"), count: 1))
     engine.finished(offered: false, applied: nil, batch: nil, outbox: both)
-    #expect(engine.next() == .takeBatch(BatchBounds(blockedZones: [TestApp.zone])))
+    #expect(engine.next() == .freezeBatch(BatchBounds(blockedZones: [TestApp.zone])))
   }
 
   @Test func aBatchThatCannotBeTakenIsHalved() {
@@ -297,7 +297,7 @@ struct SyncEngineTests: EngineScene {
       return mutation
     }
     var engine = online()
-    _ = engine.takeOffer()
+    _ = engine.beginOffer()
     engine.finished(offered: true, applied: nil, batch: large, outbox: frozen)
     _ = engine.next()
     engine.saveRefused(large.id, Refusal(.bodyTooLarge, "too large"))
@@ -307,12 +307,12 @@ struct SyncEngineTests: EngineScene {
     }
     engine.finished(
       offered: false, applied: applied(one, isAtEnd: false), batch: nil, outbox: waiting)
-    #expect(engine.next() == .takeBatch(BatchBounds(records: 4)))
+    #expect(engine.next() == .freezeBatch(BatchBounds(records: 4)))
   }
 
   @Test func aRefusalForNowIsWaitedOutWithTheSameBatch() {
     var engine = online()
-    _ = engine.takeOffer()
+    _ = engine.beginOffer()
     engine.finished(offered: true, applied: nil, batch: batch, outbox: frozen)
     _ = engine.next()
     let refusal = Refusal(.overloaded, "busy")
@@ -321,7 +321,7 @@ struct SyncEngineTests: EngineScene {
     #expect(engine.isPaused)
     #expect(engine.next() == nil)
     engine.resume()
-    #expect(engine.next() == .takeBatch(BatchBounds()))
+    #expect(engine.next() == .freezeBatch(BatchBounds()))
   }
 
   @Test func aCursorThatLeadsNowhereIsForgotten() {
@@ -343,14 +343,14 @@ struct SyncEngineTests: EngineScene {
   }
 
   @Test func aRestoredRelayTellsHowFarBackItWent() {
-    for (code, told, through) in [
+    for (code, reported, through) in [
       (RefusalCode.storeRestored, 7 as ChangeTag?, 7 as ChangeTag), (.badChangeToken, nil, 0),
     ] {
       var engine = online()
       engine.hint(two)
       _ = engine.next()
       let stands = ChangeToken(generation: 9, sequence: 99)
-      engine.fetchRefused(Refusal(code, "gone", restoredThrough: told, token: stands), .fetch)
+      engine.fetchRefused(Refusal(code, "gone", restoredThrough: reported, token: stands), .fetch)
       #expect(engine.next() == .forgetCursor(restoredThrough: through, in: 9))
     }
   }
@@ -380,7 +380,7 @@ struct SyncEngineTests: EngineScene {
     summary.mayBringBack = true
     engine.loaded(.cursor(one), summary)
     engine.isClockTrusted = true
-    _ = engine.greet()
+    _ = engine.beginHello()
     #expect(engine.next() == .bringBack)
     #expect(engine.next() == nil)
     engine.online(.webSocket, newest: one)
@@ -392,12 +392,12 @@ struct SyncEngineTests: EngineScene {
     #expect(engine.next() == .bringBack)
     engine.finished(
       offered: false, applied: Applied(position: .cursor(one)), batch: nil, outbox: waiting)
-    #expect(engine.next() == .takeBatch(BatchBounds()))
+    #expect(engine.next() == .freezeBatch(BatchBounds()))
   }
 
   @Test func aBlockedZoneIsTriedAgainWhenThePlanMayBeAnother() {
     var engine = online()
-    _ = engine.takeOffer()
+    _ = engine.beginOffer()
     engine.finished(offered: true, applied: nil, batch: batch, outbox: frozen)
     _ = engine.next()
     engine.saveRefused(batch.id, Refusal(.planRequired, "not in the plan"))
@@ -407,12 +407,12 @@ struct SyncEngineTests: EngineScene {
     #expect(engine.next() == nil)
     engine.unblockZones()
     #expect(!engine.isInSync)
-    #expect(engine.next() == .takeBatch(BatchBounds()))
+    #expect(engine.next() == .freezeBatch(BatchBounds()))
   }
 
   @Test func whatTheStoreIsToBeToldSurvivesTheUplink() {
     var engine = online()
-    _ = engine.takeOffer()
+    _ = engine.beginOffer()
     engine.finished(offered: true, applied: nil, batch: batch, outbox: frozen)
     _ = engine.next()
     let answer = SaveAnswer(since: one, token: two, results: [])
@@ -424,7 +424,7 @@ struct SyncEngineTests: EngineScene {
 
   @Test func stampsInTheFutureAreMeasuredAndThenWaitedOut() {
     var engine = online(waiting)
-    #expect(engine.next() == .takeBatch(BatchBounds()))
+    #expect(engine.next() == .freezeBatch(BatchBounds()))
     for round in 0..<2 {
       engine.finished(offered: true, applied: nil, batch: batch, outbox: frozen)
       #expect(engine.next() == .save(batch))
@@ -439,7 +439,7 @@ struct SyncEngineTests: EngineScene {
       #expect(engine.next() == .measureClock)
       #expect(!engine.isClockTrusted)
       engine.isClockTrusted = true
-      if round == 0 { #expect(engine.next() == .takeBatch(BatchBounds())) }
+      if round == 0 { #expect(engine.next() == .freezeBatch(BatchBounds())) }
     }
     guard case .pause? = engine.next() else {
       Issue.record("a second fault in a row is not waited out")

@@ -1,5 +1,5 @@
 import Glibc
-import LockstepModel
+import LockstepRuntime
 import LockstepWire
 import TemporaryFolders
 import Testing
@@ -7,7 +7,7 @@ import Testing
 @testable import LockstepEventLoop
 
 struct ConnectingTests {
-  @Test func outgoingConnectionOpensAndCarriesWhatWasSentBefore() throws {
+  @Test func outgoingConnectionSendsFramesQueuedBeforeItOpened() throws {
     var echo = ScriptedNode()
     echo.echoes = true
     let far = try RunningGroup(echo)
@@ -24,7 +24,7 @@ struct ConnectingTests {
   @Test func localSocketIsReachedByItsPath() throws {
     let folder = try TemporaryFolder()
     let address = PeerAddress.local(path: folder.path + "/control")
-    let listener = try Listener.open(address, door: .control)[0]
+    let listener = try Listener.open(address, listenerKind: .control)[0]
     let running = try RunningGroup()
     let id = ConnectionID.outgoing(1)
     running.order(.open(id, address))
@@ -33,8 +33,8 @@ struct ConnectingTests {
     withExtendedLifetime(listener) {}
   }
 
-  @Test func refusedConnectionSaysSo() throws {
-    let closed = try Listener.open(.host("127.0.0.1", port: 0), door: .front)[0].address
+  @Test func refusedConnectionIsReported() throws {
+    let closed = try Listener.open(.host("127.0.0.1", port: 0), listenerKind: .public)[0].address
     let running = try RunningGroup()
     let id = ConnectionID.outgoing(1)
     running.order(.open(id, closed))
@@ -42,7 +42,7 @@ struct ConnectingTests {
     running.end()
   }
 
-  @Test func nameThatNobodyKnowsIsAFailureAndTheLoopGoesOn() throws {
+  @Test func unknownHostNameIsAFailureAndTheLoopContinues() throws {
     let running = try RunningGroup()
     let id = ConnectionID.outgoing(1)
     running.order(.open(id, .host("no-such-host.invalid", port: 80)))
@@ -57,7 +57,7 @@ struct ConnectingTests {
     running.end()
   }
 
-  @Test func nameIsLookedUpAndEachAddressTried() throws {
+  @Test func nameIsResolvedAndEachAddressTried() throws {
     let far = try RunningGroup()
     guard case .host(_, let port) = far.address else { return }
     let near = try RunningGroup()
@@ -69,7 +69,7 @@ struct ConnectingTests {
     far.end()
   }
 
-  @Test func connectionClosedBeforeItStandsIsNotHeardOf() throws {
+  @Test func connectionClosedBeforeItOpensIsNotReported() throws {
     let far = try RunningGroup()
     // All in one turn: in later turns the first connection may already be open.
     var node = ScriptedNode()
@@ -88,7 +88,7 @@ struct ConnectingTests {
     far.end()
   }
 
-  @Test func outcomeOfTheVeryFirstActionIsToldAtOnce() throws {
+  @Test func outcomeOfTheFirstActionIsReportedAtOnce() throws {
     let folder = try TemporaryFolder()
     var node = ScriptedNode()
     node.actions.append(.open(.outgoing(1), .local(path: folder.path + "/nobody")))

@@ -1,4 +1,5 @@
-import LockstepWire
+import LockstepModel
+import LockstepRuntime
 import Testing
 
 @testable import LockstepEventLoop
@@ -6,55 +7,55 @@ import Testing
 /// Admission of connections, and the return of permits.
 struct ConnectionLimiterTests {
   /// Keeps the permit, or returns the refusal.
-  private func enter(
-    _ gate: ConnectionLimiter, _ host: String, _ places: inout [ConnectionPermit]
-  ) -> TurnedAway? {
-    switch gate.admit(Opening(door: .front, peer: .host(host, port: 4_000))) {
-    case .admitted(let place):
-      places.append(place)
+  private func admit(
+    _ limiter: ConnectionLimiter, _ host: String, _ permits: inout [ConnectionPermit]
+  ) -> ConnectionRejection? {
+    switch limiter.admit(Opening(listenerKind: .public, peer: .host(host, port: 4_000))) {
+    case .admitted(let permit):
+      permits.append(permit)
       return nil
-    case .turnedAway(let reason): return reason
+    case .connectionRejected(let reason): return reason
     }
   }
 
   @Test func placesAreLimitedInAllAndByNetwork() {
-    let gate = ConnectionLimiter(connections: 5, connectionsPerNetwork: 2)
-    var places: [ConnectionPermit] = []
-    #expect(enter(gate, "192.0.2.1", &places) == nil)
-    #expect(enter(gate, "192.0.2.1", &places) == nil)
-    #expect(enter(gate, "192.0.2.1", &places) == .connectionsPerAddress)
-    #expect(enter(gate, "::ffff:192.0.2.1", &places) == .connectionsPerAddress)
-    #expect(enter(gate, "2001:db8::1", &places) == nil)
-    #expect(enter(gate, "2001:db8::2:1", &places) == nil)
-    #expect(enter(gate, "2001:db8::3", &places) == .connectionsPerAddress)
-    #expect(enter(gate, "2001:db8:0:1::1", &places) == nil)
-    #expect(enter(gate, "192.0.2.2", &places) == .connections)
-    #expect(gate.count == 5)
-    places.removeAll()
-    #expect(gate.count == 0)
-    #expect(gate.networkCount == 0)
-    #expect(enter(gate, "192.0.2.1", &places) == nil)
+    let limiter = ConnectionLimiter(connections: 5, connectionsPerNetwork: 2)
+    var permits: [ConnectionPermit] = []
+    #expect(admit(limiter, "192.0.2.1", &permits) == nil)
+    #expect(admit(limiter, "192.0.2.1", &permits) == nil)
+    #expect(admit(limiter, "192.0.2.1", &permits) == .connectionsPerAddress)
+    #expect(admit(limiter, "::ffff:192.0.2.1", &permits) == .connectionsPerAddress)
+    #expect(admit(limiter, "2001:db8::1", &permits) == nil)
+    #expect(admit(limiter, "2001:db8::2:1", &permits) == nil)
+    #expect(admit(limiter, "2001:db8::3", &permits) == .connectionsPerAddress)
+    #expect(admit(limiter, "2001:db8:0:1::1", &permits) == nil)
+    #expect(admit(limiter, "192.0.2.2", &permits) == .connections)
+    #expect(limiter.count == 5)
+    permits.removeAll()
+    #expect(limiter.count == 0)
+    #expect(limiter.networkCount == 0)
+    #expect(admit(limiter, "192.0.2.1", &permits) == nil)
   }
 
   @Test func theExemptCountInAllAlone() throws {
     let home = try #require(IPNetwork("127.0.0.0/8"))
-    let gate = ConnectionLimiter(connections: 3, connectionsPerNetwork: 1, exempt: [home])
-    var places: [ConnectionPermit] = []
-    for _ in 0..<3 { #expect(enter(gate, "127.0.0.9", &places) == nil) }
-    #expect(enter(gate, "127.0.0.9", &places) == .connections)
-    #expect(gate.networkCount == 0)
+    let limiter = ConnectionLimiter(connections: 3, connectionsPerNetwork: 1, exempt: [home])
+    var permits: [ConnectionPermit] = []
+    for _ in 0..<3 { #expect(admit(limiter, "127.0.0.9", &permits) == nil) }
+    #expect(admit(limiter, "127.0.0.9", &permits) == .connections)
+    #expect(limiter.networkCount == 0)
   }
 }
 
 /// Same rules through sockets: each connection returns its permit exactly once, however it ends.
 struct GateLoopTests {
-  @Test func whoComesBeyondTheLimitIsClosedAndTold() throws {
-    let group = try RunningGroup(gate: ConnectionLimiter(connections: 2))
+  @Test func connectionsBeyondTheLimitAreClosedAndReported() throws {
+    let group = try RunningGroup(limiter: ConnectionLimiter(connections: 2))
     let inside = [try group.connect(), try group.connect()]
     _ = try group.journal.opened(after: 1)
     let outside = try group.connect()
     #expect(outside.receive(1).isEmpty)
-    try group.journal.first { $0 == .turnedAway(.connections) ? true : nil }
+    try group.journal.first { $0 == .connectionRejected(.connections) ? true : nil }
     // The two open connections are not affected.
     inside[1].send("hello")
     let id = try group.journal.opened(after: 1)
@@ -63,12 +64,12 @@ struct GateLoopTests {
   }
 
   @Test func everyEndGivesThePlaceBackOnce() throws {
-    let gate = ConnectionLimiter(connections: 100, connectionsPerNetwork: 100)
-    let group = try RunningGroup(gate: gate)
+    let limiter = ConnectionLimiter(connections: 100, connectionsPerNetwork: 100)
+    let group = try RunningGroup(limiter: limiter)
     var sockets: [PlainSocket] = []
     for _ in 0..<6 { sockets.append(try group.connect()) }
     let ids = try (0..<6).map { try group.journal.opened(after: $0) }
-    #expect(gate.count == 6)
+    #expect(limiter.count == 6)
     // Ended by: the peer's end, its reset, the node at once, the node after sending, and both at
     // once.
     sockets[0].endWriting()
@@ -81,32 +82,32 @@ struct GateLoopTests {
     // A lingering connection keeps its permit until its peer ends, too.
     #expect(sockets[3].receive(3) == [1, 2, 3])
     sockets[3].endWriting()
-    waitUntil { gate.count == 1 }
-    #expect(gate.networkCount == 1)
+    waitUntil { limiter.count == 1 }
+    #expect(limiter.networkCount == 1)
     // The end of the loop also returns the permit.
     group.end()
-    #expect(gate.count == 0)
-    #expect(gate.networkCount == 0)
+    #expect(limiter.count == 0)
+    #expect(limiter.networkCount == 0)
   }
 
-  @Test func thoseWhoWereTurnedAwayLeaveNothing() throws {
-    let gate = ConnectionLimiter(connections: 1)
-    let group = try RunningGroup(gate: gate)
+  @Test func rejectedConnectionsLeaveNothing() throws {
+    let limiter = ConnectionLimiter(connections: 1)
+    let group = try RunningGroup(limiter: limiter)
     let first = try group.connect()
     let id = try group.journal.opened()
     for _ in 0..<200 {
       let other = try group.connect()
       #expect(other.receive(1).isEmpty)
     }
-    #expect(gate.count == 1)
+    #expect(limiter.count == 1)
     first.endWriting()
     _ = try group.journal.cause(of: id)
-    waitUntil { gate.count == 0 }
+    waitUntil { limiter.count == 0 }
     let next = try group.connect()
     let nextID = try group.journal.opened(after: 1)
     next.send("in")
     #expect(group.journal.received(nextID, count: 2) == Array("in".utf8))
-    let told = group.journal.entries().filter { $0 == .turnedAway(.connections) }
+    let told = group.journal.entries().filter { $0 == .connectionRejected(.connections) }
     #expect(told.count == 200)
     group.end()
   }

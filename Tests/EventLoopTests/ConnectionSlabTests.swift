@@ -1,4 +1,4 @@
-import LockstepWire
+import LockstepRuntime
 import Testing
 
 @testable import LockstepEventLoop
@@ -19,7 +19,7 @@ struct ConnectionSlabTests {
     check(slab.usedCount == 0 && slab.knownCount == 0)
   }
 
-  @Test func growingKeepsWhatStands() throws {
+  @Test func growingKeepsOpenConnections() throws {
     var slab = ConnectionSlab()
     let ids = (0..<100).map { _ in slab[slab.add(nil, nil, .open)].pointee.id }
     #expect(Set(ids).count == 100)

@@ -1,5 +1,6 @@
 import Glibc
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 import TemporaryFolders
 import Testing
@@ -46,7 +47,7 @@ struct EventLoopConnectionTests {
     withExtendedLifetime((firstPeer, secondPeer)) {}
   }
 
-  @Test func closedConnectionIsNotToldOfAgain() throws {
+  @Test func closedConnectionIsNotReportedAgain() throws {
     let loop = try LoopInHand()
     let (end, peer) = try PlainSocket.pair()
     let id = loop.adopt(end)
@@ -54,7 +55,7 @@ struct EventLoopConnectionTests {
     _ = loop.value.wait(until: nil, mayWait: true)
     #expect(closedID(loop.next()) == id)
     guard case .holding(id, bytes: 0) = loop.next() else {
-      Issue.record("it was not told that nothing is held")
+      Issue.record("the release was not reported")
       return
     }
     #expect(isNothing(loop.next()))
@@ -78,7 +79,7 @@ struct EventLoopConnectionTests {
     #expect(!loop.isDirty && isNothing(loop.next()))
   }
 
-  @Test func unsentBytesAreToldInTheTurnInWhichTheyAreLeft() throws {
+  @Test func unsentBytesAreReportedInTheSameTurn() throws {
     let loop = try LoopInHand()
     let (end, peer) = try PlainSocket.pair()
     let id = loop.adopt(end)
@@ -86,17 +87,17 @@ struct EventLoopConnectionTests {
     loop.value.flush()
     guard case .holding(id, let held) = loop.next(), case .drained(id, let unsent) = loop.next()
     else {
-      Issue.record("not told")
+      Issue.record("not reported")
       return
     }
     #expect(unsent < 4 << 20)
     #expect(held > 4 << 20, "a frame is held whole until the last of it has left")
     loop.value.send(id, [2])
-    #expect(!loop.isDirty, "the kernel is asked to tell, not tried again")
+    #expect(!loop.isDirty, "the kernel reports it; the write is not retried")
     #expect(peer.receive(4 << 20 - unsent).count == 4 << 20 - unsent)
     _ = loop.value.wait(until: nil, mayWait: true)
     guard case .holding(id, _) = loop.next(), case .drained(id, let rest) = loop.next() else {
-      Issue.record("not told")
+      Issue.record("not reported")
       return
     }
     #expect(rest < unsent + 1)
@@ -110,12 +111,12 @@ struct EventLoopConnectionTests {
     shutdown(peer.rawValue, Int32(SHUT_WR))
     _ = loop.value.wait(until: nil, mayWait: true)
     guard case .received(id, count: 8) = loop.next() else {
-      Issue.record("the question was not told")
+      Issue.record("the bytes were not reported")
       return
     }
     _ = loop.value.wait(until: nil, mayWait: true)
     guard case .closed(id, .endOfStream) = loop.next() else {
-      Issue.record("the end was not told")
+      Issue.record("the end was not reported")
       return
     }
     loop.value.send(id, Array("answer".utf8))
@@ -124,7 +125,7 @@ struct EventLoopConnectionTests {
     loop.value.flush()
     #expect(peer.receiveAll().bytes == Array("answer".utf8))
     guard case .holding(id, bytes: 0) = loop.next() else {
-      Issue.record("it was not told that nothing is held")
+      Issue.record("the release was not reported")
       return
     }
     #expect(loop.isEmpty)
@@ -169,7 +170,7 @@ struct EventLoopConnectionTests {
     #expect(closedID(loop.next()) == id)
   }
 
-  @Test func failedWriteStillReadsWhatThePeerSaidBefore() throws {
+  @Test func failedWriteStillReadsEarlierBytesOfThePeer() throws {
     let loop = try LoopInHand()
     let (end, peer) = try PlainSocket.pair()
     let id = loop.adopt(end)
@@ -182,7 +183,7 @@ struct EventLoopConnectionTests {
     #expect(receivedID(loop.next()) == id)
     _ = loop.value.wait(until: nil, mayWait: true)
     guard case .closed(id, .failed("Broken pipe")) = loop.next() else {
-      Issue.record("not told of the failure")
+      Issue.record("the failure was not reported")
       return
     }
   }
@@ -195,7 +196,7 @@ struct EventLoopConnectionTests {
     loop.value.close(id, .afterSending)
     loop.value.flush()
     #expect(loop.isClosing)
-    loop.pass(milliseconds: Limits.stalledMilliseconds + 1_000)
+    loop.advance(milliseconds: Limits.stalledMilliseconds + 1_000)
     #expect(loop.isEmpty)
     withExtendedLifetime(peer) {}
   }
@@ -207,9 +208,9 @@ struct EventLoopConnectionTests {
     loop.value.send(id, [1])
     loop.value.close(id, .afterSending)
     loop.value.flush()
-    #expect(peer.receive(2) == [1], "the peer is told the end")
+    #expect(peer.receive(2) == [1], "the end is sent to the peer")
     #expect(loop.isClosing)
-    loop.pass(milliseconds: Limits.lingerMilliseconds + 1_000)
+    loop.advance(milliseconds: Limits.lingerMilliseconds + 1_000)
     #expect(loop.isEmpty)
   }
 
@@ -222,18 +223,18 @@ struct EventLoopConnectionTests {
       _ = loop.value.wait(until: nil, mayWait: false)
       return isNothing(loop.next()) && !loop.isEmpty
     }
-    loop.pass(milliseconds: Limits.handshakeMilliseconds - 1_000)
+    loop.advance(milliseconds: Limits.handshakeMilliseconds - 1_000)
     #expect(isNothing(loop.next()))
-    loop.pass(milliseconds: 2_000)
-    guard case .turnedAway(.handshakeTimedOut) = loop.next() else {
-      Issue.record("nobody was turned away")
+    loop.advance(milliseconds: 2_000)
+    guard case .connectionRejected(.handshakeTimedOut) = loop.next() else {
+      Issue.record("no connection was rejected")
       return
     }
     #expect(loop.isEmpty)
     #expect(client.receive(1).isEmpty)
   }
 
-  @Test func handshakeThatTakesLongestGivesWayToWhoComes() throws {
+  @Test func oldestHandshakeIsEvictedForANewOne() throws {
     let folder = try TemporaryFolder()
     let loop = try LoopInHand()
     let listener = try loop.listenSecurely(in: folder)
@@ -241,27 +242,27 @@ struct EventLoopConnectionTests {
     limits.handshakesAtOnce = 2
     loop.value.handshakes = HandshakeQueue(limits)
     func come() throws -> PlainSocket {
-      let underWay = loop.value.handshakes.underWay
+      let activeCount = loop.value.handshakes.activeCount
       let client = try PlainSocket(to: listener.address)
       waitUntil {
         _ = loop.value.wait(until: nil, mayWait: false)
-        return !isNothing(loop.next()) || loop.value.handshakes.underWay > underWay
+        return !isNothing(loop.next()) || loop.value.handshakes.activeCount > activeCount
       }
       return client
     }
     let first = try come()
     let second = try come()
     _ = try come()
-    #expect(loop.value.handshakes.underWay == 2)
+    #expect(loop.value.handshakes.activeCount == 2)
     #expect(first.receive(1).isEmpty, "the longest is cut off")
-    loop.value.cutHandshakes()
+    loop.value.dropHandshakes()
     #expect(second.receive(1).isEmpty && loop.isEmpty, "the others were still there")
   }
 
-  @Test func shortageOfDescriptorsPausesTheListenerAndIsToldOnce() throws {
+  @Test func shortageOfDescriptorsPausesTheListenerAndIsReportedOnce() throws {
     let notices = RunningGroup.Notices([])
     let loop = try LoopInHand { notice in notices.change { $0.append(notice) } }
-    let listener = try Listener.open(.host("127.0.0.1", port: 0), door: .front)[0]
+    let listener = try Listener.open(.host("127.0.0.1", port: 0), listenerKind: .public)[0]
     try loop.value.listen(at: listener)
     let client = try PlainSocket(to: listener.address)
     loop.value.pauseListeners(SystemFault(call: "accept4", code: EMFILE))
@@ -276,10 +277,10 @@ struct EventLoopConnectionTests {
       return input != nil
     }
     guard case .opened(_, let opening) = input else {
-      Issue.record("nobody came in")
+      Issue.record("no connection was accepted")
       return
     }
-    #expect(opening.door == .front)
+    #expect(opening.listenerKind == .public)
     withExtendedLifetime(client) {}
   }
 }
@@ -291,12 +292,12 @@ private final class LoopInHand {
   init(notice: @escaping (LoopNotice) -> Void = { _ in }) throws {
     Syscall.ignoreBrokenPipes()
     value = try EventLoop(
-      bell: try WakeupDescriptor(isBlocking: false), lookup: { _, _, _ in nil }, notice: notice)
+      wakeup: try WakeupDescriptor(isBlocking: false), lookup: { _, _, _ in nil }, notice: notice)
   }
 
   func listenSecurely(in folder: TemporaryFolder) throws -> Listener {
     let listener = try Listener.open(
-      .host("127.0.0.1", port: 0), door: .front,
+      .host("127.0.0.1", port: 0), listenerKind: .public,
       certificate: try TestCertificates.server(in: folder)
     )[0]
     try value.listen(at: listener)
@@ -315,7 +316,7 @@ private final class LoopInHand {
 
   func next() -> EventLoop.Input? { value.next() }
 
-  func pass(milliseconds: Int64) {
+  func advance(milliseconds: Int64) {
     value.now = value.now.advanced(milliseconds: milliseconds)
     value.expire()
   }

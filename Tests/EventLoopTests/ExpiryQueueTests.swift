@@ -4,7 +4,7 @@ import Testing
 @testable import LockstepEventLoop
 
 struct ExpiryQueueTests {
-  @Test func oldestGoesFirstAndNoneGoesEarly() {
+  @Test func oldestExpiresFirstAndNoneExpiresEarly() {
     var queue = ExpiryQueue(milliseconds: 10)
     let start = Instant(nanoseconds: 0)
     for slot in 0..<100 {

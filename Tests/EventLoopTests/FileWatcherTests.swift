@@ -25,14 +25,14 @@ struct FileWatcherTests {
     return []
   }
 
-  @Test func aFileThatIsWrittenIsTold() throws {
+  @Test func writtenFilesAreReported() throws {
     try watcher.watch(folder.path)
     try folder.write([1], to: "a.tmp")
     #expect(rename(folder.path("a.tmp"), folder.path("a")) == 0)
     #expect(try kinds(of: "a").last == .written)
   }
 
-  @Test func whatAnEditorDoesIsTold() throws {
+  @Test func changesOfAnEditorAreReported() throws {
     try folder.write([1], to: "a")
     try watcher.watch(folder.path)
     let descriptor = open(folder.path("a"), O_WRONLY)
@@ -46,7 +46,7 @@ struct FileWatcherTests {
     #expect(try kinds(of: "a").contains(.gone))
   }
 
-  @Test func aFolderThatGoesIsTold() throws {
+  @Test func removedFoldersAreReported() throws {
     let path = folder.path("inner")
     #expect(mkdir(path, 0o700) == 0)
     try watcher.watch(path)
@@ -61,12 +61,12 @@ struct FileWatcherTests {
     #expect(throws: SystemFault.self) { try watcher.watch(path) }
   }
 
-  @Test func whatIsNoFolderIsNotWatched() throws {
+  @Test func onlyFoldersAreWatched() throws {
     try folder.write([1], to: "a")
     #expect(throws: SystemFault.self) { try watcher.watch(folder.path("a")) }
   }
 
-  @Test func nobodyIsToldOfAFolderThatIsWatchedNoMore() throws {
+  @Test func unwatchedFoldersAreNotReported() throws {
     try watcher.watch(folder.path)
     watcher.unwatch(folder.path)
     try folder.write([1], to: "a")
@@ -79,7 +79,7 @@ struct FileWatcherTests {
     var messages: [Int] = []
     while messages.isEmpty {
       watcher.wait(for: mailbox, milliseconds: nil)
-      mailbox.take(into: &messages)
+      mailbox.drain(into: &messages)
     }
     #expect(messages == [1])
     thread.join()

@@ -10,12 +10,14 @@ struct FrameStoreTests {
   ) -> [UInt8] {
     withUnsafeTemporaryAllocation(of: iovec.self, capacity: limit) { vectors in
       guard let start = vectors.baseAddress else { return [] }
-      let gathered = store.gather(list, into: start, limit: limit, atMost: most)
-      let all = vectors.prefix(gathered.vectors).flatMap {
-        Array(UnsafeRawBufferPointer(start: $0.iov_base, count: $0.iov_len))
+      let gathering = FrameStore.Gathering(start, limit: limit, atMost: most)
+      return store.withVectors(of: list, gathering) { gathered in
+        let all = vectors.prefix(gathered.count).flatMap {
+          Array(UnsafeRawBufferPointer(start: $0.iov_base, count: $0.iov_len))
+        }
+        #expect(all.count == gathered.bytes)
+        return all
       }
-      #expect(all.count == gathered.bytes)
-      return all
     }
   }
 
@@ -52,7 +54,7 @@ struct FrameStoreTests {
     #expect(list.unsent == 2)
   }
 
-  @Test func whatAFrameTakesIsCountedUntilAllOfItHasLeft() {
+  @Test func memoryOfAFrameIsCountedUntilAllOfItIsSent() {
     var store = FrameStore()
     var list = FrameList()
     var roomy: [UInt8] = []
@@ -83,12 +85,12 @@ struct FrameStoreTests {
     withUnsafeTemporaryAllocation(of: iovec.self, capacity: 4) { vectors in
       withUnsafeTemporaryAllocation(byteCount: 8, alignment: 1) { buffer in
         guard let start = vectors.baseAddress else { return [] }
-        return Array(store.join(list, into: buffer, vectors: start, limit: 4))
+        return store.withJoined(list, in: buffer, vectors: start, limit: 4) { Array($0) }
       }
     }
   }
 
-  @Test func framesAreJoinedAsFarAsThereIsRoom() {
+  @Test func framesAreJoinedUpToTheBuffersSize() {
     var store = FrameStore()
     var list = FrameList()
     store.append([1, 2, 3], to: &list)

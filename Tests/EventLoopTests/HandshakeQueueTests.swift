@@ -4,26 +4,26 @@ import Testing
 @testable import LockstepEventLoop
 
 struct HandshakeQueueTests {
-  @Test func fewHaveTheirTurnAndWhoCameFirstGoesFirst() {
-    var line = HandshakeQueue(LoopLimits())
+  @Test func onlyAFewRunPerTurnInOrderOfArrival() {
+    var queue = HandshakeQueue(LoopLimits())
     let all = (0..<Limits.handshakesPerTurn * 2 + 1).map {
       Poller.Registration(slot: $0, generation: 1)
     }
-    for registration in all { line.append(registration) }
-    #expect(line.takeTurn() == Array(all[..<Limits.handshakesPerTurn]))
-    line.append(all[0])
-    #expect(line.takeTurn().count == Limits.handshakesPerTurn)
-    #expect(line.takeTurn() == [all[all.count - 1], all[0]])
-    #expect(line.isEmpty)
+    for registration in all { queue.append(registration) }
+    #expect(queue.dequeueTurn() == Array(all[..<Limits.handshakesPerTurn]))
+    queue.append(all[0])
+    #expect(queue.dequeueTurn().count == Limits.handshakesPerTurn)
+    #expect(queue.dequeueTurn() == [all[all.count - 1], all[0]])
+    #expect(queue.isEmpty)
   }
 
   @Test func soManyAreUnderWayAndNoMore() {
     var limits = LoopLimits()
     limits.handshakesAtOnce = 2
-    var line = HandshakeQueue(limits)
-    for _ in 0..<2 { line.enter() }
-    #expect(line.isFull)
-    line.leave()
-    #expect(!line.isFull)
+    var queue = HandshakeQueue(limits)
+    for _ in 0..<2 { queue.countStart() }
+    #expect(queue.isFull)
+    queue.countEnd()
+    #expect(!queue.isFull)
   }
 }

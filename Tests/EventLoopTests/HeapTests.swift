@@ -6,7 +6,7 @@ struct HeapTests {
   @Test func aHeapIsTrimmedOnceForEachFlood() {
     var watch = HeapWatch(slackBytes: 100)
     // Memory returned to the system counts as free until it is in use again.
-    let trims = [99, 500, 550, 20, 110, 500].map { watch.wantsTrim(freeBytes: $0) }
+    let trims = [99, 500, 550, 20, 110, 500].map { watch.shouldTrim(freeBytes: $0) }
     #expect(trims == [false, true, false, false, false, true])
   }
 

@@ -8,9 +8,9 @@ import Testing
 
 struct ListenerTests {
   @Test func takenPortIsAClearFault() throws {
-    let holder = try Listener.open(.host("127.0.0.1", port: 0), door: .front)
+    let holder = try Listener.open(.host("127.0.0.1", port: 0), listenerKind: .public)
     #expect {
-      _ = try Listener.open(holder[0].address, door: .front)
+      _ = try Listener.open(holder[0].address, listenerKind: .public)
     } throws: { error in
       guard case .addressInUse(let name) = error as? ListenFault else { return false }
       return name.hasPrefix("127.0.0.1:") && "\(error)".contains("in use")
@@ -18,17 +18,17 @@ struct ListenerTests {
   }
 
   @Test func portSharedByLoopsIsTakenForOthers() throws {
-    let holders = try Listener.open(.host("127.0.0.1", port: 0), door: .front, count: 3)
+    let holders = try Listener.open(.host("127.0.0.1", port: 0), listenerKind: .public, count: 3)
     #expect(holders.count == 3)
     for count in [1, 2] {
       #expect(throws: ListenFault.self) {
-        _ = try Listener.open(holders[0].address, door: .front, count: count)
+        _ = try Listener.open(holders[0].address, listenerKind: .public, count: count)
       }
     }
   }
 
   @Test func freePortIsTheSameForAllLoops() throws {
-    let listeners = try Listener.open(.host("127.0.0.1", port: 0), door: .front, count: 4)
+    let listeners = try Listener.open(.host("127.0.0.1", port: 0), listenerKind: .public, count: 4)
     guard case .host("127.0.0.1", let port) = listeners[0].address else {
       Issue.record("another address")
       return
@@ -38,12 +38,13 @@ struct ListenerTests {
   }
 
   @Test func portIsFreeAgainAfterwards() throws {
-    let address = try Listener.open(.host("127.0.0.1", port: 0), door: .front, count: 2)[0].address
-    #expect(throws: Never.self) { _ = try Listener.open(address, door: .front) }
+    let address = try Listener.open(.host("127.0.0.1", port: 0), listenerKind: .public, count: 2)[0]
+      .address
+    #expect(throws: Never.self) { _ = try Listener.open(address, listenerKind: .public) }
   }
 
-  @Test func whatIsAcceptedSendsWithoutDelay() throws {
-    let listener = try Listener.open(.host("127.0.0.1", port: 0), door: .front)[0]
+  @Test func acceptedConnectionsSendWithoutDelay() throws {
+    let listener = try Listener.open(.host("127.0.0.1", port: 0), listenerKind: .public)[0]
     let client = try PlainSocket(to: listener.address)
     var peer = SocketAddress()
     var accepted: Int32?
@@ -59,8 +60,8 @@ struct ListenerTests {
     withExtendedLifetime(client) {}
   }
 
-  @Test func theKernelHoldsLittleForWhoReadsNothing() throws {
-    let listener = try Listener.open(.host("127.0.0.1", port: 0), door: .front)[0]
+  @Test func theKernelBuffersLittleForAPeerThatReadsNothing() throws {
+    let listener = try Listener.open(.host("127.0.0.1", port: 0), listenerKind: .public)[0]
     let client = try PlainSocket(to: listener.address)
     var peer = SocketAddress()
     var taken = 0
@@ -87,7 +88,7 @@ struct ListenerTests {
 
   @Test func addressOfAnotherMachineIsAFault() {
     #expect {
-      _ = try Listener.open(.host("192.0.2.1", port: 0), door: .front)
+      _ = try Listener.open(.host("192.0.2.1", port: 0), listenerKind: .public)
     } throws: { error in
       if case .addressUnknown("192.0.2.1:0", _) = error as? ListenFault { true } else { false }
     }
@@ -95,7 +96,7 @@ struct ListenerTests {
 
   @Test func wordThatIsNoAddressIsAFault() {
     #expect {
-      _ = try Listener.open(.host("not an address", port: 0), door: .front)
+      _ = try Listener.open(.host("not an address", port: 0), listenerKind: .public)
     } throws: { error in
       if case .addressUnknown = error as? ListenFault { true } else { false }
     }
@@ -104,7 +105,7 @@ struct ListenerTests {
   @Test func localSocketIsItsOwnersAlone() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/control"
-    let listener = try Listener.open(.local(path: path), door: .control)[0]
+    let listener = try Listener.open(.local(path: path), listenerKind: .control)[0]
     var status = stat()
     #expect(stat(path, &status) == 0)
     #expect(status.st_mode & 0o777 == 0o600)
@@ -114,16 +115,16 @@ struct ListenerTests {
   @Test func localSocketIsGoneWithItsListener() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/control"
-    _ = try Listener.open(.local(path: path), door: .control)
+    _ = try Listener.open(.local(path: path), listenerKind: .control)
     #expect(access(path, F_OK) != 0)
   }
 
   @Test func localSocketInUseIsRefusedAndStays() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/control"
-    let listener = try Listener.open(.local(path: path), door: .control)[0]
+    let listener = try Listener.open(.local(path: path), listenerKind: .control)[0]
     #expect(throws: ListenFault.addressInUse(path)) {
-      _ = try Listener.open(.local(path: path), door: .control)
+      _ = try Listener.open(.local(path: path), listenerKind: .control)
     }
     #expect(access(path, F_OK) == 0)
     withExtendedLifetime(listener) {}
@@ -138,7 +139,9 @@ struct ListenerTests {
       try Syscall.bind(abandoned.rawValue, try SocketAddress(path: path))
     }
     #expect(access(path, F_OK) == 0)
-    #expect(throws: Never.self) { _ = try Listener.open(.local(path: path), door: .control) }
+    #expect(throws: Never.self) {
+      _ = try Listener.open(.local(path: path), listenerKind: .control)
+    }
   }
 
   @Test func ordinaryFileIsNotTouched() throws {
@@ -146,7 +149,7 @@ struct ListenerTests {
     let path = folder.path + "/plain"
     close(open(path, O_CREAT | O_WRONLY, 0o600))
     #expect(throws: ListenFault.notASocket(path: path)) {
-      _ = try Listener.open(.local(path: path), door: .control)
+      _ = try Listener.open(.local(path: path), listenerKind: .control)
     }
     #expect(access(path, F_OK) == 0)
   }
@@ -154,7 +157,7 @@ struct ListenerTests {
   @Test func tooLongAPathIsAFaultWithItsLimit() {
     let path = "/tmp/" + String(repeating: "x", count: 200)
     #expect(throws: ListenFault.pathTooLong(path, limit: 107)) {
-      _ = try Listener.open(.local(path: path), door: .control)
+      _ = try Listener.open(.local(path: path), listenerKind: .control)
     }
   }
 }

@@ -1,4 +1,4 @@
-import LockstepWire
+import LockstepRuntime
 import Testing
 
 @testable import LockstepEventLoop
@@ -6,7 +6,7 @@ import Testing
 struct LivenessCheckTests {
   @Test func everyLoopAnswersInItsNextTurn() throws {
     let running = try RunningGroup(count: 2)
-    #expect(running.group.unresponsiveThreads == UnresponsiveThreads(), "nobody was asked yet")
+    #expect(running.group.unresponsiveThreads == UnresponsiveThreads(), "there was no ping yet")
     for _ in 0..<3 {
       running.group.pingThreads()
       waitUntil { running.group.unresponsiveThreads == UnresponsiveThreads() }
@@ -14,7 +14,7 @@ struct LivenessCheckTests {
     running.end()
     running.group.pingThreads()
     #expect(
-      running.group.unresponsiveThreads == UnresponsiveThreads(), "who has ended need not answer")
+      running.group.unresponsiveThreads == UnresponsiveThreads(), "an ended node need not answer")
   }
 
   @Test func threadsThatHangAreNamed() throws {

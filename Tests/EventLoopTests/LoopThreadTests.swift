@@ -18,7 +18,7 @@ struct LoopThreadTests {
   private static func niceness() -> Int32 { getpriority(__priority_which_t(0), 0) }
 
   /// A prompt thread asks for short slices; the threads that it starts do not.
-  @Test func whatIsPromptIsNotInherited() throws {
+  @Test func promptUrgencyIsNotInherited() throws {
     let found = Locked<[Int?]>([])
     let usual = Locked<Int?>(nil)
     let plain = try LoopThread("plain") { usual.withLock { $0 = Self.slice() } }
@@ -37,7 +37,7 @@ struct LoopThreadTests {
   }
 
   /// A patient thread yields the processor to others, whose niceness stays the same.
-  @Test func whatIsPatientIsNicerThanOthers() throws {
+  @Test func patientThreadsHaveAHigherNiceness() throws {
     let found = Locked<[Int32]>([])
     for urgency in [LoopThread.Urgency.patient, .usual, .prompt] {
       let thread = try LoopThread("nice", urgency) {
@@ -50,7 +50,7 @@ struct LoopThreadTests {
   }
 
   /// A patient thread waits for its turn when it wakes; another one may interrupt it.
-  @Test func whatIsPatientInterruptsNobody() throws {
+  @Test func patientThreadsInterruptNoOther() throws {
     let found = Locked<[Int32]>([])
     for urgency in [LoopThread.Urgency.patient, .usual, .prompt] {
       let thread = try LoopThread("turn", urgency) {

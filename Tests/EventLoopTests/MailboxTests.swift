@@ -28,11 +28,11 @@ struct MailboxTests {
   @Test func readerDoesNotSleepOverMessages() throws {
     let mailbox = try Mailbox<Int>(isBlocking: true)
     mailbox.post(1)
-    #expect(!mailbox.fallAsleep())
+    #expect(!mailbox.prepareToSleep())
     var taken: [Int] = []
-    mailbox.take(into: &taken)
+    mailbox.drain(into: &taken)
     #expect(taken == [1])
-    #expect(mailbox.fallAsleep())
+    #expect(mailbox.prepareToSleep())
   }
 
   @Test func aReaderWaitsNoLongerThanItWants() throws {
@@ -53,7 +53,7 @@ struct MailboxTests {
     #expect(!isOpen)
   }
 
-  @Test func batchGoesInAtItsEnd() throws {
+  @Test func batchIsAppendedAtTheEnd() throws {
     let mailbox = try Mailbox<Int>(isBlocking: true)
     mailbox.post(1)
     var batch = [2, 3]
@@ -61,7 +61,7 @@ struct MailboxTests {
     #expect(batch.isEmpty)
     mailbox.post(allOf: &batch)
     var taken: [Int] = []
-    mailbox.take(into: &taken)
+    mailbox.drain(into: &taken)
     #expect(taken == [1, 2, 3])
   }
 
@@ -96,11 +96,11 @@ struct MailboxTests {
     writer.join()
     holder.join()
     taken = []
-    mailboxes[2].take(into: &taken)
+    mailboxes[2].drain(into: &taken)
     #expect(taken == [2] && mailboxes[1].isEmpty)
   }
 
-  @Test func closedMailboxGivesWhatWaitsAndTakesNoMore() throws {
+  @Test func closedMailboxDeliversWaitingMessagesAndDropsLaterOnes() throws {
     let mailbox = try Mailbox<Int>(isBlocking: true)
     mailbox.post(1)
     mailbox.close()

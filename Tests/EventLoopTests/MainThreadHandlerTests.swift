@@ -22,7 +22,7 @@ struct MainThreadHandlerTests {
       let group = try NodeGroup<ScriptedNode>(count: 1, GroupSettings { _, _ in })
       try group.add(ScriptedNode())
       var heard: [Int32] = []
-      let mainThreadHandler = MainThreadHandler(signalled: { number in
+      let mainThreadHandler = MainThreadHandler(handleSignal: { number in
         heard.append(number)
         // The group runs on until it is stopped.
         if number == SIGUSR1 { raise(SIGTERM) }
@@ -38,7 +38,7 @@ struct MainThreadHandlerTests {
       let group = try NodeGroup<ScriptedNode>(count: 1, GroupSettings { _, _ in })
       try group.add(ScriptedNode())
       var moments: [Instant] = []
-      let mainThreadHandler = MainThreadHandler(attend: { now in
+      let mainThreadHandler = MainThreadHandler(tick: { now in
         moments.append(now)
         if moments.count == 3 { raise(SIGTERM) }
         return moments.count < 3 ? now.advanced(milliseconds: 2) : nil

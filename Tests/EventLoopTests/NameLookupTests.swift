@@ -8,8 +8,8 @@ struct NameLookupTests {
     let answers = RunningGroup.Box<[LookupAnswer]>([])
     for number in 0..<50 {
       let host = number % 2 == 0 ? "127.0.0.1" : "no-such-host.invalid"
-      try lookup.ask(
-        NameLookup.Question(host: host, port: UInt16(number)) { answer in
+      try lookup.enqueue(
+        NameLookup.Request(host: host, port: UInt16(number)) { answer in
           let registration = Poller.Registration(slot: number, generation: 1)
           answers.change {
             $0.append(LookupAnswer(registration: registration, answer: answer))

@@ -1,5 +1,6 @@
 import Glibc
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 import Testing
 
@@ -31,7 +32,7 @@ struct NodeGroupTests {
     let running = try RunningGroup(node, stopMilliseconds: 20)
     let socket = try running.connect()
     _ = try running.journal.opened()
-    #expect(running.end() == [.outOfTime])
+    #expect(running.end() == [.timedOut])
     #expect(socket.receiveAll().bytes.isEmpty)
   }
 
@@ -43,11 +44,11 @@ struct NodeGroupTests {
     _ = try running.journal.opened()
     running.group.stop()
     running.group.stop()
-    #expect(running.join() == [.atOnce])
+    #expect(running.join() == [.forced])
     withExtendedLifetime(socket) {}
   }
 
-  @Test func stoppingClosesTheFrontDoorToNewcomers() throws {
+  @Test func stoppingClosesThePublicListener() throws {
     var node = ScriptedNode()
     node.lastActions = []
     let running = try RunningGroup(node)

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 import Testing
 
@@ -18,17 +19,17 @@ struct NodeRunnerTests {
     #expect(running.end() == [.done])
   }
 
-  @Test func openingNamesTheDoor() throws {
+  @Test func openingHasTheListenerKind() throws {
     let running = try RunningGroup()
     let socket = try running.connect()
     let id = try running.journal.opened()
-    #expect(running.journal.entries().contains(.opened(id, .front)))
+    #expect(running.journal.entries().contains(.opened(id, .public)))
     #expect(!id.isOutgoing)
     withExtendedLifetime(socket) {}
     running.end()
   }
 
-  @Test func multicastReachesAllThatStandAndPassesOverTheRest() throws {
+  @Test func multicastReachesOpenConnectionsAndSkipsOthers() throws {
     let running = try RunningGroup()
     let sockets = try (0..<5).map { _ in try running.connect() }
     let ids = try (0..<5).map { try running.journal.opened(after: $0) }
@@ -48,7 +49,7 @@ struct NodeRunnerTests {
     running.end()
   }
 
-  @Test func readerThatStallsIsToldOfAndDrains() throws {
+  @Test func stalledReaderIsReportedAndDrains() throws {
     let running = try RunningGroup()
     let socket = try running.connect()
     let id = try running.journal.opened()
@@ -110,7 +111,7 @@ struct NodeRunnerTests {
     running.end()
     #expect(
       !running.journal.entries().contains { if case .closed = $0 { true } else { false } },
-      "the node closed it and hears no more of it")
+      "the node closed it and gets no more events of it")
   }
 
   @Test func closeNowThrowsAway() throws {
@@ -132,7 +133,7 @@ struct NodeRunnerTests {
     running.end()
   }
 
-  @Test func resetOfAPausedConnectionIsTold() throws {
+  @Test func resetOfAPausedConnectionIsReported() throws {
     var node = ScriptedNode()
     node.pausesAtOnce = true
     let running = try RunningGroup(node)
@@ -143,7 +144,7 @@ struct NodeRunnerTests {
     running.end()
   }
 
-  @Test func endOfStreamIsToldAndWhatWaitsStillLeaves() throws {
+  @Test func endOfStreamIsReportedAndQueuedFramesAreStillSent() throws {
     let running = try RunningGroup()
     let socket = try running.connect()
     let id = try running.journal.opened()

@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-import LockstepWire
+import LockstepRuntime
 import Testing
 
 /// Far end in a test: an ordinary blocking socket. Reads time out after ten seconds.

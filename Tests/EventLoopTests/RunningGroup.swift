@@ -1,5 +1,5 @@
 import Glibc
-import LockstepModel
+import LockstepRuntime
 import LockstepWire
 import Testing
 
@@ -26,22 +26,23 @@ final class RunningGroup {
   typealias Perform = Worker<Int, Int, ScriptedNode.Instruction, Int>.Perform
 
   init(
-    count: Int = 1, _ node: sending ScriptedNode = ScriptedNode(), gate: ConnectionLimiter? = nil,
+    count: Int = 1, _ node: sending ScriptedNode = ScriptedNode(),
+    limiter: ConnectionLimiter? = nil,
     worker: sending Perform? = nil, portions: WorkPortions? = nil,
     weigh: @escaping @Sendable (Int) -> WorkWeight = { _ in WorkWeight() },
     stopMilliseconds: Int64 = 10_000, certificate: ServerCertificate? = nil,
     sendBufferBytes: Int32? = nil,
-    change: (inout GroupSettings<Told>) -> Void = { _ in }
+    change: (inout GroupSettings<ScriptedReport>) -> Void = { _ in }
   ) throws {
     let journal = Journal()
     let notices = Notices([])
-    var settings = GroupSettings<Told> { node, told in journal.add(node, told) }
+    var settings = GroupSettings<ScriptedReport> { node, told in journal.add(node, told) }
     settings.isLastReport = { $0 == .last }
     settings.stopMilliseconds = stopMilliseconds
     settings.notice = { notice in notices.change { $0.append(notice) } }
     change(&settings)
     let listeners = try Listener.open(
-      .host("127.0.0.1", port: 0), door: .front, count: count, gate: gate,
+      .host("127.0.0.1", port: 0), listenerKind: .public, count: count, limiter: limiter,
       certificate: certificate)
     // Accepted sockets inherit the option.
     for listener in listeners {
@@ -51,11 +52,11 @@ final class RunningGroup {
     }
     let group = try NodeGroup<ScriptedNode>(count: count, settings)
     if let worker, let portions {
-      try group.work(on: .commits) {
+      try group.addWorker(on: .commits) {
         NodeGroup<ScriptedNode>.WorkerContext(portions: portions, weigh: weigh, perform: worker)
       }
     } else if let worker {
-      try group.work(on: .commits, worker)
+      try group.addWorker(on: .commits, worker)
     }
     for place in 0..<count {
       try group.add(node, listeners: [listeners[place]]) { jobs, _ in

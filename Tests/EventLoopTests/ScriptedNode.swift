@@ -1,16 +1,17 @@
 import Glibc
 import LockstepEventLoop
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 import Testing
 
 /// Event that a scripted node received.
-enum Told: Hashable, Sendable {
-  case opened(ConnectionID, Opening.Door)
+enum ScriptedReport: Hashable, Sendable {
+  case opened(ConnectionID, Opening.ListenerKind)
   case received(ConnectionID, [UInt8])
   case drained(ConnectionID, unsent: Int)
   case closed(ConnectionID, CloseCause)
-  case turnedAway(TurnedAway)
+  case connectionRejected(ConnectionRejection)
   case finished(JobID, Int)
   case news(Int)
   case deadline(Int)
@@ -20,7 +21,7 @@ enum Told: Hashable, Sendable {
 
 /// Node that performs its orders and reports its events.
 struct ScriptedNode: Node {
-  typealias Action = NodeAction<Int, Told, Int>
+  typealias Action = NodeAction<Int, ScriptedReport, Int>
   typealias Order = Instruction
 
   enum Instruction: Sendable {
@@ -49,11 +50,11 @@ struct ScriptedNode: Node {
     switch event {
     case .opened(let id, let opening):
       if pausesAtOnce { actions.append(.pauseReading(id)) }
-      report(.opened(id, opening.door))
+      report(.opened(id, opening.listenerKind))
     case .drained(let id, let unsent): report(.drained(id, unsent: unsent))
     case .closed(let id, let cause): report(.closed(id, cause))
     case .holding: break
-    case .turnedAway(let reason): report(.turnedAway(reason))
+    case .connectionRejected(let reason): report(.connectionRejected(reason))
     case .finished(let id, let outcome): report(.finished(id, outcome))
     case .news(let news): report(.news(news))
     case .ordered(.act(let action)): actions.append(action)
@@ -72,16 +73,16 @@ struct ScriptedNode: Node {
 
   mutating func nextAction() -> Action? { actions.popFirst() }
 
-  private mutating func report(_ told: Told) { actions.append(.report(told)) }
+  private mutating func report(_ told: ScriptedReport) { actions.append(.report(told)) }
 }
 
 /// Reports of all nodes of a group, in order.
 final class Journal: Sendable {
-  private let entries = Locked<[(node: Int, told: Told)]>([])
+  private let entries = Locked<[(node: Int, told: ScriptedReport)]>([])
 
-  func add(_ node: Int, _ told: Told) { entries.withLock { $0.append((node, told)) } }
+  func add(_ node: Int, _ told: ScriptedReport) { entries.withLock { $0.append((node, told)) } }
 
-  func entries(of node: Int = 0) -> [Told] {
+  func entries(of node: Int = 0) -> [ScriptedReport] {
     entries.withLock { entries in entries.filter { $0.node == node }.map(\.told) }
   }
 
@@ -89,7 +90,7 @@ final class Journal: Sendable {
   @discardableResult
   func first<Value>(
     of node: Int = 0, sourceLocation: SourceLocation = #_sourceLocation,
-    _ pick: (Told) -> Value?
+    _ pick: (ScriptedReport) -> Value?
   ) throws -> Value {
     var found: Value?
     waitUntil(sourceLocation: sourceLocation) {

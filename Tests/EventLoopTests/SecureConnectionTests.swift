@@ -1,5 +1,6 @@
 import Glibc
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 import TemporaryFolders
 import Testing
@@ -62,7 +63,7 @@ struct SecureConnectionTests {
     pair.near.order(.send(id, Array("early".utf8)))
     #expect(pair.near.journal.received(id, count: 5) == Array("early".utf8))
     #expect(pair.near.journal.entries().first == .opened(id, .outgoing))
-    #expect(pair.far.journal.entries().first == .opened(try pair.far.journal.opened(), .front))
+    #expect(pair.far.journal.entries().first == .opened(try pair.far.journal.opened(), .public))
     pair.end()
   }
 
@@ -131,7 +132,7 @@ struct SecureConnectionTests {
       pair.near.order(.send(id, Array("a secret".utf8)))
       #expect(try pair.near.journal.cause(of: id) == .notTrusted(.otherName))
     }
-    try pair.far.journal.first { $0 == .turnedAway(.handshakeFailed) ? () : nil }
+    try pair.far.journal.first { $0 == .connectionRejected(.handshakeFailed) ? () : nil }
     #expect(
       !pair.far.journal.entries().contains {
         if case .opened = $0 { true } else { false }
@@ -176,19 +177,19 @@ struct SecureConnectionTests {
     pair.end()
   }
 
-  @Test func plainWordsAtASecureDoorAreTurnedAwayAndTheDoorStaysOpen() throws {
+  @Test func plainBytesAtATLSListenerAreRejectedAndItStaysOpen() throws {
     let pair = try Pair()
     let socket = try pair.far.connect()
     socket.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
     #expect(socket.receiveAll().endedInOrder)
-    try pair.far.journal.first { $0 == .turnedAway(.handshakeFailed) ? () : nil }
+    try pair.far.journal.first { $0 == .connectionRejected(.handshakeFailed) ? () : nil }
     let id = pair.open()
     pair.near.order(.send(id, [1]))
     #expect(pair.near.journal.received(id, count: 1) == [1])
     pair.end()
   }
 
-  @Test func standingConnectionsKeepWhatTheyBeganWithWhenTheCertificateChanges() throws {
+  @Test func openConnectionsKeepTheirCertificateAfterAReload() throws {
     let pair = try Pair()
     let id = pair.open()
     _ = try pair.near.journal.opened()

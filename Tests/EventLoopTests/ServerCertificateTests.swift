@@ -4,7 +4,7 @@ import Testing
 @testable import LockstepEventLoop
 
 struct ServerCertificateTests {
-  @Test func everyFaultSaysWhichFileAndWhatNext() throws {
+  @Test func everyFaultNamesTheFileAndTheNextStep() throws {
     let folder = try TemporaryFolder()
     let (pem, key) = (folder.path("server.pem"), folder.path("server.key"))
     func fault() -> CertificateFault? {

@@ -23,7 +23,7 @@ struct ServiceNotifierTests {
       String(decoding: $0[1..<(Int(length) - 2)], as: UTF8.self)
     }
     let notifier = try #require(try ServiceNotifier(socket: "@" + name))
-    #expect(notifier.tell(["READY=1", "STATUS=x"]))
+    #expect(notifier.send(["READY=1", "STATUS=x"]))
     var buffer = [UInt8](repeating: 0, count: 64)
     let count = recv(listener, &buffer, buffer.count, 0)
     #expect(String(decoding: buffer.prefix(max(0, count)), as: UTF8.self) == "READY=1\nSTATUS=x")
@@ -31,10 +31,10 @@ struct ServiceNotifierTests {
 
   @Test func aManagerThatHasGoneIsNoTrouble() throws {
     let notifier = try #require(try ServiceNotifier(socket: "/nowhere/at/all"))
-    #expect(!notifier.tell(["READY=1"]))
+    #expect(!notifier.send(["READY=1"]))
   }
 
-  @Test func whatIsNoSocketIsRefused() throws {
+  @Test func aPathThatIsNotASocketIsRefused() throws {
     for name in ["", "@", "relative", "a@b", "/" + String(repeating: "x", count: 108)] {
       #expect(try ServiceNotifier(socket: name) == nil, "\(name)")
     }

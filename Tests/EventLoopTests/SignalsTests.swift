@@ -9,12 +9,12 @@ struct SignalsTests {
     let thread = try LoopThread("signals") {
       do throws(SystemFault) {
         let signals = try Signals()
-        let before = try signals.take()
+        let before = try signals.receive()
         raise(SIGTERM)
         raise(SIGINT)
         raise(SIGPIPE)
-        let after = try signals.take()
-        let atLast = try signals.take()
+        let after = try signals.receive()
+        let atLast = try signals.receive()
         counts.change { $0 = [before, after, atLast] }
       } catch {
         Issue.record(error)

@@ -22,7 +22,7 @@ struct SocketAddressTests {
     }
   }
 
-  @Test func pathFitsOrItsLimitIsTold() throws {
+  @Test func pathFitsOrItsLimitIsReported() throws {
     let longest = String(repeating: "x", count: 107)
     #expect(try SocketAddress(path: longest).family == AF_UNIX)
     for path in [longest + "x", "", "a\0b"] {

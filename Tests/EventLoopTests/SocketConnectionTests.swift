@@ -13,7 +13,7 @@ struct SocketConnectionTests {
     return connection.wantedInterest
   }
 
-  @Test func pollTellsOnlyWhatIsNeeded() {
+  @Test func pollReportsOnlyNeededEvents() {
     #expect(interest(.lookingUp) == [])
     #expect(interest(.connecting) == .writing)
     #expect(interest(.open) == .reading)

@@ -39,7 +39,7 @@ struct SyscallTests {
 
   @Test func errorThatWaitsAtASocketIsTakenAway() throws {
     let socket = try Syscall.makeSocket(AF_INET)
-    #expect(Syscall.takeError(socket.rawValue) == nil)
+    #expect(Syscall.readPendingError(socket.rawValue) == nil)
     #expect(Syscall.remoteAddress(socket.rawValue)?.family == nil)
   }
 }

@@ -1,4 +1,4 @@
-import LockstepWire
+import LockstepRuntime
 import Testing
 
 @testable import LockstepEventLoop
@@ -13,7 +13,7 @@ struct WorkerTests {
     }
     for node in 0..<2 {
       let last = JobID(rawValue: UInt64(200 - node))
-      let wanted = Told.finished(last, Int(last.rawValue) * 10)
+      let wanted = ScriptedReport.finished(last, Int(last.rawValue) * 10)
       // The first node gets the jobs with even numbers, up to 200; the other one those up to 199.
       try running.journal.first(of: node == 0 ? 0 : 1) { $0 == wanted ? true : nil }
     }
@@ -29,7 +29,7 @@ struct WorkerTests {
         return number
       }
     }
-    #expect(orders[0] == orders[1], "all nodes hear the same order")
+    #expect(orders[0] == orders[1], "all nodes receive the same order")
     for node in 0..<2 {
       let entries = running.journal.entries(of: node)
       for (index, told) in entries.enumerated() {
@@ -41,7 +41,7 @@ struct WorkerTests {
     running.end()
   }
 
-  @Test func whatWaitsWhileOneBatchIsDoneBecomesTheNext() throws {
+  @Test func jobsWaitingDuringABatchFormTheNextBatch() throws {
     let gate = try Mailbox<Int>(isBlocking: true)
     let sizes = RunningGroup.Box<[Int]>([])
     let running = try RunningGroup(
@@ -67,7 +67,7 @@ struct WorkerTests {
     running.end()
   }
 
-  @Test func whoComesDuringALongBacklogHasItsTurnInTheNextPortion() throws {
+  @Test func jobsArrivingDuringALongBacklogRunInTheNextPortion() throws {
     let gate = try Mailbox<Int>(isBlocking: true)
     let portions = RunningGroup.Box<[[Int]]>([])
     // The number of a job is its cost.
@@ -102,11 +102,11 @@ struct WorkerTests {
   }
 
   /// Deferred work waits for its time, but not at the end.
-  @Test func whatIsPutOffIsDoneInTheEnd() throws {
+  @Test func deferredWorkIsDoneInTheEnd() throws {
     let portions = RunningGroup.Box<[[Int]]>([])
     let pace = WorkPace(
       freeCost: 1, nanosecondsPerCost: 1_000_000, burstMicroseconds: 1, microsecondsPerSecond: 1,
-      rest: 0, shortMicroseconds: 0, longRest: 0, quietMilliseconds: 1,
+      pauseFactor: 0, shortMicroseconds: 0, longPauseFactor: 0, quietMilliseconds: 1,
       patienceMilliseconds: 1_000, owners: 10)
     let running = try RunningGroup(
       worker: { jobs, _ in
@@ -120,9 +120,9 @@ struct WorkerTests {
     running.end()
   }
 
-  @Test func toldNewsReachesAllButTheTeller() throws {
+  @Test func newsReachesAllNodesExceptTheSender() throws {
     let running = try RunningGroup(count: 3)
-    running.order(.tell(7), node: 1)
+    running.order(.broadcast(7), node: 1)
     for node in [0, 2] { try running.journal.first(of: node) { $0 == .news(7) ? true : nil } }
     running.end()
     #expect(!running.journal.entries(of: 1).contains(.news(7)))

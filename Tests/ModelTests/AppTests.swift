@@ -1,3 +1,4 @@
+import LockstepJSON
 import Testing
 
 @testable import LockstepModel

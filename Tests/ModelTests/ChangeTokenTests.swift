@@ -82,18 +82,18 @@ import Testing
     let token = ChangeToken(generation: 1, sequence: 2)
     var ahead = token
     ahead.horizon = 9
-    #expect(token.isSamePlace(as: ahead) && ahead.isSamePlace(as: token))
+    #expect(token.isSamePosition(as: ahead) && ahead.isSamePosition(as: token))
     let others = [
       ChangeToken(generation: 2, sequence: 2), ChangeToken(generation: 1, sequence: 3),
       ChangeToken(generation: 1, sequence: 2, zoneDigest: 1),
       ChangeToken(generation: 1, sequence: 2, pinned: 2),
     ]
-    for other in others { #expect(!token.isSamePlace(as: other)) }
+    for other in others { #expect(!token.isSamePosition(as: other)) }
   }
 
   @Test func whoMovesOnKeepsWhatWasPassedOver() {
     let ahead = ChangeToken(generation: 1, sequence: 2, horizon: 9)
-    func reached(_ token: ChangeToken) -> ChangeToken { token.reached(from: ahead) }
+    func reached(_ token: ChangeToken) -> ChangeToken { token.keepingHorizon(of: ahead) }
     #expect(
       reached(ChangeToken(generation: 1, sequence: 5))
         == ChangeToken(generation: 1, sequence: 5, horizon: 9))
@@ -102,7 +102,7 @@ import Testing
       ChangeToken(generation: 2, sequence: 5), ChangeToken(generation: 1, sequence: 5, pinned: 6),
     ]
     for token in unchanged { #expect(reached(token) == token) }
-    #expect(unchanged[0].reached(from: nil) == unchanged[0])
+    #expect(unchanged[0].keepingHorizon(of: nil) == unchanged[0])
   }
 
   @Test func longTextIsRefusedUnread() {

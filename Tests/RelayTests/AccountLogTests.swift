@@ -8,12 +8,12 @@ struct AccountLogTests {
     var log = AccountLog()
     let (first, second) = (AccountID(rawValue: 1), AccountID(rawValue: 2))
     #expect(!log.hasChanged(first, since: 0))
-    log.changed(first)
+    log.recordChange(first)
     #expect(log.hasChanged(first, since: 0))
     #expect(!log.hasChanged(first, since: log.count))
     #expect(!log.hasChanged(second, since: 0))
     let asked = log.count
-    log.changed(second)
+    log.recordChange(second)
     #expect(log.hasChanged(second, since: asked))
     #expect(!log.hasChanged(first, since: asked))
   }
@@ -22,7 +22,7 @@ struct AccountLogTests {
     var log = AccountLog()
     for account in [0, UInt64.max, 1_023, 1_024].map(AccountID.init(rawValue:)) {
       let asked = log.count
-      log.changed(account)
+      log.recordChange(account)
       #expect(log.hasChanged(account, since: asked))
     }
   }

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 import Testing
 
@@ -18,13 +19,13 @@ struct AdmissionTests {
 
   @Test func anAccountThatReachesItsShareLeavesTheRestToOthers() {
     var admission = admission(megabytes: 512)
-    expect(admission.hold(64 << 20, before: 0, by: one), is: true)
-    expect(admission.hold((64 << 20) + 1, before: 64 << 20, by: one), is: false)
+    expect(admission.recordUse(64 << 20, before: 0, by: one), is: true)
+    expect(admission.recordUse((64 << 20) + 1, before: 64 << 20, by: one), is: false)
     #expect(!admission.hasRoom(for: one))
     #expect(admission.refusal(of: one).code == .tooManyRequests)
     #expect(admission.hasRoom(for: other))
-    expect(admission.hold(1 << 20, before: 0, by: other), is: true)
-    expect(admission.hold(0, before: (64 << 20) + 1, by: one), is: true)
+    expect(admission.recordUse(1 << 20, before: 0, by: other), is: true)
+    expect(admission.recordUse(0, before: (64 << 20) + 1, by: one), is: true)
     #expect(admission.hasRoom(for: one))
     #expect(admission.bodyBytes == 1 << 20)
   }
@@ -33,16 +34,16 @@ struct AdmissionTests {
     var admission = admission(megabytes: 512)
     for number in 0..<8 as Range<UInt64> {
       let holder = Admission.Holder.account(AccountID(rawValue: number))
-      expect(admission.hold(64 << 20, before: 0, by: holder), is: true)
+      expect(admission.recordUse(64 << 20, before: 0, by: holder), is: true)
     }
-    expect(admission.hold(1, before: 0, by: .anybody), is: false)
+    expect(admission.recordUse(1, before: 0, by: .anybody), is: false)
     #expect(admission.refusal(of: .anybody).code == .overloaded)
   }
 
   @Test func aSmallBudgetStillHoldsAMessageOfOneAccount() {
     var admission = admission(megabytes: 16)
-    expect(admission.hold(8 << 20, before: 0, by: one), is: true)
-    expect(admission.hold((8 << 20) + 1, before: 8 << 20, by: one), is: false)
+    expect(admission.recordUse(8 << 20, before: 0, by: one), is: true)
+    expect(admission.recordUse((8 << 20) + 1, before: 8 << 20, by: one), is: false)
     #expect(admission.hasRoom(for: other))
   }
 
@@ -73,11 +74,11 @@ struct AdmissionTests {
       let client = HTTPClient(relay)
       relay.setTakesBytes(client.id, false)
       client.send("GET", "/v1/changes", token: greedy.token)
-      relay.settle()
+      relay.runUntilIdle()
       if relay.wire(client.id).waiting.count < 2_000 { refused += 1 }
     }
     #expect(refused > 30)
-    #expect(relay.places[0].node.currentStatus.bodyBytes < 16 << 20)
+    #expect(relay.entries[0].node.currentStatus.bodyBytes < 16 << 20)
     let answer = try HTTPClient(relay).call("GET", "/v1/changes", token: greedy.token)
     #expect(answer.code == "tooManyRequests")
     #expect(try HTTPClient(relay).call("GET", "/v1/changes", token: modest.token).status == 200)
@@ -98,11 +99,11 @@ struct AdmissionTests {
     client.sendRaw(
       "GET /v1/changes HTTP/1.1\r\nHost: r\r\nConnection: close\r\n"
         + "Authorization: Bearer \(device.token)\r\n\r\n", to: "GET")
-    relay.settle()
+    relay.runUntilIdle()
     #expect(client.isClosed)
-    #expect(relay.places[0].node.currentStatus.bodyBytes > 900_000)
+    #expect(relay.entries[0].node.currentStatus.bodyBytes > 900_000)
     relay.setTakesBytes(client.id, true)
-    #expect(relay.places[0].node.currentStatus.bodyBytes == 0)
+    #expect(relay.entries[0].node.currentStatus.bodyBytes == 0)
   }
 
   @Test func memoryCountsAndNotOnlyBytes() throws {
@@ -111,25 +112,25 @@ struct AdmissionTests {
     let socket = try SocketClient(relay, as: device)
     relay.setTakesBytes(socket.id, false)
     try save(relay, device, 1, size: 10)
-    relay.tell(0, .holding(socket.id, bytes: 5_000))
-    relay.tell(0, .drained(socket.id, unsent: 100))
-    #expect(relay.places[0].node.currentStatus.bodyBytes == 5_000)
+    relay.deliver(0, .holding(socket.id, bytes: 5_000))
+    relay.deliver(0, .drained(socket.id, unsent: 100))
+    #expect(relay.entries[0].node.currentStatus.bodyBytes == 5_000)
     let body = HTTPClient(relay)
     body.sendRaw(
       "POST /v1/zones/z/records HTTP/1.1\r\nHost: r\r\nAuthorization: Bearer \(device.token)\r\n"
         + "Content-Length: 2000000\r\n\r\n", to: "POST")
-    relay.settle()
+    relay.runUntilIdle()
     var sent = 0
     while sent < 700_000 {
       relay.send(body.id, Array(repeating: UInt8(ascii: " "), count: 100_000))
       sent += 100_000
     }
-    let held = relay.places[0].node.currentStatus.bodyBytes - 5_000
+    let held = relay.entries[0].node.currentStatus.bodyBytes - 5_000
     #expect(held >= 700_000)
-    #expect(held >= relay.places[0].node.bodyCapacity(of: body.id))
+    #expect(held >= relay.entries[0].node.bodyCapacity(of: body.id))
     relay.cut(body.id)
     relay.cut(socket.id)
-    #expect(relay.places[0].node.currentStatus.bodyBytes == 0)
+    #expect(relay.entries[0].node.currentStatus.bodyBytes == 0)
   }
 
   @Test func aLongHeadCountsWhileItIsAnswered() throws {
@@ -142,9 +143,9 @@ struct AdmissionTests {
       "GET /v1/changes?wait=50&since=\(start.token.text) HTTP/1.1\r\nHost: r\r\n"
         + "X-Long: \(String(repeating: "x", count: 8_000))\r\n"
         + "Authorization: Bearer \(device.token)\r\n\r\n", to: "GET")
-    relay.settle()
-    #expect(relay.places[0].node.currentStatus.parkedPolls == 1)
-    #expect(relay.places[0].node.currentStatus.bodyBytes > 8_000)
+    relay.runUntilIdle()
+    #expect(relay.entries[0].node.currentStatus.parkedPolls == 1)
+    #expect(relay.entries[0].node.currentStatus.bodyBytes > 8_000)
   }
 }
 

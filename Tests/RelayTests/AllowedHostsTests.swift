@@ -1,5 +1,5 @@
 import LockstepModel
-import LockstepWire
+import LockstepRuntime
 import Testing
 
 @testable import LockstepRelay
@@ -45,12 +45,13 @@ struct AllowedHostsTests {
 /// Answers of a node to requests that name another host.
 struct RelayHostsTests {
   private func ask(
-    _ relay: TestRelay, _ host: String, _ path: String = "/v1/time", door: Opening.Door = .front,
+    _ relay: TestRelay, _ host: String, _ path: String = "/v1/time",
+    listenerKind: Opening.ListenerKind = .public,
     from address: String = "192.0.2.1", fields: String = ""
   ) throws -> HTTPClient.Response {
-    let client = HTTPClient(relay, door: door, from: address)
+    let client = HTTPClient(relay, listenerKind: listenerKind, from: address)
     client.sendRaw("GET \(path) HTTP/1.1\r\nHost: \(host)\r\n\(fields)\r\n")
-    relay.settle()
+    relay.runUntilIdle()
     return try #require(try client.next())
   }
 
@@ -63,8 +64,8 @@ struct RelayHostsTests {
     }
     #expect(try ask(relay, "relay.example").status == 200)
     #expect(try ask(relay, "evil.example", "/readyz").status == 200)
-    #expect(try ask(relay, "evil.example", "/metrics", door: .admin).status == 421)
-    #expect(try ask(relay, "anything", "/metrics", door: .control).status == 200)
+    #expect(try ask(relay, "evil.example", "/metrics", listenerKind: .admin).status == 421)
+    #expect(try ask(relay, "anything", "/metrics", listenerKind: .control).status == 200)
     let told = relay.reports.filter { if case .unknownHost = $0 { true } else { false } }
     #expect(told.count == 1)
   }
@@ -72,7 +73,7 @@ struct RelayHostsTests {
   @Test func namesChangeWhileTheRelayRuns() throws {
     let relay = TestRelay { $0.hosts = AllowedHosts(["old.example"]) }
     #expect(try ask(relay, "old.example").status == 200)
-    relay.tell(0, .ordered(.allowHosts(AllowedHosts(["new.example"]))))
+    relay.deliver(0, .ordered(.allowHosts(AllowedHosts(["new.example"]))))
     #expect(try ask(relay, "new.example").status == 200)
     #expect(try ask(relay, "old.example").status == 421)
   }

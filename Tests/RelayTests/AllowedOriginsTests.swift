@@ -121,7 +121,7 @@ struct CrossOriginTests {
         headers: origin.map(page) ?? [])
       return client
     }
-    relay.settle()
+    relay.runUntilIdle()
     _ = try writer.call(
       "POST", "/v1/zones/z/records", token: device.token, saveBody("r", id: batch(1)))
     let told = try polls.map { try #require(try $0.next()) }

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 import Testing
 
@@ -8,12 +9,14 @@ import Testing
 struct CallTests {
   let relay = TestRelay()
 
-  private func client(_ door: Opening.Door = .front) -> HTTPClient { HTTPClient(relay, door: door) }
+  private func client(_ listenerKind: Opening.ListenerKind = .public) -> HTTPClient {
+    HTTPClient(relay, listenerKind: listenerKind)
+  }
 
   @Test func anOpenRelayMakesAccounts() throws {
     let device = try relay.newAccount()
     #expect(device.token.utf8.count == 43)
-    #expect(relay.reports.contains(.accountMade(device.credentials.account)))
+    #expect(relay.reports.contains(.accountCreated(device.credentials.account)))
   }
 
   @Test func aClosedRelayMakesNone() throws {

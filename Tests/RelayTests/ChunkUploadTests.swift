@@ -12,25 +12,25 @@ struct ChunkUploadTests {
   @Test func bytesAreHandedOnAPartAtATime() throws {
     var upload = try upload()
     expect(upload.nextStep(), is: nil)
-    upload.take([1, 2])
+    upload.receive([1, 2])
     #expect(!upload.isBegun)
     expect(upload.nextStep(), is: .append([1, 2]))
     #expect(upload.isBegun)
     // Bytes that come meanwhile are joined.
-    upload.take([3])
-    upload.take([4, 5])
+    upload.receive([3])
+    upload.receive([4, 5])
     expect(upload.nextStep(), is: nil)
     #expect(upload.heldBytes == 5)
-    upload.stepDone()
+    upload.completeStep()
     #expect(upload.heldBytes == 3)
-    upload.end()
+    upload.endBody()
     expect(upload.nextStep(), is: .append([3, 4, 5]))
     expect(upload.nextStep(), is: nil)
-    upload.stepDone()
+    upload.completeStep()
     expect(upload.nextStep(), is: .finish)
     expect(upload.nextStep(), is: nil)
     #expect(!upload.isFinished)
-    upload.stepDone()
+    upload.completeStep()
     #expect(upload.isFinished)
     expect(upload.nextStep(), is: nil)
     #expect(upload.received == 5)
@@ -39,9 +39,9 @@ struct ChunkUploadTests {
 
   @Test func aChunkWithoutBytesIsBegunAndFinished() throws {
     var upload = try upload()
-    upload.end()
+    upload.endBody()
     expect(upload.nextStep(), is: .append([]))
-    upload.stepDone()
+    upload.completeStep()
     expect(upload.nextStep(), is: .finish)
   }
 
@@ -49,13 +49,13 @@ struct ChunkUploadTests {
     var upload = try upload()
     let size = Limits.chunkPortionBytes
     let bytes = (0..<3 * size + 1).map { UInt8(truncatingIfNeeded: $0) }
-    upload.take(Array(bytes[..<(size - 1)]))
-    upload.take(Array(bytes[(size - 1)...]))
-    upload.end()
+    upload.receive(Array(bytes[..<(size - 1)]))
+    upload.receive(Array(bytes[(size - 1)...]))
+    upload.endBody()
     var parts: [[UInt8]] = []
     while case .append(let part) = upload.nextStep() {
       parts.append(part)
-      upload.stepDone()
+      upload.completeStep()
     }
     #expect(parts.map(\.count) == [size, size, size, 1])
     #expect(parts.flatMap { $0 } == bytes)
@@ -64,20 +64,20 @@ struct ChunkUploadTests {
   @Test func itIsFullWhenOneMoreReceiptMightNotFit() throws {
     var upload = try upload()
     let room = Limits.chunkWaitingBytes - Limits.receiveBytes
-    upload.take([UInt8](repeating: 0, count: room))
+    upload.receive([UInt8](repeating: 0, count: room))
     #expect(!upload.isFull)
     _ = upload.nextStep()
-    upload.take([0])
+    upload.receive([0])
     #expect(upload.isFull)
-    upload.stepDone()
+    upload.completeStep()
     #expect(!upload.isFull)
   }
 
   @Test func partsAreCountedAsTheyCome() throws {
     var upload = try upload()
-    upload.take([UInt8](repeating: 0, count: Limits.chunkPortionBytes - 1))
+    upload.receive([UInt8](repeating: 0, count: Limits.chunkPortionBytes - 1))
     #expect(upload.partsReceived == 0)
-    upload.take([0])
+    upload.receive([0])
     #expect(upload.partsReceived == 1)
   }
 }

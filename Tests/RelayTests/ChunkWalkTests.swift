@@ -71,7 +71,7 @@ private struct ChunkWalk {
   mutating func step() throws {
     relay.moment.instant = relay.moment.instant.advanced(milliseconds: 1)
     relay.moment.wall += 1
-    for node in 0...1 { relay.tell(node, .deadlineReached) }
+    for node in 0...1 { relay.deliver(node, .deadlineReached) }
     let node = Int.random(in: 0...1, using: &random)
     switch Int.random(in: 0..<40, using: &random) {
     case 0, 1: if pendingRequests.count < 6 { begin(upload: true, node) }
@@ -87,32 +87,32 @@ private struct ChunkWalk {
     case 24...26: _ = relay.deliverCommitEvent(node)
     case 27...29: _ = relay.runRead(node)
     case 30, 31: _ = relay.deliverRead(node)
-    case 32: relay.filesFault = failing()
+    case 32: relay.chunkFault = failing()
     case 33: relay.commitFault = failing()
-    case 34: (relay.filesFault, relay.commitFault) = (nil, nil)
+    case 34: (relay.chunkFault, relay.commitFault) = (nil, nil)
     case 35: try save()
     case 36: relay.advance(Int64.random(in: 1...ChunkWalk.lease / 2, using: &random))
     case 37: try ask()
     case 38: if Int.random(in: 0..<6, using: &random) == 0 { try crash() }
-    default: relay.settle()
+    default: relay.runUntilIdle()
     }
     try collect()
   }
 
   /// Removes all faults, ends all calls, and checks everything.
   mutating func end() throws {
-    (relay.filesFault, relay.commitFault) = (nil, nil)
+    (relay.chunkFault, relay.commitFault) = (nil, nil)
     for index in pendingRequests.indices {
       relay.send(pendingRequests[index].client.id, pendingRequests[index].rest)
       pendingRequests[index].rest = []
     }
-    relay.settle()
+    relay.runUntilIdle()
     try collect()
     if !pendingRequests.isEmpty { breach("\(pendingRequests.count) calls were not answered") }
     try look()
     // The next commit of a node removes what a failed one left.
     for node in 0...1 { try save(node: node) }
-    relay.settle()
+    relay.runUntilIdle()
     if !(try relay.hasNoStrayFiles()) { breach("files without an owner are left") }
     relay.advance(2 * ChunkWalk.lease)
     try look()
@@ -160,7 +160,7 @@ private struct ChunkWalk {
 
   /// Saves a record that references a chunk, or one that does not any more.
   private mutating func save(node: Int = 0) throws {
-    relay.settle()
+    relay.runUntilIdle()
     let index = Int.random(in: 0..<chunks.count, using: &random)
     saves += 1
     let isNaming = Bool.random(using: &random)
@@ -179,7 +179,7 @@ private struct ChunkWalk {
   }
 
   private mutating func ask() throws {
-    relay.settle()
+    relay.runUntilIdle()
     let before = relay.moment.wall
     guard relay.commitFault == nil else { return }
     let missing = try relay.missing(chunks, by: device)
@@ -202,7 +202,7 @@ private struct ChunkWalk {
       $0.isOpen = true
     }
     relay.moment = former.moment
-    relay.settle()
+    relay.runUntilIdle()
     if !(try relay.hasNoStrayFiles()) { breach("a crash left files without an owner") }
     try look()
   }

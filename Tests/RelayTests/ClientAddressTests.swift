@@ -1,3 +1,5 @@
+import LockstepModel
+import LockstepRuntime
 import LockstepWire
 import Testing
 
@@ -14,7 +16,7 @@ struct ClientAddressTests {
     configuration.trustedProxies = [try #require(IPNetwork("10.0.0.0/8"))]
     configuration.exempt = [try #require(IPNetwork(exempt))]
     return ClientAddress(
-      Opening(door: .front, peer: peer ?? proxy), headers: headers(fields), configuration)
+      Opening(listenerKind: .public, peer: peer ?? proxy), headers: headers(fields), configuration)
   }
 
   private func headers(_ fields: [(StaticString, String)]) -> HTTPHeaders {

@@ -21,66 +21,66 @@ struct CursorChainTests {
       id: batch(number), answer: SaveAnswer(since: at(since), token: at(token), results: []))
   }
 
-  private func heard(
+  private func commit(
     _ chain: inout CursorChain, _ since: Int64, _ token: Int64, isOwn: Bool = false,
     isLarge: Bool = false, isCrowded: Bool = false, isClogged: Bool = false
   ) -> CursorChain.Push {
-    chain.heard(
+    chain.handleCommit(
       since: at(since), token: at(token), isOwn: isOwn, isLarge: isLarge, isCrowded: isCrowded,
       isClogged: isClogged)
   }
 
   @Test func commitsInOrderArePushed() {
     var chain = live(at: 3)
-    expect(heard(&chain, 3, 4), is: .push)
-    expect(heard(&chain, 4, 6), is: .push)
+    expect(commit(&chain, 3, 4), is: .push)
+    expect(commit(&chain, 4, 6), is: .push)
     #expect(chain.cursor == at(6))
   }
 
   @Test func aFetchToTheSamePlaceLeavesTheTextThatTheDeviceHas() {
     var chain = live(at: 5)
-    chain.fetchBegan(ofWholeAccount: true)
+    chain.beginFetch(ofWholeAccount: true)
     var ahead = at(5)
     ahead.horizon = 9
-    expect(chain.fetched(to: ahead, more: false), is: .nothing)
+    expect(chain.completeFetch(to: ahead, more: false), is: .nothing)
     #expect(chain.cursor == ahead)
     // The commit's own link begins with another text, so the changes after it are read.
-    expect(heard(&chain, 5, 6), is: .read)
+    expect(commit(&chain, 5, 6), is: .read)
     #expect(chain.awaitsPage(since: ahead))
   }
 
   @Test func aCommitThatIsKnownIsDropped() {
     var chain = live(at: 5)
-    expect(heard(&chain, 3, 4), is: .nothing)
-    expect(heard(&chain, 4, 5), is: .nothing)
+    expect(commit(&chain, 3, 4), is: .nothing)
+    expect(commit(&chain, 4, 5), is: .nothing)
     #expect(chain.state == .live)
   }
 
   @Test func aGapIsRead() {
     var chain = live(at: 3)
-    expect(heard(&chain, 4, 5), is: .read)
+    expect(commit(&chain, 4, 5), is: .read)
     #expect(chain.state == .catchingUp)
-    expect(heard(&chain, 5, 6), is: .nothing)
+    expect(commit(&chain, 5, 6), is: .nothing)
     #expect(chain.awaitsPage(since: at(3)))
     #expect(!chain.awaitsPage(since: at(4)))
     // The page was read before the last commit.
-    expect(chain.paged(to: at(5), more: false), is: .read)
-    expect(chain.paged(to: at(6), more: false), is: .nothing)
+    expect(chain.handleSentPage(to: at(5), more: false), is: .read)
+    expect(chain.handleSentPage(to: at(6), more: false), is: .nothing)
     #expect(chain.state == .live)
   }
 
   @Test func pagesAreReadToTheEnd() {
     var chain = CursorChain()
     expect(chain.begin(since: at(1, pinned: 9), newest: at(12)), is: .read)
-    expect(chain.paged(to: at(5, pinned: 9), more: true), is: .read)
-    expect(chain.paged(to: at(9), more: false), is: .read)
-    expect(chain.paged(to: at(12), more: false), is: .nothing)
+    expect(chain.handleSentPage(to: at(5, pinned: 9), more: true), is: .read)
+    expect(chain.handleSentPage(to: at(9), more: false), is: .read)
+    expect(chain.handleSentPage(to: at(12), more: false), is: .nothing)
     #expect(chain.state == .live)
   }
 
   @Test func nothingIsSaidBeforeTheWelcome() {
     var chain = CursorChain()
-    expect(heard(&chain, 3, 4), is: .nothing)
+    expect(commit(&chain, 3, 4), is: .nothing)
     var other = chain
     expect(chain.begin(since: at(3), newest: at(3)), is: .read)
     expect(other.begin(since: nil, newest: at(3)), is: .hint)
@@ -90,36 +90,36 @@ struct CursorChainTests {
   @Test func withoutACursorEachCommitIsHintedWhileBytesAreTaken() {
     var chain = CursorChain()
     expect(chain.begin(since: nil, newest: at(0)), is: .nothing)
-    expect(heard(&chain, 0, 1), is: .hint)
-    expect(heard(&chain, 1, 2, isLarge: true), is: .hint)
-    expect(heard(&chain, 2, 3, isCrowded: true, isClogged: true), is: .nothing)
-    expect(heard(&chain, 3, 4, isClogged: true), is: .nothing)
-    expect(chain.unclogged(), is: .hint)
-    expect(chain.unclogged(), is: .nothing)
+    expect(commit(&chain, 0, 1), is: .hint)
+    expect(commit(&chain, 1, 2, isLarge: true), is: .hint)
+    expect(commit(&chain, 2, 3, isCrowded: true, isClogged: true), is: .nothing)
+    expect(commit(&chain, 3, 4, isClogged: true), is: .nothing)
+    expect(chain.handleUnclogged(), is: .hint)
+    expect(chain.handleUnclogged(), is: .nothing)
     #expect(chain.hintToken == at(4))
-    expect(heard(&chain, 4, 5), is: .hint)
-    expect(heard(&chain, 5, 6, isOwn: true), is: .nothing)
+    expect(commit(&chain, 4, 5), is: .hint)
+    expect(commit(&chain, 5, 6, isOwn: true), is: .nothing)
   }
 
   @Test func whoIsBehindIsHintedWhileBytesAreTaken() {
     var chain = live(at: 3)
-    expect(heard(&chain, 3, 4, isLarge: true), is: .hint)
+    expect(commit(&chain, 3, 4, isLarge: true), is: .hint)
     #expect(chain.state == .behind)
-    expect(heard(&chain, 4, 5, isClogged: true), is: .nothing)
-    expect(chain.unclogged(), is: .hint)
+    expect(commit(&chain, 4, 5, isClogged: true), is: .nothing)
+    expect(chain.handleUnclogged(), is: .hint)
     // The device may have acted on the hint by HTTP, which the chain does not see.
-    expect(heard(&chain, 4, 5), is: .nothing)
-    expect(heard(&chain, 5, 6), is: .hint)
-    chain.fetchBegan(ofWholeAccount: true)
-    expect(heard(&chain, 6, 7), is: .nothing)
-    expect(chain.fetched(to: at(6), more: false), is: .read)
-    expect(chain.paged(to: at(7), more: false), is: .nothing)
-    expect(heard(&chain, 7, 8), is: .push)
+    expect(commit(&chain, 4, 5), is: .nothing)
+    expect(commit(&chain, 5, 6), is: .hint)
+    chain.beginFetch(ofWholeAccount: true)
+    expect(commit(&chain, 6, 7), is: .nothing)
+    expect(chain.completeFetch(to: at(6), more: false), is: .read)
+    expect(chain.handleSentPage(to: at(7), more: false), is: .nothing)
+    expect(commit(&chain, 7, 8), is: .push)
   }
 
   @Test func whoTakesNoBytesIsHinted() {
     var chain = live(at: 3)
-    expect(heard(&chain, 3, 4, isCrowded: true), is: .hint)
+    expect(commit(&chain, 3, 4, isCrowded: true), is: .hint)
     #expect(chain.state == .behind)
   }
 
@@ -128,218 +128,218 @@ struct CursorChainTests {
   private func stream(at sequence: Int64) -> CursorChain {
     var chain = CursorChain(isOneWay: true)
     chain.beginReading(from: at(sequence))
-    expect(chain.paged(to: at(sequence), more: false), is: .nothing)
+    expect(chain.handleSentPage(to: at(sequence), more: false), is: .nothing)
     #expect(chain.state == .live)
     return chain
   }
 
   @Test func aStreamHearsWhatHappenedWhileItsFirstPageWasRead() {
     var chain = CursorChain(isOneWay: true)
-    expect(heard(&chain, 3, 4), is: .nothing)
+    expect(commit(&chain, 3, 4), is: .nothing)
     chain.beginReading(from: at(1))
     #expect(chain.awaitsPage(since: at(1)))
-    expect(heard(&chain, 4, 5), is: .nothing)
-    expect(chain.paged(to: at(3), more: false), is: .read)
-    expect(chain.paged(to: at(5), more: false), is: .nothing)
-    expect(heard(&chain, 5, 6), is: .push)
+    expect(commit(&chain, 4, 5), is: .nothing)
+    expect(chain.handleSentPage(to: at(3), more: false), is: .read)
+    expect(chain.handleSentPage(to: at(5), more: false), is: .nothing)
+    expect(commit(&chain, 5, 6), is: .push)
   }
 
   @Test func aStreamIsToldOfItsDevicesOwnSaves() {
     var chain = stream(at: 3)
-    expect(heard(&chain, 3, 4), is: .push)
+    expect(commit(&chain, 3, 4), is: .push)
     #expect(chain.cursor == at(4))
   }
 
   @Test func afterAHintTheNextCommitIsReadForAStream() {
     var chain = stream(at: 3)
-    expect(heard(&chain, 3, 4, isLarge: true), is: .hint)
+    expect(commit(&chain, 3, 4, isLarge: true), is: .hint)
     #expect(chain.hintToken == at(4))
     #expect(chain.cursor == at(3))
-    expect(heard(&chain, 4, 5, isLarge: true), is: .read)
+    expect(commit(&chain, 4, 5, isLarge: true), is: .read)
     #expect(chain.awaitsPage(since: at(3)))
-    expect(heard(&chain, 5, 6), is: .nothing)
-    expect(chain.paged(to: at(5), more: false), is: .read)
-    expect(chain.paged(to: at(6), more: false), is: .nothing)
-    expect(heard(&chain, 6, 7), is: .push)
+    expect(commit(&chain, 5, 6), is: .nothing)
+    expect(chain.handleSentPage(to: at(5), more: false), is: .read)
+    expect(chain.handleSentPage(to: at(6), more: false), is: .nothing)
+    expect(commit(&chain, 6, 7), is: .push)
   }
 
   @Test func aStreamThatTakesNoBytesIsReadForWhenItDoes() {
     var chain = stream(at: 3)
-    expect(heard(&chain, 3, 4, isCrowded: true, isClogged: true), is: .read)
-    expect(heard(&chain, 4, 5, isCrowded: true, isClogged: true), is: .nothing)
-    expect(chain.unclogged(), is: .nothing)
+    expect(commit(&chain, 3, 4, isCrowded: true, isClogged: true), is: .read)
+    expect(commit(&chain, 4, 5, isCrowded: true, isClogged: true), is: .nothing)
+    expect(chain.handleUnclogged(), is: .nothing)
     #expect(chain.awaitsPage(since: at(3)))
-    expect(chain.paged(to: at(5), more: false), is: .nothing)
+    expect(chain.handleSentPage(to: at(5), more: false), is: .nothing)
     #expect(chain.state == .live)
   }
 
   @Test func aStreamWhoseBacklogCannotBeReadIsHintedAndThenReadFor() {
     var chain = stream(at: 3)
-    expect(heard(&chain, 4, 5), is: .read)
-    expect(chain.pageFailed(), is: .hint)
-    expect(heard(&chain, 5, 6), is: .read)
-    expect(chain.paged(to: at(6), more: false), is: .nothing)
+    expect(commit(&chain, 4, 5), is: .read)
+    expect(chain.handlePageFailure(), is: .hint)
+    expect(commit(&chain, 5, 6), is: .read)
+    expect(chain.handleSentPage(to: at(6), more: false), is: .nothing)
   }
 
   // MARK: fetches
 
   @Test func aFetchOfAZoneLetsHintsComeAgain() {
     var chain = live(at: 3)
-    expect(heard(&chain, 3, 4, isLarge: true), is: .hint)
-    chain.fetchBegan(ofWholeAccount: false)
+    expect(commit(&chain, 3, 4, isLarge: true), is: .hint)
+    chain.beginFetch(ofWholeAccount: false)
     #expect(chain.state == .behind)
-    expect(heard(&chain, 4, 5), is: .hint)
-    expect(heard(&chain, 5, 6), is: .hint)
+    expect(commit(&chain, 4, 5), is: .hint)
+    expect(commit(&chain, 5, 6), is: .hint)
   }
 
   @Test func whoHasMorePagesIsBehind() {
     var chain = live(at: 3)
-    chain.fetchBegan(ofWholeAccount: true)
-    expect(chain.fetched(to: at(2), more: true), is: .nothing)
+    chain.beginFetch(ofWholeAccount: true)
+    expect(chain.completeFetch(to: at(2), more: true), is: .nothing)
     #expect(chain.state == .behind)
-    expect(heard(&chain, 3, 4), is: .hint)
+    expect(commit(&chain, 3, 4), is: .hint)
   }
 
   @Test func aFetchDoesNotTakeTheChainBack() {
     var chain = live(at: 9)
-    chain.fetchBegan(ofWholeAccount: true)
-    expect(chain.fetched(to: at(5), more: false), is: .nothing)
+    chain.beginFetch(ofWholeAccount: true)
+    expect(chain.completeFetch(to: at(5), more: false), is: .nothing)
     #expect(chain.cursor == at(9))
     #expect(chain.state == .live)
   }
 
   @Test func aFetchThatFailsLeavesTheDeviceBehind() {
     var chain = live(at: 3)
-    chain.fetchBegan(ofWholeAccount: true)
-    chain.fetchFailed()
+    chain.beginFetch(ofWholeAccount: true)
+    chain.failFetch()
     #expect(chain.state == .behind)
-    expect(heard(&chain, 3, 4), is: .hint)
+    expect(commit(&chain, 3, 4), is: .hint)
   }
 
   @Test func whatCannotBeReadIsHinted() {
     var chain = live(at: 3)
-    expect(heard(&chain, 4, 5), is: .read)
-    expect(chain.pageFailed(), is: .hint)
+    expect(commit(&chain, 4, 5), is: .read)
+    expect(chain.handlePageFailure(), is: .hint)
     #expect(chain.hintToken == at(5))
-    expect(heard(&chain, 5, 6), is: .hint)
+    expect(commit(&chain, 5, 6), is: .hint)
   }
 
   @Test func aRefusedCursorIsGone() {
     var chain = CursorChain()
     expect(chain.begin(since: at(1), newest: at(3)), is: .read)
-    chain.cursorRefused()
+    chain.clearCursor()
     #expect(chain.state == .unset)
-    expect(heard(&chain, 3, 4), is: .hint)
+    expect(commit(&chain, 3, 4), is: .hint)
   }
 
   @Test func whatIsPassedOverComesWithTheNextThatWakes() {
     var chain = live(at: 3)
-    chain.passedOver(at(4), isOwn: false)
-    chain.passedOver(at(5), isOwn: false)
+    chain.recordUnmatched(at(4), isOwn: false)
+    chain.recordUnmatched(at(5), isOwn: false)
     #expect(chain.cursor == at(3))
-    expect(heard(&chain, 5, 6), is: .read)
-    expect(chain.paged(to: at(6), more: false), is: .nothing)
-    chain.passedOver(at(7), isOwn: false)
+    expect(commit(&chain, 5, 6), is: .read)
+    expect(chain.handleSentPage(to: at(6), more: false), is: .nothing)
+    chain.recordUnmatched(at(7), isOwn: false)
     #expect(chain.state == .live)
     #expect(chain.cursor == at(6))
   }
 
   @Test func whatIsPassedOverComesBeforeAnOwnSave() {
     var chain = live(at: 3)
-    chain.passedOver(at(4), isOwn: true)
-    chain.saved(answer(3, 4))
+    chain.recordUnmatched(at(4), isOwn: true)
+    chain.enqueueSaved(answer(3, 4))
     expect(chain.nextSaved(), is: .send(answer(3, 4)))
-    chain.passedOver(at(5), isOwn: false)
-    chain.passedOver(at(6), isOwn: true)
-    chain.saved(answer(5, 6))
+    chain.recordUnmatched(at(5), isOwn: false)
+    chain.recordUnmatched(at(6), isOwn: true)
+    chain.enqueueSaved(answer(5, 6))
     expect(chain.nextSaved(), is: .read)
-    expect(chain.paged(to: at(6), more: false), is: .nothing)
+    expect(chain.handleSentPage(to: at(6), more: false), is: .nothing)
     expect(chain.nextSaved(), is: .send(answer(6, 6)))
   }
 
   @Test func otherSubscriptionsTellWhatTheFormerPassedOver() {
     var chain = live(at: 3)
-    expect(chain.ruleChanged(isClogged: false), is: .nothing)
-    chain.passedOver(at(4), isOwn: false)
-    expect(chain.ruleChanged(isClogged: false), is: .read)
+    expect(chain.applyFilterChange(isClogged: false), is: .nothing)
+    chain.recordUnmatched(at(4), isOwn: false)
+    expect(chain.applyFilterChange(isClogged: false), is: .read)
     #expect(chain.awaitsPage(since: at(3)))
-    chain.passedOver(at(5), isOwn: false)
-    expect(chain.ruleChanged(isClogged: false), is: .nothing)
-    expect(chain.paged(to: at(4), more: false), is: .read)
-    expect(chain.paged(to: at(5), more: false), is: .nothing)
-    expect(chain.ruleChanged(isClogged: false), is: .nothing)
+    chain.recordUnmatched(at(5), isOwn: false)
+    expect(chain.applyFilterChange(isClogged: false), is: .nothing)
+    expect(chain.handleSentPage(to: at(4), more: false), is: .read)
+    expect(chain.handleSentPage(to: at(5), more: false), is: .nothing)
+    expect(chain.applyFilterChange(isClogged: false), is: .nothing)
   }
 
   @Test func otherSubscriptionsHintWhoHasNoCursor() {
     var chain = CursorChain()
     expect(chain.begin(since: nil, newest: at(0)), is: .nothing)
-    chain.passedOver(at(1), isOwn: false)
-    expect(chain.ruleChanged(isClogged: false), is: .hint)
+    chain.recordUnmatched(at(1), isOwn: false)
+    expect(chain.applyFilterChange(isClogged: false), is: .hint)
     #expect(chain.hintToken == at(1))
-    chain.passedOver(at(2), isOwn: false)
-    expect(chain.ruleChanged(isClogged: true), is: .nothing)
-    expect(chain.unclogged(), is: .hint)
-    chain.passedOver(at(3), isOwn: false)
-    expect(heard(&chain, 3, 4), is: .hint)
+    chain.recordUnmatched(at(2), isOwn: false)
+    expect(chain.applyFilterChange(isClogged: true), is: .nothing)
+    expect(chain.handleUnclogged(), is: .hint)
+    chain.recordUnmatched(at(3), isOwn: false)
+    expect(commit(&chain, 3, 4), is: .hint)
     // The hint has named a newer token already.
-    expect(chain.ruleChanged(isClogged: false), is: .nothing)
+    expect(chain.applyFilterChange(isClogged: false), is: .nothing)
   }
 
   @Test func whatIsPassedOverDuringAFetchIsReadWhereItIsAskedForThen() {
     var chain = live(at: 3)
-    chain.fetchBegan(ofWholeAccount: true)
-    chain.passedOver(at(4), isOwn: false)
-    expect(chain.fetched(to: at(3), more: false), is: .nothing)
+    chain.beginFetch(ofWholeAccount: true)
+    chain.recordUnmatched(at(4), isOwn: false)
+    expect(chain.completeFetch(to: at(3), more: false), is: .nothing)
     #expect(chain.state == .live)
-    expect(chain.ruleChanged(isClogged: false), is: .read)
-    expect(chain.paged(to: at(4), more: false), is: .nothing)
+    expect(chain.applyFilterChange(isClogged: false), is: .read)
+    expect(chain.handleSentPage(to: at(4), more: false), is: .nothing)
   }
 
   @Test func aSaveIsTheNextLink() {
     var chain = live(at: 3)
-    expect(heard(&chain, 3, 4, isOwn: true), is: .nothing)
-    chain.saved(answer(3, 4))
+    expect(commit(&chain, 3, 4, isOwn: true), is: .nothing)
+    chain.enqueueSaved(answer(3, 4))
     expect(chain.nextSaved(), is: .send(answer(3, 4)))
     expect(chain.nextSaved(), is: .wait)
     #expect(chain.cursor == at(4))
-    expect(heard(&chain, 4, 5), is: .push)
+    expect(commit(&chain, 4, 5), is: .push)
   }
 
   @Test func whatCameBeforeASaveIsReadFirst() {
     var chain = live(at: 3)
-    chain.saved(answer(5, 6))
+    chain.enqueueSaved(answer(5, 6))
     expect(chain.nextSaved(), is: .read)
     expect(chain.nextSaved(), is: .wait)
-    #expect(chain.owesSaved)
-    expect(chain.paged(to: at(5), more: false), is: .nothing)
+    #expect(chain.hasWaitingSaves)
+    expect(chain.handleSentPage(to: at(5), more: false), is: .nothing)
     expect(chain.nextSaved(), is: .send(answer(5, 6)))
   }
 
   @Test func aSaveThatWasReadAlreadyMovesNothing() {
     var chain = live(at: 3)
-    expect(heard(&chain, 4, 5), is: .read)
-    chain.saved(answer(5, 6))
+    expect(commit(&chain, 4, 5), is: .read)
+    chain.enqueueSaved(answer(5, 6))
     expect(chain.nextSaved(), is: .wait)
-    expect(chain.paged(to: at(7), more: false), is: .nothing)
+    expect(chain.handleSentPage(to: at(7), more: false), is: .nothing)
     expect(chain.nextSaved(), is: .send(answer(7, 7)))
     #expect(chain.cursor == at(7))
   }
 
   @Test func aSaveOfSomeoneBehindIsToldAsItIs() {
     var chain = live(at: 3)
-    expect(heard(&chain, 3, 4, isLarge: true), is: .hint)
-    chain.saved(answer(4, 5))
+    expect(commit(&chain, 3, 4, isLarge: true), is: .hint)
+    chain.enqueueSaved(answer(4, 5))
     expect(chain.nextSaved(), is: .send(answer(4, 5)))
     #expect(chain.cursor == at(3))
   }
 
   @Test func aSaveThatThePagesHavePassedIsToldBetweenThem() {
     var chain = live(at: 3)
-    expect(heard(&chain, 4, 5), is: .read)
-    chain.saved(answer(5, 6))
-    expect(chain.paged(to: at(5), more: true), is: .read)
+    expect(commit(&chain, 4, 5), is: .read)
+    chain.enqueueSaved(answer(5, 6))
+    expect(chain.handleSentPage(to: at(5), more: true), is: .read)
     expect(chain.nextSaved(), is: .wait)
-    expect(chain.paged(to: at(7), more: true), is: .read)
+    expect(chain.handleSentPage(to: at(7), more: true), is: .read)
     #expect(chain.state == .catchingUp)
     expect(chain.nextSaved(), is: .send(answer(7, 7)))
     #expect(chain.awaitsPage(since: at(7)))

@@ -132,7 +132,7 @@ struct DeviceTests {
     #expect(list.devices.map(\.description.deviceName).sorted() == ["A", "Tablet"])
     #expect(list.devices.map(\.connected) == [true, true])
     relay.cut(socket.id)
-    relay.settle()
+    relay.runUntilIdle()
     let after = try DeviceList.decoded(
       body: client.call("GET", "/v1/devices", token: first.token).body)
     let connected = after.devices.filter(\.connected).map(\.id)
@@ -150,11 +150,11 @@ struct DeviceTests {
     let device = try relay.newAccount()
     let socket = try SocketClient(relay, node: 1, as: device)
     relay.advance(Limits.sightingDelayMilliseconds)
-    let written = relay.places[1].node.status.commits
+    let written = relay.entries[1].node.status.commits
     relay.advance(Limits.sightingMilliseconds - 1)
-    #expect(relay.places[1].node.status.commits == written)
+    #expect(relay.entries[1].node.status.commits == written)
     relay.advance(1)
-    #expect(relay.places[1].node.status.commits == written + 1)
+    #expect(relay.entries[1].node.status.commits == written + 1)
     let seen = relay.moment.wall
     _ = try socket.all()
     guard case .devices(let devices) = try relay.store.read(.devices(device.credentials.account))
@@ -206,11 +206,11 @@ struct DeviceTests {
     late.send("GET", "/v1/changes?wait=60", token: second.token)
     // The store has identified the device, but the node has not got the answer yet.
     #expect(relay.runRead(0))
-    let answer = relay.places[0].readEvents.removeFirst()
+    let answer = relay.entries[0].readEvents.removeFirst()
     let path = "/v1/devices/\(second.credentials.device.text)"
     #expect(try HTTPClient(relay).call("DELETE", path, token: first.token).status == 204)
-    relay.tell(0, answer)
-    relay.settle()
+    relay.deliver(0, answer)
+    relay.runUntilIdle()
     #expect(try late.next()?.status == 401)
   }
 }

@@ -136,13 +136,13 @@ struct DownloadTests {
         + HTTPClient.bytes("GET", "/v1/time"))
     let bound = Limits.sendQueueBytes + Limits.chunkPortionBytes + 1_000
     while !relay.wire(client.id).waiting.isEmpty || relay.step() {
-      relay.settle()
+      relay.runUntilIdle()
       #expect(relay.wire(client.id).waiting.count <= bound)
       relay.takeBytes(client.id, 50_001)
     }
     #expect(try client.next()?.body == chunk.bytes)
     relay.setTakesBytes(client.id, true)
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try client.next()?.status == 200)
   }
 
@@ -157,13 +157,13 @@ struct DownloadTests {
       relay.setTakesBytes(client.id, false)
       client.send("GET", chunk.path, token: device.token)
     }
-    relay.settle()
+    relay.runUntilIdle()
     for client in clients {
       #expect(relay.wire(client.id).waiting.count < 2 * Limits.chunkPortionBytes + 1_000)
     }
     for client in clients {
       relay.setTakesBytes(client.id, true)
-      relay.settle()
+      relay.runUntilIdle()
     }
     // Only a client that came when there was no room is refused.
     let answers = try clients.map { try #require(try $0.next()) }
@@ -179,8 +179,8 @@ struct DownloadTests {
       client.send("GET", chunk.path, token: device.token)
       for _ in 0..<steps { _ = relay.step() }
       relay.cut(client.id)
-      relay.settle()
-      #expect(relay.places[0].node.downloads.isEmpty)
+      relay.runUntilIdle()
+      #expect(relay.entries[0].node.downloads.isEmpty)
       #expect(try relay.get(chunk, by: device).body == chunk.bytes)
     }
   }
@@ -195,7 +195,7 @@ struct DownloadTests {
       client.send("GET", chunk.path, token: device.token)
       for _ in 0..<steps { _ = relay.step() }
       _ = try relay.files.perform(.remove(relay.files.files))
-      relay.settle()
+      relay.runUntilIdle()
       let bytes = relay.wire(client.id).incoming
       if let response = try client.next() {
         #expect(response.status == 404 || response.body == chunk.bytes)
@@ -206,22 +206,22 @@ struct DownloadTests {
           from: try #require(bytes.firstRange(of: Array("\r\n\r\n".utf8))).upperBound)
         #expect(!body.isEmpty && chunk.bytes.starts(with: body))
       }
-      #expect(relay.places[0].node.downloads.isEmpty)
+      #expect(relay.entries[0].node.downloads.isEmpty)
     }
   }
 
   @Test func filesThatFailAreToldOrEndTheAnswer() throws {
     let chunk = try Chunk(count: 500_000)
     let (relay, device) = try kept(chunk)
-    relay.filesFault = .failed(path: "chunks", operation: "read the file", detail: "I/O error")
+    relay.chunkFault = .failed(path: "chunks", operation: "read the file", detail: "I/O error")
     #expect(try relay.get(chunk, by: device).code == "storeUnavailable")
     #expect(try HTTPClient(relay).call("GET", "/readyz").status == 200)
-    relay.filesFault = nil
+    relay.chunkFault = nil
     let client = HTTPClient(relay)
     client.send("GET", chunk.path, token: device.token)
     while relay.wire(client.id).incoming.isEmpty { _ = relay.step() }
-    relay.filesFault = .failed(path: "chunks", operation: "read the file", detail: "I/O error")
-    relay.settle()
+    relay.chunkFault = .failed(path: "chunks", operation: "read the file", detail: "I/O error")
+    relay.runUntilIdle()
     #expect(client.isClosed)
     #expect(try client.next() == nil)
   }
@@ -235,7 +235,7 @@ struct DownloadTests {
     _ = try relay.store.commit([request], wall: relay.moment.wall)
     let client = HTTPClient(relay)
     client.send("GET", try Chunk("other").path, token: device.token)
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try client.next() == nil)
     #expect(client.isClosed)
   }
@@ -255,9 +255,9 @@ struct DownloadTests {
     #expect(try HTTPClient(relay).call("DELETE", path, token: first.token).status == 204)
     #expect(client.isClosed)
     relay.fileJobs = jobs
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try client.next() == nil)
-    #expect(relay.places[0].node.downloads.isEmpty)
+    #expect(relay.entries[0].node.downloads.isEmpty)
   }
 
   @Test func aBegunDownloadIsFinishedWhileTheRelayStops() throws {
@@ -266,8 +266,8 @@ struct DownloadTests {
     let client = HTTPClient(relay)
     client.send("GET", chunk.path, token: device.token)
     while relay.wire(client.id).incoming.isEmpty { _ = relay.step() }
-    relay.tell(0, .stopping)
-    relay.settle()
+    relay.deliver(0, .stopping)
+    relay.runUntilIdle()
     #expect(try client.next()?.body == chunk.bytes)
     #expect(client.isClosed)
     #expect(relay.reports.last == .stopped)

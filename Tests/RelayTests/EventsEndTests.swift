@@ -46,7 +46,7 @@ struct EventsEndTests {
     }
     #expect(relay.wire(stream.id).waiting.count < 3_000)
     relay.setTakesBytes(stream.id, true)
-    relay.settle()
+    relay.runUntilIdle()
     var cursor = start
     var names: [String] = []
     for event in try stream.all() {
@@ -77,7 +77,7 @@ struct EventsEndTests {
     #expect(!stream.isClosed)
     relay.advance(1)
     #expect(relay.wire(stream.id).closed == .now)
-    #expect(relay.places[0].node.currentStatus.streams == 0)
+    #expect(relay.entries[0].node.currentStatus.streams == 0)
   }
 
   @Test func whatIsSaidOnAStreamIsThrownAwayAndBounded() throws {
@@ -90,7 +90,7 @@ struct EventsEndTests {
       relay.send(stream.id, request)
     }
     #expect(relay.wire(stream.id).isPaused)
-    #expect(relay.places[0].node.currentStatus.bodyBytes == 0)
+    #expect(relay.entries[0].node.currentStatus.bodyBytes == 0)
     try save(device, 1)
     #expect(try stream.all().count == 1)
     #expect(!stream.isWhole)
@@ -101,7 +101,7 @@ struct EventsEndTests {
     let client = HTTPClient(relay)
     let head = HTTPClient.bytes("GET", "/v1/events", token: device.token)
     relay.send(client.id, head + HTTPClient.bytes("GET", "/v1/time"))
-    relay.settle()
+    relay.runUntilIdle()
     relay.advance(Limits.keepAliveMilliseconds)
     let text = String(decoding: relay.wire(client.id).incoming, as: UTF8.self)
     #expect(text.split(separator: "HTTP/1.1 ").count == 1)
@@ -140,21 +140,21 @@ struct EventsEndTests {
   @Test func aStreamEndsWithTheRelay() throws {
     let device = try relay.newAccount()
     let (stream, _) = try open(device)
-    relay.tell(0, .stopping)
+    relay.deliver(0, .stopping)
     let problem = try lastProblem(stream)
     #expect(problem?.code == .stopping)
     #expect(stream.isWhole && stream.isClosed)
     let retry = try #require(stream.retryMilliseconds)
     #expect((1_000...2_000).contains(retry))
-    relay.settle()
+    relay.runUntilIdle()
     #expect(relay.reports.last == .stopped)
   }
 
   @Test func aStreamThatIsBeginningIsRefusedByARelayThatStops() throws {
     let device = try relay.newAccount()
     let stream = EventsClient(relay, as: device, settles: false)
-    relay.tell(0, .stopping)
-    relay.settle()
+    relay.deliver(0, .stopping)
+    relay.runUntilIdle()
     #expect(try stream.all().isEmpty)
     #expect(stream.head?.status == 503)
     #expect(stream.code == "stopping")
@@ -186,14 +186,14 @@ struct EventsEndTests {
     let device = try relay.newAccount()
     let (stream, _) = try open(device)
     let half = EventsClient(relay, as: device, settles: false)
-    #expect(relay.places[0].node.currentStatus.connections == 3)
+    #expect(relay.entries[0].node.currentStatus.connections == 3)
     relay.cut(stream.id)
     relay.cut(half.id)
-    relay.settle()
-    #expect(relay.places[0].node.currentStatus.streams == 0)
+    relay.runUntilIdle()
+    #expect(relay.entries[0].node.currentStatus.streams == 0)
     try save(device, 1)
     relay.advance(Limits.keepAliveMilliseconds * 2)
-    #expect(relay.places[0].node.status.pushes == 0)
+    #expect(relay.entries[0].node.status.pushes == 0)
     #expect(relay.wire(stream.id).incoming.isEmpty)
   }
 }

@@ -8,9 +8,9 @@ import Testing
 struct EventsStandingTests {
   let relay = TestRelay(nodes: 2)
 
-  private func tell(_ news: RelayNews) {
-    for node in relay.places.indices { relay.tell(node, .news(news)) }
-    relay.settle()
+  private func deliver(_ news: RelayNews) {
+    for node in relay.entries.indices { relay.deliver(node, .news(news)) }
+    relay.runUntilIdle()
   }
 
   private func save(_ device: TestDevice, _ number: Int, zone: String) throws {
@@ -23,7 +23,7 @@ struct EventsStandingTests {
   /// Subscribes by news only: a sign-in on the same node would undo it, as the store does not have
   /// it.
   private func subscribe(_ device: TestDevice, to zones: String...) {
-    tell(
+    deliver(
       .subscribed(
         device.credentials.account, device.credentials.device,
         zones.map { Subscription(id: Name(trusted: $0), kind: .zone(Name(trusted: $0))) }))
@@ -69,7 +69,7 @@ struct EventsStandingTests {
     let other = try relay.newAccount()
     let streams = (0...1).map { EventsClient(relay, node: $0, as: device) }
     let bystander = EventsClient(relay, as: other)
-    tell(.planChanged(device.credentials.account, Plan(zones: [])))
+    deliver(.planChanged(device.credentials.account, Plan(zones: [])))
     for stream in streams {
       guard case .error(let refusal)? = try stream.all().last else {
         Issue.record("the stream goes on")
@@ -86,17 +86,17 @@ struct EventsStandingTests {
     let stream = EventsClient(relay, as: device, settles: false)
     // The sign-in is read; the page is being read.
     #expect(relay.runRead(0) && relay.deliverRead(0))
-    tell(.planChanged(device.credentials.account, Plan(zones: [])))
+    deliver(.planChanged(device.credentials.account, Plan(zones: [])))
     #expect(try stream.all().isEmpty)
     #expect(stream.head?.status == 402)
     #expect(stream.code == "planRequired")
-    #expect(relay.places[0].node.currentStatus.streams == 0)
+    #expect(relay.entries[0].node.currentStatus.streams == 0)
   }
 
   @Test func aStreamEndsWithItsAccount() throws {
     let device = try relay.newAccount()
     let stream = EventsClient(relay, node: 1, as: device)
-    tell(.accountRemoved(device.credentials.account))
+    deliver(.accountRemoved(device.credentials.account))
     guard case .error(let refusal)? = try stream.all().last else {
       Issue.record("the stream goes on")
       return

@@ -32,7 +32,7 @@ struct EventsTests {
     return page
   }
 
-  private var node: RelayStatus { relay.places[0].node.currentStatus }
+  private var node: RelayStatus { relay.entries[0].node.currentStatus }
 
   // MARK: start
 
@@ -75,7 +75,7 @@ struct EventsTests {
       #expect(stream.lastID == push.token.text)
       cursor = push.token
     }
-    #expect(relay.places[0].node.status.pushes == 4)
+    #expect(relay.entries[0].node.status.pushes == 4)
   }
 
   @Test func theLastEventIDGoesBeforeSince() throws {
@@ -169,7 +169,7 @@ struct EventsTests {
     #expect(try page(stream.next()) == page(other.next()))
     relay.advance(30_000)
     try stream.take()
-    relay.tell(0, .stopping)
+    relay.deliver(0, .stopping)
     guard case .error? = try stream.next() else {
       Issue.record("the stream ended without a word")
       return
@@ -188,13 +188,13 @@ struct EventsTests {
     _ = try saver.call("GET", "/v1/devices", token: device.token)
     saver.send("POST", "/v1/zones/z/records", token: device.token, Array(request.utf8))
     relay.runCommits(1)
-    relay.places[0].node.handle(relay.places[0].commitEvents.removeFirst(), at: relay.moment)
-    guard case .multicast(let bytes, let ids)? = relay.places[0].node.nextAction() else {
+    relay.entries[0].node.handle(relay.entries[0].commitEvents.removeFirst(), at: relay.moment)
+    guard case .multicast(let bytes, let ids)? = relay.entries[0].node.nextAction() else {
       Issue.record("the push was not shared")
       return
     }
     #expect(ids == streams.map(\.id))
-    #expect(relay.places[0].node.nextAction() == nil)
+    #expect(relay.entries[0].node.nextAction() == nil)
     for stream in streams {
       relay.wire(stream.id).incoming += bytes
       #expect(try page(stream.next()).changes.map(\.name.text) == ["r"])
@@ -219,10 +219,10 @@ struct EventsTests {
     #expect(relay.runRead(0) && relay.deliverRead(0))
     // The missed changes are read: none so far.
     #expect(relay.runRead(0))
-    let answer = relay.places[0].readEvents.removeFirst()
+    let answer = relay.entries[0].readEvents.removeFirst()
     try save(device, 1)
-    relay.tell(0, answer)
-    relay.settle()
+    relay.deliver(0, answer)
+    relay.runUntilIdle()
     let events = try stream.all().map { try page($0) }
     #expect(events.first == ChangePage(nothingSince: since))
     #expect(events.last?.changes.map(\.name.text) == ["r1"])
@@ -240,7 +240,7 @@ struct EventsTests {
     }
     #expect(token.sequence == 1)
     #expect(stream.lastID == start.text, "who comes back begins before what was hinted")
-    #expect(relay.places[0].node.status.hints == 1)
+    #expect(relay.entries[0].node.status.hints == 1)
     try save(device, 2)
     let next = try page(stream.next())
     #expect(next.since == start)

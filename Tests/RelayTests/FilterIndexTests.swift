@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 import Testing
 
@@ -11,7 +12,7 @@ struct FilterIndexTests {
     let records = (0..<count).map { record("t", #"{"n":\#($0)}"#) }
     var index = FilterIndex(records, records.map { _ in .update })
     let sought = query([number])
-    index.look(for: [sought], conditions)
+    index.parseFields(for: [sought], conditions)
     #expect(index.matches(sought))
     #expect(index.matches(query([])))
   }
@@ -22,7 +23,7 @@ struct FilterIndexTests {
     let other = conditions.add(JSONMember("b", 2))
     let records = [record("t", #"{"a":1}"#), record("t", #"{"b":2}"#)]
     var index = FilterIndex(records, [.create, .create])
-    index.look(for: [query([one, other])], conditions)
+    index.parseFields(for: [query([one, other])], conditions)
     #expect(!index.matches(query([one, other])))
     #expect(index.matches(query([one])) && index.matches(query([other])))
   }

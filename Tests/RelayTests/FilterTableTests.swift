@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 import LockstepWire
 import Testing
@@ -7,7 +8,7 @@ import Testing
 /// Matching of subscriptions (`FilterTable`, and `FilterIndex`, which parses the records): by a
 /// table, and compared with a plain implementation of the protocol.
 struct FilterTableTests {
-  private typealias Case = (rule: [Subscription.Kind], records: [WakeRecord], wakes: Bool)
+  private typealias Case = (rule: [Subscription.Kind], records: [FilterRecord], matches: Bool)
 
   private func query(
     _ type: String, zone: String? = nil, _ conditions: [JSONMember] = [],
@@ -20,8 +21,8 @@ struct FilterTableTests {
   }
 
   @Test func theTable() {
-    let note = WakeRecord("Note", #"{"done":false,"n":1,"deep":{"done":true}}"#)
-    let gone = WakeRecord("Note", nil)
+    let note = FilterRecord("Note", #"{"done":false,"n":1,"deep":{"done":true}}"#)
+    let gone = FilterRecord("Note", nil)
     let zone = { (name: String) in Subscription.Kind.zone(Name(trusted: name)) }
     let table: [Case] = [
       ([zone("z")], [note], true), ([zone("y")], [note], false), ([zone("z")], [gone], true),
@@ -44,15 +45,15 @@ struct FilterTableTests {
       // One record must meet all conditions, not several records together.
       (
         [query("Note", [JSONMember("a", 1), JSONMember("b", 1)])],
-        [WakeRecord("Note", #"{"a":1}"#), WakeRecord("Note", #"{"b":1}"#)], false
+        [FilterRecord("Note", #"{"a":1}"#), FilterRecord("Note", #"{"b":1}"#)], false
       ),
       (
         [query("Note", [JSONMember("a", 1)])],
-        [WakeRecord("Other", #"{"a":1}"#), WakeRecord("Note", #"{"a":2}"#)], false
+        [FilterRecord("Other", #"{"a":1}"#), FilterRecord("Note", #"{"a":2}"#)], false
       ),
     ]
     for (index, entry) in table.enumerated() {
-      #expect(wakes(entry.rule, entry.records) == entry.wakes, "entry \(index)")
+      #expect(matches(entry.rule, entry.records) == entry.matches, "entry \(index)")
     }
   }
 
@@ -65,52 +66,52 @@ struct FilterTableTests {
   ])
   func valuesAreComparedAsValues(asked: String, standing: String, isEqual: Bool) throws {
     let rule = query("t", [JSONMember("field", try JSONValue(parsing: asked))])
-    #expect(wakes([rule], [WakeRecord("t", "{\"field\":\(standing)}")]) == isEqual)
-    #expect(wakes([rule], [WakeRecord("t", "{\"\\u0066ield\":\(standing)}")]) == isEqual)
-    #expect(!wakes([rule], [WakeRecord("t", "{\"fields\":\(standing)}")]))
+    #expect(matches([rule], [FilterRecord("t", "{\"field\":\(standing)}")]) == isEqual)
+    #expect(matches([rule], [FilterRecord("t", "{\"\\u0066ield\":\(standing)}")]) == isEqual)
+    #expect(!matches([rule], [FilterRecord("t", "{\"fields\":\(standing)}")]))
   }
 
   @Test func oddFieldsMatchNothingTheyDoNotSay() {
     let name = "a name that is longer than fifteen bytes"
     let rule = query("t", [JSONMember(name, 1)])
-    #expect(wakes([rule], [WakeRecord("t", "{\"\(name)\":1}")]))
-    #expect(!wakes([rule], [WakeRecord("t", "{\"\(name)!\":1,\"b\":1}")]))
+    #expect(matches([rule], [FilterRecord("t", "{\"\(name)\":1}")]))
+    #expect(!matches([rule], [FilterRecord("t", "{\"\(name)!\":1,\"b\":1}")]))
     let twice = query("t", [JSONMember("a", ["b": 1])])
-    #expect(!wakes([twice], [WakeRecord("t", #"{"a":{"b":1,"b":1}}"#)]))
+    #expect(!matches([twice], [FilterRecord("t", #"{"a":{"b":1,"b":1}}"#)]))
     // Members after such a value are read.
-    #expect(wakes([twice], [WakeRecord("t", #"{"a":{"b":1,"b":1},"a":{"b":1}}"#)]))
+    #expect(matches([twice], [FilterRecord("t", #"{"a":{"b":1,"b":1},"a":{"b":1}}"#)]))
     let long = String(repeating: "x", count: Limits.comparedValueBytes - 2)
     for (text, isCompared) in [(long, true), (long + "x", false)] {
       let rule = query("t", [JSONMember("a", .string(text))])
-      #expect(wakes([rule], [WakeRecord("t", "{\"a\":\"\(text)\"}")]) == isCompared)
+      #expect(matches([rule], [FilterRecord("t", "{\"a\":\"\(text)\"}")]) == isCompared)
     }
   }
 
   @Test func aDeletionOfTooManyWakesWhoMayWantIt() {
     let zone = Name(trusted: "z")
-    for (kind, isWoken) in [
+    for (kind, isMatch) in [
       (Subscription.Kind.zone(zone), true), (.zone(Name(trusted: "y")), false),
       (query("t"), true), (query("t", zone: "y"), false), (query("t", zone: "z"), true),
       (query("t", [], [.create, .update]), false),
     ] {
       var table = FilterTable()
-      table.setRule(rule([kind]), of: device(1))
-      #expect(table.unmatchedDevices(throughDeletionsIn: zone) == (isWoken ? [] : [device(1)]))
+      table.setFilter(rule([kind]), of: device(1))
+      #expect(table.unmatchedDevices(throughDeletionsIn: zone) == (isMatch ? [] : [device(1)]))
     }
   }
 
   @Test func aReadRecordMayHaveBeenMadeOrChanged() {
-    let note = WakeRecord("Note", #"{"done":true}"#).record
-    let gone = WakeRecord("Note", nil).record
-    for (events, records, isWoken) in [
+    let note = FilterRecord("Note", #"{"done":true}"#).record
+    let gone = FilterRecord("Note", nil).record
+    for (events, records, isMatch) in [
       (ChangeEvents.create, [note], true), (.update, [note], true), (.delete, [note], false),
       (.delete, [gone], true), ([.create, .update], [gone], false), (.all, [], false),
     ] {
       var table = FilterTable()
-      table.setRule(rule([query("Note", [JSONMember("done", true)], events)]), of: device(1))
-      #expect(table.wakes(device(1), standing: records) == isWoken)
+      table.setFilter(rule([query("Note", [JSONMember("done", true)], events)]), of: device(1))
+      #expect(table.matches(device(1), records) == isMatch)
       // Everything matches for a device without a filter.
-      #expect(table.wakes(device(2), standing: []))
+      #expect(table.matches(device(2), []))
     }
   }
 
@@ -124,10 +125,10 @@ struct FilterTableTests {
         let place = Int.random(in: 0..<rules.count, using: &random)
         let kinds = (0..<Int.random(in: 0...3, using: &random)).map { _ in randomKind(&random) }
         rules[place] = rule(kinds)
-        table.setRule(rules[place], of: device(place))
+        table.setFilter(rules[place], of: device(place))
         #expect(table.isEmpty == rules.allSatisfy { $0 == nil })
         let records = (0..<Int.random(in: 0...130, using: &random)).map { _ in
-          WakeRecord.random(&random)
+          FilterRecord.random(&random)
         }
         let unmatchedDevices = table.unmatchedDevices(
           through: records.map(\.record), records.map(\.event))
@@ -152,10 +153,10 @@ struct FilterTableTests {
     #expect(conditions.number(of: one) == 0)
     conditions.remove(0)
     #expect(conditions.number(of: one) == nil)
-    #expect(conditions.asks(for: JSONKey("a".utf8)))
+    #expect(conditions.hasCondition(on: JSONKey("a".utf8)))
     expect(conditions.add(JSONMember("b", .null)), is: 0)
     conditions.remove(1)
-    #expect(!conditions.asks(for: JSONKey("a".utf8)))
+    #expect(!conditions.hasCondition(on: JSONKey("a".utf8)))
     #expect(conditions.limit == 2)
   }
 
@@ -182,9 +183,9 @@ struct FilterTableTests {
 
   private func device(_ number: Int) -> DeviceID { DeviceID(rawValue: UInt64(number)) }
 
-  private func wakes(_ kinds: [Subscription.Kind], _ records: [WakeRecord]) -> Bool {
+  private func matches(_ kinds: [Subscription.Kind], _ records: [FilterRecord]) -> Bool {
     var table = FilterTable()
-    table.setRule(rule(kinds), of: device(1))
+    table.setFilter(rule(kinds), of: device(1))
     return table.unmatchedDevices(through: records.map(\.record), records.map(\.event)).isEmpty
   }
 }
@@ -209,7 +210,7 @@ private enum PlainReading {
 }
 
 /// A record and its change event.
-private struct WakeRecord {
+private struct FilterRecord {
   var record: Record
   var event: ChangeEvents
 
@@ -220,20 +221,20 @@ private struct WakeRecord {
     event = fields == nil ? .delete : .create
   }
 
-  func with(_ event: ChangeEvents) -> WakeRecord {
+  func with(_ event: ChangeEvents) -> FilterRecord {
     var other = self
     other.event = event
     return other
   }
 
-  static func random(_ random: inout SeededRandom) -> WakeRecord {
+  static func random(_ random: inout SeededRandom) -> FilterRecord {
     let type = ["t", "u", "v"].randomElement(using: &random) ?? "t"
     let zone = ["z", "y"].randomElement(using: &random) ?? "z"
-    if Int.random(in: 0..<6, using: &random) == 0 { return WakeRecord(type, nil, zone: zone) }
+    if Int.random(in: 0..<6, using: &random) == 0 { return FilterRecord(type, nil, zone: zone) }
     let members = ["a", "b", "c"].filter { _ in Bool.random(using: &random) }.map {
       "\"\($0)\":\(Int.random(in: 0...2, using: &random))"
     }
-    return WakeRecord(type, "{\(members.joined(separator: ","))}", zone: zone)
+    return FilterRecord(type, "{\(members.joined(separator: ","))}", zone: zone)
       .with(Bool.random(using: &random) ? .create : .update)
   }
 }

@@ -81,12 +81,12 @@ struct GarbageTests {
   @Test func aSweepThatFailsGoesOnLater() throws {
     let relay = TestRelay.keepingChunks(files: try strays(300), isSettled: false)
     relay.readFault = .failed(path: "store", operation: "read", detail: "I/O error")
-    relay.settle()
+    relay.runUntilIdle()
     #expect(relay.files.counts.whole == 300)
     relay.readFault = nil
-    relay.filesFault = .failed(path: "chunks", operation: "list", detail: "I/O error")
+    relay.chunkFault = .failed(path: "chunks", operation: "list", detail: "I/O error")
     relay.advance(Limits.collectMilliseconds)
-    relay.filesFault = nil
+    relay.chunkFault = nil
     relay.advance(Limits.collectMilliseconds)
     #expect(relay.files.counts.whole == 0)
   }
@@ -124,7 +124,7 @@ struct GarbageTests {
       let chunk = try Chunk("\(number)")
       client.expectAnswer(to: "PUT")
       relay.send(client.id, chunk.upload(device.token))
-      relay.settle()
+      relay.runUntilIdle()
       #expect(try client.next()?.status == 201)
     }
     var left: [Int] = []
@@ -138,12 +138,12 @@ struct GarbageTests {
   /// The first node of a process does this; the other nodes have no timer for it.
   @Test func onlyOneNodeLooks() {
     let relay = TestRelay.keepingChunks(nodes: 3)
-    #expect(relay.places.map { $0.node.nextDeadline != nil } == [true, false, false])
-    let before = relay.places[0].node.currentStatus.commits
+    #expect(relay.entries.map { $0.node.nextDeadline != nil } == [true, false, false])
+    let before = relay.entries[0].node.currentStatus.commits
     relay.advance(5 * Limits.collectMilliseconds)
-    #expect(relay.places[0].node.currentStatus.commits == before + 5)
-    relay.tell(0, .stopping)
-    #expect(relay.places[0].node.nextDeadline == nil)
+    #expect(relay.entries[0].node.currentStatus.commits == before + 5)
+    relay.deliver(0, .stopping)
+    #expect(relay.entries[0].node.nextDeadline == nil)
   }
 
   @Test func anAccountsFilesGoTogether() throws {
@@ -153,9 +153,9 @@ struct GarbageTests {
       #expect(try relay.put(chunk, by: device) == 201)
       #expect(try relay.put(chunk, by: other) == 201)
     }
-    relay.places[0].node.removeFiles(of: device.credentials.account)
-    relay.tell(0, .ordered(.reportStatus))
-    relay.settle()
+    relay.entries[0].node.removeFiles(of: device.credentials.account)
+    relay.deliver(0, .ordered(.reportStatus))
+    relay.runUntilIdle()
     #expect(relay.files.files.map(\.account) == [other, other].map(\.credentials.account))
   }
 }

@@ -24,7 +24,7 @@ struct InterleavingTests {
   func nobodyMissesAChangeOfAnotherRelay(block: Int) throws {
     for seed in UInt64(block * 10)..<UInt64(block * 10 + 5) {
       var story = try Story(
-        seed: 2_000 + seed, subscribes: block.isMultiple(of: 2), areNeighbours: true)
+        seed: 2_000 + seed, subscribes: block.isMultiple(of: 2), areSeparateRelays: true)
       try story.run(steps: 300)
       try story.rest()
       try story.unsubscribe()
@@ -61,11 +61,11 @@ private struct Story {
   var breaches: [String] = []
   var batches = 0
 
-  init(seed: UInt64, subscribes: Bool, areNeighbours: Bool = false) throws {
+  init(seed: UInt64, subscribes: Bool, areSeparateRelays: Bool = false) throws {
     self.subscribes = subscribes
     random = SeededRandom(seed: seed)
     let queueBytes = [300, 2_000, 1 << 18].randomElement(using: &random) ?? 300
-    relay = TestRelay(nodes: 2, areNeighbours: areNeighbours, seed: seed) {
+    relay = TestRelay(nodes: 2, areSeparateRelays: areSeparateRelays, seed: seed) {
       $0.isOpen = true
       $0.limits.sendQueueBytes = queueBytes
     }
@@ -94,7 +94,7 @@ private struct Story {
   /// Advances a millisecond, so that bytes sent in one moment are past.
   private func passTime() {
     relay.moment.instant = relay.moment.instant.advanced(milliseconds: 1)
-    for node in relay.places.indices { relay.tell(node, .deadlineReached) }
+    for node in relay.entries.indices { relay.deliver(node, .deadlineReached) }
   }
 
   private mutating func step() throws {
@@ -118,12 +118,12 @@ private struct Story {
     case 20, 21: _ = relay.runRead(node)
     case 22: _ = relay.deliverRead(node)
     default:
-      if relay.areNeighbours, Int.random(in: 0..<4, using: &random) == 0,
-        !relay.places[node].told.isEmpty
+      if relay.areSeparateRelays, Int.random(in: 0..<4, using: &random) == 0,
+        !relay.entries[node].remoteNews.isEmpty
       {
-        relay.places[node].told.removeFirst()
+        relay.entries[node].remoteNews.removeFirst()
       }
-      _ = relay.deliverTold(node)
+      _ = relay.deliverRemoteNews(node)
     }
   }
 
@@ -198,7 +198,7 @@ private struct Story {
       return !page.changes.isEmpty
     }
     var rules = FilterTable()
-    rules.setRule(rule, of: principal.device)
+    rules.setFilter(rule, of: principal.device)
     // An older version of a record may have matched the filter, but a device that heard of it has
     // got it.
     return rules.unmatchedDevices(
@@ -233,15 +233,15 @@ private struct Story {
 
   private mutating func comeToRest() throws {
     for device in devices { relay.setTakesBytes(device.socket.id, true) }
-    if relay.areNeighbours {
-      relay.settle()
+    if relay.areSeparateRelays {
+      relay.runUntilIdle()
       // The periodic check finds lost hints.
-      relay.advance(Limits.movementMilliseconds + 1)
+      relay.advance(Limits.versionCheckMilliseconds + 1)
       try collect()
     }
     for _ in 0..<40 {
       passTime()
-      relay.settle()
+      relay.runUntilIdle()
       try collect()
       for device in devices { device.actOnHint() }
     }
@@ -251,7 +251,7 @@ private struct Story {
     for poller in pollers {
       passTime()
       poller.ask()
-      relay.settle()
+      relay.runUntilIdle()
       try poller.takeAnswer()
     }
     let expected = try storedRecords()

@@ -40,16 +40,16 @@ struct LimitTests {
     }
     client.sendRaw(head(device.token), to: "POST")
     #expect(relay.wire(client.id).incoming.isEmpty)
-    relay.settle()
+    relay.runUntilIdle()
     #expect(
       String(decoding: relay.wire(client.id).incoming, as: UTF8.self)
         == "HTTP/1.1 100 Continue\r\n\r\n")
     relay.send(client.id, Array(body.utf8))
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try client.next()?.status == 200)
     let other = HTTPClient(relay)
     other.sendRaw(head("wrong"), to: "POST")
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try other.next()?.status == 401)
     #expect(other.isClosed)
   }
@@ -65,12 +65,12 @@ struct LimitTests {
       client.sendRaw(
         "POST /v1/zones/z/records HTTP/1.1\r\nHost: r\r\nAuthorization: Bearer \(device.token)\r\n"
           + "Content-Length: 90000\r\n\r\n", to: "POST")
-      relay.settle()
+      relay.runUntilIdle()
       relay.send(client.id, Array(repeating: UInt8(ascii: " "), count: 60_000))
       return client
     }
     let first = begin()
-    #expect((60_000..<100_000).contains(relay.places[0].node.currentStatus.bodyBytes))
+    #expect((60_000..<100_000).contains(relay.entries[0].node.currentStatus.bodyBytes))
     let second = begin()
     let response = try #require(try second.next())
     #expect(response.status == 503)
@@ -79,7 +79,7 @@ struct LimitTests {
     #expect(second.isClosed)
     #expect(!first.isClosed)
     relay.cut(first.id)
-    #expect(relay.places[0].node.currentStatus.bodyBytes == 0)
+    #expect(relay.entries[0].node.currentStatus.bodyBytes == 0)
   }
 
   @Test func storeRequestsAreBounded() throws {
@@ -90,11 +90,11 @@ struct LimitTests {
     let device = try relay.newAccount()
     let socket = try SocketClient(relay, as: device)
     relay.advance(2_000)
-    for number in 1...3 { socket.say(.save(save("r\(number)", id: batch(number)))) }
+    for number in 1...3 { socket.sendMessage(.save(save("r\(number)", id: batch(number)))) }
     let client = HTTPClient(relay)
     client.send("GET", "/v1/devices", token: device.token)
     #expect(try client.next()?.code == "overloaded")
-    relay.settle()
+    relay.runUntilIdle()
     let answers = try socket.all()
     let refused = answers.compactMap { message in
       if case .error(_, let refusal) = message { refusal.code } else { nil }
@@ -186,19 +186,19 @@ struct LimitTests {
       "POST", "/v1/zones/z/records", token: device.token, saveBody("r", id: batch(1)))
     #expect(refused.status == 503)
     for _ in 0..<3 {
-      relay.advance(Limits.storeTrialMilliseconds)
+      relay.advance(Limits.storeProbeMilliseconds)
       #expect(try client.call("GET", "/readyz").status == 503)
     }
     relay.commitFault = nil
     #expect(try client.call("GET", "/readyz").status == 503)
-    relay.advance(Limits.storeTrialMilliseconds)
+    relay.advance(Limits.storeProbeMilliseconds)
     #expect(try client.call("GET", "/readyz").status == 200)
     #expect(
       relay.reports.filter { $0 == .storeFailed(fault) || $0 == .storeRecovered }
         == [.storeFailed(fault), .storeRecovered])
     // After that, the store is not tested any more.
     relay.commitFault = fault
-    relay.advance(10 * Limits.storeTrialMilliseconds)
+    relay.advance(10 * Limits.storeProbeMilliseconds)
     #expect(try client.call("GET", "/readyz").status == 200)
   }
 
@@ -211,11 +211,11 @@ struct LimitTests {
     let saver = try SocketClient(relay, as: device)
     saver.call(.save(save("r", id: batch(1))))
     let socket = try SocketClient(relay)
-    socket.say(.hello(token: device.token, since: start))
+    socket.sendMessage(.hello(token: device.token, since: start))
     // The sign-in and the newest token are read; the missed changes are not.
     for _ in 0..<2 { _ = relay.runRead(0) && relay.deliverRead(0) }
     relay.readFault = fault
-    relay.settle()
+    relay.runUntilIdle()
     let messages = try socket.all()
     guard case .changed(let token)? = messages.last else {
       Issue.record("no hint came: \(messages)")

@@ -17,7 +17,7 @@ struct LongPollTests {
   private func park(_ device: TestDevice, _ query: String) -> HTTPClient {
     let client = HTTPClient(relay)
     client.send("GET", "/v1/changes?\(query)", token: device.token)
-    relay.settle()
+    relay.runUntilIdle()
     return client
   }
 
@@ -32,7 +32,7 @@ struct LongPollTests {
     let device = try relay.newAccount()
     let since = try start(device)
     let polls = (0..<3).map { _ in park(device, "wait=60&since=\(since.text)") }
-    #expect(relay.places[0].node.currentStatus.parkedPolls == 3)
+    #expect(relay.entries[0].node.currentStatus.parkedPolls == 3)
     try save(device, 1)
     for poll in polls {
       let response = try #require(try poll.next())
@@ -43,8 +43,8 @@ struct LongPollTests {
       #expect(!poll.isClosed)
       #expect(try poll.call("GET", "/v1/time").status == 200)
     }
-    #expect(relay.places[0].node.currentStatus.parkedPolls == 0)
-    #expect(relay.places[0].node.status.pushes == 3)
+    #expect(relay.entries[0].node.currentStatus.parkedPolls == 0)
+    #expect(relay.entries[0].node.status.pushes == 3)
   }
 
   @Test func theWaitEndsEmpty() throws {
@@ -102,7 +102,7 @@ struct LongPollTests {
     let since = try start(device)
     let poll = park(device, "wait=60&since=\(since.text)")
     poll.send("GET", "/v1/time")
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try poll.next() == nil)
     try save(device, 1)
     #expect(try poll.next()?.json?["changes"] != nil)
@@ -114,9 +114,9 @@ struct LongPollTests {
     let since = try start(device)
     let poll = park(device, "wait=60&since=\(since.text)")
     relay.cut(poll.id)
-    #expect(relay.places[0].node.currentStatus.parkedPolls == 0)
+    #expect(relay.entries[0].node.currentStatus.parkedPolls == 0)
     try save(device, 1)
-    #expect(relay.places[0].node.status.pushes == 0)
+    #expect(relay.entries[0].node.status.pushes == 0)
   }
 
   @Test func whatStandsBehindAPollThatIsRefusedIsRead() throws {
@@ -129,7 +129,7 @@ struct LongPollTests {
     let since = try ChangePage.decoded(body: page.body).token
     let poll = HTTPClient(relay)
     poll.send("GET", "/v1/changes?wait=60&zone=z&since=\(since.text)", token: device.token)
-    relay.settle()
+    relay.runUntilIdle()
     poll.send("GET", "/v1/time")
     // The save still counts as a store request when the poll is to be read again.
     let saved = try HTTPClient(relay).call(
@@ -149,14 +149,14 @@ struct LongPollTests {
       saver.send(
         "POST", "/v1/zones/z/records", token: device.token,
         Array(saveBody("r\(number)", id: batch(number)).utf8))
-      relay.settle()
+      relay.runUntilIdle()
       let page = try ChangePage.decoded(body: #require(try poll.next()).body)
       #expect(page.changes.map(\.name.text) == ["r\(number)"])
       let reads = relay.readsDone
       poll.send("GET", "/v1/changes?wait=60&since=\(page.token.text)", token: device.token)
-      relay.settle()
+      relay.runUntilIdle()
       #expect(relay.readsDone == reads)
-      #expect(relay.places[0].node.currentStatus.parkedPolls == 1)
+      #expect(relay.entries[0].node.currentStatus.parkedPolls == 1)
     }
     relay.advance(60_000)
     #expect(try ChangePage.decoded(body: #require(try poll.next()).body).changes.isEmpty)
@@ -175,8 +175,8 @@ struct LongPollTests {
     relay.runCommits(1)
     let reads = relay.readsDone
     poll.send("GET", "/v1/changes?wait=60&since=\(since.text)", token: device.token)
-    #expect(relay.places[0].node.currentStatus.parkedPolls == 1)
-    relay.settle()
+    #expect(relay.entries[0].node.currentStatus.parkedPolls == 1)
+    relay.runUntilIdle()
     #expect(relay.readsDone == reads)
     let page = try ChangePage.decoded(body: #require(try poll.next()).body)
     #expect(page.changes.map(\.name.text) == ["r1"])
@@ -190,10 +190,10 @@ struct LongPollTests {
     _ = try poll.next()
     let reads = relay.readsDone
     poll.send("GET", "/v1/changes?wait=60&since=\(since.text)", token: device.token)
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try ChangePage.decoded(body: #require(try poll.next()).body).changes.count == 1)
     poll.send("GET", "/v1/changes?wait=60&zone=z&since=\(since.text)", token: device.token)
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try poll.next()?.code == "filterChanged")
     #expect(relay.readsDone == reads + 2)
   }
@@ -202,15 +202,15 @@ struct LongPollTests {
     let device = try relay.newAccount()
     let since = try start(device)
     let poll = park(device, "wait=60&since=\(since.text)")
-    #expect(relay.places[0].node.currentStatus.parkedPolls == 1)
-    let connections = relay.places[0].node.currentStatus.connections
+    #expect(relay.entries[0].node.currentStatus.parkedPolls == 1)
+    let connections = relay.entries[0].node.currentStatus.connections
     relay.endWriting(poll.id)
     let answer = try #require(try poll.next())
     #expect(answer.headers["Connection"] == "close")
     let page = try ChangePage.decoded(body: answer.body)
     #expect(page.changes.isEmpty && page.token == since)
-    #expect(relay.places[0].node.currentStatus.parkedPolls == 0)
-    #expect(relay.places[0].node.currentStatus.connections == connections - 1)
+    #expect(relay.entries[0].node.currentStatus.parkedPolls == 0)
+    #expect(relay.entries[0].node.currentStatus.connections == connections - 1)
   }
 
   @Test func aPollThatIsReadForLearnsOfNoEndBeforeItWaits() throws {
@@ -219,8 +219,8 @@ struct LongPollTests {
     let poll = HTTPClient(relay)
     poll.send("GET", "/v1/changes?wait=60&since=\(since.text)", token: device.token)
     #expect(relay.wire(poll.id).isPaused)
-    relay.settle()
-    #expect(relay.places[0].node.currentStatus.parkedPolls == 1)
+    relay.runUntilIdle()
+    #expect(relay.entries[0].node.currentStatus.parkedPolls == 1)
     #expect(!relay.wire(poll.id).isPaused)
   }
 }

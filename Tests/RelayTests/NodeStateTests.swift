@@ -6,7 +6,7 @@ import Testing
 
 struct NodeStateTests {
   private func state(of relay: TestRelay) throws -> NodeState {
-    relay.tell(0, .ordered(.reportState))
+    relay.deliver(0, .ordered(.reportState))
     guard case .state(let state)? = relay.reports.last else {
       throw Refusal(.internalError, "the node did not answer")
     }
@@ -21,7 +21,7 @@ struct NodeStateTests {
     let cursor = try poller.call("GET", "/v1/changes", token: device.token).json?["token"]?.string
     poller.send(
       "GET", "/v1/changes?wait=30&since=\(try #require(cursor))", token: device.token)
-    relay.settle()
+    relay.runUntilIdle()
     let idle = HTTPClient(relay)
     let state = try state(of: relay)
     let counts = Dictionary(

@@ -22,10 +22,10 @@ struct NotifyLagTests {
     while relay.commits.isEmpty { try #require(relay.step(), "the save reaches the store") }
     relay.runCommits(1)
     relay.advance(3)
-    relay.settle()
+    relay.runUntilIdle()
     // The nodes send each other their counters.
     relay.advance(Limits.statusMilliseconds)
-    let metrics = try HTTPClient(relay, door: .admin).call("GET", "/metrics")
+    let metrics = try HTTPClient(relay, listenerKind: .admin).call("GET", "/metrics")
     let text = String(decoding: metrics.body, as: UTF8.self)
     #expect(text.contains("\nlockstep_notify_lag_seconds_bucket{le=\"0.0025\"} 0\n"))
     #expect(text.contains("\nlockstep_notify_lag_seconds_bucket{le=\"0.005\"} 3\n"))

@@ -1,4 +1,5 @@
 import Foundation
+import LockstepJSON
 import LockstepModel
 import LockstepWire
 import Testing
@@ -18,7 +19,7 @@ import Testing
   @Test func itNamesTheCallsOfTheFrontDoorAndNoOthers() throws {
     let documented = try calls()
     let routed = Set(
-      Router.entries.filter { $0.doors.contains(.front) }.map {
+      Router.entries.filter { $0.listenerKinds.contains(.public) }.map {
         "\($0.method) /\($0.pattern.joined(separator: "/"))"
       })
     let missing = routed.subtracting(documented).sorted()

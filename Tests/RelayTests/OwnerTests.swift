@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepStorage
 import LockstepWire
 import Testing
@@ -16,20 +17,20 @@ struct OwnerTests {
 
   private func route(
     _ method: String, _ path: String..., query: [(String, String)] = [],
-    door: Opening.Door = .control
+    listenerKind: Opening.ListenerKind = .control
   ) -> Router.Routing {
     Router.route(
       method: method,
       target: RequestTarget(
         path: ["v1", "admin", "accounts"] + path,
-        query: query.map { .init(name: $0.0, value: $0.1) }), door: door)
+        query: query.map { .init(name: $0.0, value: $0.1) }), listenerKind: listenerKind)
   }
 
   @Test func eachCallHasItsPath() throws {
     let hash = try #require(ChunkHash(text: String(repeating: "ab", count: 32)))
     let most = Limits.listedAccounts
     let calls: [(Router.Routing, AdminCall)] = [
-      (route("POST"), .makeAccount), (route("GET"), .accounts(after: nil, limit: most)),
+      (route("POST"), .createAccount), (route("GET"), .accounts(after: nil, limit: most)),
       (route("GET", id), .account(account)), (route("DELETE", id), .removeAccount(account)),
       (route("PUT", id, "plan"), .setPlan(account)),
       (route("POST", id, "pairings"), .issuePairing(account)),
@@ -41,13 +42,15 @@ struct OwnerTests {
   }
 
   @Test func noOtherDoorLeadsToThem() {
-    for door in [Opening.Door.front, .admin] {
+    for listenerKind in [Opening.ListenerKind.public, .admin] {
       for routing in [
-        route("GET", door: door), route("POST", door: door), route("DELETE", id, door: door),
-        route("PUT", id, "plan", door: door), route("GET", id, "changes", door: door),
+        route("GET", listenerKind: listenerKind), route("POST", listenerKind: listenerKind),
+        route("DELETE", id, listenerKind: listenerKind),
+        route("PUT", id, "plan", listenerKind: listenerKind),
+        route("GET", id, "changes", listenerKind: listenerKind),
       ] {
         guard case .refused(let refusal, []) = routing else {
-          Issue.record("\(routing) at \(door)")
+          Issue.record("\(routing) at \(listenerKind)")
           continue
         }
         #expect(refusal.code == .notFound)
@@ -118,9 +121,9 @@ struct OwnerTests {
   @Test func aBadBodyIsRefusedBeforeTheStoreIsAsked() {
     let tooMany = Array(repeating: "\"z\"", count: Limits.planZones + 1).joined(separator: ",")
     let bodies: [(AdminCall, String, RefusalCode)] = [
-      (.makeAccount, "x", .badJSON), (.makeAccount, #"{"label":7}"#, .badRequest),
-      (.makeAccount, "{\"label\":\"\(String(repeating: "x", count: 256))\"}", .badRequest),
-      (.makeAccount, #"{"label":"a\u0007"}"#, .badRequest),
+      (.createAccount, "x", .badJSON), (.createAccount, #"{"label":7}"#, .badRequest),
+      (.createAccount, "{\"label\":\"\(String(repeating: "x", count: 256))\"}", .badRequest),
+      (.createAccount, #"{"label":"a\u0007"}"#, .badRequest),
       (.setPlan(account), "", .badJSON), (.setPlan(account), "{}", .badRequest),
       (.setPlan(account), "[]", .badRequest), (.setPlan(account), #"{"zones":"z"}"#, .badRequest),
       (.setPlan(account), #"{"zones":[""]}"#, .badName),
@@ -139,14 +142,14 @@ struct OwnerTests {
 
   @Test func anAnswerToAnotherQuestionIsOurFault() {
     #expect(throws: ResponseBuilder.mismatch) {
-      try AdminContinuation.removed(account).answer(to: .redeemed(account))
+      try AdminResponseBuilder.removed(account).answer(to: .redeemed(account))
     }
     #expect(throws: ResponseBuilder.mismatch) {
-      try AdminContinuation.accounts.answer(to: .count(1)) { device, _ in device }
+      try AdminResponseBuilder.accounts.answer(to: .count(1)) { device, _ in device }
     }
     #expect(throws: StoreRefusals.unknownAccount) {
       let refused = ReadResult.refused(StoreRefusals.unknownAccount)
-      return try AdminContinuation.account.answer(to: refused) { device, _ in device }
+      return try AdminResponseBuilder.account.answer(to: refused) { device, _ in device }
     }
   }
 
@@ -155,7 +158,7 @@ struct OwnerTests {
       id: DeviceID(rawValue: 5),
       description: DeviceDescription(deviceName: "A", platform: "p", appVersion: "1"),
       lastSeen: 3, connected: false)
-    let answer = try AdminContinuation.devices(account).answer(to: .devices([device])) {
+    let answer = try AdminResponseBuilder.devices(account).answer(to: .devices([device])) {
       device, of in
       var device = device
       device.connected = of == account

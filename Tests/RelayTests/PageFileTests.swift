@@ -37,7 +37,7 @@ struct PageFileTests {
   }
 
   @Test func aBrowserThatAsksForTheStatusIsShownThePage() throws {
-    let admin = HTTPClient(relay(), door: .admin)
+    let admin = HTTPClient(relay(), listenerKind: .admin)
     let shown = try admin.call("GET", "/status", headers: [("Accept", "text/html,*/*;q=0.8")])
     #expect(shown.headers["Content-Type"] == "text/html; charset=utf-8")
     #expect(try admin.call("GET", "/status").json?["connections"] != nil)

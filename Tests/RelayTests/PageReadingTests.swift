@@ -8,7 +8,7 @@ import Testing
 /// Many devices that read at once: memory is bounded, and none of them starves.
 struct PageReadingTests {
   private func pagesAsked(_ relay: TestRelay) -> Int {
-    relay.places[0].reads.count { if case .page = $0.1 { true } else { false } }
+    relay.entries[0].reads.count { if case .page = $0.1 { true } else { false } }
   }
 
   /// Creates sockets of one account that have each requested a page, which the store has not read.
@@ -16,7 +16,7 @@ struct PageReadingTests {
     -> [SocketClient]
   {
     let sockets = try (0..<count).map { _ in try SocketClient(relay, as: device) }
-    for socket in sockets { socket.say(.fetch(id: "f", FetchQuery())) }
+    for socket in sockets { socket.sendMessage(.fetch(id: "f", FetchQuery())) }
     return sockets
   }
 
@@ -28,7 +28,7 @@ struct PageReadingTests {
     // Each page that was read makes room for the next.
     #expect(relay.runRead(0) && relay.deliverRead(0))
     #expect(pagesAsked(relay) == Limits.pagesUnderWay)
-    relay.settle()
+    relay.runUntilIdle()
     for socket in sockets {
       guard case .changes("f", _)? = try socket.next() else {
         Issue.record("a page was forgotten")
@@ -43,7 +43,7 @@ struct PageReadingTests {
     _ = try readers(3 * Limits.pagesUnderWay, relay, device)
     let newcomer = HTTPClient(relay)
     newcomer.send("GET", "/v1/devices", token: device.token)
-    let last = try #require(relay.places[0].reads.last)
+    let last = try #require(relay.entries[0].reads.last)
     guard case .read(.authenticate) = last.1 else {
       Issue.record("the store was asked for \(last.1)")
       return
@@ -56,10 +56,10 @@ struct PageReadingTests {
     let other = try relay.newAccount()
     let single = try SocketClient(relay, as: other)
     _ = try readers(3 * Limits.pagesUnderWay, relay, crowd)
-    single.say(.fetch(id: "g", FetchQuery()))
+    single.sendMessage(.fetch(id: "g", FetchQuery()))
     #expect(relay.runRead(0) && relay.deliverRead(0))
     #expect(relay.runRead(0) && relay.deliverRead(0))
-    let asked = relay.places[0].reads.contains { entry in
+    let asked = relay.entries[0].reads.contains { entry in
       if case .page(.changes(other.credentials.account, _, _, _), _) = entry.1 {
         true
       } else {
@@ -75,7 +75,7 @@ struct PageReadingTests {
     let sockets = try readers(3 * Limits.pagesUnderWay, relay, device)
     for socket in sockets.dropLast() { relay.cut(socket.id) }
     let before = relay.readsDone
-    relay.settle()
+    relay.runUntilIdle()
     // The pages under way, and the one of the connection that is still open.
     #expect(relay.readsDone - before == Limits.pagesUnderWay + 1)
     guard case .changes("f", _)? = try sockets.last?.next() else {
@@ -103,13 +103,13 @@ struct PageReadingTests {
     let sockets = try readers(Limits.pagesUnderWay + 2, relay, device)
     // The pages of clients that read nothing stay in memory.
     for socket in sockets.dropLast() { relay.setTakesBytes(socket.id, false) }
-    relay.settle()
+    relay.runUntilIdle()
     let last = try #require(try sockets.last?.next())
     guard case .error("f", let refusal) = last else {
       Issue.record("\(last) although there is no room")
       return
     }
     #expect(refusal.code == .overloaded)
-    #expect(relay.places[0].node.currentStatus.bodyBytes < (Limits.pagesUnderWay + 2) * 10_000)
+    #expect(relay.entries[0].node.currentStatus.bodyBytes < (Limits.pagesUnderWay + 2) * 10_000)
   }
 }

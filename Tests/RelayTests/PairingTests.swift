@@ -1,5 +1,6 @@
 import LockstepCrypto
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 import Testing
 
@@ -37,15 +38,15 @@ struct PairingTests {
     var now = Instant(nanoseconds: 0)
     for _ in 0..<Limits.pairingGuessesPerAddress {
       expect(guesses.wait(for: address, at: now), is: nil)
-      guesses.guessed(from: address, at: now)
+      guesses.recordGuess(from: address, at: now)
       now = now.advanced(milliseconds: 1_000)
     }
     expect(guesses.wait(for: address, at: now), is: 55_000)
     now = now.advanced(milliseconds: 55_000)
     expect(guesses.wait(for: address, at: now), is: nil)
-    guesses.guessed(from: address, at: now)
+    guesses.recordGuess(from: address, at: now)
     expect(guesses.wait(for: address, at: now), is: 1_000)
-    guesses.provedRight(from: address)
+    guesses.uncountGuess(from: address)
     expect(guesses.wait(for: address, at: now), is: nil)
   }
 
@@ -54,32 +55,32 @@ struct PairingTests {
     var now = Instant(nanoseconds: 0)
     for number in 0..<Limits.pairingGuessesInAll {
       let address = PeerNetwork(of: .host("192.0.2.\(number)", port: 1))
-      guesses.guessed(from: address, at: now)
+      guesses.recordGuess(from: address, at: now)
     }
     let fresh = PeerNetwork(of: .host("198.51.100.1", port: 1))
     expect(guesses.wait(for: fresh, at: now), is: nil)
-    expect(guesses.waitInAll(at: now), is: nil)
+    expect(guesses.totalWait(at: now), is: nil)
     now = now.advanced(milliseconds: 1_000)
-    guesses.guessed(from: fresh, at: now)
-    expect(guesses.waitInAll(at: now), is: Limits.pairingWindowMilliseconds - 1_000)
+    guesses.recordGuess(from: fresh, at: now)
+    expect(guesses.totalWait(at: now), is: Limits.pairingWindowMilliseconds - 1_000)
     // The code was right, and counts no more.
-    guesses.provedRight(from: fresh)
-    expect(guesses.waitInAll(at: now), is: nil)
+    guesses.uncountGuess(from: fresh)
+    expect(guesses.totalWait(at: now), is: nil)
   }
 
   @Test func guessesThatAreRememberedAreBounded() {
     var guesses = PairingGuesses(RelayLimits())
     let now = Instant(nanoseconds: 0)
     let first = PeerNetwork(of: .host("198.51.100.1", port: 1))
-    for _ in 0..<Limits.pairingGuessesPerAddress { guesses.guessed(from: first, at: now) }
+    for _ in 0..<Limits.pairingGuessesPerAddress { guesses.recordGuess(from: first, at: now) }
     #expect(guesses.wait(for: first, at: now) != nil)
     for number in 0..<Limits.countedGuesses {
       let address = IPAddress(ipv4: 0x0A00_0000 + UInt32(number))
-      guesses.guessed(from: PeerNetwork(of: address), at: now)
+      guesses.recordGuess(from: PeerNetwork(of: address), at: now)
     }
     expect(guesses.wait(for: first, at: now), is: nil)
     let later = now.advanced(milliseconds: Limits.pairingWindowMilliseconds)
-    expect(guesses.waitInAll(at: later), is: nil)
+    expect(guesses.totalWait(at: later), is: nil)
   }
 
   @Test func onlyTheHashOfATokenIsKept() {

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepStorage
 import LockstepWire
 import Testing
@@ -37,15 +38,15 @@ struct PartsTests {
   @Test func aQueueIsCloggedOnlyByWhatTheDriverTold() {
     var queue = SendQueue()
     let now = Instant(nanoseconds: 1)
-    queue.add(100, at: now)
+    queue.recordSent(100, at: now)
     #expect(!queue.isClogged(limit: 50))
     #expect(queue.isCrowded(limit: 50, at: now))
     #expect(!queue.isCrowded(limit: 50, at: Instant(nanoseconds: 2)))
-    queue.drained(to: 60, at: now)
+    queue.recordUnsent(60, at: now)
     #expect(queue.isClogged(limit: 50))
-    queue.add(100, at: now)
+    queue.recordSent(100, at: now)
     #expect(queue.unsent == 160)
-    queue.drained(to: 0, at: now)
+    queue.recordUnsent(0, at: now)
     #expect(!queue.isCrowded(limit: 50, at: now))
   }
 
@@ -53,17 +54,17 @@ struct PartsTests {
     var hub = Hub()
     let account = AccountID(rawValue: 1)
     for slot in [4, 2, 9] {
-      hub.join(slot, account)
-      hub.watchBySocket(slot, account)
+      hub.addMember(slot, account)
+      hub.addSocket(slot, account)
     }
-    hub.watchByPoll(2, account)
+    hub.addPoll(2, account)
     #expect(hub.watchers(of: account)?.sockets == [4, 2, 9])
     #expect(hub.pollCount == 1)
-    hub.leave(2, account)
+    hub.removeMember(2, account)
     #expect(hub.pollCount == 0)
     #expect(hub.watchers(of: account)?.sockets == [4, 9])
-    hub.leave(4, account)
-    hub.leave(9, account)
+    hub.removeMember(4, account)
+    hub.removeMember(9, account)
     #expect(hub.watchers(of: account) == nil)
     #expect(hub.accountCount == 0)
   }
@@ -75,8 +76,8 @@ struct PartsTests {
       return
     }
     expect(queue.add(.sightings), is: nil)
-    expect(queue.take(id).map { _ in true }, is: true)
-    expect(queue.take(id).map { _ in true }, is: nil)
+    expect(queue.remove(id).map { _ in true }, is: true)
+    expect(queue.remove(id).map { _ in true }, is: nil)
     expect(queue.add(.sightings) == nil, is: false)
   }
 
@@ -85,26 +86,26 @@ struct PartsTests {
     func connection(_ number: UInt64) -> Connection {
       Connection(
         id: ConnectionID(rawValue: number),
-        opening: Opening(door: .front, peer: .local(path: "")))
+        opening: Opening(listenerKind: .public, peer: .local(path: "")))
     }
     let first = table.insert(connection(1))
     let second = table.insert(connection(2))
     table.remove(first)
     #expect(table.slot(of: ConnectionID(rawValue: 1)) == nil)
     expect(table.insert(connection(3)), is: first)
-    #expect(table.taken == [first, second])
+    #expect(table.slotsInUse == [first, second])
     #expect(table.count == 2)
   }
 
   @Test func aCommitMakesTheStoreGoodAgain() {
     var health = StoreHealth()
     let error = StorageError.readOnly(path: "s")
-    expect(health.readFailed(error), is: true)
-    expect(health.commitFailed(error), is: false)
-    expect(health.readWorked(), is: false)
+    expect(health.recordReadFailure(error), is: true)
+    expect(health.recordCommitFailure(error), is: false)
+    expect(health.recordReadSuccess(), is: false)
     #expect(health.fault == error)
-    expect(health.commitWorked(), is: true)
-    expect(health.commitWorked(), is: false)
+    expect(health.recordCommitSuccess(), is: true)
+    expect(health.recordCommitSuccess(), is: false)
     #expect(health.fault == nil)
   }
 
@@ -122,9 +123,9 @@ struct PartsTests {
     var configuration = RelayConfiguration()
     configuration.limits.bodyBudgetBytes = 100
     var admission = Admission(configuration)
-    expect(admission.hold(60, before: 0, by: .anybody), is: true)
-    expect(admission.hold(60, before: 0, by: .anybody), is: false)
-    expect(admission.hold(0, before: 60, by: .anybody), is: true)
+    expect(admission.recordUse(60, before: 0, by: .anybody), is: true)
+    expect(admission.recordUse(60, before: 0, by: .anybody), is: false)
+    expect(admission.recordUse(0, before: 60, by: .anybody), is: true)
     #expect(admission.bodyBytes == 60)
   }
 }

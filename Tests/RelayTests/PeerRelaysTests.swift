@@ -7,19 +7,19 @@ import Testing
 
 /// Two relays on one store, which tell each other only the account that moved, and its token.
 struct PeerRelaysTests {
-  private func peerRelays() -> TestRelay { TestRelay(nodes: 2, areNeighbours: true) }
+  private func peerRelays() -> TestRelay { TestRelay(nodes: 2, areSeparateRelays: true) }
 
   /// Drops the next hints to that relay.
   private func loseHints(to node: Int, _ relay: TestRelay) {
     relay.runCommits(relay.commits.count)
-    relay.places[node].told.removeAll()
-    relay.settle()
+    relay.entries[node].remoteNews.removeAll()
+    relay.runUntilIdle()
   }
 
   private func park(_ relay: TestRelay, _ device: TestDevice, since: ChangeToken) -> HTTPClient {
     let client = HTTPClient(relay, node: 1)
     client.send("GET", "/v1/changes?wait=60&since=\(since.text)", token: device.token)
-    relay.settle()
+    relay.runUntilIdle()
     return client
   }
 
@@ -38,7 +38,7 @@ struct PeerRelaysTests {
     let relay = peerRelays()
     let phone = try relay.newAccount()
     let laptop = try relay.newDevice(beside: phone)
-    relay.store.begin(run: OpeningNumber.draw(wall: relay.moment.wall, random: 1))
+    relay.store.begin(run: OpeningNumber.make(wall: relay.moment.wall, random: 1))
     let kept = try newest(relay, phone)
     let copy = relay.store.copy()
     let writer = try SocketClient(relay, node: 0, as: phone, since: kept)
@@ -47,17 +47,17 @@ struct PeerRelaysTests {
     let socket = try SocketClient(relay, node: 1, as: laptop, since: lost)
     let poll = park(relay, laptop, since: lost)
     // A check that is only late ends nothing.
-    relay.advance(Limits.movementMilliseconds)
+    relay.advance(Limits.versionCheckMilliseconds)
     #expect(!socket.isClosed)
-    copy.begin(run: OpeningNumber.draw(wall: relay.moment.wall, random: 2))
+    copy.begin(run: OpeningNumber.make(wall: relay.moment.wall, random: 2))
     relay.store = copy
-    relay.advance(Limits.movementMilliseconds)
-    relay.advance(Limits.movementMilliseconds)
+    relay.advance(Limits.versionCheckMilliseconds)
+    relay.advance(Limits.versionCheckMilliseconds)
     #expect(socket.isClosed)
     #expect(try poll.next()?.json?["changes"]?.array?.count == 0)
     let again = HTTPClient(relay, node: 1)
     again.send("GET", "/v1/changes?wait=60&since=\(lost.text)", token: laptop.token)
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try again.next()?.status == 410)
   }
 
@@ -111,10 +111,10 @@ struct PeerRelaysTests {
     let since = try newest(relay, phone)
     let writer = try SocketClient(relay, node: 0, as: phone, since: since)
     let socket = try SocketClient(relay, node: 1, as: laptop, since: since)
-    writer.say(.save(save("r", zone: "z", id: batch(1))))
+    writer.sendMessage(.save(save("r", zone: "z", id: batch(1))))
     loseHints(to: 1, relay)
     #expect(try pushes(socket).isEmpty)
-    relay.advance(Limits.movementMilliseconds)
+    relay.advance(Limits.versionCheckMilliseconds)
     #expect(try pushes(socket).map { $0.changes.count } == [1])
   }
 
@@ -125,10 +125,10 @@ struct PeerRelaysTests {
     let since = try newest(relay, phone)
     let writer = try SocketClient(relay, node: 0, as: phone, since: since)
     let socket = try SocketClient(relay, node: 1, as: laptop, since: since)
-    writer.say(.save(save("r", zone: "z", id: batch(1))))
+    writer.sendMessage(.save(save("r", zone: "z", id: batch(1))))
     loseHints(to: 1, relay)
-    relay.tell(1, .news(.remoteNewsLost))
-    relay.settle()
+    relay.deliver(1, .news(.remoteNewsLost))
+    relay.runUntilIdle()
     #expect(try pushes(socket).map { $0.changes.count } == [1])
   }
 
@@ -144,17 +144,17 @@ struct PeerRelaysTests {
     let early = park(relay, laptop, since: since)
     let here = try SocketClient(relay, node: node, as: phone, since: since)
     let there = try SocketClient(relay, node: 0, as: phone, since: since)
-    here.say(.save(save("first", zone: "z", id: batch(1))))
+    here.sendMessage(.save(save("first", zone: "z", id: batch(1))))
     relay.runCommits(relay.commits.count)
     // The store was read at relay 1, and the result is not delivered yet.
-    while relay.deliverCommitEvent(1) || relay.deliverTold(1) {}
+    while relay.deliverCommitEvent(1) || relay.deliverRemoteNews(1) {}
     while relay.runRead(1) {}
-    there.say(.save(save("second", zone: "z", id: batch(2))))
+    there.sendMessage(.save(save("second", zone: "z", id: batch(2))))
     relay.runCommits(relay.commits.count)
     while relay.deliverCommitEvent(0) {}
     let late = HTTPClient(relay, node: 1)
     late.send("GET", "/v1/changes?wait=60&since=\(since.text)", token: laptop.token)
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try early.next()?.json?["changes"]?.array != nil)
     #expect(try late.next()?.json?["changes"]?.array?.count == 2)
   }
@@ -166,9 +166,9 @@ struct PeerRelaysTests {
     let since = try newest(relay, phone)
     let client = HTTPClient(relay, node: 1)
     client.send("GET", "/v1/changes?wait=1&since=\(since.text)", token: laptop.token)
-    relay.settle()
+    relay.runUntilIdle()
     let writer = try SocketClient(relay, node: 0, as: phone, since: since)
-    writer.say(.save(save("r", zone: "z", id: batch(1))))
+    writer.sendMessage(.save(save("r", zone: "z", id: batch(1))))
     loseHints(to: 1, relay)
     relay.advance(1_000)
     #expect(try client.next()?.json?["changes"]?.array?.count == 1)
@@ -182,11 +182,11 @@ struct PeerRelaysTests {
     let writer = try SocketClient(relay, node: 0, as: phone, since: since)
     let socket = try SocketClient(relay, node: 1, as: laptop, since: since)
     for number in 0...Limits.batchRecords {
-      writer.say(.save(save("r\(number)", zone: "z", id: batch(number + 1))))
+      writer.sendMessage(.save(save("r\(number)", zone: "z", id: batch(number + 1))))
     }
     loseHints(to: 1, relay)
-    relay.tell(1, .news(.remoteNewsLost))
-    relay.settle()
+    relay.deliver(1, .news(.remoteNewsLost))
+    relay.runUntilIdle()
     let pages = try pushes(socket)
     #expect(pages.map { $0.changes.count } == [Limits.batchRecords, 1])
     #expect(try newest(relay, phone) == pages.last?.token)
@@ -200,13 +200,13 @@ struct PeerRelaysTests {
     let socket = try SocketClient(relay, node: 1, as: laptop)
     let bystander = try SocketClient(relay, node: 1, as: phone)
     // The first check reports the account's `membershipVersion`.
-    relay.advance(Limits.movementMilliseconds)
+    relay.advance(Limits.versionCheckMilliseconds)
     let owner = HTTPClient(relay, node: 0)
     owner.send("DELETE", "/v1/devices/\(laptop.credentials.device.text)", token: phone.token)
     while relay.commits.isEmpty { #expect(relay.step()) }
-    if isLost { loseHints(to: 1, relay) } else { relay.settle() }
+    if isLost { loseHints(to: 1, relay) } else { relay.runUntilIdle() }
     #expect(socket.isClosed == !isLost)
-    relay.advance(Limits.movementMilliseconds)
+    relay.advance(Limits.versionCheckMilliseconds)
     #expect(socket.isClosed)
     #expect(try socket.all().isEmpty)
     #expect(socket.closeCode == 4501)
@@ -219,8 +219,8 @@ struct PeerRelaysTests {
     let socket = try SocketClient(relay, node: 1, as: phone)
     let plan = CommitRequest.setPlan(phone.credentials.account, Plan(zones: []))
     _ = try relay.store.commit([plan], wall: relay.moment.wall)
-    relay.tell(1, .news(.remoteMembershipChange(phone.credentials.account)))
-    relay.settle()
+    relay.deliver(1, .news(.remoteMembershipChange(phone.credentials.account)))
+    relay.runUntilIdle()
     #expect(try socket.all().isEmpty)
     #expect(socket.closeCode == 4502)
   }
@@ -253,7 +253,7 @@ struct PeerRelaysTests {
     let socket = try SocketClient(relay, node: 1, as: laptop, since: since)
     let there = try SocketClient(relay, node: 0, as: phone, since: since)
     let here = try SocketClient(relay, node: 1, as: phone, since: since)
-    there.say(.save(save("r", zone: "a", id: batch(1))))
+    there.sendMessage(.save(save("r", zone: "a", id: batch(1))))
     loseHints(to: 1, relay)
     here.call(.save(save("s", zone: "b", id: batch(2))))
     #expect(try pushes(socket).flatMap { $0.changes.map(\.name.text) } == ["r", "s"])
@@ -273,10 +273,10 @@ struct PeerRelaysTests {
     for steps in 0..<12 {
       let since = try newest(relay, phone)
       let client = try SocketClient(relay, node: 1)
-      client.say(.hello(token: laptop.token, since: since))
-      there.say(.save(save("r\(steps)", zone: "b", id: batch(3 * steps + 1))))
+      client.sendMessage(.hello(token: laptop.token, since: since))
+      there.sendMessage(.save(save("r\(steps)", zone: "b", id: batch(3 * steps + 1))))
       for _ in 0..<steps { _ = relay.step() }
-      relay.settle()
+      relay.runUntilIdle()
       // Changes that it missed before its sign-in may be sent to it.
       _ = try client.all()
       there.call(.save(save("s\(steps)", zone: "b", id: batch(3 * steps + 2))))
@@ -292,7 +292,7 @@ struct PeerRelaysTests {
     let socket = try SocketClient(relay, node: 1, as: phone)
     _ = try relay.store.commit(
       [.removeAccount(phone.credentials.account)], wall: relay.moment.wall)
-    relay.advance(Limits.movementMilliseconds)
+    relay.advance(Limits.versionCheckMilliseconds)
     #expect(try socket.all().isEmpty)
     #expect(socket.closeCode == 4501)
   }
@@ -318,11 +318,11 @@ struct PeerRelaysTests {
     let relay = peerRelays()
     let phone = try relay.newAccount()
     let socket = try SocketClient(relay, node: 1, as: phone)
-    relay.advance(Limits.movementMilliseconds)
+    relay.advance(Limits.versionCheckMilliseconds)
     relay.cut(socket.id)
     relay.advance(3 * Limits.sightingMilliseconds)
     let reads = relay.readsDone
-    relay.advance(10 * Limits.movementMilliseconds)
+    relay.advance(10 * Limits.versionCheckMilliseconds)
     #expect(relay.readsDone == reads)
   }
 }

@@ -70,7 +70,7 @@ struct PrometheusTextTests {
     }
     let device = try relay.newAccount()
     let socket = try SocketClient(relay, as: device)
-    let answer = try HTTPClient(relay, door: .admin).call("GET", "/metrics")
+    let answer = try HTTPClient(relay, listenerKind: .admin).call("GET", "/metrics")
     let lines = String(decoding: answer.body, as: UTF8.self).split(separator: "\n")
     for line in [
       "lockstep_build_info{version=\"1.2.3\"} 1", "process_start_time_seconds 1700000000.5",

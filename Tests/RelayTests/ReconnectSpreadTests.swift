@@ -53,7 +53,7 @@ struct ReconnectSpreadTests {
     let relay = TestRelay()
     let sockets = try sockets(relay, 400)
     for socket in sockets { _ = try socket.all() }
-    relay.tell(0, .stopping)
+    relay.deliver(0, .stopping)
     var moments: [Int64] = []
     for socket in sockets {
       guard case .error(nil, let refusal)? = try socket.all().last else {
@@ -75,7 +75,7 @@ struct ReconnectSpreadTests {
     let start = try ChangePage.decoded(
       body: poller.call("GET", "/v1/changes", token: device.token).body)
     poller.send("GET", "/v1/changes?wait=50&since=\(start.token.text)", token: device.token)
-    relay.settle()
+    relay.runUntilIdle()
     let crowd = try sockets(relay, 40)
     #expect(crowd.count == 40)
     relay.advance(50_000)

@@ -20,13 +20,13 @@ struct RelayLimitsTests {
     ("conections", "7", "there is no limit \"conections\""),
     ("nameBytes", "7", "there is no limit \"nameBytes\""),
     ("connections", "0", "connections: 0 is not between 1 and 10000000"),
-    ("connections", "-1", "connections: \"-1\" is no whole number"),
-    ("connections", "", "connections: \"\" is no whole number"),
-    ("connections", "7K", "connections: \"7K\" is no whole number"),
+    ("connections", "-1", "connections: \"-1\" is not a whole number"),
+    ("connections", "", "connections: \"\" is not a whole number"),
+    ("connections", "7K", "connections: \"7K\" is not a whole number"),
     ("connections", "99999999999999999999", "connections: \"99999999999999999999\" is no"),
     ("devicesPerAccount", "101", "devicesPerAccount: 101 is not between 1 and 100"),
-    ("bodyBudgetBytes", "99999999999G", "bodyBudgetBytes: \"99999999999G\" is no number of bytes"),
-    ("bodyBudgetBytes", "G", "bodyBudgetBytes: \"G\" is no number of bytes, such as 65536, 64K or"),
+    ("bodyBudgetBytes", "99999999999G", "bodyBudgetBytes: \"99999999999G\" is not a number of"),
+    ("bodyBudgetBytes", "G", "bodyBudgetBytes: \"G\" is not a number of bytes, such as 65536, 64K"),
   ])
   func anythingElseIsAFaultInWords(name: String, text: String, words: String) {
     var limits = RelayLimits()
@@ -99,9 +99,9 @@ struct RelayLimitsTests {
 
   @Test func whoIsTurnedAwayIsCounted() throws {
     let relay = TestRelay()
-    for _ in 0..<3 { relay.tell(0, .turnedAway(.connectionsPerAddress)) }
-    relay.tell(0, .turnedAway(.connections))
-    let admin = HTTPClient(relay, door: .admin)
+    for _ in 0..<3 { relay.deliver(0, .connectionRejected(.connectionsPerAddress)) }
+    relay.deliver(0, .connectionRejected(.connections))
+    let admin = HTTPClient(relay, listenerKind: .admin)
     let status = try admin.call("GET", "/status").json
     #expect(status?["turned_away"]?["connectionsPerAddress"]?.int64 == 3)
     let metrics = String(decoding: try admin.call("GET", "/metrics").body, as: UTF8.self)

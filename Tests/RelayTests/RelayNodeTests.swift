@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 import Testing
 
@@ -49,7 +50,7 @@ struct RelayNodeTests {
     ]
     for _ in requests { client.expectAnswer(to: "GET") }
     relay.send(client.id, requests.flatMap { $0 })
-    relay.settle()
+    relay.runUntilIdle()
     var statuses: [Int] = []
     while let response = try client.next() { statuses.append(response.status) }
     #expect(statuses == [200, 200, 200, 404, 200])
@@ -65,7 +66,7 @@ struct RelayNodeTests {
       "POST", "/v1/zones/z/records", token: device.token, Array(saveBody("a", id: batch(1)).utf8))
     for byte in bytes {
       relay.send(client.id, [byte])
-      relay.settle()
+      relay.runUntilIdle()
     }
     #expect(try client.next()?.status == 200)
   }
@@ -77,10 +78,10 @@ struct RelayNodeTests {
     let poll = HTTPClient(relay)
     poll.send("GET", "/v1/changes?wait=60", token: device.token)
     poll.sendRaw("GET /v1/ti")
-    relay.settle()
+    relay.runUntilIdle()
     for (id, wire) in relay.wires where wire.closed == nil { relay.cut(id) }
     #expect(socket.isClosed)
-    let node = relay.places[0]
+    let node = relay.entries[0]
     let timers: TimerWheel<TimerID> = node.node.timers
     // The device's sighting is still to be written, and the collection of files goes on.
     #expect(timers.count == 2)
@@ -113,6 +114,6 @@ struct RelayNodeTests {
     let client = HTTPClient(relay)
     _ = try client.call("GET", "/v1/devices", token: device.token)
     client.send("GET", "/v1/devices", token: device.token)
-    #expect(relay.places[0].reads.map(\.1) == [.read(.devices(device.credentials.account))])
+    #expect(relay.entries[0].reads.map(\.1) == [.read(.devices(device.credentials.account))])
   }
 }

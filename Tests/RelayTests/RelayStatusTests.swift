@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 import Testing
 
@@ -45,7 +46,7 @@ struct RelayStatusTests {
     for since in [start.text, start.text, "ffffffff.7"] {
       _ = try client.call("GET", "/v1/changes?since=\(since)", token: device.token)
     }
-    let metrics = try HTTPClient(relay, door: .admin).call("GET", "/metrics")
+    let metrics = try HTTPClient(relay, listenerKind: .admin).call("GET", "/metrics")
     let text = String(decoding: metrics.body, as: UTF8.self)
     #expect(text.contains("\nlockstep_recover_total{result=\"delta\"} 2\n"))
     #expect(text.contains("\nlockstep_recover_total{result=\"snapshot\"} 1\n"))
@@ -55,7 +56,7 @@ struct RelayStatusTests {
   @Test func noReasonIsToldTwice() {
     let lines = RelayStatus().prometheusText.split(separator: "\n")
     let reasons = lines.filter { $0.hasPrefix("lockstep_rejected_total{") }
-    #expect(reasons.count == RefusalCode.allCases.count + TurnedAway.allCases.count)
+    #expect(reasons.count == RefusalCode.allCases.count + ConnectionRejection.allCases.count)
     #expect(Set(reasons).count == reasons.count)
   }
 

@@ -110,7 +110,7 @@ struct RepeatedPollTests {
 
     func ask(wait: Int = 50) {
       client.send("GET", "/v1/changes?since=\(token)&wait=\(wait)", token: device.token)
-      relay.settle()
+      relay.runUntilIdle()
     }
 
     /// Returns the answer, whose token is used for the next poll.
@@ -129,28 +129,28 @@ struct RepeatedPollTests {
   }
 
   /// Polls, saves a record that answers the poll, and keeps the token for the next one.
-  private func hear(_ poller: Poller, of number: Int, by device: TestDevice) throws {
+  private func expectChange(_ poller: Poller, of number: Int, by device: TestDevice) throws {
     poller.ask()
     try save(poller.relay, device, number)
     _ = try poller.answer()
   }
 
   private func isWaiting(_ relay: TestRelay) -> Bool {
-    relay.places[0].node.currentStatus.parkedPolls == 1
+    relay.entries[0].node.currentStatus.parkedPolls == 1
   }
 
   @Test func eachHearsOfWhatComesAfterItsToken() throws {
     let relay = TestRelay()
     let device = try relay.newAccount()
     let poller = try Poller(relay, device)
-    let requests = relay.places[0].node.currentStatus.requests
+    let requests = relay.entries[0].node.currentStatus.requests
     for number in 1...5 {
       poller.ask()
       #expect(isWaiting(relay))
       try save(relay, device, number)
       #expect(try poller.answer().changes.map(\.name.text) == ["r\(number)"])
     }
-    #expect(relay.places[0].node.currentStatus.requests == requests + 10)
+    #expect(relay.entries[0].node.currentStatus.requests == requests + 10)
     #expect(!isWaiting(relay))
   }
 
@@ -186,7 +186,7 @@ struct RepeatedPollTests {
     let relay = TestRelay()
     let device = try relay.newAccount()
     let poller = try Poller(relay, device)
-    try hear(poller, of: 1, by: device)
+    try expectChange(poller, of: 1, by: device)
     try save(relay, device, 2)
     poller.ask()
     #expect(try poller.answer().changes.map(\.name.text) == ["r2"])
@@ -196,19 +196,19 @@ struct RepeatedPollTests {
     let relay = TestRelay()
     let device = try relay.newAccount()
     let poller = try Poller(relay, device)
-    try hear(poller, of: 1, by: device)
+    try expectChange(poller, of: 1, by: device)
     let again = HTTPClient.bytes(
       "GET", "/v1/changes?since=\(poller.token)&wait=50", token: device.token)
     poller.client.expectAnswer(to: "GET")
     relay.send(poller.client.id, Array(again.prefix(40)))
     relay.send(poller.client.id, Array(again.dropFirst(40)))
-    relay.settle()
+    relay.runUntilIdle()
     #expect(isWaiting(relay))
     try save(relay, device, 2)
     #expect(try poller.answer().changes.map(\.name.text) == ["r2"])
     poller.ask()
     poller.client.send("GET", "/v1/time")
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try poller.client.next() == nil)
     try save(relay, device, 3)
     #expect(try poller.answer().changes.map(\.name.text) == ["r3"])
@@ -219,7 +219,7 @@ struct RepeatedPollTests {
     let relay = TestRelay()
     let (device, other) = (try relay.newAccount(), try relay.newAccount())
     let poller = try Poller(relay, device)
-    try hear(poller, of: 1, by: device)
+    try expectChange(poller, of: 1, by: device)
     // A proxy uses the connection for another client in between.
     #expect(try poller.client.call("GET", "/v1/devices", token: other.token).status == 200)
     poller.ask()
@@ -232,13 +232,13 @@ struct RepeatedPollTests {
     let relay = TestRelay()
     let device = try relay.newAccount()
     let poller = try Poller(relay, relay.newDevice(beside: device))
-    try hear(poller, of: 1, by: device)
+    try expectChange(poller, of: 1, by: device)
     let account = device.credentials.account
-    relay.tell(0, .news(.planChanged(account, Plan(zones: []))))
+    relay.deliver(0, .news(.planChanged(account, Plan(zones: []))))
     poller.ask()
     #expect(try poller.client.next()?.status == 402)
-    relay.tell(0, .news(.planChanged(account, .everything)))
-    try hear(poller, of: 2, by: device)
+    relay.deliver(0, .news(.planChanged(account, .everything)))
+    try expectChange(poller, of: 2, by: device)
     let id = poller.device.credentials.device.text
     let revoked = try HTTPClient(relay).call("DELETE", "/v1/devices/\(id)", token: device.token)
     #expect(revoked.status == 204)
@@ -257,11 +257,11 @@ struct RepeatedPollTests {
     let saver = try relay.newDevice(beside: device)
     relay.advance(10_000)
     for number in 1...4 {
-      try hear(poller, of: number, by: saver)
+      try expectChange(poller, of: number, by: saver)
       relay.advance(number < 4 ? 300 : 0)
     }
     poller.ask()
-    relay.advance(Limits.tooOftenMilliseconds)
+    relay.advance(Limits.rateLimitDelayMilliseconds)
     #expect(try poller.client.next()?.status == 429)
     #expect(!isWaiting(relay))
     relay.advance(1_000)
@@ -276,11 +276,11 @@ struct RepeatedPollTests {
     }
     let device = try relay.newAccount()
     let (first, second) = (try Poller(relay, device), try Poller(relay, device))
-    try hear(first, of: 1, by: device)
+    try expectChange(first, of: 1, by: device)
     second.token = first.token
     second.ask()
     first.ask()
-    relay.advance(Limits.tooOftenMilliseconds)
+    relay.advance(Limits.rateLimitDelayMilliseconds)
     #expect(try first.client.next()?.status == 429)
     try save(relay, device, 2)
     #expect(try second.answer().changes.map(\.name.text) == ["r2"])
@@ -289,7 +289,7 @@ struct RepeatedPollTests {
   @Test func eachIsNotedByItself() throws {
     let relay = TestRelay {
       $0.isOpen = true
-      $0.notesRequests = true
+      $0.reportsRequests = true
     }
     let device = try relay.newAccount()
     let poller = try Poller(relay, device)
@@ -299,7 +299,7 @@ struct RepeatedPollTests {
       try save(relay, device, number)
       let bytes = try #require(try poller.client.next()).body
       poller.token = try ChangePage.decoded(body: bytes).token.text
-      let note = relay.reports.compactMap { report -> AccessNote? in
+      let note = relay.reports.compactMap { report -> AccessLogEntry? in
         guard case .answered(let note) = report, note.path == "/v1/changes" else { return nil }
         return note
       }.last

@@ -1,4 +1,6 @@
+import LockstepJSON
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 import Testing
 
@@ -50,10 +52,10 @@ struct RequestRatesTests {
     }
     let client = HTTPClient(relay)
     for _ in 0..<6 { client.send("GET", "/v1/time") }
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try client.next()?.status == 200)
     #expect(try client.next() == nil)
-    relay.advance(Limits.tooOftenMilliseconds - 1)
+    relay.advance(Limits.rateLimitDelayMilliseconds - 1)
     #expect(try client.next() == nil)
     relay.advance(1)
     #expect(try client.next()?.status == 429)
@@ -62,7 +64,7 @@ struct RequestRatesTests {
     #expect(try HTTPClient(relay, from: "192.0.2.99").call("GET", "/v1/time").status == 200)
     var statuses: [Int] = []
     for _ in 0..<20 {
-      relay.advance(Limits.tooOftenMilliseconds)
+      relay.advance(Limits.rateLimitDelayMilliseconds)
       while let answer = try client.next() { statuses.append(answer.status) }
     }
     #expect(statuses.count == 4)
@@ -164,8 +166,8 @@ struct RequestRatesTests {
       $0.limits.accountsPerHourPerAddress = 1
       $0.exempt = IPNetwork("192.0.2.0/24").map { [$0] } ?? []
     }
-    for door in [Opening.Door.front, .admin, .control] {
-      let client = HTTPClient(relay, door: door, from: "192.0.2.1")
+    for listenerKind in [Opening.ListenerKind.public, .admin, .control] {
+      let client = HTTPClient(relay, listenerKind: listenerKind, from: "192.0.2.1")
       for _ in 0..<5 { #expect(try client.call("GET", "/livez").status == 200) }
     }
     for _ in 0..<3 { _ = try relay.newAccount() }
@@ -178,7 +180,7 @@ struct RequestRatesTests {
     }
     for number in 0..<4 {
       _ = try relay.newAccount(node: number % 2)
-      relay.settle()
+      relay.runUntilIdle()
     }
     for node in 0..<2 {
       let refused = try HTTPClient(relay, node: node).call(
@@ -201,8 +203,8 @@ struct RequestRatesTests {
     }
     let device = try relay.newAccount()
     let socket = try SocketClient(relay, as: device)
-    for number in 1...40 { socket.say(.time(id: "t\(number)", t0: JSONNumber(1))) }
-    relay.settle()
+    for number in 1...40 { socket.sendMessage(.time(id: "t\(number)", t0: JSONNumber(1))) }
+    relay.runUntilIdle()
     var answers = try socket.all()
     #expect(answers.count < 6)
     // One second, ten messages.
@@ -218,7 +220,7 @@ struct RequestRatesTests {
     let ids = answers.compactMap { if case .time(let id, _, _, _) = $0 { id } else { nil } }
     #expect(ids == (1...40).map { "t\($0)" })
     #expect(!socket.isClosed)
-    #expect(relay.places[0].node.currentStatus.throttles > 20)
+    #expect(relay.entries[0].node.currentStatus.throttles > 20)
   }
 
   @Test func aFloodOfPingsIsHeldBackAndStaysBounded() throws {
@@ -235,7 +237,7 @@ struct RequestRatesTests {
     // The node has received a bounded part; the rest is not read from the peer.
     #expect(relay.wire(flooder.id).isPaused)
     #expect(
-      relay.places[0].node.currentStatus.bodyBytes <= Limits.pipelineBytes + Limits.receiveBytes)
+      relay.entries[0].node.currentStatus.bodyBytes <= Limits.pipelineBytes + Limits.receiveBytes)
     other.call(.time(id: "x", t0: JSONNumber(1)))
     #expect(try other.all().count == 1)
   }
@@ -250,14 +252,14 @@ struct RequestRatesTests {
     let stream = EventsClient(relay, as: device)
     let poll = HTTPClient(relay)
     poll.send("GET", "/v1/changes?wait=50&since=\(start.text)", token: device.token)
-    relay.settle()
+    relay.runUntilIdle()
     // No further socket, stream or waiting poll is allowed.
     let second = try SocketClient(relay)
     second.call(.hello(token: device.token, since: nil))
     _ = try second.all()
     #expect(second.closeCode == 4429)
     let surplus = EventsClient(relay, as: device)
-    relay.advance(Limits.tooOftenMilliseconds)
+    relay.advance(Limits.rateLimitDelayMilliseconds)
     try surplus.take()
     #expect(surplus.head?.status == 429)
     let refused = try HTTPClient(relay).call(
@@ -295,7 +297,7 @@ struct RequestRatesTests {
     body.sendRaw(
       "POST /v1/pairings HTTP/1.1\r\nHost: r\r\nAuthorization: Bearer \(device.token)\r\n"
         + "Content-Length: 100\r\n\r\n", to: "POST")
-    relay.settle()
+    relay.runUntilIdle()
     for _ in 0..<10 {
       #expect(!body.isClosed)
       relay.send(body.id, [0x20])
@@ -313,7 +315,7 @@ struct RequestRatesTests {
       body: poll.call("GET", "/v1/changes", token: device.token).body
     ).token
     poll.send("GET", "/v1/changes?wait=60&since=\(start.text)", token: device.token)
-    relay.settle()
+    relay.runUntilIdle()
     relay.advance(54_999)
     #expect(try poll.next() == nil)
     relay.advance(1)

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 import Testing
 
@@ -7,12 +8,13 @@ import Testing
 struct RouterTests {
   private func route(
     _ method: String, _ path: [String], _ query: [(String, String)] = [],
-    door: Opening.Door = .front
+    listenerKind: Opening.ListenerKind = .public
   ) -> Router.Routing {
     Router.route(
       method: method,
       target: RequestTarget(
-        path: path, query: query.map { .init(name: $0.0, value: $0.1) }), door: door)
+        path: path, query: query.map { .init(name: $0.0, value: $0.1) }), listenerKind: listenerKind
+    )
   }
 
   @Test func namesInThePathAreTaken() {
@@ -74,7 +76,8 @@ struct RouterTests {
   }
 
   @Test func nothingUnknownMatters() {
-    #expect(route("GET", ["v1", "time"], [("x", "1"), ("x", "2")]) == .call(.guest(.time)))
+    #expect(
+      route("GET", ["v1", "time"], [("x", "1"), ("x", "2")]) == .call(.unauthenticated(.time)))
   }
 
   @Test func aSlashTooManyIsNotFound() {
@@ -88,7 +91,7 @@ struct RouterTests {
   }
 
   @Test func aBodyIsReadWhereTheCallHasOne() {
-    #expect(Call.guest(.join).readsBody)
+    #expect(Call.unauthenticated(.join).readsBody)
     #expect(Call.signed(.save(zone: Name(trusted: "z"))).bodyLimit == Limits.batchBytes)
     #expect(!Call.signed(.issuePairing).readsBody)
     #expect(Call.socket.bodyLimit == Limits.smallBodyBytes)

@@ -23,7 +23,7 @@ struct SaveTimingTests {
     relay.advance(2)
     relay.runCommits(relay.commits.count)
     relay.advance(3)
-    relay.settle()
+    relay.runUntilIdle()
   }
 
   @Test func theTimesOfASaveAreToldInOrder() throws {
@@ -32,7 +32,7 @@ struct SaveTimingTests {
     let other = try SocketClient(relay, node: 1, as: device)
     let socket = try SocketClient(relay, as: device)
     let wall = relay.moment.wall
-    socket.say(.save(timed("a", 1)))
+    socket.sendMessage(.save(timed("a", 1)))
     try pass(relay)
     let timing = try #require(try answer(socket).timing)
     #expect(
@@ -118,14 +118,14 @@ struct SaveTimingTests {
       var request = save("r\(number)", id: batch(number))
       request.timed = Bool.random(using: &random)
       asked[request.id] = (request.timed, relay.moment.wall)
-      sockets[Int.random(in: 0..<3, using: &random)].say(.save(request))
+      sockets[Int.random(in: 0..<3, using: &random)].sendMessage(.save(request))
       relay.advance(Int64.random(in: 0...3, using: &random))
       if Bool.random(using: &random), !relay.commits.isEmpty {
         relay.runCommits(Int.random(in: 1...relay.commits.count, using: &random))
       }
       _ = relay.deliverCommitEvent(Int.random(in: 0...1, using: &random))
     }
-    relay.settle()
+    relay.runUntilIdle()
     for socket in sockets {
       for case .saved(let id, let answer) in try socket.all() {
         let known = asked.removeValue(forKey: id)

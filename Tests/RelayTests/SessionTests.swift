@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepStorage
 import LockstepWire
 import Testing
@@ -18,7 +19,7 @@ struct SessionTests {
 
   @Test func aBatchIsOfItsOwnAccountAndDevice() {
     let request = save("r", at: 1, id: batch(1))
-    let commit = session.commit(of: request, wall: 1_000)
+    let commit = session.saveCommit(for: request, wall: 1_000)
     #expect(commit.account == session.account)
     #expect(commit.device == session.device)
     #expect(commit.request == request)
@@ -30,12 +31,12 @@ struct SessionTests {
     request.mutations += save("c", at: Int64.max, id: batch(1)).mutations
     let tooLarge = Refusal(.recordTooLarge, "Too large.")
     request.mutations[2].refusal = tooLarge
-    let commit = session.commit(of: request, wall: 1_000)
+    let commit = session.saveCommit(for: request, wall: 1_000)
     let codes = commit.request.mutations.map { $0.refusal?.code }
     #expect(codes == [nil, .clockAhead, .recordTooLarge])
     #expect(commit.request.mutations[1].refusal?.relayTime == 1_000)
     // A retry a little later is the same batch.
-    #expect(commit.digest == session.commit(of: request, wall: 9_000).digest)
+    #expect(commit.digest == session.saveCommit(for: request, wall: 9_000).digest)
   }
 
   @Test func everyQuestionNamesTheAccount() throws {
@@ -53,7 +54,8 @@ struct SessionTests {
       case .devices(let account), .record(let account, _), .changes(let account, _, _, _),
         .zones(let account, _, _), .chunk(let account, _):
         #expect(account == session.account)
-      case .authenticate, .newestToken, .accountCount, .accounts, .account, .fileUses, .movements:
+      case .authenticate, .newestToken, .accountCount, .accounts, .account, .fileUses,
+        .accountVersions:
         Issue.record("\(call) reads \(request)")
       }
     }

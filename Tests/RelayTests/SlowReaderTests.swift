@@ -97,7 +97,7 @@ struct SlowReaderTests {
     #expect(!socket.isClosed)
     relay.advance(1)
     #expect(relay.wire(socket.id).closed == .now)
-    let status = try HTTPClient(relay, door: .admin).call("GET", "/status").json
+    let status = try HTTPClient(relay, listenerKind: .admin).call("GET", "/status").json
     #expect(status?["slow_consumers_total"]?.int64 == 1)
   }
 
@@ -109,9 +109,9 @@ struct SlowReaderTests {
     client.send("GET", "/v1/limits")
     for _ in 0..<5 {
       relay.advance(Limits.stalledMilliseconds - 1_000)
-      relay.tell(0, .drained(client.id, unsent: 10))
+      relay.deliver(0, .drained(client.id, unsent: 10))
       client.send("GET", "/v1/devices", token: device.token)
-      relay.settle()
+      relay.runUntilIdle()
     }
     #expect(!client.isClosed)
     relay.advance(Limits.stalledMilliseconds)
@@ -166,7 +166,7 @@ struct SlowReaderTests {
     try save(relay, device, 1)
     for step in 0..<10 {
       relay.advance(Limits.keepAliveMilliseconds)
-      relay.tell(0, .drained(socket.id, unsent: 100 - step))
+      relay.deliver(0, .drained(socket.id, unsent: 100 - step))
     }
     #expect(!socket.isClosed)
     relay.setTakesBytes(socket.id, true)
@@ -185,7 +185,7 @@ struct SlowReaderTests {
     let slow = HTTPClient(relay)
     relay.setTakesBytes(slow.id, false)
     slow.send("GET", "/v1/changes", token: device.token)
-    relay.settle()
+    relay.runUntilIdle()
     #expect(!slow.isClosed)
     let client = HTTPClient(relay)
     let refused = try client.call("GET", "/v1/changes", token: device.token)
@@ -200,6 +200,6 @@ struct SlowReaderTests {
     relay.setTakesBytes(slow.id, true)
     #expect(try slow.next()?.status == 200)
     #expect(try client.call("GET", "/v1/changes", token: device.token).status == 200)
-    #expect(relay.places[0].node.currentStatus.bodyBytes == 0)
+    #expect(relay.entries[0].node.currentStatus.bodyBytes == 0)
   }
 }

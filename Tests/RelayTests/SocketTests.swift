@@ -67,11 +67,11 @@ struct SocketTests {
       "POST", "/v1/zones/z/records", token: device.token,
       Array(saveBody("r", id: batch(1)).utf8))
     // The sign-in has been read when the commit is made, and is delivered before or after its news.
-    socket.say(.hello(token: device.token, since: page.token))
+    socket.sendMessage(.hello(token: device.token, since: page.token))
     #expect(relay.runRead(0))
     relay.runCommits(1)
     #expect(isHeardBefore ? relay.deliverCommitEvent(0) : relay.deliverRead(0))
-    relay.settle()
+    relay.runUntilIdle()
     let messages = try socket.all()
     guard case .welcome? = messages.first else {
       Issue.record("no welcome came")
@@ -120,7 +120,7 @@ struct SocketTests {
     let relay = TestRelay()
     let socket = try SocketClient(relay, as: relay.newAccount())
     socket.sendText(Array(text.utf8))
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try socket.all().isEmpty)
     #expect(socket.closeCode == 4400)
   }
@@ -287,7 +287,7 @@ struct SocketTests {
     let socket = try SocketClient(relay, as: relay.newAccount())
     let frame = WebSocketFrame.text(DeviceMessage.save(save("r", id: batch(1))).encoded(), mask: 9)
     for byte in frame { relay.send(socket.id, [byte]) }
-    relay.settle()
+    relay.runUntilIdle()
     guard case .saved? = try socket.next() else {
       Issue.record("not saved")
       return
@@ -300,11 +300,11 @@ struct SocketTests {
     for number in 1...Limits.socketRequests + 30 {
       var request = save("r\(number)", id: batch(number))
       request.mutations[0].fields = Array(#"{"v":"\#(String(repeating: "x", count: 4_000))"}"#.utf8)
-      socket.say(.save(request))
+      socket.sendMessage(.save(request))
     }
     #expect(relay.commits.count == Limits.socketRequests)
     #expect(relay.wire(socket.id).isPaused)
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try socket.all().count == Limits.socketRequests + 30)
     #expect(!relay.wire(socket.id).isPaused)
   }
@@ -335,11 +335,11 @@ struct SocketTests {
   @Test func fetchesOfOneSocketAreAskedOneByOne() throws {
     let relay = TestRelay()
     let socket = try SocketClient(relay, as: relay.newAccount())
-    for number in 1...20 { socket.say(.fetch(id: "f\(number)", FetchQuery())) }
-    #expect(relay.places[0].reads.count == 1)
-    socket.say(.save(save("r", id: batch(1))))
+    for number in 1...20 { socket.sendMessage(.fetch(id: "f\(number)", FetchQuery())) }
+    #expect(relay.entries[0].reads.count == 1)
+    socket.sendMessage(.save(save("r", id: batch(1))))
     #expect(relay.commits.isEmpty)
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try socket.all().count == 21)
   }
 
@@ -351,17 +351,17 @@ struct SocketTests {
     ).token
     try SocketClient(relay, as: device).call(.save(save("r", id: batch(1))))
     let socket = try SocketClient(relay)
-    socket.say(.hello(token: device.token, since: start))
+    socket.sendMessage(.hello(token: device.token, since: start))
     // The sign-in and the newest token are read; the missed changes are not.
     for _ in 0..<2 { _ = relay.runRead(0) && relay.deliverRead(0) }
     for number in 1...Limits.socketRequests + 10 {
-      socket.say(.save(save("s\(number)", id: batch(1 + number))))
+      socket.sendMessage(.save(save("s\(number)", id: batch(1 + number))))
       if number != Limits.socketRequests { continue }
       relay.runCommits(relay.commits.count)
       while relay.deliverCommitEvent(0) {}
     }
     #expect(relay.commits.isEmpty)
-    relay.settle()
+    relay.runUntilIdle()
     let saved = try socket.all().filter { if case .saved = $0 { true } else { false } }
     #expect(saved.count == Limits.socketRequests + 10)
   }

@@ -6,9 +6,9 @@ import Testing
 
 /// Effects of news about a device on its connections, on each node.
 struct StandingTests {
-  private func tell(_ relay: TestRelay, _ news: RelayNews) {
-    for node in relay.places.indices { relay.tell(node, .news(news)) }
-    relay.settle()
+  private func deliver(_ relay: TestRelay, _ news: RelayNews) {
+    for node in relay.entries.indices { relay.deliver(node, .news(news)) }
+    relay.runUntilIdle()
   }
 
   private func begin(_ relay: TestRelay, _ device: TestDevice) throws -> ChangeToken {
@@ -22,7 +22,7 @@ struct StandingTests {
   ) -> HTTPClient {
     let client = HTTPClient(relay, node: node)
     client.send("GET", "/v1/changes?wait=60&since=\(since.text)", token: device.token)
-    relay.settle()
+    relay.runUntilIdle()
     return client
   }
 
@@ -32,12 +32,12 @@ struct StandingTests {
     let relay = TestRelay(nodes: 2)
     let device = try relay.newAccount()
     let socket = try SocketClient(relay, node: 1, as: device)
-    tell(relay, .planChanged(device.credentials.account, Plan(zones: [Name(trusted: "in")])))
+    deliver(relay, .planChanged(device.credentials.account, Plan(zones: [Name(trusted: "in")])))
     for (zone, status) in [("in", 200), ("out", 402)] {
       let client = HTTPClient(relay)
       // The first request signs in and reads the plan from the store, so the news are sent again.
       _ = try client.call("GET", "/v1/devices", token: device.token)
-      tell(relay, .planChanged(device.credentials.account, Plan(zones: [Name(trusted: "in")])))
+      deliver(relay, .planChanged(device.credentials.account, Plan(zones: [Name(trusted: "in")])))
       let answer = try client.call(
         "POST", "/v1/zones/\(zone)/records", token: device.token, saveBody("r", id: batch(status)))
       #expect(answer.status == status)
@@ -68,7 +68,7 @@ struct StandingTests {
     let greeting = try SocketClient(relay, node: 1, token: device.token)
     let polls = (0...1).map { park(relay, node: $0, device, since: since) }
     let bystander = try SocketClient(relay, node: 1, as: other)
-    tell(relay, .planChanged(device.credentials.account, Plan(zones: [])))
+    deliver(relay, .planChanged(device.credentials.account, Plan(zones: [])))
     for socket in sockets + [greeting] {
       #expect(try socket.all().isEmpty)
       #expect(socket.closeCode == 4502)
@@ -103,8 +103,8 @@ struct StandingTests {
     relay.runCommits(1)
     // The poll hears of the save, and the store is read for it.
     #expect(relay.deliverCommitEvent(0))
-    relay.tell(0, .news(.planChanged(device.credentials.account, Plan(zones: []))))
-    relay.settle()
+    relay.deliver(0, .news(.planChanged(device.credentials.account, Plan(zones: []))))
+    relay.runUntilIdle()
     #expect(try saver.next()?.status == 200)
     let answer = try poll.next()
     #expect(answer?.status == 200 || answer?.status == 402)
@@ -120,10 +120,10 @@ struct StandingTests {
     let bytes = HTTPClient.bytes("POST", "/v1/zones/z/records", token: device.token, body)
     client.expectAnswer(to: "POST")
     relay.send(client.id, Array(bytes.dropLast(5)))
-    tell(relay, .planChanged(device.credentials.account, Plan(zones: [Name(trusted: "y")])))
+    deliver(relay, .planChanged(device.credentials.account, Plan(zones: [Name(trusted: "y")])))
     #expect(try client.next() == nil)
     relay.send(client.id, Array(bytes.suffix(5)))
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try client.next()?.status == 402)
   }
 
@@ -136,7 +136,7 @@ struct StandingTests {
     let path = "/v1/zones/z/records"
     let first = try client.call("POST", path, token: device.token, body)
     #expect(first.status == 200)
-    tell(relay, .planChanged(device.credentials.account, plan))
+    deliver(relay, .planChanged(device.credentials.account, plan))
     let again = try client.call("POST", path, token: device.token, body)
     #expect(again.status == 200)
     #expect(
@@ -153,13 +153,13 @@ struct StandingTests {
     for method in ["PUT", "GET"] { client.expectAnswer(to: method) }
     let request = try Chunk(count: 300_000).upload(device.token)
     relay.send(client.id, Array(request.prefix(200_000)))
-    relay.settle()
+    relay.runUntilIdle()
     #expect(relay.files.counts == (0, 1))
-    tell(relay, .planChanged(device.credentials.account, Plan(zones: [])))
+    deliver(relay, .planChanged(device.credentials.account, Plan(zones: [])))
     #expect(relay.files.counts == (0, 0))
-    #expect(relay.places[0].node.uploads.isEmpty)
+    #expect(relay.entries[0].node.uploads.isEmpty)
     relay.send(client.id, Array(request.dropFirst(200_000)) + HTTPClient.bytes("GET", "/v1/time"))
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try client.next()?.code == "planRequired")
     #expect(try client.next()?.status == 200)
   }
@@ -180,7 +180,7 @@ struct StandingTests {
     relay.send(
       half.id,
       Array(HTTPClient.bytes("POST", "/v1/zones/z/records", token: second.token, body).dropLast(3)))
-    relay.settle()
+    relay.runUntilIdle()
     let idle = HTTPClient(relay, node: 1)
     _ = try idle.call("GET", "/v1/devices", token: second.token)
     let greeting = try SocketClient(relay, node: 1, token: second.token)
@@ -191,7 +191,7 @@ struct StandingTests {
     #expect(relay.runRead(0))
     #expect(relay.deliverRead(0))
     asking.send("POST", "/v1/zones/z/records", token: second.token, body)
-    relay.settle()
+    relay.runUntilIdle()
     for client in polls + [half, asking] {
       let answer = try client.next()
       #expect(answer?.status == 401)
@@ -218,7 +218,7 @@ struct StandingTests {
     client.send("DELETE", path, token: device.token)
     client.send("GET", "/v1/devices", token: device.token)
     client.send("GET", "/v1/time")
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try client.next()?.status == 204)
     #expect(try client.next()?.status == 401)
     #expect(try client.next()?.status == 200)
@@ -231,7 +231,7 @@ struct StandingTests {
     _ = try client.call("GET", "/v1/devices", token: first.token)
     let body = #"{"deviceName":"N","platform":"p","appVersion":"1"}"#
     client.send("POST", "/v1/accounts", Array(body.utf8))
-    tell(relay, .accountRemoved(first.credentials.account))
+    deliver(relay, .accountRemoved(first.credentials.account))
     #expect(try client.next()?.status == 201)
     #expect(!client.isClosed)
   }
@@ -247,7 +247,7 @@ struct StandingTests {
     let sockets = try (0...2).map { try SocketClient(relay, node: $0, as: first) }
     let poll = park(relay, node: 2, second, since: since)
     let bystander = try SocketClient(relay, node: 2, as: other)
-    tell(relay, .accountRemoved(first.credentials.account))
+    deliver(relay, .accountRemoved(first.credentials.account))
     for socket in sockets {
       #expect(try socket.all().isEmpty)
       #expect(socket.closeCode == 4501)
@@ -255,7 +255,7 @@ struct StandingTests {
     #expect(try poll.next()?.status == 401)
     #expect(poll.isClosed)
     #expect(!bystander.isClosed)
-    for place in relay.places {
+    for place in relay.entries {
       #expect(place.node.hub.watchers(of: first.credentials.account) == nil)
     }
   }
@@ -275,12 +275,12 @@ struct StandingTests {
       let late = HTTPClient(relay)
       late.send("GET", "/v1/devices", token: device.token)
       #expect(relay.runRead(0))
-      let answer = relay.places[0].readEvents.removeFirst()
-      relay.tell(0, .news(one))
-      relay.tell(0, answer)
+      let answer = relay.entries[0].readEvents.removeFirst()
+      relay.deliver(0, .news(one))
+      relay.deliver(0, answer)
       // The store is asked again, and does not have the change that the news reported.
-      #expect(relay.places[0].reads.count == 1)
-      relay.settle()
+      #expect(relay.entries[0].reads.count == 1)
+      relay.runUntilIdle()
       #expect(try late.next()?.status == 200)
     }
   }

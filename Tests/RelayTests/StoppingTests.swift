@@ -8,7 +8,7 @@ import Testing
 struct StoppingTests {
   @Test func anIdleNodeStopsAtOnce() throws {
     let relay = TestRelay()
-    relay.tell(0, .stopping)
+    relay.deliver(0, .stopping)
     #expect(relay.reports == [.stopped])
   }
 
@@ -22,17 +22,17 @@ struct StoppingTests {
     ).token
     let poll = HTTPClient(relay)
     poll.send("GET", "/v1/changes?wait=60&since=\(token.text)", token: device.token)
-    relay.settle()
+    relay.runUntilIdle()
     let idle = HTTPClient(relay)
     let client = HTTPClient(relay)
     _ = try client.call("GET", "/v1/devices", token: device.token)
-    saver.say(.save(save("r", id: batch(1))))
+    saver.sendMessage(.save(save("r", id: batch(1))))
     client.send(
       "POST", "/v1/zones/z/records", token: device.token,
       Array(saveBody("s", id: batch(2)).utf8))
     #expect(relay.commits.count == 2)
 
-    relay.tell(0, .stopping)
+    relay.deliver(0, .stopping)
     #expect(try socket.all().isEmpty)
     #expect(socket.closeCode == 1012)
     let answer = try #require(try poll.next())
@@ -50,7 +50,7 @@ struct StoppingTests {
     #expect(ready.headers["Retry-After"] != nil)
     #expect(try HTTPClient(relay).callWithoutSettling("GET", "/livez").status == 200)
 
-    relay.settle()
+    relay.runUntilIdle()
     guard case .saved? = try saver.next() else {
       Issue.record("a commit under way was not answered")
       return
@@ -66,7 +66,7 @@ struct StoppingTests {
     let relay = TestRelay()
     let client = HTTPClient(relay)
     client.sendRaw("GET /v1/time HTTP/1.1\r\n")
-    relay.tell(0, .stopping)
+    relay.deliver(0, .stopping)
     relay.advance(Limits.drainMilliseconds - 1)
     #expect(!relay.reports.contains(.stopped))
     relay.advance(1)
@@ -82,8 +82,8 @@ struct StoppingTests {
     let socket = try SocketClient(relay, as: device)
     relay.advance(30_000)
     let seen = relay.moment.wall
-    relay.tell(0, .stopping)
-    relay.settle()
+    relay.deliver(0, .stopping)
+    relay.runUntilIdle()
     #expect(socket.isClosed)
     guard case .devices(let devices) = try relay.store.read(.devices(device.credentials.account))
     else { return }

@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepStorage
-import LockstepWire
 import Testing
 
 @testable import LockstepRelay

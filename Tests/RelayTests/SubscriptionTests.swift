@@ -208,7 +208,7 @@ struct SubscriptionTests {
     try save(other, 5, zone: "b")
     #expect(try names(socket, &cursor) == ["r5"])
     #expect(
-      relay.places[1].node.hub.watchers(of: device.credentials.account)?.rules == nil)
+      relay.entries[1].node.hub.watchers(of: device.credentials.account)?.filters == nil)
   }
 
   @Test func conditionsAndEventsDecide() throws {
@@ -238,7 +238,7 @@ struct SubscriptionTests {
   ) -> HTTPClient {
     let client = HTTPClient(relay, node: node)
     client.send("GET", "/v1/changes?\(query)", token: device.token)
-    relay.settle()
+    relay.runUntilIdle()
     return client
   }
 
@@ -348,7 +348,7 @@ struct SubscriptionTests {
       relay.runCommits(1)
     }
     while relay.deliverCommitEvent(0) {}
-    relay.settle()
+    relay.runUntilIdle()
     let page = try page(of: poll.next())
     #expect(page.changes.map(\.tag) == [2])
   }

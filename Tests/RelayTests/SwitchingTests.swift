@@ -74,7 +74,7 @@ private struct Story {
   /// Advances a millisecond, so that bytes sent in one moment are past.
   private func passTime() {
     relay.moment.instant = relay.moment.instant.advanced(milliseconds: 1)
-    for node in relay.places.indices { relay.tell(node, .deadlineReached) }
+    for node in relay.entries.indices { relay.deliver(node, .deadlineReached) }
   }
 
   private mutating func act() throws {
@@ -96,7 +96,7 @@ private struct Story {
     case 19...24: _ = relay.deliverCommitEvent(node)
     case 25...30: _ = relay.runRead(node)
     case 31...36: _ = relay.deliverRead(node)
-    default: _ = relay.deliverTold(node)
+    default: _ = relay.deliverRemoteNews(node)
     }
     wanderer.act()
   }
@@ -155,7 +155,7 @@ private struct Story {
     // A device far behind reads page by page; one that missed a notification never catches up.
     for round in 0..<1_000 {
       passTime()
-      relay.settle()
+      relay.runUntilIdle()
       try collect()
       if round > 30, try wanderers.allSatisfy({ try $0.cursor == newestToken() }) { break }
       for wanderer in wanderers {
@@ -175,11 +175,11 @@ private struct Story {
   mutating func loseAnEvent() throws {
     wanderers[0].mayLose = true
     try wanderers[0].change(to: .events)
-    relay.settle()
+    relay.runUntilIdle()
     try collect()
     for round in 0...1 {
       save()
-      relay.settle()
+      relay.runUntilIdle()
       guard round == 0, let stream = wanderers[0].connections.first else { continue }
       relay.wire(stream).incoming = []
     }

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepStorage
 import LockstepWire
 import Testing
@@ -24,10 +25,10 @@ struct UploadEndTests {
         relay.send(client.id, Array(request.prefix(head + bytes)))
         for _ in 0..<steps { _ = relay.step() }
         relay.cut(client.id)
-        relay.settle()
+        relay.runUntilIdle()
         #expect(try relay.hasNoStrayFiles())
-        #expect(relay.places[0].node.uploads.isEmpty)
-        #expect(relay.places[0].node.currentStatus.bodyBytes == 0)
+        #expect(relay.entries[0].node.uploads.isEmpty)
+        #expect(relay.entries[0].node.currentStatus.bodyBytes == 0)
         if bytes == 400_000 { outcomes.insert(relay.files.counts.whole) }
         // If all bytes had arrived, the chunk may have been kept: it exists, or it does not.
         let isKept = relay.files.counts.whole == 1
@@ -46,7 +47,7 @@ struct UploadEndTests {
       client.expectAnswer(to: "PUT")
       relay.send(client.id, chunk.upload(device.token))
     }
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try clients.map { try $0.next()?.status } == [201, 200])
     #expect(relay.files.counts == (1, 0))
     #expect(try relay.hasNoStrayFiles())
@@ -57,18 +58,18 @@ struct UploadEndTests {
     let device = try relay.newAccount()
     let chunk = try Chunk(count: 300_000)
     let client = HTTPClient(relay)
-    relay.filesFault = fault
+    relay.chunkFault = fault
     for _ in 0..<2 {
       for _ in 0..<2 { client.expectAnswer(to: "PUT") }
       relay.send(client.id, chunk.upload(device.token) + HTTPClient.bytes("GET", "/readyz"))
-      relay.settle()
+      relay.runUntilIdle()
       let refused = try #require(try client.next())
       #expect(refused.status == 503)
       #expect(refused.code == "storeUnavailable")
       #expect(refused.headers["Retry-After"] != nil)
       #expect(try client.next()?.status == 200)
     }
-    relay.filesFault = nil
+    relay.chunkFault = nil
     #expect(try relay.put(chunk, by: device) == 201)
     #expect(
       relay.reports.filter { $0 == .storeFailed(fault) || $0 == .storeRecovered }
@@ -105,13 +106,13 @@ struct UploadEndTests {
     let chunk = try Chunk("abc")
     client.expectAnswer(to: "PUT")
     relay.send(client.id, Array(chunk.upload(device.token).dropLast()))
-    relay.settle()
+    relay.runUntilIdle()
     saver.send(
       "POST", "/v1/zones/z/records", token: device.token, Array(saveBody("r", id: batch(1)).utf8))
     relay.send(client.id, Array("c".utf8))
     #expect(try client.next()?.code == "overloaded")
     #expect(relay.files.counts == (0, 1))
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try saver.next()?.status == 200)
     #expect(relay.files.counts == (0, 0))
   }
@@ -127,12 +128,12 @@ struct UploadEndTests {
     let request = chunk.upload(device.token)
     let head = request.count - chunk.bytes.count
     relay.send(client.id, Array(request.prefix(head)))
-    relay.settle()
+    relay.runUntilIdle()
     for part in 0..<3 {
       relay.advance(Limits.requestMilliseconds - 1)
       let start = head + part * Limits.chunkPortionBytes
       relay.send(client.id, Array(request[start..<start + Limits.chunkPortionBytes]))
-      relay.settle()
+      relay.runUntilIdle()
     }
     #expect(!client.isClosed)
     // A single byte from time to time is not enough.
@@ -141,7 +142,7 @@ struct UploadEndTests {
     relay.advance(1)
     #expect(try client.next()?.code == "requestTimeout")
     #expect(client.isClosed)
-    relay.settle()
+    relay.runUntilIdle()
     #expect(relay.files.counts == (0, 0))
   }
 
@@ -157,7 +158,7 @@ struct UploadEndTests {
     relay.fileJobs = []
     relay.advance(3 * Limits.requestMilliseconds)
     relay.fileJobs = jobs
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try client.next()?.status == 201)
   }
 
@@ -170,7 +171,7 @@ struct UploadEndTests {
     let client = HTTPClient(relay)
     client.expectAnswer(to: "PUT")
     relay.send(client.id, Array(try Chunk(count: 200_000).upload(lost.token).dropLast()))
-    relay.settle()
+    relay.runUntilIdle()
     #expect(relay.files.counts == (0, 1))
     let path = "/v1/devices/\(lost.credentials.device.text)"
     #expect(try HTTPClient(relay).call("DELETE", path, token: first.token).status == 204)
@@ -186,16 +187,16 @@ struct UploadEndTests {
     #expect(try relay.put(kept, by: device) == 201)
     let plan = CommitRequest.setPlan(device.credentials.account, Plan(zones: []))
     relay.commits.append((0, JobID(rawValue: .max), .commit(plan, by: relay.owner)))
-    relay.settle()
+    relay.runUntilIdle()
     let client = HTTPClient(relay)
     for _ in 0..<2 { client.expectAnswer(to: "PUT") }
     let request = try Chunk(count: 800_000).upload(device.token)
     relay.send(client.id, request + HTTPClient.bytes("GET", "/v1/time"))
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try client.next()?.code == "planRequired")
     #expect(try client.next()?.status == 200)
     #expect(try relay.get(kept, by: device).status == 402)
-    #expect(relay.places[0].node.uploads.isEmpty)
+    #expect(relay.entries[0].node.uploads.isEmpty)
     #expect(relay.files.counts == (1, 0))
   }
 
@@ -209,17 +210,17 @@ struct UploadEndTests {
     client.expectAnswer(to: "PUT")
     let request = chunk.upload(device.token)
     relay.send(client.id, Array(request.prefix(200_000)))
-    relay.settle()
-    relay.tell(0, .stopping)
-    relay.settle()
+    relay.runUntilIdle()
+    relay.deliver(0, .stopping)
+    relay.runUntilIdle()
     #expect(!relay.reports.contains(.stopped))
     let late = HTTPClient(relay)
     late.expectAnswer(to: "PUT")
     relay.send(late.id, request)
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try late.next()?.code == "stopping")
     relay.send(client.id, Array(request.dropFirst(200_000)))
-    relay.settle()
+    relay.runUntilIdle()
     let answer = try #require(try client.next())
     #expect(answer.status == 201)
     #expect(!answer.keepsAlive)
@@ -232,12 +233,12 @@ struct UploadEndTests {
     let device = try relay.newAccount()
     let client = HTTPClient(relay)
     relay.send(client.id, Array(try Chunk(count: 300_000).upload(device.token).dropLast()))
-    relay.settle()
-    relay.tell(0, .stopping)
+    relay.runUntilIdle()
+    relay.deliver(0, .stopping)
     relay.advance(Limits.drainMilliseconds)
     #expect(relay.reports.last == .stopped)
     #expect(client.isClosed)
-    relay.settle()
+    relay.runUntilIdle()
     #expect(relay.files.counts == (0, 0))
   }
 }

@@ -80,7 +80,7 @@ struct UploadTests {
       relay.send(client.id, Array(request[start..<min(start + size, request.count)]))
       _ = relay.step()
     }
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try client.next()?.status == 201)
     #expect(try client.next()?.status == 200)
     #expect(try relay.get(chunk, by: device).body == chunk.bytes)
@@ -112,7 +112,7 @@ struct UploadTests {
       #expect(!client.isClosed)
       #expect(try HTTPClient(relay).call(method, "/v1/chunks/\(name)").status == 401)
     }
-    #expect(relay.places[0].node.currentStatus.bodyBytes == 0)
+    #expect(relay.entries[0].node.currentStatus.bodyBytes == 0)
   }
 
   // MARK: limits
@@ -145,11 +145,11 @@ struct UploadTests {
     let mebibyte = [UInt8](repeating: 0, count: 1 << 20) + Array("\r\n100000\r\n".utf8)
     for _ in 0..<4 {
       relay.send(client.id, mebibyte)
-      relay.settle()
+      relay.runUntilIdle()
     }
     #expect(try client.next()?.code == "bodyTooLarge")
     #expect(client.isClosed)
-    relay.settle()
+    relay.runUntilIdle()
     #expect(relay.files.counts == (0, 0))
   }
 
@@ -177,7 +177,7 @@ struct UploadTests {
     for client in clients {
       client.expectAnswer(to: "PUT")
       relay.send(client.id, Array(chunk.upload(token).dropLast()))
-      relay.settle()
+      relay.runUntilIdle()
     }
     return clients
   }
@@ -195,7 +195,7 @@ struct UploadTests {
     relay.cut(clients[0].id)
     #expect(try relay.put(chunk, by: device) == 201)
     relay.send(clients[1].id, [UInt8(ascii: "c")])
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try clients[1].next()?.status == 200)
     #expect(try relay.hasNoStrayFiles())
   }
@@ -213,7 +213,7 @@ struct UploadTests {
     #expect(try relay.put(chunk, by: other) == 201)
     for (client, status) in zip(clients, [201, 200]) {
       relay.send(client.id, [UInt8(ascii: "c")])
-      relay.settle()
+      relay.runUntilIdle()
       #expect(try client.next()?.status == status)
     }
     #expect(try relay.put(chunk, by: device) == 200)
@@ -230,17 +230,17 @@ struct UploadTests {
     client.expectAnswer(to: "PUT")
     relay.send(client.id, chunk.upload(device.token))
     // The connection is not signed in yet.
-    func held() -> Int { relay.places[0].node.currentStatus.bodyBytes }
+    func held() -> Int { relay.entries[0].node.currentStatus.bodyBytes }
     #expect(held() > Limits.chunkWaitingBytes / 2)
     #expect(relay.wire(client.id).isPaused)
-    while let upload = relay.places[0].node.uploads[client.id] {
+    while let upload = relay.entries[0].node.uploads[client.id] {
       // A complete upload is not read beyond its end until it is answered.
       #expect(relay.wire(client.id).isPaused || !upload.isFull)
       #expect(upload.heldBytes <= Limits.chunkWaitingBytes)
       #expect(held() <= Limits.chunkWaitingBytes + Limits.receiveBytes)
       _ = relay.step()
     }
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try client.next()?.status == 201)
     #expect(held() == 0)
     #expect(!relay.wire(client.id).isPaused)
@@ -256,8 +256,8 @@ struct UploadTests {
       client.expectAnswer(to: "PUT")
       relay.send(client.id, chunk.upload(device.token))
     }
-    #expect(relay.places[0].node.currentStatus.bodyBytes <= 100_000 + 3 * 2 * Limits.receiveBytes)
-    relay.settle()
+    #expect(relay.entries[0].node.currentStatus.bodyBytes <= 100_000 + 3 * 2 * Limits.receiveBytes)
+    relay.runUntilIdle()
     for (chunk, client) in zip(chunks, clients) {
       #expect(try client.next()?.status == 201)
       #expect(try relay.get(chunk, by: device).body == chunk.bytes)
@@ -282,7 +282,7 @@ struct UploadTests {
     relay.runCommits(relay.commits.count)
     while relay.deliverCommitEvent(0) {}
     #expect(try saver.next()?.status == 200)
-    relay.settle()
+    relay.runUntilIdle()
     for upload in uploads { #expect(try upload.next()?.status == 201) }
   }
 
@@ -296,21 +296,21 @@ struct UploadTests {
     let request = chunk.upload(device.token, headers: [("Expect", "100-continue")])
     client.expectAnswer(to: "PUT")
     relay.send(client.id, request.dropLast(3))
-    relay.settle()
+    relay.runUntilIdle()
     #expect(
       String(decoding: relay.wire(client.id).incoming, as: UTF8.self)
         == "HTTP/1.1 100 Continue\r\n\r\n")
     relay.send(client.id, chunk.bytes)
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try client.next()?.status == 201)
     let stranger = HTTPClient(relay)
     stranger.expectAnswer(to: "PUT")
     relay.send(
       stranger.id, chunk.upload("nobody", headers: [("Expect", "100-continue")]).dropLast(3))
-    relay.settle()
+    relay.runUntilIdle()
     #expect(try stranger.next()?.status == 401)
     #expect(stranger.isClosed)
-    #expect(relay.places[0].node.uploads.isEmpty)
+    #expect(relay.entries[0].node.uploads.isEmpty)
   }
 
   @Test func whatAStrangerSendsIsPassedOver() throws {
@@ -320,12 +320,12 @@ struct UploadTests {
       let client = HTTPClient(relay)
       for _ in 0..<2 { client.expectAnswer(to: "PUT") }
       relay.send(client.id, chunk.upload(token) + HTTPClient.bytes("GET", "/v1/time"))
-      relay.settle()
+      relay.runUntilIdle()
       #expect(try client.next()?.status == 401)
       #expect(try client.next()?.status == 200)
       #expect(relay.files.counts == (0, 0))
-      #expect(relay.places[0].node.currentStatus.bodyBytes == 0)
-      #expect(relay.places[0].node.uploads.isEmpty)
+      #expect(relay.entries[0].node.currentStatus.bodyBytes == 0)
+      #expect(relay.entries[0].node.uploads.isEmpty)
     }
   }
 }

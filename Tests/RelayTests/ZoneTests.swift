@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 import LockstepWire
 import Testing
@@ -60,7 +61,7 @@ struct ZoneTests {
     let start = try token(device)
     let socket = try SocketClient(relay, as: device, since: start)
     #expect(try delete(device, "z").status == 204)
-    relay.settle()
+    relay.runUntilIdle()
     guard case .changes(nil, let page)? = try socket.next() else {
       Issue.record("no push came")
       return

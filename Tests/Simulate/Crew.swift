@@ -18,8 +18,8 @@ struct Crew {
     waiting = slices.reversed()
   }
 
-  /// Runs until all slices are played, or until `take` returns false.
-  mutating func run(_ take: (Event) -> Bool) throws(ProcessFault) {
+  /// Runs until all slices are played, or until `handleEvent` returns false.
+  mutating func run(_ handleEvent: (Event) -> Bool) throws(ProcessFault) {
     defer { for process in running { process.stop() } }
     while true {
       while running.count < options.jobs, let slice = waiting.popLast() {
@@ -30,15 +30,15 @@ struct Crew {
       guard poll(&wanted, nfds_t(wanted.count), -1) >= 0 || errno == EINTR else { return }
       for (process, found) in zip(running, wanted) where found.revents != 0 {
         guard let played = process.read() else {
-          if let event = conclude(process), !take(event) { return }
+          if let event = handleEnd(process), !handleEvent(event) { return }
           continue
         }
-        for seed in played where !take(.played(seed, process.slice)) { return }
+        for seed in played where !handleEvent(.played(seed, process.slice)) { return }
       }
     }
   }
 
-  private mutating func conclude(_ process: SliceProcess) -> Event? {
+  private mutating func handleEnd(_ process: SliceProcess) -> Event? {
     running.removeAll { $0 === process }
     guard let how = process.end() else { return nil }
     let seed = process.seed ?? process.slice.first

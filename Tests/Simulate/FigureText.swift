@@ -17,8 +17,8 @@ struct FigureText {
     let right =
       figures.judged == 0
       ? "\(number(figures.conflicts))"
-      : "\(number(figures.conflicts)); of \(number(figures.judged)) the model knows the end, and "
-        + "\(share(figures.asDemanded, figures.judged)) ended so"
+      : "\(number(figures.conflicts)); \(number(figures.judged)) with a required result, "
+        + "reached by \(share(figures.asDemanded, figures.judged))"
     return """
       seeds      \(number(figures.seeds)) in \(tenths(seconds)) s, \
       \(tenths(Double(played) / max(0.001, seconds))) a second
@@ -26,7 +26,7 @@ struct FigureText {
       devices    \(number(figures.devices))
       edits      \(number(figures.edits)), \(figures.edits / seeds) a seed
       conflicts  \(right)
-      faults     \(number(figures.tally.strikesInAll)), \(figures.tally.strikesInAll / seeds) a seed
+      faults     \(number(figures.tally.faultCount)), \(figures.tally.faultCount / seeds) a seed
       \(strikes)
       happened   \(happenings)
       """
@@ -43,7 +43,7 @@ struct FigureText {
   }
 
   private var happenings: String {
-    Tally.Happening.allCases.filter { figures.tally[$0] > 0 }
+    Tally.Occurrence.allCases.filter { figures.tally[$0] > 0 }
       .map { "\($0.rawValue) \(number(figures.tally[$0]))" }.joined(separator: ", ")
   }
 

@@ -1,4 +1,4 @@
-import LockstepModel
+import LockstepJSON
 import Simulator
 
 /// Counts of what happened in simulations; `add` sums them up.
@@ -50,7 +50,7 @@ struct Figures {
     let strikes = FaultPlan.Kind.allCases.filter { tally[$0] > 0 }.map {
       JSONMember($0.rawValue, .number(JSONNumber(Int64(tally[$0]))))
     }
-    let happenings = Tally.Happening.allCases.filter { tally[$0] > 0 }.map {
+    let happenings = Tally.Occurrence.allCases.filter { tally[$0] > 0 }.map {
       JSONMember($0.rawValue, .number(JSONNumber(Int64(tally[$0]))))
     }
     return .object(
@@ -66,10 +66,10 @@ struct Figures {
     }
     for member in json["struck"]?.members ?? [] {
       guard let kind = FaultPlan.Kind(rawValue: member.name) else { return nil }
-      tally.struck(kind, Int(member.value.int64 ?? 0))
+      tally.countFault(kind, Int(member.value.int64 ?? 0))
     }
     for member in json["happened"]?.members ?? [] {
-      guard let happening = Tally.Happening(rawValue: member.name) else { return nil }
+      guard let happening = Tally.Occurrence(rawValue: member.name) else { return nil }
       tally.note(happening, Int(member.value.int64 ?? 0))
     }
   }

@@ -1,4 +1,4 @@
-import LockstepModel
+import LockstepJSON
 import Simulator
 
 /// A run of many seeds, and its report.
@@ -39,29 +39,29 @@ struct GreatRun {
     let slices = Slice.portions(first: options.first, seeds: options.seeds, jobs: options.jobs)
     // The second time another process plays each seed.
     var crew = Crew(options: options, slices: options.isTwice ? slices + slices : slices)
-    try crew.run { event in take(event) }
+    try crew.run { event in handleEvent(event) }
     Output.showProgress("")
-    if options.isJSON { Output.say(json.text) } else { report() }
-    let told = findings.filter { $0.kind == .fault }.prefix(GreatRun.storiesMax)
-    for finding in told where !options.isJSON {
-      _ = try Story(seed: finding.seed, options: options).tell()
+    if options.isJSON { Output.writeResult(json.text) } else { report() }
+    let reported = findings.filter { $0.kind == .fault }.prefix(GreatRun.storiesMax)
+    for finding in reported where !options.isJSON {
+      _ = try Story(seed: finding.seed, options: options).writeReport()
     }
     return findings.isEmpty ? Program.passed : Program.found
   }
 
   private var seedsWanted: Int { Int(options.seeds) * (options.isTwice ? 2 : 1) }
 
-  private mutating func take(_ event: Crew.Event) -> Bool {
+  private mutating func handleEvent(_ event: Crew.Event) -> Bool {
     switch event {
     case .crashed(let seed, let how):
       findings.append(Finding(kind: .crash, seed: seed, words: how))
-    case .played(let seed, _): take(seed)
+    case .played(let seed, _): recordSeed(seed)
     }
     showProgress()
     return findings.count < GreatRun.findingsMax
   }
 
-  private mutating func take(_ seed: PlayedSeed) {
+  private mutating func recordSeed(_ seed: PlayedSeed) {
     played += 1
     if options.isTwice {
       if let before = digests[seed.seed] {
@@ -69,7 +69,7 @@ struct GreatRun {
           findings.append(
             Finding(
               kind: .unlike, seed: seed.seed,
-              words: "played twice, it was not the same: \(before) and \(seed.digest)"))
+              words: "two runs had different results: \(before) and \(seed.digest)"))
         }
         return
       }
@@ -102,20 +102,22 @@ struct GreatRun {
 
   private func report() {
     for finding in findings {
-      Output.say(
+      Output.writeResult(
         "seed \(finding.seed): \(finding.kind.rawValue): \(finding.words)\n"
           + "  \(options.replay(finding.seed))")
     }
-    if findings.count >= GreatRun.findingsMax { Output.say("… and no further: that is enough.") }
-    Output.say(FigureText(figures, seconds: watch.seconds, played: played).text)
+    if findings.count >= GreatRun.findingsMax {
+      Output.writeResult("… stopped after \(GreatRun.findingsMax) findings")
+    }
+    Output.writeResult(FigureText(figures, seconds: watch.seconds, played: played).text)
     if options.isTwice {
       let same = digests.count == figures.seeds && !findings.contains { $0.kind == .unlike }
-      Output.say(
-        same ? "each was played in two processes, and was the same to the last bit" : "")
+      Output.writeResult(
+        same ? "each seed had identical results in two processes" : "")
     }
-    Output.say(
+    Output.writeResult(
       findings.isEmpty
-        ? "all promises held" : "\(findings.count) seeds of \(figures.seeds) did not pass")
+        ? "all checks passed" : "\(findings.count) of \(figures.seeds) seeds failed")
   }
 
   private var json: JSONValue {

@@ -1,4 +1,4 @@
-import LockstepModel
+import LockstepJSON
 import Simulator
 
 /// Search for a seed that detects an injected bug, and what the responsible checker reports. Faults
@@ -17,7 +17,7 @@ struct Hunt {
     for breakage in breakages {
       let caught = try hunt(breakage)
       if caught == nil { missed += 1 }
-      say(breakage, caught)
+      report(breakage, caught)
     }
     return missed == 0 ? Program.passed : Program.found
   }
@@ -44,21 +44,21 @@ struct Hunt {
     return sound.faults.isEmpty ? caught : nil
   }
 
-  private func say(_ breakage: Breakage, _ caught: Catch?) {
+  private func report(_ breakage: Breakage, _ caught: Catch?) {
     if options.isJSON {
       let value: JSONValue = [
         "breakage": .string(breakage.rawValue),
         "seed": caught.map { .string("\($0.seed)") } ?? .null,
         "words": caught.map { .string($0.words) } ?? .null,
       ]
-      return Output.say(value.text)
+      return Output.writeResult(value.text)
     }
     let name = breakage.rawValue
     let place = name + String(repeating: " ", count: max(1, 24 - name.count))
     guard let caught else {
-      return Output.say("\(place)NOT FOUND in \(options.seeds) seeds: \(breakage.what)")
+      return Output.writeResult("\(place)NOT DETECTED in \(options.seeds) seeds: \(breakage.what)")
     }
     let words = caught.words.split(separator: "\n").first ?? ""
-    Output.say("\(place)seed \(caught.seed): \(words)")
+    Output.writeResult("\(place)seed \(caught.seed): \(words)")
   }
 }

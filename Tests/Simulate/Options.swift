@@ -40,25 +40,25 @@ struct Options {
   }
 
   static let help = """
-    Plays worlds of a relay, devices and persons in virtual time, a world a seed, with faults that
-    follow from the seed, and holds them against what Lockstep promises.
+    Runs simulations of a relay, devices and users in virtual time, one per seed, with faults that
+    follow from the seed, and checks the guarantees of Lockstep.
 
-      scripts/simulate [SEEDS]            so many seeds (usually \(seedsUsual)), from 1 on
-      scripts/simulate --seed N           one seed, with all that happened in it
-      scripts/simulate --break NAME       something is broken on purpose: is it found? 'all': each
+      scripts/simulate [SEEDS]            this many seeds (default \(seedsUsual)), starting at 1
+      scripts/simulate --seed N           one seed, with its traffic log
+      scripts/simulate --break NAME       inject a bug, and check that it is detected; 'all': each
 
-      --first N        the first seed (usually 1)
-      --profile NAME   what kind of world (usually 'trial'); --profiles lists them; 'all': as many
-                       seeds of each
-      --jobs N         processes at a time (usually one a core)
-      --twice          each seed in two processes, and both must be the same to the last bit
+      --first N        first seed (default 1)
+      --profile NAME   profile of the simulations (default 'trial'); --profiles lists them; 'all':
+                       this many seeds of each
+      --jobs N         number of processes (default: one per core)
+      --twice          run each seed in two processes; both results must be identical
       --faults LIST, --acts LIST
-                       with --seed: only these of its faults, and of what its people do
-      --json           what was found, as one line of JSON
+                       with --seed: apply only these of its faults, and of its user actions
+      --json           print the findings as one line of JSON
 
-    A seed that fails is printed with its faults, what was carried, and the least of its plan that
-    still fails. Ends with 0 where all passed (or all that was broken was found), 1 where something
-    was found (or was not), 2 where the command line is wrong.
+    A seed that fails is printed with its violations, its traffic log, and the smallest part of its
+    plan that still fails. The exit code is 0 if all seeds passed (or all injected bugs were
+    detected), 1 if there is a finding (or a bug was not detected), 2 if the command line is wrong.
     """
 
   init(_ arguments: [String]) throws(UsageFault) {
@@ -75,8 +75,8 @@ struct Options {
       case "--first": first = try Options.number(word, rest.popFirst(), least: 0)
       case "--jobs": jobs = Int(try Options.number(word, rest.popFirst(), least: 1, most: 256))
       case "--seed": task = .seed(try Options.number(word, rest.popFirst(), least: 0))
-      case "--profile": try take(profile: try Options.value(word, rest.popFirst()))
-      case "--break": try take(breakage: try Options.value(word, rest.popFirst()))
+      case "--profile": try setProfile(try Options.value(word, rest.popFirst()))
+      case "--break": try setBreakage(try Options.value(word, rest.popFirst()))
       case "--faults": excerpt.faults = try Options.places(word, rest.popFirst())
       case "--acts": excerpt.acts = try Options.places(word, rest.popFirst())
       case "--slice":
@@ -101,20 +101,20 @@ struct Options {
 
   /// Sets the bug to inject. One seed, or a part of a run, is played with it; a whole run searches
   /// for it.
-  private mutating func take(breakage name: String) throws(UsageFault) {
+  private mutating func setBreakage(_ name: String) throws(UsageFault) {
     if name == "all" {
       task = .hunts(Breakage.allCases)
       return
     }
     guard let breakage = Breakage(rawValue: name) else {
       let names = Breakage.allCases.map(\.rawValue).joined(separator: ", ")
-      throw UsageFault(reason: "nothing is called '\(name)' that can be broken; there are \(names)")
+      throw UsageFault(reason: "there is no bug '\(name)'; there are \(names)")
     }
     self.breakage = breakage
     if case .run = task { task = .hunts([breakage]) }
   }
 
-  private mutating func take(profile name: String) throws(UsageFault) {
+  private mutating func setProfile(_ name: String) throws(UsageFault) {
     isOfAllProfiles = name == "all"
     profileNamed = isOfAllProfiles ? nil : try Options.profile(name)
   }

@@ -2,9 +2,9 @@ import Glibc
 
 /// Output of the program: results on standard output, everything else on standard error.
 enum Output {
-  static func say(_ text: String) { write(text + "\n", to: STDOUT_FILENO) }
+  static func writeResult(_ text: String) { write(text + "\n", to: STDOUT_FILENO) }
 
-  static func tell(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
+  static func writeDiagnostic(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
 
   /// True if standard error is a terminal.
   static let hasWatcher = isatty(STDERR_FILENO) == 1
@@ -15,7 +15,7 @@ enum Output {
     if hasWatcher {
       write("\r\u{1B}[K" + line, to: STDERR_FILENO)
     } else if !line.isEmpty {
-      tell(line)
+      writeDiagnostic(line)
     }
   }
 

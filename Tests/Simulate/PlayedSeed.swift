@@ -1,4 +1,4 @@
-import LockstepModel
+import LockstepJSON
 import Simulator
 
 /// Result of a seed, as one process sends it to another on one line.

@@ -11,10 +11,10 @@ enum Program {
     do {
       return try run(Options(arguments))
     } catch let fault as UsageFault {
-      Output.tell("simulate: \(fault.reason)\nTry scripts/simulate --help.")
+      Output.writeDiagnostic("simulate: \(fault.reason)\nTry scripts/simulate --help.")
       return misused
     } catch {
-      Output.tell("simulate: \(error)")
+      Output.writeDiagnostic("simulate: \(error)")
       return found
     }
   }
@@ -22,15 +22,15 @@ enum Program {
   private static func run(_ options: Options) throws -> Int32 {
     switch options.task {
     case .help:
-      Output.say(Options.help)
+      Output.writeResult(Options.help)
       return passed
     case .profiles:
-      for profile in WorldProfile.all { Output.say(profile.name) }
+      for profile in WorldProfile.all { Output.writeResult(profile.name) }
       return passed
     case .slice(let slice):
       try slice.play(options)
       return passed
-    case .seed(let seed): return try Story(seed: seed, options: options).tell()
+    case .seed(let seed): return try Story(seed: seed, options: options).writeReport()
     case .hunts(let breakages): return try Hunt(options: options).run(breakages)
     case .run where options.isOfAllProfiles: return try runAllProfiles(options)
     case .run:
@@ -46,7 +46,7 @@ enum Program {
       var one = options
       one.isOfAllProfiles = false
       one.profileNamed = profile
-      if !options.isJSON { Output.say("\(profile.name):") }
+      if !options.isJSON { Output.writeResult("\(profile.name):") }
       end = max(end, try run(one))
     }
     return end

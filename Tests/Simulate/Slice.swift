@@ -10,9 +10,9 @@ struct Slice: Hashable {
 
   func play(_ options: Options) throws(StorageError) {
     for seed in first..<end {
-      Output.say(PlayedSeed.begins(seed))
+      Output.writeResult(PlayedSeed.begins(seed))
       let world = try World(seed: seed, profile: options.profile, breakage: options.breakage)
-      Output.say(PlayedSeed(world.run()).line)
+      Output.writeResult(PlayedSeed(world.run()).line)
     }
   }
 

@@ -10,28 +10,28 @@ struct Story {
   let seed: UInt64
   let options: Options
 
-  func tell() throws(StorageError) -> Int32 {
+  func writeReport() throws(StorageError) -> Int32 {
     let world = try World(
       seed: seed, profile: options.profile, breakage: options.breakage, excerpt: options.excerpt,
-      keepsFlow: true)
+      logsTraffic: true)
     let verdict = world.run()
     if options.isJSON {
-      Output.say(PlayedSeed(verdict).line)
+      Output.writeResult(PlayedSeed(verdict).line)
       return verdict.faults.isEmpty ? Program.passed : Program.found
     }
-    Output.say(verdict.story)
+    Output.writeResult(verdict.story)
     if verdict.faults.isEmpty {
-      for shortfall in verdict.shortfalls { Output.say("less than promised: \(shortfall)") }
-      Output.say(FigureText(Figures(verdict), seconds: 1, played: 1).text)
+      for shortfall in verdict.shortfalls { Output.writeResult("below the minimum: \(shortfall)") }
+      Output.writeResult(FigureText(Figures(verdict), seconds: 1, played: 1).text)
       return verdict.shortfalls.isEmpty ? Program.passed : Program.found
     }
-    Output.say("\nseed \(seed) failed:\n\(verdict.faults.joined(separator: "\n"))")
-    try tellLeast(of: world, like: verdict.faults[0])
+    Output.writeResult("\nseed \(seed) failed:\n\(verdict.faults.joined(separator: "\n"))")
+    try writeSmallest(of: world, like: verdict.faults[0])
     return Program.found
   }
 
   /// Leaves out faults, then user actions, as long as the seed still fails.
-  private func tellLeast(of world: World, like words: String) throws(StorageError) {
+  private func writeSmallest(of world: World, like words: String) throws(StorageError) {
     let start = excerpt(of: world)
     var shrinker = Shrinker(tries: Story.tries / 2)
     let faults = try shrinker.shrink(start.faults) { (faults) throws(StorageError) in
@@ -44,13 +44,13 @@ struct Story {
     let least = Excerpt(faults: faults, acts: acts)
     let verdict = try World(
       seed: seed, profile: options.profile, breakage: options.breakage, excerpt: least,
-      keepsFlow: true
+      logsTraffic: true
     ).run()
     let lists = (faults: list(faults), acts: list(acts))
-    Output.say(
+    Output.writeResult(
       """
 
-      the least of it that still fails: \(faults.count) faults, \(acts.count) acts
+      smallest part that still fails: \(faults.count) faults, \(acts.count) user actions
       \(verdict.story)
       \(verdict.faults.joined(separator: "\n"))
         \(options.replay(seed)) --faults \(lists.faults) --acts \(lists.acts)
@@ -62,11 +62,11 @@ struct Story {
     let faults = try World(
       seed: seed, profile: options.profile, breakage: options.breakage, excerpt: excerpt
     ).run().faults
-    return faults.first.map { Story.manner($0) == Story.manner(words) } ?? false
+    return faults.first.map { Story.signature($0) == Story.signature(words) } ?? false
   }
 
   /// Returns the first four words of a violation, without the numbers in them.
-  private static func manner(_ fault: String) -> String {
+  private static func signature(_ fault: String) -> String {
     String(fault.split { !$0.isLetter }.prefix(4).joined(separator: " "))
   }
 

@@ -1,4 +1,5 @@
 import LockstepApps
+import LockstepJSON
 import LockstepModel
 
 /// An app whose merge rules have one bug.
@@ -66,7 +67,7 @@ private struct BrokenResolver: Resolver {
   let breakage: Breakage
   let type: Name
 
-  var countsFromNewestStamp: Bool { resolver.countsFromNewestStamp }
+  var isLastWriterWins: Bool { resolver.isLastWriterWins }
 
   func resolve(_ conflict: Conflict) -> Resolution {
     let right = resolver.resolve(conflict)

@@ -1,18 +1,18 @@
 import LockstepSimulation
 
 /// Environment of a simulation's nodes, with a count of its events.
-package final class WorldOutside: SimulationEnvironment {
+package final class WorldEnvironment: SimulationEnvironment {
   package var tally = Tally()
 }
 
-extension WorldOutside {
+extension WorldEnvironment {
   /// Counts a planned fault that took effect; a fault without effect does not count.
-  func struck(_ kind: FaultPlan.Kind) { tally.struck(kind) }
+  func countFault(_ kind: FaultPlan.Kind) { tally.countFault(kind) }
 }
 
 /// Counts of the events that a simulation is meant to cause: a fault without effect proves nothing.
 package struct Tally {
-  package enum Happening: String, CaseIterable, Comparable {
+  package enum Occurrence: String, CaseIterable, Comparable {
     /// Edits by users that were made, and edits that were refused, such as a pause without a timer.
     case edit, editRefused
     /// Requests of devices to the relay: HTTP requests, and messages on sockets.
@@ -42,41 +42,41 @@ package struct Tally {
     /// A chunk that a record names at the end.
     case chunkNamed
 
-    package static func < (left: Happening, right: Happening) -> Bool {
+    package static func < (left: Occurrence, right: Occurrence) -> Bool {
       left.rawValue < right.rawValue
     }
   }
 
-  private var counts: [Happening: Int] = [:]
+  private var counts: [Occurrence: Int] = [:]
   private var strikes: [FaultPlan.Kind: Int] = [:]
 
   package init() {}
 
-  package subscript(_ happening: Happening) -> Int { counts[happening] ?? 0 }
+  package subscript(_ happening: Occurrence) -> Int { counts[happening] ?? 0 }
 
-  package mutating func note(_ happening: Happening, _ count: Int = 1) {
+  package mutating func note(_ happening: Occurrence, _ count: Int = 1) {
     counts[happening, default: 0] += count
   }
 
   /// Number of times that a fault of this kind took effect.
   package subscript(_ kind: FaultPlan.Kind) -> Int { strikes[kind] ?? 0 }
 
-  package mutating func struck(_ kind: FaultPlan.Kind, _ count: Int = 1) {
+  package mutating func countFault(_ kind: FaultPlan.Kind, _ count: Int = 1) {
     strikes[kind, default: 0] += count
   }
 
-  package var strikesInAll: Int { FaultPlan.Kind.allCases.reduce(0) { $0 + self[$1] } }
+  package var faultCount: Int { FaultPlan.Kind.allCases.reduce(0) { $0 + self[$1] } }
 
   package mutating func add(_ other: Tally) {
-    for happening in Happening.allCases where other[happening] > 0 {
+    for happening in Occurrence.allCases where other[happening] > 0 {
       note(happening, other[happening])
     }
-    for kind in FaultPlan.Kind.allCases where other[kind] > 0 { struck(kind, other[kind]) }
+    for kind in FaultPlan.Kind.allCases where other[kind] > 0 { countFault(kind, other[kind]) }
   }
 }
 
 extension Tally: CustomStringConvertible {
   package var description: String {
-    Happening.allCases.filter { self[$0] > 0 }.map { "\($0) \(self[$0])" }.joined(separator: ", ")
+    Occurrence.allCases.filter { self[$0] > 0 }.map { "\($0) \(self[$0])" }.joined(separator: ", ")
   }
 }

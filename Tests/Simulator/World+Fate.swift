@@ -8,21 +8,21 @@ import LockstepStorage
 // Applies faults and ends them.
 extension World {
   /// Applies a fault. `number`: its index in the plan.
-  func strike(_ fault: FaultPlan.Fault, _ number: Int) {
-    if strikesRelay(fault, number) || strikesStore(fault, number) || strikesDevice(fault) {
-      outside.struck(fault.kind)
+  func applyFault(_ fault: FaultPlan.Fault, _ number: Int) {
+    if applyToRelay(fault, number) || applyToStore(fault, number) || applyToDevice(fault) {
+      environment.countFault(fault.kind)
     }
   }
 
   /// True if the fault took effect. A store's failure counts later, when a call fails by it: see
   /// the stores.
-  private func strikesRelay(_ fault: FaultPlan.Fault, _ number: Int) -> Bool {
-    let timeline = outside.timeline
+  private func applyToRelay(_ fault: FaultPlan.Fault, _ number: Int) -> Bool {
+    let timeline = environment.timeline
     let wasUp = relay.isUp
     switch fault {
     case .stallRelay(let milliseconds):
       return relay.stall(nanoseconds: Span.milliseconds(milliseconds))
-    case .crashRelay(let milliseconds, isMachineGone: false) where profile.areNeighbours:
+    case .crashRelay(let milliseconds, isMachineGone: false) where profile.hasSeveralRelays:
       return relay.crashOne(milliseconds: milliseconds)
     case .crashRelay(let milliseconds, let isMachineGone):
       relay.crash(isMachineGone: isMachineGone)
@@ -48,14 +48,14 @@ extension World {
       revoke(devices[device], number)
       return false
     case .putAway(let days):
-      putAllAway(days: days)
+      switchAllOff(days: days)
       return true
     default: return false
     }
   }
 
-  private func strikesStore(_ fault: FaultPlan.Fault, _ number: Int) -> Bool {
-    let timeline = outside.timeline
+  private func applyToStore(_ fault: FaultPlan.Fault, _ number: Int) -> Bool {
+    let timeline = environment.timeline
     switch fault {
     case .failStore(let calls): relay.store.fail(calls: calls)
     case .fillRelayDisk(let milliseconds):
@@ -73,7 +73,7 @@ extension World {
       }
       relay.crash(isMachineGone: false)
       relay.store.restore(backup, opening: isSeen ? opening() : nil)
-      if !isSeen, let files = fileBackups[number] { relay.putBack(files) }
+      if !isSeen, let files = fileBackups[number] { relay.restoreFiles(files) }
       timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in startRelay() }
       return true
     default: break
@@ -81,17 +81,17 @@ extension World {
     return false
   }
 
-  private func strikesDevice(_ fault: FaultPlan.Fault) -> Bool {
-    let timeline = outside.timeline
+  private func applyToDevice(_ fault: FaultPlan.Fault) -> Bool {
+    let timeline = environment.timeline
     switch fault {
     case .cut(let device):
-      guard let seat = devices[device].seat else { return false }
-      return outside.network.cutAll(of: seat)
+      guard let driver = devices[device].driver else { return false }
+      return environment.network.cutAll(of: driver)
     case .unplug(let device, let milliseconds, let isSilent):
       unplugged[device] = (timeline.now + Span.milliseconds(milliseconds), isSilent)
-      guard let seat = devices[device].seat else { return false }
-      outside.network.cutAll(of: seat, isSilent ? .nobodyTold : .bothTold)
-      return seat.isAlive
+      guard let driver = devices[device].driver else { return false }
+      environment.network.cutAll(of: driver, isSilent ? .noneNotified : .bothNotified)
+      return driver.isAlive
     case .switchOff(let device, let milliseconds):
       let isMet = devices[device].isRunning && !switchedOff[device]
       switchedOff[device] = true
@@ -100,15 +100,15 @@ extension World {
       return isMet
     case .suspendDevice(let device, let milliseconds):
       let wasRunning = devices[device].isRunning
-      devices[device].seat?.suspend()
+      devices[device].driver?.suspend()
       suspended[device] = timeline.now + Span.milliseconds(milliseconds)
       timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in
-        if suspended[device] <= outside.timeline.now { devices[device].seat?.resume() }
+        if suspended[device] <= environment.timeline.now { devices[device].driver?.resume() }
       }
       return wasRunning
     case .stallDevice(let device, let milliseconds):
-      guard let seat = devices[device].seat else { return false }
-      return outside.network.stallAll(of: seat, nanoseconds: Span.milliseconds(milliseconds))
+      guard let driver = devices[device].driver else { return false }
+      return environment.network.stallAll(of: driver, nanoseconds: Span.milliseconds(milliseconds))
     case .crashDevice(let device, let milliseconds, let actions):
       let wasRunning = devices[device].isRunning
       crash(devices[device], after: actions, milliseconds)
@@ -118,10 +118,10 @@ extension World {
       return jump != 0
     case .switchZone(let device, let zone, let milliseconds):
       zonesOff[device].append(zone)
-      settleZones(of: devices[device])
+      applyZones(of: devices[device])
       timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in
         zonesOff[device].removeAll { $0 == zone }
-        settleZones(of: devices[device])
+        applyZones(of: devices[device])
       }
       return devices[device].isRunning
     default: return false
@@ -130,14 +130,14 @@ extension World {
 
   /// Number that the relay's program draws when it opens the store.
   private func opening() -> UInt64 {
-    OpeningNumber.draw(
-      wall: relay.clock.moment(at: outside.timeline.now).wall,
-      random: UInt64(outside.timeline.now))
+    OpeningNumber.make(
+      wall: relay.clock.moment(at: environment.timeline.now).wall,
+      random: UInt64(environment.timeline.now))
   }
 
   /// Issues a pairing code on the device, before the device is signed out.
   func makeCode(_ number: Int, ofDevice device: Int) {
-    let expiry = relay.clock.moment(at: outside.timeline.now).wall + Limits.pairingMilliseconds
+    let expiry = relay.clock.moment(at: environment.timeline.now).wall + Limits.pairingMilliseconds
     relay.administer(
       .issuePairing(
         devices[device].credentials.account,
@@ -166,12 +166,12 @@ extension World {
     isRevoked[device.index] = true
     relay.administer(.revokeDevice(account, device.credentials.device))
     tryCode(number)
-    outside.timeline.after(Span.seconds(3)) { [unowned self] in tryCode(number) }
+    environment.timeline.after(Span.seconds(3)) { [unowned self] in tryCode(number) }
   }
 
   /// Switches the devices off one by one, the relay last. After these days the relay starts first.
-  private func putAllAway(days: Int64) {
-    let timeline = outside.timeline
+  private func switchAllOff(days: Int64) {
+    let timeline = environment.timeline
     for device in devices {
       timeline.after(Span.milliseconds(fate.number(in: 0...5_000))) { [unowned self] in
         isAway[device.index] = true
@@ -203,7 +203,7 @@ extension World {
   private func renewPlan(ofDevice device: Int) {
     setPlan(.everything, ofDevice: device)
     let account = devices[device].credentials.account
-    outside.timeline.after(Span.seconds(2)) { [unowned self] in
+    environment.timeline.after(Span.seconds(2)) { [unowned self] in
       for device in devices where device.credentials.account == account {
         device.press(.syncNow)
       }
@@ -213,10 +213,12 @@ extension World {
   private func crash(_ device: DeviceMachine, after actions: Int, _ milliseconds: Int64) {
     device.crash(afterActions: actions, isMachineGone: actions % 3 == 0)
     // A process that performs too few actions dies after 1 s.
-    outside.timeline.after(Span.seconds(1)) { [unowned self] in
+    environment.timeline.after(Span.seconds(1)) { [unowned self] in
       device.crashNow(isMachineGone: false)
       if breakage == .losesOutbox { loseOutbox(of: device) }
-      outside.timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in start(device) }
+      environment.timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in
+        start(device)
+      }
     }
   }
 
@@ -224,12 +226,12 @@ extension World {
     do {
       try device.store.loseOutbox()
     } catch {
-      outside.fault("the outbox of \(device.name) cannot even be lost: \(error)")
+      environment.fault("the outbox of \(device.name) cannot even be lost: \(error)")
     }
   }
 
   /// Orders the device to sync exactly the zones that its user wants.
-  func settleZones(of device: DeviceMachine) {
+  func applyZones(of device: DeviceMachine) {
     guard profile.kinds.contains(.switchZone) else { return }
     for zone in [NotesApp.zone, TimerApp.zone] where profile.notes > 0 || zone == TimerApp.zone {
       let isOn = !zonesOff[device.index].contains(zone)
@@ -259,11 +261,11 @@ extension World {
       isAway[device.index] = false
       unplugged[device.index] = (0, false)
       suspended[device.index] = 0
-      device.seat?.resume()
+      device.driver?.resume()
       zonesOff[device.index] = []
       switchOn(device.index)
       device.store.heal()
-      settleZones(of: device)
+      applyZones(of: device)
       start(device)
     }
   }

@@ -33,25 +33,25 @@ package struct Verdict {
 extension World {
   /// Seconds after the last fault by which all devices are in step and all edits are with the
   /// relay: two missed keep-alives, the longest backoff, a poll, and a margin.
-  private static let settleSeconds: Int64 = 200
+  private static let convergenceSeconds: Int64 = 200
   /// Seconds from convergence to idle: the last orders of users are answered, and a device whose
   /// long-poll was cut has tried a longer one each minute until it uses the longest again.
-  private static let calmSeconds: Int64 = 20 + 5 * 60
+  private static let cooldownSeconds: Int64 = 20 + 5 * 60
   /// Notes that are edited at once on each device while edits are lacking.
-  private static let pressesAtOnce = 3
+  private static let editsAtOnce = 3
 
   package func run() -> Verdict {
-    runOn(to: end)
-    cutOn()
-    goOn()
-    let settledAfter = settle()
-    if outside.faults.isEmpty {
-      runOn(to: outside.timeline.now + Span.seconds(World.calmSeconds))
+    advance(to: end)
+    addCuts()
+    addEdits()
+    let settledAfter = converge()
+    if environment.faults.isEmpty {
+      advance(to: environment.timeline.now + Span.seconds(World.cooldownSeconds))
       bounds.beginIdling(devices)
-      runOn(to: outside.timeline.now + Span.seconds(profile.idleSeconds))
+      advance(to: environment.timeline.now + Span.seconds(profile.idleSeconds))
       bounds.endIdling(devices)
-      _ = settle()
-      settleStatus()
+      _ = converge()
+      convergeStatus()
       ledger.audit(relay.store)
       checkChunks()
       checkSealedFiles()
@@ -59,22 +59,22 @@ extension World {
       bounds.checkQueues(
         sendQueueBytes: profile.sendQueueBytes, storeRequestsWaiting: relay.waitingMax, nodes: 2)
     }
-    hashWhatIsLeft()
+    hashFinalState()
     let judgement = judgement
     return Verdict(
-      seed: seed, profile: profile.name, faults: outside.faults, digest: outside.hash.value,
-      tally: outside.tally,
-      steps: outside.timeline.steps, actions: outside.actionCounts.reduce(0, +),
+      seed: seed, profile: profile.name, faults: environment.faults, digest: environment.hash.value,
+      tally: environment.tally,
+      steps: environment.timeline.steps, actions: environment.actionCounts.reduce(0, +),
       devices: devices.count, edits: histories.reduce(0) { $0 + $1.count },
       conflicts: judgement.conflicts, judged: judgement.judged, asDemanded: judgement.asDemanded,
-      virtualMilliseconds: outside.timeline.now / 1_000_000,
+      virtualMilliseconds: environment.timeline.now / 1_000_000,
       settledAfterMilliseconds: settledAfter, shortfalls: shortfalls,
-      story: outside.keepsFlow ? story : "")
+      story: environment.logsTraffic ? story : "")
   }
 
   private var shortfalls: [String] {
-    let edits = outside.tally[.edit]
-    let strikes = outside.tally.strikesInAll
+    let edits = environment.tally[.edit]
+    let strikes = environment.tally.faultCount
     return [
       edits < profile.leastEdits ? "\(edits) edits, and not \(profile.leastEdits)" : nil,
       strikes < profile.leastStrikes ? "\(strikes) faults, and not \(profile.leastStrikes)" : nil,
@@ -83,62 +83,65 @@ extension World {
 
   /// Cuts connections until the profile's minimum of faults is reached. Does nothing for an excerpt
   /// of the plan.
-  private func cutOn() {
+  private func addCuts() {
     var number = 0
-    while outside.tally.strikesInAll < profile.leastStrikes, number < 4 * profile.leastStrikes,
-      isWhole, outside.faults.isEmpty
+    while environment.tally.faultCount < profile.leastStrikes, number < 4 * profile.leastStrikes,
+      isWhole, environment.faults.isEmpty
     {
-      strike(.cut(device: number % devices.count), plan.faults.count + number)
+      applyFault(.cut(device: number % devices.count), plan.faults.count + number)
       number += 1
-      runOn(to: outside.timeline.now + Span.seconds(2))
+      advance(to: environment.timeline.now + Span.seconds(2))
     }
   }
 
   /// Adds edits after the last fault until the profile's minimum is reached: many of the earlier
   /// ones may have been refused. Does nothing for an excerpt of the plan.
-  private func goOn() {
+  private func addEdits() {
     var number = 0
-    while outside.tally[.edit] < profile.leastEdits, number < 2 * profile.leastEdits,
-      isWhole, outside.faults.isEmpty
+    while environment.tally[.edit] < profile.leastEdits, number < 2 * profile.leastEdits,
+      isWhole, environment.faults.isEmpty
     {
       for device in devices.indices {
-        for _ in 0..<World.pressesAtOnce {
+        for _ in 0..<World.editsAtOnce {
           let press = People.Press.note(number % profile.notes, text: Int64(1_000_000 + number))
           self.press(People.Act(at: 0, device: device, press: press))
           number += 1
         }
       }
-      runOn(to: outside.timeline.now + Span.milliseconds(250))
+      advance(to: environment.timeline.now + Span.milliseconds(250))
     }
   }
 
-  private func runOn(to time: Int64) {
-    while outside.timeline.now < time, outside.faults.isEmpty {
+  private func advance(to time: Int64) {
+    while environment.timeline.now < time, environment.faults.isEmpty {
       // Goes straight to the next event if nothing happens for days.
-      let next = outside.timeline.nextTime ?? time
-      let tick = min(time, max(outside.timeline.now + Span.seconds(1), next))
-      while outside.faults.isEmpty, outside.timeline.step(until: tick) {}
+      let next = environment.timeline.nextTime ?? time
+      let tick = min(time, max(environment.timeline.now + Span.seconds(1), next))
+      while environment.faults.isEmpty, environment.timeline.step(until: tick) {}
       for device in devices { status.checkSilence(device, ledger) }
       bounds.checkBusyness()
     }
   }
 
   /// Runs until all replicas are equal. Reports a violation if that takes too long or ends wrong.
-  private func settle() -> Int64 {
-    let start = outside.timeline.now
+  private func converge() -> Int64 {
+    let start = environment.timeline.now
     let checker = ConvergenceChecker(ledger: ledger)
-    while outside.faults.isEmpty, let difference = difference(by: checker) {
-      if outside.timeline.now - start > Span.seconds(World.settleSeconds) {
-        outside.fault("not in step after \(World.settleSeconds) quiet seconds: \(difference())")
+    while environment.faults.isEmpty, let difference = difference(by: checker) {
+      if environment.timeline.now - start > Span.seconds(World.convergenceSeconds) {
+        environment.fault(
+          "not in step after \(World.convergenceSeconds) quiet seconds: \(difference())")
       }
-      lookAtPlans(since: start)
+      syncBlockedDevices(since: start)
       giveUpLostFiles(since: start)
-      runOn(to: outside.timeline.now + Span.milliseconds(250))
+      advance(to: environment.timeline.now + Span.milliseconds(250))
     }
-    for (account, histories) in zip(accounts, histories) where outside.faults.isEmpty {
-      if let difference = checker.difference(of: account, histories) { outside.fault(difference) }
+    for (account, histories) in zip(accounts, histories) where environment.faults.isEmpty {
+      if let difference = checker.difference(of: account, histories) {
+        environment.fault(difference)
+      }
     }
-    return (outside.timeline.now - start) / 1_000_000
+    return (environment.timeline.now - start) / 1_000_000
   }
 
   /// Returns a description of the first replica that is behind; the text is only built if needed.
@@ -161,8 +164,8 @@ extension World {
 
   /// Syncs devices that learned late that the account's plan lacks a zone or takes no chunks. Such
   /// a device waits for its user, who checks every 5 s.
-  private func lookAtPlans(since start: Int64) {
-    guard (outside.timeline.now - start) % Span.seconds(5) == 0 else { return }
+  private func syncBlockedDevices(since start: Int64) {
+    guard (environment.timeline.now - start) % Span.seconds(5) == 0 else { return }
     for device in devices where !device.isSignedOut {
       let isBarred =
         device.status.map { !$0.blockedZones.isEmpty || $0.chunksRefused != nil } ?? false
@@ -171,28 +174,28 @@ extension World {
   }
 
   /// Runs until all devices report that they are in sync.
-  private func settleStatus() {
-    let start = outside.timeline.now
-    let limit = start + Span.seconds(World.settleSeconds)
-    while outside.faults.isEmpty {
+  private func convergeStatus() {
+    let start = environment.timeline.now
+    let limit = start + Span.seconds(World.convergenceSeconds)
+    while environment.faults.isEmpty {
       let late = devices.first {
         $0.isSignedOut ? !$0.hasFailed : $0.status?.state != .inSync
       }
       guard let late else { return }
-      if outside.timeline.now > limit {
-        outside.fault(
+      if environment.timeline.now > limit {
+        environment.fault(
           "\(late.name) says \(late.status.map { "\($0.state)" } ?? "nothing") for ever")
       }
-      lookAtPlans(since: start)
+      syncBlockedDevices(since: start)
       giveUpLostFiles(since: start)
-      runOn(to: outside.timeline.now + Span.milliseconds(500))
+      advance(to: environment.timeline.now + Span.milliseconds(500))
     }
   }
 
   private func checkBudgets() {
-    let strikes = outside.tally.strikesInAll
+    let strikes = environment.tally.faultCount
     for device in devices {
-      outside.tally.note(.asked, device.asked)
+      environment.tally.note(.asked, device.requests)
       let saves = ledger.saveCount(device.credentials.account)
       bounds.checkBudget(of: device, saves: saves, strikes: strikes)
     }
@@ -200,23 +203,23 @@ extension World {
 
   private func checkChunks() {
     let checker = ChunkChecker(ledger: ledger, relay: relay)
-    for account in accounts where outside.faults.isEmpty {
-      if let difference = checker.difference(of: account) { outside.fault(difference) }
-      outside.tally.note(.chunkNamed, checker.count(of: account))
+    for account in accounts where environment.faults.isEmpty {
+      if let difference = checker.difference(of: account) { environment.fault(difference) }
+      environment.tally.note(.chunkNamed, checker.count(of: account))
     }
   }
 
   private func checkSealedFiles() {
-    for device in devices where outside.faults.isEmpty && !device.isSignedOut {
+    for device in devices where environment.faults.isEmpty && !device.isSignedOut {
       let account = device.credentials.account
       if let difference = device.sealedFilesDifference({ ledger.current(account, $0) }) {
-        outside.fault(difference)
+        environment.fault(difference)
       }
     }
   }
 
-  private func hashWhatIsLeft() {
-    outside.add { hash in
+  private func hashFinalState() {
+    environment.updateHash { hash in
       for account in accounts {
         for record in ledger.newest(account) {
           hash.add(record.tag)
@@ -224,8 +227,8 @@ extension World {
           hash.add(record.fields ?? [])
         }
       }
-      hash.add(outside.timeline.steps)
-      for fault in outside.faults { hash.add(fault) }
+      hash.add(environment.timeline.steps)
+      for fault in environment.faults { hash.add(fault) }
     }
   }
 
@@ -237,7 +240,7 @@ extension World {
       \(plan.description)
       people:
       \(acts.joined(separator: "\n"))
-      \(outside.flow.table())
+      \(environment.trafficLog.table())
       """
   }
 }

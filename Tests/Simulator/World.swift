@@ -13,7 +13,7 @@ import LockstepWire
 package final class World {
   package let seed: UInt64
   package let profile: WorldProfile
-  package let outside: WorldOutside
+  package let environment: WorldEnvironment
   package let relay: RelayMachine
   package let devices: [DeviceMachine]
   package let plan: FaultPlan
@@ -49,21 +49,21 @@ package final class World {
   private(set) var isHealed = false
   private(set) var convergedAfter: Int64 = 0
 
-  /// Creates the simulation of a seed. `excerpt`: part of the seed's plan. `keepsFlow`: true to
+  /// Creates the simulation of a seed. `excerpt`: part of the seed's plan. `logsTraffic`: true to
   /// record the traffic between the machines, to find out why a seed failed.
   package init(
     seed: UInt64, profile: WorldProfile, breakage: Breakage? = nil, excerpt: Excerpt = Excerpt(),
-    keepsFlow: Bool = false
+    logsTraffic: Bool = false
   ) throws(StorageError) {
     self.seed = seed
     self.profile = profile
     self.breakage = breakage
     isWhole = excerpt == Excerpt()
     var random = SeededRandom(seed: seed)
-    let outside = WorldOutside(random: random.branch(), keepsFlow: keepsFlow)
-    self.outside = outside
-    outside.network.conditions = World.conditions(profile, &random)
-    let ledger = CommitLedger(outside: outside, sharesStore: profile.areNeighbours)
+    let environment = WorldEnvironment(random: random.branch(), logsTraffic: logsTraffic)
+    self.environment = environment
+    environment.network.conditions = World.conditions(profile, &random)
+    let ledger = CommitLedger(environment: environment, sharesStore: profile.hasSeveralRelays)
     self.ledger = ledger
     span = random.number(in: profile.span)
 
@@ -71,26 +71,27 @@ package final class World {
       AccountID(rawValue: random.next())
     }
     self.accounts = accounts
-    let histories = accounts.map { _ in Histories(outside: outside) }
+    let histories = accounts.map { _ in Histories(environment: environment) }
     self.histories = histories
     relay = World.relay(
-      outside, ledger, profile, isCareless: breakage == .answersBeforeCommit, &random
+      environment, ledger, profile, isCareless: breakage == .answersBeforeCommit, &random
     ) { account in accounts.firstIndex(of: account).map { histories[$0] } }
 
-    var cast = Cast(profile: profile, apps: World.apps(profile, breakage), span: span)
+    var participants = Participants(
+      profile: profile, apps: World.apps(profile, breakage), span: span)
     for (account, histories) in zip(accounts, histories) {
-      try cast.admit(account, histories, relay, ledger, outside, &random)
+      try participants.addAccount(account, histories, relay, ledger, environment, &random)
     }
-    let devices = cast.devices
+    let devices = participants.devices
     self.devices = devices
-    people = excerpt.people(of: cast.people)
-    listeners = cast.listeners
+    people = excerpt.people(of: participants.people)
+    listeners = participants.listeners
     plan = FaultPlan(
       random: &random, kinds: profile.kinds, count: random.count(in: profile.faults),
       devices: devices.count, span: span
     ).only(excerpt.faults)
-    status = StatusChecker(outside: outside, devices: devices.count)
-    bounds = BoundsChecker(outside: outside, sharesStore: profile.areNeighbours)
+    status = StatusChecker(environment: environment, devices: devices.count)
+    bounds = BoundsChecker(environment: environment, sharesStore: profile.hasSeveralRelays)
     unplugged = devices.map { _ in (0, false) }
     switchedOff = devices.map { _ in false }
     suspended = devices.map { _ in 0 }
@@ -98,8 +99,8 @@ package final class World {
     isAway = devices.map { _ in false }
     isRevoked = isAway
     fate = SeededRandom(seed: seed &+ 0x0FA7E)
-    breakMachines()
-    openDoors()
+    injectBreakage()
+    acceptConnections()
     schedule(&random)
   }
 }
@@ -117,7 +118,8 @@ extension World {
   }
 
   private static func relay(
-    _ outside: WorldOutside, _ ledger: CommitLedger, _ profile: WorldProfile, isCareless: Bool,
+    _ environment: WorldEnvironment, _ ledger: CommitLedger, _ profile: WorldProfile,
+    isCareless: Bool,
     _ random: inout SeededRandom,
     histories: @escaping (AccountID) -> Histories?
   ) -> RelayMachine {
@@ -126,15 +128,16 @@ extension World {
     configuration.hosts = .any
     configuration.limits.sendQueueBytes = profile.sendQueueBytes
     return RelayMachine(
-      outside: outside,
+      environment: environment,
       store: WatchedZoneStore(
         ledger: ledger, rules: rules(profile), isCareless: isCareless, histories: histories),
       clock: VirtualClock(
         start: random.number(in: 0...Span.seconds(1_000_000)),
         driftPartsPerMillion: random.number(in: -50...50),
         offsetMilliseconds: random.number(in: -1_000...1_000)),
-      nodes: random.count(in: profile.areNeighbours ? 2...3 : 1...2),
-      areNeighbours: profile.areNeighbours, configuration: configuration, random: random.branch())
+      nodes: random.count(in: profile.hasSeveralRelays ? 2...3 : 1...2),
+      hasSeveralRelays: profile.hasSeveralRelays, configuration: configuration,
+      random: random.branch())
   }
 
   private static func rules(_ profile: WorldProfile) -> StoreRules {
@@ -151,7 +154,7 @@ extension World {
     return profile.notes > 0 ? apps + [NotesApp()] : apps
   }
 
-  private func breakMachines() {
+  private func injectBreakage() {
     relay.breakage = breakage
     relay.store.breakage = breakage
     for device in devices { device.breakage = breakage }
@@ -161,23 +164,23 @@ extension World {
     ledger.batchMemory = Span.milliseconds(max(0, profile.historyMilliseconds - clockSteps))
     ledger.isPrompt = prompt.isSuperset(of: profile.kinds)
     if prompt.isSuperset(of: profile.kinds) {
-      ledger.relayTime = { [unowned self] in relay.clock.moment(at: outside.timeline.now).wall }
+      ledger.relayTime = { [unowned self] in relay.clock.moment(at: environment.timeline.now).wall }
     }
   }
 
-  private func openDoors() {
-    outside.network.door = { [unowned self] opener, _ in
-      if let device = devices.first(where: { $0.seat === opener }),
-        unplugged[device.index].until > outside.timeline.now
+  private func acceptConnections() {
+    environment.network.connectHandler = { [unowned self] opener, _ in
+      if let device = devices.first(where: { $0.driver === opener }),
+        unplugged[device.index].until > environment.timeline.now
       {
         return unplugged[device.index].isSilent ? .silent : .refused
       }
-      return relay.listener().map(VirtualNetwork.Door.open) ?? .refused
+      return relay.listener().map(VirtualNetwork.ConnectResult.accepted) ?? .refused
     }
   }
 
   private func schedule(_ random: inout SeededRandom) {
-    let timeline = outside.timeline
+    let timeline = environment.timeline
     timeline.after(0) { [unowned self] in startRelay() }
     for listener in listeners {
       relay.administer(
@@ -217,13 +220,13 @@ extension World {
       }
       timeline.at(instant(of: planned.at)) { [unowned self] in
         guard !isHealed else { return }
-        outside.log(from: "fate", to: "", .note("\(planned.fault)"))
-        strike(planned.fault, number)
+        environment.log(from: "fate", to: "", .note("\(planned.fault)"))
+        applyFault(planned.fault, number)
       }
     }
     timeline.at(end) { [unowned self] in
       isHealed = true
-      outside.log(from: "fate", to: "", .note("everything heals"))
+      environment.log(from: "fate", to: "", .note("everything heals"))
       heal()
     }
   }
@@ -248,7 +251,7 @@ extension World {
     let device =
       ready.first { $0.index == act.device }
       ?? (ready.isEmpty ? devices[act.device] : ready[act.device % ready.count])
-    outside.log(from: "person", to: device.name, .note("\(act.press)"))
+    environment.log(from: "person", to: device.name, .note("\(act.press)"))
     device.press(act.press)
   }
 
@@ -259,12 +262,12 @@ extension World {
   func start(_ device: DeviceMachine) {
     guard !device.isRunning, !isAway[device.index] else { return }
     device.start()
-    device.seat?.onRest = { [unowned self, unowned device] in
+    device.driver?.onRest = { [unowned self, unowned device] in
       status.check(device, isSwitchedOff: switchedOff[device.index])
     }
-    device.seat?.onBytes = { [unowned self] in status.heard(device.index) }
+    device.driver?.onBytes = { [unowned self] in status.heard(device.index) }
     if switchedOff[device.index] { device.order(.goOffline) }
     // The process may have lost what it was ordered right before it died.
-    settleZones(of: device)
+    applyZones(of: device)
   }
 }

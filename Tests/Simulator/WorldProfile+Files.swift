@@ -10,5 +10,5 @@ extension WorldProfile {
   package static let strangers = WorldProfile(
     name: "strangers", kinds: [.cut, .unplug, .switchOff, .crashDevice, .failReplica],
     faults: 2...6, devicesPerAccount: 3...4, actsPerAccount: 30...50, apps: [.vault],
-    hasStranger: true)
+    hasKeylessDevice: true)
 }

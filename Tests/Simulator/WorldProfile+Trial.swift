@@ -12,7 +12,7 @@ extension WorldProfile {
   package static let sharedTrial: WorldProfile = {
     var profile = trial
     profile.name = "shared trial"
-    profile.areNeighbours = true
+    profile.hasSeveralRelays = true
     return profile
   }()
 

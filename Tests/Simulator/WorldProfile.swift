@@ -17,7 +17,7 @@ package struct WorldProfile {
   /// Time at the end in which all nodes must stay idle, in seconds.
   package var idleSeconds: Int64 = 60
   /// True if several relays share the store, each with devices of its own.
-  package var areNeighbours = false
+  package var hasSeveralRelays = false
   /// Limits of the relay's send queue, and of the bytes in flight before a sender must wait.
   package var sendQueueBytes = Limits.sendQueueBytes
   package var windowBytes = 64 << 10
@@ -43,7 +43,7 @@ package struct WorldProfile {
   package var hasChunks = false
   /// True if one device of each account does not have the key of the vault, and the others keep
   /// sealed files.
-  package var hasStranger = false
+  package var hasKeylessDevice = false
   /// Time that the relay and the devices keep a chunk that no record names, in milliseconds.
   package var chunkLeaseMilliseconds = Limits.chunkLeaseMilliseconds
 

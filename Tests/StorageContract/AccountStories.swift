@@ -6,11 +6,11 @@ import Testing
 enum AccountStories {
   static let all = [
     ZoneStory("a new account's device signs in with its token") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let phone = ZoneScene.device(scene.phone, of: scene.account)
       let known = try scene.store.read(.authenticate(tokenHash: phone.tokenHash))
       #expect(
-        known.withoutAffairs
+        known.withoutMembershipVersion
           == .principal(
             Principal(account: scene.account, device: scene.phone, newest: ZoneScene.token(0))))
       let stranger = ReadRequest.authenticate(tokenHash: ZoneScene.hash(99))
@@ -19,7 +19,7 @@ enum AccountStories {
       #expect(try scene.store.read(.newestToken(scene.account)) == .token(ZoneScene.token(0)))
     },
     ZoneStory("an account id or token hash that is taken is refused without a trace") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let again = CommitRequest.createAccount(
         scene.account, generation: 1, label: "", device: nil, pairing: nil)
       #expect(try scene.refusal(again) == .internalError)
@@ -31,8 +31,8 @@ enum AccountStories {
       #expect(try scene.store.read(.accountCount) == .count(1))
       #expect(try scene.refusal(.newestToken(other)) == .notFound)
     },
-    ZoneStory("what is asked of an account that does not exist is not found") { scene in
-      try scene.settle()
+    ZoneStory("requests for an account that does not exist are not found") { scene in
+      try scene.makeAccount()
       let nobody = AccountID(rawValue: 404)
       let reads: [ReadRequest] = [
         .devices(nobody), .newestToken(nobody),
@@ -47,14 +47,14 @@ enum AccountStories {
       #expect(try scene.refusal(.save(scene.batch([], of: nobody))) == .badToken)
     },
     ZoneStory("devices are listed in the order in which they joined") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let devices = try scene.devices()
       #expect(devices.map(\.id) == [scene.phone, scene.tablet])
       #expect(devices.map(\.description.deviceName) == ["device 1", "device 2"])
       #expect(devices.allSatisfy { $0.lastSeen == scene.wall && !$0.connected })
     },
     ZoneStory("a device is renamed, and only that one") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let rename = CommitRequest.renameDevice(scene.account, scene.tablet, deviceName: "Sofa 🛋")
       #expect(try scene.commit(rename) == .done)
       try scene.reopen()
@@ -64,7 +64,7 @@ enum AccountStories {
       #expect(try scene.refusal(stranger) == .notFound)
     },
     ZoneStory("a revoked device's token dies, and its saves are refused") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       try scene.save(ZoneScene.put("a"))
       #expect(try scene.commit(.revokeDevice(scene.account, scene.phone)) == .done)
       try scene.reopen()
@@ -76,7 +76,7 @@ enum AccountStories {
       #expect(try scene.current("a")?.device == scene.phone)
     },
     ZoneStory("an older sighting of a device changes nothing") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       func sighting(_ device: DeviceID, _ lastSeen: Int64) -> DeviceSighting {
         DeviceSighting(account: scene.account, device: device, lastSeen: lastSeen)
       }
@@ -90,8 +90,8 @@ enum AccountStories {
     },
     ZoneStory("accounts do not see one another") { scene in
       let other = AccountID(rawValue: 0xB)
-      try scene.settle()
-      try scene.settle(other)
+      try scene.makeAccount()
+      try scene.makeAccount(other)
       try scene.save(ZoneScene.put("mine"))
       try scene.save(scene.batch([ZoneScene.put("theirs")], of: other))
       #expect(try scene.page().names == ["mine"])
@@ -100,7 +100,7 @@ enum AccountStories {
       #expect(try scene.current("theirs") == nil)
     },
     ZoneStory("one refused request spares the others of its commit") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let results = try scene.store.commit(
         [
           .save(scene.batch([ZoneScene.put("a")])),

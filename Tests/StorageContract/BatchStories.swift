@@ -12,7 +12,7 @@ enum BatchStories {
 
   static let all = [
     ZoneStory("one record's fault spares the others of its batch") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       try scene.save(ZoneScene.put("a"))
       let outcome = try scene.save(
         ZoneScene.put("a"), refused("b", .clockAhead), ZoneScene.put("c"))
@@ -29,7 +29,7 @@ enum BatchStories {
     },
     ZoneStory("a record keeps the lost versions that its change names, and so does the next") {
       scene in
-      try scene.settle()
+      try scene.makeAccount()
       var named = ZoneScene.put("a")
       named.includes = [1, .max].map(VersionFingerprint.init(rawValue:))
       let tags = try scene.save(named, ZoneScene.put("b")).tags
@@ -52,7 +52,7 @@ enum BatchStories {
       #expect(try included() == ["a": [], "b": []])
     },
     ZoneStory("an atomic batch with a conflict saves nothing") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       try scene.save(ZoneScene.put("a"))
       let outcome = try scene.save(
         ZoneScene.put("b"), ZoneScene.put("a"), ZoneScene.put("c"), atomic: true)
@@ -64,18 +64,20 @@ enum BatchStories {
       #expect(try scene.save(ZoneScene.put("b")).tags == [2])
     },
     ZoneStory("an atomic batch without a fault saves all") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let outcome = try scene.save(ZoneScene.put("a"), ZoneScene.put("b"), atomic: true)
       #expect(outcome.tags == [1, 2])
     },
-    ZoneStory("an atomic batch keeps the code of the record that was at fault") { scene in
-      try scene.settle()
+    ZoneStory("an atomic batch keeps the code of the record that failed") { scene in
+      try scene.makeAccount()
       let outcome = try scene.save(
         ZoneScene.put("a"), refused("b", .recordTooLarge), atomic: true)
       #expect(outcome.codes == [.batchAborted, .recordTooLarge])
     },
-    ZoneStory("conflicts that are too large together are told in part, a retry's too") { scene in
-      try scene.settle()
+    ZoneStory(
+      "conflicts that are too large together are returned in part, also to a retry"
+    ) { scene in
+      try scene.makeAccount()
       let fields = "{\"v\":\"" + String(repeating: "x", count: Limits.pageBytes / 3) + "\"}"
       for name in ["a", "b", "c"] { try scene.save(ZoneScene.put(name, fields)) }
       try scene.save(ZoneScene.put("d"))
@@ -88,13 +90,13 @@ enum BatchStories {
       }
     },
     ZoneStory("a batch without records changes nothing and is answered") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let outcome = try scene.save(scene.batch([], atomic: true))
       #expect(outcome.answer.results.isEmpty)
       #expect(outcome.answer.token == ZoneScene.token(0))
     },
     ZoneStory("a retry changes nothing and gets the same tags") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let batch = scene.batch([ZoneScene.put("a"), ZoneScene.put("b")])
       let first = try scene.save(batch)
       try scene.save(ZoneScene.put("c"), by: scene.tablet)
@@ -107,7 +109,7 @@ enum BatchStories {
       #expect(try scene.page().names == ["a", "b", "c"])
     },
     ZoneStory("a retry in the same commit is recognised") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let batch = scene.batch([ZoneScene.put("a")])
       let results = try scene.store.commit([.save(batch), .save(batch)], wall: scene.wall)
       guard case .saved(let first) = results[0], case .saved(let second) = results[1] else {
@@ -116,8 +118,8 @@ enum BatchStories {
       #expect(first.answer.results == second.answer.results)
       #expect(second.changed.isEmpty)
     },
-    ZoneStory("a retry is told codes as before, and conflicts as they are now") { scene in
-      try scene.settle()
+    ZoneStory("a retry gets the same codes, and current conflicts") { scene in
+      try scene.makeAccount()
       try scene.save(ZoneScene.put("a", #"{"n":1}"#))
       let batch = scene.batch([
         ZoneScene.put("a"), refused("b", .clockAhead), ZoneScene.put("c"),
@@ -142,7 +144,7 @@ enum BatchStories {
       #expect(retry.changed.isEmpty)
     },
     ZoneStory("a batch of which every record failed is remembered too") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       try scene.save(ZoneScene.put("a"))
       let batch = scene.batch([ZoneScene.put("a")], by: scene.tablet)
       #expect(try scene.save(batch).conflicts.map(\.tag) == [1])
@@ -153,7 +155,7 @@ enum BatchStories {
       #expect(retry.conflicts.map(\.isDeleted) == [true])
     },
     ZoneStory("an aborted batch is aborted again") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let batch = scene.batch([ZoneScene.put("a", over: 5), ZoneScene.put("b")], atomic: true)
       let first = try scene.save(batch)
       try scene.reopen()
@@ -163,7 +165,7 @@ enum BatchStories {
       #expect(retry.conflicts == first.conflicts)
     },
     ZoneStory("a batch id with other content is refused") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let id = BatchID(high: 1, low: 1)
       try scene.save(scene.batch([ZoneScene.put("a")], id: id, digest: 1))
       let other = scene.batch([ZoneScene.put("b")], id: id, digest: 2)
@@ -171,14 +173,14 @@ enum BatchStories {
       #expect(try scene.page().names == ["a"])
     },
     ZoneStory("batch ids of two devices do not meet") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let id = BatchID(high: 1, low: 1)
       try scene.save(scene.batch([ZoneScene.put("a")], id: id, digest: 1))
       let other = scene.batch([ZoneScene.put("b")], by: scene.tablet, id: id, digest: 2)
       #expect(try scene.save(other).tags == [2])
     },
     ZoneStory("a batch is remembered for as long as history is kept, then forgotten") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let batch = scene.batch([ZoneScene.put("a", over: nil)])
       try scene.save(batch)
       scene.wall += Limits.historyMilliseconds

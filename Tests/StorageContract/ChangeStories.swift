@@ -12,7 +12,7 @@ enum ChangeStories {
 
   static let all = [
     ZoneStory("changes come oldest first, each record once in its newest form") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       try scene.save(ZoneScene.put("a"), ZoneScene.put("b"), ZoneScene.put("c"))
       try scene.save(ZoneScene.put("a", #"{"n":2}"#, over: 1))
       try scene.save(ZoneScene.delete("b", over: 2))
@@ -25,8 +25,8 @@ enum ChangeStories {
       #expect(!page.more)
       #expect(try scene.page(since: ZoneScene.token(4)).names == ["b"])
     },
-    ZoneStory("pages lead from one to the next, and the last one says so") { scene in
-      try scene.settle()
+    ZoneStory("each page leads to the next, and the last one is marked") { scene in
+      try scene.makeAccount()
       for name in ["a", "b", "c", "d"] { try scene.save(ZoneScene.put(name)) }
       let first = try scene.page(since: ZoneScene.token(0), limit: 2)
       #expect(first.names == ["a", "b"])
@@ -43,7 +43,7 @@ enum ChangeStories {
             since: second.token, token: second.token, more: false, changes: []))
     },
     ZoneStory("a limit is held within 1 and the greatest page") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let names = (0..<1_200).map { "n\($0)" }
       for part in [names.prefix(400), names[400..<800], names.suffix(400)] {
         try scene.save(scene.batch(part.map { ZoneScene.put($0) }))
@@ -56,7 +56,7 @@ enum ChangeStories {
       #expect(try scene.page(since: page.token, limit: .max).changes.count == 200)
     },
     ZoneStory("a page holds one record at least, and no more bytes than its limit") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let large = "{\"n\":\"" + String(repeating: "x", count: 900_000) + "\"}"
       for name in ["a", "b", "c"] { try scene.save(ZoneScene.put(name, large)) }
       let first = try scene.page(since: ZoneScene.token(0))
@@ -67,7 +67,7 @@ enum ChangeStories {
       #expect(!second.more)
     },
     ZoneStory("a zone's changes are that zone's alone, its token the account's place") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let zone = Name(trusted: "Other")
       try scene.save(ZoneScene.put("a"))
       try scene.save(ZoneScene.put("b"), ZoneScene.put("c"), zone: zone)
@@ -81,8 +81,8 @@ enum ChangeStories {
       #expect(second.token == ZoneScene.token(4, zone: zone))
       #expect(!second.more)
     },
-    ZoneStory("a token is good only with the zone that it was made for") { scene in
-      try scene.settle()
+    ZoneStory("a token is valid only with the zone that it was made for") { scene in
+      try scene.makeAccount()
       try scene.save(ZoneScene.put("a"))
       let zone = scene.zone
       let other = Name(trusted: "Other")
@@ -92,9 +92,9 @@ enum ChangeStories {
       #expect(try refusal(scene, since: foreign, zone: zone) == .filterChanged)
       #expect(try refusal(scene, since: foreign, zone: other) == nil)
     },
-    ZoneStory("a token of another history is refused, one from the future tells a restore") {
+    ZoneStory("a token of another history is refused, and one from the future reveals a restore") {
       scene in
-      try scene.settle()
+      try scene.makeAccount()
       try scene.save(ZoneScene.put("a"))
       let foreign = ChangeToken(generation: 1, sequence: 0)
       #expect(try refusal(scene, since: foreign) == .badChangeToken)

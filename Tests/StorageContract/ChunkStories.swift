@@ -18,7 +18,7 @@ enum ChunkStories {
       try scene.reopen()
       #expect(try scene.store.chunks(asked).map(\.hash) == [hash(2)])
     },
-    ReplicaStory("chunks are told by hash, in portions") { scene in
+    ReplicaStory("chunks are listed by hash, in portions") { scene in
       try scene.store.write([0, 255, 1, 2].map { .putChunk(chunk($0, file: UInt64($0))) })
       try scene.reopen()
       func told(after: ChunkHash?, _ limit: Int) throws -> [ChunkHash] {
@@ -30,7 +30,7 @@ enum ChunkStories {
       #expect(try told(after: hash(3), 9) == [hash(255)])
       #expect(try told(after: hash(255), 9) == [])
     },
-    ReplicaStory("the files that hold a chunk are told from others") { scene in
+    ReplicaStory("files that hold a chunk are distinguished from others") { scene in
       try scene.write(.putChunk(chunk(1, file: 7)), .putChunk(chunk(2, file: .max)))
       try scene.reopen()
       #expect(try scene.store.chunkFiles([.max, 8, 7]) == [.max, 7])

@@ -56,8 +56,8 @@ enum ChunkUseStories {
     ZoneStory("an account has the chunks that were added to it, and no other account has") {
       scene in
       let other = AccountID(rawValue: 0xB)
-      try scene.settle()
-      try scene.settle(other)
+      try scene.makeAccount()
+      try scene.makeAccount(other)
       #expect(try add(1, bytes: 7, file: .max, in: scene) == .chunkAdded)
       try scene.reopen()
       let stored = StoredChunk(file: file(.max, of: scene.account), bytes: 7)
@@ -69,22 +69,23 @@ enum ChunkUseStories {
         file(.max, of: AccountID(rawValue: 404)),
       ]
       #expect(
-        try scene.store.read(.fileUses(files)) == .fileUses([.none, .sure, .none, .none]))
+        try scene.store.read(.fileUses(files)) == .fileUses([.none, .verified, .none, .none]))
       #expect(try bytes(scene) == 7)
     },
     ZoneStory("a chunk that is there already is in the file that came last") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       try add(1, file: 5, in: scene)
       let old = file(5, of: scene.account)
       #expect(try add(1, file: 6, in: scene) == .chunkReplaced(old, wasLacking: false))
       try scene.reopen()
       let stored = StoredChunk(file: file(6, of: scene.account), bytes: 10)
       #expect(try scene.store.read(.chunk(scene.account, hash(1))) == .chunk(stored))
-      #expect(try scene.store.read(.fileUses([old, stored.file])) == .fileUses([.none, .sure]))
+      #expect(
+        try scene.store.read(.fileUses([old, stored.file])) == .fileUses([.none, .verified]))
       #expect(try bytes(scene) == 10)
     },
-    ZoneStory("a chunk whose file cannot be read is lacking until it comes again") { scene in
-      try scene.settle()
+    ZoneStory("a chunk whose file cannot be read is missing until it is uploaded again") { scene in
+      try scene.makeAccount()
       try add(1, file: 5, in: scene)
       try add(2, file: 6, in: scene)
       let (gone, new) = (file(5, of: scene.account), file(7, of: scene.account))
@@ -95,17 +96,17 @@ enum ChunkUseStories {
             == .renewed(bytes: [nil, 10]))
         // The store still has the chunk and counts its bytes.
         #expect(try bytes(scene) == 20)
-        #expect(try scene.store.read(.fileUses([gone])) == .fileUses([.doubted]))
+        #expect(try scene.store.read(.fileUses([gone])) == .fileUses([.unverified]))
         try scene.reopen()
       }
       #expect(try add(1, file: 7, in: scene) == .chunkReplaced(gone, wasLacking: true))
       #expect(
         try scene.commit(.renewChunks(scene.account, [hash(1)])) == .renewed(bytes: [10]))
-      #expect(try scene.store.read(.fileUses([gone, new])) == .fileUses([.none, .sure]))
+      #expect(try scene.store.read(.fileUses([gone, new])) == .fileUses([.none, .verified]))
       #expect(try bytes(scene) == 20)
     },
     ZoneStory("nothing is added to an account that does not exist") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let nobody = AccountID(rawValue: 404)
       let add = CommitRequest.addChunk(nobody, hash(1), file(1, of: nobody), bytes: 1)
       #expect(try scene.refusal(add) == .notFound)
@@ -113,8 +114,8 @@ enum ChunkUseStories {
       try scene.reopen()
       #expect(try scene.refusal(.chunk(nobody, hash(1))) == .notFound)
     },
-    ZoneStory("chunks take no more room than an account has", rules: tight) { scene in
-      try scene.settle()
+    ZoneStory("chunks use no more space than an account has", rules: tight) { scene in
+      try scene.makeAccount()
       #expect(try add(1, bytes: 60, in: scene) == .chunkAdded)
       #expect(try add(2, bytes: 40, in: scene) == .chunkAdded)
       guard case .refused(let refusal) = try add(3, bytes: 1, in: scene) else {
@@ -142,8 +143,8 @@ enum ChunkUseStories {
   }()
 
   private static let naming = [
-    ZoneStory("the chunks of a record are told wherever it is") { scene in
-      try scene.settle()
+    ZoneStory("the chunks of a record are part of every answer with it") { scene in
+      try scene.makeAccount()
       for seed in [1, 2] as [UInt8] { try add(seed, in: scene) }
       // The order is that of the record.
       let outcome = try scene.save(put("a", [2, 1]))
@@ -158,10 +159,10 @@ enum ChunkUseStories {
     },
     ZoneStory("a record that names a chunk which is not there is refused alone, and for good") {
       scene in
-      try scene.settle()
+      try scene.makeAccount()
       try add(1, in: scene)
       let other = AccountID(rawValue: 0xB)
-      try scene.settle(other)
+      try scene.makeAccount(other)
       try add(3, to: other, in: scene)
       let batch = scene.batch([put("a", [1]), put("b", [2, 1, 3]), put("c", [])])
       let outcome = try scene.save(batch)
@@ -179,7 +180,7 @@ enum ChunkUseStories {
       #expect(try scene.save(put("b", [9], over: 1)).conflicts.map(\.tag) == [3])
     },
     ZoneStory("a missing chunk aborts an atomic batch, which lets go of nothing") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       try add(1, in: scene)
       try scene.save(put("a", [1]))
       let outcome = try scene.save(put("a", []), put("b", [2]), atomic: true)
@@ -189,7 +190,7 @@ enum ChunkUseStories {
       #expect(try has(1, scene))
     },
     ZoneStory("a page counts the chunks that its records name") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let seeds = (0..<200).map { UInt8($0) }
       for seed in seeds { try add(seed, in: scene) }
       let fields = "{\"v\":\"" + String(repeating: "x", count: Limits.recordBytes - 25_000) + "\"}"
@@ -208,7 +209,7 @@ enum ChunkUseStories {
   private static let collecting = [
     ZoneStory("a chunk that no record names is kept for its lease, and then collected") {
       scene in
-      try scene.settle()
+      try scene.makeAccount()
       try add(1, in: scene)
       scene.wall += lease - 1
       #expect(try collect(scene).isEmpty)
@@ -222,8 +223,8 @@ enum ChunkUseStories {
       #expect(try scene.store.read(known) == .fileUses([.none]))
       #expect(try collect(scene).isEmpty)
     },
-    ZoneStory("who adds a chunk again or asks for it renews its lease") { scene in
-      try scene.settle()
+    ZoneStory("adding a chunk again or querying it renews its lease") { scene in
+      try scene.makeAccount()
       for seed in [1, 2, 3] as [UInt8] { try add(seed, bytes: Int(seed), in: scene) }
       scene.wall += lease - 1
       try add(1, in: scene)
@@ -237,7 +238,7 @@ enum ChunkUseStories {
     },
     ZoneStory("a chunk stays while a record names it, and is leased from when none does") {
       scene in
-      try scene.settle()
+      try scene.makeAccount()
       try add(1, in: scene)
       try scene.save(put("a", [1, 1]), put("b", [1]))
       scene.wall += 2 * lease
@@ -254,7 +255,7 @@ enum ChunkUseStories {
       #expect(try collect(scene) == [1])
     },
     ZoneStory("a chunk that one record lets go and another takes survives") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       try add(1, in: scene)
       try scene.save(put("a", [1]))
       scene.wall += 2 * lease
@@ -274,8 +275,8 @@ enum ChunkUseStories {
       #expect(try collect(scene).isEmpty)
       #expect(try has(1, scene))
     },
-    ZoneStory("those whose lease ended first are collected first, so many at a time") { scene in
-      try scene.settle()
+    ZoneStory("chunks whose lease ended first are collected first, up to a limit") { scene in
+      try scene.makeAccount()
       for seed in [3, 1, 2, 5, 4] as [UInt8] {
         try add(seed, in: scene)
         scene.wall += 1
@@ -288,7 +289,7 @@ enum ChunkUseStories {
       #expect(try collect(scene, atMost: 2).isEmpty)
     },
     ZoneStory("a removed account's files are not known any more") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       try add(1, in: scene)
       try scene.save(put("a", [1]))
       try scene.commit(.removeAccount(scene.account))

@@ -101,7 +101,7 @@ package struct FollowerWalk {
       limit: Int(1 + number(3)))
     switch try store.read(read) {
     case .page(let page):
-      followers[index].take(page)
+      followers[index].applyPage(page)
       // A snapshot ends at the tag at which it began; later saves follow it.
       return page.more || page.token.horizon != nil
     case .refused(let refusal):
@@ -170,7 +170,7 @@ private struct Follower {
     isUnsettled = true
   }
 
-  mutating func take(_ page: ChangePage) {
+  mutating func applyPage(_ page: ChangePage) {
     let isSnapshot = cursor == nil || cursor?.pinned != nil
     for record in page.changes {
       records[record.key] = record.isDeleted ? nil : record

@@ -17,7 +17,7 @@ enum HistoryStories {
 
   static let all = [
     ZoneStory("a tombstone is kept for the history, by the relay's clock, then dropped") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       try scene.save(ZoneScene.put("a"), ZoneScene.put("b"))
       try scene.save(ZoneScene.delete("a", over: 1))
       scene.wall += history
@@ -31,9 +31,10 @@ enum HistoryStories {
       #expect(try refusal(scene, since: ZoneScene.token(2)) == .tokenExpired)
       #expect(try scene.page(since: ZoneScene.token(3)).changes.isEmpty)
     },
-    ZoneStory("an edit of what was deleted and forgotten conflicts with a tombstone of tag 0") {
-      scene in
-      try scene.settle()
+    ZoneStory(
+      "an edit of a record whose tombstone was dropped conflicts with a tombstone of tag 0"
+    ) { scene in
+      try scene.makeAccount()
       try scene.save(ZoneScene.put("a"), ZoneScene.put("b"))
       try scene.save(ZoneScene.delete("a", over: nil), ZoneScene.delete("b", over: nil))
       scene.wall += history + 1
@@ -46,8 +47,8 @@ enum HistoryStories {
       #expect(anew.tags == [5])
       #expect(anew.events == [.create])
     },
-    ZoneStory("what was deleted again or saved anew is kept from then on") { scene in
-      try scene.settle()
+    ZoneStory("a record deleted again or saved again is retained from then on") { scene in
+      try scene.makeAccount()
       for name in ["a", "b", "c"] { try scene.save(ZoneScene.delete(name, over: nil)) }
       scene.wall += 10
       try scene.save(ZoneScene.delete("a", over: nil), ZoneScene.put("b"))
@@ -62,7 +63,7 @@ enum HistoryStories {
       #expect(try scene.current("b")?.tag == 5)
     },
     ZoneStory("a commit drops few, the oldest first, and the collection drops more") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let names = (100..<400).map { "n\($0)" }
       try scene.save(scene.batch(names.map { ZoneScene.delete($0, over: nil) }))
       scene.wall += history + 1
@@ -83,8 +84,8 @@ enum HistoryStories {
     },
     ZoneStory("one account's deletions do not end another one's tokens") { scene in
       let other = AccountID(rawValue: 0xB)
-      try scene.settle()
-      try scene.settle(other)
+      try scene.makeAccount()
+      try scene.makeAccount(other)
       try scene.save(ZoneScene.delete("a", over: nil))
       try scene.save(scene.batch([ZoneScene.put("b")], of: other))
       scene.wall += history + 1
@@ -92,9 +93,9 @@ enum HistoryStories {
       #expect(try refusal(scene, since: ZoneScene.token(0)) == .tokenExpired)
       #expect(try scene.page(since: ZoneScene.token(0), of: other).names == ["b"])
     },
-    ZoneStory("a snapshot goes on unless something was forgotten that was deleted since it began") {
+    ZoneStory("a snapshot continues unless a tombstone made since its start was dropped") {
       scene in
-      try scene.settle()
+      try scene.makeAccount()
       for name in ["a", "b", "c"] { try scene.save(ZoneScene.put(name)) }
       try scene.save(ZoneScene.delete("c", over: 3))
       let before = try scene.page(limit: 1)
@@ -116,8 +117,8 @@ enum HistoryStories {
       #expect(try refusal(scene, since: rest.token) == .tokenExpired)
       #expect(try scene.page().names == ["b"])
     },
-    ZoneStory("a store forgets after as long as its owner says", rules: short) { scene in
-      try scene.settle()
+    ZoneStory("a store prunes after the configured time", rules: short) { scene in
+      try scene.makeAccount()
       let batch = scene.batch([ZoneScene.delete("a", over: nil)])
       try scene.save(batch)
       scene.wall += short.historyMilliseconds

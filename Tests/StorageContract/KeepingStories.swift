@@ -5,7 +5,7 @@ import Testing
 /// Retention, removal and listing of chunk files, also after a crash.
 enum KeepingStories {
   static let all = [
-    ChunkStory("what was unfinished is gone when the store comes up again") { scene in
+    ChunkStory("unfinished files are removed when the store is opened again") { scene in
       try scene.put(ChunkScene.file(1), [1])
       #expect(try scene.append(ChunkScene.file(2), [2]) == .done)
       try scene.reopen()
@@ -14,7 +14,7 @@ enum KeepingStories {
       try scene.put(ChunkScene.file(2), [2, 3])
       #expect(try scene.read(ChunkScene.file(2)) == [2, 3])
     },
-    ChunkStory("files are removed, whole and unfinished, and others stay") { scene in
+    ChunkStory("files are removed, complete and unfinished, and others stay") { scene in
       try scene.put(ChunkScene.file(1), [1])
       try scene.put(ChunkScene.file(2), [1])
       try scene.put(ChunkScene.file(1, of: ChunkScene.bob), [1])
@@ -28,7 +28,7 @@ enum KeepingStories {
       try scene.reopen()
       #expect(try scene.list() == [ChunkScene.file(2), ChunkScene.file(1, of: ChunkScene.bob)])
     },
-    ChunkStory("all of an account goes, and nothing of another") { scene in
+    ChunkStory("all files of an account are removed, and none of another") { scene in
       for number in 1...5 as ClosedRange<UInt64> {
         try scene.put(ChunkScene.file(number), [1])
         try scene.put(ChunkScene.file(number, of: ChunkScene.bob), [1])
@@ -46,7 +46,7 @@ enum KeepingStories {
       try scene.put(ChunkScene.file(1), [9])
       #expect(try scene.read(ChunkScene.file(1)) == [9])
     },
-    ChunkStory("what stood at opening is listed page by page, in order, and nothing newer") {
+    ChunkStory("files complete at opening are listed page by page, in order, and no newer ones") {
       scene in
       let numbers: [UInt64] = [3, 1, .max, 1 << 63, 0]
       let files = numbers.flatMap {

@@ -20,8 +20,8 @@ enum OwnerStories {
   }
 
   static let all = [
-    ZoneStory("an account's summary says what it holds") { scene in
-      try scene.settle()
+    ZoneStory("an account's summary has its counts") { scene in
+      try scene.makeAccount()
       let madeAt = scene.wall
       scene.wall += 5
       try scene.save(ZoneScene.put("a"), ZoneScene.put("b"))
@@ -53,8 +53,8 @@ enum OwnerStories {
       }
       #expect(try list(scene, after: AccountID(rawValue: 5)) == Listed(ids: Array(ids[1...])))
     },
-    ZoneStory("a plan is kept, and told to whoever signs in") { scene in
-      try scene.settle()
+    ZoneStory("a plan is kept, and returned at sign-in") { scene in
+      try scene.makeAccount()
       let plans = [
         Plan(zones: [Name(trusted: "a \"b\""), Name(trusted: "é")]), Plan(zones: []), .everything,
       ]
@@ -72,8 +72,8 @@ enum OwnerStories {
     },
     ZoneStory("a removed account is gone with all that it had, and no other") { scene in
       let other = AccountID(rawValue: 0xB)
-      try scene.settle()
-      try scene.settle(other)
+      try scene.makeAccount()
+      try scene.makeAccount(other)
       let batch = scene.batch([ZoneScene.put("a")])
       try scene.save(batch)
       try scene.save(scene.batch([ZoneScene.put("b")], of: other))
@@ -94,7 +94,7 @@ enum OwnerStories {
       #expect(try list(scene) == Listed(ids: [0xB]))
       #expect(try scene.page(of: other).names == ["b"])
       // A new account may have the same id: nothing is left of the first one.
-      try scene.settle()
+      try scene.makeAccount()
       #expect(try scene.page().changes.isEmpty)
       #expect(try scene.zones().isEmpty)
       #expect(try scene.principal(scene.phone).subscriptions.isEmpty)

@@ -24,7 +24,7 @@ enum PairingStories {
       #expect(try scene.devices().map(\.id.rawValue) == [3])
     },
     ZoneStory("a code lets one device in, once") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let pairing = ZoneScene.pairing(5, until: scene.wall + 1)
       #expect(try scene.commit(.issuePairing(scene.account, pairing)) == .done)
       #expect(try scene.commit(redeem(5, as: 3, in: scene)) == .redeemed(scene.account))
@@ -32,7 +32,7 @@ enum PairingStories {
       #expect(try scene.devices().map(\.id.rawValue) == [1, 2, 3])
     },
     ZoneStory("a code of another account than a device expects stays good") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       try scene.commit(.issuePairing(scene.account, ZoneScene.pairing(5, until: scene.wall + 100)))
       func redeem(as device: UInt64, expecting account: AccountID) -> CommitRequest {
         var device = ZoneScene.device(DeviceID(rawValue: device), of: scene.account)
@@ -46,7 +46,7 @@ enum PairingStories {
         try scene.commit(redeem(as: 3, expecting: scene.account)) == .redeemed(scene.account))
     },
     ZoneStory("a code is good until the moment it expires") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       for code in [5, 6] as [UInt8] {
         try scene.commit(
           .issuePairing(scene.account, ZoneScene.pairing(code, until: scene.wall + 100)))
@@ -57,7 +57,7 @@ enum PairingStories {
       #expect(try scene.refusal(redeem(6, as: 4, in: scene)) == .badPairingCode)
     },
     ZoneStory("the oldest code gives way to a new one too many") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let codes = (1...UInt8(Limits.pairingCodesPerAccount + 1)).map { $0 }
       for code in codes {
         try scene.commit(
@@ -66,10 +66,10 @@ enum PairingStories {
       #expect(try scene.refusal(redeem(1, as: 3, in: scene)) == .badPairingCode)
       #expect(try scene.commit(redeem(2, as: 3, in: scene)) == .redeemed(scene.account))
     },
-    ZoneStory("a code that stands is not given out again, an expired one may be") { scene in
-      try scene.settle()
+    ZoneStory("a valid code is not issued again, an expired one may be") { scene in
+      try scene.makeAccount()
       let other = AccountID(rawValue: 0xB)
-      try scene.settle(other)
+      try scene.makeAccount(other)
       let pairing = ZoneScene.pairing(5, until: scene.wall + 100)
       #expect(try scene.commit(.issuePairing(other, pairing)) == .done)
       #expect(try scene.refusal(.issuePairing(scene.account, pairing)) == .internalError)
@@ -79,7 +79,7 @@ enum PairingStories {
       #expect(try scene.commit(redeem(5, as: 3, in: scene)) == .redeemed(scene.account))
     },
     ZoneStory("a device whose id or token is taken does not spend the code") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let pairing = ZoneScene.pairing(5, until: scene.wall + 100)
       #expect(try scene.commit(.issuePairing(scene.account, pairing)) == .done)
       #expect(try scene.refusal(redeem(5, as: 1, in: scene)) == .internalError)
@@ -90,9 +90,9 @@ enum PairingStories {
       #expect(try scene.commit(redeem(5, as: 3, in: scene)) == .redeemed(scene.account))
     },
     ZoneStory("a revocation ends every code of the account, and no other account's") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let other = AccountID(rawValue: 0xB)
-      try scene.settle(other)
+      try scene.makeAccount(other)
       for (account, code) in [(scene.account, 5), (scene.account, 6), (other, 7)] {
         let pairing = ZoneScene.pairing(UInt8(code), until: scene.wall + 100)
         #expect(try scene.commit(.issuePairing(account, pairing)) == .done)
@@ -112,15 +112,17 @@ enum PairingStories {
       #expect(try scene.commit(redeem(5, as: 3, in: scene)) == .redeemed(scene.account))
     },
     ZoneStory("a revocation that is refused leaves the codes alone") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let pairing = ZoneScene.pairing(5, until: scene.wall + 100)
       #expect(try scene.commit(.issuePairing(scene.account, pairing)) == .done)
       let nobody = DeviceID(rawValue: 99)
       #expect(try scene.refusal(.revokeDevice(scene.account, nobody)) == .notFound)
       #expect(try scene.commit(redeem(5, as: 3, in: scene)) == .redeemed(scene.account))
     },
-    ZoneStory("a code, its device's revocation and its use in one commit let nobody in") { scene in
-      try scene.settle()
+    ZoneStory(
+      "a code, its device's revocation and its use in one commit admit no device"
+    ) { scene in
+      try scene.makeAccount()
       let pairing = ZoneScene.pairing(5, until: scene.wall + 100)
       let results = try scene.store.commit(
         [
@@ -131,7 +133,7 @@ enum PairingStories {
       #expect(refusal.code == .badPairingCode)
     },
     ZoneStory("a device makes no code behind its own revocation; the relay's owner does") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       var pairing = ZoneScene.pairing(5, until: scene.wall + 100)
       pairing.issuer = scene.tablet
       #expect(try scene.commit(.issuePairing(scene.account, pairing)) == .done)
@@ -146,7 +148,7 @@ enum PairingStories {
       #expect(try scene.commit(redeem(6, as: 3, in: scene)) == .redeemed(scene.account))
     },
     ZoneStory("a full account takes a device only after one was revoked") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       var next: UInt64 = 3
       func join() throws -> CommitResult {
         try scene.commit(

@@ -18,7 +18,7 @@ enum PortionStories {
   static let all = [
     ZoneStory("a zone is deleted portion by portion, and others save in between", rules: two) {
       scene in
-      try scene.settle()
+      try scene.makeAccount()
       for name in ["a", "b", "c", "d", "e"] { try scene.save(ZoneScene.put(name)) }
       try scene.save(ZoneScene.put("other"), zone: Name(trusted: "Other"))
       try scene.save(ZoneScene.put("b", "{\"last\":1}", over: nil))
@@ -46,8 +46,8 @@ enum PortionStories {
       #expect(changes.map(\.name.text) == ["c", "a", "new", "d", "e", "b"])
       #expect(changes.map(\.isDeleted) == [true, false, false, true, true, true])
     },
-    ZoneStory("a deletion that was cut off is finished by asking again", rules: two) { scene in
-      try scene.settle()
+    ZoneStory("an interrupted deletion is finished by requesting it again", rules: two) { scene in
+      try scene.makeAccount()
       for name in ["a", "b", "c", "d", "e"] { try scene.save(ZoneScene.put(name)) }
       var request = CommitRequest.deleteZone(
         scene.account, scene.phone, scene.zone, through: nil)
@@ -64,7 +64,7 @@ enum PortionStories {
       #expect(try scene.page().names == [])
     },
     ZoneStory("a device that is revoked in the middle deletes no more", rules: two) { scene in
-      try scene.settle()
+      try scene.makeAccount()
       for name in ["a", "b", "c"] { try scene.save(ZoneScene.put(name)) }
       let request = CommitRequest.deleteZone(
         scene.account, scene.tablet, scene.zone, through: nil)
@@ -77,8 +77,8 @@ enum PortionStories {
       "an account is removed portion by portion, its devices with the first", rules: two
     ) { scene in
       let other = AccountID(rawValue: 0xB)
-      try scene.settle()
-      try scene.settle(other)
+      try scene.makeAccount()
+      try scene.makeAccount(other)
       try scene.save(scene.batch([ZoneScene.put("z")], of: other))
       for name in ["a", "b", "c", "d", "e"] { try scene.save(ZoneScene.put(name)) }
       let remove = CommitRequest.removeAccount(scene.account)
@@ -98,11 +98,13 @@ enum PortionStories {
       #expect(try scene.refusal(ReadRequest.account(scene.account)) == .notFound)
       #expect(try scene.page(of: other).names == ["z"])
       // Nothing is left: a new account may have the same id.
-      try scene.settle()
+      try scene.makeAccount()
       #expect(try scene.page().names == [])
     },
-    ZoneStory("a read of one zone looks at so many rows a page, and comes to its end") { scene in
-      try scene.settle()
+    ZoneStory(
+      "a read of one zone scans a limited number of rows per page, and completes"
+    ) { scene in
+      try scene.makeAccount()
       try scene.save(ZoneScene.put("first"))
       let other = Name(trusted: "Other")
       for batch in 0...Limits.scannedRecords / Limits.batchRecords {

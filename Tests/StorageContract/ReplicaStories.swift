@@ -15,7 +15,7 @@ enum ReplicaStories {
       #expect(try store.value("any") == nil)
       #expect(try store.record(scene.record("a").key) == nil)
     },
-    ReplicaStory("a home knows whose it is, until it is told to forget") { scene in
+    ReplicaStory("a home keeps its identity until it is removed") { scene in
       let credentials = Credentials(
         account: AccountID(rawValue: .max), device: DeviceID(rawValue: 1), token: "secret")
       let identity = HomeIdentity(
@@ -91,15 +91,17 @@ enum ReplicaStories {
       try scene.write(.putRecord(scene.record("a")))
       #expect(try scene.store.record(record.key)?.chunks == [])
     },
-    ReplicaStory("what a snapshot does not name is told, without its fields") { scene in
+    ReplicaStory(
+      "records that a snapshot does not name are returned, without their fields"
+    ) { scene in
       let names = ["a", "b", "c", "d", "gone"]
       try scene.store.write(
         names.map { .putRecord(scene.record($0, $0 == "gone" ? nil : "{}", tag: 5)) })
       try scene.write(
-        .nameRecord(scene.record("a").key, snapshot: 1),
+        .markInSnapshot(scene.record("a").key, snapshot: 1),
         .putRecord(scene.record("b", tag: 6), snapshot: 1),
         // A record put without a snapshot keeps its mark; a missing record gets none.
-        .putRecord(scene.record("a", tag: 7)), .nameRecord(scene.record("x").key, snapshot: 1))
+        .putRecord(scene.record("a", tag: 7)), .markInSnapshot(scene.record("x").key, snapshot: 1))
       try scene.reopen()
       let unnamed = try scene.store.unnamed(bySnapshot: 1)
       #expect(unnamed.map(\.key.name.text) == ["c", "d", "gone"])
@@ -109,16 +111,16 @@ enum ReplicaStories {
       #expect(unnamed[0].modifiedAt == 50)
       #expect(unnamed[0].device == DeviceID(rawValue: .max))
       #expect(try scene.store.unnamed(bySnapshot: 2).count == 5)
-      try scene.write(.nameRecord(scene.record("a").key, snapshot: 2))
+      try scene.write(.markInSnapshot(scene.record("a").key, snapshot: 2))
       #expect(
         try scene.store.unnamed(bySnapshot: 2).map(\.key.name.text) == ["b", "c", "d", "gone"])
       #expect(try scene.store.record(scene.record("x").key) == nil)
     },
-    ReplicaStory("what is lost is told in portions, until it is put or named") { scene in
+    ReplicaStory("lost records are returned in portions, until they are put or named") { scene in
       let keys = ["c", "a", "b"].map { scene.record($0).key }
       try scene.store.write(["a", "b", "c", "d"].map { .putRecord(scene.record($0)) })
-      try scene.store.write(keys.map { .loseRecord($0) })
-      try scene.write(.loseRecord(scene.record("x").key))
+      try scene.store.write(keys.map { .markLost($0) })
+      try scene.write(.markLost(scene.record("x").key))
       try scene.reopen()
       func lost(_ limit: Int, _ bytes: Int) throws -> [String] {
         try scene.store.lostRecords(limit: limit, bytes: bytes).map(\.name.text)
@@ -132,7 +134,7 @@ enum ReplicaStories {
       #expect(try !scene.store.isLost(scene.record("x").key))
       #expect(try scene.store.unnamed(bySnapshot: 1).map(\.key.name.text) == ["d"])
       try scene.write(
-        .putRecord(scene.record("a")), .nameRecord(scene.record("b").key, snapshot: 1))
+        .putRecord(scene.record("a")), .markInSnapshot(scene.record("b").key, snapshot: 1))
       #expect(try lost(9, 100) == ["c"])
       try scene.write(.removeRecord(scene.record("c").key))
       #expect(try lost(9, 100).isEmpty)

@@ -83,8 +83,8 @@ package struct ReplicaWalk {
     case 5: .removeRecord(key())
     case 6...8: .putEntry(entry())
     case 9: .removeEntry(number: number(8))
-    case 12, 13: .nameRecord(key(), snapshot: snapshot())
-    case 14: .loseRecord(key())
+    case 12, 13: .markInSnapshot(key(), snapshot: snapshot())
+    case 14: .markLost(key())
     case 15: .putChunk(chunk())
     case 16: .removeChunk(pick(ReplicaWalk.hashes))
     case let draw:

@@ -34,8 +34,8 @@ enum RestoreStories {
   static let all = tokens + contents
 
   private static let tokens = [
-    ZoneStory("a token is good up to the backup, and what lies beyond it is told") { scene in
-      try scene.settle()
+    ZoneStory("a token is valid up to the backup, and the loss beyond it is reported") { scene in
+      try scene.makeAccount()
       try save("a", "b", in: scene)
       let putBack = try scene.backUp()
       try save("c", "d", in: scene)
@@ -53,7 +53,7 @@ enum RestoreStories {
       #expect(try lostAfter(scene, since: ZoneScene.token(3)) == 2)
     },
     ZoneStory("after a restore no tag is given twice") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       try save("a", in: scene)
       let putBack = try scene.backUp()
       try save("b", "c", in: scene)
@@ -67,8 +67,8 @@ enum RestoreStories {
       // Still reported after more saves, when the account's tags are greater than the token's.
       #expect(try lostAfter(scene, since: ZoneScene.token(2)) == 1)
     },
-    ZoneStory("two restores in a row tell each token how far it is good") { scene in
-      try scene.settle()
+    ZoneStory("after two restores in a row each token's valid part is reported") { scene in
+      try scene.makeAccount()
       try save("a", in: scene)
       let first = try scene.backUp()
       try save("b", "c", in: scene)
@@ -90,7 +90,7 @@ enum RestoreStories {
     },
     ZoneStory("after a restore to a still older copy nothing of the time between is known") {
       scene in
-      try scene.settle()
+      try scene.makeAccount()
       try save("a", in: scene)
       let older = try scene.backUp()
       try save("b", in: scene)
@@ -115,8 +115,8 @@ enum RestoreStories {
     },
     ZoneStory("each account has a generation of its own after a restore") { scene in
       let other = AccountID(rawValue: 0xB)
-      try scene.settle()
-      try scene.settle(other)
+      try scene.makeAccount()
+      try scene.makeAccount(other)
       try scene.restore(try scene.backUp())
       let (mine, theirs) = (try newest(scene), try newest(scene, of: other))
       #expect(mine.generation != theirs.generation)
@@ -124,7 +124,7 @@ enum RestoreStories {
     },
     ZoneStory("a token from the middle of a read is good only if all it has seen is there") {
       scene in
-      try scene.settle()
+      try scene.makeAccount()
       for name in ["a", "b", "c"] { try scene.save(ZoneScene.put(name)) }
       let whole = try scene.page(since: ZoneScene.token(0), limit: 1).token
       let snapshot = try scene.page(limit: 1).token
@@ -146,8 +146,8 @@ enum RestoreStories {
       #expect(try lostAfter(scene, since: passedSnapshot.token) == 3)
       #expect(try lostAfter(scene, since: ended.token) == 3)
     },
-    ZoneStory("a token that is too old besides tells the restore") { scene in
-      try scene.settle()
+    ZoneStory("a token that is also too old reports the restore") { scene in
+      try scene.makeAccount()
       try save("a", in: scene)
       try scene.save(ZoneScene.delete("a", over: nil))
       scene.wall += Limits.historyMilliseconds + 1
@@ -158,9 +158,9 @@ enum RestoreStories {
       let own = ChangeToken(generation: try newest(scene).generation, sequence: 1)
       #expect(try refusal(scene, since: own)?.code == .tokenExpired)
     },
-    ZoneStory("a token that is ahead without a restore is known to have seen what is lost") {
+    ZoneStory("a token that is ahead without a restore reveals a loss") {
       scene in
-      try scene.settle()
+      try scene.makeAccount()
       try save("a", in: scene)
       #expect(try lostAfter(scene, since: ZoneScene.token(2)) == 0)
       #expect(try lostAfter(scene, since: ZoneScene.token(1, horizon: 2)) == 0)
@@ -168,8 +168,8 @@ enum RestoreStories {
   ]
 
   private static let contents = [
-    ZoneStory("batches are recognised as far as the backup knows them") { scene in
-      try scene.settle()
+    ZoneStory("batches are recognised as far as the backup has them") { scene in
+      try scene.makeAccount()
       let known = scene.batch([ZoneScene.put("a", over: nil)])
       let lost = scene.batch([ZoneScene.put("b", over: nil)])
       try scene.save(known)
@@ -181,10 +181,10 @@ enum RestoreStories {
       #expect(try scene.save(known).tags == [1])
       #expect(try scene.save(lost).changed.map(\.name.text) == ["b"])
     },
-    ZoneStory("after a restore the chunks are asked for once more, and stay named") { scene in
+    ZoneStory("after a restore the chunks are requested once more, and keep their uses") { scene in
       let hash = try #require(ChunkHash(bytes: ZoneScene.hash(1)))
       let file = ChunkFile(account: scene.account, number: 5)
-      try scene.settle()
+      try scene.makeAccount()
       try scene.commit(.addChunk(scene.account, hash, file, bytes: 10))
       var naming = ZoneScene.put("a", over: nil)
       naming.chunks = [hash]
@@ -203,7 +203,7 @@ enum RestoreStories {
           == .chunkReplaced(file, wasLacking: true))
       try scene.reopen()
       #expect(
-        try scene.store.read(.fileUses([file, fresh])) == .fileUses([.none, .sure]))
+        try scene.store.read(.fileUses([file, fresh])) == .fileUses([.none, .verified]))
       #expect(
         try scene.commit(.renewChunks(scene.account, [hash])) == .renewed(bytes: [10]))
       #expect(
@@ -218,13 +218,13 @@ enum RestoreStories {
       let hash = try #require(ChunkHash(bytes: ZoneScene.hash(1)))
       let file = ChunkFile(account: scene.account, number: 5)
       let stray = ChunkFile(account: scene.account, number: 6)
-      try scene.settle()
+      try scene.makeAccount()
       try scene.commit(.addChunk(scene.account, hash, file, bytes: 10))
       try scene.restore(try scene.backUp())
       #expect(
-        try scene.store.read(.fileUses([stray, file])) == .fileUses([.none, .doubted]))
+        try scene.store.read(.fileUses([stray, file])) == .fileUses([.none, .unverified]))
       #expect(try scene.commit(.confirmChunks([stray, file])) == .done)
-      #expect(try scene.store.read(.fileUses([stray, file])) == .fileUses([.none, .sure]))
+      #expect(try scene.store.read(.fileUses([stray, file])) == .fileUses([.none, .verified]))
       #expect(
         try scene.commit(.renewChunks(scene.account, [hash])) == .renewed(bytes: [10]))
       #expect(

@@ -34,8 +34,8 @@ enum RoomStories {
   }
 
   static let all = [
-    ZoneStory("the room of records is counted as they come, change and go") { scene in
-      try scene.settle()
+    ZoneStory("the space of records is counted as they are added, changed and deleted") { scene in
+      try scene.makeAccount()
       var batches = Limits.rowBytes
       try scene.save(ZoneScene.put("a", text(100)), ZoneScene.put("bé", text(50)))
       #expect(try summary(scene).recordBytes == bytes("a", 100) + bytes("bé", 50) + batches)
@@ -61,10 +61,10 @@ enum RoomStories {
       #expect(try summary(scene).records == 0)
     },
     ZoneStory(
-      "records beyond the account's room are refused one by one, and deleting makes room",
+      "records beyond the account's space are refused one by one, and deleting frees space",
       rules: rules { $0.recordBytesPerAccount = 1_000 }
     ) { scene in
-      try scene.settle()
+      try scene.makeAccount()
       // Of one batch, the records that fit are saved.
       let first = try scene.save(
         ZoneScene.put("a", text(300)), ZoneScene.put("b", text(900)),
@@ -82,10 +82,10 @@ enum RoomStories {
       #expect(codes(try scene.save(ZoneScene.put("d", text(900)))) == [.quotaExceeded])
     },
     ZoneStory(
-      "an atomic batch that has no room saves nothing",
+      "an atomic batch without space saves nothing",
       rules: rules { $0.recordBytesPerAccount = 1_000 }
     ) { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let outcome = try scene.save(
         ZoneScene.put("a", text(300)), ZoneScene.put("b", text(900)), atomic: true)
       #expect(codes(outcome) == [.batchAborted, .quotaExceeded])
@@ -96,7 +96,7 @@ enum RoomStories {
       "an account has so many records, with those that were deleted",
       rules: rules { $0.recordsPerAccount = 3 }
     ) { scene in
-      try scene.settle()
+      try scene.makeAccount()
       try scene.save(ZoneScene.put("a"), ZoneScene.put("b"), ZoneScene.put("c"))
       #expect(codes(try scene.save(ZoneScene.put("d"))) == [.quotaExceeded])
       #expect(codes(try scene.save(ZoneScene.put("a", over: nil))) == [nil])
@@ -112,7 +112,7 @@ enum RoomStories {
       "an account has so many remembered batches, and a retry is answered all the same",
       rules: rules { $0.batchesPerAccount = 3 }
     ) { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let batches = ["a", "b", "c"].map { scene.batch([ZoneScene.put($0)]) }
       let outcomes = try batches.map { try scene.save($0) }
       for _ in 0..<3 {
@@ -137,7 +137,7 @@ enum RoomStories {
       "a plan sets limits of its own, which end with it",
       rules: rules { $0.recordBytesPerAccount = 500 }
     ) { scene in
-      try scene.settle()
+      try scene.makeAccount()
       #expect(codes(try scene.save(ZoneScene.put("a", text(600)))) == [.quotaExceeded])
       let plan = Plan(zones: nil, bytes: 2_000, records: 1)
       #expect(try scene.commit(.setPlan(scene.account, plan)) == .done)
@@ -153,12 +153,12 @@ enum RoomStories {
       #expect(codes(try scene.save(ZoneScene.delete("a", over: nil))) == [nil])
       // The limits of one account do not affect another.
       let other = AccountID(rawValue: 0xB)
-      try scene.settle(other)
+      try scene.makeAccount(other)
       #expect(codes(try scene.save(scene.batch([ZoneScene.put("z")], of: other))) == [nil])
     },
-    ZoneStory("saves of one commit share the room", rules: rules { $0.recordsPerAccount = 2 }) {
+    ZoneStory("saves of one commit share the space", rules: rules { $0.recordsPerAccount = 2 }) {
       scene in
-      try scene.settle()
+      try scene.makeAccount()
       let saves = ["a", "b", "c"].map {
         CommitRequest.save(scene.batch([ZoneScene.put($0)]))
       }

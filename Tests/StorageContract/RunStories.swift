@@ -29,12 +29,12 @@ package enum RunStories {
 
   private static func prepare(_ scene: ZoneScene) throws {
     try scene.restart()
-    try scene.settle()
+    try scene.makeAccount()
     try save("a", "b", in: scene)
   }
 
   private static let tokens = [
-    ZoneStory("a token of what was lost is known while nobody has saved again") { scene in
+    ZoneStory("a token of lost saves is detected before the next save") { scene in
       try prepare(scene)
       let kept = try newest(scene)
       let copy = try scene.copyAll()
@@ -44,7 +44,7 @@ package enum RunStories {
       #expect(try scene.page(since: kept).changes.isEmpty)
       #expect(try newest(scene) == kept)
     },
-    ZoneStory("a token of what was lost is known however much was saved since") { scene in
+    ZoneStory("a token of lost saves is detected after any number of saves") { scene in
       try prepare(scene)
       let kept = try newest(scene)
       let copy = try scene.copyAll()
@@ -59,7 +59,7 @@ package enum RunStories {
       #expect(try lostAfter(scene, since: lost) == kept.sequence)
       #expect(try scene.page(since: next).changes.isEmpty)
     },
-    ZoneStory("what was given in runs that are lost as a whole is known") { scene in
+    ZoneStory("tokens issued in runs that are lost as a whole are detected") { scene in
       try prepare(scene)
       let kept = try newest(scene)
       let copy = try scene.copyAll()
@@ -81,7 +81,7 @@ package enum RunStories {
       #expect(try scene.page(since: kept).names == ["f"])
       #expect(Set([first, second, next, last].map(\.sequence)).count == 4)
     },
-    ZoneStory("who comes without a token, or passes over what was lost, is told what was lost") {
+    ZoneStory("a read without a token, or across a gap, reports the lost tags") {
       scene in
       try prepare(scene)
       let kept = try newest(scene)
@@ -127,7 +127,7 @@ package enum RunStories {
       #expect(try scene.save(ZoneScene.put("a", over: 2)).conflicts.count == 1)
       #expect(try newest(scene) == before)
     },
-    ZoneStory("a token from the middle of a read tells what it has seen of what was lost") {
+    ZoneStory("a token from the middle of a read reveals the lost tags that it covers") {
       scene in
       try prepare(scene)
       let copy = try scene.copyAll()
@@ -139,7 +139,7 @@ package enum RunStories {
       #expect(try lostAfter(scene, since: middle) == 2)
       #expect(try lostAfter(scene, since: snapshot) == 2)
     },
-    ZoneStory("who was given something since by the store as it is now is known all the same") {
+    ZoneStory("a lost token is detected also if newer tokens of the store were issued since") {
       scene in
       try prepare(scene)
       let copy = try scene.copyAll()
@@ -148,7 +148,7 @@ package enum RunStories {
       lost.horizon = try save("d", in: scene).sequence
       #expect(try lostAfter(scene, since: lost) == 2)
     },
-    ZoneStory("a zone is not deleted through what was lost") { scene in
+    ZoneStory("a zone is not deleted through a lost token") { scene in
       try prepare(scene)
       let copy = try scene.copyAll()
       let lost = try save("c", in: scene)
@@ -178,7 +178,7 @@ package enum RunStories {
   ]
 
   private static let saves = [
-    ZoneStory("an answer links what was before a run to what came in it") { scene in
+    ZoneStory("an answer links the state before a run to the saves in it") { scene in
       try prepare(scene)
       let before = try newest(scene)
       try scene.restart()
@@ -191,7 +191,7 @@ package enum RunStories {
       #expect(try scene.save(batch).tags == outcome.tags)
       #expect(try newest(scene) == outcome.answer.token)
     },
-    ZoneStory("a change that was made on what was lost is told so") { scene in
+    ZoneStory("a change that is based on a lost save is refused") { scene in
       try prepare(scene)
       let copy = try scene.copyAll()
       let lost = try #require(try scene.save(ZoneScene.put("a", #"{"n":2}"#, over: nil)).tags.first)
@@ -214,7 +214,7 @@ package enum RunStories {
       #expect(try scene.save(ZoneScene.put("a", #"{"n":2}"#, over: 1)).tags.count == 1)
       #expect(try scene.save(ZoneScene.put("a", #"{"n":3}"#, over: 1)).conflicts.count == 1)
     },
-    ZoneStory("what was lost is known many runs later") {
+    ZoneStory("lost tags are detected many runs later") {
       scene in
       try prepare(scene)
       let copy = try scene.copyAll()

@@ -6,7 +6,7 @@ import Testing
 enum SaveStories {
   static let all = [
     ZoneStory("a save gets the account's next tag and is there after reopening") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let first = try scene.save(ZoneScene.put("a", #"{"n":1}"#))
       #expect(first.answer.since == ZoneScene.token(0))
       #expect(first.answer.token == ZoneScene.token(1))
@@ -24,8 +24,8 @@ enum SaveStories {
       #expect(try scene.current("c")?.device == scene.tablet)
       #expect(first.changed == [record])
     },
-    ZoneStory("a save over the tag that stands lands, over another it conflicts") { scene in
-      try scene.settle()
+    ZoneStory("a save over the current tag succeeds, over another it conflicts") { scene in
+      try scene.makeAccount()
       try scene.save(ZoneScene.put("a", #"{"n":1}"#))
       #expect(try scene.save(ZoneScene.put("a", #"{"n":2}"#, over: 1)).tags == [2])
       let late = try scene.save(ZoneScene.put("a", #"{"n":3}"#, over: 1), by: scene.tablet)
@@ -35,19 +35,21 @@ enum SaveStories {
       #expect(late.answer.since == late.answer.token)
       #expect(try scene.current("a")?.tag == 2)
     },
-    ZoneStory("a new record conflicts with one that stands") { scene in
-      try scene.settle()
+    ZoneStory("a new record conflicts with an existing one") { scene in
+      try scene.makeAccount()
       try scene.save(ZoneScene.put("a"))
       #expect(try scene.save(ZoneScene.put("a"), by: scene.tablet).conflicts.map(\.tag) == [1])
     },
-    ZoneStory("without a base a save overwrites whatever is there") { scene in
-      try scene.settle()
+    ZoneStory("without a base a save overwrites any record") { scene in
+      try scene.makeAccount()
       #expect(try scene.save(ZoneScene.put("a", over: nil)).tags == [1])
       #expect(try scene.save(ZoneScene.put("a", #"{"n":2}"#, over: nil)).tags == [2])
       #expect(try scene.current("a")?.fields == Array(#"{"n":2}"#.utf8))
     },
-    ZoneStory("an edit of what was never there conflicts with a tombstone of tag 0") { scene in
-      try scene.settle()
+    ZoneStory(
+      "an edit of a record that never existed conflicts with a tombstone of tag 0"
+    ) { scene in
+      try scene.makeAccount()
       let nothing = try #require(try scene.save(ZoneScene.put("a", over: 7)).conflicts.first)
       #expect(nothing.isDeleted)
       #expect(nothing.tag == 0)
@@ -57,7 +59,7 @@ enum SaveStories {
       #expect(deletion.conflicts.map(\.tag) == [0])
     },
     ZoneStory("a delete leaves a tombstone of the record's type") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       try scene.save(ZoneScene.put("a", type: "Memo"))
       let outcome = try scene.save(ZoneScene.delete("a", over: 1), by: scene.tablet)
       #expect(outcome.tags == [2])
@@ -71,7 +73,7 @@ enum SaveStories {
       #expect(try scene.page(since: ZoneScene.token(0)).changes == [tombstone])
     },
     ZoneStory("a tombstone is no hindrance to a new record, and is one to an old edit") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       try scene.save(ZoneScene.put("a"))
       try scene.save(ZoneScene.delete("a", over: 1))
       let late = try scene.save(ZoneScene.put("a", over: 1), by: scene.tablet)
@@ -82,15 +84,15 @@ enum SaveStories {
       #expect(try scene.save(ZoneScene.put("a", over: 4)).tags == [5])
       #expect(try scene.current("a")?.tag == 5)
     },
-    ZoneStory("a delete of what is not there succeeds, and leaves a tombstone") { scene in
-      try scene.settle()
+    ZoneStory("a delete of a missing record succeeds, and leaves a tombstone") { scene in
+      try scene.makeAccount()
       #expect(try scene.save(ZoneScene.delete("a", over: nil)).tags == [1])
       #expect(try scene.save(ZoneScene.delete("b", over: 0)).tags == [2])
       #expect(try scene.save(ZoneScene.delete("a", over: 0)).tags == [3])
       #expect(try scene.page(since: ZoneScene.token(0)).names == ["b", "a"])
     },
-    ZoneStory("names are told apart by their bytes") { scene in
-      try scene.settle()
+    ZoneStory("names are compared by their bytes") { scene in
+      try scene.makeAccount()
       try scene.save(ZoneScene.put("caf\u{E9}"), ZoneScene.put("cafe\u{301}"))
       #expect(try scene.page().changes.count == 2)
       try scene.save(ZoneScene.put("A", over: 0), ZoneScene.put("a", over: 0))
@@ -100,14 +102,14 @@ enum SaveStories {
       #expect(try scene.current("cafe\u{301}")?.tag == 2)
     },
     ZoneStory("the same name in two zones is two records") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let other = Name(trusted: "Other")
       try scene.save(ZoneScene.put("a"))
       #expect(try scene.save(ZoneScene.put("a"), zone: other).tags == [2])
       #expect(try scene.page().changes.map(\.zone) == [scene.zone, other])
     },
     ZoneStory("large fields come back as they were") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let text = "{\"n\":\"" + String(repeating: "x", count: Limits.recordBytes - 8) + "\"}"
       try scene.save(ZoneScene.put("a", text))
       try scene.reopen()

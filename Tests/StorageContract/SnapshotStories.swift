@@ -6,12 +6,12 @@ import Testing
 enum SnapshotStories {
   static let all = [
     ZoneStory("an empty account's snapshot is empty and gives a token to go on from") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let page = try scene.page()
       #expect(page == ChangePage(since: nil, token: ZoneScene.token(0), more: false, changes: []))
     },
     ZoneStory("a snapshot holds live records alone, in the order of their tags") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       try scene.save(ZoneScene.put("a"), ZoneScene.put("b"), ZoneScene.put("c"))
       try scene.save(ZoneScene.put("a", over: 1))
       try scene.save(ZoneScene.delete("b", over: 2))
@@ -21,7 +21,7 @@ enum SnapshotStories {
       #expect(!page.more)
     },
     ZoneStory("pages of a snapshot are pinned to one place while saves go on") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       for name in ["a", "b", "c", "d"] { try scene.save(ZoneScene.put(name)) }
       let first = try scene.page(limit: 2)
       #expect(first.names == ["a", "b"])
@@ -37,8 +37,10 @@ enum SnapshotStories {
       #expect(second.since == first.token)
       #expect(try scene.page(since: second.token).names == ["e", "c"])
     },
-    ZoneStory("a snapshot whose rest has moved on ends with an empty page") { scene in
-      try scene.settle()
+    ZoneStory(
+      "a snapshot whose remaining records were saved again ends with an empty page"
+    ) { scene in
+      try scene.makeAccount()
       try scene.save(ZoneScene.put("a"), ZoneScene.put("b"))
       let first = try scene.page(limit: 1)
       try scene.save(ZoneScene.delete("b", over: 2))
@@ -49,7 +51,7 @@ enum SnapshotStories {
       #expect(try scene.page(since: second.token).changes.map(\.isDeleted) == [true])
     },
     ZoneStory("tombstones behind the last live record are not worth another page") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       try scene.save(ZoneScene.put("a"), ZoneScene.put("b"))
       try scene.save(ZoneScene.delete("b", over: 2))
       let page = try scene.page(limit: 1)
@@ -58,7 +60,7 @@ enum SnapshotStories {
       #expect(page.token == ZoneScene.token(3))
     },
     ZoneStory("a zone's snapshot is that zone's alone, page by page") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       let zone = Name(trusted: "Other")
       try scene.save(ZoneScene.put("x"))
       try scene.save(ZoneScene.put("a"), ZoneScene.put("b"), zone: zone)

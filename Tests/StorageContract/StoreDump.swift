@@ -26,7 +26,7 @@ package struct StoreDump: Equatable {
       if tables.last != rows.table { tables.append(rows.table) }
       add(rows)
       totals.add(rows)
-      try target?.take(rows)
+      try target?.insert(rows)
     }
     #expect(tables == StoreTable.allCases.filter { totals[$0] > 0 }, "tables are in order, once")
     #expect(source.totals == totals)

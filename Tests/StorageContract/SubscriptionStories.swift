@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 import LockstepStorage
 import Testing
@@ -17,8 +18,8 @@ enum SubscriptionStories {
   }
 
   static let all = [
-    ZoneStory("subscriptions are kept as they were made, and told at sign-in by id") { scene in
-      try scene.settle()
+    ZoneStory("subscriptions are kept as they were made, and returned at sign-in by id") { scene in
+      try scene.makeAccount()
       let query = Subscription.Query(
         recordType: Name(trusted: "Note"), zone: Name(trusted: "Z\u{301}"),
         conditions: [
@@ -41,7 +42,7 @@ enum SubscriptionStories {
       #expect(try scene.principal(scene.tablet).subscriptions.isEmpty)
     },
     ZoneStory("a subscription of an id that is there is replaced") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       #expect(
         try put(subscription("a"), in: scene) == .subscribed([subscription("a")], isNew: true))
       let other = subscription("a", .zone(scene.zone))
@@ -53,7 +54,7 @@ enum SubscriptionStories {
       #expect(try scene.principal(scene.phone).subscriptions == [other])
     },
     ZoneStory("a subscription is removed once") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       _ = try put(subscription("a"), in: scene)
       _ = try put(subscription("b"), in: scene)
       let remove = CommitRequest.removeSubscription(
@@ -64,7 +65,7 @@ enum SubscriptionStories {
       #expect(try scene.principal(scene.phone).subscriptions == [subscription("b")])
     },
     ZoneStory("a device has so many subscriptions and no more, but may replace one") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       for number in 0..<Limits.subscriptionsPerDevice {
         _ = try put(subscription("s\(number)"), in: scene)
       }
@@ -82,7 +83,7 @@ enum SubscriptionStories {
       #expect(try scene.refusal(more) == nil)
     },
     ZoneStory("a revoked device has no subscriptions, also when its id comes back") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       _ = try put(subscription("a"), in: scene)
       #expect(try scene.commit(.revokeDevice(scene.account, scene.phone)) == .done)
       let late = CommitRequest.putSubscription(scene.account, scene.phone, subscription("b"))

@@ -5,7 +5,9 @@ import Testing
 /// Uploads of a chunk of a file.
 enum UploadStories {
   static let all = [
-    ChunkStory("a file is nothing until it is finished, and whole from then on") { scene in
+    ChunkStory(
+      "a file does not exist until it is finished, and is complete from then on"
+    ) { scene in
       let (file, bytes) = (ChunkScene.file(1), ChunkScene.bytes(300_000))
       for start in stride(from: 0, to: bytes.count, by: 70_001) {
         let end = min(start + 70_001, bytes.count)
@@ -27,7 +29,7 @@ enum UploadStories {
       #expect(try scene.read(file, from: 5_000, count: 1) == [])
       #expect(try scene.read(file, from: 3, count: 0) == [])
     },
-    ChunkStory("other bytes than the hash names are gone") { scene in
+    ChunkStory("bytes that do not match the hash are removed") { scene in
       let file = ChunkScene.file(1)
       #expect(try scene.append(file, [1, 2, 3]) == .done)
       #expect(scene.code(try scene.finish(file, [1, 2, 4])) == .hashMismatch)
@@ -63,7 +65,7 @@ enum UploadStories {
       let found = try files.map { try scene.read($0) }
       #expect(found.allSatisfy { $0 == [0, 1, 2] })
     },
-    ChunkStory("a whole file is not begun again") { scene in
+    ChunkStory("a complete file is not begun again") { scene in
       try scene.put(ChunkScene.file(1), [1])
       #expect(scene.code(try scene.append(ChunkScene.file(1), [2])) == .internalError)
       #expect(try scene.read(ChunkScene.file(1)) == [1])

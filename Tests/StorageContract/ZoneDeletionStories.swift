@@ -26,7 +26,7 @@ enum ZoneDeletionStories {
     ZoneStory("each live record of a deleted zone becomes a tombstone with a tag of its own") {
       scene in
       let other = Name(trusted: "Other")
-      try scene.settle()
+      try scene.makeAccount()
       try scene.save(ZoneScene.put("a"), ZoneScene.put("b"), ZoneScene.put("c"))
       try scene.save(ZoneScene.delete("b", over: nil))
       try scene.save(ZoneScene.put("x"), zone: other)
@@ -50,8 +50,8 @@ enum ZoneDeletionStories {
       #expect(try scene.save(ZoneScene.put("a", over: 0)).tags == [9])
       #expect(try scene.zones() == ["Notes", "Other"])
     },
-    ZoneStory("what a token does not cover stays") { scene in
-      try scene.settle()
+    ZoneStory("records that a token does not cover stay") { scene in
+      try scene.makeAccount()
       for name in ["a", "b", "c"] { try scene.save(ZoneScene.put(name)) }
       try scene.save(ZoneScene.put("a", over: nil))
       let through = ZoneScene.token(2)
@@ -67,7 +67,7 @@ enum ZoneDeletionStories {
       #expect(try scene.zones().isEmpty)
     },
     ZoneStory("a zone is deleted through a token that is good, as for a read") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       try scene.save(ZoneScene.put("a"))
       let putBack = try scene.backUp()
       try scene.save(ZoneScene.put("b"))
@@ -85,7 +85,7 @@ enum ZoneDeletionStories {
       #expect(try refusal(scene, through: ZoneScene.token(1)) == .storeRestored)
     },
     ZoneStory("a zone without live records is deleted without a change") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       try scene.save(ZoneScene.delete("a", over: nil))
       for zone in [scene.zone, Name(trusted: "Nowhere")] {
         let deletion = try delete(scene, zone: zone)
@@ -96,8 +96,8 @@ enum ZoneDeletionStories {
     },
     ZoneStory("only a device of the account deletes a zone of it") { scene in
       let other = AccountID(rawValue: 0xB)
-      try scene.settle()
-      try scene.settle(other)
+      try scene.makeAccount()
+      try scene.makeAccount(other)
       try scene.save(scene.batch([ZoneScene.put("a")], of: other))
       func refusal(_ id: AccountID, _ device: DeviceID) throws -> RefusalCode? {
         try scene.refusal(.deleteZone(id, device, scene.zone, through: nil))
@@ -112,7 +112,7 @@ enum ZoneDeletionStories {
     ZoneStory("a deleted zone lets go of its chunks") { scene in
       let hash = try #require(ChunkHash(bytes: ZoneScene.hash(1)))
       let file = ChunkFile(account: scene.account, number: 1)
-      try scene.settle()
+      try scene.makeAccount()
       try scene.commit(.addChunk(scene.account, hash, file, bytes: 10))
       var naming = [ZoneScene.put("a"), ZoneScene.put("b")]
       for index in naming.indices { naming[index].chunks = [hash] }
@@ -126,8 +126,10 @@ enum ZoneDeletionStories {
       scene.wall += 1
       #expect(try scene.commit(.collectChunks(atMost: 9)) == .collected([file]))
     },
-    ZoneStory("a deletion of more than fits into a batch is told by its tokens alone") { scene in
-      try scene.settle()
+    ZoneStory(
+      "a deletion of more than fits into a batch is reported by its tokens alone"
+    ) { scene in
+      try scene.makeAccount()
       let names = (0..<Limits.batchRecords).map { "n\($0)" }
       try scene.save(scene.batch(names.map { ZoneScene.put($0) }))
       let exact = try delete(scene)

@@ -6,7 +6,7 @@ import Testing
 enum ZoneListStories {
   static let all = [
     ZoneStory("an account's zones are those with a live record, in order") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       #expect(try scene.zones().isEmpty)
       let names = ["b", "a", "é", "B"].map(Name.init(trusted:))
       for zone in names { try scene.save(ZoneScene.put("x"), ZoneScene.put("y"), zone: zone) }
@@ -19,8 +19,8 @@ enum ZoneListStories {
       try scene.save(ZoneScene.put("x", over: 0), zone: names[0])
       #expect(try scene.zones() == ["B", "a", "b", "é"])
     },
-    ZoneStory("a zone in which only deletes were saved is none") { scene in
-      try scene.settle()
+    ZoneStory("a zone with deletions only is not listed") { scene in
+      try scene.makeAccount()
       try scene.save(ZoneScene.delete("x", over: nil), ZoneScene.delete("y", over: nil))
       #expect(try scene.zones().isEmpty)
       let failed = scene.batch([ZoneScene.put("a"), ZoneScene.put("b", over: 9)], atomic: true)
@@ -28,7 +28,7 @@ enum ZoneListStories {
       #expect(try scene.zones().isEmpty)
     },
     ZoneStory("zones are listed page by page") { scene in
-      try scene.settle()
+      try scene.makeAccount()
       for zone in ["a", "b", "c"] { try scene.save(ZoneScene.put("x"), zone: Name(trusted: zone)) }
       func list(_ after: String?, _ limit: Int) throws -> ReadResult {
         try scene.store.read(

@@ -63,7 +63,7 @@ package final class ZoneScene {
 
   private func nextRun() -> UInt64 {
     run += 1
-    return OpeningNumber.draw(wall: wall + Int64(run) * 60_000, random: run)
+    return OpeningNumber.make(wall: wall + Int64(run) * 60_000, random: run)
   }
 
   func reopen() throws { store = try reopening(store) }
@@ -79,7 +79,7 @@ package final class ZoneScene {
   }
 
   /// Makes an account with a phone and a tablet.
-  func settle(_ id: AccountID? = nil) throws {
+  func makeAccount(_ id: AccountID? = nil) throws {
     let id = id ?? account
     let create = CommitRequest.createAccount(
       id, generation: Self.generation, label: "Ada", device: Self.device(phone, of: id),
@@ -230,7 +230,7 @@ extension SaveOutcome {
 extension ReadResult {
   /// A store used by one relay does not maintain `membershipVersion`; others may begin with any
   /// value.
-  var withoutAffairs: ReadResult {
+  var withoutMembershipVersion: ReadResult {
     guard case .principal(var principal) = self else { return self }
     principal.membershipVersion = 0
     return .principal(principal)

@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 import LockstepStorage
 import Testing
@@ -31,22 +32,24 @@ package struct ZoneWalk {
   ) throws -> any ZoneStore {
     let reference = MemoryZoneStore(rules: ZoneWalk.rules)
     var subject = subject
-    let people = settle()
-    try #require(try subject.commit(people, wall: wall) == reference.commit(people, wall: wall))
+    let creations = makeAccounts()
+    try #require(
+      try subject.commit(creations, wall: wall) == reference.commit(creations, wall: wall))
     for step in 0..<steps {
       wall += chance(100) ? ZoneWalk.rules.historyMilliseconds / 2 : number(2_000)
       let requests = (0..<Int.random(in: 1...6, using: &random)).map { _ in request() }
       let results = try reference.commit(requests, wall: wall)
       try #require(try subject.commit(requests, wall: wall) == results, "commit of step \(step)")
       for result in results { learn(from: result) }
-      if chance(10) { try subject.rest() }
+      if chance(10) { try subject.performMaintenance() }
       if chance(100) { subject = try reopening(subject) }
       for _ in 0..<3 {
         let read = read()
         let told = try reference.read(read)
         let found = try subject.read(read)
         try #require(
-          found.withoutAffairs == told.withoutAffairs, "read of step \(step): \(read)")
+          found.withoutMembershipVersion == told.withoutMembershipVersion,
+          "read of step \(step): \(read)")
         if case .page(let page) = told { tokens.append(page.token) }
       }
       if tokens.count > 60 { tokens.removeFirst(30) }
@@ -109,7 +112,7 @@ package struct ZoneWalk {
 
   /// Returns requests that make all accounts with most of their devices, so that later requests
   /// find them.
-  private mutating func settle() -> [CommitRequest] {
+  private mutating func makeAccounts() -> [CommitRequest] {
     (0..<3 as Range<UInt64>).flatMap { offset -> [CommitRequest] in
       let account = AccountID(rawValue: .max - offset)
       let code = NewPairing(codeHash: ZoneScene.hash(99), expiresAt: wall + 1)

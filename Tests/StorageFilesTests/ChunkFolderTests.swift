@@ -34,8 +34,8 @@ struct ChunkFolderTests {
   @Test func aChunkIsTakenAsASecondNameOfItsFile() throws {
     let store = try makeStore()
     let backup = try ChunkFolder(directory: directory.path("backup"))
-    #expect(try backup.take(file, from: store, earlier: nil) == .linked)
-    #expect(try backup.take(file, from: store, earlier: nil) == .standing)
+    #expect(try backup.copyFile(file, from: store, earlier: nil) == .linked)
+    #expect(try backup.copyFile(file, from: store, earlier: nil) == .exists)
     try backup.sync()
     #expect(try backup.files() == [file])
     let name = "000000000000000a/0000000000000017"
@@ -45,10 +45,10 @@ struct ChunkFolderTests {
     #expect(try store.files().isEmpty)
     #expect(try directory.bytes("backup/" + name) == bytes)
     let other = ChunkFile(account: file.account, number: 1)
-    #expect(try backup.take(other, from: store, earlier: nil) == .missing)
+    #expect(try backup.copyFile(other, from: store, earlier: nil) == .missing)
   }
 
-  @Test func whatIsWrongWithAChunkIsTold() throws {
+  @Test func defectsOfAChunkAreReported() throws {
     let store = try makeStore()
     let hash = try #require(ChunkHash(bytes: SHA256.hash(bytes)))
     #expect(try store.state(of: file, bytes: bytes.count, hash: hash) == .whole)
@@ -68,12 +68,12 @@ struct ChunkFolderTests {
     #expect(try store.state(of: file, bytes: bytes.count, hash: hash) != .whole)
   }
 
-  @Test func whatIsNoChunkIsPassedOver() throws {
+  @Test func filesThatAreNotChunksAreSkipped() throws {
     let store = try makeStore()
     try directory.write("x", to: "chunks/incoming/x")
     try directory.write("x", to: "chunks/000000000000000a/x")
     #expect(try store.files() == [file])
-    #expect(try ChunkFolder.standing(in: directory.path("none")) == nil)
+    #expect(try ChunkFolder.existing(in: directory.path("none")) == nil)
     #expect(!directory.has("none"))
   }
 }

@@ -8,7 +8,7 @@ import Testing
 @testable import LockstepStorageFiles
 
 struct FileChunkStoreRemovalTests {
-  @Test func aStoreGoesWithAllItsChunks() throws {
+  @Test func aStoreIsRemovedWithAllItsChunks() throws {
     let directory = try TemporaryFolder()
     let file = ChunkFile(account: AccountID(rawValue: 0xA), number: 1)
     let other = ChunkFile(account: AccountID(rawValue: 0xB), number: 2)
@@ -24,7 +24,7 @@ struct FileChunkStoreRemovalTests {
     #expect(throws: Never.self) { try FileChunkStore.remove(directory: directory.path("chunks")) }
   }
 
-  @Test func whatIsNotItsOwnStays() throws {
+  @Test func filesOfOthersStay() throws {
     let directory = try TemporaryFolder()
     _ = try FileChunkStore(directory: directory.path("chunks"))
     let notes = directory.path("chunks/notes.txt")

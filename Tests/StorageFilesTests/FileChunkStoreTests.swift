@@ -29,7 +29,7 @@ struct FileChunkStoreTests {
     try story.tell(scene)
   }
 
-  @Test func aFileIsWholeWhereItStandsAndForItsOwnerAlone() throws {
+  @Test func aFileIsCompleteAndAccessibleToItsOwnerOnly() throws {
     let directory = try TemporaryFolder()
     let store = try open(directory)
     #expect(try store.perform(.append(file, bytes)) == .done)
@@ -45,7 +45,7 @@ struct FileChunkStoreTests {
     #expect(FileManager.default.contents(atPath: directory.path(whole)) == Data(bytes))
   }
 
-  @Test func whatIsNotTakenLeavesNoFile() throws {
+  @Test func refusedBytesLeaveNoFile() throws {
     let directory = try TemporaryFolder()
     let store = try open(directory)
     #expect(try store.perform(.append(file, bytes)) == .done)
@@ -57,7 +57,7 @@ struct FileChunkStoreTests {
     #expect(try directory.contents() == ["chunks", "chunks/incoming"])
   }
 
-  @Test func anAccountsFolderGoesWithTheAccount() throws {
+  @Test func anAccountsFolderIsRemovedWithTheAccount() throws {
     let directory = try TemporaryFolder()
     let store = try open(directory)
     #expect(try store.perform(.append(file, bytes)) == .done)
@@ -66,7 +66,7 @@ struct FileChunkStoreTests {
     #expect(try directory.contents() == ["chunks", "chunks/incoming"])
   }
 
-  @Test func whatACrashLeftUnfinishedIsGoneAtOpening() throws {
+  @Test func unfinishedFilesOfACrashAreRemovedAtOpening() throws {
     let directory = try TemporaryFolder()
     do {
       let store = try open(directory)
@@ -78,7 +78,7 @@ struct FileChunkStoreTests {
     #expect(try store.perform(.list(after: nil, limit: 1)) == .files([]))
   }
 
-  @Test func whatTheStoreDidNotMakeIsNotListed() throws {
+  @Test func filesOfOthersAreNotListed() throws {
     let directory = try TemporaryFolder()
     _ = try open(directory)
     for path in ["000000000000000a/notes.txt", "lost+found/x", "000000000000000B/0000000000000001"]
@@ -110,7 +110,7 @@ struct FileChunkStoreTests {
     #expect(answer == .refused(StoreRefusals.unknownChunk))
   }
 
-  @Test func aFolderThatIsNoneIsToldByItsPath() throws {
+  @Test func aPathThatIsNotAFolderIsReported() throws {
     let directory = try TemporaryFolder()
     try Data().write(to: URL(fileURLWithPath: directory.path("chunks")))
     let fault = StorageError.failed(
@@ -119,12 +119,12 @@ struct FileChunkStoreTests {
     let missing = directory.path("none/chunks")
     #expect(
       throws: StorageError.failed(
-        path: missing, operation: "make the folder", detail: "No such file or directory")
+        path: missing, operation: "create the folder", detail: "No such file or directory")
     ) { try FileChunkStore(directory: missing) }
   }
 
   /// A read ends where the file ends on the disk, also if a fault of the disk has shortened it.
-  @Test func aFileThatIsShorterThanItWasIsReadAsFarAsItGoes() throws {
+  @Test func aTruncatedFileIsReadUpToItsEnd() throws {
     let directory = try TemporaryFolder()
     let store = try open(directory)
     #expect(try store.perform(.append(file, bytes)) == .done)
@@ -135,7 +135,7 @@ struct FileChunkStoreTests {
   }
 
   /// Removes the folder of unfinished files, which is the closest a test comes to a failing disk.
-  @Test func whatCannotBeFinishedIsGoneAndTheStoreGoesOn() throws {
+  @Test func aFileThatCannotBeFinishedIsRemovedAndTheStoreContinues() throws {
     let directory = try TemporaryFolder()
     let store = try open(directory)
     #expect(try store.perform(.append(file, bytes)) == .done)

@@ -6,13 +6,13 @@ import Testing
 @testable import LockstepStorageFiles
 
 struct FolderTests {
-  @Test func whatIsInItIsMadeMovedAndRemoved() throws {
+  @Test func entriesAreMadeMovedAndRemoved() throws {
     let directory = try TemporaryFolder()
     let folder = try Folder(at: directory.path("f"))
     #expect(try folder.names() == [])
     #expect(try folder.folder("a") === nil)
-    let (first, second) = (try folder.madeFolder("a"), try folder.madeFolder("b"))
-    #expect(try folder.madeFolder("a").path == directory.path("f/a"))
+    let (first, second) = (try folder.makeFolder("a"), try folder.makeFolder("b"))
+    #expect(try folder.makeFolder("a").path == directory.path("f/a"))
     try first.makeFile("x").append([1, 2])
     #expect(throws: StorageError.self) { try first.makeFile("x") }
     #expect(try first.hasFile("x"))

@@ -19,12 +19,12 @@ struct OpenFileTests {
   }
 
   /// /dev/full, the kernel's own full disk.
-  @Test func aFullDiskIsToldAsOne() throws {
+  @Test func aFullDiskIsReportedAsOne() throws {
     let full = try OpenFile(path: "/dev/full", descriptor: open("/dev/full", O_WRONLY))
     #expect(throws: StorageError.diskFull(path: "/dev/full")) { try full.append([1]) }
   }
 
-  @Test func whatIsNoFileIsTold() throws {
+  @Test func onlyRegularFilesAreRead() throws {
     let directory = try TemporaryFolder()
     let folder = try OpenFile(
       path: directory.path, descriptor: open(directory.path, O_RDONLY | O_DIRECTORY))

@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepStorageFiles
 
 struct StorageErrorTests {
-  @Test func theSystemsNumbersBecomeWhatAPersonCanActOn() {
+  @Test func errnoValuesBecomeErrorsWithANextStep() {
     func error(_ number: Int32) -> StorageError {
       StorageError(errno: number, path: "p", operation: "write the file")
     }

@@ -74,7 +74,7 @@ struct CommitRunTests {
     #expect(try database.number("SELECT count(*) FROM \(database.schema).records") == 21)
   }
 
-  @Test func whatFailsAloneLeavesNoTraceAndSparesTheOthers() throws {
+  @Test func aFailedRequestLeavesNoTraceAndDoesNotAffectOthers() throws {
     let database = try TestDatabase()
     let store = try database.store()
     let stranger = AccountID(rawValue: 9)
@@ -126,7 +126,7 @@ struct CommitRunTests {
     #expect(try database.number(deadlocks) == 0)
   }
 
-  @Test func twoRelaysThatDrawTheSameIdAreToldApart() throws {
+  @Test func aCollisionOfIdsOfTwoRelaysIsDetected() throws {
     let database = try TestDatabase()
     let results = try inParallel(2) { _ in
       try database.store().commit([TestRequests.create(account)], wall: 0)[0]
@@ -191,7 +191,7 @@ struct CommitRunTests {
     #expect(records.map(\.tag) == Array(1...60))
   }
 
-  @Test func whatAnotherRelayHoldsForTooLongIsToldAndCostsNothing() throws {
+  @Test func aLockHeldTooLongIsReportedAndChangesNothing() throws {
     let database = try TestDatabase()
     let store = try database.store()
     _ = try store.commit([TestRequests.create(account)], wall: 0)

@@ -7,7 +7,7 @@ struct PostgresAddressTests {
     try PostgresAddress(text).parameters.map { "\($0.keyword)=\($0.value)" }
   }
 
-  @Test func aURLTellsItsParts() throws {
+  @Test func aURLIsParsedIntoItsParts() throws {
     #expect(
       try told("postgres://ada@db.example:6543/relay")
         == ["user=ada", "host=db.example", "port=6543", "dbname=relay"])
@@ -20,7 +20,7 @@ struct PostgresAddressTests {
     #expect(try told("postgres:///d?host=%2Frun%2Fpg") == ["dbname=d", "host=/run/pg"])
   }
 
-  @Test func whatItLeavesOutIsLeftToTheEnvironment() throws {
+  @Test func omittedPartsAreLeftToTheEnvironment() throws {
     #expect(try told("postgres://").isEmpty)
     #expect(try told("postgres://?service=relay") == ["service=relay"])
     #expect(try PostgresAddress("postgres://").hosts == [PostgresAddress("postgres://")])

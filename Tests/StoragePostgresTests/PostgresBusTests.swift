@@ -8,38 +8,39 @@ import Testing
 struct PostgresBusTests {
   private let account = AccountID(rawValue: 1)
 
-  private func movement(_ sequence: Int64?, membershipVersion: Bool = false) -> BusNotice {
+  private func notice(_ sequence: Int64?, hasMembershipChange: Bool = false) -> BusNotice {
     .moved(
-      BusPayload.Movement(
+      BusPayload.Change(
         account: account,
         token: sequence.map { ChangeToken(generation: 1, sequence: $0) },
-        hasNewAffairs: membershipVersion))
+        hasMembershipChange: hasMembershipChange))
   }
 
-  @Test func aRelayHearsOfTheOthersAndNotOfItself() throws {
+  @Test func aRelayReceivesTheNoticesOfOthersOnly() throws {
     let database = try TestDatabase()
     let (one, other) = (try database.store(), try database.store())
     let (ours, theirs) = (try one.makeBus(), try other.makeBus())
     _ = try one.commit([TestRequests.create(account)], wall: 0)
     _ = try one.commit([TestRequests.save("a", "b", in: account)], wall: 0)
-    #expect(theirs.wait(milliseconds: 20_000) == [movement(2)])
+    #expect(theirs.wait(milliseconds: 20_000) == [notice(2)])
     _ = try other.commit(
       [.setPlan(account, .everything), TestRequests.save("c", in: account)], wall: 0)
-    #expect(ours.wait(milliseconds: 20_000) == [movement(3, membershipVersion: true)])
+    #expect(ours.wait(milliseconds: 20_000) == [notice(3, hasMembershipChange: true)])
     _ = try one.commit([.revokeDevice(account, TestRequests.device)], wall: 0)
-    #expect(theirs.wait(milliseconds: 20_000) == [movement(nil, membershipVersion: true)])
+    #expect(theirs.wait(milliseconds: 20_000) == [notice(nil, hasMembershipChange: true)])
     #expect(ours.wait(milliseconds: 0).isEmpty)
     let known = AccountVersion(
       account: account, token: ChangeToken(generation: 1, sequence: 3), membershipVersion: 2)
     let reader = try one.makeReader()
     #expect(
-      try reader.read(.movements([account, AccountID(rawValue: 2)])) == .movements([known]))
+      try reader.read(.accountVersions([account, AccountID(rawValue: 2)]))
+        == .accountVersions([known]))
     _ = try one.commit([.removeAccount(account)], wall: 0)
-    #expect(theirs.wait(milliseconds: 20_000) == [movement(nil, membershipVersion: true)])
-    #expect(try reader.read(.movements([account])) == .movements([]))
+    #expect(theirs.wait(milliseconds: 20_000) == [notice(nil, hasMembershipChange: true)])
+    #expect(try reader.read(.accountVersions([account])) == .accountVersions([]))
   }
 
-  @Test func relaysOfAnotherSchemaAreNotHeard() throws {
+  @Test func noticesOfAnotherSchemaAreNotReceived() throws {
     let (database, foreign) = (try TestDatabase(), try TestDatabase())
     let bus = try database.store().makeBus()
     let store = try foreign.store()
@@ -48,7 +49,7 @@ struct PostgresBusTests {
     #expect(bus.wait(milliseconds: 100).isEmpty)
   }
 
-  @Test func aLostConnectionIsToldOnceAndItsReturnToo() throws {
+  @Test func aLostConnectionAndItsReturnAreReportedOnce() throws {
     let database = try TestDatabase()
     let bus = try database.store().makeBus()
     try database.endSessions()
@@ -62,9 +63,9 @@ struct PostgresBusTests {
   @Test func theBellEndsAWaitFromAnotherThread() throws {
     let database = try TestDatabase()
     let bus = try database.store().makeBus()
-    let bell = bus.bell
-    bell.ring()
-    bell.ring()
+    let wakeup = bus.wakeup
+    wakeup.signal()
+    wakeup.signal()
     #expect(bus.wait(milliseconds: 600_000).isEmpty)
     #expect(bus.wait(milliseconds: 1).isEmpty)
   }

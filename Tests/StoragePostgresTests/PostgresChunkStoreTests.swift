@@ -28,7 +28,7 @@ struct PostgresChunkStoreTests {
     try story.tell(scene)
   }
 
-  @Test func oneRelaysOpeningLeavesWhatAnotherOneUploads() throws {
+  @Test func openingLeavesTheUploadsOfOtherRelays() throws {
     let database = try TestDatabase()
     let first = try open(database)
     let bytes = [UInt8](repeating: 7, count: 300_000)
@@ -76,7 +76,7 @@ struct PostgresChunkStoreTests {
     }
   }
 
-  @Test func whoLosesTheConnectionLosesTheUploadAndGoesOn() throws {
+  @Test func aLostConnectionLosesTheUploadAndTheStoreContinues() throws {
     let database = try TestDatabase()
     let store = try open(database)
     #expect(try store.perform(.append(file, [1])) == .done)

@@ -36,7 +36,7 @@ struct PostgresConnectionTests {
     }
   }
 
-  @Test func aRefusalTellsWhichStatementAndTheSessionGoesOn() throws {
+  @Test func aRefusalNamesTheStatementAndTheSessionContinues() throws {
     let database = try TestDatabase()
     let connection = PostgresConnection(database.address)
     let fault = try perform(connection) { () throws(PostgresFault) -> PostgresFault? in
@@ -77,7 +77,7 @@ struct PostgresConnectionTests {
       }
     }
     guard case .unavailable = error else {
-      Issue.record("told as \(String(describing: error))")
+      Issue.record("reported as \(String(describing: error))")
       return
     }
     #expect(!connection.isOpen)
@@ -128,7 +128,7 @@ struct PostgresConnectionTests {
     let address = try PostgresAddress("postgres://ada@/relay?host=%2Fnowhere")
     let error = #expect(throws: StorageError.self) { try PostgresZoneStore(address) }
     guard case .unavailable(let path, _) = error else {
-      Issue.record("told as \(String(describing: error))")
+      Issue.record("reported as \(String(describing: error))")
       return
     }
     #expect(path == "postgres://ada@/relay")

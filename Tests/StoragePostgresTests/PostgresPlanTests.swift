@@ -68,7 +68,7 @@ struct PostgresPlanTests {
       .authenticate(tokenHash: [1] + [UInt8](repeating: 0, count: 31)), .account(account),
       .changes(account, since: newest, zone: nil, limit: 10), .devices(account),
       .zones(account, after: nil, limit: 10), .chunk(account, hash), .fileUses([file]),
-      .movements([account]),
+      .accountVersions([account]),
     ]
     for read in reads { _ = try store.read(read) }
   }

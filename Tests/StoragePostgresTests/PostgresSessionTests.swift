@@ -15,7 +15,7 @@ struct PostgresSessionTests {
     }
   }
 
-  @Test func aStandbyIsToldAsOneAndMayPass() {
+  @Test func aStandbyIsReportedAndMayBeRetried() {
     let fault = #expect(throws: PostgresFault.self) {
       try PostgresSession.check(version: 150_018, isStandby: true, encoding: "UTF8")
     }

@@ -58,7 +58,7 @@ final class MovingDatabase {
   func number(_ sql: String) throws -> Int64 {
     let session = try MovingSession(address)
     defer { session.connection.close() }
-    return try session.work("test") { () throws(PostgresFault) in
+    return try session.run("test") { () throws(PostgresFault) in
       try session.connection.run(PostgresStatement("", "SELECT (\(sql))::bigint"))
         .first { $0.integer(0) } ?? -1
     }
@@ -192,13 +192,13 @@ struct PostgresStoreTargetTests {
 
   // MARK: Incomplete moves
 
-  @Test func untilItIsFinishedNobodyOpensIt() throws {
+  @Test func anUnfinishedStoreCannotBeOpened() throws {
     let (old, new) = (try MovingDatabase(), try MovingDatabase())
     try fill(old)
     let source = try PostgresStoreSource(old.address)
     let target = try PostgresStoreTarget(new.address)
     while let rows = try source.next() {
-      try target.take(rows)
+      try target.insert(rows)
       let fault = #expect(throws: StorageError.self) { try PostgresZoneStore(new.address) }
       #expect("\(try #require(fault))".contains("a move into it"))
       #expect(throws: StorageError.self) { try PostgresStoreSource(new.address) }
@@ -214,12 +214,12 @@ struct PostgresStoreTargetTests {
     #expect(try !PostgresZoneStore(new.address).wasRestored)
   }
 
-  @Test func whatIsAbandonedIsAnEmptyStore() throws {
+  @Test func anAbandonedMoveLeavesAnEmptyStore() throws {
     let (old, new) = (try MovingDatabase(), try MovingDatabase())
     try fill(old)
     let source = try PostgresStoreSource(old.address)
     let target = try PostgresStoreTarget(new.address)
-    while let rows = try source.next() { try target.take(rows) }
+    while let rows = try source.next() { try target.insert(rows) }
     try target.abandon()
     target.close()
     let store = try PostgresZoneStore(new.address)
@@ -231,7 +231,7 @@ struct PostgresStoreTargetTests {
     #expect(!former.wasRestored)
   }
 
-  @Test func whatLacksSomethingIsNotFinished() throws {
+  @Test func anIncompleteMoveIsNotFinished() throws {
     let (old, new) = (try MovingDatabase(), try MovingDatabase())
     try fill(old)
     let source = try PostgresStoreSource(old.address)
@@ -278,7 +278,7 @@ struct PostgresStoreTargetTests {
     #expect(throws: StorageError.self) { try source.confirm() }
   }
 
-  @Test func whatHoldsAccountsAndWhatIsBeingFilledIsRefused() throws {
+  @Test func aDatabaseWithAccountsOrAnotherMoveIsRefused() throws {
     let (full, empty) = (try MovingDatabase(), try MovingDatabase())
     try fill(full)
     let held = #expect(throws: StorageError.self) { try PostgresStoreTarget(full.address) }

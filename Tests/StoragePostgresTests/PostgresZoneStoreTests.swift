@@ -41,7 +41,7 @@ struct PostgresZoneStoreTests {
   }
 
   /// Simulates a reset of the server's disk to an earlier state.
-  @Test(arguments: RunStories.all) func tellsItsRunsApart(_ story: ZoneStory) throws {
+  @Test(arguments: RunStories.all) func distinguishesItsRuns(_ story: ZoneStory) throws {
     let database = try TestDatabase()
     func open() throws -> StoreAndReader {
       try StoreAndReader(database, story.rules, beginsRun: true)

@@ -13,19 +13,19 @@ struct RecordChangesTests {
       fields: [1], modifiedAt: 0, device: DeviceID(rawValue: 1), tag: tag)
   }
 
-  @Test func aRecordIsWrittenOnceAsItStandsInTheEnd() {
+  @Test func aRecordIsWrittenOnceInItsFinalVersion() {
     var changes = RecordChanges()
     for (name, tag) in [("a", 1), ("b", 2), ("a", 3)] as [(String, ChangeTag)] {
       changes.put(record(name, tag: tag), of: account, deletedAt: nil)
     }
-    let place = SaveBatchPlanner.Place(account: account, key: record("a", tag: 0).key)
+    let place = SaveBatchPlanner.RecordID(account: account, key: record("a", tag: 0).key)
     #expect(changes.record(at: place)?.tag == 3)
     var pipeline = PostgresPipeline()
     changes.add(to: &pipeline, wall: 0, lease: 0)
     #expect(pipeline.steps.count == 1)
   }
 
-  @Test func whatComesToNothingIsNotWritten() {
+  @Test func sumsOfZeroAreNotWritten() {
     var changes = RecordChanges()
     changes.count(1, in: Name(trusted: "Z"), of: account)
     changes.count(-1, in: Name(trusted: "Z"), of: account)

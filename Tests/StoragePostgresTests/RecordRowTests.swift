@@ -10,8 +10,8 @@ struct RecordRowTests {
     let files = ([0, 1, 1 << 62, 1 << 63, .max] as [UInt64]).map {
       ChunkFile(account: account, number: $0)
     }
-    #expect(files.map(\.place) == files.map(\.place).sorted())
-    #expect(files.map { ChunkFile(account: account, place: $0.place) } == files)
+    #expect(files.map(\.columnValue) == files.map(\.columnValue).sorted())
+    #expect(files.map { ChunkFile(account: account, columnValue: $0.columnValue) } == files)
   }
 
   @Test func noChunksAreNoBytes() throws {
@@ -38,7 +38,7 @@ struct RecordRowTests {
       try TestRequests.names(account, in: store)
     }
     guard case .corrupt = error else {
-      Issue.record("told as \(String(describing: error))")
+      Issue.record("reported as \(String(describing: error))")
       return
     }
   }

@@ -14,7 +14,7 @@ struct SchemaTests {
     #expect(try database.number("SELECT count(*) FROM \(database.schema).schema_version") == 1)
   }
 
-  @Test func aNewerSchemaIsRefusedUnlessItSaysThatItServesUs() throws {
+  @Test func aNewerSchemaIsRefusedUnlessItSupportsThisVersion() throws {
     let database = try TestDatabase(isNew: true)
     _ = try database.store()
     let known = Schema.zones.version
@@ -27,7 +27,7 @@ struct SchemaTests {
     #expect(throws: tooNew) { try database.store() }
   }
 
-  @Test func stepsLeadFromWhatIsThere() throws {
+  @Test func migrationStartsAtTheExistingVersion() throws {
     let database = try TestDatabase(isNew: true)
     let connection = PostgresConnection(database.address)
     let first = Schema(steps: [["CREATE TABLE a (one bigint)"]], oldest: 1)

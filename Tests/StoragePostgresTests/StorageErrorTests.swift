@@ -9,7 +9,7 @@ struct StorageErrorTests {
       PostgresFault(cause: .refused(state: state), message: "why"), path: "p", operation: "o")
   }
 
-  @Test func whatTheServerSaysIsToldWithANextStep() {
+  @Test func errorsOfTheServerHaveANextStep() {
     #expect(error("53100") == .diskFull(path: "p"))
     #expect(error("25006") == .readOnly(path: "p"))
     #expect(error("XX001") == .corrupt(path: "p", detail: "why"))
@@ -22,16 +22,16 @@ struct StorageErrorTests {
     for (state, word) in words { #expect(error(state).description.contains(word)) }
   }
 
-  @Test func aCommitThatNobodyKnowsOfSaysSo() {
+  @Test func aCommitOfUnknownOutcomeIsReported() {
     var fault = PostgresFault(cause: .lost, message: "cut")
     #expect(fault.mayRepeat)
     fault.isUnknown = true
     #expect(!fault.mayRepeat)
     let error = StorageError(fault, path: "p", operation: "o")
-    #expect(error.description.contains("asks again"))
+    #expect(error.description.contains("retries"))
   }
 
-  @Test func whatPassesIsToldFromWhatStays() {
+  @Test func transientFaultsAreDistinguishedFromPermanentOnes() {
     func may(_ state: String) -> Bool {
       PostgresFault(cause: .refused(state: state), message: "").mayRepeat
     }

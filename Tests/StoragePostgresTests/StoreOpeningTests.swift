@@ -53,7 +53,7 @@ struct StoreOpeningTests {
     #expect(page.changes.isEmpty && page.token == after)
   }
 
-  @Test func aFailoverIsNoticedByWhoComesBack() throws {
+  @Test func aFailoverIsDetectedOnReconnect() throws {
     let (database, store) = try settled()
     let before = try token(store)
     try database.run("UPDATE \(database.schema).opening SET timeline = timeline + 1")
@@ -62,16 +62,17 @@ struct StoreOpeningTests {
     #expect(try token(store).generation != before.generation)
   }
 
-  @Test func whatAServerKeepsToItselfSaysNothing() throws {
+  @Test func identifiersHiddenByTheServerAreNotCompared() throws {
     let (database, _) = try settled()
     try database.run("UPDATE \(database.schema).opening SET system_identifier = 0, timeline = 0")
     #expect(try !database.store().wasRestored)
-    let known = StoreOpening.Place(system: 1, timeline: 2, table: 3)
-    #expect(known.agrees(with: StoreOpening.Place(system: 0, timeline: 2, table: 3)))
-    #expect(!known.agrees(with: StoreOpening.Place(system: 0, timeline: 3, table: 3)))
-    let unknown = StoreOpening.Place(system: 0, timeline: 5, table: 0)
+    let known = StoreOpening.ClusterIdentity(system: 1, timeline: 2, table: 3)
+    #expect(known.agrees(with: StoreOpening.ClusterIdentity(system: 0, timeline: 2, table: 3)))
+    #expect(!known.agrees(with: StoreOpening.ClusterIdentity(system: 0, timeline: 3, table: 3)))
+    let unknown = StoreOpening.ClusterIdentity(system: 0, timeline: 5, table: 0)
     #expect(
-      unknown.filled(from: known) == StoreOpening.Place(system: 1, timeline: 5, table: 3))
+      unknown.completed(from: known)
+        == StoreOpening.ClusterIdentity(system: 1, timeline: 5, table: 3))
   }
 
   @Test func theOwnerMayDeclareIt() throws {

@@ -36,7 +36,7 @@ struct AccountQueriesTests {
       try store.read(request)
     }
     guard case .corrupt = error else {
-      Issue.record("told as \(String(describing: error))", sourceLocation: sourceLocation)
+      Issue.record("reported as \(String(describing: error))", sourceLocation: sourceLocation)
       return
     }
   }

@@ -23,7 +23,7 @@ struct ChunkQueriesTests {
     for request in requests {
       let error = #expect(throws: StorageError.self) { try store.read(request) }
       guard case .corrupt = error else {
-        Issue.record("told as \(String(describing: error))")
+        Issue.record("reported as \(String(describing: error))")
         continue
       }
     }

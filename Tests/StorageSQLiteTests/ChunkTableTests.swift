@@ -14,17 +14,17 @@ struct ChunkTableTests {
       zone: Name(trusted: "Z"), name: Name(trusted: "r"), type: Name(trusted: "T"),
       fields: Array("{}".utf8), modifiedAt: 1, device: DeviceID(rawValue: 2), tag: 3)
     func indexed() throws -> Int64 {
-      try store.connection.number(
-        "SELECT count(*) FROM records INDEXED BY records_with_pieces WHERE chunks IS NOT NULL")
+      try store.connection.firstInteger(
+        of: "SELECT count(*) FROM records INDEXED BY records_with_pieces WHERE chunks IS NOT NULL")
     }
     try store.write([.putRecord(record)])
     #expect(try indexed() == 0)
     record.chunks = [1].compactMap { ChunkHash(bytes: .init(repeating: $0, count: 32)) }
     try store.write([.putRecord(record)])
     #expect(try indexed() == 1)
-    #expect(try store.connection.number("SELECT uses FROM piece_uses") == 1)
+    #expect(try store.connection.firstInteger(of: "SELECT uses FROM piece_uses") == 1)
     try store.write([.putRecord(record), .removeRecord(record.key)])
-    #expect(try store.connection.number("SELECT count(*) FROM piece_uses") == 0)
+    #expect(try store.connection.firstInteger(of: "SELECT count(*) FROM piece_uses") == 0)
   }
 
   @Test func aNameThatIsCutOffIsDamage() throws {

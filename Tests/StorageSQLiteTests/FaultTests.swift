@@ -13,7 +13,7 @@ struct FaultTests {
 
   // MARK: Crashes
 
-  @Test func whatWasCommittedSurvivesACrash() throws {
+  @Test func committedDataSurvivesACrash() throws {
     let directory = try TemporaryFolder()
     let store = try SQLiteZoneStore(directory: directory.path)
     _ = try store.commit([TestRequests.create(account)], wall: 0)
@@ -60,13 +60,13 @@ struct FaultTests {
 
   // MARK: No space
 
-  @Test func aFullDiskUndoesTheCommitAndTheStoreGoesOn() throws {
+  @Test func aFullDiskUndoesTheCommitAndTheStoreContinues() throws {
     let directory = try TemporaryFolder()
     let store = try SQLiteZoneStore(directory: directory.path)
     _ = try store.commit([TestRequests.create(account)], wall: 0)
     _ = try store.commit([TestRequests.save("kept", in: account)], wall: 0)
-    let pages = try store.connection.number("PRAGMA page_count")
-    _ = try store.connection.number("PRAGMA max_page_count = \(pages + 4)")
+    let pages = try store.connection.firstInteger(of: "PRAGMA page_count")
+    _ = try store.connection.firstInteger(of: "PRAGMA max_page_count = \(pages + 4)")
     let full = StorageError.diskFull(path: directory.path("zones.sqlite"))
     let batch = [
       TestRequests.save("small", in: account, id: 1),
@@ -76,10 +76,10 @@ struct FaultTests {
     #expect(try TestRequests.names(account, in: store) == ["kept"])
     _ = try store.commit([TestRequests.save("small", in: account)], wall: 0)
     #expect(throws: full) { try store.commit(batch, wall: 0) }
-    _ = try store.connection.number("PRAGMA max_page_count = 1000000")
+    _ = try store.connection.firstInteger(of: "PRAGMA max_page_count = 1000000")
     #expect(try store.commit(batch, wall: 0).count == 2)
     #expect(try TestRequests.names(account, in: store) == ["kept", "small", "large"])
-    #expect(try store.connection.answer(to: "PRAGMA integrity_check") == "ok")
+    #expect(try store.connection.firstText(of: "PRAGMA integrity_check") == "ok")
   }
 
   // MARK: Files that are not stores
@@ -121,7 +121,7 @@ struct FaultTests {
     #expect(throws: tooNew) { try SQLiteZoneStore(directory: directory.path) }
   }
 
-  @Test func aDamagedPageIsTold() throws {
+  @Test func aDamagedPageIsReported() throws {
     let directory = try TemporaryFolder()
     let store = try SQLiteZoneStore(directory: directory.path)
     _ = try store.commit([TestRequests.create(account)], wall: 0)
@@ -138,7 +138,7 @@ struct FaultTests {
       try SQLiteZoneStore(directory: directory.path)
     }
     guard case .corrupt(directory.path("zones.sqlite"), _) = error else {
-      Issue.record("told as \(String(describing: error))")
+      Issue.record("reported as \(String(describing: error))")
       return
     }
   }
@@ -146,7 +146,7 @@ struct FaultTests {
   // MARK: No permissions
 
   /// A superuser may write everywhere, so this thread gives up its file permissions for a while.
-  @Test func aDirectoryThatMayNotBeWrittenIsTold() throws {
+  @Test func aReadOnlyDirectoryIsReported() throws {
     let directory = try TemporaryFolder()
     try SQLiteZoneStore(directory: directory.path("store")).close()
     chmod(directory.path("store/zones.sqlite"), 0o444)
@@ -167,7 +167,7 @@ struct FaultTests {
     }
   }
 
-  @Test func aDirectoryThatIsAFileIsTold() throws {
+  @Test func aFileInPlaceOfTheDirectoryIsReported() throws {
     let directory = try TemporaryFolder()
     try directory.write([1], to: "file")
     for path in ["file", "file/below"] {
@@ -175,7 +175,7 @@ struct FaultTests {
         try SQLiteZoneStore(directory: directory.path(path))
       }
       guard case .failed = error else {
-        Issue.record("\(path) told as \(String(describing: error))")
+        Issue.record("\(path) reported as \(String(describing: error))")
         continue
       }
     }
@@ -190,7 +190,7 @@ struct FaultTests {
       try SQLiteZoneStore(directory: directory.path)
     }
     guard case .corrupt(directory.path("zones.sqlite"), _) = error else {
-      Issue.record("told as \(String(describing: error))", sourceLocation: sourceLocation)
+      Issue.record("reported as \(String(describing: error))", sourceLocation: sourceLocation)
       return
     }
   }

@@ -7,7 +7,7 @@ import Testing
 struct LogFileTests {
   private let schema = Schema(applicationID: 5, steps: ["CREATE TABLE t (a INTEGER) STRICT;"])
 
-  @Test func everyCommitSyncsTheLogAndIsTold() throws {
+  @Test func everyCommitSyncsTheLogAndIsReported() throws {
     let directory = try TemporaryFolder()
     let connection = try SQLiteConnection(
       path: directory.path("db"), role: .writer, schema: schema)
@@ -22,21 +22,21 @@ struct LogFileTests {
     }
     let before = told.count
     _ = try connection.read { () throws(StorageError) in
-      try connection.number("SELECT count(*) FROM t")
+      try connection.firstInteger(of: "SELECT count(*) FROM t")
     }
     #expect(told.count == before, "a read syncs nothing")
     #expect(told.allSatisfy { $0 > 0 })
     try connection.checkpoint(waits: true)
     connection.close()
     let again = try SQLiteConnection(path: directory.path("db"), role: .writer, schema: schema)
-    #expect(try again.number("SELECT count(*) FROM t") == 5)
+    #expect(try again.firstInteger(of: "SELECT count(*) FROM t") == 5)
   }
 
   // MARK: Buffered writes
 
   /// More than the cache holds: pages are written to the log before the commit, and are read from
   /// there.
-  @Test func aLargeTransactionReadsWhatItWroteAndIsWhole() throws {
+  @Test func aLargeTransactionReadsItsOwnWritesAndIsComplete() throws {
     let directory = try TemporaryFolder()
     let connection = try spilling(directory.path("db"))
     let reader = try SQLiteConnection(path: directory.path("db"), role: .reader, schema: schema)
@@ -50,7 +50,7 @@ struct LogFileTests {
       }
       #expect(try sum(reader) == Int64(round * 4_000))
     }
-    #expect(try connection.answer(to: "PRAGMA integrity_check") == "ok")
+    #expect(try connection.firstText(of: "PRAGMA integrity_check") == "ok")
   }
 
   @Test func nothingIsLeftOfALargeTransactionThatWasUndone() throws {
@@ -70,11 +70,11 @@ struct LogFileTests {
     let copy = try directory.crashed()
     let crashed = try SQLiteConnection(path: copy.path("db"), role: .writer, schema: schema)
     #expect(try sum(crashed) == 11)
-    #expect(try crashed.answer(to: "PRAGMA integrity_check") == "ok")
+    #expect(try crashed.firstText(of: "PRAGMA integrity_check") == "ok")
   }
 
   /// Also without any sync: the sync alone is not what writes the buffered pages.
-  @Test(arguments: ["FULL", "OFF"]) func whatWasCommittedIsThereForOthersAtOnce(
+  @Test(arguments: ["FULL", "OFF"]) func committedDataIsVisibleToOthersAtOnce(
     synchronous: String
   ) throws {
     let directory = try TemporaryFolder()
@@ -117,6 +117,6 @@ struct LogFileTests {
   }
 
   private func sum(_ connection: SQLiteConnection) throws(StorageError) -> Int64 {
-    try connection.number("SELECT coalesce(sum(a), 0) FROM t")
+    try connection.firstInteger(of: "SELECT coalesce(sum(a), 0) FROM t")
   }
 }

@@ -29,18 +29,18 @@ struct LogMoverTests {
   /// Moves the log when the test calls `work`.
   private final class Aside: LogFallback {
     let mover: LogMover
-    var progress = LogProgress.resting
+    var progress = LogProgress.idle
     var begun = 0
     var waits = 0
 
     init(_ mover: LogMover) { self.mover = mover }
 
-    func take() -> LogProgress {
-      defer { if !progress.isMoving { progress = .resting } }
+    func takeProgress() -> LogProgress {
+      defer { if !progress.isMoving { progress = .idle } }
       return progress
     }
 
-    func begin() -> Bool {
+    func start() -> Bool {
       begun += 1
       progress = .moving
       return true
@@ -66,9 +66,9 @@ struct LogMoverTests {
     try save(1...8, into: store)
     let waiting = store.connection.waitingPages
     #expect(waiting > Limits.logPages)
-    try store.rest()
+    try store.performMaintenance()
     try save(9...9, into: store)
-    try store.rest()
+    try store.performMaintenance()
     #expect(aside.begun == 1)
     #expect(store.connection.waitingPages > waiting, "it is not waited for")
     try aside.work()
@@ -77,7 +77,7 @@ struct LogMoverTests {
     try save(10...10, into: store)
     #expect(store.connection.waitingPages < 300)
     try save(11...15, into: store)
-    try store.rest()
+    try store.performMaintenance()
     #expect(aside.begun == 2)
     try aside.work()
     store.close()
@@ -93,7 +93,7 @@ struct LogMoverTests {
   }
 
   /// Pages that a reader kept in the log, and pages added meanwhile, are moved in an idle period.
-  @Test func whatTheMoverLeavesIsMovedInAPause() throws {
+  @Test func pagesLeftByTheMoverAreMovedInAnIdlePeriod() throws {
     let directory = try TemporaryFolder()
     let (store, aside) = try storeWithMover(directory)
     try save(1...8, into: store)
@@ -102,14 +102,14 @@ struct LogMoverTests {
       _ = try reader.read(.accountCount)
       do {
         try save(9...9, into: store)
-        try store.rest()
+        try store.performMaintenance()
         try aside.work()
       } catch {
         Issue.record(error)
       }
     }
     #expect(store.connection.waitingPages > Limits.logPages)
-    try store.rest()
+    try store.performMaintenance()
     #expect(store.connection.waitingPages == 0)
     store.close()
   }
@@ -171,7 +171,7 @@ struct LogMoverTests {
         for number in 100..<150 {
           _ = try store.commit(
             [TestRequests.save("small \(number)", in: account, bytes: 10)], wall: 0)
-          try store.rest()
+          try store.performMaintenance()
           if case .moving = aside.progress { try aside.work() }
         }
       } catch {
@@ -180,9 +180,9 @@ struct LogMoverTests {
     }
     #expect(aside.begun <= 2)
     try save(200...208, into: store)
-    try store.rest()
+    try store.performMaintenance()
     if case .moving = aside.progress { try aside.work() }
-    try store.rest()
+    try store.performMaintenance()
     #expect(store.connection.waitingPages < Limits.logPages, "once it is gone all is moved")
     store.close()
   }

@@ -11,12 +11,12 @@ struct SQLiteConnectionTests {
   @Test func aWriterSyncsEveryCommitAndMovesTheLogItself() throws {
     let directory = try TemporaryFolder()
     let connection = try connect(directory)
-    #expect(try connection.answer(to: "PRAGMA journal_mode") == "wal")
-    #expect(try connection.number("PRAGMA synchronous") == 2)
-    #expect(try connection.number("PRAGMA wal_autocheckpoint") == 0)
+    #expect(try connection.firstText(of: "PRAGMA journal_mode") == "wal")
+    #expect(try connection.firstInteger(of: "PRAGMA synchronous") == 2)
+    #expect(try connection.firstInteger(of: "PRAGMA wal_autocheckpoint") == 0)
   }
 
-  @Test func whatThrowsInATransactionIsUndone() throws {
+  @Test func aTransactionThatThrowsIsUndone() throws {
     let directory = try TemporaryFolder()
     let connection = try connect(directory)
     #expect(throws: StorageError.readOnly(path: "x")) {
@@ -25,11 +25,11 @@ struct SQLiteConnectionTests {
         throw .readOnly(path: "x")
       }
     }
-    #expect(try connection.number("SELECT count(*) FROM t") == 0)
+    #expect(try connection.firstInteger(of: "SELECT count(*) FROM t") == 0)
     try connection.write { () throws(StorageError) in
       try connection.execute("INSERT INTO t VALUES (1, NULL, NULL)")
     }
-    #expect(try connection.number("SELECT count(*) FROM t") == 1)
+    #expect(try connection.firstInteger(of: "SELECT count(*) FROM t") == 1)
   }
 
   @Test func aClosedConnectionFailsAndDoesNoHarm() throws {

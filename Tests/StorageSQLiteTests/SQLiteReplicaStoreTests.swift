@@ -33,7 +33,7 @@ struct SQLiteReplicaStoreTests {
     }
   }
 
-  @Test func whatWasWrittenSurvivesACrashAsAWhole() throws {
+  @Test func writtenTransactionsSurviveACrashAsAWhole() throws {
     let directory = try TemporaryFolder()
     let store = try SQLiteReplicaStore(home: directory.path)
     for number in 0..<10 as Range<Int64> {
@@ -46,7 +46,7 @@ struct SQLiteReplicaStoreTests {
     }
   }
 
-  @Test func whoLooksSeesOneMomentAndWritesNothing() throws {
+  @Test func aReaderSeesOneStateAndWritesNothing() throws {
     let directory = try TemporaryFolder()
     let store = try SQLiteReplicaStore(home: directory.path)
     try store.write([.setValue(key: "k", "before")])
@@ -65,12 +65,12 @@ struct SQLiteReplicaStoreTests {
     }
   }
 
-  @Test func aFullDiskUndoesTheWriteAndTheStoreGoesOn() throws {
+  @Test func aFullDiskUndoesTheWriteAndTheStoreContinues() throws {
     let directory = try TemporaryFolder()
     let store = try SQLiteReplicaStore(home: directory.path)
     try store.write([.setValue(key: "k", "before")])
-    let pages = try store.connection.number("PRAGMA page_count")
-    _ = try store.connection.number("PRAGMA max_page_count = \(pages + 2)")
+    let pages = try store.connection.firstInteger(of: "PRAGMA page_count")
+    _ = try store.connection.firstInteger(of: "PRAGMA max_page_count = \(pages + 2)")
     let large = String(repeating: "x", count: 100_000)
     #expect(throws: StorageError.diskFull(path: directory.path("replica.sqlite"))) {
       try store.write([.setValue(key: "k", "after"), .setValue(key: "large", large)])
@@ -89,12 +89,12 @@ struct SQLiteReplicaStoreTests {
       try SQLiteReplicaStore(home: directory.path)
     }
     guard case .corrupt = error else {
-      Issue.record("told as \(String(describing: error))")
+      Issue.record("reported as \(String(describing: error))")
       return
     }
   }
 
-  @Test func theRecordTableTellsOfDamage() throws {
+  @Test func theRecordTableReportsDamage() throws {
     let directory = try TemporaryFolder()
     let connection = try SQLiteConnection(
       path: directory.path("replica.sqlite"), role: .writer, schema: .replica)
@@ -110,7 +110,7 @@ struct SQLiteReplicaStoreTests {
     #expect(try table.all() == [record])
   }
 
-  @Test func theOutboxTableTellsOfDamage() throws {
+  @Test func theOutboxTableReportsDamage() throws {
     let directory = try TemporaryFolder()
     let connection = try SQLiteConnection(
       path: directory.path("replica.sqlite"), role: .writer, schema: .replica)

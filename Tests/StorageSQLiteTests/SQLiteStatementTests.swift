@@ -37,7 +37,7 @@ struct SQLiteStatementTests {
     // One value too many.
     #expect(throws: StorageError.self) { try put.bind(Int64(1)).bind(Int64(2)).run() }
     try put.bind(Int64(3)).run()
-    #expect(try connection.number("SELECT sum(a) FROM t") == 3)
+    #expect(try connection.firstInteger(of: "SELECT sum(a) FROM t") == 3)
   }
 
   @Test func aRecordComesBackAsItWasBound() throws {
@@ -63,7 +63,7 @@ struct SQLiteStatementTests {
         try select.bind(text).first { (row) throws(StorageError) in try row.name(0) }
       }
       guard case .corrupt = damage else {
-        Issue.record("told as \(String(describing: damage))")
+        Issue.record("reported as \(String(describing: damage))")
         continue
       }
     }

@@ -108,7 +108,7 @@ struct SQLiteStoreTargetTests {
     try fill(old)
     let source = try source(old)
     let target = try target(new)
-    while let rows = try source.next() { if rows.table != .batches { try target.take(rows) } }
+    while let rows = try source.next() { if rows.table != .batches { try target.insert(rows) } }
     let fault = #expect(throws: StorageError.self) {
       try target.finish(source.totals, isOlderCopy: false)
     }
@@ -138,7 +138,7 @@ struct SQLiteStoreTargetTests {
     var portions: [Int] = []
     while let rows = try source.next() {
       if rows.table == .records { portions.append(rows.count) }
-      try target.take(rows)
+      try target.insert(rows)
     }
     #expect(portions.reduce(0, +) == 2_130)
     #expect(portions.prefix(3).allSatisfy { $0 == 10 } && portions.count == 6)

@@ -45,7 +45,7 @@ struct SQLiteZoneStoreTests {
   }
 
   /// The folder is copied as a whole, and put back as a whole.
-  @Test(arguments: RunStories.all) func tellsItsRunsApart(_ story: ZoneStory) throws {
+  @Test(arguments: RunStories.all) func distinguishesItsRuns(_ story: ZoneStory) throws {
     let directory = try TemporaryFolder()
     func open(_ run: UInt64) throws -> StoreAndReader {
       try StoreAndReader(directory.path, story.rules, run: run)
@@ -86,7 +86,7 @@ struct SQLiteZoneStoreTests {
       return try open()
     }
     let writer = try #require(store as? StoreAndReader).writer
-    #expect(try writer.connection.answer(to: "PRAGMA integrity_check") == "ok")
+    #expect(try writer.connection.firstText(of: "PRAGMA integrity_check") == "ok")
     try expectCountsHold(in: writer)
     try walk.clear(writer)
     try expectCountsHold(in: writer)
@@ -115,7 +115,7 @@ struct SQLiteZoneStoreTests {
 
   /// Compares the stored counters with counts of the rows.
   private func expectCountsHold(in store: SQLiteZoneStore) throws {
-    func count(_ sql: String) throws -> Int64 { try store.connection.number(sql) }
+    func count(_ sql: String) throws -> Int64 { try store.connection.firstInteger(of: sql) }
     let named = """
       SELECT count(*) FROM records WHERE records.account = chunks.account
         AND instr(records.chunks, chunks.hash) % 32 = 1
@@ -194,7 +194,7 @@ struct SQLiteZoneStoreTests {
       return greatest
     }
     #expect(try saveMebibytes(8) > Limits.logPages)
-    try store.rest()
+    try store.performMaintenance()
     #expect(store.connection.waitingPages == 0)
     // A commit of one mebibyte takes slightly more than 256 pages.
     #expect(try saveMebibytes(70) < Limits.logPagesMax + 300)
@@ -235,5 +235,5 @@ private final class StoreAndReader: ZoneStore {
     try reader.read(request)
   }
 
-  func rest() throws(StorageError) { try writer.rest() }
+  func performMaintenance() throws(StorageError) { try writer.performMaintenance() }
 }

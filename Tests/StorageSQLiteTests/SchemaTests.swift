@@ -15,9 +15,9 @@ struct SchemaTests {
     try connect(directory, old).close()
     let new = Schema(applicationID: 5, steps: [first, second])
     let connection = try connect(directory, new)
-    #expect(try connection.number("SELECT a + b FROM t") == 15)
-    #expect(try connection.number("PRAGMA user_version") == 2)
-    #expect(try connection.number("PRAGMA application_id") == 5)
+    #expect(try connection.firstInteger(of: "SELECT a + b FROM t") == 15)
+    #expect(try connection.firstInteger(of: "PRAGMA user_version") == 2)
+    #expect(try connection.firstInteger(of: "PRAGMA application_id") == 5)
     connection.close()
     #expect(
       throws: StorageError.tooNew(path: directory.path("t.sqlite"), found: 2, known: 1)
@@ -32,8 +32,8 @@ struct SchemaTests {
       applicationID: 5, steps: [first, second, "INSERT INTO nowhere VALUES (1);"])
     #expect(throws: StorageError.self) { try connect(directory, broken) }
     let connection = try connect(directory, old)
-    #expect(try connection.number("SELECT count(*) FROM pragma_table_info('t')") == 1)
-    #expect(try connection.number("PRAGMA user_version") == 1)
+    #expect(try connection.firstInteger(of: "SELECT count(*) FROM pragma_table_info('t')") == 1)
+    #expect(try connection.firstInteger(of: "PRAGMA user_version") == 1)
   }
 
   /// Content as the first version wrote it. The fixture never changes, whatever later versions do.
@@ -91,7 +91,7 @@ struct SchemaTests {
       PRAGMA user_version = 2;
       """)
     connection.close()
-    let run = OpeningNumber.draw(wall: 1_700_000_000_000, random: 5)
+    let run = OpeningNumber.make(wall: 1_700_000_000_000, random: 5)
     let store = try SQLiteZoneStore(directory: directory.path, run: run)
     let account = AccountID(rawValue: 1)
     func refusal(since sequence: Int64) throws -> Refusal? {
@@ -106,7 +106,7 @@ struct SchemaTests {
       _ = try store.commit([TestRequests.save("s", in: account)], wall: 0)
     }
     #expect(try TestRequests.names(account, in: store) == ["r", "s"])
-    #expect(try store.connection.number("SELECT count(*) FROM gaps") == 1)
+    #expect(try store.connection.firstInteger(of: "SELECT count(*) FROM gaps") == 1)
   }
 
   /// The number of stored gaps is bounded, and a deleted gap invalidates no token.
@@ -123,11 +123,12 @@ struct SchemaTests {
       UPDATE accounts SET newest = 10010, range_start = 10005;
       """)
     first.close()
-    let run = OpeningNumber.draw(wall: 1_700_000_000_000, random: 5)
+    let run = OpeningNumber.make(wall: 1_700_000_000_000, random: 5)
     let store = try SQLiteZoneStore(directory: directory.path, run: run)
     _ = try store.commit([TestRequests.save("r", in: account)], wall: 0)
-    #expect(try store.connection.number("SELECT count(*) FROM gaps") == Int64(Limits.tagGaps))
-    #expect(try store.connection.number("SELECT min(after_tag) FROM gaps") == 20)
+    #expect(
+      try store.connection.firstInteger(of: "SELECT count(*) FROM gaps") == Int64(Limits.tagGaps))
+    #expect(try store.connection.firstInteger(of: "SELECT min(after_tag) FROM gaps") == 20)
     for (sequence, isGood) in [(12, true), (17, true), (22, false), (27, true), (10_010, true)] {
       let token = ChangeToken(generation: 1, sequence: Int64(sequence))
       let read = ReadRequest.changes(account, since: token, zone: nil, limit: 9)

@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepStorageSQLite
 
 struct StorageErrorTests {
-  @Test func codesOfSQLiteAreToldAsWhatAPersonCanDo() {
+  @Test func codesOfSQLiteBecomeErrorsWithANextStep() {
     let cases: [(Int32, StorageError)] = [
       (SQLITE_FULL, .diskFull(path: "p")), (SQLITE_READONLY, .readOnly(path: "p")),
       (SQLITE_READONLY | 4 << 8, .readOnly(path: "p")), (SQLITE_PERM, .readOnly(path: "p")),

@@ -28,15 +28,15 @@ struct StoreFileTests {
     #expect(link(elsewhere.path("precious"), folder.path("hard")) == 0)
     #expect(mkfifo(folder.path("pipe"), 0o600) == 0)
     #expect(open("symbolic", folder)?.contains("symbolic link") == true)
-    #expect(open("hard", folder)?.contains("another name") == true)
-    #expect(open("pipe", folder)?.contains("no file") == true)
+    #expect(open("hard", folder)?.contains("another hard link") == true)
+    #expect(open("pipe", folder)?.contains("regular file") == true)
     #expect(open("missing", folder, O_RDONLY) == "none")
     #expect(open("fresh", folder) == nil)
     #expect(try folder.rights("fresh") == 0o600)
     #expect(try elsewhere.bytes("precious") == Array("precious".utf8))
   }
 
-  @Test func aDraftIsMadeAnewWhateverLiesThere() throws {
+  @Test func aDraftReplacesAnyExistingFile() throws {
     let (folder, elsewhere) = (try TemporaryFolder(), try TemporaryFolder())
     try elsewhere.write(Array("precious".utf8), to: "precious")
     #expect(symlink(elsewhere.path("precious"), folder.path("draft")) == 0)

@@ -12,10 +12,10 @@ struct StoreIdentityTests {
     let store = try SQLiteZoneStore(directory: folder.path, opening: 1)
     defer { store.close() }
     try change(folder)
-    return store.standing.look()
+    return store.identity.check()
   }
 
-  @Test func aStoreThatStandsIsWhole() throws {
+  @Test func anOpenStoreIsComplete() throws {
     #expect(try fault { _ in } == nil)
   }
 

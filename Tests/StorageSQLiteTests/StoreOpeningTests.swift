@@ -22,7 +22,7 @@ struct StoreOpeningTests {
   }
 
   /// Makes a closed store with one account and one record.
-  private func settle() throws {
+  private func makeStore() throws {
     let store = try open()
     _ = try store.commit([TestRequests.create(account)], wall: 0)
     try save("a", in: store)
@@ -45,7 +45,7 @@ struct StoreOpeningTests {
   // MARK: Copies
 
   @Test func openingAgainAndAgainIsNoRestore() throws {
-    try settle()
+    try makeStore()
     for number in 0..<5 {
       let store = try open()
       if number % 2 == 0 { try save("b\(number)", in: store) }
@@ -56,7 +56,7 @@ struct StoreOpeningTests {
   }
 
   @Test func aCopyOfAnEarlierOpeningIsOlder() throws {
-    try settle()
+    try makeStore()
     let copy = try StoreCopy(directory)
     let store = try open()
     try save("b", in: store)
@@ -66,7 +66,7 @@ struct StoreOpeningTests {
   }
 
   @Test func aCopyThatWasMadeOfTheStoreWhileItWasOpenIsOlder() throws {
-    try settle()
+    try makeStore()
     let store = try open()
     let copy = try StoreCopy(store)
     try save("b", in: store)
@@ -76,11 +76,11 @@ struct StoreOpeningTests {
   }
 
   @Test func aCopyOfAStoreThatCrashedLaterIsOlderOnceMuchWasWritten() throws {
-    try settle()
+    try makeStore()
     let store = try open()
     let copy = try StoreCopy(store)
     for number in 0..<8 { try save("large \(number)", in: store, bytes: 1 << 20) }
-    try store.rest()
+    try store.performMaintenance()
     let crashed = try directory.crashed()
     let standing = try SQLiteZoneStore(directory: crashed.path)
     #expect(!standing.wasRestored)
@@ -91,7 +91,7 @@ struct StoreOpeningTests {
   }
 
   @Test func aCopyInAnotherDirectoryIsOlderUnlessTheFileBesideItCameAlong() throws {
-    try settle()
+    try makeStore()
     let bare = try TemporaryFolder()
     try StoreCopy(directory).putBack(in: bare)
     #expect(try SQLiteZoneStore(directory: bare.path).wasRestored)
@@ -108,8 +108,8 @@ struct StoreOpeningTests {
     store.close()
   }
 
-  @Test func anOwnerWhoPutTheWholeDirectoryBackSaysSo() throws {
-    try settle()
+  @Test func aRestoreOfTheWholeDirectoryCanBeDeclared() throws {
+    try makeStore()
     let store = try open(declareRestored: true)
     #expect(store.wasRestored)
     let restored = try generation(store)
@@ -120,11 +120,11 @@ struct StoreOpeningTests {
     #expect(try generation(next) == restored)
   }
 
-  @Test func aStoreThatIsOpenedUnderOneNumberAlwaysKnowsItsCopies() throws {
+  @Test func aStoreOpenedTwiceUnderOneNumberDetectsItsCopies() throws {
     func open() throws -> SQLiteZoneStore {
       try SQLiteZoneStore(directory: directory.path, opening: 5)
     }
-    try settle()
+    try makeStore()
     for _ in 0..<3 { try open().close() }
     let copy = try StoreCopy(directory)
     for _ in 0..<3 {
@@ -172,13 +172,13 @@ struct StoreOpeningTests {
   }
 
   @Test func aStoreWhoseFileCannotBeWrittenIsNotOpened() throws {
-    try settle()
+    try makeStore()
     let before = try directory.bytes("opening")
     try FileManager.default.createDirectory(
       atPath: directory.path("opening.new"), withIntermediateDirectories: false)
     let error = #expect(throws: StorageError.self) { try open() }
     guard case .failed(directory.path("opening.new"), _, _) = error else {
-      Issue.record("told as \(String(describing: error))")
+      Issue.record("reported as \(String(describing: error))")
       return
     }
     try FileManager.default.removeItem(atPath: directory.path("opening.new"))

@@ -19,7 +19,7 @@ struct UpgradeTests {
       path: directory.path(name), role: .writer, schema: empty)
     try connection.execute(String(decoding: fixture, as: UTF8.self))
     // The fixture has the tables that the steps of its version make.
-    #expect(try connection.number("PRAGMA user_version") == Int64(version))
+    #expect(try connection.firstInteger(of: "PRAGMA user_version") == Int64(version))
     connection.close()
   }
 
@@ -60,7 +60,7 @@ struct UpgradeTests {
     let zones = ["Habits", "Memos", "Notes", "Timer"].map { Name(trusted: $0) }
     #expect(try store.read(.zones(account, after: nil, limit: 9)) == .zones(zones, more: false))
     // A device whose token precedes the deletion receives it; the token is from the old program.
-    let generation = try store.connection.number("SELECT generation FROM accounts")
+    let generation = try store.connection.firstInteger(of: "SELECT generation FROM accounts")
     let token = ChangeToken(generation: UInt32(generation), sequence: 3)
     guard
       case .page(let page) = try store.read(
@@ -217,12 +217,12 @@ struct UpgradeTests {
     connection.close()
     let found = try SQLiteConnection(
       path: crashed.path(way.name), role: .reader, schema: schema)
-    #expect(try found.number("PRAGMA user_version") == Int64(way.version))
+    #expect(try found.firstInteger(of: "PRAGMA user_version") == Int64(way.version))
     found.close()
     #expect(try content(way.name, schema) == before)
     let again = try SQLiteConnection(
       path: crashed.path(way.name), role: .writer, schema: schema)
-    #expect(try again.number("PRAGMA user_version") == Int64(schema.version))
+    #expect(try again.firstInteger(of: "PRAGMA user_version") == Int64(schema.version))
     again.close()
   }
 
@@ -243,7 +243,7 @@ struct UpgradeTests {
       "SELECT name, sql FROM sqlite_schema WHERE type = 'table' ORDER BY name"
     ).all { ($0.text(0), $0.text(1)) }
     return try tables.map { name, sql in
-      "\(sql): \(try connection.number("SELECT count(*) FROM \(name)"))"
+      "\(sql): \(try connection.firstInteger(of: "SELECT count(*) FROM \(name)"))"
     }
   }
 }

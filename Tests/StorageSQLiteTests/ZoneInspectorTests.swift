@@ -104,7 +104,7 @@ struct ZoneInspectorTests {
     store.close()
   }
 
-  @Test func aDamagedFileIsTold() throws {
+  @Test func aDamagedFileIsReported() throws {
     let store = try makeStore()
     for number in 0..<300 {
       _ = try store.commit([TestRequests.save("r\(number)", in: account)], wall: 0)
@@ -136,7 +136,7 @@ struct ZoneInspectorTests {
 
   // MARK: copies
 
-  @Test func aCopyIsOfOneMomentAlthoughTheStoreGoesOn() throws {
+  @Test func aCopyHasOneStateWhileTheStoreContinues() throws {
     let store = try makeStore()
     for number in 0..<8 {
       _ = try store.commit([TestRequests.save("l\(number)", in: account, bytes: 1 << 20)], wall: 0)
@@ -156,12 +156,12 @@ struct ZoneInspectorTests {
     }
     #expect(isWhole && steps > 1)
     inspector.close()
-    try ZoneInspector.settleCopy(in: place.path, opening: 5, lacking: [])
+    try ZoneInspector.finishCopy(in: place.path, opening: 5, lacking: [])
     #expect(try place.contents() == ["zones.sqlite"])
     #expect(try place.rights("zones.sqlite") == 0o600)
     let copy = try ZoneInspector(directory: place.path)
     #expect(try copy.counts().records == 10)
-    #expect(try copy.connection.answer(to: "PRAGMA journal_mode") == "delete")
+    #expect(try copy.connection.firstText(of: "PRAGMA journal_mode") == "delete")
     copy.close()
     #expect(try place.contents() == ["zones.sqlite"])
     // After a restore it is an older copy, whatever the file beside it contains.
@@ -183,7 +183,7 @@ struct ZoneInspectorTests {
     store.close()
   }
 
-  @Test func aChunkThatACopyLacksIsAskedFor() throws {
+  @Test func aChunkThatACopyLacksIsRequested() throws {
     let store = try makeStore()
     let place = try TemporaryFolder()
     let inspector = try ZoneInspector(directory: directory.path)
@@ -191,9 +191,9 @@ struct ZoneInspectorTests {
     let chunks = try inspector.chunks(after: nil, limit: 9)
     inspector.close()
     store.close()
-    try ZoneInspector.settleCopy(in: place.path, opening: 5, lacking: chunks)
+    try ZoneInspector.finishCopy(in: place.path, opening: 5, lacking: chunks)
     let copy = try ZoneInspector(directory: place.path)
-    #expect(try copy.chunks(after: nil, limit: 9).map(\.isDoubtful) == [true])
+    #expect(try copy.chunks(after: nil, limit: 9).map(\.isUnverified) == [true])
     copy.close()
   }
 
@@ -210,22 +210,22 @@ struct ZoneInspectorTests {
     #expect(try inspector.copy(to: place.path) { _, _ in true })
     #expect(try inspector.chunks(after: nil, limit: 9).isEmpty)
     inspector.close()
-    try ZoneInspector.settleCopy(in: place.path, opening: 5, lacking: [])
+    try ZoneInspector.finishCopy(in: place.path, opening: 5, lacking: [])
     let copy = try ZoneInspector(directory: place.path)
     #expect(try copy.schema == 1 && copy.counts().accounts == 1)
     copy.close()
   }
 
   /// A backup keeps one read view for its whole duration: commits continue, and do not wait for it.
-  @Test func aReaderThatStaysHoldsNobodyUp() throws {
+  @Test func anOpenReaderBlocksNoOther() throws {
     let store = try makeStore()
     let reader = try ZoneInspector(directory: directory.path)
     try reader.connection.read { () throws(StorageError) in
-      _ = try reader.connection.number("SELECT count(*) FROM records")
+      _ = try reader.connection.firstInteger(of: "SELECT count(*) FROM records")
       for number in 0..<80 {
         _ = try store.commit(
           [TestRequests.save("l\(number)", in: account, bytes: 1 << 20)], wall: 0)
-        try store.rest()
+        try store.performMaintenance()
       }
       #expect(store.connection.waitingPages > Limits.logPagesMax, "it cannot be moved")
     }
@@ -233,7 +233,7 @@ struct ZoneInspectorTests {
     for number in 0..<80 {
       _ = try store.commit([TestRequests.save("m\(number)", in: account, bytes: 1 << 20)], wall: 0)
     }
-    try store.rest()
+    try store.performMaintenance()
     #expect(store.connection.waitingPages < Limits.logPagesMax, "it is moved once it can be")
     store.close()
   }

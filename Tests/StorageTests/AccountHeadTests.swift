@@ -14,7 +14,7 @@ struct AccountHeadTests {
     }
   }
 
-  @Test func aTokenOfTheGenerationIsGoodFromWhatWasForgottenToTheNewest() {
+  @Test func aTokenOfTheGenerationIsValidFromForgottenToNewest() {
     for (sequence, code) in [
       (3, RefusalCode.tokenExpired), (4, nil), (9, nil), (10, .storeRestored),
     ] as [(Int64, RefusalCode?)] {
@@ -68,7 +68,7 @@ struct AccountHeadTests {
     let account = AccountID(rawValue: 3)
     let wall: Int64 = 1_795_262_400_000
     func restored(_ head: AccountHead, after milliseconds: Int64) -> AccountHead {
-      let number = OpeningNumber.draw(wall: wall + milliseconds, random: 5)
+      let number = OpeningNumber.make(wall: wall + milliseconds, random: 5)
       return head.restored(account, opening: number, earlier: [])
     }
     let first = restored(head, after: 0)
@@ -82,7 +82,7 @@ struct AccountHeadTests {
   @Test func aClockThatIsSetBackLeavesChance() {
     var far = head
     far.newest = 1_795_262_400_000 * Limits.tagsPerMillisecond + 1_000_000
-    let number = OpeningNumber.draw(wall: 1_795_262_400_000, random: 5)
+    let number = OpeningNumber.make(wall: 1_795_262_400_000, random: 5)
     let next = far.restored(AccountID(rawValue: 3), opening: number, earlier: [])
     #expect(Limits.restoredTags.contains(next.newest - far.newest))
   }

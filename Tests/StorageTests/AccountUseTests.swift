@@ -20,12 +20,14 @@ struct AccountUseTests {
     (rules.recordBytesPerAccount, rules.recordsPerAccount, rules.batchesPerAccount) = (100, 10, 5)
     let use = AccountUse(bytes: 30, records: 4, batches: 1)
     #expect(
-      Plan.everything.room(beside: use, rules) == AccountUse(bytes: 70, records: 6, batches: 4))
+      Plan.everything.remainingSpace(beside: use, rules)
+        == AccountUse(bytes: 70, records: 6, batches: 4))
     let own = Plan(zones: nil, bytes: 20, records: 4)
-    #expect(own.room(beside: use, rules) == AccountUse(bytes: -10, records: 0, batches: 4))
+    #expect(
+      own.remainingSpace(beside: use, rules) == AccountUse(bytes: -10, records: 0, batches: 4))
   }
 
-  @Test func whatDoesNotGrowFitsWhereThereIsNoRoom() {
+  @Test func aChangeWithoutGrowthFitsWithoutSpace() {
     let none = AccountUse(bytes: -5, records: 0, batches: 3)
     #expect(AccountUse(bytes: 0, records: 0).fits(into: none))
     #expect(AccountUse(bytes: -9, records: 0).fits(into: none))

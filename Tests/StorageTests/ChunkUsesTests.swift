@@ -15,7 +15,7 @@ struct ChunkUsesTests {
     #expect(uses.changes == [ChunkChange(try hash(2), 1)])
   }
 
-  @Test func whatIsLetGoAndTakenIsNoChange() throws {
+  @Test func releasedAndReusedChunksAreNoChange() throws {
     var uses = ChunkUses()
     uses.replace([try hash(1), try hash(3)], by: [try hash(3)])
     uses.replace([], by: [try hash(1)])

@@ -11,7 +11,7 @@ struct MemoryZoneStoreTests {
     try story.tell(scene)
   }
 
-  @Test(arguments: RunStories.all) func tellsItsRunsApart(_ story: ZoneStory) throws {
+  @Test(arguments: RunStories.all) func distinguishesItsRuns(_ story: ZoneStory) throws {
     func open(_ store: any ZoneStore, _ run: UInt64) throws -> any ZoneStore {
       let opened = try #require(store as? MemoryZoneStore).copy()
       opened.begin(run: run)

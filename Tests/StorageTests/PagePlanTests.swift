@@ -5,9 +5,9 @@ import Testing
 struct PagePlanTests {
   private let head = AccountHead(generation: 1, newest: 9)
 
-  @Test func aPageIsFullAtItsLimitAndSaysSo() throws {
+  @Test func aPageAtItsLimitReportsThatItIsFull() throws {
     var plan = try PagePlan(since: nil, zone: nil, limit: 2, head: head)
-    #expect(take([record(1), record(2), record(3)], into: &plan) == [true, true, false])
+    #expect(addRecords([record(1), record(2), record(3)], into: &plan) == [true, true, false])
     let page = plan.page()
     #expect(page.changes.map(\.tag) == [1, 2])
     #expect(page.more)
@@ -16,7 +16,7 @@ struct PagePlanTests {
 
   @Test func aPageThatEndsAtItsLimitIsTheLast() throws {
     var plan = try PagePlan(since: nil, zone: nil, limit: 1, head: head)
-    #expect(take([record(1)], into: &plan) == [true])
+    #expect(addRecords([record(1)], into: &plan) == [true])
     let page = plan.page()
     #expect(!page.more)
     #expect(page.token == head.token)
@@ -25,15 +25,15 @@ struct PagePlanTests {
   @Test func aPageHoldsNoMoreBytesThanItsLimitButOneRecord() throws {
     var plan = try PagePlan(since: nil, zone: nil, limit: 10, head: head)
     let large = record(1, bytes: Limits.pageBytes + 1)
-    #expect(take([large, record(2)], into: &plan) == [true, false])
+    #expect(addRecords([large, record(2)], into: &plan) == [true, false])
     var exact = try PagePlan(since: nil, zone: nil, limit: 10, head: head)
     // Zone, name and type take a byte each.
     let most = record(1, bytes: Limits.pageBytes - 6)
     let rest = [record(2, bytes: 0), record(3, bytes: 0)]
-    #expect(take([most] + rest, into: &exact) == [true, true, false])
+    #expect(addRecords([most] + rest, into: &exact) == [true, true, false])
   }
 
-  @Test func aTokenSaysWhatIsRead() throws {
+  @Test func theTokenOfAPageNamesItsRange() throws {
     let plain = ChangeToken(generation: 1, sequence: 4)
     let changes = try PagePlan(since: plain, zone: nil, limit: 1, head: head)
     #expect((changes.after, changes.through) == (4, 9))
@@ -45,18 +45,18 @@ struct PagePlanTests {
     #expect(snapshot.page().token == ChangeToken(generation: 1, sequence: 6, horizon: 9))
   }
 
-  @Test func aPageInTheMiddleSaysHowFarTheAccountHadCome() throws {
+  @Test func aPageInTheMiddleHasTheAccountsHorizon() throws {
     let since = ChangeToken(generation: 1, sequence: 4, horizon: 7)
     var plan = try PagePlan(since: since, zone: nil, limit: 1, head: head)
-    #expect(take([record(5), record(6)], into: &plan) == [true, false])
+    #expect(addRecords([record(5), record(6)], into: &plan) == [true, false])
     #expect(plan.page().token == ChangeToken(generation: 1, sequence: 5, horizon: 9))
     var last = try PagePlan(since: since, zone: nil, limit: 1, head: head)
-    #expect(take([record(5)], into: &last) == [true])
+    #expect(addRecords([record(5)], into: &last) == [true])
     #expect(last.page().token == head.token)
   }
 
-  private func take(_ records: [Record], into plan: inout PagePlan) -> [Bool] {
-    records.map { plan.take($0) }
+  private func addRecords(_ records: [Record], into plan: inout PagePlan) -> [Bool] {
+    records.map { plan.addRecord($0) }
   }
 
   private func record(_ tag: ChangeTag, bytes: Int = 2) -> Record {

@@ -18,8 +18,8 @@ struct RememberedBatchTests {
   }
 
   @Test func tagsAndConflictsComeBackInTheirPlaces() throws {
-    let standing = Standing(tag: 1, type: Name(trusted: "T"), isDeleted: false)
-    let batch = try remember { $0.text == "b" ? standing : nil }
+    let existing = ExistingRecord(tag: 1, type: Name(trusted: "T"), isDeleted: false)
+    let batch = try remember { $0.text == "b" ? existing : nil }
     #expect(batch.words == "saved,conflict,saved")
     let results = try batch.results(of: request, wall: 0) { _ in nil }
     #expect([results[0], results[2]] == [saved([10])[0], .saved(name: name(2), tag: 11)])
@@ -39,12 +39,12 @@ struct RememberedBatchTests {
     #expect(refusals.map(\.relayTime) == [99, nil, nil])
   }
 
-  private func remember(_ standing: (Name) -> Standing?) throws -> RememberedBatch {
+  private func remember(_ existing: (Name) -> ExistingRecord?) throws -> RememberedBatch {
     let commit = SaveCommit(
       account: AccountID(rawValue: 1), device: DeviceID(rawValue: 1), request: request,
       digest: [7])
     return RememberedBatch(
-      try SavePlan(commit, after: 9, standing: { standing($0) }, hasChunk: { _ in false }),
+      try SavePlan(commit, after: 9, existing: { existing($0) }, hasChunk: { _ in false }),
       after: 9, digest: commit.digest)
   }
 

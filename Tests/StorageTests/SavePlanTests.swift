@@ -4,20 +4,20 @@ import Testing
 
 struct SavePlanTests {
   private let name = Name(trusted: "a")
-  private let live = Standing(tag: 4, type: Name(trusted: "Old"), isDeleted: false)
-  private let tombstone = Standing(tag: 4, type: Name(trusted: "Old"), isDeleted: true)
+  private let live = ExistingRecord(tag: 4, type: Name(trusted: "Old"), isDeleted: false)
+  private let tombstone = ExistingRecord(tag: 4, type: Name(trusted: "Old"), isDeleted: true)
 
   /// Every base tag with every existing record.
   @Test func aChangeLandsOnlyOnTheVersionItWasMadeOn() throws {
-    let cases: [(base: ChangeTag?, standing: Standing?, lands: Bool)] = [
+    let cases: [(base: ChangeTag?, existing: ExistingRecord?, lands: Bool)] = [
       (nil, nil, true), (nil, live, true), (nil, tombstone, true),
       (0, nil, true), (0, live, false), (0, tombstone, true),
       (4, nil, false), (4, live, true), (4, tombstone, true),
       (3, nil, false), (3, live, false), (3, tombstone, false),
     ]
-    for (base, standing, lands) in cases {
+    for (base, existing, lands) in cases {
       for fields in [[], nil] as [[UInt8]?] {
-        let plan = try plan([mutation(fields: fields, base: base)], over: standing)
+        let plan = try plan([mutation(fields: fields, base: base)], over: existing)
         #expect((plan.verdicts != [.conflict]) == lands, "\(String(describing: base))")
         #expect(plan.newest == (lands ? 10 : 9))
       }
@@ -33,23 +33,23 @@ struct SavePlanTests {
   }
 
   /// Every change with every existing record.
-  @Test func whatBecomesLiveAndWhatEndsIsCounted() throws {
-    let cases: [(fields: [UInt8]?, standing: Standing?, change: Int)] = [
+  @Test func newAndDeletedLiveRecordsAreCounted() throws {
+    let cases: [(fields: [UInt8]?, existing: ExistingRecord?, change: Int)] = [
       ([], nil, 1), ([], tombstone, 1), ([], live, 0),
       (nil, nil, 0), (nil, tombstone, 0), (nil, live, -1),
     ]
-    for (fields, standing, change) in cases {
-      #expect(try plan([mutation(fields: fields)], over: standing).liveChange == change)
+    for (fields, existing, change) in cases {
+      #expect(try plan([mutation(fields: fields)], over: existing).liveChange == change)
       let failing = [mutation(fields: fields), mutation(fields: [], base: 1)]
-      #expect(try plan(failing, over: standing).liveChange == change)
-      #expect(try plan(failing, over: standing, atomic: true).liveChange == 0)
+      #expect(try plan(failing, over: existing).liveChange == change)
+      #expect(try plan(failing, over: existing, atomic: true).liveChange == 0)
     }
   }
 
   /// Without space on the disk, only what frees space is accepted.
   @Test func onlyTheDeletionOfALiveRecordNeedsNoSpace() throws {
     let low = Refusal(.diskLow, "The disk is full.")
-    func verdict(_ fields: [UInt8]?, _ standing: Standing?) throws -> SavePlan {
+    func verdict(_ fields: [UInt8]?, _ existing: ExistingRecord?) throws -> SavePlan {
       let commit = SaveCommit(
         account: AccountID(rawValue: 1), device: DeviceID(rawValue: 2),
         request: SaveRequest(
@@ -57,17 +57,17 @@ struct SavePlanTests {
           mutations: [mutation(fields: fields)]),
         digest: [], unlessDeleting: low)
       return try SavePlan(commit, after: 9) { _ in
-        standing
+        existing
       } hasChunk: { _ in
         true
       }
     }
     #expect(try verdict(nil, live).records.map(\.tag) == [10])
-    let cases: [(fields: [UInt8]?, standing: Standing?)] = [
+    let cases: [(fields: [UInt8]?, existing: ExistingRecord?)] = [
       (nil, nil), (nil, tombstone), ([], live), ([], nil),
     ]
-    for (fields, standing) in cases {
-      let plan = try verdict(fields, standing)
+    for (fields, existing) in cases {
+      let plan = try verdict(fields, existing)
       #expect(plan.verdicts == [.refuse(low)])
       // The retry is decided anew, once there is space.
       #expect(!plan.isRemembered)
@@ -75,7 +75,7 @@ struct SavePlanTests {
   }
 
   /// A change made on a version that the relay has lost meets a deletion that came since.
-  @Test func aTombstoneCountsIfTheChangeAsksForThat() throws {
+  @Test func aTombstoneConflictsIfTheChangeRequestsIt() throws {
     var again = mutation(fields: [], base: 0)
     #expect(try plan([again], over: tombstone).records.map(\.tag) == [10])
     again.unlessDeleted = true
@@ -87,10 +87,10 @@ struct SavePlanTests {
   /// The lost versions on which a record was made stay with it.
   @Test func aChangeKeepsTheLostVersionsOfItsBase() throws {
     let (old, new) = (VersionFingerprint(rawValue: 1), VersionFingerprint(rawValue: 2))
-    var standing = live
-    standing.includes = [old]
+    var existing = live
+    existing.includes = [old]
     func includes(_ mutation: Mutation) throws -> [[VersionFingerprint]] {
-      try plan([mutation], over: standing).records.map(\.includes)
+      try plan([mutation], over: existing).records.map(\.includes)
     }
     #expect(try includes(mutation(fields: [], base: live.tag)) == [[old]])
     #expect(try includes(mutation(fields: nil, base: live.tag)) == [[old]])
@@ -148,7 +148,7 @@ struct SavePlanTests {
     #expect(aborted.chunkChanges.isEmpty)
   }
 
-  @Test func tagsFollowOneAnotherPastWhatFails() throws {
+  @Test func tagsAreConsecutiveWithoutFailedMutations() throws {
     var refused = mutation(fields: [])
     refused.refusal = Refusal(.recordTooLarge, "")
     let plan = try plan(
@@ -178,7 +178,7 @@ struct SavePlanTests {
   }
 
   private func plan(
-    _ mutations: [Mutation], over standing: Standing?, atomic: Bool = false,
+    _ mutations: [Mutation], over existing: ExistingRecord?, atomic: Bool = false,
     here: [ChunkHash] = []
   ) throws -> SavePlan {
     let request = SaveRequest(
@@ -187,7 +187,7 @@ struct SavePlanTests {
     let commit = SaveCommit(
       account: AccountID(rawValue: 1), device: DeviceID(rawValue: 5), request: request, digest: [])
     return try SavePlan(commit, after: 9) { _ in
-      standing
+      existing
     } hasChunk: {
       here.contains($0)
     }

@@ -17,7 +17,7 @@ struct StoreTotalsTests {
     let file = ChunkFile(account: AccountID(rawValue: 1), number: UInt64(seed))
     return ExportedChunk(
       hash: hash, stored: StoredChunk(file: file, bytes: bytes), uses: 1, leaseUntil: 0,
-      isDoubtful: false)
+      isUnverified: false)
   }
 
   @Test func portionsAddUpToTheWhole() throws {

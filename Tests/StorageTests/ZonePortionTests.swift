@@ -4,12 +4,12 @@ import Testing
 struct ZonePortionTests {
   private let portion = ZonePortion(after: 3, end: 20)
 
-  @Test func aFullPortionGoesOnBehindItsLastRecord() {
+  @Test func aFullPortionContinuesAfterItsLastRecord() {
     let rest = portion.rest(scanned: 15, deleted: 2, last: 9, limit: 2)
     #expect(rest == ZonePortion(after: 9, end: 20))
   }
 
-  @Test func onePortionThatSawSoManyRowsGoesOnBehindThem() {
+  @Test func aPortionThatScannedItsLimitContinuesAfterIt() {
     let rest = portion.rest(scanned: 15, deleted: 1, last: 9, limit: 2)
     #expect(rest == ZonePortion(after: 15, end: 20))
   }

@@ -4,7 +4,7 @@
 enum GrowthRule {
   /// Files in which the loop is short for any input, with the reason.
   static let exceptions: [String: String] = [
-    "Sources/Apps/Timer/TimerApp+Orders.swift": "six settings at the most, each named once"
+    "Sources/Apps/Timer/TimerApp.swift": "six settings at the most, each named once"
   ]
 
   static func faults(in file: SourceFile) -> [Fault] {

@@ -4,30 +4,33 @@ enum NameRule {
 
   /// Names of types that terms of the field have replaced.
   static let replaced: Set<String> = [
-    "AccountMovement", "AccountOffice", "Attendant", "BackupShelf", "Bell", "BusBell",
-    "CallContinuation", "CallStep", "ClipboardHistory", "CrowdBench", "CrowdBenchCommand",
-    "CrowdMember", "CrowdNode", "CrowdPair", "CrowdPlan", "CrowdTable", "DeviceLook", "Elsewhere",
-    "Errand", "FileErrand", "FileLook", "FormerPlace", "Gate", "GatePlace", "Guest", "GuestCall",
-    "HTTPTalk", "HabitBook", "HandshakeLine", "HeldBefore", "HeldPiece", "HomeLook", "Ink",
-    "KeptAccount", "KeptBatch", "KeptChunk", "KeptDevice", "KeptGap", "KeptPairing", "KeptPiece",
-    "KeptRecord", "KeptSubscription", "KnownPiece", "Lapse", "Ledger", "LogAside", "LostPiece",
-    "MachineLook", "Markup", "MemoShelf", "Neighbours", "NodeMail", "Outside", "OwnerBody",
-    "OwnerCall", "OwnerContinuation", "OwnerDesk", "PaceBench", "PaceLoad", "PaceLoads", "PacePair",
-    "PacePlan", "PaceTable", "PageGate", "PageShelf", "Parcel", "PieceBasket", "PieceDesk",
-    "PieceDownload", "PieceErrand", "PieceFailure", "PieceFetch", "PieceFetcher", "PieceFolder",
-    "PieceLine", "PieceNeed", "PieceOffer", "PiecePortion", "PieceProgress", "PieceQueries",
-    "PieceReader", "PieceResult", "PieceTable", "PieceTask", "PieceTidings", "PieceTransfer",
-    "PieceUpload", "PieceWalk", "Pulse", "RelayAttendant", "RelayLook", "Room", "SaveDesk",
-    "SaveQuestion", "Seated", "SilentThreads", "SocketTalk", "Spin", "StateBoard", "StoreMeter",
-    "StoreStanding", "StreamTalk", "Supervision", "Surroundings", "TimerBoard", "TokenGround",
-    "TopStanding", "Trouble", "VaultShelf", "WaitingLine", "WakeConditions", "WakeIndex",
-    "WakeRule", "WakeTable", "Welcome", "Workplace",
+    "AccessNote", "AccountMovement", "AccountOffice", "AdminContinuation", "Attendant",
+    "BackupShelf", "Bell", "BusBell", "CallContinuation", "CallStep", "Cast", "ChunkGate",
+    "ChunkQuestion", "ClipboardHistory", "CloseTally", "CrowdBench", "CrowdBenchCommand",
+    "CrowdMember", "CrowdNode", "CrowdPair", "CrowdPlan", "CrowdTable", "Desk", "DeviceLook",
+    "Door", "Elsewhere", "Errand", "FileErrand", "FileLook", "FlowLog", "FormerPlace", "Gate",
+    "GatePlace", "Guest", "GuestCall", "HTTPTalk", "HabitBook", "Habitat", "Hand", "HandshakeLine",
+    "HeldBefore", "HeldPiece", "HomeLook", "HomeMember", "Ink", "KeptAccount", "KeptBatch",
+    "KeptChunk", "KeptDevice", "KeptGap", "KeptPairing", "KeptPiece", "KeptRecord",
+    "KeptSubscription", "KnownPiece", "Ladder", "Lapse", "Ledger", "LogAside", "Look", "LostPiece",
+    "MachineLook", "Markup", "Meeting", "MemoShelf", "NameQuestion", "NamesNeed", "Neighbours",
+    "NodeMail", "Outside", "OwnerBody", "OwnerCall", "OwnerContinuation", "OwnerDesk", "PaceBench",
+    "PaceLoad", "PaceLoads", "PacePair", "PacePlan", "PaceTable", "PageGate", "PageShelf", "Parcel",
+    "PendingPresses", "PieceBasket", "PieceDesk", "PieceDownload", "PieceErrand", "PieceFailure",
+    "PieceFetch", "PieceFetcher", "PieceFolder", "PieceLine", "PieceNeed", "PieceOffer",
+    "PiecePortion", "PieceProgress", "PieceQueries", "PieceReader", "PieceResult", "PieceTable",
+    "PieceTask", "PieceTidings", "PieceTransfer", "PieceUpload", "PieceWalk", "Pulse",
+    "RelayAttendant", "RelayLook", "Room", "Rover", "SaveDesk", "SaveQuestion", "Seat", "Seated",
+    "SecretDraw", "SilentThreads", "SocketTalk", "Spin", "Standing", "StateBoard", "StoreMeter",
+    "StorePlace", "StoreStanding", "StreamTalk", "Supervision", "Surroundings", "TimerBoard",
+    "TokenGround", "Told", "TopStanding", "Trouble", "TurnedAway", "VaultShelf", "WaitingLine",
+    "WakeConditions", "WakeIndex", "WakeRule", "WakeTable", "WatchPress", "Welcome", "Workplace",
   ]
 
   /// Names of folders that were replaced likewise.
   static let replacedFolders: Set<String> = [
     "Calls", "Changes", "Devices", "Digest", "Door", "Link", "Loop", "Neighbours", "Pages",
-    "PageFiles", "Pieces", "SignIn", "Uplink",
+    "PageFiles", "Pieces", "Screen", "SignIn", "Tools", "Uplink",
   ]
 
   static func faults(in file: SourceFile) -> [Fault] {

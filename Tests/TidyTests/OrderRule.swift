@@ -15,7 +15,7 @@ enum OrderRule {
   static let exceptions: [String: String] = [:]
 
   static func faults(in file: SourceFile) -> [Fault] {
-    if ["EventLoop", "lockstep"].contains(file.room) || exceptions[file.path] != nil { return [] }
+    if file.stands(in: WordRule.outer) || exceptions[file.path] != nil { return [] }
     return keysAndValues(in: file) + walks(in: file)
   }
 

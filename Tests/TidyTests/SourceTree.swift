@@ -88,6 +88,12 @@ struct SourceFile {
     return String(parts[1])
   }
 
+  /// True if the file is in one of these modules, or folders of modules such as `Wire/HTTP`.
+  func stands(in places: [String]) -> Bool {
+    let parts = path.split(separator: "/")
+    return places.contains { parts.dropFirst().starts(with: $0.split(separator: "/")) }
+  }
+
   /// File name without its ending: `X` for `Sources/Wire/HTTP/X.swift`.
   var stem: String { String(path.split(separator: "/").last?.dropLast(".swift".count) ?? "") }
 

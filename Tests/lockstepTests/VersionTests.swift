@@ -1,4 +1,5 @@
 import Foundation
+import LockstepCommandLine
 import Testing
 
 @testable import LockstepCommand
@@ -13,10 +14,10 @@ struct VersionTests {
   @Test func theChangelogBeginsWithIt() throws {
     let headings = try text("CHANGELOG.md").split(separator: "\n").filter { $0.hasPrefix("## [") }
     let released = headings.first { !$0.contains("Unreleased") }
-    #expect(released?.hasPrefix("## [\(Lockstep.version)] ") == true, "\(headings)")
+    #expect(released?.hasPrefix("## [\(LockstepVersion.current)] ") == true, "\(headings)")
   }
 
   @Test func operationsInstallsIt() throws {
-    #expect(try text("docs/operations.md").contains("lockstep-\(Lockstep.version)-linux-"))
+    #expect(try text("docs/operations.md").contains("lockstep-\(LockstepVersion.current)-linux-"))
   }
 }

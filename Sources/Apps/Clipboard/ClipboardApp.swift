@@ -1,4 +1,6 @@
+import LockstepJSON
 import LockstepModel
+import LockstepTerminal
 
 /// Clipboard history of all devices: zone `Clipboard`, one record per item.
 ///
@@ -26,10 +28,10 @@ package struct ClipboardApp: App {
   }
 
   package func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
-    let history = ClipboardContents(state.records)
+    let contents = ClipboardContents(state.records)
     switch order["do"]?.string {
     case "add":
-      let content = try order.word("content")
+      let content = try order.textMember("content")
       if content.isEmpty { throw EditRefusal("there is nothing to add") }
       let edit = ClipboardApp.edit(try AppState.newName(order)) { _ in
         ["content": .string(content)]
@@ -39,16 +41,16 @@ package struct ClipboardApp: App {
         view: AppView(
           json: ["name": .string(edit.key.name.text)], lines: ["added: " + RowText.line(content)]))
     case "remove":
-      let item = history.items[try history.choice.place(try order.word("item"))]
+      let item = contents.items[try contents.choice.findEntry(try order.textMember("item"))]
       return AppOutcome(
         [.edit(ClipboardApp.edit(item.record.name) { _ in nil })],
         view: AppView(
           json: ["name": .string(item.record.name.text)],
           lines: ["removed: " + RowText.line(item.content)]))
     case "clear":
-      let count = history.items.count
+      let count = contents.items.count
       return AppOutcome(
-        history.items.map { .edit(ClipboardApp.edit($0.record.name) { _ in nil }) },
+        contents.items.map { .edit(ClipboardApp.edit($0.record.name) { _ in nil }) },
         view: AppView(
           json: ["removed": JSONValue(integerLiteral: Int64(count))],
           lines: [count == 1 ? "1 item removed" : "\(count) items removed"]))
@@ -57,11 +59,11 @@ package struct ClipboardApp: App {
   }
 
   package func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView {
-    let history = ClipboardContents(state.records)
+    let contents = ClipboardContents(state.records)
     switch question["show"]?.string {
-    case "list": return history.view(of: state)
+    case "list": return contents.view(of: state)
     case "item":
-      let item = history.items[try history.choice.place(try question.word("item"))]
+      let item = contents.items[try contents.choice.findEntry(try question.textMember("item"))]
       return AppView(
         json: ["name": .string(item.record.name.text), "content": .string(item.content)],
         lines: [RowText.line(item.content)])

@@ -1,4 +1,6 @@
+import LockstepJSON
 import LockstepModel
+import LockstepTerminal
 
 /// Clipboard items, newest first.
 package struct ClipboardContents: Sendable {
@@ -65,5 +67,21 @@ package struct ClipboardContents: Sendable {
         RowText.cut(RowText.line(state.name(of: item.record.device)), to: 12), 12),
       RowText.line(item.content),
     ].joined(separator: "  ")
+  }
+}
+
+/// Keeps the newer version of an item. If both have the same timestamp, a delete wins: the removed
+/// text may be a password.
+package struct ClipboardItemResolver: Resolver {
+  package let isLastWriterWins = true
+
+  package init() {}
+
+  package func resolve(_ conflict: Conflict) -> Resolution {
+    let isTie = conflict.local.modifiedAt == conflict.server.modifiedAt
+    if isTie, conflict.local.isDeleted || conflict.server.isDeleted {
+      return .merged(fields: nil, copies: [])
+    }
+    return .merged(fields: conflict.sides.newer.fields, copies: [])
   }
 }

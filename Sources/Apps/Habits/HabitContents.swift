@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 
 /// Habits and their days, as stored on one device.
@@ -59,10 +60,10 @@ package struct HabitContents: Sendable {
 
   /// True if the goal of the day is reached.
   package func isReached(_ habit: Habit, on day: HabitDay) -> Bool {
-    let it = self.day(day, of: habit.record.name)
+    let state = self.day(day, of: habit.record.name)
     return switch habit.kind {
-    case .checkbox: it.isDone
-    case .count: it.total >= habit.target
+    case .checkbox: state.isDone
+    case .count: state.total >= habit.target
     }
   }
 
@@ -104,4 +105,35 @@ package struct HabitDay: Hashable, Comparable, Sendable {
   package func advanced(by days: Int64) -> HabitDay { HabitDay(number: number + days) }
 
   package static func < (left: HabitDay, right: HabitDay) -> Bool { left.number < right.number }
+}
+
+/// A habit's text is a personal decision, so a conflict is never resolved automatically: the person
+/// chooses a version.
+package struct HabitResolver: Resolver {
+  package init() {}
+
+  package func resolve(_ conflict: Conflict) -> Resolution {
+    conflict.local.fields == conflict.server.fields
+      ? .merged(fields: conflict.sides.newer.fields, copies: []) : .ask
+  }
+}
+
+/// Resolver for one day of a habit. Each device counts only what was done and undone on itself, so
+/// nothing is counted twice and nothing is lost, whatever the merge order.
+package struct CheckInResolver: Resolver {
+  /// True, because the latest "done" or "not done" wins, also if it repeats an earlier value.
+  package let isLastWriterWins = true
+
+  package init() {}
+
+  package func resolve(_ conflict: Conflict) -> Resolution {
+    if let resolution = ChangeOutlivesDelete.resolution(of: conflict) { return resolution }
+    let (newer, older) = conflict.sides
+    var fields = newer.fields ?? [:]
+    for name in ["counts", "undone"] {
+      guard let counts = Greater.numbers(newer.fields?[name], older.fields?[name]) else { continue }
+      fields = fields.setting(name, to: counts)
+    }
+    return .merged(fields: fields, copies: [])
+  }
 }

@@ -1,4 +1,6 @@
+import LockstepJSON
 import LockstepModel
+import LockstepTerminal
 
 /// Edits that orders make to habits and their days.
 enum HabitEdits {
@@ -9,7 +11,7 @@ enum HabitEdits {
       "target": .number(JSONNumber(try target(order))),
     ]
     return AppOutcome(
-      [.edit(writing(name) { _ in fields })], view: told("added", name, try title(order)))
+      [.edit(habitEdit(name) { _ in fields })], view: changeView("added", name, try title(order)))
   }
 
   /// Keeps fields that this version does not know.
@@ -26,19 +28,19 @@ enum HabitEdits {
     }
     if changes.isEmpty { throw EditRefusal("say what is to change: its title, kind or target") }
     let members = changes
-    let edit = writing(habit.record.name) { context in
+    let edit = habitEdit(habit.record.name) { context in
       (context.current?.value ?? [:]).setting(members)
     }
     return AppOutcome(
-      [.edit(edit)], view: told("changed", habit.record.name, order["title"]?.string ?? habit.title)
-    )
+      [.edit(edit)],
+      view: changeView("changed", habit.record.name, order["title"]?.string ?? habit.title))
   }
 
   /// Keeps the records of its days: if the habit is restored, they are shown again.
   static func removed(_ habit: HabitContents.Habit) -> AppOutcome {
     AppOutcome(
-      [.edit(writing(habit.record.name) { _ in nil })],
-      view: told("removed", habit.record.name, habit.title))
+      [.edit(habitEdit(habit.record.name) { _ in nil })],
+      view: changeView("removed", habit.record.name, habit.title))
   }
 
   static func checked(
@@ -48,7 +50,9 @@ enum HabitEdits {
     guard habit.kind == .checkbox else {
       throw EditRefusal("\u{201C}\(RowText.line(habit.title))\u{201D} is counted; use count")
     }
-    let edit = self.day(day, of: habit) { fields, _ in fields.setting("done", to: .bool(isDone)) }
+    let edit = checkInEdit(day, of: habit) { fields, _ in
+      fields.setting("done", to: .bool(isDone))
+    }
     return AppOutcome(
       [.edit(edit)],
       view: AppView(
@@ -72,7 +76,7 @@ enum HabitEdits {
       throw EditRefusal("only \(before.total) can be taken back on \(day.text)")
     }
     let target = habit.target
-    let edit = self.day(day, of: habit) { fields, device in
+    let edit = checkInEdit(day, of: habit) { fields, device in
       let list = amount > 0 ? "counts" : "undone"
       let own = fields[list]?[device.text]?.wholeNumber ?? 0
       let counts = (fields[list] ?? [:])
@@ -93,7 +97,7 @@ enum HabitEdits {
 
   // MARK: Records
 
-  private static func writing(
+  private static func habitEdit(
     _ name: Name, _ make: @escaping @Sendable (EditContext) -> JSONValue?
   ) -> EditRequest {
     EditRequest(key: RecordKey(zone: HabitsApp.zone, name: name), type: HabitsApp.habitType) {
@@ -101,7 +105,7 @@ enum HabitEdits {
     }
   }
 
-  private static func day(
+  private static func checkInEdit(
     _ day: HabitDay, of habit: HabitContents.Habit,
     _ make: @escaping @Sendable (JSONValue, DeviceID) -> JSONValue
   ) -> EditRequest {
@@ -118,7 +122,7 @@ enum HabitEdits {
   // MARK: Validation and text
 
   private static func title(_ order: JSONValue) throws(EditRefusal) -> String {
-    let title = try order.word("title")
+    let title = try order.textMember("title")
     let isBlank = title.unicodeScalars.allSatisfy { $0.properties.isWhitespace }
     guard !isBlank, title.unicodeScalars.count <= Limits.habitTitle else {
       throw EditRefusal("a habit's title has 1 to \(Limits.habitTitle) characters")
@@ -127,21 +131,21 @@ enum HabitEdits {
   }
 
   private static func kind(_ order: JSONValue) throws(EditRefusal) -> HabitKind {
-    guard let kind = HabitKind(rawValue: try order.word("kind")) else {
+    guard let kind = HabitKind(rawValue: try order.textMember("kind")) else {
       throw EditRefusal("a habit is a checkbox or a count")
     }
     return kind
   }
 
   private static func target(_ order: JSONValue) throws(EditRefusal) -> Int64 {
-    let target = try order.whole("target")
+    let target = try order.wholeMember("target")
     guard (1...Limits.habitCount).contains(target) else {
       throw EditRefusal("a target is 1 to \(Limits.habitCount)")
     }
     return target
   }
 
-  private static func told(_ what: String, _ name: Name, _ title: String) -> AppView {
+  private static func changeView(_ what: String, _ name: Name, _ title: String) -> AppView {
     AppView(
       json: ["name": .string(name.text), "title": .string(title)],
       lines: ["\(what): \(RowText.line(title))"])

@@ -1,42 +1,45 @@
+import LockstepJSON
 import LockstepModel
+import LockstepTerminal
 
 /// Views of habits: a week per habit, a single day, and conflicts side by side.
 package struct HabitWeek {
-  package let book: HabitContents
+  package let contents: HabitContents
   package let state: AppState
 
   package init(_ state: AppState) {
-    book = HabitContents(state.records)
+    contents = HabitContents(state.records)
     self.state = state
   }
 
   /// Returns the seven days that end with `today`.
   package func week(until today: HabitDay) -> AppView {
     let days = (-6...0).map { today.advanced(by: $0) }
-    let json: [JSONValue] = book.habits.enumerated().map { place, habit in
+    let json: [JSONValue] = contents.habits.enumerated().map { place, habit in
       let week = days.map { entry(habit, $0) }
       return head(habit, place).setting("days", to: .array(week))
     }
-    guard !book.habits.isEmpty else {
+    guard !contents.habits.isEmpty else {
       return AppView(json: ["habits": []], lines: ["there is no habit yet"])
     }
     let names = ["Mo", "Tu", "We", "Th", "Fr", "Sa", "Su"]
     let header =
       RowText.left("", 29) + days.map { RowText.right(names[$0.weekday], 4) }.joined()
-    let rows = book.habits.enumerated().map { place, habit in
+    let rows = contents.habits.enumerated().map { place, habit in
       title(habit, place) + days.map { RowText.right(mark(habit, $0), 4) }.joined()
     }
     return AppView(json: ["habits": .array(json)], lines: [header] + rows)
   }
 
   package func day(_ day: HabitDay) -> AppView {
-    let json: [JSONValue] = book.habits.enumerated().map { place, habit in
+    let json: [JSONValue] = contents.habits.enumerated().map { place, habit in
       head(habit, place).setting(entry(habit, day).members ?? [])
     }
-    let rows = book.habits.enumerated().map { place, habit -> String in
-      let it = book.day(day, of: habit.record.name)
+    let rows = contents.habits.enumerated().map { place, habit -> String in
+      let state = contents.day(day, of: habit.record.name)
       let amount =
-        habit.kind == .count ? "\(it.total) of \(habit.target)" : (it.isDone ? "done" : "open")
+        habit.kind == .count
+        ? "\(state.total) of \(habit.target)" : (state.isDone ? "done" : "open")
       return title(habit, place) + "  " + amount
     }
     return AppView(
@@ -48,9 +51,9 @@ package struct HabitWeek {
 
   /// Habits with a conflict that a person must resolve, by name.
   package var conflicts: [(key: RecordKey, local: Record?, cloud: Record)] {
-    let held = state.recordsByKey
+    let localRecords = state.recordsByKey
     return state.asking.filter { $0.type == HabitsApp.habitType }
-      .map { cloud in (cloud.key, held[cloud.key], cloud) }
+      .map { cloud in (cloud.key, localRecords[cloud.key], cloud) }
   }
 
   package var conflictChoice: Choice {
@@ -71,8 +74,8 @@ package struct HabitWeek {
     }
     let rows = conflicts.enumerated().flatMap { place, conflict in
       [
-        RowText.right("\(place + 1)", 3) + "  local  " + words(conflict.local),
-        "     cloud  " + words(conflict.cloud),
+        RowText.right("\(place + 1)", 3) + "  local  " + sideText(conflict.local),
+        "     cloud  " + sideText(conflict.cloud),
       ]
     }
     let advice = "keep one of the two: lockstep agent habits keep local|cloud NUMBER"
@@ -89,19 +92,19 @@ package struct HabitWeek {
     ]
   }
 
-  private func words(_ record: Record?) -> String {
+  private func sideText(_ record: Record?) -> String {
     guard let record else { return "deleted here" }
     let age = RowText.age(of: record.modifiedAt, at: state.now)
     let when =
       (age == "now" ? age : age + " ago") + ", " + RowText.line(state.name(of: record.device))
     guard !record.isDeleted else { return "deleted  (\(when))" }
     let habit = HabitContents.Habit(record)
-    return "\(RowText.line(habit.title)), \(HabitWeek.aim(habit))  (\(when))"
+    return "\(RowText.line(habit.title)), \(HabitWeek.targetText(habit))  (\(when))"
   }
 
   // MARK: Parts
 
-  package static func aim(_ habit: HabitContents.Habit) -> String {
+  package static func targetText(_ habit: HabitContents.Habit) -> String {
     habit.kind == .count ? "\(habit.target) a day" : "once a day"
   }
 
@@ -114,10 +117,10 @@ package struct HabitWeek {
   }
 
   private func entry(_ habit: HabitContents.Habit, _ day: HabitDay) -> JSONValue {
-    let it = book.day(day, of: habit.record.name)
+    let state = contents.day(day, of: habit.record.name)
     return [
-      "day": .string(day.text), "done": .bool(book.isReached(habit, on: day)),
-      "total": .number(JSONNumber(it.total)),
+      "day": .string(day.text), "done": .bool(contents.isReached(habit, on: day)),
+      "total": .number(JSONNumber(state.total)),
     ]
   }
 
@@ -127,8 +130,8 @@ package struct HabitWeek {
   }
 
   private func mark(_ habit: HabitContents.Habit, _ day: HabitDay) -> String {
-    let total = book.day(day, of: habit.record.name).total
+    let total = contents.day(day, of: habit.record.name).total
     if habit.kind == .count, total > 0 { return total > 999 ? "999+" : "\(total)" }
-    return book.isReached(habit, on: day) ? "✓" : "·"
+    return contents.isReached(habit, on: day) ? "✓" : "·"
   }
 }

@@ -1,4 +1,6 @@
+import LockstepJSON
 import LockstepModel
+import LockstepTerminal
 
 /// Habits and their days: zone `Habits`, one record per habit, and one record per habit and day on
 /// which something was done.
@@ -34,19 +36,20 @@ package struct HabitsApp: App {
     let week = HabitWeek(state)
     switch order["do"]?.string {
     case "add": return try HabitEdits.added(order)
-    case "edit": return try HabitEdits.changed(try HabitsApp.habit(order, week.book), order)
-    case "remove": return HabitEdits.removed(try HabitsApp.habit(order, week.book))
+    case "edit": return try HabitEdits.changed(try HabitsApp.habit(order, week.contents), order)
+    case "remove": return HabitEdits.removed(try HabitsApp.habit(order, week.contents))
     case "check":
-      let habit = try HabitsApp.habit(order, week.book)
+      let habit = try HabitsApp.habit(order, week.contents)
       return try HabitEdits.checked(habit, on: try HabitsApp.day(order), order)
     case "count":
-      let habit = try HabitsApp.habit(order, week.book)
+      let habit = try HabitsApp.habit(order, week.contents)
       let day = try HabitsApp.day(order)
       return try HabitEdits.counted(
-        habit, on: day, by: try order.whole("by"), of: week.book.day(day, of: habit.record.name))
+        habit, on: day, by: try order.wholeMember("by"),
+        of: week.contents.day(day, of: habit.record.name))
     case "keep":
-      let place = try week.conflictChoice.place(try order.word("habit"))
-      let version = try order.word("version")
+      let place = try week.conflictChoice.findEntry(try order.textMember("habit"))
+      let version = try order.textMember("version")
       guard ["local", "cloud"].contains(version) else {
         throw EditRefusal("keep local or cloud, not \u{201C}\(RowText.line(version))\u{201D}")
       }
@@ -71,13 +74,13 @@ package struct HabitsApp: App {
   }
 
   private static func habit(
-    _ order: JSONValue, _ book: HabitContents
+    _ order: JSONValue, _ contents: HabitContents
   ) throws(EditRefusal) -> HabitContents.Habit {
-    book.habits[try book.choice.place(try order.word("habit"))]
+    contents.habits[try contents.choice.findEntry(try order.textMember("habit"))]
   }
 
   private static func day(_ order: JSONValue) throws(EditRefusal) -> HabitDay {
-    let text = try order.word("day")
+    let text = try order.textMember("day")
     guard let day = HabitDay(text) else {
       throw EditRefusal("\u{201C}\(RowText.line(text))\u{201D} is no day; write it as 2026-03-01")
     }

@@ -1,4 +1,6 @@
+import LockstepJSON
 import LockstepModel
+import LockstepTerminal
 
 /// Memos, the most recently written first.
 package struct MemoContents: Sendable {
@@ -38,15 +40,15 @@ package struct MemoContents: Sendable {
   }
 
   /// Returns the indices of the memos that contain all words, ignoring case.
-  package func places(with words: String) -> [Int] {
+  package func indices(with words: String) -> [Int] {
     let words = words.lowercased().split(separator: " ").map { Array($0.utf8) }
     return memos.indices.filter { place in
       let text = Array(memos[place].content.lowercased().utf8)
-      return words.allSatisfy { MemoContents.holds(text, $0) }
+      return words.allSatisfy { MemoContents.contains(text, $0) }
     }
   }
 
-  private static func holds(_ text: [UInt8], _ word: [UInt8]) -> Bool {
+  private static func contains(_ text: [UInt8], _ word: [UInt8]) -> Bool {
     guard let first = word.first else { return true }
     var rest = text[...]
     while let start = rest.firstIndex(of: first) {
@@ -76,15 +78,49 @@ package struct MemoContents: Sendable {
     let title = RowText.line(memo.title)
     return [
       RowText.right("\(place + 1)", 3), UniversalTime(memo.date).date,
-      (title.isEmpty ? "(untitled)" : title) + (note(memo, of: state) ?? ""),
+      (title.isEmpty ? "(untitled)" : title) + (copyMark(memo, of: state) ?? ""),
     ].joined(separator: "  ")
   }
 
   /// Returns the mark of a conflict copy in a list.
-  private func note(_ memo: Memo, of state: AppState) -> String? {
+  private func copyMark(_ memo: Memo, of state: AppState) -> String? {
     memo.origin.map { origin in
       let name = DeviceID(text: origin.device).map(state.name(of:)) ?? origin.device
       return "  [other version, from \(RowText.line(name))]"
     }
+  }
+}
+
+/// Merges a memo field by field. If both sides wrote a different text, the newer text stays and the
+/// older one is kept whole as a separate memo.
+package struct MemoResolver: Resolver {
+  package init() {}
+
+  package func resolve(_ conflict: Conflict) -> Resolution {
+    if let resolution = ChangeOutlivesDelete.resolution(of: conflict) { return resolution }
+    let (newer, older) = conflict.sides
+    var merged = FieldMerge.merge(
+      base: conflict.base?.fields, newer: newer.fields, older: older.fields)
+    merged = merged.setting(
+      "date",
+      to: Greater.number(newer.fields?["date"], older.fields?["date"]) ?? merged["date"])
+    if let content = merged["content"]?.string {
+      merged = merged.setting("title", to: .string(MemoResolver.title(of: content)))
+    }
+    return .merged(fields: merged, copies: copies(conflict.base, newer, older))
+  }
+
+  private func copies(_ base: Version?, _ newer: Version, _ older: Version) -> [Resolution.Copy] {
+    let contents = [base, newer, older].map { $0?.fields?["content"] }
+    guard contents[1] != contents[0], contents[2] != contents[0], contents[1] != contents[2],
+      contents[2] != nil, let fields = older.fields
+    else { return [] }
+    let name = CopyName.text(older.name, "~\(older.device)-\(older.modifiedAt)")
+    return [Resolution.Copy(name: name, fields: fields)]
+  }
+
+  /// Returns the first line of a memo, at most its first hundred characters (Unicode scalars).
+  package static func title(of content: String) -> String {
+    String(content.unicodeScalars.prefix { $0 != "\n" }.prefix(100))
   }
 }

@@ -1,4 +1,6 @@
+import LockstepJSON
 import LockstepModel
+import LockstepTerminal
 
 /// Notes: zone `Memos`, one record per memo.
 ///
@@ -30,37 +32,38 @@ package struct MemosApp: App {
   }
 
   package func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
-    let shelf = MemoContents(state.records)
+    let contents = MemoContents(state.records)
     switch order["do"]?.string {
     case "add":
       let content = try MemosApp.content(order)
       let name = try AppState.newName(order)
       return AppOutcome(
-        [.edit(MemosApp.writing(content, to: name))], view: MemosApp.told("added", name, content))
+        [.edit(MemosApp.memoEdit(content, to: name))],
+        view: MemosApp.changeView("added", name, content))
     case "edit":
-      let memo = shelf.memos[try shelf.choice.place(try order.word("memo"))]
+      let memo = contents.memos[try contents.choice.findEntry(try order.textMember("memo"))]
       return try edited(memo, order)
     case "remove":
-      let memo = shelf.memos[try shelf.choice.place(try order.word("memo"))]
+      let memo = contents.memos[try contents.choice.findEntry(try order.textMember("memo"))]
       let edit = EditRequest(key: memo.record.key, type: MemosApp.memoType) {
         _ throws(EditRefusal) in nil
       }
       return AppOutcome(
-        [.edit(edit)], view: MemosApp.told("removed", memo.record.name, memo.content))
+        [.edit(edit)], view: MemosApp.changeView("removed", memo.record.name, memo.content))
     default: throw EditRefusal("memos do not know that order")
     }
   }
 
   package func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView {
-    let shelf = MemoContents(state.records)
+    let contents = MemoContents(state.records)
     switch question["show"]?.string {
     case "list":
-      return shelf.view(Array(shelf.memos.indices), of: state, empty: "there is no memo yet")
+      return contents.view(Array(contents.memos.indices), of: state, empty: "there is no memo yet")
     case "search":
-      let places = shelf.places(with: try question.word("words"))
-      return shelf.view(places, of: state, empty: "no memo has these words")
+      let places = contents.indices(with: try question.textMember("words"))
+      return contents.view(places, of: state, empty: "no memo has these words")
     case "memo":
-      let memo = shelf.memos[try shelf.choice.place(try question.word("memo"))]
+      let memo = contents.memos[try contents.choice.findEntry(try question.textMember("memo"))]
       return AppView(
         json: [
           "name": .string(memo.record.name.text), "title": .string(memo.title),
@@ -79,8 +82,8 @@ package struct MemosApp: App {
     _ memo: MemoContents.Memo, _ order: JSONValue
   ) throws(EditRefusal) -> AppOutcome {
     let content = try MemosApp.content(order)
-    let was = try order.word("was")
-    var steps = [AppOutcome.Step.edit(MemosApp.writing(content, to: memo.record.name))]
+    let was = try order.textMember("was")
+    var steps = [AppOutcome.Step.edit(MemosApp.memoEdit(content, to: memo.record.name))]
     if !memo.content.utf8.elementsEqual(was.utf8), !memo.content.utf8.elementsEqual(content.utf8),
       let fields = memo.record.value,
       let copy = Name(
@@ -92,18 +95,18 @@ package struct MemosApp: App {
         .edit(EditRequest(key: key, type: MemosApp.memoType) { _ throws(EditRefusal) in fields }),
         at: 0)
     }
-    return AppOutcome(steps, view: MemosApp.told("changed", memo.record.name, content))
+    return AppOutcome(steps, view: MemosApp.changeView("changed", memo.record.name, content))
   }
 
   private static func content(_ order: JSONValue) throws(EditRefusal) -> String {
-    let content = try order.word("content")
+    let content = try order.textMember("content")
     let isBlank = content.unicodeScalars.allSatisfy { $0.properties.isWhitespace }
     if isBlank { throw EditRefusal("a memo without a word is not kept; remove it instead") }
     return content
   }
 
   /// Keeps fields that this version does not know.
-  private static func writing(_ content: String, to name: Name) -> EditRequest {
+  private static func memoEdit(_ content: String, to name: Name) -> EditRequest {
     EditRequest(key: RecordKey(zone: zone, name: name), type: memoType) {
       context throws(EditRefusal) in
       (context.current?.value ?? [:])
@@ -113,7 +116,7 @@ package struct MemosApp: App {
     }
   }
 
-  private static func told(_ what: String, _ name: Name, _ content: String) -> AppView {
+  private static func changeView(_ what: String, _ name: Name, _ content: String) -> AppView {
     let title = RowText.line(MemoResolver.title(of: content))
     return AppView(
       json: ["name": .string(name.text)], lines: [title.isEmpty ? what : "\(what): \(title)"])

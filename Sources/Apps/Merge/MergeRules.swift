@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 
 /// Three-way merge of JSON objects, field by field. A field changed on one side takes that side's
@@ -15,7 +16,7 @@ package enum FieldMerge {
         base: baseFields[member.name], newer: member.value, older: olderFields[member.name])
       if let value { merged.append(JSONMember(member.name, value)) }
     }
-    for member in older?.members ?? [] where !newerFields.holds(member.name) {
+    for member in older?.members ?? [] where !newerFields.contains(member.name) {
       let value = choose(base: baseFields[member.name], newer: nil, older: member.value)
       if let value { merged.append(JSONMember(member.name, value)) }
     }
@@ -40,7 +41,7 @@ struct FieldTable {
 
   subscript(_ name: String) -> JSONValue? { values[Array(name.utf8)] }
 
-  func holds(_ name: String) -> Bool { values.index(forKey: Array(name.utf8)) != nil }
+  func contains(_ name: String) -> Bool { values.index(forKey: Array(name.utf8)) != nil }
 }
 
 /// Order of two versions by age: the newer one has the greater `(modifiedAt, device)`. Devices are

@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 
 /// Data for a large timer display: the current screen, plus the device and time of the shown edit,
@@ -55,10 +56,10 @@ package struct TimerContents: Hashable, Sendable {
   }
 
   package var view: AppView {
-    let face = screen.face.setting("deviceName", to: .string(deviceName))
+    let stableJSON = screen.stableJSON.setting("deviceName", to: .string(deviceName))
       .setting("longBreakEvery", to: .number(JSONNumber(longBreakEvery)))
       .setting("editedAt", to: editedAt.map { .number(JSONNumber($0)) })
     return AppView(
-      json: json, lines: [screen.line], face: face, changesAt: screen.nextLineAt)
+      json: json, lines: [screen.line], stableJSON: stableJSON, changesAt: screen.nextLineAt)
   }
 }

@@ -18,7 +18,7 @@ package struct TimerResolver: Resolver {
   package init() {}
 
   package func resolve(_ conflict: Conflict) -> Resolution {
-    if let standing = ChangeOutlivesDelete.resolution(of: conflict) { return standing }
+    if let resolution = ChangeOutlivesDelete.resolution(of: conflict) { return resolution }
     let (newerVersion, olderVersion) = conflict.sides
     let base = TimerState(fields: conflict.base?.fields)
     let newer = TimerState(fields: newerVersion.fields)
@@ -93,7 +93,7 @@ package struct SettingsResolver: Resolver {
   package init() {}
 
   package func resolve(_ conflict: Conflict) -> Resolution {
-    if let standing = ChangeOutlivesDelete.resolution(of: conflict) { return standing }
+    if let resolution = ChangeOutlivesDelete.resolution(of: conflict) { return resolution }
     let (newer, older) = conflict.sides
     let merged = FieldMerge.merge(
       base: conflict.base?.fields, newer: newer.fields, older: older.fields)

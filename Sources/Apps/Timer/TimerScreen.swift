@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 
 /// The timer's display at one instant. Countdowns that reached zero by then have ended, even if no
@@ -74,9 +75,9 @@ package struct TimerScreen: Hashable, Sendable {
     return instant + (remaining == 0 ? 1 : (remaining - 1) % 1_000 + 1)
   }
 
-  /// The part that stays the same while a countdown runs: two screens with the same face differ
+  /// The part that stays the same while a countdown runs: two screens with equal parts differ
   /// only in elapsed time.
-  package var face: JSONValue {
+  package var stableJSON: JSONValue {
     .object([
       JSONMember("stateType", .string(stateType)),
       JSONMember("isPaused", .bool(isPaused)),
@@ -89,7 +90,7 @@ package struct TimerScreen: Hashable, Sendable {
 
   /// Complete view, for programs and people.
   package var view: AppView {
-    AppView(json: json, lines: [line], face: face, changesAt: nextLineAt)
+    AppView(json: json, lines: [line], stableJSON: stableJSON, changesAt: nextLineAt)
   }
 
   private var title: String {

@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 
 /// Files that are the same on every device: zone `Vault`, one record per file.
@@ -5,8 +6,8 @@ import LockstepModel
 ///     {"do": "clean"} · {"do": "settle"}
 ///     {"show": "files"} · {"show": "conflicts"} · {"show": "codes"}
 ///
-/// The record `key` says which key seals the vault. Records `code/…` hold keys on their way to
-/// other devices (`WrappedVaultKey`). Both have the type `VaultKey` and are written without the
+/// The record `key` says which key seals the vault. Records `code/…` contain keys for other
+/// devices (`WrappedVaultKey`). Both have the type `VaultKey` and are written without the
 /// outbox.
 package struct VaultApp: App {
   package static let zone = Name(trusted: "Vault")
@@ -40,18 +41,18 @@ package struct VaultApp: App {
   package func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
     switch order["do"]?.string {
     case "clean":
-      let shelf = VaultContents(state.records, key: key())
-      let needless = shelf.copies.filter(shelf.isNeedless)
-      let others = shelf.copies.count - needless.count
+      let contents = VaultContents(state.records, key: key())
+      let redundant = contents.copies.filter(contents.isRedundant)
+      let others = contents.copies.count - redundant.count
       return AppOutcome(
-        needless.map { .edit(VaultApp.removing($0.record)) },
+        redundant.map { .edit(VaultApp.removalEdit($0.record)) },
         view: AppView(
           json: [
-            "removed": .array(needless.map { .string($0.manifest.file) }),
+            "removed": .array(redundant.map { .string($0.manifest.file) }),
             "left": JSONValue(integerLiteral: Int64(others)),
           ],
-          lines: VaultApp.told(removed: needless.count, left: others)))
-    case "settle": return settled(state)
+          lines: VaultApp.removalLines(removed: redundant.count, left: others)))
+    case "settle": return resolveConflicts(of: state)
     default: throw EditRefusal("the vault does not know that order")
     }
   }
@@ -59,11 +60,11 @@ package struct VaultApp: App {
   package func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView {
     switch question["show"]?.string {
     case "files":
-      let shelf = VaultContents(state.records, key: key())
-      return shelf.view(shelf.files, of: state, empty: "there is no file in the vault yet")
+      let contents = VaultContents(state.records, key: key())
+      return contents.view(contents.files, of: state, empty: "there is no file in the vault yet")
     case "conflicts":
-      let shelf = VaultContents(state.records, key: key())
-      return shelf.view(shelf.copies, of: state, empty: "there are no conflict copies")
+      let contents = VaultContents(state.records, key: key())
+      return contents.view(contents.copies, of: state, empty: "there are no conflict copies")
     case "codes": return VaultApp.codes(of: state)
     default: throw EditRefusal("the vault has no such view")
     }
@@ -72,48 +73,48 @@ package struct VaultApp: App {
   /// Resolves conflicts again that this device could not resolve because it could not read one
   /// side: it may have received the key since. If the server version was not written with the
   /// vault's key and the local one can be read, the local one wins.
-  private func settled(_ state: AppState) -> AppOutcome {
+  private func resolveConflicts(of state: AppState) -> AppOutcome {
     let key = key()
     var steps: [AppOutcome.Step] = []
-    var settled = 0
+    var resolvedCount = 0
     let waiting = state.asking.filter { $0.type == VaultApp.fileType }
-    let held = state.recordsByKey
+    let localRecords = state.recordsByKey
     for server in waiting {
-      guard let local = held[server.key] else { continue }
+      guard let local = localRecords[server.key] else { continue }
       let resolver = VaultFileResolver(key: { key })
       let conflict = Conflict(base: nil, local: Version(local), server: Version(server))
       if case .merged(let fields, let copies) = resolver.resolve(conflict) {
-        steps += copies.compactMap(VaultApp.adding)
+        steps += copies.compactMap(VaultApp.copyEdit)
         let isLocal = fields == local.value && fields != server.value
         steps.append(.decide(server.key, keepLocal: isLocal))
-      } else if VaultContents([server], key: key).others.first?.trouble == .unreadable,
+      } else if VaultContents([server], key: key).unreadable.first?.problem == .unreadable,
         !VaultContents([local], key: key).files.isEmpty
       {
         steps.append(.decide(server.key, keepLocal: true))
       } else {
         continue
       }
-      settled += 1
+      resolvedCount += 1
     }
-    let left = waiting.count - settled
-    var lines = [settled == 1 ? "1 conflict settled" : "\(settled) conflicts settled"]
+    let left = waiting.count - resolvedCount
+    var lines = [resolvedCount == 1 ? "1 conflict settled" : "\(resolvedCount) conflicts settled"]
     if left > 0 { lines.append("\(left) cannot be: this device cannot read both sides") }
     return AppOutcome(
       steps,
       view: AppView(
         json: [
-          "settled": JSONValue(integerLiteral: Int64(settled)),
+          "settled": JSONValue(integerLiteral: Int64(resolvedCount)),
           "left": JSONValue(integerLiteral: Int64(left)),
         ], lines: lines))
   }
 
-  private static func adding(_ copy: Resolution.Copy) -> AppOutcome.Step? {
+  private static func copyEdit(_ copy: Resolution.Copy) -> AppOutcome.Step? {
     guard let name = Name(copy.name) else { return nil }
     let key = RecordKey(zone: zone, name: name)
     return .edit(EditRequest(key: key, type: fileType) { _ throws(EditRefusal) in copy.fields })
   }
 
-  private static func removing(_ record: Record) -> EditRequest {
+  private static func removalEdit(_ record: Record) -> EditRequest {
     EditRequest(key: record.key, type: fileType) { context throws(EditRefusal) in
       guard context.current?.fields == record.fields else {
         throw EditRefusal("a conflict copy has just changed; look at them again")
@@ -122,7 +123,7 @@ package struct VaultApp: App {
     }
   }
 
-  private static func told(removed: Int, left: Int) -> [String] {
+  private static func removalLines(removed: Int, left: Int) -> [String] {
     let gone = removed == 1 ? "1 conflict copy removed" : "\(removed) conflict copies removed"
     if left == 0 { return [gone] }
     let stays = left == 1 ? "1 differs from its file and stays" : "\(left) differ and stay"

@@ -59,12 +59,12 @@ package struct VaultSecret: Hashable, Sendable {
 
   /// `word`: random bits, of which 60 are used.
   package init(word: UInt64) {
-    letters = CodeLetters.draw(word)
+    letters = CodeLetters.symbols(from: word)
   }
 
   init?(letters: [UInt8]) {
     guard letters.count == CodeLetters.count,
-      letters.allSatisfy({ CodeLetters.meant($0) == $0 })
+      letters.allSatisfy({ CodeLetters.symbol(for: $0) == $0 })
     else { return nil }
     self.letters = letters
   }
@@ -77,7 +77,8 @@ package struct VaultSecret: Hashable, Sendable {
     var letters: [UInt8] = []
     for scalar in typed.unicodeScalars {
       if scalar == "-" || scalar.properties.isWhitespace { continue }
-      guard let byte = UInt8(exactly: scalar.value), let letter = CodeLetters.meant(byte) else {
+      guard let byte = UInt8(exactly: scalar.value), let letter = CodeLetters.symbol(for: byte)
+      else {
         return nil
       }
       letters.append(letter)

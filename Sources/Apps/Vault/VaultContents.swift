@@ -1,4 +1,6 @@
+import LockstepJSON
 import LockstepModel
+import LockstepTerminal
 
 /// The vault's files that this device can read.
 package struct VaultContents: Sendable {
@@ -21,7 +23,7 @@ package struct VaultContents: Sendable {
     case unreadable
   }
 
-  /// Key for finding needless copies of a file.
+  /// Key for finding redundant copies of a file.
   private struct Content: Hashable {
     var file: [UInt8]
     var isSealed: Bool
@@ -32,12 +34,12 @@ package struct VaultContents: Sendable {
   package let files: [File]
   private let contents: Set<Content>
   private let hasKey: Bool
-  package let others: [(record: Record, trouble: VaultProblem)]
+  package let unreadable: [(record: Record, problem: VaultProblem)]
 
   package init(_ records: [Record], key: VaultKey?) {
     let seal = key.map(VaultSeal.init)
     var files: [File] = []
-    var others: [(record: Record, trouble: VaultProblem)] = []
+    var unreadable: [(record: Record, problem: VaultProblem)] = []
     for record in records where record.type == VaultApp.fileType && !record.isDeleted {
       let fields = record.value ?? .null
       let isSealed = VaultSeal.isSealed(fields)
@@ -45,9 +47,9 @@ package struct VaultContents: Sendable {
       if let contents = reader?.contents(of: fields, record: record.name) {
         files.append(File(record: record, manifest: contents.manifest, isSealed: isSealed))
       } else if isSealed, let key {
-        others.append((record, fields["key"]?.string == key.id ? .unreadable : .otherKey))
+        unreadable.append((record, fields["key"]?.string == key.id ? .unreadable : .otherKey))
       } else {
-        others.append((record, isSealed ? .noKey : .unreadable))
+        unreadable.append((record, isSealed ? .noKey : .unreadable))
       }
     }
     self.files = files.sorted { left, right in
@@ -60,7 +62,7 @@ package struct VaultContents: Sendable {
         Content(
           file: Array($0.manifest.file.utf8), isSealed: $0.isSealed, sha256: $0.manifest.sha256)
       })
-    self.others = others
+    self.unreadable = unreadable
     hasKey = key != nil
   }
 
@@ -68,7 +70,7 @@ package struct VaultContents: Sendable {
   package var copies: [File] { files.filter { $0.copyOf != nil } }
 
   /// True if a copy has the same bytes as its original file.
-  package func isNeedless(_ copy: File) -> Bool {
+  package func isRedundant(_ copy: File) -> Bool {
     guard let original = copy.copyOf else { return false }
     return contents.contains(
       Content(
@@ -77,16 +79,16 @@ package struct VaultContents: Sendable {
 
   package func view(_ shown: [File], of state: AppState, empty: String) -> AppView {
     let name = shown.map { RowText.width(of: RowText.line($0.manifest.file)) }.max() ?? 0
-    let rows = shown.map { row($0, min(name, 48), of: state) } + sentences
+    let rows = shown.map { row($0, min(name, 48), of: state) } + problemLines
     return AppView(
       json: [
         "files": .array(shown.map { json($0, of: state) }),
         "others": .array(
-          others.map { other in
+          unreadable.map { entry in
             [
-              "name": .string(other.record.name.text), "trouble": .string(other.trouble.rawValue),
-              "modifiedAt": .number(JSONNumber(other.record.modifiedAt)),
-              "device": .string(other.record.device.text),
+              "name": .string(entry.record.name.text), "trouble": .string(entry.problem.rawValue),
+              "modifiedAt": .number(JSONNumber(entry.record.modifiedAt)),
+              "device": .string(entry.record.device.text),
             ]
           }),
       ],
@@ -105,13 +107,13 @@ package struct VaultContents: Sendable {
     ]
     guard let original = file.copyOf else { return entry }
     return entry.setting("copyOf", to: .string(original))
-      .setting("isNeedless", to: .bool(isNeedless(file)))
+      .setting("isNeedless", to: .bool(isRedundant(file)))
   }
 
   private func row(_ file: File, _ width: Int, of state: AppState) -> String {
     var note = ""
     if let original = file.copyOf {
-      note = isNeedless(file) ? "  [same as " : "  [other version of "
+      note = isRedundant(file) ? "  [same as " : "  [other version of "
       note += RowText.line(original) + "]"
     }
     // In a vault with a key, a plain record may come from outside the account.
@@ -125,12 +127,12 @@ package struct VaultContents: Sendable {
   }
 
   /// Sentences about the records that this device cannot read.
-  private var sentences: [String] {
-    VaultProblem.allCases.compactMap { trouble in
-      let count = others.count { $0.trouble == trouble }
+  private var problemLines: [String] {
+    VaultProblem.allCases.compactMap { problem in
+      let count = unreadable.count { $0.problem == problem }
       if count == 0 { return nil }
       let files = count == 1 ? "1 file is" : "\(count) files are"
-      return switch trouble {
+      return switch problem {
       case .noKey:
         "\(files) sealed, and this device does not have the vault's key: give it a code from "
           + "lockstep agent pair of a device that has it, with lockstep agent vault unlock"

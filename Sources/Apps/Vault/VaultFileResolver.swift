@@ -10,7 +10,7 @@ package struct VaultFileResolver: Resolver {
   package init(key: @escaping @Sendable () -> VaultKey? = { nil }) { self.key = key }
 
   package func resolve(_ conflict: Conflict) -> Resolution {
-    if let standing = ChangeOutlivesDelete.resolution(of: conflict) { return standing }
+    if let resolution = ChangeOutlivesDelete.resolution(of: conflict) { return resolution }
     let (newer, older) = conflict.sides
     if VaultSeal.isSealed(newer.fields) || VaultSeal.isSealed(older.fields) {
       return sealed(conflict)

@@ -1,4 +1,5 @@
 import LockstepCrypto
+import LockstepJSON
 import LockstepModel
 
 /// Secret that an account's devices share and the relay never learns. All other keys of a sealed
@@ -36,4 +37,159 @@ extension VaultKey: CustomStringConvertible, CustomReflectable {
   package var description: String { "vault key \(id)" }
 
   package var customMirror: Mirror { Mirror(self, children: ["id": id]) }
+}
+
+/// A vault's key for another device, sealed under a code's secret, in a record that the relay
+/// stores but cannot open.
+///
+///     {"key", "salt", "n", "r", "p", "wrapped", "expiresAt"}
+///
+/// `salt` and `wrapped` are Base64. `wrapped` is the key, sealed by AES-256-SIV under a key that
+/// scrypt derives from the secret, and bound to the record's name.
+package struct WrappedVaultKey: Hashable, Sendable {
+  /// Identifier of the key inside (`VaultKey.id`).
+  package let keyID: String
+  /// Relay time, milliseconds since the Unix epoch, from which no device may use it.
+  package let expiresAt: Int64
+  private let salt: [UInt8]
+  private let scrypt: Scrypt
+  private let wrapped: [UInt8]
+
+  /// Cost per guess: about a tenth of a second and 64 MiB.
+  private static let strength = Scrypt(cost: 1 << 16, blocks: 8, lanes: 1)
+
+  /// Length of a salt in bytes.
+  package static let saltBytes = 16
+
+  /// Returns nil if this machine does not have enough memory.
+  package init?(
+    _ key: VaultKey, secret: VaultSecret, salt: [UInt8], record: Name, expiresAt: Int64
+  ) {
+    scrypt = WrappedVaultKey.strength
+    guard
+      let sealing = scrypt.derive(
+        secret.letters, salt: salt, count: SIV.keyBytes, memoryBytes: Limits.scryptBytes)
+    else { return nil }
+    keyID = key.id
+    self.expiresAt = expiresAt
+    self.salt = salt
+    wrapped = SIV(key: sealing).sealed(key.bytes, data: WrappedVaultKey.associatedData(record))
+  }
+
+  /// Returns nil if the fields are malformed, or their scrypt parameters exceed the limits.
+  package init?(fields: JSONValue) {
+    guard let keyID = fields["key"]?.string, let expiresAt = fields["expiresAt"]?.int64,
+      let salt = fields["salt"]?.string.flatMap({ Base64.decode($0) }),
+      let wrapped = fields["wrapped"]?.string.flatMap({ Base64.decode($0) }),
+      let cost = fields["n"]?.int64, let blocks = fields["r"]?.int64,
+      let lanes = fields["p"]?.int64, (8...64).contains(salt.count),
+      wrapped.count == SIV.overhead + VaultKey.count,
+      (2...Int64(Limits.scryptBytes)).contains(cost), (1...32).contains(blocks),
+      (1...Limits.scryptLanes).contains(lanes),
+      128 * cost * blocks <= Int64(Limits.scryptBytes)
+    else { return nil }
+    self.keyID = keyID
+    self.expiresAt = expiresAt
+    self.salt = salt
+    self.wrapped = wrapped
+    scrypt = Scrypt(cost: Int(cost), blocks: Int(blocks), lanes: Int(lanes))
+  }
+
+  package var fields: JSONValue {
+    [
+      "key": .string(keyID), "salt": .string(Base64.encode(salt)),
+      "n": .number(JSONNumber(Int64(scrypt.cost))),
+      "r": .number(JSONNumber(Int64(scrypt.blocks))),
+      "p": .number(JSONNumber(Int64(scrypt.lanes))),
+      "wrapped": .string(Base64.encode(wrapped)), "expiresAt": .number(JSONNumber(expiresAt)),
+    ]
+  }
+
+  /// Returns nil if it was not wrapped with this secret, or not for this record.
+  package func key(secret: VaultSecret, record: Name) -> VaultKey? {
+    guard
+      let sealing = scrypt.derive(
+        secret.letters, salt: salt, count: SIV.keyBytes, memoryBytes: Limits.scryptBytes),
+      let bytes = SIV(key: sealing).opened(wrapped, data: WrappedVaultKey.associatedData(record)),
+      let key = VaultKey(bytes: bytes), key.id == keyID
+    else { return nil }
+    return key
+  }
+
+  private static func associatedData(_ record: Name) -> [UInt8] {
+    Array("vault key \(record.text)".utf8)
+  }
+}
+
+/// A vault's key in words that a person can write down and speak: proquints (arXiv 0901.4016), five
+/// letters for 16 bits; eight words for the key, and one as a checksum.
+///
+///     bits   0…3   4…5   6…9   10…11  12…15
+///            bdfghjklmnprstvz at 0, 2 and 4; aiou at 1 and 3
+package enum VaultPhrase {
+  package static let wordCount = 9
+
+  private static let consonants = Array("bdfghjklmnprstvz".utf8)
+  private static let vowels = Array("aiou".utf8)
+  private static let letterCount = 5
+
+  /// Returns nine words, separated by spaces.
+  package static func text(of key: VaultKey) -> String {
+    let bytes = key.bytes + checksum(key)
+    return stride(from: 0, to: bytes.count, by: 2).map { index in
+      word(UInt16(bytes[index]) << 8 | UInt16(bytes[index + 1]))
+    }.joined(separator: " ")
+  }
+
+  /// Reason why some words are not a valid phrase.
+  package enum Fault: Error, Hashable, Sendable {
+    /// Number of letters in all; 45 are required.
+    case letters(Int)
+    /// The word at this position, from 1, is not a valid word.
+    case word(Int)
+    /// Every word is valid, but one is wrong, or two are swapped.
+    case checksum
+  }
+
+  /// Returns the key of these words. Upper and lower case and separators have no effect.
+  package static func key(from text: String) throws(Fault) -> VaultKey {
+    let letters = text.lowercased().utf8.filter { (UInt8(ascii: "a")...UInt8(ascii: "z")) ~= $0 }
+    guard letters.count == wordCount * letterCount else { throw .letters(letters.count) }
+    var bytes: [UInt8] = []
+    for place in 0..<wordCount {
+      let start = place * letterCount
+      guard let number = number(Array(letters[start..<start + letterCount])) else {
+        throw .word(place + 1)
+      }
+      bytes += [UInt8(number >> 8), UInt8(number & 0xFF)]
+    }
+    guard let key = VaultKey(bytes: Array(bytes.prefix(VaultKey.count))),
+      Array(bytes.suffix(2)) == checksum(key)
+    else { throw .checksum }
+    return key
+  }
+
+  static func word(_ number: UInt16) -> String {
+    let letters = [
+      consonants[Int(number >> 12)], vowels[Int(number >> 10 & 3)],
+      consonants[Int(number >> 6 & 15)], vowels[Int(number >> 4 & 3)],
+      consonants[Int(number & 15)],
+    ]
+    return String(decoding: letters, as: UTF8.self)
+  }
+
+  /// Returns nil if one of the five letters is not allowed at its position.
+  static func number(_ letters: [UInt8]) -> UInt16? {
+    var number: UInt16 = 0
+    for (place, letter) in letters.enumerated() {
+      let isVowel = place == 1 || place == 3
+      guard let value = (isVowel ? vowels : consonants).firstIndex(of: letter) else { return nil }
+      number = number << (isVowel ? 2 : 4) | UInt16(value)
+    }
+    return number
+  }
+
+  private static func checksum(_ key: VaultKey) -> [UInt8] {
+    Array(SHA256.hash(Array("lockstep vault phrase".utf8) + key.bytes).prefix(2))
+  }
 }

@@ -4,16 +4,16 @@ import LockstepModel
 /// agreed, the one on this disk, and the one in the account. It accesses neither files nor records.
 ///
 ///     agreed   file    record    →
-///     any      a       a         settled: both are the same
+///     any      a       a         inSync: both are the same
 ///     a        a       b         pull           a        b      a       push
 ///     a        a       none      removeFile     a        none   a       deleteRecord
 ///     any      a       none      push           any      none   a       pull
-///     any      none    none      settled
+///     any      none    none      inSync
 ///     c        a       b         keepBoth: both sides changed the content
 ///     a        a       empty     keepEmptied; pull once the account has a copy of a
 package enum VaultPlan: Hashable, Sendable {
   /// File and account are the same, or both have nothing.
-  case settled
+  case inSync
   /// Copy the file's content to the account.
   case push
   /// Copy the account's content into the file.
@@ -50,7 +50,7 @@ package enum VaultPlan: Hashable, Sendable {
     agreed: ChunkHash?, file: Version?, record: Version?, isCopied: Bool = false
   ) {
     switch (file, record) {
-    case (nil, nil): self = .settled
+    case (nil, nil): self = .inSync
     case (let file?, nil):
       // A change outlives a delete, and a file never agreed on is new.
       self = file.content == agreed ? .removeFile : .push
@@ -58,7 +58,7 @@ package enum VaultPlan: Hashable, Sendable {
       self = record.content == agreed ? .deleteRecord : .pull
     case (let file?, let record?):
       if file.content == record.content {
-        self = .settled
+        self = .inSync
       } else if file.content == agreed {
         self = record.content == VaultManifest.empty && !isCopied ? .keepEmptied : .pull
       } else if record.content == agreed {

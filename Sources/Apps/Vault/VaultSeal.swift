@@ -1,4 +1,5 @@
 import LockstepCrypto
+import LockstepJSON
 import LockstepModel
 
 /// Encryption between a device's view of a vault and the data stored by the relay: names, manifests
@@ -57,8 +58,8 @@ package struct VaultSeal: Sendable {
   /// `chunks`: hashes of the manifest's chunks as the relay stores them, in the same order.
   package func fields(of manifest: VaultManifest, chunks: [ChunkHash]) -> JSONValue {
     guard let keys else { return manifest.fields }
-    let bond = VaultSeal.bond(keys.recordName(of: manifest.file), chunks)
-    let sealed = keys.manifest.sealed(manifest.fields.serialized(), data: bond)
+    let associatedData = VaultSeal.associatedData(keys.recordName(of: manifest.file), chunks)
+    let sealed = keys.manifest.sealed(manifest.fields.serialized(), data: associatedData)
     return [
       "sealed": .string(Base64.encode(sealed)), "key": .string(keys.id),
       "chunks": .array(chunks.map { .string($0.text) }),
@@ -76,7 +77,7 @@ package struct VaultSeal: Sendable {
     }
     guard fields["key"]?.string == keys.id, let chunks = VaultManifest.hashes(fields["chunks"]),
       let sealed = fields["sealed"]?.string.flatMap({ Base64.decode($0) }),
-      let bytes = keys.manifest.opened(sealed, data: VaultSeal.bond(name, chunks)),
+      let bytes = keys.manifest.opened(sealed, data: VaultSeal.associatedData(name, chunks)),
       let inside = JSONValue(ifJSON: bytes), let manifest = VaultManifest(fields: inside),
       manifest.chunks.count == chunks.count, keys.recordName(of: manifest.file) == name
     else { return nil }
@@ -93,13 +94,13 @@ package struct VaultSeal: Sendable {
   /// Returns a chunk as the relay stores it; at most `overhead` bytes longer. `chunk`: at least one
   /// byte.
   package func sealed(_ chunk: [UInt8]) -> [UInt8] {
-    keys.map { $0.chunk.sealed(chunk, data: VaultSeal.chunkBond) } ?? chunk
+    keys.map { $0.chunk.sealed(chunk, data: VaultSeal.chunkAssociatedData) } ?? chunk
   }
 
   /// Returns nil if these bytes were not made with the key.
   package func opened(_ chunk: [UInt8]) -> [UInt8]? {
     guard let keys else { return chunk }
-    return keys.chunk.opened(chunk, data: VaultSeal.chunkBond)
+    return keys.chunk.opened(chunk, data: VaultSeal.chunkAssociatedData)
   }
 
   package static let overhead = 64
@@ -112,9 +113,9 @@ package struct VaultSeal: Sendable {
     isSealed(fields) ? seal : .plain
   }
 
-  private static let chunkBond = Array("piece".utf8)
+  private static let chunkAssociatedData = Array("piece".utf8)
 
-  private static func bond(_ name: Name, _ chunks: [ChunkHash]) -> [UInt8] {
+  private static func associatedData(_ name: Name, _ chunks: [ChunkHash]) -> [UInt8] {
     Array("manifest \(name.text) ".utf8) + SHA256.hash(chunks.flatMap(\.bytes))
   }
 }

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 
 /// One connection that carries chunks of files, one request after another. Bodies are sent and
@@ -18,8 +19,8 @@ struct ChunkConnection {
   }
 
   enum Event: Hashable, Sendable {
-    /// The connection accepts more of the body: call `supply`.
-    case wants
+    /// The connection accepts more of the body: call `supplyBody`.
+    case wantsBody
     /// Head of the answer. Its body follows in portions, and then `end`.
     case head(HTTPResponseHead)
     case body([UInt8])
@@ -32,19 +33,19 @@ struct ChunkConnection {
   private enum Stage {
     /// → connecting
     case closed
-    /// → asking, closed
+    /// → active, closed
     case connecting(Request)
-    /// An idle connection. → asking, closed
+    /// An idle connection. → active, closed
     case ready
     /// The body is being sent; the answer is awaited or being received. → ready, closed
-    case asking(Asking)
+    case active(RequestState)
   }
 
-  private struct Asking {
+  private struct RequestState {
     /// Bytes of the body that were not handed over yet.
     var bytesLeft: Int
     /// True if more of the body was requested, and has not been supplied.
-    var isSupplied = false
+    var awaitsBody = false
     var keepsAlive = false
   }
 
@@ -62,17 +63,19 @@ struct ChunkConnection {
   var isBusy: Bool {
     switch stage {
     case .closed, .ready: false
-    case .connecting, .asking: true
+    case .connecting, .active: true
     }
   }
 
   // MARK: requests of the agent
 
   /// Sends a request; valid only if not busy.
-  mutating func ask(_ request: Request, at now: Instant, _ output: inout UplinkOutput) -> [Event] {
-    precondition(!isBusy, "one request at a time")
+  mutating func sendRequest(_ request: Request, at now: Instant, _ output: inout UplinkOutput)
+    -> [Event]
+  {
+    precondition(!isBusy, "one request at a time: the connection is busy")
     output.countRequest()
-    if case .ready = stage, let id { return send(request, on: id, at: now, &output) }
+    if case .ready = stage, let id { return writeRequest(request, on: id, at: now, &output) }
     parser = HTTPResponseParser()
     parser.bodyLimit = Limits.chunkBytes
     unsent = 0
@@ -83,15 +86,17 @@ struct ChunkConnection {
     return []
   }
 
-  /// Sends the next bytes of the body, after `wants`.
-  mutating func supply(_ bytes: [UInt8], at now: Instant, _ output: inout UplinkOutput) -> [Event] {
-    guard case .asking(var asking) = stage, let id, asking.isSupplied else { return [] }
-    asking.isSupplied = false
-    asking.bytesLeft -= bytes.count
-    stage = .asking(asking)
+  /// Sends the next bytes of the body, after `wantsBody`.
+  mutating func supplyBody(_ bytes: [UInt8], at now: Instant, _ output: inout UplinkOutput)
+    -> [Event]
+  {
+    guard case .active(var active) = stage, let id, active.awaitsBody else { return [] }
+    active.awaitsBody = false
+    active.bytesLeft -= bytes.count
+    stage = .active(active)
     output.send(id, bytes)
-    stir(at: now)
-    return wanted()
+    extendDeadline(at: now)
+    return requestBody()
   }
 
   /// Pauses reading of the answer. The pause does not count towards the relay's timeout.
@@ -105,7 +110,7 @@ struct ChunkConnection {
   mutating func resume(at now: Instant, _ output: inout UplinkOutput) {
     guard isPaused, let id else { return }
     isPaused = false
-    if isBusy { stir(at: now) }
+    if isBusy { extendDeadline(at: now) }
     output.resumeReading(id)
   }
 
@@ -120,38 +125,38 @@ struct ChunkConnection {
 
   mutating func opened(at now: Instant, _ output: inout UplinkOutput) -> [Event] {
     guard case .connecting(let request) = stage, let id else { return [] }
-    return send(request, on: id, at: now, &output)
+    return writeRequest(request, on: id, at: now, &output)
   }
 
   mutating func drained(_ unsent: Int, at now: Instant) -> [Event] {
     let hasMoved = unsent < self.unsent
     self.unsent = unsent
-    guard case .asking = stage else { return [] }
-    if hasMoved { stir(at: now) }
-    return wanted()
+    guard case .active = stage else { return [] }
+    if hasMoved { extendDeadline(at: now) }
+    return requestBody()
   }
 
   mutating func received(_ bytes: RawSpan, at now: Instant, _ output: inout UplinkOutput) -> [Event]
   {
-    guard case .asking(var asking) = stage else {
+    guard case .active(var active) = stage else {
       // Unsolicited data of the server (for example a 408) belongs to no request.
       if case .ready = stage { close(&output) }
       return []
     }
     output.countReceived(bytes.byteCount)
     parser.receive(bytes)
-    stir(at: now)
+    extendDeadline(at: now)
     var events: [Event] = []
     do {
       while let event = try parser.next() {
         switch event {
         case .head(let head):
-          asking.keepsAlive = head.keepsAlive
-          stage = .asking(asking)
+          active.keepsAlive = head.keepsAlive
+          stage = .active(active)
           events.append(.head(head))
         case .body(let bytes): events.append(.body(bytes))
         case .end:
-          end(asking, &output)
+          endRequest(active, &output)
           return events + [.end]
         }
       }
@@ -170,7 +175,7 @@ struct ChunkConnection {
     switch ended {
     case .closed, .ready: return []
     case .connecting: return [.broken(cause.reason, wasReached: false)]
-    case .asking: return [.broken(cause.reason, wasReached: true)]
+    case .active: return [.broken(cause.reason, wasReached: true)]
     }
   }
 
@@ -183,7 +188,7 @@ struct ChunkConnection {
 
   // MARK: the request
 
-  private mutating func send(
+  private mutating func writeRequest(
     _ request: Request, on id: ConnectionID, at now: Instant, _ output: inout UplinkOutput
   ) -> [Event] {
     var headers: HTTPHeaders = ["Accept": "application/octet-stream"]
@@ -198,26 +203,26 @@ struct ChunkConnection {
         target: RequestTarget(path: ["v1", "chunks", request.hash.text]), host: authority,
         headers: headers, body: request.bodyBytes == nil ? nil : [],
         bodyCount: request.bodyBytes))
-    stage = .asking(Asking(bytesLeft: request.bodyBytes ?? 0))
-    stir(at: now)
-    return wanted()
+    stage = .active(RequestState(bytesLeft: request.bodyBytes ?? 0))
+    extendDeadline(at: now)
+    return requestBody()
   }
 
   /// Requests more of the body if the connection has room for it.
-  private mutating func wanted() -> [Event] {
-    guard case .asking(var asking) = stage, asking.bytesLeft > 0, !asking.isSupplied,
+  private mutating func requestBody() -> [Event] {
+    guard case .active(var active) = stage, active.bytesLeft > 0, !active.awaitsBody,
       unsent < Limits.chunkWaitingBytes
     else { return [] }
-    asking.isSupplied = true
-    stage = .asking(asking)
-    return [.wants]
+    active.awaitsBody = true
+    stage = .active(active)
+    return [.wantsBody]
   }
 
   /// Extends the deadline after progress. Data in the system's send buffer shows no progress, so
   /// the timeout for the answer to a body that was handed over is longer.
-  private mutating func stir(at now: Instant) {
-    guard case .asking(let asking) = stage, !isPaused else { return }
-    let isHandedOver = asking.bytesLeft == 0
+  private mutating func extendDeadline(at now: Instant) {
+    guard case .active(let active) = stage, !isPaused else { return }
+    let isHandedOver = active.bytesLeft == 0
     deadline = now.advanced(
       milliseconds: isHandedOver
         ? Limits.chunkAnswerMilliseconds : Limits.chunkSilenceMilliseconds)
@@ -225,8 +230,8 @@ struct ChunkConnection {
 
   /// Ends the request. A connection whose answer came before the whole body was sent cannot be
   /// reused.
-  private mutating func end(_ asking: Asking, _ output: inout UplinkOutput) {
-    if asking.keepsAlive, asking.bytesLeft == 0, parser.bufferedBytes == 0 {
+  private mutating func endRequest(_ active: RequestState, _ output: inout UplinkOutput) {
+    if active.keepsAlive, active.bytesLeft == 0, parser.bufferedBytes == 0 {
       stage = .ready
       deadline = nil
     } else {

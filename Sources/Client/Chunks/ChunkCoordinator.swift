@@ -1,6 +1,6 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepStorage
-import LockstepWire
 
 /// State of an agent's work on chunks of files.
 struct ChunkCoordinator {
@@ -26,7 +26,7 @@ struct ChunkCoordinator {
   }
 
   /// Progress of the cleanup of files and chunks that nothing names.
-  enum Care: Hashable, Sendable {
+  enum Cleanup: Hashable, Sendable {
     /// First removes files that hold no chunk, as after a crash.
     case sweeping(after: ChunkFile?)
     case collecting(after: ChunkHash?)
@@ -36,18 +36,18 @@ struct ChunkCoordinator {
   var early: [AgentOrder] = []
   var additions: [Addition] = []
   var reader = ChunkReader()
-  var jobs: [(id: JobID, pendingRequest: FileJobPurpose)] = []
-  var care = Care.sweeping(after: nil)
+  var jobs: [(id: JobID, purpose: FileJobPurpose)] = []
+  var cleanup = Cleanup.sweeping(after: nil)
 
   var transfer = ChunkTransfer()
   /// Connection for queries about missing chunks.
-  var questions: HTTPExchange?
+  var queryConnection: HTTPExchange?
   var uploads: [DeviceChunkUpload] = []
   var nextUpload: UInt64 = 0
   /// Downloads, in the order of their requests.
   var fetches: [ChunkFetchRequest] = []
   /// Connections that the downloads share.
-  var lines: [ChunkConnection] = []
+  var downloadConnections: [ChunkConnection] = []
   /// True if the device is connected to the relay, as last reported to the uploads.
   var isOnline = false
   var backoff = Backoff()
@@ -71,13 +71,13 @@ struct ChunkFetchRequest {
   var download: DeviceChunkDownload
   var backoff = Backoff()
   /// Offset of the first byte to request, as soon as a connection is free.
-  var ask: Int?
+  var requestOffset: Int?
   /// Index of the connection in use.
-  var line: Int?
+  var connection: Int?
   /// Time of the next attempt.
   var resumeAt: Instant?
   /// Time of the last progress report.
-  var toldAt: Instant?
+  var progressReportedAt: Instant?
 
   init(download: DeviceChunkDownload) { self.download = download }
 }

@@ -59,7 +59,7 @@ struct ChunkReader {
 
   // MARK: events
 
-  mutating func order(_ id: OrderID, _ hash: ChunkHash, offset: Int, count: Int) {
+  mutating func addOrder(_ id: OrderID, _ hash: ChunkHash, offset: Int, count: Int) {
     guard orders.count < Limits.chunkReads else {
       return pending.append(.report(id, .failure(.busy)))
     }
@@ -74,13 +74,13 @@ struct ChunkReader {
     guard let index = orders.firstIndex(where: { $0.id == id }) else { return }
     switch result {
     case .success(let chunk?):
-      if orders[index].lostFile == chunk.file { return lose(chunk, index) }
+      if orders[index].lostFile == chunk.file { return dropFile(chunk, index) }
       if !orders[index].isBegun, orders[index].offset == 0, orders[index].end >= chunk.bytes {
         orders[index].digest = SHA256()
       }
       orders[index].stage = .reading(chunk)
     case .success(nil): download(index)
-    case .failure(let failure): giveUp(index, failure)
+    case .failure(let failure): failOrder(index, failure)
     }
   }
 
@@ -90,11 +90,11 @@ struct ChunkReader {
       case .reading(let chunk) = orders[index].stage
     else { return }
     switch result {
-    case .success(.bytes(let bytes)): take(bytes, of: chunk, index)
+    case .success(.bytes(let bytes)): deliver(bytes, of: chunk, index)
     case .success:
       orders[index].lostFile = chunk.file
       orders[index].stage = .waiting
-    case .failure(let error): giveUp(index, .storage(error))
+    case .failure(let error): failOrder(index, .storage(error))
     }
   }
 
@@ -104,7 +104,7 @@ struct ChunkReader {
       guard case .downloading = orders[index].stage else { continue }
       switch result {
       case .success: orders[index].stage = .waiting
-      case .failure(let failure): giveUp(index, failure)
+      case .failure(let failure): failOrder(index, failure)
       }
     }
   }
@@ -130,24 +130,24 @@ struct ChunkReader {
       case .reading(let chunk):
         isBusy = true
         return .read(
-          order.id, chunk, offset: order.offset, count: wanted(of: chunk, order))
+          order.id, chunk, offset: order.offset, count: bytesWanted(of: chunk, order))
       }
     }
     return nil
   }
 
-  private func wanted(of chunk: HeldChunk, _ order: Order) -> Int {
+  private func bytesWanted(of chunk: HeldChunk, _ order: Order) -> Int {
     max(0, min(min(chunk.bytes, order.end) - order.offset, Limits.chunkPortionBytes))
   }
 
-  private mutating func take(_ bytes: [UInt8], of chunk: HeldChunk, _ index: Int) {
+  private mutating func deliver(_ bytes: [UInt8], of chunk: HeldChunk, _ index: Int) {
     let order = orders[index]
-    guard bytes.count == wanted(of: chunk, order) else { return lose(chunk, index) }
+    guard bytes.count == bytesWanted(of: chunk, order) else { return dropFile(chunk, index) }
     order.digest?.update(bytes)
     let end = order.offset + bytes.count
     let isLast = end >= min(chunk.bytes, order.end)
     if isLast, let digest = order.digest, digest.finish() != chunk.hash.bytes {
-      return lose(chunk, index)
+      return dropFile(chunk, index)
     }
     orders[index].offset = end
     orders[index].isBegun = true
@@ -159,9 +159,9 @@ struct ChunkReader {
 
   /// Drops a file that is missing or damaged. If nothing of it was reported, downloads the chunk
   /// from the relay instead.
-  private mutating func lose(_ chunk: HeldChunk, _ index: Int) {
+  private mutating func dropFile(_ chunk: HeldChunk, _ index: Int) {
     pending.append(.drop(chunk))
-    if orders[index].isBegun { giveUp(index, .damaged) } else { download(index) }
+    if orders[index].isBegun { failOrder(index, .damaged) } else { download(index) }
   }
 
   private mutating func download(_ index: Int) {
@@ -174,7 +174,7 @@ struct ChunkReader {
     if !isAsked { pending.append(.download(hash)) }
   }
 
-  private mutating func giveUp(_ index: Int, _ failure: ChunkFailure) {
+  private mutating func failOrder(_ index: Int, _ failure: ChunkFailure) {
     pending.append(.report(orders.remove(at: index).id, .failure(failure)))
   }
 }

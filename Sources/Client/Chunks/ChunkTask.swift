@@ -12,11 +12,11 @@ enum ChunkTask: Hashable, Sendable {
   /// Runs one portion of the search for chunks that nothing has named for `keepMilliseconds`.
   case collect(after: ChunkHash?, keepMilliseconds: Int64)
   /// Applies the status of chunks that local changes wait for.
-  case settle(ChunkStatus)
+  case applyStatus(ChunkStatus)
   /// Retries chunks that the relay did not accept.
   case retry
   /// Asks the relay about the chunks that parked changes lack.
-  case askForLacking
+  case queryLackingChunks
   /// Asks the relay about the chunks that records name.
   case check
   /// Finds the files that hold no chunk, as after a crash.
@@ -34,23 +34,81 @@ enum ChunkTransferResult: Hashable, Sendable {
 }
 
 /// Purpose of a job about chunks.
-enum PendingChunkRequest: Hashable, Sendable {
+enum ChunkJobPurpose: Hashable, Sendable {
   case add(OrderID)
   case find(OrderID)
   case downloaded(HeldChunk)
   case drop
-  case settle
+  case applyStatus
   case retry
-  case askForLacking
+  case queryLackingChunks
   case check
   case collect
   case sweep(last: ChunkFile)
 
-  /// True if it lets local changes proceed.
-  var movesChanges: Bool {
+  /// True if the job may unblock local changes.
+  var unblocksChanges: Bool {
     switch self {
-    case .settle, .retry, .askForLacking, .check: true
+    case .applyStatus, .retry, .queryLackingChunks, .check: true
     case .add, .find, .downloaded, .drop, .collect, .sweep: false
     }
   }
+}
+
+/// A portion of the requested bytes of a chunk of a file.
+public struct ChunkPortion: Hashable, Sendable {
+  /// Offset of the bytes in the chunk.
+  public var offset: Int
+  /// At most `Limits.chunkPortionBytes`; empty if the chunk has no such bytes.
+  public var bytes: [UInt8]
+  /// True for the last portion of the order.
+  public var isLast: Bool
+
+  public init(offset: Int, bytes: [UInt8], isLast: Bool) {
+    self.offset = offset
+    self.bytes = bytes
+    self.isLast = isLast
+  }
+}
+
+/// Progress of a chunk's transfer between the device and the relay.
+public struct ChunkProgress: Hashable, Sendable {
+  public enum Direction: Hashable, Sendable {
+    case up
+    case down
+  }
+
+  public var hash: ChunkHash
+  public var direction: Direction
+  public var bytesDone: Int
+  /// Size of the whole chunk.
+  public var bytesInAll: Int
+
+  public init(hash: ChunkHash, direction: Direction, bytesDone: Int, bytesInAll: Int) {
+    self.hash = hash
+    self.direction = direction
+    self.bytesDone = bytesDone
+    self.bytesInAll = bytesInAll
+  }
+}
+
+/// Reason that a chunk was not stored, or cannot be read.
+public enum ChunkFailure: Error, Hashable, Sendable {
+  /// The chunk has more than `Limits.chunkBytes`: cut the file into smaller chunks.
+  case tooLarge(bytes: Int)
+  /// Too many orders of this kind are in progress; wait for their reports.
+  case busy
+  /// The home has not joined an account.
+  case notJoined
+  /// Neither the device nor the relay has the chunk.
+  case unavailable
+  /// The file on this disk is damaged. The next order reads the chunk from the relay.
+  case damaged
+  /// The relay refused the request.
+  case refused(Refusal)
+  /// The relay cannot be reached, or the connection is too unreliable.
+  case unreachable(reason: String)
+  case storage(StorageError)
+  /// The agent is stopping.
+  case stopping
 }

@@ -12,28 +12,28 @@ struct ChunkNeed: Hashable, Sendable {
 /// Status of chunks that records wait for, for the worker.
 struct ChunkStatus: Hashable, Sendable {
   /// Chunks that the relay has.
-  var there: [ChunkHash] = []
+  var atRelay: [ChunkHash] = []
   /// Chunks that neither the relay nor the home has.
-  var nowhere: [ChunkHash] = []
+  var unavailable: [ChunkHash] = []
   /// Chunks whose file in the home is damaged, and that the relay lacks.
   var damaged: [ChunkHash] = []
   /// Chunks whose file was missing: the worker searches again.
-  var unread: [HeldChunk] = []
+  var fileMissing: [HeldChunk] = []
   /// Chunks that the relay does not accept until a user acts.
   var held: [ChunkHash] = []
 
   var isEmpty: Bool {
-    there.isEmpty && nowhere.isEmpty && damaged.isEmpty && unread.isEmpty && held.isEmpty
+    atRelay.isEmpty && unavailable.isEmpty && damaged.isEmpty && fileMissing.isEmpty && held.isEmpty
   }
 
-  var hashes: [ChunkHash] { there + nowhere + damaged + unread.map(\.hash) + held }
+  var hashes: [ChunkHash] { atRelay + unavailable + damaged + fileMissing.map(\.hash) + held }
 }
 
 /// Uploads the chunks of files that records are about to name. A pure state machine: its methods
 /// take needs and the results of queries and uploads, and `next` returns actions until there are
 /// none. Uses no files, no sockets and no clock.
 ///
-///     needed → asked → there, or: uploaded → there
+///     needed → queried → at relay, or: uploaded → at relay
 ///
 /// Rules: nothing is uploaded before the relay has reported it as missing; one query at a time, and
 /// `Limits.chunkUploads` uploads; after a temporary failure a chunk is queried again, after a
@@ -41,12 +41,12 @@ struct ChunkStatus: Hashable, Sendable {
 /// their status.
 struct ChunkTransfer {
   enum Action: Hashable {
-    /// `POST /v1/chunks/missing`; answered by `told` or `failed`.
-    case ask([ChunkHash])
+    /// `POST /v1/chunks/missing`; answered by `queryAnswered` or `queryFailed`.
+    case query([ChunkHash])
     /// `PUT`; answered by `uploaded`.
     case upload(HeldChunk)
-    /// Answered by `settled`.
-    case settle(ChunkStatus)
+    /// Answered by `statusApplied` or `statusUpdateFailed`.
+    case applyStatus(ChunkStatus)
     /// Sends no more queries before `resume`.
     case pause(retryAfterMilliseconds: Int64?)
     /// The relay accepts no more until a user acts, or enough time has passed: `retry`.
@@ -61,7 +61,7 @@ struct ChunkTransfer {
     /// The bytes in the home no longer match the hash.
     case damaged
     /// The file is missing.
-    case unread
+    case fileMissing
     /// The connection, or the disk, failed.
     case broken
   }
@@ -72,38 +72,38 @@ struct ChunkTransfer {
   private var isOnline = false
   private var known: Set<ChunkHash> = []
   /// In the order of arrival, as are all of these lists.
-  private var unasked: [ChunkNeed] = []
-  private var asked: [ChunkNeed] = []
+  private var unqueried: [ChunkNeed] = []
+  private var queried: [ChunkNeed] = []
   private var missing: [HeldChunk] = []
   private var uploading: [HeldChunk] = []
   private var chunkStatus = ChunkStatus()
-  private var settling: [ChunkHash] = []
+  private var applying: [ChunkHash] = []
   private var pending: [Action] = []
 
   /// True if chunks are being transferred, or will be.
   var isBusy: Bool { !known.isEmpty }
 
   /// True if the relay lacks a chunk that is in the home.
-  var isBringing: Bool { !missing.isEmpty || !uploading.isEmpty }
+  var isUploading: Bool { !missing.isEmpty || !uploading.isEmpty }
 
   /// Number of chunks that the relay lacks, or may lack.
-  var waitingCount: Int { unasked.count + asked.count + missing.count + uploading.count }
+  var waitingCount: Int { unqueried.count + queried.count + missing.count + uploading.count }
 
   // MARK: events
 
-  mutating func need(_ needs: [ChunkNeed]) {
-    for need in needs where known.insert(need.hash).inserted { unasked.append(need) }
+  mutating func addNeeds(_ needs: [ChunkNeed]) {
+    for need in needs where known.insert(need.hash).inserted { unqueried.append(need) }
   }
 
   mutating func online() { isOnline = true }
 
-  /// Handles the loss of the connection. Pending requests end with `failed` or `uploaded`, or
+  /// Handles the loss of the connection. Pending requests end with `queryFailed` or `uploaded`, or
   /// without a result: all chunks are queried again.
   mutating func offline() {
     isOnline = false
     // A new connection was already delayed by its backoff.
     isPaused = false
-    askAnew()
+    requeueAll()
   }
 
   mutating func resume() { isPaused = false }
@@ -115,56 +115,56 @@ struct ChunkTransfer {
   }
 
   /// Handles the relay's answer.
-  mutating func told(missing hashes: [ChunkHash]) {
+  mutating func queryAnswered(missing hashes: [ChunkHash]) {
     let lacking = Set(hashes)
-    for need in asked {
+    for need in queried {
       if !lacking.contains(need.hash) {
-        chunkStatus.there.append(need.hash)
+        chunkStatus.atRelay.append(need.hash)
       } else if let source = need.source {
         if refusal == nil { missing.append(source) } else { chunkStatus.held.append(need.hash) }
       } else {
-        chunkStatus.nowhere.append(need.hash)
+        chunkStatus.unavailable.append(need.hash)
       }
     }
-    asked = []
+    queried = []
   }
 
   /// Handles a query without an answer. nil: it was lost.
-  mutating func failed(_ refusal: Refusal?) {
-    unasked = asked + unasked
-    asked = []
-    refused(refusal)
+  mutating func queryFailed(_ refusal: Refusal?) {
+    unqueried = queried + unqueried
+    queried = []
+    handleRefusal(refusal)
     guard self.refusal != nil else { return }
-    chunkStatus.held += unasked.map(\.hash)
-    unasked = []
+    chunkStatus.held += unqueried.map(\.hash)
+    unqueried = []
   }
 
   mutating func uploaded(_ hash: ChunkHash, _ result: Upload) {
     guard let index = uploading.firstIndex(where: { $0.hash == hash }) else { return }
     let chunk = uploading.remove(at: index)
     switch result {
-    case .stored: chunkStatus.there.append(hash)
+    case .stored: chunkStatus.atRelay.append(hash)
     case .damaged: chunkStatus.damaged.append(hash)
-    case .unread: chunkStatus.unread.append(chunk)
+    case .fileMissing: chunkStatus.fileMissing.append(chunk)
     case .broken:
-      returnToAsking(chunk)
+      requeueForQuery(chunk)
       pause(nil)
     case .refused(let refusal):
-      returnToAsking(chunk)
-      refused(refusal)
+      requeueForQuery(chunk)
+      handleRefusal(refusal)
     }
   }
 
   /// Handles the end of the worker's update of the status.
-  mutating func settled() {
-    known.subtract(settling)
-    settling = []
+  mutating func statusApplied() {
+    known.subtract(applying)
+    applying = []
   }
 
   /// Handles a failed update of the status, because the worker's store failed. The worker names its
   /// needs again, after a pause.
-  mutating func unsettled() {
-    settled()
+  mutating func statusUpdateFailed() {
+    statusApplied()
     pause(nil)
   }
 
@@ -172,16 +172,16 @@ struct ChunkTransfer {
 
   mutating func next() -> Action? {
     if !pending.isEmpty { return pending.removeFirst() }
-    if settling.isEmpty, !chunkStatus.isEmpty {
+    if applying.isEmpty, !chunkStatus.isEmpty {
       defer { chunkStatus = ChunkStatus() }
-      settling = chunkStatus.hashes
-      return .settle(chunkStatus)
+      applying = chunkStatus.hashes
+      return .applyStatus(chunkStatus)
     }
     guard isOnline, !isPaused else { return nil }
-    if asked.isEmpty, !unasked.isEmpty {
-      asked = Array(unasked.prefix(Limits.chunkHashes))
-      unasked.removeFirst(asked.count)
-      return .ask(asked.map(\.hash))
+    if queried.isEmpty, !unqueried.isEmpty {
+      queried = Array(unqueried.prefix(Limits.chunkHashes))
+      unqueried.removeFirst(queried.count)
+      return .query(queried.map(\.hash))
     }
     guard uploading.count < Limits.chunkUploads, !missing.isEmpty else { return nil }
     let chunk = missing.removeFirst()
@@ -190,29 +190,29 @@ struct ChunkTransfer {
   }
 
   /// Queries the chunk again: another device may have uploaded it meanwhile, and a query is cheap.
-  private mutating func returnToAsking(_ chunk: HeldChunk) {
-    unasked.append(ChunkNeed(hash: chunk.hash, source: chunk))
+  private mutating func requeueForQuery(_ chunk: HeldChunk) {
+    unqueried.append(ChunkNeed(hash: chunk.hash, source: chunk))
   }
 
-  private mutating func askAnew() {
-    let open = asked + (uploading + missing).map { ChunkNeed(hash: $0.hash, source: $0) }
-    unasked = open + unasked
-    asked = []
+  private mutating func requeueAll() {
+    let open = queried + (uploading + missing).map { ChunkNeed(hash: $0.hash, source: $0) }
+    unqueried = open + unqueried
+    queried = []
     uploading = []
     missing = []
   }
 
-  private mutating func refused(_ refusal: Refusal?) {
+  private mutating func handleRefusal(_ refusal: Refusal?) {
     guard let refusal else { return pause(nil) }
     if refusal.code == .badToken { return pending.append(.fail(refusal)) }
     guard refusal.code.advice == .askPerson || refusal.code == .bodyTooLarge else {
       return pause(refusal.retryAfterMilliseconds)
     }
-    hold(refusal)
+    holdMissing(refusal)
   }
 
   /// Holds the missing chunks until a user acts. Other chunks may still be queried.
-  private mutating func hold(_ refusal: Refusal) {
+  private mutating func holdMissing(_ refusal: Refusal) {
     self.refusal = refusal
     pending.append(.hold)
     chunkStatus.held += missing.map(\.hash)

@@ -9,15 +9,15 @@ import LockstepWire
 struct DeviceChunkDownload {
   enum Action: Hashable {
     /// `GET`, starting at this byte.
-    case ask(first: Int)
-    /// Answered by `wrote`.
+    case request(first: Int)
+    /// Answered by `bytesWritten`.
     case append([UInt8])
-    /// All bytes are in the file; answered by `finished`.
+    /// All bytes are in the file; answered by `fileFinished`.
     case finish
     /// The file accepts no more data for now; `resume`: it accepts data again.
     case pause
     case resume
-    /// Waits, until `tryAgain`.
+    /// Waits, until `retry`.
     case wait(retryAfterMilliseconds: Int64?)
     /// Discards the bytes that were written.
     case discard
@@ -26,16 +26,16 @@ struct DeviceChunkDownload {
   }
 
   private enum Stage {
-    /// → asking
+    /// → requested
     case waiting
-    /// → coming, refused, waiting, over
-    case asking
-    /// → written, waiting, over
-    case coming
+    /// → receiving, refused, waiting, over
+    case requested
+    /// → complete, waiting, over
+    case receiving
     /// An answer without the bytes. → waiting, over
     case refused(HTTPResponseHead, body: [UInt8])
     /// All bytes have arrived. → over, waiting
-    case whole
+    case complete
     case over
   }
 
@@ -60,14 +60,14 @@ struct DeviceChunkDownload {
   init(_ hash: ChunkHash, file: UInt64) {
     self.hash = hash
     self.file = file
-    tryAgain()
+    retry()
   }
 
   /// True if the connection is in use.
-  var isAsking: Bool {
+  var isRequesting: Bool {
     switch stage {
-    case .asking, .coming, .refused: true
-    case .waiting, .whole, .over: false
+    case .requested, .receiving, .refused: true
+    case .waiting, .complete, .over: false
     }
   }
 
@@ -77,93 +77,95 @@ struct DeviceChunkDownload {
 
   // MARK: the relay's answer
 
-  mutating func tryAgain() {
+  mutating func retry() {
     guard case .waiting = stage else { return }
-    stage = .asking
+    stage = .requested
     receivedBefore = received
-    pending.append(.ask(first: received))
+    pending.append(.request(first: received))
   }
 
-  mutating func head(_ head: HTTPResponseHead) {
-    guard case .asking = stage else { return }
+  mutating func receiveHead(_ head: HTTPResponseHead) {
+    guard case .requested = stage else { return }
     switch head.status {
     case 200: skip = received
-    case 206 where DeviceChunkDownload.first(of: head) == received && received > 0: skip = 0
+    case 206 where DeviceChunkDownload.firstByte(of: head) == received && received > 0: skip = 0
     default:
       stage = .refused(head, body: [])
       return
     }
-    stage = .coming
+    stage = .receiving
     guard case .length(let count) = head.framing else { return }
     size = received - skip + count
   }
 
-  mutating func body(_ bytes: [UInt8]) {
+  mutating func receiveBody(_ bytes: [UInt8]) {
     switch stage {
     case .refused(let head, var body):
       body += bytes.prefix(max(0, Limits.smallBodyBytes - body.count))
       stage = .refused(head, body: body)
-    case .coming:
+    case .receiving:
       let fresh = Array(bytes.dropFirst(skip))
       skip -= bytes.count - fresh.count
       guard received + fresh.count <= Limits.chunkBytes else {
-        return giveUp(
-          .refused(Refusal(.bodyTooLarge, "What the relay sends is longer than any chunk is.")))
+        return fail(
+          .refused(Refusal(.bodyTooLarge, "The relay's answer is larger than a chunk may be.")))
       }
       if !fresh.isEmpty { write(fresh) }
-    case .waiting, .asking, .whole, .over: break
+    case .waiting, .requested, .complete, .over: break
     }
   }
 
   /// Handles the end of the answer.
-  mutating func end() {
+  mutating func endAnswer() {
     switch stage {
     case .refused(let head, let body):
-      let told = Refusal.told(status: head.status, headers: head.headers, body: body)
-      if told == nil, ![206, 416].contains(head.status) {
+      let relayRefusal = Refusal.fromRelay(status: head.status, headers: head.headers, body: body)
+      if relayRefusal == nil, ![206, 416].contains(head.status) {
         let refusal = Refusal.intercepted(status: head.status, headers: head.headers)
-        return again(refusal.detail, refusal)
+        return retryLater(refusal.detail, refusal)
       }
-      refused(
-        told ?? .intercepted(status: head.status, headers: head.headers), head.status)
-    case .coming:
-      guard size == nil || received == size else { return broken("the answer was cut off") }
-      stage = .whole
+      handleRefusal(
+        relayRefusal ?? .intercepted(status: head.status, headers: head.headers), head.status)
+    case .receiving:
+      guard size == nil || received == size else {
+        return connectionBroken("the answer was cut off")
+      }
+      stage = .complete
       if received == 0 { write([]) }
       finishIfWritten()
-    case .waiting, .asking, .whole, .over: break
+    case .waiting, .requested, .complete, .over: break
     }
   }
 
   /// Handles the loss of the connection.
-  mutating func broken(_ reason: String) {
-    guard isAsking else { return }
-    again(reason, nil)
+  mutating func connectionBroken(_ reason: String) {
+    guard isRequesting else { return }
+    retryLater(reason, nil)
   }
 
   // MARK: the file
 
-  mutating func wrote(_ count: Int, _ result: Result<ChunkResult, StorageError>) {
+  mutating func bytesWritten(_ count: Int, _ result: Result<ChunkResult, StorageError>) {
     if case .over = stage { return }
     writing -= count
-    if let failure = ChunkFailure(result) { return giveUp(failure) }
+    if let failure = ChunkFailure(result) { return fail(failure) }
     if isPaused, 2 * writing <= Limits.chunkWaitingBytes {
       isPaused = false
-      if case .coming = stage { pending.append(.resume) }
+      if case .receiving = stage { pending.append(.resume) }
     }
     finishIfWritten()
   }
 
-  mutating func finished(_ result: Result<ChunkResult, StorageError>) {
-    guard case .whole = stage else { return }
+  mutating func fileFinished(_ result: Result<ChunkResult, StorageError>) {
+    guard case .complete = stage else { return }
     guard case .success(.refused(let refusal)) = result, refusal.code == .hashMismatch else {
-      return over(ChunkFailure(result))
+      return endDownload(ChunkFailure(result))
     }
     // The file was removed. Bytes may be corrupted in transit, but hardly again and again.
     received = 0
     size = nil
     mismatches += 1
-    guard mismatches < Limits.chunkMismatches else { return over(.refused(refusal)) }
+    guard mismatches < Limits.chunkMismatches else { return endDownload(.refused(refusal)) }
     stage = .waiting
     pending.append(.wait(retryAfterMilliseconds: nil))
   }
@@ -178,44 +180,44 @@ struct DeviceChunkDownload {
   }
 
   private mutating func finishIfWritten() {
-    if case .whole = stage, writing == 0 { pending.append(.finish) }
+    if case .complete = stage, writing == 0 { pending.append(.finish) }
   }
 
   // MARK: failures
 
-  private mutating func refused(_ refusal: Refusal, _ status: Int) {
-    if status == 404 { return giveUp(.nowhere) }
+  private mutating func handleRefusal(_ refusal: Refusal, _ status: Int) {
+    if status == 404 { return fail(.unavailable) }
     // The range is not the requested one: request the whole chunk again.
     let isOtherRange = status == 206 || status == 416
-    guard refusal.code.advice == .retry || isOtherRange else { return giveUp(.refused(refusal)) }
+    guard refusal.code.advice == .retry || isOtherRange else { return fail(.refused(refusal)) }
     if isOtherRange {
       if received > 0 { pending.append(.discard) }
       received = 0
       size = nil
     }
-    again(refusal.detail.isEmpty ? refusal.code.title : refusal.detail, refusal)
+    retryLater(refusal.detail.isEmpty ? refusal.code.title : refusal.detail, refusal)
   }
 
-  private mutating func again(_ reason: String, _ refusal: Refusal?) {
+  private mutating func retryLater(_ reason: String, _ refusal: Refusal?) {
     failures = received > receivedBefore ? 1 : failures + 1
     isPaused = false
-    guard failures < Limits.chunkTries else { return giveUp(.unreachable(reason: reason)) }
+    guard failures < Limits.chunkTries else { return fail(.unreachable(reason: reason)) }
     stage = .waiting
     pending.append(.wait(retryAfterMilliseconds: refusal?.retryAfterMilliseconds))
   }
 
-  private mutating func giveUp(_ failure: ChunkFailure) {
+  private mutating func fail(_ failure: ChunkFailure) {
     pending.append(.discard)
-    over(failure)
+    endDownload(failure)
   }
 
-  private mutating func over(_ failure: ChunkFailure?) {
+  private mutating func endDownload(_ failure: ChunkFailure?) {
     stage = .over
     pending.append(.end(failure))
   }
 
   /// Returns the first byte of the part that `Content-Range` names (RFC 9110 section 14.4).
-  private static func first(of head: HTTPResponseHead) -> Int? {
+  private static func firstByte(of head: HTTPResponseHead) -> Int? {
     guard let field = head.headers["Content-Range"], field.hasPrefix("bytes ") else { return nil }
     return Int(field.dropFirst(6).prefix { $0 != "-" })
   }

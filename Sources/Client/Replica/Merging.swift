@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 import LockstepStorage
 
@@ -19,13 +20,13 @@ struct Merging: Sendable {
 
   /// True if the local change has the content of the relay's version and a later stamp, and the
   /// app's rule requires that the record shows the later stamp
-  /// (see `Resolver.countsFromNewestStamp`).
+  /// (see `Resolver.isLastWriterWins`).
   func isLaterSame(_ local: OutboxEntry, _ server: Record) -> Bool {
     guard server.tag > 0, local.modifiedAt > server.modifiedAt,
       Merging.equal(local.fields, server.fields)
     else { return false }
     let type = local.fields == nil ? server.type : local.type
-    return resolver(zone: local.key.zone, type: type)?.countsFromNewestStamp ?? false
+    return resolver(zone: local.key.zone, type: type)?.isLastWriterWins ?? false
   }
 
   /// Resolves a conflict if the relay has lost `base`, on which the local change was made, and now
@@ -33,30 +34,32 @@ struct Merging: Sendable {
   /// merged with the relay's, by the rule for two independent versions; then the change is merged
   /// with the result. A value that the change did not touch gives way to a newer one.
   func resolve(_ local: OutboxEntry, madeOn base: Record, _ server: Record) -> Resolution {
-    var back = local
-    (back.fields, back.modifiedAt, back.type) = (base.fields, base.modifiedAt, base.type)
-    back.timeMade = nil
-    back.base = nil
+    var lostChange = local
+    (lostChange.fields, lostChange.modifiedAt, lostChange.type) = (
+      base.fields, base.modifiedAt, base.type
+    )
+    lostChange.timeMade = nil
+    lostChange.base = nil
     var entry = local
-    guard case .merged(let fields, let copies) = resolve(back, server) else {
+    guard case .merged(let fields, let copies) = resolve(lostChange, server) else {
       entry.base = nil
       return resolve(entry, server)
     }
-    var met = server
-    met.fields = fields?.serialized()
-    met.modifiedAt = max(base.modifiedAt, server.modifiedAt)
+    var mergedServer = server
+    mergedServer.fields = fields?.serialized()
+    mergedServer.modifiedAt = max(base.modifiedAt, server.modifiedAt)
     entry.base = base
-    guard case .merged(let outcome, let further) = resolve(entry, met) else { return .ask }
+    guard case .merged(let outcome, let further) = resolve(entry, mergedServer) else { return .ask }
     // Copies of the lost version are not needed, because the change was made on it.
-    let isServersKept = base.modifiedAt > server.modifiedAt
-    return .merged(fields: outcome, copies: (isServersKept ? copies : []) + further)
+    let keepsServerCopies = base.modifiedAt > server.modifiedAt
+    return .merged(fields: outcome, copies: (keepsServerCopies ? copies : []) + further)
   }
 
   /// Resolves a conflict with due edits (a countdown that ended). Other devices made the same edit,
   /// and may have saved it: then the relay's version holds an edit that `base` lacks but that the
-  /// local change was made on. So two steps are taken, as if each had been saved separately: first
-  /// the due edit of the base is merged with the relay's version, then the change, made on that
-  /// edit, with the result.
+  /// local change was made on. So the rule is applied in two steps, as if each had been saved
+  /// separately: first the due edit of the base is merged with the relay's version, then the
+  /// change, made on that edit, with the result.
   private func resolve(_ conflict: Conflict, by resolver: any Resolver, madeByTime: Version?)
     -> Resolution
   {

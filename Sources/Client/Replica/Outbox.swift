@@ -61,7 +61,7 @@ struct Outbox {
   }
 
   /// Returns the relay's versions of the records that a user must decide.
-  func asked(in zone: Name) -> [Record] {
+  func undecidedRecords(in zone: Name) -> [Record] {
     asking.compactMap { number in
       guard let entry = entry(number), entry.key.zone == zone,
         case .asking(let server) = entry.state
@@ -71,7 +71,7 @@ struct Outbox {
   }
 
   /// Returns a number for a new entry.
-  mutating func takeNumber() -> Int64 {
+  mutating func allocateNumber() -> Int64 {
     defer { nextNumber += 1 }
     return nextNumber
   }
@@ -82,7 +82,7 @@ struct Outbox {
     {
       // Replaced in place: otherwise all later entries would have to move.
       bytes -= entries[place].bytes
-      count(entries[place], by: -1)
+      countEntry(entries[place], by: -1)
       entries[place] = entry
     } else {
       remove(entry.number)
@@ -91,7 +91,7 @@ struct Outbox {
     }
     nextNumber = max(nextNumber, entry.number + 1)
     bytes += entry.bytes
-    count(entry, by: 1)
+    countEntry(entry, by: 1)
   }
 
   mutating func remove(_ number: Int64) {
@@ -100,7 +100,7 @@ struct Outbox {
     numbers[old.key]?.removeAll { $0 == number }
     if numbers[old.key]?.isEmpty == true { numbers[old.key] = nil }
     bytes -= old.bytes
-    count(old, by: -1)
+    countEntry(old, by: -1)
   }
 
   private func first(_ key: RecordKey, where matches: (OutboxEntry) -> Bool) -> OutboxEntry? {
@@ -108,13 +108,13 @@ struct Outbox {
     return list.lazy.compactMap { entry($0) }.first(where: matches)
   }
 
-  private mutating func count(_ entry: OutboxEntry, by step: Int) {
+  private mutating func countEntry(_ entry: OutboxEntry, by step: Int) {
     if !entry.isStampTrusted { untrustedCount += step }
     switch entry.state {
     case .waiting: countWaiting(entry.key.zone, by: step)
-    case .sent: Outbox.note(entry.number, in: &frozen, by: step)
-    case .parked: Outbox.note(entry.number, in: &parked, by: step)
-    case .asking: Outbox.note(entry.number, in: &asking, by: step)
+    case .sent: Outbox.updateIndex(entry.number, in: &frozen, by: step)
+    case .parked: Outbox.updateIndex(entry.number, in: &parked, by: step)
+    case .asking: Outbox.updateIndex(entry.number, in: &asking, by: step)
     }
   }
 
@@ -128,7 +128,9 @@ struct Outbox {
     }
   }
 
-  private static func note(_ number: Int64, in numbers: inout [Int64], by step: Int) {
+  private static func updateIndex(
+    _ number: Int64, in numbers: inout [Int64], by step: Int
+  ) {
     let place = numbers.lowerBound { $0 < number }
     if step > 0 {
       numbers.insert(number, at: place)

@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 import LockstepStorage
 
@@ -49,7 +50,7 @@ enum ReplicaTask: Sendable {
   case readRecords(OrderID, zone: Name, type: Name?)
   case readAll(OrderID)
   /// Performs only the job's offer.
-  case takeBatch
+  case freezeBatch
   case apply([Arrival])
   /// The whole batch was refused.
   case refuseBatch(BatchID, Refusal)
@@ -74,7 +75,7 @@ extension ReplicaTask {
     switch self {
     case .apply, .refuseBatch, .setAside, .retryRefused, .forgetCursor, .bringBack: true
     case .load, .edit, .decide, .perform, .show, .nameDevices, .setSyncing, .answerRestore,
-      .makeDueEdits, .readRecord, .readRecords, .readAll, .takeBatch, .chunks:
+      .makeDueEdits, .readRecord, .readRecords, .readAll, .freezeBatch, .chunks:
       false
     }
   }
@@ -106,7 +107,7 @@ enum Arrival: Hashable, Sendable {
 enum ReplicaResult: Sendable {
   case loaded(LoadedHome)
   case edited(OrderID, Result<Record, EditFailure>)
-  case told(OrderID, Result<AppView, EditFailure>)
+  case answered(OrderID, Result<AppView, EditFailure>)
   case read(OrderID, [Record])
   case applied(Applied)
   /// `movedTo`: the device's new position, if it has gone back.
@@ -165,12 +166,12 @@ enum ChangePosition: Hashable, Sendable {
   }
 
   /// True if the device has read up to this token, and is in no snapshot.
-  func isCursor(at token: ChangeToken) -> Bool { cursor?.isSamePlace(as: token) ?? false }
+  func isCursor(at token: ChangeToken) -> Bool { cursor?.isSamePosition(as: token) ?? false }
 
   /// True if the page begins at the device's position.
   func isStart(of page: ChangePage) -> Bool {
     guard let token, let since = page.since else { return token == nil && page.since == nil }
-    return token.isSamePlace(as: since)
+    return token.isSamePosition(as: since)
   }
 
   /// Token to send as `since`.

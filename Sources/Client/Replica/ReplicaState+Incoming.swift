@@ -4,42 +4,44 @@ import LockstepStorage
 /// Messages of the relay, applied in the order of arrival: pages of changes, and answers to
 /// batches. One transaction with the cursor that covers them. Idempotent.
 extension ReplicaState {
-  mutating func apply(_ arrivals: [Arrival], _ clock: ClockReading) throws(StorageError) -> Applied
+  mutating func applyArrivals(_ arrivals: [Arrival], _ clock: ClockReading) throws(StorageError)
+    -> Applied
   {
     var applied = Applied(position: position)
     for arrival in arrivals {
       switch arrival {
       case .page(let page):
-        if isPassed(page.token) { continue }
-        try apply(page, &applied)
+        if isApplied(page.token) { continue }
+        try applyPage(page, &applied)
         applied.isAtEnd = !page.more && position.isCursor(at: page.token)
       case .answer(let id, let answer, let isLink):
-        try apply(id, answer, &applied)
-        follow(answer, isLink: isLink, &applied)
-        try takeOvertaken(&applied)
+        try applyAnswer(id, answer, &applied)
+        advanceByAnswer(answer, isLink: isLink, &applied)
+        try applyOvertaken(&applied)
       }
     }
     endRestore()
-    try noteSync(applied, clock)
+    try recordSyncTime(applied, clock)
     applied.position = position
     return applied
   }
 
-  private mutating func apply(_ page: ChangePage, _ applied: inout Applied) throws(StorageError) {
+  private mutating func applyPage(_ page: ChangePage, _ applied: inout Applied) throws(StorageError)
+  {
     guard position.isStart(of: page) || overlaps(page) else {
       // A page that ends at the device's position brings nothing new.
       if !position.isCursor(at: page.token) { applied.foundGap = true }
       return
     }
-    if try noticeRestore(page) {
+    if try detectRestore(page) {
       applied.foundGap = true
       return
     }
     let isSnapshot = position.cursor == nil
     if !isSnapshot, !page.lostTags.isEmpty {
       // Another device may hold a version of a file that was lost together with its chunks.
-      beginOffer()
-      if try noticeLosses(page.lostTags) {
+      beginChunkOffer()
+      if try detectLosses(page.lostTags) {
         try forgetCursor(restoredThrough: nil, in: page.token.generation)
         applied.foundGap = true
         return
@@ -47,27 +49,27 @@ extension ReplicaState {
     }
     if position == .nothing {
       beginSnapshot()
-      try noticeLosses(page.lostTags)
+      try detectLosses(page.lostTags)
     }
-    if isSnapshot { try meet(page) }
+    if isSnapshot { try recordRestoreQuestions(page) }
     for record in page.changes {
-      try take(record, isSnapshot: isSnapshot, &applied)
-      if isSnapshot { ledger.name(record.key, snapshot: snapshot) }
+      try applyRecord(record, isSnapshot: isSnapshot, &applied)
+      if isSnapshot { transaction.markNamed(record.key, snapshot: snapshot) }
     }
-    guard isSnapshot else { return move(to: page.token) }
+    guard isSnapshot else { return moveCursor(to: page.token) }
     guard !page.more else {
       position = .snapshot(page.token)
       return
     }
     try finishSnapshot(&applied)
-    endWelcomes()
+    endRestoreQuestions()
     position = .nothing
-    move(to: page.token)
+    moveCursor(to: page.token)
   }
 
   /// True if the page ends before the cursor: it was applied already.
-  private func isPassed(_ token: ChangeToken) -> Bool {
-    position.cursor.map { $0.covers(token) && !$0.isSamePlace(as: token) } ?? false
+  private func isApplied(_ token: ChangeToken) -> Bool {
+    position.cursor.map { $0.covers(token) && !$0.isSamePosition(as: token) } ?? false
   }
 
   /// True if the page begins before the cursor and ends after it: its known part is skipped by the
@@ -75,95 +77,447 @@ extension ReplicaState {
   private func overlaps(_ page: ChangePage) -> Bool {
     guard let cursor = position.cursor, let since = page.since else { return false }
     return cursor.covers(since) && page.token.covers(cursor)
-      && !page.token.isSamePlace(as: cursor)
+      && !page.token.isSamePosition(as: cursor)
   }
 
   /// Moves the cursor if the answer begins at it. An answer that begins after the cursor shows that
   /// other devices have saved in between. Its token is then kept until a cursor covers it, and is
   /// part of the token sent to the relay.
-  private mutating func follow(
+  private mutating func advanceByAnswer(
     _ answer: SaveAnswer, isLink: Bool, _ applied: inout Applied
   ) {
     guard let cursor = position.cursor else {
-      answered = answer.token
+      answeredToken = answer.token
       return
     }
-    if isLink, cursor.isSamePlace(as: answer.since) {
+    if isLink, cursor.isSamePosition(as: answer.since) {
       applied.isLinked = true
-      return move(to: answer.token)
+      return moveCursor(to: answer.token)
     }
     guard !cursor.covers(answer.token) else { return }
     if isLink { applied.foundGap = true }
-    answered = answer.token
+    answeredToken = answer.token
     if cursor.generation == answer.token.generation {
-      position = .cursor(cursor.knowing(answer.token.sequence))
+      position = .cursor(cursor.extendingHorizon(to: answer.token.sequence))
     }
   }
 
   /// Moves the cursor. While a record is held back (`overtaken`), the store keeps a cursor that
   /// does not cover it yet: a crash then costs a fetch.
-  private mutating func move(to token: ChangeToken) {
-    var reached = token.reached(from: position.cursor)
-    if let answered {
-      if answered.generation == token.generation { reached = reached.knowing(answered.sequence) }
-      if reached.horizon == nil { self.answered = nil }
+  private mutating func moveCursor(to token: ChangeToken) {
+    var reached = token.keepingHorizon(of: position.cursor)
+    if let answeredToken {
+      if answeredToken.generation == token.generation {
+        reached = reached.extendingHorizon(to: answeredToken.sequence)
+      }
+      if reached.horizon == nil { self.answeredToken = nil }
     }
     guard position != .cursor(reached) else { return }
     position = .cursor(reached)
-    if overtaken.isEmpty { keep(reached) }
+    if overtaken.isEmpty { storePosition(reached) }
   }
 
-  private mutating func keep(_ cursor: ChangeToken) {
-    ledger.setCursor(cursor)
-    if heldBefore?.seenIn == cursor.generation { setHeldBefore(nil) }
+  private mutating func storePosition(_ cursor: ChangeToken) {
+    transaction.setCursor(cursor)
+    if preRestoreTag?.seenIn == cursor.generation { setPreRestoreTag(nil) }
   }
 
   /// Applies the records that were held back, once the batch in flight is answered.
-  mutating func takeOvertaken(_ applied: inout Applied) throws(StorageError) {
-    guard !overtaken.isEmpty, ledger.outbox.frozenBatch == nil else { return }
+  mutating func applyOvertaken(_ applied: inout Applied) throws(StorageError) {
+    guard !overtaken.isEmpty, transaction.outbox.frozenBatch == nil else { return }
     let records = overtaken
     overtaken = []
-    for record in records { try take(record, isSnapshot: false, &applied) }
-    if let token = position.cursor { keep(token) }
+    for record in records { try applyRecord(record, isSnapshot: false, &applied) }
+    if let token = position.cursor { storePosition(token) }
   }
 
-  private mutating func take(_ server: Record, isSnapshot: Bool, _ applied: inout Applied)
+  private mutating func applyRecord(_ server: Record, isSnapshot: Bool, _ applied: inout Applied)
     throws(StorageError)
   {
     let key = server.key
     // The change in flight is frozen, and its answer comes first: only the answer shows if this
     // version was made on top of it or independently.
-    guard ledger.outbox.sent(key) == nil else {
+    guard transaction.outbox.sent(key) == nil else {
       overtaken.removeAll { $0.key == key && $0.tag < server.tag }
       if !overtaken.contains(where: { $0.key == key }) { overtaken.append(server) }
       return
     }
-    guard !isOff(key.zone) else { return try passOver(server) }
-    if let entry = ledger.outbox.open(key) {
+    guard !isOff(key.zone) else { return try skipRecord(server) }
+    if let entry = transaction.outbox.open(key) {
       let known = entry.knownTag
       // A tag of a lost history may have been assigned again, to another version.
-      let isAnother = restore?.hasLost(known) == true && !entry.knows(server)
-      guard isAnother || (isSnapshot ? server.tag != known : server.tag > known) else { return }
-      return try settle(entry, server, &applied)
+      let isOtherVersion = restore?.hasLost(known) == true && !entry.knows(server)
+      guard isOtherVersion || (isSnapshot ? server.tag != known : server.tag > known) else {
+        return
+      }
+      return try reconcile(entry, server, &applied)
     }
-    let held = try ledger.record(key)
+    let held = try transaction.record(key)
     if let held, try isLost(held), !held.isSame(as: server) {
       return try bringBack(held, over: server, &applied)
     }
     // Tags grow. Only the snapshot of a relay restored from a backup may bring a smaller one.
     let known = held?.tag ?? 0
     guard isSnapshot ? server.tag != known : server.tag > known else { return }
-    try ledger.put(server, snapshot: isSnapshot ? snapshot : nil, replacing: [held])
+    try transaction.put(server, snapshot: isSnapshot ? snapshot : nil, replacing: [held])
   }
 
   /// Stores the time of the sync for the status of a later process; not worth a separate write each
   /// time.
-  private mutating func noteSync(_ applied: Applied, _ clock: ClockReading) throws(StorageError) {
+  private mutating func recordSyncTime(_ applied: Applied, _ clock: ClockReading)
+    throws(StorageError)
+  {
     let isOld = clock.relayTime - (lastSync ?? 0) > Limits.syncNoteMilliseconds
-    guard ledger.hasChanges || isOld, position.cursor != nil, !applied.foundGap, clock.isTrusted,
+    guard transaction.hasChanges || isOld, position.cursor != nil, !applied.foundGap,
+      clock.isTrusted,
       unsentWhileOn == 0
     else { return }
     lastSync = clock.relayTime
-    ledger.setValue(ReplicaState.lastSyncKey, String(clock.relayTime))
+    transaction.setValue(ReplicaState.lastSyncKey, String(clock.relayTime))
+  }
+}
+
+/// Reconciliation of a local change, once the relay's version of its record is known.
+extension ReplicaState {
+  /// Resolves a local change against the relay's version.
+  mutating func reconcile(_ entry: OutboxEntry, _ server: Record, _ applied: inout Applied)
+    throws(StorageError)
+  {
+    if isAcknowledged(entry, by: server) {
+      transaction.remove(entry)
+      return try transaction.put(server)
+    }
+    if isMade(entry, onTopOf: server) { return try rebase(entry, on: server) }
+    if try isMade(entry, onAncestor: server) { return try rebase(entry, on: server) }
+    if isIncluded(entry, in: server) {
+      transaction.remove(entry)
+      return try acceptServerVersion(server, for: entry.key)
+    }
+    var entry = entry
+    let resolution: Resolution
+    if let base = entry.base, restore?.hasLost(base.tag) == true,
+      !server.includes.contains(VersionFingerprint(of: base))
+    {
+      resolution = merging.resolve(entry, madeOn: base, server)
+      // The author of the relay's present version may not have known the base.
+      entry.base = .nothing(at: entry.key, type: entry.type)
+    } else {
+      resolution = merging.resolve(entry, server)
+    }
+    applied.conflicts += 1
+    switch resolution {
+    case .ask:
+      var asking = entry
+      asking.state = .asking(server.plain)
+      asking.group = nil
+      if server.tag == 0 { asking.base = server.plain }
+      transaction.put(asking)
+    case .merged(let fields, let copies):
+      transaction.remove(entry)
+      let bytes = fields?.serialized()
+      let isServerVersion =
+        Merging.equal(bytes, server.fields) && !merging.isLaterSame(entry, server)
+      var wanted: [NewCopy] = []
+      for copy in copies { try collectCopy(copy, of: entry, server, into: &wanted) }
+      let group = isServerVersion || wanted.isEmpty ? nil : transaction.outbox.nextNumber
+      // Copies first: they have the smaller numbers (see `ungroup`).
+      for copy in wanted { try putCopy(copy, group: group) }
+      guard !isServerVersion else { return try acceptServerVersion(server, for: entry.key) }
+      try putMerged(bytes, of: entry, server, group: group)
+    }
+  }
+
+  /// True if the relay's version is this change: it was acknowledged, or another device has saved
+  /// the same lost version again.
+  private func isAcknowledged(_ entry: OutboxEntry, by server: Record) -> Bool {
+    // A merge has the stamp of the newer side, so the stamp alone does not identify a version.
+    guard server.tag > 0, server.modifiedAt == entry.modifiedAt,
+      Merging.equal(entry.fields, server.fields)
+    else { return false }
+    return server.device == device || server.type == entry.type
+  }
+
+  /// True if the relay's version precedes the change, or repeats its base: there is no conflict.
+  private func isMade(_ entry: OutboxEntry, onTopOf server: Record) -> Bool {
+    if asksAboutOther(entry) { return false }
+    let tag = entry.base?.tag ?? 0
+    let isLost = restore?.hasLost(entry.knownTag) == true
+    // Only a relay that has lost the base reports no record in its place.
+    guard server.tag > 0 else { return isLost }
+    // Tags grow. A version older than the base comes from a restored relay.
+    if server.tag < tag { return true }
+    // This device saved it, but the answer was lost: the waiting change was made after that.
+    if isEarlierVersion(server, of: entry) { return true }
+    if let restore, restore.precedesLoss(server.tag) {
+      // Once the snapshot is complete, nothing refers to a lost version by its tag.
+      if isLost || (restore.isSnapshotDone && entry.base?.isLost == true) { return true }
+    }
+    return entry.base.map { $0.tag > 0 && $0.isSame(as: server) } ?? false
+  }
+
+  /// True if the relay's version is the change as it was sent before. The relay may also have
+  /// versions of this device that are unknown here, if the home was restored from a backup.
+  private func isEarlierVersion(_ server: Record, of entry: OutboxEntry) -> Bool {
+    guard server.device == device, let first = entry.firstSent else { return false }
+    return first <= server.modifiedAt && server.modifiedAt < entry.modifiedAt
+  }
+
+  /// Rebases the change onto `server`.
+  mutating func rebase(_ entry: OutboxEntry, on server: Record) throws(StorageError) {
+    var entry = entry
+    entry.base = server.plain
+    if case .asking(var asked) = entry.state, restore?.hasLost(asked.tag) == true {
+      // The user may still choose the version that the relay has lost; see `decide`.
+      asked.tag = 0
+      entry.state = .asking(asked)
+    }
+    transaction.put(entry)
+    guard var held = try transaction.record(entry.key) else { return }
+    held.tag = server.tag
+    let isKnown = try transaction.ancestors(entry.key).contains(VersionFingerprint(of: server))
+    try transaction.put(held, replacing: isKnown ? [] : [server])
+  }
+
+  /// Accepts the relay's version.
+  private mutating func acceptServerVersion(_ server: Record, for key: RecordKey)
+    throws(StorageError)
+  {
+    guard server.tag > 0 else { return try transaction.removeRecord(key) }
+    try transaction.put(server, replacing: [try transaction.record(key)])
+  }
+
+  private mutating func putMerged(
+    _ fields: [UInt8]?, of entry: OutboxEntry, _ server: Record, group: Int64?
+  ) throws(StorageError) {
+    // The stamp is the newer of the two, so that a third version, made before the merge, is
+    // compared with the time of the edits and not with the time of the merge.
+    let merged = OutboxEntry(
+      number: transaction.allocateNumber(), key: entry.key,
+      type: entry.fields == nil ? server.type : entry.type, fields: fields,
+      modifiedAt: max(entry.modifiedAt, server.modifiedAt), isStampTrusted: true,
+      base: server.plain, state: .waiting, group: group)
+    transaction.put(merged)
+    try transaction.put(
+      try record(of: merged, tag: server.tag),
+      replacing: [try transaction.record(entry.key), server])
+  }
+
+  /// A further record that keeps content that a merge could not keep.
+  private struct NewCopy {
+    var change: OutboxEntry
+    /// Record that is held under its name.
+    var held: Record?
+  }
+
+  /// Collects nothing if the copy exists already. If another record has its name, such as that of a
+  /// version of the same instant, neither is overwritten: the two are merged as any two versions.
+  /// `depth`: number of copies that led to this one. A copy of a copy may have the same name.
+  private mutating func collectCopy(
+    _ copy: Resolution.Copy, of entry: OutboxEntry, _ server: Record,
+    into wanted: inout [NewCopy], depth: Int = 0
+  ) throws(StorageError) {
+    let key = RecordKey(zone: entry.key.zone, name: ReplicaState.copyName(copy.name))
+    let fields = copy.fields.serialized()
+    let held = try transaction.record(key)
+    guard !Merging.equal(fields, held?.fields) else { return }
+    var change = OutboxEntry(
+      number: transaction.allocateNumber(), key: key,
+      type: entry.fields == nil ? server.type : entry.type, fields: fields,
+      modifiedAt: max(entry.modifiedAt, server.modifiedAt), isStampTrusted: true, base: nil,
+      state: .waiting)
+    var further: [Resolution.Copy] = []
+    if let held, !held.isDeleted, max(depth, wanted.count) < Limits.copiesOfOneMerge,
+      case .merged(let fields, let copies) = merging.resolve(change, held)
+    {
+      change.fields = fields?.serialized()
+      further = copies
+    }
+    change.base = held
+    if let newest = held?.modifiedAt { change.modifiedAt = max(change.modifiedAt, newest + 1) }
+    if !Merging.equal(change.fields, held?.fields) {
+      wanted.append(NewCopy(change: change, held: held))
+    }
+    for copy in further {
+      try collectCopy(copy, of: entry, server, into: &wanted, depth: depth + 1)
+    }
+  }
+
+  private mutating func putCopy(_ copy: NewCopy, group: Int64?) throws(StorageError) {
+    var change = copy.change
+    change.group = group
+    if let open = transaction.outbox.open(change.key) {
+      change.base = open.base
+      transaction.remove(open)
+    }
+    transaction.put(change)
+    try transaction.put(try record(of: change, tag: copy.held?.tag ?? 0), replacing: [copy.held])
+  }
+
+  /// Shortens the name of a copy if it is too long. Keeps the end, which is unique.
+  private static func copyName(_ text: String) -> Name {
+    var room = Limits.nameBytes
+    let kept = text.unicodeScalars.reversed().prefix { scalar in
+      room -= UTF8.width(scalar)
+      return room >= 0
+    }
+    let end = String(String.UnicodeScalarView(kept.reversed()))
+    return Name(end) ?? Name(trusted: "copy")
+  }
+}
+
+/// Stamps are relay time. An edit made while relay time was unknown has an estimated stamp, and is
+/// stamped again before it is sent.
+extension ReplicaState {
+  /// Returns a stamp for a new edit: later than all known versions of the record, however wrong the
+  /// clock is.
+  func stamp(after held: Record?, _ clock: ClockReading) -> Int64 {
+    guard let held else { return clock.relayTime }
+    return max(clock.relayTime, held.modifiedAt + 1)
+  }
+
+  /// Records the offset that untrusted stamps are made with, so that they can be corrected by the
+  /// difference to the true offset.
+  mutating func recordOffset(_ clock: ClockReading) {
+    guard clock.offset != assumedOffset else { return }
+    // A trusted offset varies by a few milliseconds; that is not worth a write.
+    let isClose = abs(clock.offset - assumedOffset) < Limits.offsetNoteMilliseconds
+    guard !(clock.isTrusted && isClose) else { return }
+    assumedOffset = clock.offset
+    transaction.setValue(ReplicaState.offsetKey, String(clock.offset))
+  }
+
+  /// Follows a step of the wall clock: the offset of the estimates so far is converted to the new
+  /// wall clock, which the true offset will refer to.
+  mutating func followSteps(of clock: ClockReading) {
+    guard clock.wallSteps != followedSteps else { return }
+    assumedOffset -= clock.wallSteps - followedSteps
+    followedSteps = clock.wallSteps
+    transaction.setValue(ReplicaState.offsetKey, String(assumedOffset))
+  }
+
+  /// Corrects the stamps that were estimates, now that relay time is known, and those in the
+  /// relay's future. Entries in flight are not changed.
+  mutating func restamp(_ clock: ClockReading) throws(StorageError) {
+    guard clock.isTrusted else { return }
+    if transaction.outbox.untrustedCount > 0 {
+      let shift = clock.offset - assumedOffset
+      for entry in transaction.outbox.entries where !entry.isStampTrusted && !entry.isSent {
+        guard let entry = try rewind(entry, clock) else { continue }
+        try restamp(entry, shift: shift, clock)
+      }
+    }
+    recordOffset(clock)
+  }
+
+  /// Undoes due edits that were made too early because this device's clock was ahead: other devices
+  /// would treat them as newer than all edits made until then. They are made again when they are
+  /// due. Returns nil if nothing of the entry remains.
+  private mutating func rewind(_ entry: OutboxEntry, _ clock: ClockReading) throws(StorageError)
+    -> OutboxEntry?
+  {
+    guard entry.state == .waiting, entry.timeMade != nil, let base = entry.base else {
+      return entry
+    }
+    var made = base
+    var inTime = base
+    var isEarly = false
+    for _ in 0..<Limits.dueEdits {
+      guard let edit = merging.dueEdit(for: made) else { return entry }
+      isEarly = isEarly || edit.dueAt > clock.relayTime
+      made.fields = edit.fields.serialized()
+      if !isEarly { inTime = made }
+      guard Merging.equal(made.fields, entry.fields) else { continue }
+      return isEarly ? try rewind(entry, to: inTime, from: base) : entry
+    }
+    return entry
+  }
+
+  private mutating func rewind(_ old: OutboxEntry, to inTime: Record, from base: Record)
+    throws(StorageError) -> OutboxEntry?
+  {
+    let tag = try transaction.record(old.key)?.tag ?? base.tag
+    guard inTime != base else {
+      transaction.remove(old)
+      var held = base
+      held.tag = tag
+      try transaction.put(held)
+      return nil
+    }
+    var entry = old
+    entry.fields = inTime.fields
+    entry.timeMade = entry.record(by: device, tag: 0)
+    transaction.put(entry)
+    try transaction.put(try record(of: entry, tag: tag))
+    return entry
+  }
+
+  private mutating func restamp(_ old: OutboxEntry, shift: Int64, _ clock: ClockReading)
+    throws(StorageError)
+  {
+    let seen = [old.base?.modifiedAt, transaction.outbox.sent(old.key)?.modifiedAt].compactMap {
+      $0
+    }
+    var stamp = min(old.modifiedAt + shift, clock.relayTime)
+    if let newest = seen.max() { stamp = max(stamp, newest + 1) }
+    var entry = old
+    entry.isStampTrusted = true
+    if stamp != old.modifiedAt {
+      entry.fields = merging.restamped(old, to: stamp)
+      entry.modifiedAt = stamp
+      entry.timeMade = restamped(old, by: stamp - old.modifiedAt)
+      let tag = try transaction.record(old.key)?.tag ?? 0
+      try transaction.put(try record(of: entry, tag: tag))
+    }
+    transaction.put(entry)
+  }
+
+  /// Returns the result of due edits after the entry's stamp moves by `shift` milliseconds.
+  private func restamped(_ entry: OutboxEntry, by shift: Int64) -> Record? {
+    guard var made = entry.timeMade else { return nil }
+    var twin = entry
+    twin.fields = made.fields
+    twin.modifiedAt = made.modifiedAt
+    made.fields = merging.restamped(twin, to: made.modifiedAt + shift)
+    made.modifiedAt += shift
+    return made
+  }
+}
+
+/// Relation of versions after a restore of the relay, where tags no longer show it: devices save
+/// again what they hold, and some of them hold older versions than others.
+extension ReplicaState {
+  /// True if the local change was made on this version, or on a later one: another device that has
+  /// not seen the later one has saved it again.
+  func isMade(_ entry: OutboxEntry, onAncestor server: Record) throws(StorageError) -> Bool {
+    guard server.tag > 0, server.modifiedAt <= entry.modifiedAt, !asksAboutOther(entry) else {
+      return false
+    }
+    let known = VersionFingerprint(of: server)
+    guard known != fingerprint(of: entry) else { return false }
+    return try transaction.ancestors(entry.key).contains(known)
+  }
+
+  /// True if the relay's version was made on the entry's own version, which the relay has lost: the
+  /// entry saves it again.
+  func isIncluded(_ entry: OutboxEntry, in server: Record) -> Bool {
+    server.tag > 0 && entry.state == .waiting
+      && server.includes.contains(fingerprint(of: entry))
+  }
+
+  /// True if the user is asked about a version that the relay still has.
+  func asksAboutOther(_ entry: OutboxEntry) -> Bool {
+    guard case .asking(let asked) = entry.state else { return false }
+    return asked.tag > 0 && restore?.hasLost(asked.tag) != true
+  }
+
+  /// Returns the lost versions that the entry includes, for the relay; empty unless the relay has
+  /// lost some.
+  func includes(_ entry: OutboxEntry) throws(StorageError) -> [VersionFingerprint] {
+    guard restore != nil else { return [] }
+    return (try transaction.ancestors(entry.key) + [fingerprint(of: entry)]).suffix(Limits.includes)
+  }
+
+  private func fingerprint(of entry: OutboxEntry) -> VersionFingerprint {
+    VersionFingerprint(of: entry.record(by: device, tag: 0))
   }
 }

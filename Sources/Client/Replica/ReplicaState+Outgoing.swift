@@ -18,43 +18,44 @@ extension ReplicaState {
     var bytes: Int
   }
 
-  mutating func takeBatch(_ offer: BatchOffer, _ clock: ClockReading) throws(StorageError)
+  mutating func freezeBatch(_ offer: BatchOffer, _ clock: ClockReading) throws(StorageError)
     -> SaveRequest?
   {
-    if let frozen = ledger.outbox.frozenBatch {
+    if let frozen = transaction.outbox.frozenBatch {
       return ReplicaState.request(frozen.id, try outgoingEntries(frozen.entries))
     }
     try restamp(clock)
     guard clock.isTrusted else { return nil }
-    var chosen = try choose(offer.bounds, clock)
+    var chosen = try chooseEntries(offer.bounds, clock)
     guard !chosen.isEmpty else { return nil }
     for index in chosen.indices {
       chosen[index].mutation.includes = try includes(chosen[index].entry)
       chosen[index].entry.includes = chosen[index].mutation.includes
       chosen[index].entry.state = .sent(offer.id)
-      ledger.put(chosen[index].entry)
+      transaction.put(chosen[index].entry)
     }
     return ReplicaState.request(offer.id, chosen)
   }
 
   /// Returns the changes to send. Omits changes that name chunks of files which the relay may lack.
-  private mutating func choose(_ bounds: BatchBounds, _ clock: ClockReading) throws(StorageError)
+  private mutating func chooseEntries(_ bounds: BatchBounds, _ clock: ClockReading)
+    throws(StorageError)
     -> [OutgoingEntry]
   {
-    gate.prune(ledger.outbox)
-    for first in ledger.outbox.entries {
+    chunkDependencies.prune(transaction.outbox)
+    for first in transaction.outbox.entries {
       guard first.state == .waiting, !bounds.blockedZones.contains(first.key.zone),
-        !isOff(first.key.zone), !gate.holdsBack(first)
+        !isOff(first.key.zone), !chunkDependencies.isBlocked(first)
       else { continue }
       let members =
         first.group.map { group in
-          ledger.outbox.entries.filter { $0.group == group && $0.state == .waiting }
+          transaction.outbox.entries.filter { $0.group == group && $0.state == .waiting }
         } ?? [first]
       let together = try outgoingEntries(members)
-      guard letThrough(together, clock) else { continue }
+      guard blockUnlessComplete(together, clock) else { continue }
       if first.group == nil {
         let most = max(1, min(bounds.records, Limits.batchRecords))
-        return try gather(
+        return try gatherEntries(
           from: first, at: most, bytes: min(bounds.bytes, ReplicaState.batchBytes), clock)
       }
       let bytes = together.reduce(0) { $0 + $1.bytes }
@@ -70,15 +71,18 @@ extension ReplicaState {
   }
 
   /// Returns true if the relay has all chunks that these changes name; otherwise blocks them.
-  private mutating func letThrough(_ outgoingEntries: [OutgoingEntry], _ clock: ClockReading)
+  private mutating func blockUnlessComplete(
+    _ outgoingEntries: [OutgoingEntry], _ clock: ClockReading
+  )
     -> Bool
   {
     var lacking: [ChunkHash] = []
     for outgoingEntry in outgoingEntries {
-      lacking += gate.lacking(outgoingEntry.entry, outgoingEntry.mutation.chunks, at: clock.wall)
+      lacking += chunkDependencies.lacking(
+        outgoingEntry.entry, outgoingEntry.mutation.chunks, at: clock.wall)
     }
     if lacking.isEmpty { return true }
-    gate.block(outgoingEntries.map(\.entry), lacking: lacking)
+    chunkDependencies.block(outgoingEntries.map(\.entry), lacking: lacking)
     return false
   }
 
@@ -89,24 +93,24 @@ extension ReplicaState {
     var alone: [OutboxEntry] = []
     for var member in members {
       member.group = nil
-      ledger.put(member)
+      transaction.put(member)
       alone.append(member)
     }
     return alone
   }
 
-  private mutating func gather(
+  private mutating func gatherEntries(
     from first: OutboxEntry, at most: Int, bytes bytesMax: Int, _ clock: ClockReading
   ) throws(StorageError) -> [OutgoingEntry] {
     var gathered: [OutgoingEntry] = []
     var bytes = 0
     var chunks = 0
-    for entry in ledger.outbox.entries {
+    for entry in transaction.outbox.entries {
       guard entry.number >= first.number, entry.state == .waiting, entry.group == nil,
-        entry.key.zone == first.key.zone, !gate.holdsBack(entry)
+        entry.key.zone == first.key.zone, !chunkDependencies.isBlocked(entry)
       else { continue }
       let outgoingEntry = try self.outgoingEntry(entry)
-      guard letThrough([outgoingEntry], clock) else { continue }
+      guard blockUnlessComplete([outgoingEntry], clock) else { continue }
       bytes += outgoingEntry.bytes
       chunks += outgoingEntry.mutation.chunks.count
       let isTooMuch = bytes > bytesMax || chunks > Limits.chunksPerBatch
@@ -144,5 +148,449 @@ extension ReplicaState {
     return SaveRequest(
       id: id, zone: first.entry.key.zone, atomic: first.entry.group != nil,
       mutations: outgoingEntries.map(\.mutation))
+  }
+}
+
+/// Answers of the relay to batches.
+extension ReplicaState {
+  mutating func applyAnswer(_ id: BatchID, _ answer: SaveAnswer, _ applied: inout Applied)
+    throws(StorageError)
+  {
+    guard let frozen = transaction.outbox.frozenBatch, frozen.id == id else { return }
+    applied.hasAnswer = true
+    let isRestored = try detectRestore(answer)
+    if isRestored { applied.foundGap = true }
+    var unanswered = frozen.entries
+    for result in answer.results {
+      guard let index = unanswered.firstIndex(where: { $0.key.name == result.name }) else {
+        continue
+      }
+      let entry = unanswered.remove(at: index)
+      switch result {
+      case .saved(_, let tag): try acknowledge(entry, tag)
+      case .conflict(_, let server):
+        try handleConflict(entry, server, isRestored: isRestored, &applied)
+      case .refused(_, let refusal): try handleRefusal(entry, refusal, &applied)
+      }
+    }
+    // Entries that the answer omits are sent again.
+    for entry in unanswered { returnToWaiting(entry) }
+  }
+
+  /// Handles the refusal of a whole batch.
+  mutating func refuseBatch(_ id: BatchID, _ refusal: Refusal) throws(StorageError) {
+    guard let frozen = transaction.outbox.frozenBatch, frozen.id == id else { return }
+    let isIndivisible = frozen.entries.count == 1 || frozen.entries.first?.group != nil
+    if refusal.code == .chunksMissing, try namesChunks(frozen.entries) {
+      for entry in frozen.entries { _ = try recordMissingChunks(of: entry) }
+      return
+    }
+    let isContentRefused = refusal.blamesContent
+    for entry in frozen.entries {
+      if isContentRefused && isIndivisible {
+        park(entry, refusal)
+      } else {
+        returnToWaiting(entry, trusted: refusal.code != .clockAhead)
+      }
+    }
+  }
+
+  /// See `ReplicaTask.setAside`.
+  mutating func setAside(_ id: BatchID) {
+    guard let frozen = transaction.outbox.frozenBatch, frozen.id == id else { return }
+    chunkDependencies.setAside(frozen.entries.map { returnToWaiting($0) })
+  }
+
+  /// See `ReplicaTask.retryRefused`.
+  mutating func retryRefused(withParked: Bool) {
+    chunkDependencies.retrySetAside()
+    if withParked { retryParked { !$0.lacksChunks } }
+  }
+
+  /// Retries parked changes.
+  mutating func retryParked(where isMeant: (OutboxEntry) -> Bool) {
+    for var entry in transaction.outbox.parkedEntries where isMeant(entry) {
+      entry.state = .waiting
+      transaction.put(entry)
+    }
+  }
+
+  private mutating func acknowledge(_ entry: OutboxEntry, _ tag: ChangeTag) throws(StorageError) {
+    transaction.remove(entry)
+    chunkDependencies.forget(entry.number)
+    let saved = try record(of: entry, tag: tag)
+    guard var later = transaction.outbox.open(entry.key) else { return try transaction.put(saved) }
+    later.base = saved
+    // The version that the user is asked about has been replaced.
+    if case .asking(let asked) = later.state, asked.tag < tag { later.state = .asking(saved) }
+    transaction.put(later)
+    try transaction.put(try record(of: later, tag: tag))
+  }
+
+  private mutating func handleConflict(
+    _ entry: OutboxEntry, _ server: Record, isRestored: Bool, _ applied: inout Applied
+  ) throws(StorageError) {
+    let isOwn =
+      server.device == device && server.modifiedAt == entry.modifiedAt && server.tag > 0
+      && Merging.equal(entry.fields, server.fields)
+    if isOwn { return try acknowledge(entry, server.tag) }
+    // The order of the two versions is unknown until the relay has reported how far back it went. A
+    // version in a zone that was switched off meanwhile is not applied either: it is read once the
+    // zone is on.
+    guard !isRestored, !isOff(entry.key.zone) else {
+      returnToWaiting(entry)
+      return
+    }
+    var server = server
+    // A conflict with a tombstone that is no longer kept has no useful zone or type.
+    if server.tag == 0 { server.type = entry.type }
+    let open = returnToWaiting(entry)
+    try reconcile(open, server, &applied)
+  }
+
+  private mutating func handleRefusal(
+    _ entry: OutboxEntry, _ refusal: Refusal, _ applied: inout Applied
+  ) throws(StorageError) {
+    if refusal.code == .chunksMissing, try namesChunks([entry]) {
+      // A repeated report after a query about all chunks: wait and retry.
+      if try !recordMissingChunks(of: entry) { applied.retryLater = refusal }
+      return
+    }
+    switch refusal.code.advice {
+    case .stampAnew:
+      applied.clockAhead = true
+      returnToWaiting(entry, trusted: false)
+    case .fetchFirst:
+      // The relay's version was too large for the answer: it comes with the changes.
+      if refusal.code == .conflictTooLarge { applied.foundGap = true }
+      returnToWaiting(entry)
+    case .retry:
+      applied.retryLater = refusal
+      returnToWaiting(entry)
+    case .askPerson, .park, .fixRequest: park(entry, refusal)
+    }
+  }
+
+  /// Makes an unsaved entry wait again. An edit made on top of it replaces it: no other device has
+  /// seen the entry, so the edit gets the entry's base. Only due edits may have been made by other
+  /// devices too, so they stay recorded.
+  @discardableResult
+  mutating func returnToWaiting(_ entry: OutboxEntry, trusted: Bool = true) -> OutboxEntry {
+    var open = entry
+    open.state = .waiting
+    open.isStampTrusted = trusted
+    open.firstSent = entry.firstSent ?? entry.modifiedAt
+    open.includes = []
+    // An earlier request may still save it: a later deletion must reach the relay too.
+    if open.base == nil { open.base = .nothing(at: open.key, type: open.type) }
+    if let later = transaction.outbox.open(entry.key) {
+      transaction.remove(entry)
+      let (base, firstSent) = (open.base, open.firstSent)
+      open = later
+      open.base = base
+      open.firstSent = firstSent
+      open.timeMade = later.timeMade ?? entry.timeMade
+      open.group = entry.group
+    }
+    transaction.put(open)
+    return open
+  }
+
+  /// Parks an entry that was refused for good: it waits for the user. An edit made on top of it is
+  /// tried separately.
+  private mutating func park(_ entry: OutboxEntry, _ refusal: Refusal) {
+    guard transaction.outbox.open(entry.key) == nil else {
+      returnToWaiting(entry)
+      return
+    }
+    var parked = entry
+    parked.state = .parked(refusal)
+    parked.group = nil
+    transaction.put(parked)
+  }
+}
+
+extension OutboxEntry {
+  /// True if an earlier version of the program parked it because of an intermediary's answer.
+  var wasIntercepted: Bool {
+    if case .parked(let refusal) = state { refusal.wasIntercepted } else { false }
+  }
+}
+
+extension MutationResult {
+  var name: Name {
+    switch self {
+    case .saved(let name, _), .conflict(let name, _), .refused(let name, _): name
+    }
+  }
+}
+
+extension Refusal {
+  /// True if the batch's content is at fault, so that a retry would be refused again. Other faults
+  /// of a request are more likely an intermediary's than this program's: they may be temporary.
+  var blamesContent: Bool {
+    switch code {
+    case .badName, .chunksMissing, .recordTooLarge, .badJSON, .badRequest, .badMessage,
+      .bodyTooLarge, .tooManyRecords:
+      true
+    default: false
+    }
+  }
+}
+
+/// A relay restored from a backup has lost later saves. Those that this device holds are saved
+/// again through the outbox, as changes made on the relay's present versions.
+extension ReplicaState {
+  /// Detects a restore by an answer of another generation than the cursor's. The answer does not
+  /// show how far back the relay went: the greatest held tag is recorded, to distinguish held
+  /// records from those that the relay sends from now on.
+  mutating func detectRestore(_ answer: SaveAnswer) throws(StorageError) -> Bool {
+    guard let known = position.cursor?.generation ?? lostCursor?.seenIn,
+      known != answer.token.generation
+    else { return false }
+    if preRestoreTag?.seenIn == answer.token.generation { return true }
+    // Records held back arrived before the answer, and are applied after it.
+    let heldBack = overtaken.map(\.tag).max() ?? 0
+    setPreRestoreTag(
+      PreRestoreTag(
+        tag: max(try transaction.greatestTag(), heldBack), seenIn: answer.token.generation))
+    return true
+  }
+
+  /// Detects a restore by a page. A restored relay still accepts a cursor that its backup covers,
+  /// and answers with pages of a new generation. But saves of this device beyond that cursor may be
+  /// lost: the relay is asked with a token that includes them. If there is no such token, a
+  /// snapshot is needed.
+  mutating func detectRestore(_ page: ChangePage) throws(StorageError) -> Bool {
+    guard let cursor = position.cursor else { return try detectRestore(bySnapshot: page) }
+    guard cursor.generation != page.token.generation else { return false }
+    let held = try greatestTag(before: page.token.generation)
+    let coveredTag = max(cursor.sequence, page.since?.reach ?? 0)
+    guard held > coveredTag else {
+      // While the store's cursor stays behind (`moveCursor`), a crash may set the device back to
+      // it: what arrived since does not count as held before.
+      setPreRestoreTag(PreRestoreTag(tag: held, seenIn: page.token.generation))
+      beginChunkOffer()
+      guard lostCursor != nil else { return false }
+      // This fetch was only for possible losses: the snapshot is still required.
+      setLostCursor(LostCursor(token: cursor, seenIn: page.token.generation))
+      position = .nothing
+      transaction.setCursor(nil)
+      return true
+    }
+    if held > cursor.reach {
+      try forgetCursor(restoredThrough: cursor.sequence, in: page.token.generation)
+    }
+    return true
+  }
+
+  /// Detects a restore by the first page of a snapshot, if its generation differs from that of the
+  /// device's former position: records that the snapshot does not name may be lost rather than
+  /// deleted. The relay reports how far back it went only to requests for changes after that
+  /// position.
+  private mutating func detectRestore(bySnapshot page: ChangePage) throws(StorageError) -> Bool {
+    guard position == .nothing, let lostCursor, let seenIn = lostCursor.seenIn,
+      seenIn != page.token.generation
+    else { return false }
+    position = .cursor(lostCursor.token)
+    transaction.setCursor(lostCursor.token)
+    return true
+  }
+
+  /// Records the cursor before it is discarded.
+  mutating func recordLostCursor() {
+    guard let cursor = position.cursor else { return }
+    setLostCursor(LostCursor(token: cursor, seenIn: cursor.generation))
+  }
+
+  /// Begins a restore, joined with an earlier one.
+  mutating func beginRestore(_ found: Restore) throws(StorageError) {
+    beginChunkOffer()
+    setRestore(restore?.joined(with: found) ?? found)
+  }
+
+  /// Returns the greatest tag that was held before anything of this generation arrived.
+  func greatestTag(before generation: UInt32?) throws(StorageError) -> ChangeTag {
+    if let preRestoreTag, generation == nil || preRestoreTag.seenIn == generation {
+      return preRestoreTag.tag
+    }
+    return try transaction.greatestTag()
+  }
+
+  func isLost(_ held: Record) throws(StorageError) -> Bool {
+    if restore?.hasLost(held.tag) == true { return true }
+    return try isMarkedAsLost(held.key)
+  }
+
+  func isMarkedAsLost(_ key: RecordKey) throws(StorageError) -> Bool {
+    guard hasLostRecords else { return false }
+    return try transaction.isLost(key)
+  }
+
+  /// True if more of what is marked as lost fits into the outbox. Half of the outbox is left to the
+  /// user.
+  var mayBringBack: Bool { hasLostRecords && hasRoom }
+
+  private var hasRoom: Bool {
+    transaction.outbox.entries.count < Limits.outboxRecords / 2
+      && transaction.outbox.bytes < Limits.outboxBytes / 2
+  }
+
+  /// Moves some of what the relay has lost into the outbox.
+  mutating func bringBack() throws(StorageError) {
+    guard mayBringBack else { return }
+    let lost = try transaction.store.lostRecords(limit: Limits.pageRecords, bytes: Limits.pageBytes)
+    hasLostRecords = !lost.isEmpty
+    for held in lost where hasRoom {
+      try rebase(entry(bringingBack: held), on: .lost(held))
+    }
+  }
+
+  /// Saves a held record again that the relay has lost; it has `server` instead. If there is no
+  /// room, the record waits, and a conflict brings the server's version later.
+  mutating func bringBack(_ held: Record, over server: Record, _ applied: inout Applied)
+    throws(StorageError)
+  {
+    guard hasRoom else {
+      hasLostRecords = true
+      return transaction.markLost(held.key)
+    }
+    let entry = entry(bringingBack: held)
+    if restore?.precedes(server.tag, held.tag) == true { return try rebase(entry, on: server) }
+    try reconcile(entry, server, &applied)
+  }
+
+  private mutating func entry(bringingBack held: Record) -> OutboxEntry {
+    OutboxEntry(
+      number: transaction.allocateNumber(), key: held.key, type: held.type, fields: held.fields,
+      modifiedAt: held.modifiedAt, isStampTrusted: true,
+      base: .lost(held), state: .waiting)
+  }
+
+  /// Ends the restore once all that was lost is acknowledged again.
+  mutating func endRestore() {
+    guard restore?.isSnapshotDone == true, !hasLostRecords, transaction.outbox.summary.unsent == 0
+    else {
+      return
+    }
+    setRestore(nil)
+  }
+
+  mutating func setRestore(_ restore: Restore?) {
+    self.restore = restore
+    transaction.setValue(ReplicaState.restoreKey, restore?.text)
+  }
+
+  mutating func setLostCursor(_ lostCursor: LostCursor?) {
+    guard self.lostCursor != lostCursor else { return }
+    self.lostCursor = lostCursor
+    transaction.setValue(ReplicaState.lostCursorKey, lostCursor?.text)
+  }
+
+  mutating func setPreRestoreTag(_ held: PreRestoreTag?) {
+    guard preRestoreTag != held else { return }
+    preRestoreTag = held
+    transaction.setValue(ReplicaState.preRestoreTagKey, held?.text)
+  }
+}
+
+/// Consent of the user to restored records. A new device receives records that other devices have
+/// made: some apps ask the user whether to use them (`App.asksToRestore`). Until then the records
+/// are stored in the home, and are neither shown nor overwritten.
+extension ReplicaState {
+  enum RestoreConsent: String {
+    /// The first snapshot contained records of other devices, and the user has not answered.
+    case asked
+    /// The user has answered, or there was nothing to ask.
+    case answered
+  }
+
+  private static let restoreConsentPrefix = "welcome."
+
+  /// Loads the states. A home that was read completely before the question existed has nothing to
+  /// ask.
+  mutating func loadRestoreConsents() throws(StorageError) {
+    restoreConsents = [:]
+    let hasRead = try transaction.store.cursor() != nil
+    for app in apps where !app.asksToRestore.isEmpty {
+      let text = try transaction.store.value(Self.restoreConsentPrefix + app.zone.text)
+      restoreConsents[app.zone] =
+        text.flatMap(RestoreConsent.init(rawValue:)) ?? (hasRead ? .answered : nil)
+    }
+  }
+
+  /// Records the questions that a page of a snapshot raises, before it is applied.
+  mutating func recordRestoreQuestions(_ page: ChangePage) throws(StorageError) {
+    for app in apps where restoreConsents[app.zone] == nil && !isOff(app.zone) {
+      let types = app.asksToRestore
+      let isFound = page.changes.contains {
+        $0.zone == app.zone && types.contains($0.type) && !$0.isDeleted
+      }
+      guard isFound else { continue }
+      setRestoreConsent(app.zone, try hasContent(of: app) ? .answered : .asked)
+    }
+  }
+
+  /// Handles the end of a snapshot: zones without a question by then have none.
+  mutating func endRestoreQuestions() {
+    for app in apps where !app.asksToRestore.isEmpty {
+      if restoreConsents[app.zone] == nil, !isOff(app.zone) {
+        setRestoreConsent(app.zone, .answered)
+      }
+    }
+  }
+
+  /// Records that the user has made an edit here before records of other devices were found: this
+  /// device is not empty.
+  mutating func recordOwnEdit(_ zone: Name) {
+    let isAsking = apps.contains { $0.zone == zone && !$0.asksToRestore.isEmpty }
+    if isAsking, restoreConsents[zone] != .answered { setRestoreConsent(zone, .answered) }
+  }
+
+  /// Returns true if there was a question.
+  mutating func answerRestore(of name: String) throws(StorageError) -> Result<Bool, EditFailure> {
+    guard let app = apps.first(where: { $0.name == name }) else {
+      return .failure(.refused(EditRefusal("this home has no app \(name)")))
+    }
+    let isAsked = try question(of: app) != nil
+    if restoreConsents[app.zone] == .asked { setRestoreConsent(app.zone, .answered) }
+    return .success(isAsked)
+  }
+
+  /// Returns nil if nothing is asked, or all records in question are gone.
+  func question(of app: any App) throws(StorageError) -> RestoreQuestion? {
+    guard restoreConsents[app.zone] == .asked else { return nil }
+    var count = 0
+    for type in app.asksToRestore {
+      count += try transaction.records(zone: app.zone, type: type).count
+    }
+    return count == 0 ? nil : RestoreQuestion(app: app.name, zone: app.zone, count: count)
+  }
+
+  func questions() throws(StorageError) -> [RestoreQuestion] {
+    var questions: [RestoreQuestion] = []
+    for app in apps {
+      if let question = try question(of: app) { questions.append(question) }
+    }
+    return questions
+  }
+
+  /// Returns the failure of orders and views while the question is unanswered; nil if there is
+  /// none.
+  func unansweredQuestion(of app: any App) throws(StorageError) -> EditFailure? {
+    try question(of: app).map { .restoreFirst(app: $0.app, count: $0.count) }
+  }
+
+  private func hasContent(of app: any App) throws(StorageError) -> Bool {
+    if transaction.outbox.entries.contains(where: { $0.key.zone == app.zone }) { return true }
+    for type in app.asksToRestore {
+      if try !transaction.records(zone: app.zone, type: type).isEmpty { return true }
+    }
+    return false
+  }
+
+  private mutating func setRestoreConsent(_ zone: Name, _ consent: RestoreConsent) {
+    restoreConsents[zone] = consent
+    transaction.setValue(Self.restoreConsentPrefix + zone.text, consent.rawValue)
   }
 }

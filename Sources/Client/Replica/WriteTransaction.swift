@@ -41,7 +41,7 @@ struct WriteTransaction {
 
   /// Discards the changes of the transaction, and reads the outbox from the store.
   mutating func reload() throws(StorageError) {
-    forget()
+    discardChanges()
     outbox = Outbox(try store.outbox())
   }
 
@@ -76,7 +76,7 @@ struct WriteTransaction {
     _ record: Record, snapshot: Int64? = nil, replacing replaced: [Record?] = []
   ) throws(StorageError) {
     let stored = record.plain
-    try note(record.key, stored)
+    try recordWrite(record.key, stored)
     if snapshot != nil { named.insert(record.key) }
     // A tombstone without a tag stands for no record, or for one that the relay has lost.
     let versions = replaced.compactMap { $0 }.filter { version in
@@ -100,13 +100,13 @@ struct WriteTransaction {
   }
 
   mutating func removeRecord(_ key: RecordKey) throws(StorageError) {
-    try note(key, nil)
+    try recordWrite(key, nil)
     removedKeys.insert(key)
     ancestorsPut[key] = nil
     changes.append(.removeRecord(key))
   }
 
-  private mutating func note(_ key: RecordKey, _ record: Record?) throws(StorageError) {
+  private mutating func recordWrite(_ key: RecordKey, _ record: Record?) throws(StorageError) {
     if written[key] == nil {
       written[key] = Written(before: try self.record(key), now: record)
       order.append(key)
@@ -119,9 +119,9 @@ struct WriteTransaction {
 
   mutating func beginSnapshot() { named.removeAll() }
 
-  mutating func name(_ key: RecordKey, snapshot: Int64) {
+  mutating func markNamed(_ key: RecordKey, snapshot: Int64) {
     guard named.insert(key).inserted else { return }
-    changes.append(.nameRecord(key, snapshot: snapshot))
+    changes.append(.markInSnapshot(key, snapshot: snapshot))
   }
 
   func unnamed(bySnapshot number: Int64) throws(StorageError) -> [UnnamedRecord] {
@@ -138,10 +138,10 @@ struct WriteTransaction {
     changes.append(.removeRecords(keys))
   }
 
-  mutating func lose(_ key: RecordKey) {
+  mutating func markLost(_ key: RecordKey) {
     // The end of the snapshot treats the record as named.
     named.insert(key)
-    changes.append(.loseRecord(key))
+    changes.append(.markLost(key))
   }
 
   /// Returns false for a record that the transaction has written.
@@ -165,7 +165,7 @@ struct WriteTransaction {
 
   // MARK: the outbox and stored values
 
-  mutating func takeNumber() -> Int64 { outbox.takeNumber() }
+  mutating func allocateNumber() -> Int64 { outbox.allocateNumber() }
 
   mutating func put(_ entry: OutboxEntry) {
     outbox.put(entry)
@@ -198,11 +198,11 @@ struct WriteTransaction {
       return (key, written.before, written.now)
     }
     let outcome = Outcome(dropped: dropped, written: list)
-    forget()
+    discardChanges()
     return outcome
   }
 
-  private mutating func forget() {
+  private mutating func discardChanges() {
     changes.removeAll()
     written.removeAll()
     order.removeAll()

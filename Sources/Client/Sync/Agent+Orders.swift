@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepStorage
 import LockstepWire
 
@@ -9,14 +10,14 @@ extension Agent {
     enum Kind: Hashable, Sendable {
       case load
       case order(OrderID)
-      case told(OrderID)
+      case answered(OrderID)
       /// Its result is not reported.
       case note
       case switching(OrderID)
       case read(OrderID)
       case dueEdits
       case sync
-      case chunk(PendingChunkRequest)
+      case chunk(ChunkJobPurpose)
     }
 
     var id: JobID
@@ -26,21 +27,21 @@ extension Agent {
     var isApplication: Bool
   }
 
-  mutating func ordered(_ order: AgentOrder, at moment: Moment) {
+  mutating func handleOrder(_ order: AgentOrder, at moment: Moment) {
     switch order {
     case .edit(let id, let request):
       guard !isStopping else { return report(.edited(id, .failure(.stopping))) }
-      submit(.edit(id, request), .order(id), offer: engine.takeOffer(), at: moment)
+      submit(.edit(id, request), .order(id), offer: engine.beginOffer(), at: moment)
     case .decide(let id, let key, let keepLocal):
       guard !isStopping else { return report(.edited(id, .failure(.stopping))) }
       submit(
-        .decide(id, key, keepLocal: keepLocal), .order(id), offer: engine.takeOffer(), at: moment)
+        .decide(id, key, keepLocal: keepLocal), .order(id), offer: engine.beginOffer(), at: moment)
     case .perform(let id, let app, let order):
-      guard !isStopping else { return report(.told(id, .failure(.stopping))) }
+      guard !isStopping else { return report(.answered(id, .failure(.stopping))) }
       submit(
-        .perform(id, app: app, order), .told(id), offer: engine.takeOffer(), at: moment)
+        .perform(id, app: app, order), .answered(id), offer: engine.beginOffer(), at: moment)
     case .show(let id, let app, let question):
-      submit(.show(id, app: app, question), .told(id), at: moment)
+      submit(.show(id, app: app, question), .answered(id), at: moment)
     case .nameDevices(let names):
       guard !isStopping else { return }
       submit(.nameDevices(names), .note, at: moment)
@@ -66,7 +67,7 @@ extension Agent {
     case .goOnline:
       guard !isNetworkOn else { return }
       isNetworkOn = true
-      ladder.reset()
+      transportSelector.reset()
       backoff.reset()
       connect(at: moment)
     case .stop: stop()
@@ -92,12 +93,12 @@ extension Agent {
         .replica(ReplicaJob(task: task, offer: offer, clock: clock.reading(at: moment)))))
   }
 
-  mutating func finished(_ id: JobID, _ outcome: ReplicaOutcome, at moment: Moment) {
+  mutating func jobFinished(_ id: JobID, _ outcome: ReplicaOutcome, at moment: Moment) {
     guard let index = jobs.firstIndex(where: { $0.id == id }) else { return }
     let job = jobs.remove(at: index)
     due = outcome.due
     switch outcome.result {
-    case .failure(let error): storeFailed(error, job, at: moment)
+    case .failure(let error): handleStoreFailure(error, job, at: moment)
     case .success(let result):
       var applied: Applied?
       if case .applied(let found) = result {
@@ -106,36 +107,36 @@ extension Agent {
         // An answer that requires the same request again is not a success.
         if found.hasAnswer, found.retryLater == nil, !found.clockAhead { backoff.reset() }
       }
-      if case .loaded(let found) = result { loaded(found, outcome.outbox, at: moment) }
+      if case .loaded(let found) = result { homeLoaded(found, outcome.outbox, at: moment) }
       engine.finished(
         offered: job.hasOffer, applied: applied, batch: outcome.batch, outbox: outcome.outbox)
-      if case .switched(_, _, let position?) = result { engine.wentBack(to: position) }
-      tell(result)
-      if case .chunks(let found) = result, case .chunk(let pendingRequest) = job.kind {
-        chunkJobDone(pendingRequest, found, at: moment)
+      if case .switched(_, _, let position?) = result { engine.positionMovedBack(to: position) }
+      reportResult(result)
+      if case .chunks(let found) = result, case .chunk(let purpose) = job.kind {
+        chunkJobFinished(purpose, found, at: moment)
       }
-      // Chunks whose status was settled by this job may be needed again.
-      chunks.transfer.need(outcome.needs)
+      // Chunks whose status was applied by this job may be needed again.
+      chunks.transfer.addNeeds(outcome.needs)
       if !outcome.changed.isEmpty { report(.changed(outcome.changed)) }
       if case .loaded = result { report(.ready(status(at: moment))) }
     }
   }
 
-  private mutating func tell(_ result: ReplicaResult) {
+  private mutating func reportResult(_ result: ReplicaResult) {
     switch result {
     case .edited(let order, let edited):
       if case .success = edited { edits += 1 }
       report(.edited(order, edited))
-    case .told(let order, let told):
-      if case .success = told { edits += 1 }
-      report(.told(order, told))
+    case .answered(let order, let answer):
+      if case .success = answer { edits += 1 }
+      report(.answered(order, answer))
     case .switched(let order, let switched, _): report(.switched(order, switched))
     case .read(let order, let records): report(.read(order, .success(records)))
     case .loaded, .applied, .chunks, .done: break
     }
   }
 
-  private mutating func loaded(
+  private mutating func homeLoaded(
     _ found: LoadedHome, _ outbox: OutboxSummary, at moment: Moment
   ) {
     let isFirst = home == nil
@@ -169,22 +170,24 @@ extension Agent {
 
   /// Reports an edit that could not be written; nothing else changes. If sync itself cannot write,
   /// it stops, and restarts from the content of the store.
-  private mutating func storeFailed(_ error: StorageError, _ job: PendingJob, at moment: Moment) {
+  private mutating func handleStoreFailure(
+    _ error: StorageError, _ job: PendingJob, at moment: Moment
+  ) {
     switch job.kind {
     case .order(let id): report(.edited(id, .failure(.storage(error))))
-    case .told(let id): report(.told(id, .failure(.storage(error))))
+    case .answered(let id): report(.answered(id, .failure(.storage(error))))
     case .switching(let id): report(.switched(id, .failure(.storage(error))))
     case .read(let id): report(.read(id, .failure(error)))
-    case .chunk(let pendingRequest): chunkJobFailed(pendingRequest, error, at: moment)
+    case .chunk(let purpose): chunkJobFailed(purpose, error, at: moment)
     case .dueEdits:
-      dueHeldUntil = moment.instant.advanced(milliseconds: Agent.storeRetryMilliseconds)
+      dueEditsDeferredUntil = moment.instant.advanced(milliseconds: Agent.storeRetryMilliseconds)
     case .load, .sync, .note: break
     }
     let isSync =
       switch job.kind {
       case .load, .sync: true
-      case .chunk(let pendingRequest): job.hasOffer || pendingRequest.movesChanges
-      case .order, .told, .read, .dueEdits, .note, .switching: job.hasOffer
+      case .chunk(let purpose): job.hasOffer || purpose.unblocksChanges
+      case .order, .answered, .read, .dueEdits, .note, .switching: job.hasOffer
       }
     guard isSync else { return }
     report(.storeFailed(error))
@@ -204,8 +207,8 @@ extension Agent {
     deadlines.set(.sync, min(deadline, deadlines[.sync] ?? deadline))
     engine.tryEverything()
     retryChunks(at: moment)
-    planChunkCheck(at: moment)
-    ladder.probeSoon(at: moment.instant)
+    scheduleChunkCheck(at: moment)
+    transportSelector.probeSoon(at: moment.instant)
     guard uplink == nil else { return }
     backoff.reset()
     retry(at: moment)

@@ -6,7 +6,7 @@ extension Agent {
   mutating func connect(at moment: Moment) {
     guard isNetworkOn, !isStopping, failure == nil, uplink == nil, let credentials else { return }
     deadlines.clear(.retry)
-    switch ladder.transport {
+    switch transportSelector.transport {
     case .webSocket:
       uplink = Uplink(
         SocketUplink(credentials, random: random.branch(), at: moment.instant, &output))
@@ -32,32 +32,32 @@ extension Agent {
     probe?.close(&probeOutput)
     uplink = nil
     probe = nil
-    lost(because: reason, at: moment)
+    connectionLost(because: reason, at: moment)
     deadlines.clear(.retry)
   }
 
-  mutating func takeEvents(at moment: Moment) {
+  mutating func handleUplinkEvents(at moment: Moment) {
     while true {
       if let event = output.nextEvent() {
-        take(event, at: moment)
+        handleUplinkEvent(event, at: moment)
       } else if let event = probeOutput.nextEvent() {
-        takeProbe(event, at: moment)
+        handleProbeEvent(event, at: moment)
       } else {
         return
       }
     }
   }
 
-  private mutating func take(_ event: UplinkEvent, at moment: Moment) {
+  private mutating func handleUplinkEvent(_ event: UplinkEvent, at moment: Moment) {
     switch event {
-    case .readyToGreet: uplink?.greet(since: engine.greet(), at: moment.instant, &output)
-    case .online(let newest): online(newest: newest, at: moment)
+    case .readyForHello: uplink?.sendHello(since: engine.beginHello(), at: moment.instant, &output)
+    case .online(let newest): uplinkOnline(newest: newest, at: moment)
     case .clock(let sample):
       clock.add(sample)
       samplesWanted -= 1
       if samplesWanted > 0 { uplink?.measureTime(at: moment.instant, &output) }
     case .saved(let id, let answer):
-      tellAnswered(id, answer, at: moment)
+      reportAnswered(id, answer, at: moment)
       engine.saved(id, answer)
     case .saveRefused(let id, let refusal):
       engine.saveRefused(id, refusal)
@@ -68,25 +68,26 @@ extension Agent {
       engine.saveTooLarge(id, refusal)
       deadlines.set(
         .plan, moment.instant.advanced(milliseconds: Limits.planRetryMilliseconds))
-    case .longPollServed: ladder.rungServed(at: moment.instant)
+    case .longPollServed: transportSelector.transportServed(at: moment.instant)
     case .longPollCut(let milliseconds):
       cutLongPoll = CutLongPoll(heldMilliseconds: milliseconds)
       engine.longPollCut()
     case .page(let page, let origin):
-      if origin == servingOrigin { ladder.rungServed(at: moment.instant) }
-      if origin == .fetch { learnOfCut(at: moment) }
-      tellReceived(page)
+      if origin == workingOrigin { transportSelector.transportServed(at: moment.instant) }
+      if origin == .fetch { confirmLongPollCut(at: moment) }
+      reportReceived(page)
       engine.page(page, origin)
     case .fetchRefused(let refusal, let origin): engine.fetchRefused(refusal, origin)
     case .hint(let token): engine.hint(token)
     case .reconnectWithin(let milliseconds): reconnectWithin = milliseconds
-    case .failed(let failure): failed(failure, at: moment)
+    case .failed(let failure): uplinkFailed(failure, at: moment)
     }
   }
 
-  /// Origin of the pages that prove that the transport works; a socket proves it by its welcome.
-  private var servingOrigin: PageOrigin? {
-    switch ladder.transport {
+  /// Origin of the pages that prove that the transport works; a socket proves it by the welcome
+  /// message.
+  private var workingOrigin: PageOrigin? {
+    switch transportSelector.transport {
     case .webSocket: nil
     case .events: .stream
     // A long-poll that was answered at once proves nothing about one that is held.
@@ -96,33 +97,33 @@ extension Agent {
   }
 
   /// The relay is reachable, so the long-poll itself did not work.
-  private mutating func learnOfCut(at moment: Moment) {
+  private mutating func confirmLongPollCut(at moment: Moment) {
     guard let cut = cutLongPoll else { return }
     cutLongPoll = nil
-    ladder.longPollCut(heldMilliseconds: cut.heldMilliseconds, at: moment.instant)
-    followLadder(at: moment)
+    transportSelector.longPollCut(heldMilliseconds: cut.heldMilliseconds, at: moment.instant)
+    applySelectedTransport(at: moment)
   }
 
-  /// Follows the ladder. The connection stays if both transports use HTTP.
-  private mutating func followLadder(at moment: Moment) {
-    guard engine.transport != nil, engine.transport != ladder.transport else { return }
-    engine.changeTransport(ladder.transport)
-    if ladder.transport == .poll {
+  /// Applies the selected transport. The connection stays if both transports use HTTP.
+  private mutating func applySelectedTransport(at moment: Moment) {
+    guard engine.transport != nil, engine.transport != transportSelector.transport else { return }
+    engine.changeTransport(transportSelector.transport)
+    if transportSelector.transport == .poll {
       deadlines.set(.poll, moment.instant.advanced(milliseconds: configuration.pollMilliseconds))
     } else {
       deadlines.clear(.poll)
     }
   }
 
-  private mutating func online(newest: ChangeToken?, at moment: Moment) {
+  private mutating func uplinkOnline(newest: ChangeToken?, at moment: Moment) {
     let now = moment.instant
     outage = nil
     // A relay with many devices sends another value right after this.
     reconnectWithin = 0
     catchUpDeadline = now.advanced(milliseconds: Limits.catchUpMilliseconds)
-    engine.online(ladder.transport, newest: newest)
-    if ladder.transport == .webSocket {
-      ladder.rungServed(at: now)
+    engine.online(transportSelector.transport, newest: newest)
+    if transportSelector.transport == .webSocket {
+      transportSelector.transportServed(at: now)
       // On a socket, several measurements to choose from cost almost nothing.
       samplesWanted = Limits.clockSamples
       uplink?.measureTime(at: now, &output)
@@ -131,21 +132,21 @@ extension Agent {
     deadlines.set(.measure, now.advanced(milliseconds: Limits.clockMeasureMilliseconds))
   }
 
-  private mutating func failed(_ failed: UplinkFailure, at moment: Moment) {
+  private mutating func uplinkFailed(_ failed: UplinkFailure, at moment: Moment) {
     uplink = nil
-    lost(because: failed.reason, at: moment)
+    connectionLost(because: failed.reason, at: moment)
     var retryAfter: Int64?
     var spread = reconnectWithin
     switch failed.kind {
     case .unreachable, .lost: break
-    case .rung:
-      // A fault of the path, which other devices may not have met.
+    case .transportFailed:
+      // A fault of the path, which may not affect other devices.
       spread = 0
-      ladder.rungFailed(at: moment.instant)
+      transportSelector.transportFailed(at: moment.instant)
     case .refused(let refusal):
       if refusal.code.advice == .askPerson { return fail(refusal, at: moment) }
       retryAfter = refusal.retryAfterMilliseconds
-    case .barred: return bar(failed.reason, at: moment)
+    case .barred: return failBarred(failed.reason, at: moment)
     }
     let delay = backoff.next(
       retryAfterMilliseconds: retryAfter, spreadMilliseconds: spread, random: &random)
@@ -153,7 +154,7 @@ extension Agent {
     endSyncOrders(at: moment)
   }
 
-  private mutating func lost(because reason: String, at moment: Moment) {
+  private mutating func connectionLost(because reason: String, at moment: Moment) {
     engine.offline()
     cutLongPoll = nil
     for kind in [AgentDeadlines.Kind.resume, .poll, .measure, .backlog] { deadlines.clear(kind) }
@@ -171,15 +172,15 @@ extension Agent {
       switch refusal.code {
       case .badToken:
         "the relay does not know this device any more (\(refusal.detail)); "
-          + "join the account again, what was not sent is kept"
+          + "join the account again; unsent changes are kept"
       case .planRequired: "the account's plan does not include sync (\(refusal.detail))"
       default: "\(refusal.code.title): \(refusal.detail)"
       }
   }
 
-  private mutating func bar(_ reason: String, at moment: Moment) {
+  private mutating func failBarred(_ reason: String, at moment: Moment) {
     disconnect(because: reason, at: moment)
-    failure = "\(reason), for a reason that this version does not know"
+    failure = "\(reason); this version does not know the reason: update it"
   }
 
   // MARK: actions of the engine
@@ -187,7 +188,7 @@ extension Agent {
   mutating func perform(_ action: SyncEngine.Action, at moment: Moment) {
     let now = moment.instant
     switch action {
-    case .takeBatch(let bounds): submit(.takeBatch, .sync, offer: bounds, at: moment)
+    case .freezeBatch(let bounds): submit(.freezeBatch, .sync, offer: bounds, at: moment)
     case .apply(let arrivals, let bounds):
       submit(.apply(arrivals), .sync, offer: bounds, at: moment)
     case .refuseBatch(let id, let refusal):
@@ -200,7 +201,7 @@ extension Agent {
         restoredThrough: restoredThrough, lostThrough: lostThrough, in: generation)
       submit(task, .sync, at: moment)
     case .bringBack: submit(.bringBack, .sync, at: moment)
-    case .save(let request): send(request, at: now)
+    case .save(let request): saveBatch(request, at: now)
     case .fetch(let since):
       uplink?.fetch(since: since, at: now, &output)
       if engine.transport == .poll {
@@ -208,10 +209,10 @@ extension Agent {
       }
     case .wait(let since):
       uplink?.wait(
-        since: since, milliseconds: ladder.waitMilliseconds, at: now, &output)
+        since: since, milliseconds: transportSelector.waitMilliseconds, at: now, &output)
     case .listen(let since): uplink?.listen(since: since, at: now, &output)
     case .measureClock:
-      clock.doubt()
+      clock.invalidate()
       uplink?.measureTime(at: now, &output)
     case .pause(let refusal):
       let delay = backoff.next(
@@ -224,24 +225,33 @@ extension Agent {
     }
   }
 
+  private mutating func saveBatch(_ batch: SaveRequest, at now: Instant) {
+    var batch = batch
+    batch.timed = configuration.reportsMilestones
+    uplink?.save(batch, at: now, &output)
+    reportSent(batch)
+  }
+
   // MARK: a better transport
 
   mutating func startProbe(at moment: Moment) {
-    guard ladder.hasSocketAbove, let credentials else { return tryBetter(at: moment) }
+    guard transportSelector.canUpgradeToSocket, let credentials else {
+      return tryBetter(at: moment)
+    }
     probe = Uplink(
       SocketUplink(credentials, random: random.branch(), at: moment.instant, &probeOutput))
   }
 
   /// Tries the same requests with one of them held, or held for longer.
   private mutating func tryBetter(at moment: Moment) {
-    ladder.tryBetter(at: moment.instant)
-    followLadder(at: moment)
+    transportSelector.tryBetter(at: moment.instant)
+    applySelectedTransport(at: moment)
   }
 
-  private mutating func takeProbe(_ event: UplinkEvent, at moment: Moment) {
+  private mutating func handleProbeEvent(_ event: UplinkEvent, at moment: Moment) {
     switch event {
-    // Without the cursor: messages on the old transport may still move it.
-    case .readyToGreet: probe?.greet(since: nil, at: moment.instant, &probeOutput)
+    // Without the cursor: messages on the old transport may still advance it.
+    case .readyForHello: probe?.sendHello(since: nil, at: moment.instant, &probeOutput)
     case .clock(let sample): clock.add(sample)
     case .online(let newest):
       uplink?.close(&output)
@@ -249,15 +259,15 @@ extension Agent {
       deadlines.clear(.poll)
       uplink = probe
       probe = nil
-      // The ladder may have moved further down meanwhile.
-      ladder.climb(to: .webSocket, at: moment.instant)
-      online(newest: newest, at: moment)
+      // A still lesser transport may have been selected meanwhile.
+      transportSelector.upgrade(to: .webSocket, at: moment.instant)
+      uplinkOnline(newest: newest, at: moment)
     case .failed(let failed):
       probe = nil
       if case .refused(let refusal) = failed.kind, refusal.code.advice == .askPerson {
         return fail(refusal, at: moment)
       }
-      if case .barred = failed.kind { return bar(failed.reason, at: moment) }
+      if case .barred = failed.kind { return failBarred(failed.reason, at: moment) }
       tryBetter(at: moment)
     case .reconnectWithin(let milliseconds): reconnectWithin = milliseconds
     case .saved, .saveRefused, .saveTooLarge, .page, .fetchRefused, .longPollServed, .longPollCut,

@@ -1,12 +1,13 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 
 /// The agent of a device: edits apply locally at once, and sync with the relay in the background.
 ///
-/// A plain value: it joins the parts that decide (`SyncEngine`, `Ladder`, `Backoff`, `RelayClock`)
-/// with the uplink and with jobs on the home's stores. It accesses the stores by jobs only, which
-/// the driver's workers perform in order with `AgentWork`. So what an agent has reported is
-/// durable, and a new agent on the same stores continues where this one stopped.
+/// A plain value: it joins the parts that decide (`SyncEngine`, `TransportSelector`, `Backoff`,
+/// `RelayClock`) with the uplink and with jobs on the home's stores. It accesses the stores by jobs
+/// only, which the driver's workers perform in order with `AgentWork`. So what an agent has
+/// reported is durable, and a new agent on the same stores continues where this one stopped.
 public struct Agent: Node {
   public typealias Job = AgentJob
   public typealias Outcome = AgentOutcome
@@ -19,7 +20,7 @@ public struct Agent: Node {
   var actions = ActionQueue<NodeAction<AgentJob, AgentReport, Never>>()
   var engine = SyncEngine()
   var clock = RelayClock()
-  var ladder: Ladder
+  var transportSelector: TransportSelector
   var backoff = Backoff()
   /// Period over which the relay's devices reconnect if all of them lose it, as last reported.
   var reconnectWithin: Int64 = 0
@@ -41,10 +42,10 @@ public struct Agent: Node {
   /// this device's last state; nil if the changes are known, or the wait is over.
   var catchUpDeadline: Instant?
   /// The same for a process that was suspended. An apparent loss of the connection may be due to
-  /// the suspension, so it also waits for a new connection.
-  var wakeDeadline: Instant?
-  /// Time until which no due edits are written after the store could not take one.
-  var dueHeldUntil: Instant?
+  /// the suspension, so the agent also waits for a new connection.
+  private var wakeDeadline: Instant?
+  /// Time until which no due edits are written, after the store failed to write one.
+  var dueEditsDeferredUntil: Instant?
   var isNetworkOn = true
   var isStopping = false
   var hasStopped = false
@@ -81,10 +82,10 @@ public struct Agent: Node {
 
   /// `random` draws the batches' ids, masks and jitter: seed it from the kernel.
   public init(_ configuration: AgentConfiguration, random: SeededRandom, at moment: Moment) {
-    precondition(!configuration.transports.isEmpty, "an agent needs a transport")
+    precondition(!configuration.transports.isEmpty, "at least one transport is required")
     self.configuration = configuration
     self.random = random
-    ladder = Ladder(
+    transportSelector = TransportSelector(
       configuration.transports, longPollMilliseconds: configuration.longPollMilliseconds)
     nextJob = configuration.firstNumber
     output = UplinkOutput(firstNumber: configuration.firstNumber)
@@ -103,10 +104,10 @@ public struct Agent: Node {
       uplink?.received(id, bytes, at: moment.instant, &output)
     } else if probe?.owns(id) == true {
       probe?.received(id, bytes, at: moment.instant, &probeOutput)
-    } else if ownsChunkLine(id) {
-      chunkLineReceived(id, bytes, at: moment)
+    } else if ownsChunkConnection(id) {
+      chunkConnectionReceived(id, bytes, at: moment)
     }
-    settle(at: moment)
+    flushActions(at: moment)
   }
 
   public mutating func handle(
@@ -117,24 +118,24 @@ public struct Agent: Node {
     case .opened(let id, _):
       if uplink?.owns(id) == true { uplink?.opened(id, at: moment.instant, &output) }
       if probe?.owns(id) == true { probe?.opened(id, at: moment.instant, &probeOutput) }
-      chunkLineOpened(id, at: moment)
-    case .drained(let id, let unsent): chunkLineDrained(id, unsent: unsent, at: moment)
+      chunkConnectionOpened(id, at: moment)
+    case .drained(let id, let unsent): chunkConnectionDrained(id, unsent: unsent, at: moment)
     case .closed(let id, let cause):
       if uplink?.owns(id) == true {
         uplink?.closed(id, cause, at: moment.instant, &output)
       } else if probe?.owns(id) == true {
         probe?.closed(id, cause, at: moment.instant, &probeOutput)
       } else {
-        chunkLineClosed(id, cause, at: moment)
+        chunkConnectionClosed(id, cause, at: moment)
       }
-    case .finished(let job, .replica(let outcome)): finished(job, outcome, at: moment)
-    case .finished(let job, .file(let outcome)): fileDone(job, outcome, at: moment)
-    case .ordered(let order): ordered(order, at: moment)
+    case .finished(let job, .replica(let outcome)): jobFinished(job, outcome, at: moment)
+    case .finished(let job, .file(let outcome)): fileJobFinished(job, outcome, at: moment)
+    case .ordered(let order): handleOrder(order, at: moment)
     case .deadlineReached: expired(at: moment)
-    case .holding, .turnedAway: break
+    case .holding, .connectionRejected: break
     case .stopping: stop()
     }
-    settle(at: moment)
+    flushActions(at: moment)
   }
 
   public mutating func nextAction() -> NodeAction<AgentJob, AgentReport, Never>? {
@@ -144,7 +145,7 @@ public struct Agent: Node {
   public var nextDeadline: Instant? {
     guard !hasStopped else { return nil }
     return [
-      deadlines.next, uplink?.deadline, probe?.deadline, probeDeadline, chunkLineDeadline,
+      deadlines.next, uplink?.deadline, probe?.deadline, probeDeadline, chunkConnectionDeadline,
     ]
     .compactMap { $0 }.min()
   }
@@ -152,7 +153,7 @@ public struct Agent: Node {
   /// Time of the next try of a better transport; nil unless one works.
   private var probeDeadline: Instant? {
     guard engine.transport != nil, probe == nil else { return nil }
-    return ladder.probeAt
+    return transportSelector.probeAt
   }
 
   // MARK: time
@@ -177,8 +178,8 @@ public struct Agent: Node {
     let now = moment.instant
     uplink?.expired(at: now, &output)
     probe?.expired(at: now, &probeOutput)
-    expireChunkLines(at: moment)
-    for deadline in deadlines.takeExpired(at: now) {
+    expireChunkConnections(at: moment)
+    for deadline in deadlines.removeExpired(at: now) {
       switch deadline {
       case .start: break
       case .retry: retry(at: moment)
@@ -190,18 +191,18 @@ public struct Agent: Node {
       case .backlog: if engine.awaitsBacklog { engine.fetchNow() }
       case .due:
         // The process was suspended before it reached this deadline.
-        guard dueEditsWait(at: moment) == nil else { continue }
+        guard dueEditsWaitDeadline(at: moment) == nil else { continue }
         submit(
           .makeDueEdits(isConnected: engine.transport != nil), .dueEdits,
-          offer: engine.takeOffer(), at: moment)
+          offer: engine.beginOffer(), at: moment)
       case .plan:
         engine.unblockZones()
         engine.retrySetAside()
         retryChunks(at: moment)
       case .chunks: chunks.transfer.resume()
-      case .lacking: askForLacking(at: moment)
+      case .lacking: queryLackingChunks(at: moment)
       case .downloads: resumeDownloads(at: moment)
-      case .chunkCare: careChunks(at: moment)
+      case .chunkCleanup: cleanUpChunks(at: moment)
       case .chunkCheck: chunks.isCheckDue = true
       case .sync: expireSyncOrders(at: moment)
       }
@@ -210,9 +211,9 @@ public struct Agent: Node {
   }
 
   /// Performs all actions that follow from the events, until there are none.
-  mutating func settle(at moment: Moment) {
+  mutating func flushActions(at moment: Moment) {
     repeat {
-      takeEvents(at: moment)
+      handleUplinkEvents(at: moment)
       engine.isClockTrusted = clock.reading(at: moment).isTrusted
       guard let action = engine.next() else { break }
       perform(action, at: moment)
@@ -221,14 +222,14 @@ public struct Agent: Node {
       uplink?.measureTime(at: moment.instant, &output)
     }
     advanceChunks(at: moment)
-    flush()
-    planDueEdit(at: moment)
+    forwardNetworkActions()
+    scheduleDueEdit(at: moment)
     completeSyncOrders(at: moment)
     reportStatus(at: moment)
     finishStopping()
   }
 
-  private mutating func flush() {
+  private mutating func forwardNetworkActions() {
     while let action = output.nextAction() ?? probeOutput.nextAction()
       ?? chunks.output.nextAction()
     {
@@ -244,22 +245,198 @@ public struct Agent: Node {
     }
   }
 
-  private mutating func planDueEdit(at moment: Moment) {
+  private mutating func scheduleDueEdit(at moment: Moment) {
     let whileTrusted = engine.transport != nil ? due.whileConnected : due.whileOffline
     let time = clock.reading(at: moment).isTrusted ? whileTrusted : due.own
     guard let time, home != nil, !isStopping, !jobs.contains(where: { $0.kind == .dueEdits })
     else { return deadlines.clear(.due) }
     let instant = clock.instant(of: time, at: moment)
-    let earliest = dueEditsWait(at: moment) ?? instant
-    deadlines.set(.due, max(instant, earliest, dueHeldUntil ?? instant))
+    let earliest = dueEditsWaitDeadline(at: moment) ?? instant
+    deadlines.set(.due, max(instant, earliest, dueEditsDeferredUntil ?? instant))
   }
 
   /// Returns the time until which no due edits are made, because changes of other devices are
   /// unknown; nil if there is no wait.
-  private mutating func dueEditsWait(at moment: Moment) -> Instant? {
-    if engine.hasWhatOthersDid { (catchUpDeadline, wakeDeadline) = (nil, nil) }
+  private mutating func dueEditsWaitDeadline(at moment: Moment) -> Instant? {
+    if engine.hasAllRemoteChanges { (catchUpDeadline, wakeDeadline) = (nil, nil) }
     // There is no wait for changes if the relay is unreachable.
     let deadlines = [outage == nil ? catchUpDeadline : nil, wakeDeadline]
     return deadlines.compactMap { $0 }.filter { $0 > moment.instant }.max()
+  }
+}
+
+/// Settings of an agent. The address of the relay is in its home (`HomeIdentity`).
+public struct AgentConfiguration: Sendable {
+  /// Transports to use, best first; a single one pins the transport. At least one.
+  public var transports: [Transport] = [.webSocket, .longPoll, .poll]
+  /// Interval between polls, in milliseconds. The last transport's delay is at most this and a
+  /// round trip.
+  public var pollMilliseconds = Limits.pollMilliseconds
+  /// Time for which the relay may hold a long-poll, in milliseconds: below the timeout of proxies
+  /// (60 s).
+  public var longPollMilliseconds = Limits.agentLongPollMilliseconds
+  /// Timeout of `syncNow`, after which it is reported as not done, in milliseconds.
+  public var syncMilliseconds = Limits.syncMilliseconds
+  /// Time for which a chunk of a file that nothing names stays in the home, in milliseconds: a day
+  /// is more than any app needs between cutting a file and saving its record.
+  public var chunkKeepMilliseconds = Limits.chunkKeepMilliseconds
+  /// Interval between searches for such chunks, in milliseconds.
+  public var chunkCleanupMilliseconds = Limits.chunkCleanupMilliseconds
+  /// True to report `AgentReport.milestone`, and to ask the relay for its times with every save.
+  public var reportsMilestones = false
+  /// First number of connections and jobs, so that many agents can share one driver: give each
+  /// agent a range of its own (`index << 32`).
+  public var firstNumber: UInt64 = 0
+
+  public init() {}
+}
+
+/// Transport of changes to a device, from the best to the last resort.
+public enum Transport: String, Sendable, CaseIterable {
+  case webSocket = "websocket"
+  /// Server-sent events. Not in the default list: if they work, long-polls work too.
+  case events
+  case longPoll = "long-poll"
+  case poll
+}
+
+/// Deadlines of an agent, one of each kind. Those of its connections are in the uplink.
+struct AgentDeadlines {
+  enum Kind: Int, CaseIterable, Sendable {
+    case start
+    /// Connects again, or reads the store again.
+    case retry
+    /// Retries what was refused temporarily.
+    case resume
+    case poll
+    /// Asks for the relay's time.
+    case measure
+    /// Missed changes should have arrived by then.
+    case backlog
+    /// Makes a due edit.
+    case due
+    /// Retries zones that the plan did not include.
+    case plan
+    /// Asks the relay again about chunks of files.
+    case chunks
+    /// Asks the relay about the chunks that parked changes lack.
+    case lacking
+    /// Retries the first of the downloads.
+    case downloads
+    /// Searches for chunks of files that nothing names.
+    case chunkCleanup
+    /// Asks the relay about the chunks of files that records name.
+    case chunkCheck
+    /// The first of the manual syncs should be done by then.
+    case sync
+  }
+
+  private var instants = [Instant?](repeating: nil, count: Kind.allCases.count)
+
+  var next: Instant? { instants.compactMap { $0 }.min() }
+
+  mutating func set(_ kind: Kind, _ instant: Instant) { instants[kind.rawValue] = instant }
+
+  mutating func clear(_ kind: Kind) { instants[kind.rawValue] = nil }
+
+  subscript(kind: Kind) -> Instant? { instants[kind.rawValue] }
+
+  /// Returns the deadlines that have passed, the earliest first, and clears them.
+  mutating func removeExpired(at now: Instant) -> [Kind] {
+    var expired: [(kind: Kind, instant: Instant)] = []
+    for kind in Kind.allCases {
+      guard let instant = instants[kind.rawValue], instant <= now else { continue }
+      expired.append((kind, instant))
+      instants[kind.rawValue] = nil
+    }
+    expired.sort { ($0.instant, $0.kind.rawValue) < ($1.instant, $1.kind.rawValue) }
+    return expired.map(\.kind)
+  }
+}
+
+/// Status of the sync, for users.
+extension Agent {
+  /// Returns relay time as known to this device, milliseconds: the same on all devices that know
+  /// it, to a few milliseconds.
+  public func relayTime(at moment: Moment) -> Int64 { clock.reading(at: moment).relayTime }
+
+  /// Token up to which the device has read; nil before the first snapshot is complete, and during
+  /// one.
+  public var cursor: ChangeToken? { engine.position.cursor }
+
+  func status(at moment: Moment) -> SyncStatus {
+    var status = SyncStatus()
+    let reading = clock.reading(at: moment)
+    status.state = state
+    status.lastSync = lastSync
+    status.transport = engine.transport
+    status.waiting = engine.outbox.unsentWhileOn
+    status.switchedOff = engine.outbox.off.map { zone in
+      SyncStatus.SwitchedOff(
+        zone: zone, waiting: engine.outbox.waiting.first { $0.zone == zone }?.count ?? 0)
+    }
+    status.questions = engine.outbox.questions
+    status.parked = engine.outbox.parked
+    status.parkedCount = engine.outbox.parkedCount
+    status.asking = engine.outbox.asking
+    status.askingCount = engine.outbox.askingCount
+    status.blockedZones = engine.blockedZones
+    status.setAsideCount = engine.outbox.setAsideCount
+    status.chunksWaiting = chunks.transfer.waitingCount
+    status.chunksRefused = chunks.transfer.refusal
+    status.clockOffset = clock.isKnown ? reading.offset : nil
+    status.traffic = traffic
+    return status
+  }
+
+  /// Reports the status if it has changed. Changes of the counters, of the offset by a few
+  /// milliseconds, and of the time of the last sync are not reported by themselves. Chunks report
+  /// their progress separately.
+  mutating func reportStatus(at moment: Moment) {
+    if engine.isInSync {
+      lastSync = clock.reading(at: moment).relayTime
+      backoff.reset()
+    }
+    guard home != nil, !hasStopped else { return }
+    let now = status(at: moment)
+    var known = reported
+    known.traffic = now.traffic
+    known.lastSync = now.lastSync
+    known.chunksWaiting = now.chunksWaiting
+    if let old = known.clockOffset, let new = now.clockOffset,
+      abs(new - old) < Limits.offsetReportedMilliseconds
+    {
+      known.clockOffset = new
+    }
+    guard now != known else { return }
+    reported = now
+    report(.status(now))
+  }
+
+  private var state: SyncStatus.State {
+    if hasStopped { return .stopped }
+    if let failure { return .failed(reason: failure) }
+    guard home != nil else { return .starting }
+    if let outage { return .offline(since: outage.since, reason: outage.reason) }
+    if engine.isPaused, let pause { return .offline(since: pause.since, reason: pause.reason) }
+    guard engine.isInSync else { return .syncing }
+    let waitsForPerson =
+      engine.outbox.parkedCount > 0 || engine.outbox.askingCount > 0
+      || engine.outbox.unsentWhileOn > 0 || !engine.outbox.questions.isEmpty
+    return waitsForPerson ? .needsPerson : .inSync
+  }
+
+  private var traffic: Traffic {
+    var sum = output.traffic
+    for other in [probeOutput.traffic, chunks.output.traffic] {
+      sum.connections += other.connections
+      sum.requests += other.requests
+      sum.messages += other.messages
+      sum.bytesSent += other.bytesSent
+      sum.bytesReceived += other.bytesReceived
+    }
+    sum.edits = edits
+    sum.conflicts = conflicts
+    return sum
   }
 }

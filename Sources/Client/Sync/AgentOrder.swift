@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 import LockstepStorage
 
@@ -12,9 +13,9 @@ public enum AgentOrder: Sendable {
   /// Changes one record. Reported as `edited`, and then `changed`, once it is durable.
   case edit(OrderID, EditRequest)
   /// A user's order to an app, in the app's own format (`App.outcome`): all its changes are made in
-  /// one transaction, or none. Reported as `told`, and then `changed`.
+  /// one transaction, or none. Reported as `answered`, and then `changed`.
   case perform(OrderID, app: String, JSONValue)
-  /// A query to an app (`App.view`), reported as `told`.
+  /// A query to an app (`App.view`), reported as `answered`.
   case show(OrderID, app: String, JSONValue)
   /// Stores the user's names of the account's devices for `AppState.deviceNames`. At most
   /// `Limits.devicesPerAccount`; nothing is reported.
@@ -61,7 +62,7 @@ public enum AgentReport: Sendable {
   /// The edit is durable, and this is the record now; or the edit was not made.
   case edited(OrderID, Result<Record, EditFailure>)
   /// Result of an app; that of an order is durable. Or nothing was done.
-  case told(OrderID, Result<AppView, EditFailure>)
+  case answered(OrderID, Result<AppView, EditFailure>)
   /// The setting applies, also after restarts; true if it was different before.
   case switched(OrderID, Result<Bool, EditFailure>)
   /// Shown records have changed, by this device or another: the records in their present state,
@@ -105,4 +106,53 @@ public enum EditFailure: Error, Hashable, Sendable {
   case storage(StorageError)
   /// The agent is stopping.
   case stopping
+}
+
+/// A job of an agent for a worker: on the replica, or on the files of its home.
+public enum AgentJob: Sendable {
+  /// For `Lane.commits`.
+  case replica(ReplicaJob)
+  /// For `Lane.files`.
+  case file(ChunkRequest)
+}
+
+/// Result of an `AgentJob`.
+public enum AgentOutcome: Sendable {
+  case replica(ReplicaOutcome)
+  case file(Result<ChunkResult, StorageError>)
+}
+
+/// Blocking part of an agent, which a driver's workers run, each lane in its own order.
+public enum AgentWork {
+  /// Performs a job of `Lane.commits`.
+  public static func commit<Store>(_ job: AgentJob, on replica: inout Replica<Store>)
+    -> AgentOutcome
+  {
+    guard case .replica(let job) = job else {
+      preconditionFailure("a job for files is in the commits lane")
+    }
+    return .replica(replica.perform(job))
+  }
+
+  /// Performs a job of `Lane.files`.
+  public static func file(_ job: AgentJob, on files: some ChunkStore) -> AgentOutcome {
+    guard case .file(let request) = job else {
+      preconditionFailure("a job for the replica is in the files lane")
+    }
+    do throws(StorageError) {
+      return .file(.success(try files.perform(request)))
+    } catch {
+      return .file(.failure(error))
+    }
+  }
+
+  /// Performs any job, if one thread serves both lanes.
+  public static func perform<Store>(
+    _ job: AgentJob, on replica: inout Replica<Store>, files: some ChunkStore
+  ) -> AgentOutcome {
+    switch job {
+    case .replica: commit(job, on: &replica)
+    case .file: file(job, on: files)
+    }
+  }
 }

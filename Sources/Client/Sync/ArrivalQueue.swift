@@ -41,7 +41,7 @@ struct ArrivalQueue {
     list.append(.answer(id, answer, isLink: isLink))
   }
 
-  mutating func takeAll() -> [Arrival] {
+  mutating func drain() -> [Arrival] {
     defer { self = ArrivalQueue() }
     return list
   }

@@ -6,13 +6,13 @@ public enum Milestone: Hashable, Sendable {
   /// A batch with these records was handed to the connection.
   case sent(BatchID, [RecordKey])
   /// The relay has answered the batch. nil: it did not report its times, or its clock is not known.
-  case answered(BatchID, RelayPassage?)
+  case answered(BatchID, RelayTimes?)
   /// The bytes with these records arrived, pushed or requested.
   case received([RecordKey])
 }
 
 /// Times of a batch at the relay, by this device's monotonic clock.
-public struct RelayPassage: Hashable, Sendable {
+public struct RelayTimes: Hashable, Sendable {
   public var received: Instant
   public var durable: Instant
   public var pushed: Instant
@@ -30,23 +30,20 @@ public struct RelayPassage: Hashable, Sendable {
 
 /// Milestones, reported if the configuration asks for them.
 extension Agent {
-  mutating func send(_ batch: SaveRequest, at now: Instant) {
-    var batch = batch
-    batch.timed = configuration.tellsMilestones
-    uplink?.save(batch, at: now, &output)
-    guard batch.timed else { return }
+  mutating func reportSent(_ batch: SaveRequest) {
+    guard configuration.reportsMilestones else { return }
     let keys = batch.mutations.map { RecordKey(zone: batch.zone, name: $0.name) }
     report(.milestone(.sent(batch.id, keys)))
   }
 
-  mutating func tellAnswered(_ batch: BatchID, _ answer: SaveAnswer, at moment: Moment) {
-    guard configuration.tellsMilestones else { return }
-    let passage = answer.timing.flatMap { clock.passage($0, at: moment) }
-    report(.milestone(.answered(batch, passage)))
+  mutating func reportAnswered(_ batch: BatchID, _ answer: SaveAnswer, at moment: Moment) {
+    guard configuration.reportsMilestones else { return }
+    let relayTimes = answer.timing.flatMap { clock.relayTimes($0, at: moment) }
+    report(.milestone(.answered(batch, relayTimes)))
   }
 
-  mutating func tellReceived(_ page: ChangePage) {
-    guard configuration.tellsMilestones, !page.changes.isEmpty else { return }
+  mutating func reportReceived(_ page: ChangePage) {
+    guard configuration.reportsMilestones, !page.changes.isEmpty else { return }
     report(.milestone(.received(page.changes.map(\.key))))
   }
 }

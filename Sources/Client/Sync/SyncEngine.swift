@@ -41,7 +41,7 @@ struct SyncEngine {
   private var isWaiting = false
   private var isListening = false
   private var hasCaughtUp = false
-  /// True if the relay pushes what was missed, because the greeting had the cursor.
+  /// True if the relay pushes what was missed, because the hello message had the cursor.
   private var isChained = false
   /// True if a batch of an earlier uplink is frozen: nothing pushed is applied before its answer.
   private var dropsPages = false
@@ -60,7 +60,7 @@ struct SyncEngine {
   }
 
   /// True if the device has all changes of other devices, whatever the state of its own.
-  var hasWhatOthersDid: Bool {
+  var hasAllRemoteChanges: Bool {
     transport != nil && hasCaughtUp && !isApplying && arrivals.isEmpty
   }
 
@@ -104,9 +104,9 @@ struct SyncEngine {
     pending = []
   }
 
-  /// Returns the token to greet a socket with: the cursor, if pushed changes could be applied at
-  /// once.
-  mutating func greet() -> ChangeToken? {
+  /// Returns the token for the first message on a socket: the cursor, if pushed changes could be
+  /// applied at once.
+  mutating func beginHello() -> ChangeToken? {
     let mayChain = outbox.frozen == nil && isAtRest
     let since = mayChain ? position.cursor : nil
     isChained = since != nil
@@ -140,7 +140,7 @@ struct SyncEngine {
     pending.removeAll { !$0.isForStore }
   }
 
-  /// Follows a change of the ladder between the two HTTP transports.
+  /// Changes the transport from one HTTP transport to another.
   mutating func changeTransport(_ transport: Transport) {
     guard self.transport != nil else { return }
     self.transport = transport
@@ -156,7 +156,7 @@ struct SyncEngine {
   }
 
   /// Resets the device to an earlier position: the changes after it are read again.
-  mutating func wentBack(to position: ChangePosition) {
+  mutating func positionMovedBack(to position: ChangePosition) {
     self.position = position
     ahead = nil
     isFetchStale = isFetching
@@ -202,7 +202,7 @@ struct SyncEngine {
   }
 
   mutating func hint(_ token: ChangeToken) {
-    if case .page(let page) = arrivals.last, page.token.isSamePlace(as: token) { return }
+    if case .page(let page) = arrivals.last, page.token.isSamePosition(as: token) { return }
     if !position.isCursor(at: token) { fetchNow() }
   }
 
@@ -220,16 +220,16 @@ struct SyncEngine {
     switch refusal.code {
     case .planRequired:
       if !blockedZones.contains(batch.zone) { blockedZones.append(batch.zone) }
-      refuse(id, refusal)
+      refuseBatch(id, refusal)
     case .clockAhead:
-      refuse(id, refusal)
-      refusedStamp(refusal)
+      refuseBatch(id, refusal)
+      handleClockAhead(refusal)
     case .batchMismatch:
-      refuse(id, refusal)
+      refuseBatch(id, refusal)
     default:
       if refusal.code.advice == .askPerson { return fail(refusal) }
       if refusal.code.advice == .fetchFirst {
-        refuse(id, refusal)
+        refuseBatch(id, refusal)
         if refusal.code == .storeRestored { loseCursor(refusal) }
         return fetchNow()
       }
@@ -237,7 +237,7 @@ struct SyncEngine {
       // is sent again unchanged.
       guard refusal.blamesContent else { return pause(refusal) }
       batchRecords = max(1, batch.mutations.count / 2)
-      refuse(id, refusal)
+      refuseBatch(id, refusal)
     }
   }
 
@@ -273,7 +273,7 @@ struct SyncEngine {
 
   /// Returns bounds if the next batch may be frozen by a job that is about to be submitted. The
   /// offer is valid until that job is done.
-  mutating func takeOffer() -> BatchBounds? {
+  mutating func beginOffer() -> BatchBounds? {
     guard canOffer else { return nil }
     isOffering = true
     return bounds
@@ -287,7 +287,7 @@ struct SyncEngine {
     if offered { isOffering = false }
     if let applied {
       applications -= 1
-      settle(applied)
+      completeApplication(applied)
     }
     guard offered, transport != nil else { return }
     guard let batch else {
@@ -299,7 +299,7 @@ struct SyncEngine {
     pending.append(.save(batch))
   }
 
-  private mutating func settle(_ applied: Applied) {
+  private mutating func completeApplication(_ applied: Applied) {
     position = applied.position
     if applied.foundGap {
       ahead = nil
@@ -308,7 +308,7 @@ struct SyncEngine {
     }
     if let refusal = applied.retryLater { pause(refusal) }
     if applied.clockAhead {
-      refusedStamp(Refusal(.clockAhead, "A record's time is in the relay's future."))
+      handleClockAhead(Refusal(.clockAhead, "A record's time is in the relay's future."))
     } else if applied.hasAnswer {
       clockFaults = 0
     }
@@ -317,7 +317,7 @@ struct SyncEngine {
 
   /// Handles stamps in the relay's future: its time is measured again, and if that did not help,
   /// sync pauses.
-  private mutating func refusedStamp(_ refusal: Refusal) {
+  private mutating func handleClockAhead(_ refusal: Refusal) {
     clockFaults += 1
     measureAgain()
     if clockFaults > 1 { pause(refusal) }
@@ -339,7 +339,7 @@ struct SyncEngine {
       return .bringBack
     }
     guard transport != nil, !isPaused else { return nil }
-    if hasSendable, let bounds = takeOffer() { return .takeBatch(bounds) }
+    if hasSendable, let bounds = beginOffer() { return .freezeBatch(bounds) }
     if mustFetch, !isFetching, outbox.frozen == nil {
       if isAtRest { return fetch(since: position.token) }
       if let ahead, arrivals.hasRoomAhead, saving == nil, !isOffering {
@@ -373,9 +373,9 @@ struct SyncEngine {
   private mutating func nextApplication() -> Action? {
     // Pushed pages wait for the running fetch, whose pages precede them.
     guard !arrivals.isEmpty, !isApplying, !isFetching || arrivals.isFetched else { return nil }
-    let list = arrivals.takeAll()
+    let list = arrivals.drain()
     // This job may answer the frozen batch, so only a new batch is offered.
-    let offer = canOfferNew ? takeOffer() : nil
+    let offer = canOfferNew ? beginOffer() : nil
     applications += 1
     return .apply(list, offer)
   }
@@ -390,7 +390,7 @@ struct SyncEngine {
     return outbox.frozen != nil || canOfferNew
   }
 
-  private mutating func refuse(_ id: BatchID, _ refusal: Refusal) {
+  private mutating func refuseBatch(_ id: BatchID, _ refusal: Refusal) {
     pending.append(.refuseBatch(id, refusal))
     applications += 1
   }
@@ -437,15 +437,58 @@ struct SyncEngine {
   mutating func saveTooLarge(_ id: BatchID, _ refusal: Refusal) {
     guard let batch = saving, batch.id == id else { return }
     let bytes = batch.encodedBody().count
-    let isOneThing = batch.atomic || batch.mutations.count == 1
+    let isIndivisible = batch.atomic || batch.mutations.count == 1
     let least = Limits.smallRequestBytes
-    let passing = Refusal(
+    let temporary = Refusal(
       .internalError, refusal.detail, retryAfterMilliseconds: refusal.retryAfterMilliseconds)
-    guard bytes > least, isOneThing || batchBytes > least else { return saveRefused(id, passing) }
+    guard bytes > least, isIndivisible || batchBytes > least else {
+      return saveRefused(id, temporary)
+    }
     saving = nil
     batchBytes = max(least, min(batchBytes, bytes) / 2)
-    guard isOneThing else { return refuse(id, passing) }
+    guard isIndivisible else { return refuseBatch(id, temporary) }
     pending.append(.setAside(id))
     applications += 1
+  }
+}
+
+extension SyncEngine {
+  /// An action for the agent.
+  enum Action: Hashable, Sendable {
+    /// A job that only has the offer.
+    case freezeBatch(BatchBounds)
+    /// With an offer, the next batch is frozen in the same transaction.
+    case apply([Arrival], BatchBounds?)
+    case refuseBatch(BatchID, Refusal)
+    /// See `ReplicaTask.setAside`.
+    case setAside(BatchID)
+    case retryRefused(withParked: Bool)
+    /// See `ReplicaTask.forgetCursor`.
+    case forgetCursor(
+      restoredThrough: ChangeTag?, lostThrough: ChangeTag? = nil, in: UInt32? = nil)
+    /// Moves some of what the relay has lost into the outbox.
+    case bringBack
+    case save(SaveRequest)
+    case fetch(since: ChangeToken?)
+    /// A long-poll.
+    case wait(since: ChangeToken)
+    /// A stream of events.
+    case listen(since: ChangeToken)
+    case measureClock
+    /// Retries later, by `resume`.
+    case pause(Refusal)
+    /// Stops until a user acts.
+    case fail(Refusal)
+  }
+}
+
+extension SyncEngine.Action {
+  var isForStore: Bool {
+    switch self {
+    case .freezeBatch, .apply, .refuseBatch, .setAside, .retryRefused, .forgetCursor, .bringBack,
+      .fail:
+      true
+    case .save, .fetch, .wait, .listen, .measureClock, .pause: false
+    }
   }
 }

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 
 /// One HTTP request to one address, and its response as a report: for the commands that join, pair
@@ -11,14 +12,14 @@ public struct HTTPCall: Node {
   public typealias News = Never
 
   private enum Stage {
-    case asking
+    case waiting
     case over
   }
 
   private let peer: PeerAddress
   private var exchange: HTTPExchange
   private var output = UplinkOutput(firstNumber: 0)
-  private var stage = Stage.asking
+  private var stage = Stage.waiting
   private var reports = ActionQueue<NodeAction<Never, HTTPCallReport, Never>>()
 
   public init(_ call: HTTPCallRequest, to relay: RelayAddress, at moment: Moment) {
@@ -35,7 +36,7 @@ public struct HTTPCall: Node {
   ) {
     self.peer = peer
     exchange = HTTPExchange(authority: authority)
-    exchange.ask(
+    exchange.sendRequest(
       HTTPExchange.Request(
         method: call.method, target: RequestTarget(path: call.path, query: call.query),
         token: call.token, body: call.body, milliseconds: call.deadlineMilliseconds),
@@ -44,7 +45,7 @@ public struct HTTPCall: Node {
 
   public mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
     guard exchange.id == id else { return }
-    end(exchange.received(bytes, at: moment.instant, &output))
+    handleResult(exchange.received(bytes, at: moment.instant, &output))
   }
 
   public mutating func handle(_ event: NodeEvent<Never, Never, Never>, at moment: Moment) {
@@ -54,10 +55,10 @@ public struct HTTPCall: Node {
     case .closed(let id, .notTrusted(let fault)) where exchange.id == id:
       end(with: .untrusted(reason: fault.explanation))
     case .closed(let id, let cause):
-      if exchange.id == id { end(exchange.closed(cause, at: moment.instant, &output)) }
-    case .deadlineReached: end(exchange.expired(at: moment.instant, &output))
-    case .drained, .holding, .turnedAway: break
-    case .stopping: end(.unanswered("the call was stopped"))
+      if exchange.id == id { handleResult(exchange.closed(cause, at: moment.instant, &output)) }
+    case .deadlineReached: handleResult(exchange.expired(at: moment.instant, &output))
+    case .drained, .holding, .connectionRejected: break
+    case .stopping: handleResult(.unanswered("the call was stopped"))
     }
   }
 
@@ -74,7 +75,7 @@ public struct HTTPCall: Node {
 
   public var nextDeadline: Instant? { exchange.deadline }
 
-  private mutating func end(_ result: HTTPExchange.Result?) {
+  private mutating func handleResult(_ result: HTTPExchange.Result?) {
     switch result {
     case nil: break
     case .answered(let status, let headers, let body, _):
@@ -86,7 +87,7 @@ public struct HTTPCall: Node {
   }
 
   private mutating func end(with report: HTTPCallReport) {
-    guard case .asking = stage else { return }
+    guard case .waiting = stage else { return }
     stage = .over
     exchange.close(&output)
     reports.append(.report(report))

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 
 /// One connection that carries HTTP requests one after another, each with a deadline. Opens itself
@@ -62,12 +63,12 @@ struct HTTPExchange {
   }
 
   /// Sends a request; valid only if not busy.
-  mutating func ask(_ request: Request, at now: Instant, _ output: inout UplinkOutput) {
-    precondition(!isBusy, "one request at a time")
+  mutating func sendRequest(_ request: Request, at now: Instant, _ output: inout UplinkOutput) {
+    precondition(!isBusy, "one request at a time: the connection is busy")
     output.countRequest()
     deadline = now.advanced(milliseconds: request.milliseconds)
     if case .ready = stage, let id {
-      send(request, on: id, isReused: true, at: now, &output)
+      writeRequest(request, on: id, isReused: true, at: now, &output)
     } else {
       connect(for: request, &output)
     }
@@ -75,7 +76,7 @@ struct HTTPExchange {
 
   mutating func opened(at now: Instant, _ output: inout UplinkOutput) {
     guard case .connecting(let request) = stage, let id else { return }
-    send(request, on: id, isReused: false, at: now, &output)
+    writeRequest(request, on: id, isReused: false, at: now, &output)
   }
 
   /// Returns nil until the answer is complete.
@@ -147,7 +148,7 @@ struct HTTPExchange {
     stage = .connecting(request)
   }
 
-  private mutating func send(
+  private mutating func writeRequest(
     _ request: Request, on id: ConnectionID, isReused: Bool, at now: Instant,
     _ output: inout UplinkOutput
   ) {
@@ -199,7 +200,7 @@ extension CloseCause {
   var reason: String {
     switch self {
     case .endOfStream: "the relay closed the connection"
-    case .connectFailed(let words), .failed(let words): words
+    case .connectFailed(let text), .failed(let text): text
     case .notTrusted(let fault): fault.explanation
     }
   }
@@ -213,14 +214,14 @@ extension SecurityFault {
       "no authority that is trusted here has signed the relay's certificate; if it is an authority "
         + "of your own, name its file with --ca when you join"
     case .otherName:
-      "the relay's certificate is for another name; use a name that stands in it, or have one made "
-        + "for this name"
+      "the relay's certificate is for another name; use a name that the certificate contains, or "
+        + "have the relay's owner obtain one for this name"
     case .expired: "the relay's certificate has expired; have the relay's owner renew it"
     case .notYetValid:
-      "the relay's certificate is not valid yet; look whether this machine's clock is right"
+      "the relay's certificate is not valid yet; check this machine's clock"
     case .notSecure:
-      "what answers there speaks no TLS; is it the right port, or an http:// address?"
-    case .other(let words): "no secure connection comes about: \(words)"
+      "the peer does not use TLS; check the port, or use an http:// address"
+    case .other(let text): "the TLS handshake failed: \(text)"
     }
   }
 }

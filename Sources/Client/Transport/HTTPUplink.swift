@@ -1,8 +1,9 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 
 /// Uplink to the relay by HTTP: one connection for requests that are answered at once, one on which
-/// a long-poll may wait, and one that may hold a stream of events (`HTTPUplink+Events`).
+/// a long-poll may wait, and one that may hold a stream of events.
 struct HTTPUplink {
   /// Requests on the first connection, one at a time.
   private enum Call: Hashable {
@@ -45,15 +46,15 @@ struct HTTPUplink {
 
   mutating func measureTime(at now: Instant, _ output: inout UplinkOutput) {
     guard current != .time, !pending.contains(.time) else { return }
-    call(.time, at: now, &output)
+    enqueueCall(.time, at: now, &output)
   }
 
   mutating func save(_ request: SaveRequest, at now: Instant, _ output: inout UplinkOutput) {
-    call(.save(request), at: now, &output)
+    enqueueCall(.save(request), at: now, &output)
   }
 
   mutating func fetch(since: ChangeToken?, at now: Instant, _ output: inout UplinkOutput) {
-    call(.fetch(since: since), at: now, &output)
+    enqueueCall(.fetch(since: since), at: now, &output)
   }
 
   mutating func wait(
@@ -63,7 +64,7 @@ struct HTTPUplink {
     // The protocol uses whole seconds.
     let seconds = max(1, milliseconds / 1_000)
     held = (now, seconds * 1_000)
-    waiting.ask(
+    waiting.sendRequest(
       HTTPExchange.Request(
         method: "GET", target: HTTPUplink.changes(since: since, seconds: seconds),
         token: home.token, milliseconds: seconds * 1_000 + Limits.longPollMarginMilliseconds),
@@ -89,11 +90,15 @@ struct HTTPUplink {
     _ id: ConnectionID, _ bytes: RawSpan, at now: Instant, _ output: inout UplinkOutput
   ) {
     if calls.id == id {
-      if let result = calls.received(bytes, at: now, &output) { called(result, at: now, &output) }
+      if let result = calls.received(bytes, at: now, &output) {
+        handleCallResult(result, at: now, &output)
+      }
     } else if waiting.id == id {
-      if let result = waiting.received(bytes, at: now, &output) { waited(result, at: now, &output) }
+      if let result = waiting.received(bytes, at: now, &output) {
+        handleLongPollResult(result, at: now, &output)
+      }
     } else if stream.id == id {
-      streamed(stream.received(bytes, at: now, &output), &output)
+      handleStreamOutcomes(stream.received(bytes, at: now, &output), &output)
     }
   }
 
@@ -101,34 +106,40 @@ struct HTTPUplink {
     _ id: ConnectionID, _ cause: CloseCause, at now: Instant, _ output: inout UplinkOutput
   ) {
     if calls.id == id {
-      if let result = calls.closed(cause, at: now, &output) { called(result, at: now, &output) }
+      if let result = calls.closed(cause, at: now, &output) {
+        handleCallResult(result, at: now, &output)
+      }
     } else if waiting.id == id {
-      if let result = waiting.closed(cause, at: now, &output) { waited(result, at: now, &output) }
+      if let result = waiting.closed(cause, at: now, &output) {
+        handleLongPollResult(result, at: now, &output)
+      }
     } else if stream.id == id {
-      streamed(stream.closed(cause, &output), &output)
+      handleStreamOutcomes(stream.closed(cause, &output), &output)
     }
   }
 
   mutating func expired(at now: Instant, _ output: inout UplinkOutput) {
-    if let result = calls.expired(at: now, &output) { called(result, at: now, &output) }
+    if let result = calls.expired(at: now, &output) { handleCallResult(result, at: now, &output) }
     guard !isOver else { return }
-    if let result = waiting.expired(at: now, &output) { waited(result, at: now, &output) }
-    streamed(stream.expired(at: now, &output), &output)
+    if let result = waiting.expired(at: now, &output) {
+      handleLongPollResult(result, at: now, &output)
+    }
+    handleStreamOutcomes(stream.expired(at: now, &output), &output)
   }
 
   // MARK: calls
 
-  private mutating func call(_ call: Call, at now: Instant, _ output: inout UplinkOutput) {
+  private mutating func enqueueCall(_ call: Call, at now: Instant, _ output: inout UplinkOutput) {
     guard !isOver else { return }
     pending.append(call)
-    callNext(at: now, &output)
+    sendNextCall(at: now, &output)
   }
 
-  private mutating func callNext(at now: Instant, _ output: inout UplinkOutput) {
+  private mutating func sendNextCall(at now: Instant, _ output: inout UplinkOutput) {
     guard current == nil, !isOver, !pending.isEmpty else { return }
     let call = pending.removeFirst()
     current = call
-    calls.ask(request(call), at: now, &output)
+    calls.sendRequest(request(call), at: now, &output)
   }
 
   private func request(_ call: Call) -> HTTPExchange.Request {
@@ -156,7 +167,7 @@ struct HTTPUplink {
     return RequestTarget(path: ["v1", "changes"], query: query)
   }
 
-  private mutating func called(
+  private mutating func handleCallResult(
     _ result: HTTPExchange.Result, at now: Instant, _ output: inout UplinkOutput
   ) {
     guard let call = current else { return }
@@ -167,19 +178,19 @@ struct HTTPUplink {
       // No other HTTP transport would do better.
       return fail(isOnline ? .lost : .unreachable, reason, &output)
     case .answered(let status, let headers, let body, let sent):
-      if let refusal = Refusal.told(status: status, headers: headers, body: body) {
-        refused(call, refusal, &output)
-      } else if !take(call, status, body, sent: sent, at: now, &output) {
-        intercepted(call, status, headers, &output)
+      if let refusal = Refusal.fromRelay(status: status, headers: headers, body: body) {
+        handleRefusal(call, refusal, &output)
+      } else if !handleAnswer(call, status, body, sent: sent, at: now, &output) {
+        handleInterception(call, status, headers, &output)
       } else if call == .time {
-        readReconnect(headers, &output)
+        readReconnectWithin(headers, &output)
       }
     }
-    callNext(at: now, &output)
+    sendNextCall(at: now, &output)
   }
 
   /// Returns true if it was a valid answer to the call.
-  private mutating func take(
+  private mutating func handleAnswer(
     _ call: Call, _ status: Int, _ body: [UInt8], sent: Instant, at now: Instant,
     _ output: inout UplinkOutput
   ) -> Bool {
@@ -190,13 +201,13 @@ struct HTTPUplink {
       case .time:
         let time = try TimeAnswer.decoded(body: body).time
         guard RelayClock.isPlausible(time) else { return false }
-        output.tell(.clock(RelayClock.Sample(sent: sent, received: now, relayTime: time)))
-        if !isOnline { output.tell(.online(newest: nil)) }
+        output.emit(.clock(RelayClock.Sample(sent: sent, received: now, relayTime: time)))
+        if !isOnline { output.emit(.online(newest: nil)) }
         isOnline = true
       case .save(let request):
-        output.tell(.saved(request.id, try SaveAnswer.decoded(body: body)))
+        output.emit(.saved(request.id, try SaveAnswer.decoded(body: body)))
       case .fetch:
-        output.tell(.page(try ChangePage.decoded(body: body), .fetch))
+        output.emit(.page(try ChangePage.decoded(body: body), .fetch))
       }
       return true
     } catch {
@@ -204,32 +215,32 @@ struct HTTPUplink {
     }
   }
 
-  private mutating func refused(
+  private mutating func handleRefusal(
     _ call: Call, _ refusal: Refusal, _ output: inout UplinkOutput
   ) {
     switch call {
     case .time: fail(.refused(refusal), refusal.detail, &output)
-    case .save(let request): output.tell(.saveRefused(request.id, refusal))
-    case .fetch: output.tell(.fetchRefused(refusal, .fetch))
+    case .save(let request): output.emit(.saveRefused(request.id, refusal))
+    case .fetch: output.emit(.fetchRefused(refusal, .fetch))
     }
   }
 
   /// Handles an answer of an intermediary (a portal's page, a proxy): an outage, which may be
   /// temporary.
-  private mutating func intercepted(
+  private mutating func handleInterception(
     _ call: Call, _ status: Int, _ headers: HTTPHeaders, _ output: inout UplinkOutput
   ) {
     let refusal = Refusal.intercepted(status: status, headers: headers)
     switch call {
     case .time: fail(isOnline ? .lost : .unreachable, refusal.detail, &output)
     case .save(let request):
-      output.tell(
+      output.emit(
         status == 413 ? .saveTooLarge(request.id, refusal) : .saveRefused(request.id, refusal))
-    case .fetch: output.tell(.fetchRefused(refusal, .fetch))
+    case .fetch: output.emit(.fetchRefused(refusal, .fetch))
     }
   }
 
-  private mutating func waited(
+  private mutating func handleLongPollResult(
     _ result: HTTPExchange.Result, at now: Instant, _ output: inout UplinkOutput
   ) {
     guard let held else { return }
@@ -237,29 +248,29 @@ struct HTTPUplink {
     let milliseconds = now.milliseconds(since: held.since)
     let isSilent = milliseconds >= held.milliseconds
     guard case .answered(let status, let headers, let body, _) = result else {
-      return output.tell(.longPollCut(heldMilliseconds: isSilent ? nil : milliseconds))
+      return output.emit(.longPollCut(heldMilliseconds: isSilent ? nil : milliseconds))
     }
-    if let refusal = Refusal.told(status: status, headers: headers, body: body) {
-      return output.tell(.fetchRefused(refusal, .longPoll))
+    if let refusal = Refusal.fromRelay(status: status, headers: headers, body: body) {
+      return output.emit(.fetchRefused(refusal, .longPoll))
     }
     do {
       guard status == 200 else { throw Refusal.intercepted(status: status, headers: headers) }
       let page = try ChangePage.decoded(body: body)
-      readReconnect(headers, &output)
-      if 2 * milliseconds >= held.milliseconds { output.tell(.longPollServed) }
-      output.tell(.page(page, .longPoll))
+      readReconnectWithin(headers, &output)
+      if 2 * milliseconds >= held.milliseconds { output.emit(.longPollServed) }
+      output.emit(.page(page, .longPoll))
     } catch {
       // The next request shows if the relay is reachable, whatever cut the long-poll.
-      output.tell(.longPollCut(heldMilliseconds: milliseconds))
+      output.emit(.longPollCut(heldMilliseconds: milliseconds))
     }
   }
 
   /// A relay with few devices sends no such header.
-  private mutating func readReconnect(_ headers: HTTPHeaders, _ output: inout UplinkOutput) {
+  private mutating func readReconnectWithin(_ headers: HTTPHeaders, _ output: inout UplinkOutput) {
     let within = headers["Lockstep-Reconnect-Within"].flatMap { Int64($0) } ?? 0
     guard within != reconnectWithin else { return }
     reconnectWithin = within
-    output.tell(.reconnectWithin(within))
+    output.emit(.reconnectWithin(within))
   }
 
   mutating func fail(
@@ -267,13 +278,13 @@ struct HTTPUplink {
   ) {
     guard !isOver else { return }
     close(&output)
-    output.tell(.failed(UplinkFailure(kind: kind, reason: reason)))
+    output.emit(.failed(UplinkFailure(kind: kind, reason: reason)))
   }
 }
 
 extension Refusal {
   /// Returns the relay's own refusal, with the header's data; nil if an intermediary has answered.
-  static func told(status: Int, headers: HTTPHeaders, body: [UInt8]) -> Refusal? {
+  static func fromRelay(status: Int, headers: HTTPHeaders, body: [UInt8]) -> Refusal? {
     let type = headers["Content-Type"]?.split(separator: ";").first
     guard type?.lowercased() == "application/problem+json",
       var refusal = Refusal.problem(body, status: status)
@@ -285,19 +296,19 @@ extension Refusal {
   /// Returns the refusal for an intermediary's answer: the outcome of the request is unknown, and
   /// it is retried later, unless it is too large for the path.
   static func intercepted(status: Int, headers: HTTPHeaders) -> Refusal {
-    let words = "something between this device and the relay"
+    let party = "something between this device and the relay"
     return status == 413
       ? Refusal(
-        .bodyTooLarge, "\(words) refuses large requests (status 413)",
+        .bodyTooLarge, "\(party) refuses large requests (status 413)",
         retryAfterMilliseconds: headers.retryAfter)
       : Refusal(
-        .internalError, "\(words) answered in its place, with status \(status)",
+        .internalError, "\(party) answered in its place, with status \(status)",
         retryAfterMilliseconds: headers.retryAfter)
   }
 
   /// True if an earlier version of the program took an intermediary's answer for the relay's, and
   /// gave up a change because of it.
-  var wasIntercepted: Bool { detail.hasSuffix(" and no problem of ours.") }
+  var wasIntercepted: Bool { detail.hasSuffix(" is not a problem document of the relay.") }
 }
 
 extension HTTPHeaders {
@@ -307,5 +318,42 @@ extension HTTPHeaders {
       seconds < 1_000_000
     else { return nil }
     return seconds * 1_000
+  }
+}
+
+/// Events of the stream that an uplink holds besides its calls.
+extension HTTPUplink {
+  /// Opens a stream that begins at `since`; valid only without a stream.
+  mutating func listen(since: ChangeToken, at now: Instant, _ output: inout UplinkOutput) {
+    guard !isOver else { return }
+    stream.listen(since: since, at: now, &output)
+  }
+
+  mutating func handleStreamOutcomes(
+    _ outcomes: [StreamExchange.Outcome], _ output: inout UplinkOutput
+  ) {
+    for outcome in outcomes where !isOver {
+      switch outcome {
+      case .event(.changes(let page)): output.emit(.page(page, .stream))
+      case .event(.changed(let token)): output.emit(.hint(token))
+      case .event(.unknown): break
+      case .event(.error(let refusal)): endStream(refusal, &output)
+      case .refused(let refusal): output.emit(.fetchRefused(refusal, .stream))
+      case .unreachable(let reason): fail(.unreachable, reason, &output)
+      case .unanswered(let reason): fail(.transportFailed, reason, &output)
+      case .ended(let reason): fail(.lost, reason, &output)
+      }
+    }
+  }
+
+  /// Handles the relay's reason for ending the stream. If only the cursor is at fault, the other
+  /// requests continue.
+  private mutating func endStream(_ refusal: Refusal, _ output: inout UplinkOutput) {
+    stream.close(&output)
+    if refusal.code.advice == .fetchFirst {
+      output.emit(.fetchRefused(refusal, .stream))
+    } else {
+      fail(.refused(refusal), refusal.detail, &output)
+    }
   }
 }

@@ -1,4 +1,4 @@
-import LockstepModel
+import LockstepRuntime
 import LockstepWire
 
 /// Address of a relay: the parts of an `http://` or `https://` URL that an agent needs.

@@ -24,7 +24,7 @@ struct RelayClock {
   /// Time at which a measurement last agreed with the estimate, or made it.
   private var confirmedAt: Instant?
   /// True if a clock has jumped, or the relay found a local stamp in its future.
-  private(set) var isDoubted = false
+  private(set) var isInvalidated = false
   /// Relay time minus wall clock as stored in the home, milliseconds; nil: none is stored.
   var rememberedOffset: Int64?
   /// Wall clock minus monotonic clock, milliseconds, at the last observation.
@@ -41,7 +41,7 @@ struct RelayClock {
   mutating func observe(_ moment: Moment) {
     let now = moment.wall - moment.instant.nanoseconds / 1_000_000
     if let skew, abs(now - skew) > Limits.clockJumpMilliseconds {
-      isDoubted = true
+      isInvalidated = true
       wallSteps += now - skew
       // Relay time did not jump with the wall clock.
       rememberedOffset = rememberedOffset.map { $0 - (now - skew) }
@@ -49,7 +49,7 @@ struct RelayClock {
     skew = now
   }
 
-  mutating func doubt() { isDoubted = true }
+  mutating func invalidate() { isInvalidated = true }
 
   /// True if a relay may report this time, in milliseconds. In nanoseconds it must fit into 63 bits
   /// with room for a monotonic clock: the years 1970 to 2248.
@@ -66,9 +66,9 @@ struct RelayClock {
       offset: relay - (sample.sent.nanoseconds + span / 2), error: (span - held) / 2 + 500_000,
       measuredAt: sample.received)
     confirmedAt = sample.received
-    guard let old = best, !isDoubted else {
+    guard let old = best, !isInvalidated else {
       best = fresh
-      isDoubted = false
+      isInvalidated = false
       return
     }
     let age = max(0, sample.received.nanoseconds - old.measuredAt.nanoseconds)
@@ -88,14 +88,14 @@ struct RelayClock {
     let age = moment.instant.milliseconds(since: confirmedAt)
     return ClockReading(
       wall: moment.wall, offset: relayTime - moment.wall,
-      isTrusted: !isDoubted && age < Limits.clockTrustMilliseconds, wallSteps: wallSteps)
+      isTrusted: !isInvalidated && age < Limits.clockTrustMilliseconds, wallSteps: wallSteps)
   }
 
   /// Converts the relay's times to the local monotonic clock. Returns nil before the first
   /// measurement, while it is doubted, and for implausible times.
-  func passage(_ timing: SaveTiming, at moment: Moment) -> RelayPassage? {
+  func relayTimes(_ timing: SaveTiming, at moment: Moment) -> RelayTimes? {
     let times = [timing.received, timing.durable, timing.pushed]
-    guard let best, !isDoubted, times.allSatisfy({ RelayClock.isPlausible($0 / 1_000) }) else {
+    guard let best, !isInvalidated, times.allSatisfy({ RelayClock.isPlausible($0 / 1_000) }) else {
       return nil
     }
     // The clock that these times follow is truncated too: half a millisecond is added back, and
@@ -104,7 +104,7 @@ struct RelayClock {
       Instant(nanoseconds: microseconds * 1_000 + 500_000 - best.offset)
     }
     let age = max(0, moment.instant.nanoseconds - best.measuredAt.nanoseconds)
-    return RelayPassage(
+    return RelayTimes(
       received: instant(timing.received), durable: instant(timing.durable),
       pushed: instant(timing.pushed),
       errorNanoseconds: best.error + age / RelayClock.driftDivisor + 500_000)

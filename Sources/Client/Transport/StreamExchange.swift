@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 
 /// One connection that holds a stream of events, from the request to the stream's end. Handles the
@@ -18,10 +19,10 @@ struct StreamExchange {
   private enum Stage {
     /// → connecting
     case closed
-    /// → asking, closed
+    /// → requesting, closed
     case connecting(since: ChangeToken)
     /// → streaming, refused, closed
-    case asking
+    case requesting
     /// The body of another answer is being received. → closed
     case refused(HTTPResponseHead, body: [UInt8])
     /// → closed
@@ -66,7 +67,7 @@ struct StreamExchange {
     parser = HTTPResponseParser()
     parser.bodyLimit = Limits.relayMessageBytes
     parser.expectAnswer(to: "GET")
-    stage = .asking
+    stage = .requesting
     output.countRequest()
     output.send(
       id,
@@ -83,9 +84,9 @@ struct StreamExchange {
     do {
       while let event = try parser.next() {
         switch event {
-        case .head(let head): take(head)
+        case .head(let head): receiveHead(head)
         case .body(let chunk):
-          if try take(chunk, &outcomes) {
+          if try receiveBody(chunk, &outcomes) {
             close(&output)
             return outcomes
           }
@@ -108,13 +109,13 @@ struct StreamExchange {
 
   mutating func expired(at now: Instant, _ output: inout UplinkOutput) -> [Outcome] {
     guard let deadline, deadline <= now else { return [] }
-    if case .streaming = stage { return [end("nothing was heard of the relay", &output)] }
+    if case .streaming = stage { return [end("the relay sent no data in time", &output)] }
     return [end("the relay did not answer in time", &output)]
   }
 
   // MARK: the answer
 
-  private mutating func take(_ head: HTTPResponseHead) {
+  private mutating func receiveHead(_ head: HTTPResponseHead) {
     guard head.status == 200, StreamExchange.isStream(head.headers["Content-Type"]) else {
       stage = .refused(head, body: [])
       return
@@ -134,11 +135,11 @@ struct StreamExchange {
   }
 
   /// Returns true after an error event, which is the relay's last message.
-  private mutating func take(
+  private mutating func receiveBody(
     _ chunk: [UInt8], _ outcomes: inout [Outcome]
   ) throws(Refusal) -> Bool {
     switch stage {
-    case .closed, .connecting, .asking: break
+    case .closed, .connecting, .requesting: break
     case .refused(let head, var body):
       stage = .closed
       body += chunk
@@ -162,14 +163,14 @@ struct StreamExchange {
     close(&output)
     switch ended {
     case .closed, .connecting: return .unreachable(reason)
-    case .asking: return .unanswered(reason)
+    case .requesting: return .unanswered(reason)
     case .streaming: return .ended(reason)
     case .refused(let head, _) where head.status == 200:
-      return .unanswered("what answered is no stream")
+      return .unanswered("the answer is not an event stream")
     case .refused(let head, let body):
-      let refusal = Refusal.told(status: head.status, headers: head.headers, body: body)
+      let refusal = Refusal.fromRelay(status: head.status, headers: head.headers, body: body)
       return refusal.map { .refused($0) }
-        ?? .unanswered("what answered with status \(head.status) is not the relay")
+        ?? .unanswered("the answer with status \(head.status) is not from the relay")
     }
   }
 }

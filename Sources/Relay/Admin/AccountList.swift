@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 import LockstepStorage
 
@@ -82,7 +83,7 @@ extension Plan {
   /// Decodes a plan. Its zones are sorted and without duplicates.
   fileprivate init(json: JSONValue) throws(Refusal) {
     guard let zones = json["zones"] else {
-      throw Refusal(.badRequest, "`zones` must be there: a list of zones, or null for all.")
+      throw Refusal(.badRequest, "`zones` is required: a list of zones, or null for all.")
     }
     let bytes = try Plan.limit("recordBytes", in: json)
     let records = try Plan.limit("records", in: json)

@@ -1,4 +1,6 @@
+import LockstepJSON
 import LockstepModel
+import LockstepRuntime
 import LockstepStorage
 import LockstepWire
 
@@ -22,7 +24,7 @@ package struct OfflineAdmin: Sendable {
     _ files: some ChunkStore, wall: Int64
   ) throws(StorageError) -> Response {
     let answer: Answer
-    switch Router.route(method: method, target: target, door: .control) {
+    switch Router.route(method: method, target: target, listenerKind: .control) {
     case .call(.owner(let call)):
       answer = try perform(call, body: body, on: store, files, wall: wall)
     case .refused(let refusal, let methods): answer = Answer(refusal, methods: methods)
@@ -44,10 +46,10 @@ package struct OfflineAdmin: Sendable {
       case .answer(let answer): return answer
       case .commit(let request, let continuation):
         var results = try store.commit([request], wall: wall)
-        precondition(results.count == 1, "a store left a request unanswered")
+        precondition(results.count == 1, "a store must return one result per request")
         while let rest = request.rest(after: results[0]) {
           results = try store.commit([rest], wall: wall)
-          precondition(results.count == 1, "a store left a request unanswered")
+          precondition(results.count == 1, "a store must return one result per request")
         }
         let answer = try continuation.answer(to: results[0])
         if case .removeAccount(let account) = call {
@@ -65,7 +67,7 @@ package struct OfflineAdmin: Sendable {
     } catch let error as StorageError {
       throw error
     } catch {
-      preconditionFailure("neither the store nor the owner's desk says this")
+      preconditionFailure("an error that neither the store nor the call can throw")
     }
   }
 
@@ -87,5 +89,55 @@ package struct OfflineAdmin: Sendable {
       return answer
     default: throw ResponseBuilder.mismatch
     }
+  }
+}
+
+/// A new account without devices, and the pairing code for its first device. A relay's owner makes
+/// it for a person, through the running relay or, if none runs, directly in its store.
+package struct AccountOffer: Hashable, Sendable {
+  package let account: AccountID
+  package let pairing: PairingOffer
+
+  /// Draws the account's id and its code, and returns the request to commit for them. The offer is
+  /// valid only after that commit.
+  ///
+  /// `label` is the owner's name for the account, at most `Limits.nameBytes`; `wall` is relay time.
+  /// Throws if the label is too long or has control characters.
+  package static func make(
+    label: String, secrets: SecretSource, wall: Int64
+  ) throws(Refusal) -> (AccountOffer, CommitRequest) {
+    guard label.isEmpty || Name.isValid(label) else {
+      throw Refusal(
+        .badRequest,
+        "An account's label may have at most \(Limits.nameBytes) bytes, and no control characters.")
+    }
+    let account = AccountID(rawValue: secrets.word())
+    let (pairing, offer) = PairingCode.issue(from: secrets, wall: wall)
+    let request = CommitRequest.createAccount(
+      account, generation: newGeneration(secrets), label: label, device: nil, pairing: pairing)
+    return (AccountOffer(account: account, pairing: offer), request)
+  }
+
+  static func newGeneration(_ secrets: SecretSource) -> UInt32 {
+    UInt32(truncatingIfNeeded: secrets.word())
+  }
+
+  /// The answer to `POST /v1/admin/accounts`, and to `POST /v1/admin/accounts/{id}/pairings`.
+  package func encodedBody() -> [UInt8] {
+    let body: JSONValue = [
+      "accountID": .string(account.text), "code": .string(pairing.code),
+      "expiresAt": JSONValue(integerLiteral: pairing.expiresAt),
+    ]
+    return body.serialized()
+  }
+
+  /// Throws `badMessage` or `badJSON` if `body` is not such an answer.
+  package static func decoded(body: [UInt8]) throws(Refusal) -> AccountOffer {
+    let pairing = try PairingOffer.decoded(body: body)
+    let text = try AdminBody.parsed(body)["accountID"]?.string
+    guard let account = text.flatMap(AccountID.init(text:)) else {
+      throw Refusal(.badMessage, "`accountID` must be an account's id.")
+    }
+    return AccountOffer(account: account, pairing: pairing)
   }
 }

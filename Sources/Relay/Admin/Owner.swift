@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 import LockstepStorage
 import LockstepWire
@@ -6,7 +7,7 @@ import LockstepWire
 /// none of them interprets the contents of a record.
 enum AdminCall: Hashable, Sendable {
   /// Creates an account without devices, and a pairing code for its first device.
-  case makeAccount
+  case createAccount
   case accounts(after: AccountID?, limit: Int)
   case account(AccountID)
   case removeAccount(AccountID)
@@ -26,10 +27,10 @@ struct Owner: Sendable {
     _ call: AdminCall, body: [UInt8], in context: CallContext
   ) throws(Refusal) -> HandlerResult {
     switch call {
-    case .makeAccount:
+    case .createAccount:
       let (offer, request) = try AccountOffer.make(
         label: try Owner.label(in: body), secrets: context.secrets, wall: context.wall)
-      return .commit(request, .owner(.made(offer)))
+      return .commit(request, .owner(.created(offer)))
     case .accounts(let after, let limit):
       return .read(.accounts(after: after, limit: limit), .owner(.accounts))
     case .account(let account): return .read(.account(account), .owner(.account))
@@ -37,7 +38,7 @@ struct Owner: Sendable {
       return .commit(.removeAccount(account), .owner(.removed(account)))
     case .setPlan(let account):
       let plan = try Plan.decoded(body: body)
-      return .commit(.setPlan(account, plan), .owner(.planned(account, plan)))
+      return .commit(.setPlan(account, plan), .owner(.planSet(account, plan)))
     case .issuePairing(let account):
       let (pairing, offer) = PairingCode.issue(from: context.secrets, wall: context.wall)
       return .commit(
@@ -64,17 +65,17 @@ struct Owner: Sendable {
     }
     guard let label else { return "" }
     guard let text = label.string else {
-      throw Refusal(.badRequest, "`label` must be a string: what the account is called.")
+      throw Refusal(.badRequest, "`label` must be a string: the owner's name for the account.")
     }
     return text
   }
 }
 
 /// Builds the answer to an owner's call from the store's result.
-enum AdminContinuation: Hashable, Sendable {
-  case made(AccountOffer)
+enum AdminResponseBuilder: Hashable, Sendable {
+  case created(AccountOffer)
   case paired(AccountOffer)
-  case planned(AccountID, Plan)
+  case planSet(AccountID, Plan)
   case removed(AccountID)
   case accounts
   case account
@@ -84,14 +85,14 @@ enum AdminContinuation: Hashable, Sendable {
   case chunk(ChunkFetch)
 }
 
-extension AdminContinuation {
+extension AdminResponseBuilder {
   /// Returns the answer to a call that wrote. Throws the store's refusal.
   func answer(to result: CommitResult) throws(Refusal) -> Answer {
     switch (self, result) {
     case (_, .refused(let refusal)): throw refusal
-    case (.made(let offer), .done), (.paired(let offer), .done):
+    case (.created(let offer), .done), (.paired(let offer), .done):
       return Answer(status: 201, json: offer.encodedBody())
-    case (.planned(_, let plan), .done): return Answer(status: 200, json: plan.encodedBody())
+    case (.planSet(_, let plan), .done): return Answer(status: 200, json: plan.encodedBody())
     case (.removed, .done): return Answer(status: 204)
     default: throw ResponseBuilder.mismatch
     }

@@ -1,9 +1,11 @@
-import LockstepWire
+import LockstepCrypto
+import LockstepModel
+import LockstepRuntime
 
 /// The web pages of a relay: the account's pages on the public listener, and the owner's pages, in
 /// the folder `status`, on the admin and control listeners.
 public struct WebAssetCache: Sendable, Hashable {
-  private static let inside = "status"
+  private static let ownerFolder = "status"
   private let files: [String: PageFile]
 
   /// If two pages have the same path, the first one is used.
@@ -12,10 +14,66 @@ public struct WebAssetCache: Sendable, Hashable {
   }
 
   /// Returns the page at a path for requests on that listener; nil if there is none.
-  func page(at path: [String], door: Opening.Door) -> PageFile? {
-    guard (path.first == WebAssetCache.inside) == (door != .front) else { return nil }
+  func page(at path: [String], listenerKind: Opening.ListenerKind) -> PageFile? {
+    guard (path.first == WebAssetCache.ownerFolder) == (listenerKind != .public) else { return nil }
     let name =
-      path == [WebAssetCache.inside] ? WebAssetCache.inside + "/" : path.joined(separator: "/")
+      path == [WebAssetCache.ownerFolder]
+      ? WebAssetCache.ownerFolder + "/" : path.joined(separator: "/")
     return files[name.isEmpty || name.hasSuffix("/") ? name + "index.html" : name]
+  }
+}
+
+/// A file that a browser may load from the relay.
+public struct PageFile: Sendable, Hashable {
+  /// Path from the root, without the leading slash: `client/limits.js`.
+  public let path: String
+  public let bytes: [UInt8]
+
+  public init(path: String, bytes: [UInt8]) {
+    self.path = path
+    self.bytes = bytes
+  }
+
+  /// Entity tag (RFC 9110 section 8.8.3); equal bytes have equal tags. Computed on access, so that
+  /// a relay's start does not wait for it.
+  var tag: String { "\"\((ChunkHash(bytes: SHA256.hash(bytes))?.text ?? "").prefix(24))\"" }
+
+  /// Media type, derived from the file name's extension.
+  var mediaType: String {
+    switch path.split(separator: ".").last {
+    case "html": "text/html; charset=utf-8"
+    case "js": "text/javascript; charset=utf-8"
+    case "css": "text/css; charset=utf-8"
+    case "svg": "image/svg+xml"
+    case "png": "image/png"
+    case "webmanifest": "application/manifest+json"
+    default: "application/octet-stream"
+    }
+  }
+}
+
+extension Answer {
+  /// Content security policy: a page loads nothing from other origins, sends nothing to them, and
+  /// no other page may frame it.
+  private static let policy = [
+    "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:",
+    "connect-src 'self'", "manifest-src 'self'", "worker-src 'self'", "base-uri 'none'",
+    "form-action 'none'", "frame-ancestors 'none'",
+  ].joined(separator: "; ")
+
+  /// `ifNoneMatch`: the entity tags that the browser already has.
+  init(page: PageFile, ifNoneMatch: [String]) {
+    let tag = page.tag
+    let isHeld = Answer.isHeld(tag, by: ifNoneMatch)
+    self.init(status: isHeld ? 304 : 200)
+    headers.append("ETag", tag)
+    // A newer program has newer pages, so browsers must revalidate.
+    headers.append("Cache-Control", "no-cache")
+    headers.append("Content-Security-Policy", Answer.policy)
+    if isHeld { return }
+    headers.append("Content-Type", page.mediaType)
+    headers.append("X-Content-Type-Options", "nosniff")
+    headers.append("Referrer-Policy", "no-referrer")
+    body = page.bytes
   }
 }

@@ -11,13 +11,13 @@ import LockstepWire
 struct PairingCode: Hashable, Sendable {
   private let symbols: [UInt8]
 
-  init(from secrets: SecretSource) { symbols = CodeLetters.draw(secrets.word()) }
+  init(from secrets: SecretSource) { symbols = CodeLetters.symbols(from: secrets.word()) }
 
   /// Returns nil if `typed` is not a valid code.
   init?(typed: String) {
     var symbols: [UInt8] = []
     for byte in typed.utf8 where byte != UInt8(ascii: "-") && byte != UInt8(ascii: " ") {
-      guard let letter = CodeLetters.meant(byte), symbols.count < CodeLetters.count else {
+      guard let letter = CodeLetters.symbol(for: byte), symbols.count < CodeLetters.count else {
         return nil
       }
       symbols.append(letter)
@@ -41,4 +41,14 @@ struct PairingCode: Hashable, Sendable {
 
   /// The hash that the store keeps.
   var hash: [UInt8] { SHA256.hash(symbols) }
+}
+
+/// The secret that authenticates a device: 32 random bytes, encoded as text that needs no escaping
+/// in a header. Only its hash is stored, and only its hash is kept in memory.
+enum DeviceToken {
+  static func make(from secrets: SecretSource) -> String { Base64.encodeURL(secrets.bytes(32)) }
+
+  static func hash(_ text: String) -> [UInt8] { hash(Array(text.utf8)[...]) }
+
+  static func hash(_ text: ArraySlice<UInt8>) -> [UInt8] { SHA256.hash(text) }
 }

@@ -48,7 +48,7 @@ struct ChunkFetch: Hashable, Sendable {
 }
 
 /// A `GET` of a chunk of a file, from the first read to the last byte. The file is read one part at
-/// a time, as the connection takes the bytes.
+/// a time, as the connection accepts the bytes.
 struct ChunkDownload: Sendable {
   let file: ChunkFile
   /// Head of the answer, sent with the first bytes; nil after that.
@@ -59,7 +59,7 @@ struct ChunkDownload: Sendable {
 
   /// `bytes`: range of the file, not empty. `head`: without a body.
   init(_ file: ChunkFile, _ bytes: Range<Int>, head: Answer) {
-    precondition(!bytes.isEmpty, "there is nothing to be read")
+    precondition(!bytes.isEmpty, "the range is empty")
     self.file = file
     rest = bytes
     self.head = head
@@ -76,7 +76,7 @@ struct ChunkDownload: Sendable {
 
   /// Records the bytes of a read, fewer than requested if the file has no more. Returns the
   /// answer's head after the first read.
-  mutating func take(_ count: Int) -> Answer? {
+  mutating func recordRead(_ count: Int) -> Answer? {
     isReading = false
     rest = rest.dropFirst(count)
     return head.take()

@@ -1,8 +1,8 @@
 import LockstepModel
 import LockstepStorage
 
-/// One `PUT` of a chunk of a file: takes its bytes as they arrive, and passes them on one part at a
-/// time, so that only a few parts are in memory. A pure value: it uses neither connections nor
+/// One `PUT` of a chunk of a file: accepts its bytes as they arrive, and passes them on one part at
+/// a time, so that only a few parts are in memory. A pure value: it uses neither connections nor
 /// stores.
 struct ChunkUpload: Sendable {
   /// The next operation on the chunk store.
@@ -51,22 +51,22 @@ struct ChunkUpload: Sendable {
   /// Number of complete parts received: while it rises, the upload is not too slow.
   var partsReceived: Int { received / Limits.chunkPortionBytes }
 
-  mutating func take(_ bytes: [UInt8]) {
+  mutating func receive(_ bytes: [UInt8]) {
     received += bytes.count
     waitingBytes += bytes.count
     var rest = bytes[...]
     while !rest.isEmpty {
       let last = waiting.indices.last { waiting[$0].count < Limits.chunkPortionBytes }
-      let place = last ?? waiting.count
+      let index = last ?? waiting.count
       if last == nil { waiting.append([]) }
-      let part = rest.prefix(Limits.chunkPortionBytes - waiting[place].count)
-      waiting[place] += part
+      let part = rest.prefix(Limits.chunkPortionBytes - waiting[index].count)
+      waiting[index] += part
       rest = rest.dropFirst(part.count)
     }
   }
 
   /// Marks the body as complete.
-  mutating func end() { isWhole = true }
+  mutating func endBody() { isWhole = true }
 
   /// Returns the next step; nil while a step is under way, or until more bytes arrive. A chunk
   /// without bytes is started all the same.
@@ -87,7 +87,7 @@ struct ChunkUpload: Sendable {
   }
 
   /// Marks the step under way as done.
-  mutating func stepDone() {
+  mutating func completeStep() {
     isUnderWay = false
     underWayBytes = 0
     if stage == .finishing { stage = .finished }

@@ -3,28 +3,28 @@ import LockstepModel
 /// State of a node's reads of changes made by other relays.
 struct PeerRelays: Sendable {
   private struct Reading: Sendable {
-    /// The newest token heard of since the read began.
-    var heard: ChangeToken
+    /// The newest token announced since the read began.
+    var newest: ChangeToken
     /// Number of polls parked before the read began.
     var polls: UInt64
   }
 
-  /// Accounts whose unheard changes are being read.
+  /// Accounts whose changes by other relays are being read.
   private var reading: [AccountID: Reading] = [:]
   /// Accounts that were behind in the store at the last check, with the token known here then.
   private var behind: [AccountID: ChangeToken] = [:]
   /// Number of long-polls parked so far, over all accounts.
   private var parked: UInt64 = 0
   /// State of the check of the accounts' tokens in the store.
-  enum Look: Sendable {
+  enum Check: Sendable {
     case none
     case planned
     case underWay
   }
 
-  var look = Look.none
+  var check = Check.none
   /// Hub index to check next; nil at the end of the round.
-  var nextPlace: Int?
+  var nextIndex: Int?
 
   /// Returns the number of a poll that is parked now.
   mutating func park() -> UInt64 {
@@ -42,7 +42,7 @@ struct PeerRelays: Sendable {
       return false
     }
     if behind.removeValue(forKey: account) == newest { return true }
-    if behind.count >= Limits.movementAccounts { behind = [:] }
+    if behind.count >= Limits.versionCheckAccounts { behind = [:] }
     behind[account] = newest
     return false
   }
@@ -51,18 +51,18 @@ struct PeerRelays: Sendable {
 
   /// True if the account is being read; the read is then continued up to `token`.
   mutating func isReading(_ account: AccountID, upTo token: ChangeToken) -> Bool {
-    guard let heard = reading[account]?.heard else { return false }
-    if !heard.covers(token) { reading[account]?.heard = token }
+    guard let newest = reading[account]?.newest else { return false }
+    if !newest.covers(token) { reading[account]?.newest = token }
     return true
   }
 
   mutating func begin(_ account: AccountID, upTo token: ChangeToken) {
-    reading[account] = Reading(heard: token, polls: parked)
+    reading[account] = Reading(newest: token, polls: parked)
   }
 
-  /// Ends a read. Returns the newest token heard of during it, and the number of the last poll
+  /// Ends a read. Returns the newest token announced during it, and the number of the last poll
   /// parked before it; nil if the account was not being read.
-  mutating func end(_ account: AccountID) -> (heard: ChangeToken, lastPoll: UInt64)? {
-    reading.removeValue(forKey: account).map { ($0.heard, $0.polls) }
+  mutating func end(_ account: AccountID) -> (newest: ChangeToken, lastPoll: UInt64)? {
+    reading.removeValue(forKey: account).map { ($0.newest, $0.polls) }
   }
 }

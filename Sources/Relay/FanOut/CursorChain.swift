@@ -10,7 +10,7 @@ import LockstepModel
 struct CursorChain: Sendable {
   enum State: Hashable, Sendable {
     /// The device has no welcome yet, and is sent nothing. → unset, catchingUp, live
-    case unwelcomed
+    case awaitingWelcome
     /// No cursor: hints only. → fetching, catchingUp
     case unset
     /// The relay reads for the device what it missed. → live, behind, fetching
@@ -40,7 +40,7 @@ struct CursorChain: Sendable {
     var answer: SaveAnswer
   }
 
-  enum Turn: Hashable, Sendable {
+  enum SavedStep: Hashable, Sendable {
     /// Send it: its `since` and `token` are the next link.
     case send(Saved)
     /// Read from the cursor: earlier changes are not sent yet.
@@ -50,7 +50,7 @@ struct CursorChain: Sendable {
 
   /// True for a stream: its device fetches and saves on other connections.
   private let isOneWay: Bool
-  private(set) var state = State.unwelcomed
+  private(set) var state = State.awaitingWelcome
   /// The device's token once it has read all that was sent.
   private(set) var cursor: ChangeToken?
   /// The newest token in news.
@@ -59,15 +59,15 @@ struct CursorChain: Sendable {
   /// True if a hint was sent on which the device has not acted.
   private var isHinted = false
   /// True if newer tokens than the last hint's were not sent because the connection was clogged.
-  private var owesHint = false
+  private var isHintPending = false
   /// The newest token of changes that did not match the device's filter.
-  private var passed: ChangeToken?
+  private var unmatchedToken: ChangeToken?
   /// True once all that the device had missed when it came has been read.
   private var hasCaughtUp = false
   private var waiting: [Saved] = []
 
   /// True if answers to saves wait for their place in the chain.
-  var owesSaved: Bool { !waiting.isEmpty }
+  var hasWaitingSaves: Bool { !waiting.isEmpty }
 
   /// The newest token for a hint.
   var hintToken: ChangeToken? { newest ?? cursor }
@@ -76,7 +76,8 @@ struct CursorChain: Sendable {
 
   // MARK: hello
 
-  /// Starts at the device's token `since`. The page after it has been read; `paged` follows.
+  /// Starts at the device's token `since`. The page after it has been read; `handleSentPage`
+  /// follows.
   mutating func beginReading(from since: ChangeToken) {
     cursor = since
     state = .catchingUp
@@ -103,10 +104,10 @@ struct CursorChain: Sendable {
   // MARK: commits
 
   /// Handles a commit that moved the account from `since` to `token`. `isOwn`: this connection
-  /// asked for it, and `saved` follows. `isLarge`: its records are too many bytes for a push.
-  /// `isCrowded`: many bytes wait on the connection, or may wait. `isClogged`: many bytes wait on
-  /// it, and its driver will report when they have left.
-  mutating func heard(
+  /// requested it, and `enqueueSaved` follows. `isLarge`: its records have too many bytes for a
+  /// push. `isCrowded`: many bytes wait on the connection, or may wait. `isClogged`: many bytes
+  /// wait on it, and its driver will report when they have left.
+  mutating func handleCommit(
     since: ChangeToken, token: ChangeToken, isOwn: Bool, isLarge: Bool, isCrowded: Bool,
     isClogged: Bool
   ) -> Push {
@@ -133,22 +134,22 @@ struct CursorChain: Sendable {
       }
       self.cursor = token
       return .push
-    case .unwelcomed, .catchingUp, .fetching: return .nothing
-    case .unset, .behind: return isOwn ? .nothing : recall(isClogged: isClogged)
+    case .awaitingWelcome, .catchingUp, .fetching: return .nothing
+    case .unset, .behind: return isOwn ? .nothing : announceCommit(isClogged: isClogged)
     }
   }
 
   /// Announces a commit to a device that is behind. For a stream the store is read, because the
   /// chain does not see the fetches of its device. A socket gets a hint for each commit as long as
-  /// it takes bytes, because a device may act on a hint by HTTP. While it takes none, one hint
+  /// it accepts bytes, because a device may act on a hint by HTTP. While it accepts none, one hint
   /// covers all commits.
-  private mutating func recall(isClogged: Bool) -> Push {
+  private mutating func announceCommit(isClogged: Bool) -> Push {
     if isOneWay {
       state = .catchingUp
       return .read
     }
     if isHinted && isClogged {
-      owesHint = true
+      isHintPending = true
       return .nothing
     }
     isHinted = true
@@ -158,15 +159,15 @@ struct CursorChain: Sendable {
   /// Records that a commit up to `token` did not match the device's filter. The cursor stays, so
   /// that the next matching commit, or the device's own save, does not follow it, and all changes
   /// since then are read.
-  mutating func passedOver(_ token: ChangeToken, isOwn: Bool) {
+  mutating func recordUnmatched(_ token: ChangeToken, isOwn: Bool) {
     // An own save is answered, whatever the filter.
-    if !isOwn { passed = token }
+    if !isOwn { unmatchedToken = token }
   }
 
   /// Applies a new filter: changes that the old one skipped are sent.
-  mutating func ruleChanged(isClogged: Bool) -> Push {
-    guard let token = passed else { return .nothing }
-    passed = nil
+  mutating func applyFilterChange(isClogged: Bool) -> Push {
+    guard let token = unmatchedToken else { return .nothing }
+    unmatchedToken = nil
     let known = [newest, cursor].compactMap { $0 }
     if known.contains(where: { $0.covers(token) }) { return .nothing }
     newest = token
@@ -174,15 +175,15 @@ struct CursorChain: Sendable {
     case .live:
       state = .catchingUp
       return .read
-    case .unwelcomed, .catchingUp, .fetching: return .nothing
-    case .unset, .behind: return recall(isClogged: isClogged)
+    case .awaitingWelcome, .catchingUp, .fetching: return .nothing
+    case .unset, .behind: return announceCommit(isClogged: isClogged)
     }
   }
 
-  /// Handles a connection that takes bytes again. Returns `.hint` if commits were folded meanwhile.
-  mutating func unclogged() -> Push {
-    guard owesHint else { return .nothing }
-    owesHint = false
+  /// Handles a connection that accepts bytes again. Returns `.hint` if hints were merged meanwhile.
+  mutating func handleUnclogged() -> Push {
+    guard isHintPending else { return .nothing }
+    isHintPending = false
     return state == .unset || state == .behind ? .hint : .nothing
   }
 
@@ -193,32 +194,32 @@ struct CursorChain: Sendable {
 
   /// True if the next page may be withheld if nothing in it matches the device's filter. Changes
   /// from before the device came are always sent, and an answer to a save waits for its place.
-  var mayPassPage: Bool { hasCaughtUp && !owesSaved }
+  var mayWithholdPage: Bool { hasCaughtUp && !hasWaitingSaves }
 
   /// Handles a page up to `token` that was withheld. Returns `.read` if there are more changes now.
-  mutating func passedPage(to token: ChangeToken) -> Push {
+  mutating func handleWithheldPage(to token: ChangeToken) -> Push {
     if let newest, !token.covers(newest) { return .read }
     newest = cursor
-    passed = token
+    unmatchedToken = token
     state = .live
     return .nothing
   }
 
   /// Handles a page that was sent. Returns `.read` if reading goes on.
-  mutating func paged(to token: ChangeToken, more: Bool) -> Push {
+  mutating func handleSentPage(to token: ChangeToken, more: Bool) -> Push {
     cursor = token
-    return more ? .read : settle(at: token)
+    return more ? .read : finishReading(at: token)
   }
 
   /// Handles a failed read of the store: the device must fetch.
-  mutating func pageFailed() -> Push {
+  mutating func handlePageFailure() -> Push {
     state = .behind
     isHinted = true
     return .hint
   }
 
   /// Continues without a cursor, because the device's cursor was refused.
-  mutating func cursorRefused() {
+  mutating func clearCursor() {
     state = .unset
     cursor = nil
   }
@@ -227,7 +228,7 @@ struct CursorChain: Sendable {
 
   /// Records the start of a fetch. One of the whole account sets the cursor; one of a zone does
   /// not, and only shows that the device has received the hint.
-  mutating func fetchBegan(ofWholeAccount: Bool) {
+  mutating func beginFetch(ofWholeAccount: Bool) {
     isHinted = false
     guard ofWholeAccount else { return }
     fetches += 1
@@ -235,12 +236,14 @@ struct CursorChain: Sendable {
   }
 
   /// Handles the page that answers a fetch of the whole account.
-  mutating func fetched(to token: ChangeToken, more: Bool) -> Push {
+  mutating func completeFetch(to token: ChangeToken, more: Bool) -> Push {
     fetches -= 1
     // The end of a snapshot may be older than what was pushed during the fetch.
     let isPassed =
       !more
-      && cursor.map { $0.pinned == nil && $0.covers(token) && !$0.isSamePlace(as: token) } ?? false
+      && cursor.map {
+        $0.pinned == nil && $0.covers(token) && !$0.isSamePosition(as: token)
+      } ?? false
     let reached = isPassed ? cursor ?? token : token
     cursor = reached
     guard fetches == 0 else { return .nothing }
@@ -248,16 +251,16 @@ struct CursorChain: Sendable {
       state = .behind
       return .nothing
     }
-    return settle(at: reached)
+    return finishReading(at: reached)
   }
 
   /// Handles a refused fetch of the whole account.
-  mutating func fetchFailed() {
+  mutating func failFetch() {
     fetches -= 1
     if fetches == 0 { state = cursor == nil ? .unset : .behind }
   }
 
-  private mutating func settle(at token: ChangeToken) -> Push {
+  private mutating func finishReading(at token: ChangeToken) -> Push {
     hasCaughtUp = true
     if let newest, !token.covers(newest) {
       state = .catchingUp
@@ -271,13 +274,13 @@ struct CursorChain: Sendable {
   // MARK: saves
 
   /// Records that a save of this connection is durable.
-  mutating func saved(_ saved: Saved) { waiting.append(saved) }
+  mutating func enqueueSaved(_ saved: Saved) { waiting.append(saved) }
 
   /// Returns the next step for the answers to saves that wait.
-  mutating func nextSaved() -> Turn {
+  mutating func nextSaved() -> SavedStep {
     guard var next = waiting.first else { return .wait }
     switch state {
-    case .unwelcomed, .fetching: return .wait
+    case .awaitingWelcome, .fetching: return .wait
     case .unset, .behind: break
     case .catchingUp:
       // If commits never pause, reading may take long; saves that it has passed are answered.

@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 
 /// Some records and their change events, indexed so that many queries can be evaluated on all of
@@ -11,9 +12,9 @@ struct FilterIndex: Sendable {
   private var created: RecordSet
   private var updated: RecordSet
   private var deleted: RecordSet
-  /// Index into `holders` per condition number, for the records that meet it; -1 for none.
-  private var places: [Int32] = []
-  private var holders: [RecordSet] = []
+  /// Index into `matchSets` per condition number, for the records that meet it; -1 for none.
+  private var setIndexes: [Int32] = []
+  private var matchSets: [RecordSet] = []
 
   /// `events`: the events of each record, in the same order.
   init(_ records: [Record], _ events: [ChangeEvents]) {
@@ -32,15 +33,15 @@ struct FilterIndex: Sendable {
   func hasZone(_ zone: Name) -> Bool { zones[zone] != nil }
 
   /// Parses the records for the conditions of these queries, before `matches` is called.
-  mutating func look(for queries: [FilterTable.Query], _ conditions: FilterConditions) {
+  mutating func parseFields(for queries: [FilterTable.Query], _ conditions: FilterConditions) {
     var readable = RecordSet(count: records.count)
     for query in queries where !query.conditions.isEmpty {
       if let candidates = candidates(for: query) { readable.formUnion(candidates) }
     }
     if readable.isEmpty { return }
-    places = Array(repeating: -1, count: conditions.limit)
+    setIndexes = Array(repeating: -1, count: conditions.limit)
     for index in records.indices where readable.contains(index) {
-      if let fields = records[index].fields { read(fields, of: index, conditions) }
+      if let fields = records[index].fields { matchFields(fields, of: index, conditions) }
     }
   }
 
@@ -50,8 +51,8 @@ struct FilterIndex: Sendable {
     // A deletion has no fields, and matches without them.
     if query.conditions.isEmpty || matching.intersects(deleted) { return true }
     for condition in query.conditions {
-      guard condition < places.count, places[condition] >= 0 else { return false }
-      matching.formIntersection(holders[Int(places[condition])])
+      guard condition < setIndexes.count, setIndexes[condition] >= 0 else { return false }
+      matching.formIntersection(matchSets[Int(setIndexes[condition])])
     }
     return !matching.isEmpty
   }
@@ -73,30 +74,32 @@ struct FilterIndex: Sendable {
 
   /// Records the conditions that a record meets. If a name occurs twice, both members count; if the
   /// fields are invalid, the members before the error count.
-  private mutating func read(_ fields: [UInt8], of index: Int, _ conditions: FilterConditions) {
+  private mutating func matchFields(
+    _ fields: [UInt8], of index: Int, _ conditions: FilterConditions
+  ) {
     var scanner = JSONScanner(fields.span.bytes)
     do throws(JSONFault) {
       try scanner.enterObject()
       while let name = try scanner.nextName() {
-        let isAsked = conditions.asks(for: try scanner.key(name))
+        let isNeeded = conditions.hasCondition(on: try scanner.key(name))
         let range = try scanner.skipValue()
-        guard isAsked, range.count <= Limits.comparedValueBytes,
+        guard isNeeded, range.count <= Limits.comparedValueBytes,
           let value = FilterIndex.value(scanner.copy(range)),
           let number = conditions.number(of: JSONMember(try scanner.string(name), value))
         else { continue }
-        note(index, number)
+        recordMatch(index, number)
       }
     } catch {
       return
     }
   }
 
-  private mutating func note(_ index: Int, _ condition: Int) {
-    if places[condition] < 0 {
-      places[condition] = Int32(holders.count)
-      holders.append(RecordSet(count: records.count))
+  private mutating func recordMatch(_ index: Int, _ condition: Int) {
+    if setIndexes[condition] < 0 {
+      setIndexes[condition] = Int32(matchSets.count)
+      matchSets.append(RecordSet(count: records.count))
     }
-    holders[Int(places[condition])].insert(index)
+    matchSets[Int(setIndexes[condition])].insert(index)
   }
 
   /// Returns nil if an object in it has a duplicate name: no condition has such a value.
@@ -127,5 +130,161 @@ private struct RecordSet: Sendable {
 
   mutating func formUnion(_ other: RecordSet) {
     for index in words.indices { words[index] |= other.words[index] }
+  }
+}
+
+/// The filters of an account's devices, prepared for evaluation on its commits. Each condition is
+/// stored once, with a number, however many filters have it. This costs time when a device connects
+/// or subscribes, not with each commit.
+struct FilterTable: Sendable {
+  /// A query with the numbers of its conditions.
+  struct Query: Sendable {
+    var recordType: Name
+    var zone: Name?
+    var events: ChangeEvents
+    var conditions: [Int]
+  }
+
+  private struct Follower: Sendable {
+    var device: DeviceID
+    var filter: SubscriptionFilter
+    var zones: [Name] = []
+    var queries: [Query] = []
+  }
+
+  private var followers: [Follower] = []
+  private var conditions = FilterConditions()
+
+  var isEmpty: Bool { followers.isEmpty }
+
+  /// Sets the device's filter; nil: everything matches.
+  mutating func setFilter(_ filter: SubscriptionFilter?, of device: DeviceID) {
+    let index = followers.firstIndex { $0.device == device }
+    if let index {
+      if followers[index].filter == filter { return }
+      for number in followers[index].queries.flatMap(\.conditions) { conditions.remove(number) }
+      followers.remove(at: index)
+    }
+    guard let filter else { return }
+    var follower = Follower(device: device, filter: filter)
+    for kind in filter.kinds {
+      switch kind {
+      case .database: break
+      case .zone(let zone): follower.zones.append(zone)
+      case .query(let query):
+        follower.queries.append(
+          Query(
+            recordType: query.recordType, zone: query.zone, events: query.events,
+            conditions: query.conditions.map { conditions.add($0) }))
+      }
+    }
+    followers.insert(follower, at: index ?? followers.count)
+  }
+
+  func filter(of device: DeviceID) -> SubscriptionFilter? {
+    followers.first { $0.device == device }?.filter
+  }
+
+  /// Returns the devices whose filters do not match these changes. `events`: the events of each
+  /// record, in the same order.
+  func unmatchedDevices(through records: [Record], _ events: [ChangeEvents]) -> Set<DeviceID> {
+    var index = FilterIndex(records, events)
+    index.parseFields(for: followers.flatMap(\.queries), conditions)
+    return Set(followers.filter { !FilterTable.matches($0, index) }.map(\.device))
+  }
+
+  /// Returns the devices whose filters do not match the deletion of unknown records of the zone.
+  func unmatchedDevices(throughDeletionsIn zone: Name) -> Set<DeviceID> {
+    let unmatched = followers.filter { follower in
+      !follower.zones.contains(zone)
+        && !follower.queries.contains {
+          $0.events.contains(.delete) && ($0.zone ?? zone) == zone
+        }
+    }
+    return Set(unmatched.map(\.device))
+  }
+
+  /// True if one of the records, as read from the store, matches the device's filter. The read does
+  /// not show if a live record was created or updated, so both events count.
+  func matches(_ device: DeviceID, _ records: [Record]) -> Bool {
+    guard let follower = followers.first(where: { $0.device == device }) else { return true }
+    var index = FilterIndex(
+      records, records.map { $0.isDeleted ? .delete : [.create, .update] })
+    index.parseFields(for: follower.queries, conditions)
+    return FilterTable.matches(follower, index)
+  }
+
+  private static func matches(_ follower: Follower, _ index: FilterIndex) -> Bool {
+    follower.zones.contains { index.hasZone($0) } || follower.queries.contains { index.matches($0) }
+  }
+}
+
+extension AccountChange {
+  /// Returns the devices whose filters do not match the change.
+  func unmatchedDevices(_ filters: FilterTable?) -> Set<DeviceID> {
+    guard let filters else { return [] }
+    guard let contents else { return zone.map(filters.unmatchedDevices(throughDeletionsIn:)) ?? [] }
+    return filters.unmatchedDevices(through: contents.records, contents.events)
+  }
+}
+
+/// The conditions of some filters, each once, by number.
+struct FilterConditions: Sendable {
+  private var numbers: [JSONMember: Int] = [:]
+  /// By number: the condition, and the number of queries that have it; 0 if the number is free.
+  private var entries: [(condition: JSONMember, uses: Int)] = []
+  private var free: [Int] = []
+  /// Number of conditions on a member of that name.
+  private var keys: [JSONKey: Int] = [:]
+
+  /// Upper bound of all numbers, exclusive.
+  var limit: Int { entries.count }
+
+  mutating func add(_ condition: JSONMember) -> Int {
+    if let number = numbers[condition] {
+      entries[number].uses += 1
+      return number
+    }
+    let number = free.popLast() ?? entries.count
+    if number == entries.count {
+      entries.append((condition, 1))
+    } else {
+      entries[number] = (condition, 1)
+    }
+    numbers[condition] = number
+    keys[JSONKey(condition.name.utf8), default: 0] += 1
+    return number
+  }
+
+  mutating func remove(_ number: Int) {
+    entries[number].uses -= 1
+    if entries[number].uses > 0 { return }
+    let condition = entries[number].condition
+    numbers[condition] = nil
+    let key = JSONKey(condition.name.utf8)
+    let others = (keys[key] ?? 1) - 1
+    keys[key] = others > 0 ? others : nil
+    // Frees its memory at once, not with the next condition.
+    entries[number].condition = JSONMember("", .null)
+    free.append(number)
+  }
+
+  /// True if a condition may need a member of that name.
+  func hasCondition(on key: JSONKey) -> Bool { keys[key] != nil }
+
+  func number(of member: JSONMember) -> Int? { numbers[member] }
+}
+
+/// The filter that a device's subscriptions form (docs/protocol.md, "Subscriptions").
+struct SubscriptionFilter: Hashable, Sendable {
+  /// One matching kind suffices. None is `.database`, which would match everything.
+  let kinds: [Subscription.Kind]
+
+  /// Returns nil if everything matches: the device has no subscription, or one to the whole
+  /// database.
+  init?(_ subscriptions: [Subscription]) {
+    let kinds = subscriptions.map(\.kind)
+    if kinds.isEmpty || kinds.contains(.database) { return nil }
+    self.kinds = kinds
   }
 }

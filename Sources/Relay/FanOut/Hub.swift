@@ -18,14 +18,14 @@ struct Hub: Sendable {
     /// Connections among them with an event stream under way.
     var streams: [Slot] = []
     /// Filters of the devices among them; nil if there are none.
-    var rules: FilterTable?
-    /// The account's newest token heard of; nil until the store has reported it once.
+    var filters: FilterTable?
+    /// The account's newest known token; nil until the store has reported it once.
     var newest: ChangeToken?
     /// `AccountVersion.membershipVersion`, as the store last reported it; nil until then.
     var membershipVersion: Int64?
   }
 
-  private var places: [AccountID: Int] = [:]
+  private var indexes: [AccountID: Int] = [:]
   private var watchers: [Watchers] = []
   private var free: [Int] = []
   /// Number of long-polls and streams under way, over all accounts.
@@ -33,119 +33,119 @@ struct Hub: Sendable {
   private(set) var streamCount = 0
 
   /// Number of accounts with a connection on this node.
-  var accountCount: Int { places.count }
+  var accountCount: Int { indexes.count }
 
   /// Returns nil if the account has no connection on this node.
-  func watchers(of account: AccountID) -> Watchers? { places[account].map { watchers[$0] } }
+  func watchers(of account: AccountID) -> Watchers? { indexes[account].map { watchers[$0] } }
 
   /// Returns the number of sockets, streams and long-polls of the account.
   func watcherCount(of account: AccountID) -> Int {
-    places[account].map { watcherCount(at: $0) } ?? 0
+    indexes[account].map { watcherCount(at: $0) } ?? 0
   }
 
-  private func watcherCount(at place: Int) -> Int {
-    watchers[place].sockets.count + watchers[place].streams.count + watchers[place].polls.count
+  private func watcherCount(at index: Int) -> Int {
+    watchers[index].sockets.count + watchers[index].streams.count + watchers[index].polls.count
   }
 
-  mutating func join(_ slot: Slot, _ account: AccountID) {
-    let place = places[account] ?? newPlace(account)
-    watchers[place].members.append(slot)
+  mutating func addMember(_ slot: Slot, _ account: AccountID) {
+    let index = indexes[account] ?? newIndex(account)
+    watchers[index].members.append(slot)
   }
 
   /// Removes a connection that is no longer signed in; it stops watching too.
-  mutating func leave(_ slot: Slot, _ account: AccountID) {
-    guard let place = places[account] else { return }
-    _ = watchers[place].members.removeFirst(slot)
-    _ = watchers[place].sockets.removeFirst(slot)
-    pollCount -= watchers[place].polls.removeFirst(slot) ? 1 : 0
-    streamCount -= watchers[place].streams.removeFirst(slot) ? 1 : 0
-    if watchers[place].members.isEmpty {
-      places[account] = nil
-      watchers[place] = Watchers()
-      free.append(place)
+  mutating func removeMember(_ slot: Slot, _ account: AccountID) {
+    guard let index = indexes[account] else { return }
+    _ = watchers[index].members.removeFirst(slot)
+    _ = watchers[index].sockets.removeFirst(slot)
+    pollCount -= watchers[index].polls.removeFirst(slot) ? 1 : 0
+    streamCount -= watchers[index].streams.removeFirst(slot) ? 1 : 0
+    if watchers[index].members.isEmpty {
+      indexes[account] = nil
+      watchers[index] = Watchers()
+      free.append(index)
     }
   }
 
-  mutating func watchBySocket(_ slot: Slot, _ account: AccountID) {
-    guard let place = places[account] else { return }
-    watchers[place].sockets.append(slot)
+  mutating func addSocket(_ slot: Slot, _ account: AccountID) {
+    guard let index = indexes[account] else { return }
+    watchers[index].sockets.append(slot)
   }
 
-  mutating func watchByPoll(_ slot: Slot, _ account: AccountID) {
-    guard let place = places[account] else { return }
-    watchers[place].polls.append(slot)
+  mutating func addPoll(_ slot: Slot, _ account: AccountID) {
+    guard let index = indexes[account] else { return }
+    watchers[index].polls.append(slot)
     pollCount += 1
   }
 
   /// Does the same for a poll that asks for changes after `since`. Returns false, and does nothing,
   /// if that is not the account's newest token, or if `limit` connections watch it already.
-  mutating func watchByPoll(
-    _ slot: Slot, _ account: AccountID, standingAt since: ChangeToken, limit: Int
+  mutating func addPoll(
+    _ slot: Slot, _ account: AccountID, at since: ChangeToken, limit: Int
   ) -> Bool {
-    guard let place = places[account], watchers[place].newest == since,
-      watcherCount(at: place) < limit
+    guard let index = indexes[account], watchers[index].newest == since,
+      watcherCount(at: index) < limit
     else { return false }
-    watchers[place].polls.append(slot)
+    watchers[index].polls.append(slot)
     pollCount += 1
     return true
   }
 
-  mutating func endPoll(_ slot: Slot, _ account: AccountID) {
-    guard let place = places[account] else { return }
-    pollCount -= watchers[place].polls.removeFirst(slot) ? 1 : 0
+  mutating func removePoll(_ slot: Slot, _ account: AccountID) {
+    guard let index = indexes[account] else { return }
+    pollCount -= watchers[index].polls.removeFirst(slot) ? 1 : 0
   }
 
-  mutating func watchByStream(_ slot: Slot, _ account: AccountID) {
-    guard let place = places[account] else { return }
-    watchers[place].streams.append(slot)
+  mutating func addStream(_ slot: Slot, _ account: AccountID) {
+    guard let index = indexes[account] else { return }
+    watchers[index].streams.append(slot)
     streamCount += 1
   }
 
-  mutating func endStream(_ slot: Slot, _ account: AccountID) {
-    guard let place = places[account] else { return }
-    streamCount -= watchers[place].streams.removeFirst(slot) ? 1 : 0
+  mutating func removeStream(_ slot: Slot, _ account: AccountID) {
+    guard let index = indexes[account] else { return }
+    streamCount -= watchers[index].streams.removeFirst(slot) ? 1 : 0
   }
 
-  /// Returns the account's newest token, as far as this node has heard; nil if it is unknown. Any
+  /// Returns the account's newest token, as far as this node knows; nil if it is unknown. Any
   /// later commit is still to be announced, so a device with this token need not read the store.
   func newest(of account: AccountID) -> ChangeToken? {
-    places[account].flatMap { watchers[$0].newest }
+    indexes[account].flatMap { watchers[$0].newest }
   }
 
   /// Records the token of a commit.
-  mutating func moved(_ account: AccountID, to token: ChangeToken) {
-    guard let place = places[account] else { return }
-    watchers[place].newest = token
+  mutating func recordCommit(_ account: AccountID, to token: ChangeToken) {
+    guard let index = indexes[account] else { return }
+    watchers[index].newest = token
   }
 
-  /// Records the account's token as read from the store. It is used only if no commit was heard of
+  /// Records the account's token as read from the store. It is used only if no commit was announced
   /// before: a token from news is as new.
-  mutating func learned(_ account: AccountID, standsAt token: ChangeToken) {
-    guard let place = places[account], watchers[place].newest == nil else { return }
-    watchers[place].newest = token
+  mutating func recordStoredToken(_ account: AccountID, _ token: ChangeToken) {
+    guard let index = indexes[account], watchers[index].newest == nil else { return }
+    watchers[index].newest = token
   }
 
   /// Records `membershipVersion` as the store reports it. Returns true if it was older before: the
   /// account's devices must be read again.
-  mutating func learned(_ account: AccountID, membershipVersion: Int64) -> Bool {
-    guard let place = places[account] else { return false }
-    let known = watchers[place].membershipVersion
+  mutating func recordMembership(_ account: AccountID, version membershipVersion: Int64) -> Bool {
+    guard let index = indexes[account] else { return false }
+    let known = watchers[index].membershipVersion
     if let known, known >= membershipVersion { return false }
-    watchers[place].membershipVersion = membershipVersion
+    watchers[index].membershipVersion = membershipVersion
     return known != nil
   }
 
   /// Marks the known `membershipVersion` as possibly outdated.
   mutating func invalidateMembership(of account: AccountID) {
-    guard let place = places[account] else { return }
-    watchers[place].membershipVersion = -1
+    guard let index = indexes[account] else { return }
+    watchers[index].membershipVersion = -1
   }
 
-  /// Returns at most `limit` accounts with a connection here, in index order from `place` on, and
+  /// Returns at most `limit` accounts with a connection here, in index order from `start` on, and
   /// the next index; nil if that was the last.
-  func accounts(from place: Int, limit: Int) -> (accounts: [AccountID], next: Int?) {
+  func accounts(from start: Int, limit: Int) -> (accounts: [AccountID], next: Int?) {
     var accounts: [AccountID] = []
-    for index in watchers.indices.dropFirst(place) {
+    for index in watchers.indices.dropFirst(start) {
       if accounts.count == limit { return (accounts, index) }
       if let account = watchers[index].account { accounts.append(account) }
     }
@@ -153,24 +153,28 @@ struct Hub: Sendable {
   }
 
   /// Sets the device's filter; nil: everything matches.
-  mutating func setRule(_ rule: SubscriptionFilter?, of device: DeviceID, _ account: AccountID) {
-    guard let place = places[account], rule != nil || watchers[place].rules != nil else { return }
-    if watchers[place].rules == nil { watchers[place].rules = FilterTable() }
-    watchers[place].rules?.setRule(rule, of: device)
-    if watchers[place].rules?.isEmpty == true { watchers[place].rules = nil }
+  mutating func setFilter(
+    _ filter: SubscriptionFilter?, of device: DeviceID, _ account: AccountID
+  ) {
+    guard let index = indexes[account], filter != nil || watchers[index].filters != nil else {
+      return
+    }
+    if watchers[index].filters == nil { watchers[index].filters = FilterTable() }
+    watchers[index].filters?.setFilter(filter, of: device)
+    if watchers[index].filters?.isEmpty == true { watchers[index].filters = nil }
   }
 
   /// Returns nil if everything matches.
-  func rule(of device: DeviceID, _ account: AccountID) -> SubscriptionFilter? {
-    places[account].flatMap { watchers[$0].rules?.rule(of: device) }
+  func filter(of device: DeviceID, _ account: AccountID) -> SubscriptionFilter? {
+    indexes[account].flatMap { watchers[$0].filters?.filter(of: device) }
   }
 
-  private mutating func newPlace(_ account: AccountID) -> Int {
-    let place = free.popLast() ?? watchers.count
-    if place == watchers.count { watchers.append(Watchers()) }
-    watchers[place].account = account
-    places[account] = place
-    return place
+  private mutating func newIndex(_ account: AccountID) -> Int {
+    let index = free.popLast() ?? watchers.count
+    if index == watchers.count { watchers.append(Watchers()) }
+    watchers[index].account = account
+    indexes[account] = index
+    return index
   }
 }
 

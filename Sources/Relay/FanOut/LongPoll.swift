@@ -7,12 +7,12 @@ struct LongPoll: Sendable {
   private(set) var endsAt: Instant
   /// The account's token at the last read.
   var token: ChangeToken?
-  /// The newest token heard of while the store was being read.
-  var heard: ChangeToken?
-  /// True if a matching commit was heard of: the next page read is the answer.
-  var isWoken = false
+  /// The newest token announced while the store was being read.
+  var newestAnnounced: ChangeToken?
+  /// True if a matching commit was announced: the next page read is the answer.
+  var hasMatch = false
   /// The newest token of changes that did not match the device's filter.
-  var passed: ChangeToken?
+  var unmatchedToken: ChangeToken?
 
   /// Its number in the order in which polls were parked.
   var number: UInt64 = 0
@@ -20,12 +20,12 @@ struct LongPoll: Sendable {
   var sharesAnswers = false
 
   /// True if the client's token, or that of the last read, covers `token`.
-  func knows(_ token: ChangeToken) -> Bool {
+  func covers(_ token: ChangeToken) -> Bool {
     query.since?.covers(token) == true || self.token?.covers(token) == true
   }
 
   /// True if it asks for the changes after `newest`, the account's token.
-  func stands(at newest: ChangeToken) -> Bool { query.zone == nil && query.since == newest }
+  func isWaiting(at newest: ChangeToken) -> Bool { query.zone == nil && query.since == newest }
 
   init(_ query: FetchQuery, at now: Instant) {
     self.query = query
@@ -33,13 +33,13 @@ struct LongPoll: Sendable {
   }
 
   /// Starts again, at the account's token.
-  mutating func wait(since: ChangeToken, at now: Instant) {
+  mutating func restart(since: ChangeToken, at now: Instant) {
     query.since = since
     endsAt = LongPoll.end(of: query, begunAt: now)
     token = since
-    heard = nil
-    isWoken = false
-    passed = nil
+    newestAnnounced = nil
+    hasMatch = false
+    unmatchedToken = nil
   }
 
   private static func end(of query: FetchQuery, begunAt now: Instant) -> Instant {
@@ -62,11 +62,11 @@ struct RepeatedPoll: Sendable {
     }
     let target = Array(head.target.text.utf8)
     let text = Array(("since=" + since.text).utf8)
-    let place = target.indices.first { target[$0...].starts(with: text) }
+    let offset = target.indices.first { target[$0...].starts(with: text) }
     // Otherwise another parameter's name ends with `since`.
-    guard let place, place > 0, "?&".utf8.contains(target[place - 1]) else { return nil }
+    guard let offset, offset > 0, "?&".utf8.contains(target[offset - 1]) else { return nil }
     var bytes = Array("GET ".utf8)
-    let start = bytes.count + place + "since=".utf8.count
+    let start = bytes.count + offset + "since=".utf8.count
     token = start..<start + text.count - "since=".utf8.count
     bytes += target
     bytes += " HTTP/1.1\r\n".utf8
@@ -75,16 +75,16 @@ struct RepeatedPoll: Sendable {
     self.bytes = bytes
   }
 
-  /// Returns the token in `said`; nil if it is anything else than the same request again.
-  func since(in said: RawSpan) -> ChangeToken? {
-    let end = said.byteCount - (bytes.count - token.upperBound)
+  /// Returns the token in `request`; nil if it is anything else than the same request again.
+  func since(in request: RawSpan) -> ChangeToken? {
+    let end = request.byteCount - (bytes.count - token.upperBound)
     let known = bytes.span.bytes
     guard end > token.lowerBound,
-      said.commonPrefix(with: known) >= token.lowerBound,
-      said.extracting(end...).commonPrefix(with: known.extracting(token.upperBound...))
-        == said.byteCount - end
+      request.commonPrefix(with: known) >= token.lowerBound,
+      request.extracting(end...).commonPrefix(with: known.extracting(token.upperBound...))
+        == request.byteCount - end
     else { return nil }
-    return ChangeToken(bytes: Span(_bytes: said.extracting(token.lowerBound..<end)))
+    return ChangeToken(bytes: Span(_bytes: request.extracting(token.lowerBound..<end)))
   }
 }
 

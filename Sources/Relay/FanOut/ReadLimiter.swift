@@ -1,5 +1,5 @@
 import LockstepModel
-import LockstepWire
+import LockstepRuntime
 
 /// Limits the pages of changes that are read for a node at once: each may be large, and stays in
 /// memory until it has been sent. Other pages wait here, where each costs only its request.
@@ -17,21 +17,21 @@ struct ReadLimiter: Sendable {
   /// The pages being read, with their owners.
   private var underWay: [JobID: UInt64] = [:]
   /// The deferred page among those under way.
-  private var late: JobID?
+  private var deferred: JobID?
   private var waiting = Backlog<Waiting>(StoreWork.pagePortions)
 
   init(limit: Int = Limits.pagesUnderWay) { self.limit = limit }
 
   /// Time at which `next` may return a deferred page; nil if none waits for that.
   var nextAt: Instant? {
-    guard late == nil, underWay.count < limit else { return nil }
+    guard deferred == nil, underWay.count < limit else { return nil }
     return waiting.nextAt
   }
 
   /// Returns true if the page may be read now; otherwise `next` returns it in its turn.
-  mutating func admits(_ id: JobID, _ job: StoreJob, at now: Instant) -> Bool {
+  mutating func admit(_ id: JobID, _ job: StoreJob, at now: Instant) -> Bool {
     let weight = WorkWeight(owner: Self.owner(of: job))
-    if underWay.count < limit, waiting.isAtRest, !waiting.putsOff(weight, at: now) {
+    if underWay.count < limit, waiting.isAtRest, !waiting.isDeferred(weight, at: now) {
       underWay[id] = weight.owner
       return true
     }
@@ -42,30 +42,30 @@ struct ReadLimiter: Sendable {
   private static func owner(of job: StoreJob) -> UInt64 { StoreWork.weight(of: job).owner }
 
   /// Ends a page: its outcome is back, or it will not be read. `nanoseconds`: duration of the read.
-  mutating func ended(_ id: JobID, nanoseconds: Int64, at now: Instant) {
+  mutating func finishRead(_ id: JobID, nanoseconds: Int64, at now: Instant) {
     guard let owner = underWay.removeValue(forKey: id) else { return }
-    waiting.performed(owner, wasPutOff: late == id, nanoseconds: nanoseconds, at: now)
-    if late == id { late = nil }
+    waiting.chargeWork(owner, wasDeferred: deferred == id, nanoseconds: nanoseconds, at: now)
+    if deferred == id { deferred = nil }
   }
 
   /// Returns the next page to read, which is then under way; nil if there is no room, or if nothing
   /// may be read now.
   mutating func next(at now: Instant) -> (id: JobID, job: StoreJob)? {
     guard underWay.count < limit,
-      let next = waiting.nextPortion(at: now, besidesPutOff: late == nil).first
+      let next = waiting.nextPortion(at: now, includingDeferred: deferred == nil).first
     else { return nil }
-    if waiting.wasLastPutOff { late = next.id }
+    if waiting.wasLastDeferred { deferred = next.id }
     underWay[next.id] = Self.owner(of: next.job)
     return (next.id, next.job)
   }
 
   /// Records a commit. A small one is a person's action, which deferred pages would slow down.
-  mutating func sawCommit(_ job: StoreJob, at now: Instant) {
+  mutating func recordCommit(_ job: StoreJob, at now: Instant) {
     let weight = StoreWork.weight(of: job)
     guard weight.owner != 0, weight.cost <= Limits.freeCost else { return }
-    waiting.sawWork(of: weight.owner, at: now)
+    waiting.recordOtherWork(of: weight.owner, at: now)
   }
 
   /// Ends all deferral, because nothing new comes.
-  mutating func hurry() { waiting.hurry() }
+  mutating func endDeferral() { waiting.stopDeferring() }
 }

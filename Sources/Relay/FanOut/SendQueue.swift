@@ -6,7 +6,7 @@ struct SendQueue: Sendable {
   /// Bytes that the driver reported as unsent, and those sent after that.
   private(set) var unsent = 0
   /// Memory of the unsent bytes, as the driver last reported it; 0 if nothing waits.
-  private var told = 0
+  private var reportedMemory = 0
   /// Time of the driver's last report that some bytes left, or that some wait.
   private(set) var movedAt = Instant(nanoseconds: 0)
   /// True if a timer checks for progress.
@@ -15,10 +15,10 @@ struct SendQueue: Sendable {
   private var burst = 0
   private var burstAt = Instant(nanoseconds: 0)
 
-  mutating func add(_ count: Int, at now: Instant) {
+  mutating func recordSent(_ count: Int, at now: Instant) {
     if unsent > 0 {
       unsent += count
-      told += count + Self.frameOverhead
+      reportedMemory += count + Self.frameOverhead
     } else {
       if burstAt != now { burst = 0 }
       burst += count
@@ -27,18 +27,18 @@ struct SendQueue: Sendable {
   }
 
   /// Records the driver's report of unsent bytes.
-  mutating func drained(to count: Int, at now: Instant) {
+  mutating func recordUnsent(_ count: Int, at now: Instant) {
     unsent = count
-    if count == 0 { told = 0 }
+    if count == 0 { reportedMemory = 0 }
     movedAt = now
     burst = 0
   }
 
   /// Records the driver's report of the memory of unsent bytes.
-  mutating func holds(_ bytes: Int) { told = bytes }
+  mutating func recordMemory(_ bytes: Int) { reportedMemory = bytes }
 
   /// Memory that unsent bytes are known to use.
-  var held: Int { max(unsent, told) }
+  var held: Int { max(unsent, reportedMemory) }
 
   /// Returns the same for a connection that is closed now: bytes sent in this moment may wait too.
   func heldAtEnd(at now: Instant) -> Int { held > 0 || burstAt != now ? held : burst }

@@ -29,7 +29,7 @@ struct Answer: Hashable, Sendable {
     headers.append("Cache-Control", "no-store")
   }
 
-  /// `methods`: the methods that the path takes, for a 405.
+  /// `methods`: the methods that the path allows, for a 405.
   init(_ refusal: Refusal, methods: [String] = []) {
     self.init(status: refusal.code.status, problem: refusal)
     if let seconds = refusal.retryAfterSeconds {
@@ -56,7 +56,7 @@ struct Answer: Hashable, Sendable {
     return answer
   }
 
-  /// `isForeign`: a page asks that may not use the relay, so the answer allows it nothing.
+  /// `isForeign`: the request is from a page that may not use the relay, so nothing is allowed.
   static func options(methods: [String], isForeign: Bool = false) -> Answer {
     var answer = Answer(status: 204)
     let list = methods.joined(separator: ", ")

@@ -4,7 +4,7 @@ import LockstepWire
 /// A call of the protocol, given by path and method.
 enum Call: Hashable, Sendable {
   /// Open to all clients.
-  case guest(UnauthenticatedCall)
+  case unauthenticated(UnauthenticatedCall)
   /// For signed-in devices only.
   case signed(SignedCall)
   /// For the relay's owner only.
@@ -44,7 +44,7 @@ enum SignedCall: Hashable, Sendable {
   case removeSubscription(Name)
   case chunk(ChunkHash)
   /// Checks for a chunk, so that it is kept.
-  case keepChunk(ChunkHash)
+  case renewChunk(ChunkHash)
   case missingChunks
   /// Its path or its query is invalid.
   case refused(Refusal)
@@ -57,7 +57,7 @@ extension SignedCall {
     switch self {
     case .issuePairing, .listDevices, .renameDevice, .revokeDevice, .save, .refused: false
     case .record, .changes, .events, .listZones, .deleteZone, .listSubscriptions,
-      .subscription, .putSubscription, .removeSubscription, .chunk, .keepChunk, .missingChunks:
+      .subscription, .putSubscription, .removeSubscription, .chunk, .renewChunk, .missingChunks:
       true
     }
   }
@@ -80,20 +80,21 @@ extension Call {
     // The error is reported whatever body follows.
     case .upload, .signed(.refused): Limits.chunkBytes
     case .owner(.setPlan): Limits.planBodyBytes
-    case .guest, .signed, .owner, .health, .page, .socket: Limits.smallBodyBytes
+    case .unauthenticated, .signed, .owner, .health, .page, .socket: Limits.smallBodyBytes
     }
   }
 
   /// True if the call reads a JSON body.
   var readsBody: Bool {
     switch self {
-    case .guest(.createAccount), .guest(.join), .signed(.renameDevice), .signed(.save),
-      .signed(.putSubscription), .signed(.missingChunks), .owner(.makeAccount), .owner(.setPlan):
+    case .unauthenticated(.createAccount), .unauthenticated(.join), .signed(.renameDevice),
+      .signed(.save), .signed(.putSubscription), .signed(.missingChunks), .owner(.createAccount),
+      .owner(.setPlan):
       true
-    case .guest(.time), .guest(.limits), .signed(.issuePairing), .signed(.listDevices),
-      .signed(.revokeDevice), .signed(.record), .signed(.changes), .signed(.events),
-      .signed(.listZones), .signed(.deleteZone), .signed(.listSubscriptions),
-      .signed(.subscription), .signed(.removeSubscription), .signed(.chunk), .signed(.keepChunk),
+    case .unauthenticated(.time), .unauthenticated(.limits), .signed(.issuePairing),
+      .signed(.listDevices), .signed(.revokeDevice), .signed(.record), .signed(.changes),
+      .signed(.events), .signed(.listZones), .signed(.deleteZone), .signed(.listSubscriptions),
+      .signed(.subscription), .signed(.removeSubscription), .signed(.chunk), .signed(.renewChunk),
       .signed(.refused), .upload, .owner, .health, .page, .socket:
       false
     }

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepStorage
 import LockstepWire
 
@@ -23,9 +24,9 @@ enum ResponseBuilder: Sendable {
   case subscription(Name)
   case subscribed(Subscription)
   case unsubscribed
-  case owner(AdminContinuation)
+  case owner(AdminResponseBuilder)
   case chunk(ChunkFetch)
-  case keptChunk(ChunkFetch)
+  case renewedChunk(ChunkFetch)
   case missingChunks([ChunkHash])
 }
 
@@ -53,7 +54,7 @@ extension ResponseBuilder {
       return Answer(status: 204)
     case (.subscribed(let subscription), .subscribed(_, let isNew)):
       return Answer(status: isNew ? 201 : 200, json: subscription.encodedBody())
-    case (.keptChunk(let fetch), .renewed(let sizes)) where sizes.count == 1:
+    case (.renewedChunk(let fetch), .renewed(let sizes)) where sizes.count == 1:
       guard let size = sizes[0] else { throw StoreRefusals.unknownChunk }
       return fetch.isHeld ? .held(fetch) : .chunk(fetch, 0..<size, isPart: false, size: size)
     case (.missingChunks(let hashes), .renewed(let sizes)) where sizes.count == hashes.count:
@@ -85,7 +86,7 @@ extension ResponseBuilder {
   }
 
   /// The store's result does not fit the request: a bug of the relay.
-  static let mismatch = Refusal(.internalError, "The relay made a mistake; it is logged.")
+  static let mismatch = Refusal(.internalError, "The relay has an internal error; try again later.")
 }
 
 extension MutationResult {

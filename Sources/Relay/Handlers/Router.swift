@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepStorage
 import LockstepWire
 
@@ -8,7 +9,7 @@ enum Router {
     case call(Call)
     /// Request for the methods of a path: a CORS preflight of a browser, or any other `OPTIONS`.
     case options(methods: [String])
-    /// `methods`: the methods that the path takes, if only the method is wrong.
+    /// `methods`: the methods that the path allows, if only the method is wrong.
     case refused(Refusal, methods: [String])
   }
 
@@ -16,57 +17,59 @@ enum Router {
     var method: String
     /// `*` matches any segment.
     var pattern: [String]
-    var doors: [Opening.Door]
+    var listenerKinds: [Opening.ListenerKind]
     var make: @Sendable (RequestTarget) throws(Refusal) -> Call
 
     init(
-      _ method: String, _ pattern: String, _ doors: [Opening.Door] = [.front, .control],
+      _ method: String, _ pattern: String,
+      _ listenerKinds: [Opening.ListenerKind] = [.public, .control],
       _ make: @escaping @Sendable (RequestTarget) throws(Refusal) -> Call
     ) {
       self.method = method
       self.pattern = pattern.split(separator: "/").map(String.init)
-      self.doors = doors
+      self.listenerKinds = listenerKinds
       self.make = make
     }
 
   }
 
   /// The entries of one path, one per method.
-  private struct Place {
+  private struct Route {
     let pattern: [String]
-    let doors: [Opening.Door]
+    let listenerKinds: [Opening.ListenerKind]
     var entries: [Entry]
 
     /// True if the pattern matches. `path` must have the same number of segments.
-    func matches(_ path: [String], at door: Opening.Door) -> Bool {
+    func matches(_ path: [String], at listenerKind: Opening.ListenerKind) -> Bool {
       for index in pattern.indices where pattern[index] != path[index] && pattern[index] != "*" {
         return false
       }
-      return doors.contains(door)
+      return listenerKinds.contains(listenerKind)
     }
   }
 
-  private static let everywhere: [Opening.Door] = [.front, .admin, .control]
-  private static let inside: [Opening.Door] = [.admin, .control]
+  private static let allListeners: [Opening.ListenerKind] = [.public, .admin, .control]
+  private static let internalListeners: [Opening.ListenerKind] = [.admin, .control]
 
   static let entries = common + owner
 
   /// Indexed by the number of segments of their paths.
-  private static let places: [[Place]] = {
+  private static let routes: [[Route]] = {
     let longest = entries.map(\.pattern.count).max() ?? 0
-    var places = [[Place]](repeating: [], count: longest + 1)
+    var routes = [[Route]](repeating: [], count: longest + 1)
     for entry in entries {
       let count = entry.pattern.count
-      let known = places[count].firstIndex {
-        $0.pattern == entry.pattern && $0.doors == entry.doors
+      let known = routes[count].firstIndex {
+        $0.pattern == entry.pattern && $0.listenerKinds == entry.listenerKinds
       }
       if let known {
-        places[count][known].entries.append(entry)
+        routes[count][known].entries.append(entry)
       } else {
-        places[count].append(Place(pattern: entry.pattern, doors: entry.doors, entries: [entry]))
+        routes[count].append(
+          Route(pattern: entry.pattern, listenerKinds: entry.listenerKinds, entries: [entry]))
       }
     }
-    return places
+    return routes
   }()
 
   private static let common = [
@@ -107,15 +110,15 @@ enum Router {
       .signed(.chunk(try chunk(target.path[2])))
     },
     Entry("HEAD", "v1/chunks/*") { (target) throws(Refusal) in
-      .signed(.keepChunk(try chunk(target.path[2])))
+      .signed(.renewChunk(try chunk(target.path[2])))
     },
     Entry("POST", "v1/chunks/missing") { _ in .signed(.missingChunks) },
     Entry("GET", "v1/socket") { _ in .socket },
-    Entry("GET", "v1/time") { _ in .guest(.time) },
-    Entry("GET", "v1/limits") { _ in .guest(.limits) },
-    Entry("POST", "v1/accounts") { _ in .guest(.createAccount) },
+    Entry("GET", "v1/time") { _ in .unauthenticated(.time) },
+    Entry("GET", "v1/limits") { _ in .unauthenticated(.limits) },
+    Entry("POST", "v1/accounts") { _ in .unauthenticated(.createAccount) },
     Entry("GET", "v1/devices") { _ in .signed(.listDevices) },
-    Entry("POST", "v1/devices") { _ in .guest(.join) },
+    Entry("POST", "v1/devices") { _ in .unauthenticated(.join) },
     Entry("PATCH", "v1/devices/*") { (target) throws(Refusal) in
       .signed(.renameDevice(try device(target.path[2])))
     },
@@ -123,16 +126,16 @@ enum Router {
       .signed(.revokeDevice(try device(target.path[2])))
     },
     Entry("POST", "v1/pairings") { _ in .signed(.issuePairing) },
-    Entry("GET", "livez", everywhere) { _ in .health(.live) },
-    Entry("GET", "healthz", everywhere) { _ in .health(.live) },
-    Entry("GET", "readyz", everywhere) { _ in .health(.ready) },
-    Entry("GET", "metrics", inside) { _ in .health(.metrics) },
-    Entry("GET", "status", inside) { _ in .health(.status) },
+    Entry("GET", "livez", allListeners) { _ in .health(.live) },
+    Entry("GET", "healthz", allListeners) { _ in .health(.live) },
+    Entry("GET", "readyz", allListeners) { _ in .health(.ready) },
+    Entry("GET", "metrics", internalListeners) { _ in .health(.metrics) },
+    Entry("GET", "status", internalListeners) { _ in .health(.status) },
   ]
 
   /// The calls of the relay's owner. docs/protocol.md does not list them: devices do not use them.
   private static let owner = [
-    Entry("POST", "v1/admin/accounts", [.control]) { _ in .owner(.makeAccount) },
+    Entry("POST", "v1/admin/accounts", [.control]) { _ in .owner(.createAccount) },
     Entry("GET", "v1/admin/accounts", [.control]) { (target) throws(Refusal) in
       .owner(try accountsQuery(target))
     },
@@ -160,20 +163,20 @@ enum Router {
   ]
 
   static func route(
-    method: String, target: RequestTarget, door: Opening.Door,
+    method: String, target: RequestTarget, listenerKind: Opening.ListenerKind,
     pages: WebAssetCache = WebAssetCache()
   ) -> Routing {
     guard
-      let found = place(target.path, at: door)?.entries
-        ?? pages.page(at: target.path, door: door).map({ page in
+      let found = route(matching: target.path, at: listenerKind)?.entries
+        ?? pages.page(at: target.path, listenerKind: listenerKind).map({ page in
           [Entry("GET", "") { _ in .page(page) }]
         })
     else {
-      return .refused(Refusal(.notFound, "There is nothing at this path."), methods: [])
+      return .refused(Refusal(.notFound, "Nothing exists at this path; check it."), methods: [])
     }
     // HEAD gets the header of GET's answer (RFC 9110 section 9.3.2), or has its own call.
-    let asked = found.first { $0.method == method }
-    guard let entry = asked ?? (method == "HEAD" ? found.first { $0.method == "GET" } : nil)
+    let exact = found.first { $0.method == method }
+    guard let entry = exact ?? (method == "HEAD" ? found.first { $0.method == "GET" } : nil)
     else {
       let methods = found.filter { $0.method != "HEAD" }.flatMap {
         $0.method == "GET" ? ["GET", "HEAD"] : [$0.method]
@@ -182,32 +185,34 @@ enum Router {
       return .refused(
         Refusal(
           .methodNotAllowed,
-          "This path takes \(methods.joined(separator: ", ")) and not this method."),
+          "This path allows only \(methods.joined(separator: ", "))."),
         methods: methods + ["OPTIONS"])
     }
     do throws(Refusal) {
       let call = try entry.make(target)
       guard case .signed = call else { return .call(call) }
       if let name = target.repeatedName {
-        throw Refusal(.badRequest, "`\(name)` stands twice in the query; send it once.")
+        throw Refusal(.badRequest, "`\(name)` occurs twice in the query; send it once.")
       }
       return .call(call)
     } catch {
       // The listener identifies the owner.
-      if entry.doors == [.control] { return .refused(error, methods: []) }
+      if entry.listenerKinds == [.control] { return .refused(error, methods: []) }
       // All other clients must be authenticated before their request is judged, and only calls of
       // signed-in devices have parameters in path or query.
       return .call(.signed(.refused(error)))
     }
   }
 
-  /// Returns the place of a path. A literal path takes precedence over a pattern.
-  private static func place(_ path: [String], at door: Opening.Door) -> Place? {
-    guard path.count < places.count else { return nil }
-    var found: Place?
-    for place in places[path.count] where place.matches(path, at: door) {
-      if place.pattern == path { return place }
-      if found == nil { found = place }
+  /// Returns the route of a path. A literal path takes precedence over a pattern.
+  private static func route(
+    matching path: [String], at listenerKind: Opening.ListenerKind
+  ) -> Route? {
+    guard path.count < routes.count else { return nil }
+    var found: Route?
+    for route in routes[path.count] where route.matches(path, at: listenerKind) {
+      if route.pattern == path { return route }
+      if found == nil { found = route }
     }
     return found
   }
@@ -226,7 +231,7 @@ enum Router {
     guard let hash = ChunkHash(text: segment) else {
       throw Refusal(
         .badRequest,
-        "A chunk of a file is named by 64 hexadecimal digits, the SHA-256 of its bytes."
+        "The path must name a chunk by 64 hexadecimal digits, the SHA-256 of its bytes."
       )
     }
     return hash
@@ -246,7 +251,7 @@ enum Router {
     guard let token = ChangeToken(text: text) else {
       throw Refusal(
         .badChangeToken,
-        "`\(parameter)` must be a token as the relay gave it; leave it out where there is none.")
+        "`\(parameter)` must be a token that the relay sent; omit it if you have none.")
     }
     return token
   }
@@ -275,7 +280,7 @@ enum Router {
   ) throws(Refusal) -> Int {
     guard let text = target["limit"] else { return most }
     guard let limit = number(text, atMost: Int64(most)), limit > 0 else {
-      throw Refusal(.badRequest, "`limit` must be a number of \(things) from 1 up.")
+      throw Refusal(.badRequest, "`limit` must be a number of \(things), at least 1.")
     }
     return Int(limit)
   }
@@ -287,7 +292,7 @@ enum Router {
     query.limit = try limit(target, atMost: Limits.pageRecords, of: "records")
     if let text = target["wait"] {
       guard let seconds = number(text, atMost: Limits.longPollMilliseconds / 1_000) else {
-        throw Refusal(.badRequest, "`wait` must be a number of whole seconds from 0 up.")
+        throw Refusal(.badRequest, "`wait` must be a number of whole seconds, at least 0.")
       }
       query.waitMilliseconds = seconds * 1_000
     }

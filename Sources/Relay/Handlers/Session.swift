@@ -34,17 +34,17 @@ struct Session: Hashable, Sendable {
     case .save(let zone):
       let request = try SaveRequest.decoded(body: body, zone: zone)
       return .commit(
-        .save(commit(of: request, wall: context.wall)),
+        .save(saveCommit(for: request, wall: context.wall)),
         .saved(request.atomic, timed: request.timed))
     case .record(let key):
       return .read(.record(account, key), .record(ifNoneMatch: headers.list("If-None-Match")))
     case .changes(let query):
-      return .read(read(of: query), .changes(query))
+      return .read(readRequest(for: query), .changes(query))
     case .events(let since):
       guard let since = try Session.lastEventID(headers) ?? since else {
         return .read(.newestToken(account), .events)
       }
-      return .read(read(of: FetchQuery(since: since)), .events)
+      return .read(readRequest(for: FetchQuery(since: since)), .events)
     case .listZones(let after, let limit):
       return .read(.zones(account, after: after, limit: limit), .zones)
     case .deleteZone(let zone, let through):
@@ -60,11 +60,11 @@ struct Session: Hashable, Sendable {
       return .commit(.removeSubscription(account, device, id), .unsubscribed)
     case .chunk(let hash):
       return .read(.chunk(account, hash), .chunk(ChunkFetch(hash, headers: headers)))
-    case .keepChunk(let hash):
+    case .renewChunk(let hash):
       let fetch = ChunkFetch(hash, headers: headers)
-      return .commit(.renewChunks(account, [hash]), .keptChunk(fetch))
+      return .commit(.renewChunks(account, [hash]), .renewedChunk(fetch))
     case .missingChunks:
-      let hashes = try ChunkQuestion.decoded(body: body).hashes
+      let hashes = try MissingChunksRequest.decoded(body: body).hashes
       return .commit(.renewChunks(account, hashes), .missingChunks(hashes))
     case .refused(let refusal):
       throw refusal
@@ -78,7 +78,7 @@ struct Session: Hashable, Sendable {
     guard let token = ChangeToken(text: text) else {
       throw Refusal(
         .badChangeToken,
-        "`Last-Event-ID` is not a token of this relay; fetch, and begin where that ends.")
+        "`Last-Event-ID` is not a token of this relay; fetch, and start at the last page's token.")
     }
     return token
   }
@@ -103,7 +103,7 @@ struct Session: Hashable, Sendable {
   static let needsPlan = Refusal(
     .planRequired, "The account's plan includes no zone; ask the owner of the relay.")
 
-  func read(of query: FetchQuery) -> ReadRequest {
+  func readRequest(for query: FetchQuery) -> ReadRequest {
     .changes(account, since: query.since, zone: query.zone, limit: query.limit)
   }
 
@@ -111,13 +111,13 @@ struct Session: Hashable, Sendable {
   /// only the relay can find.
   ///
   /// `wall`: relay time, milliseconds.
-  func commit(of request: SaveRequest, wall: Int64) -> SaveCommit {
+  func saveCommit(for request: SaveRequest, wall: Int64) -> SaveCommit {
     var checked = request
     // Reads `request`: a change copies `checked`, and usually nothing changes.
     for (index, mutation) in request.mutations.enumerated() where mutation.refusal == nil {
       guard mutation.modifiedAt > wall + Limits.clockAheadMilliseconds else { continue }
       checked.mutations[index].refusal = Refusal(
-        .clockAhead, "`modifiedAt` is in the future; stamp the record by the relay's time.",
+        .clockAhead, "`modifiedAt` is in the future; set it from the relay's time.",
         relayTime: wall)
     }
     return SaveCommit(

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepStorage
 import LockstepWire
 
@@ -42,7 +43,7 @@ struct UnauthenticatedClient: Sendable {
     guard context.configuration.isOpen else {
       throw Refusal(
         .registrationClosed,
-        "This relay takes no new accounts; ask its owner for a pairing code.")
+        "This relay accepts no new accounts; ask its owner for a pairing code.")
     }
     let request = try JoinRequest.decoded(body: body, takesCode: false)
     let account = AccountID(rawValue: context.secrets.word())

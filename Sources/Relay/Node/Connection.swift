@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 
 /// One connection of the node: its client and its protocol state. The value is large: hot paths
@@ -6,7 +7,7 @@ import LockstepWire
 /// call makes no copy.
 struct Connection: Sendable {
   enum Identity: Sendable {
-    case guest(UnauthenticatedClient)
+    case unauthenticated(UnauthenticatedClient)
     case session(Session)
   }
 
@@ -16,7 +17,7 @@ struct Connection: Sendable {
   var client: ClientAddress
   /// The origin of that request's page, for the header fields of the answer.
   var crossOrigin = CrossOrigin.none
-  var identity = Identity.guest(UnauthenticatedClient())
+  var identity = Identity.unauthenticated(UnauthenticatedClient())
   var queue = SendQueue()
   var http = HTTPState()
   /// Set from the upgrade on.
@@ -42,7 +43,7 @@ struct Connection: Sendable {
 
   var session: Session? {
     switch identity {
-    case .guest: nil
+    case .unauthenticated: nil
     case .session(let session): session
     }
   }
@@ -52,7 +53,7 @@ struct Connection: Sendable {
     mutating get {
       if case .session(let session) = identity { return .account(session.account) }
       let isAddress =
-        opening.door == .front && !client.isExempt
+        opening.listenerKind == .public && !client.isExempt
         && !(client.isBehindProxy && client.network == PeerNetwork(of: opening))
       return isAddress ? .address(client.network) : .anybody
     }
@@ -107,10 +108,10 @@ struct HTTPState: Sendable {
   /// have no use before its request is answered. A client that closes its side after its request
   /// still gets the whole answer, because the close is read only then. A long-poll is parked before
   /// the close is read, and ends with it. An upgrade has no use for a client that does not send.
-  var isHeldBack: Bool {
+  var pausesReading: Bool {
     switch exchange?.value.stage {
     case .full, .delayed, .sending: true
-    case .whole, .asking: exchange?.value.isUpgrade == false
+    case .whole, .awaitingStore: exchange?.value.isUpgrade == false
     case .reading, .parked, .streaming, nil: false
     }
   }
@@ -147,23 +148,23 @@ struct HTTPExchange: Sendable {
     case full
     /// The request is complete; it may wait for the sign-in. → answering, parked, delayed
     case whole
-    /// The store was asked. → parked, sending, streaming, delayed
-    case asking
+    /// The store is queried. → parked, sending, streaming, delayed
+    case awaitingStore
     /// Over the rate limit (429); its answer is sent a little later.
     case delayed
     /// The answer is sent one part at a time.
     case sending
-    /// A long-poll without changes so far. → asking
+    /// A long-poll without changes so far. → awaitingStore
     case parked
     /// The answer is an event stream.
     case streaming
   }
 
   let head: HTTPRequestHead
-  /// nil if only `verdict` is left to be sent.
+  /// nil if only `pendingAnswer` is left to be sent.
   var call: Call?
-  /// Answer that was known before the body was read.
-  var verdict: Answer?
+  /// Answer that was known before the body was read, or that is delayed.
+  var pendingAnswer: Answer?
   var stage = Stage.reading
   var body: [UInt8] = []
   /// Bytes of the body, including those passed on to the store.
@@ -175,7 +176,6 @@ struct HTTPExchange: Sendable {
   /// True if it asks for a WebSocket.
   let isUpgrade: Bool
   var isSigningIn = false
-  var owesContinue = false
   var poll: LongPoll?
   /// The form in which it would be repeated; nil until it is answered.
   var repetition: RepeatedPoll?
@@ -203,7 +203,7 @@ struct HTTPExchange: Sendable {
   var heldBytes: Int { headBytes + max(bodyBytes, body.capacity) }
 
   /// Records the answer for the log.
-  mutating func note(_ answer: borrowing Answer) {
+  mutating func recordAnswer(_ answer: borrowing Answer) {
     status = answer.status
     answerBytes = answer.body.count
   }
@@ -216,9 +216,9 @@ struct EventStreamState: Sendable {
   /// True once the store was read for the first event; before that, the request may be refused.
   var hasBegun = false
   var chain = CursorChain(isOneWay: true)
-  /// True if a page must be read as soon as the connection takes bytes again.
-  var owesRead = false
-  /// Bytes received after the request and discarded: a stream takes no requests.
+  /// True if a page must be read as soon as the connection accepts bytes again.
+  var needsRead = false
+  /// Bytes received after the request and discarded: a stream accepts no requests.
   var ignoredBytes = 0
 }
 
@@ -244,18 +244,18 @@ struct WebSocketState: Sendable {
   var requestBytes = 0
   /// True if one of the requests is a fetch.
   var isFetching = false
-  /// True if a page must be read as soon as the connection takes bytes again.
-  var owesRead = false
+  /// True if a page must be read as soon as the connection accepts bytes again.
+  var needsRead = false
   var unansweredPings = 0
   /// True if what has begun to come must be complete when the timer `.request` expires.
   var isTimed = false
   /// Period, last sent to its device, over which devices reconnect if all lose the relay, in
   /// milliseconds.
   var reconnectWithin: Int64 = 0
-  /// True if its device asks too often: reading resumes with the timer `.throttled`.
+  /// True if its device exceeds its rate: reading resumes with the timer `.throttled`.
   var isThrottled = false
   /// True if it has signed in, and is welcomed with the timer `.throttled`.
-  var isKeptWaiting = false
+  var isWelcomeDelayed = false
 
   /// `deflate`: the negotiated compression.
   init(deflate: DeflateTerms?) {

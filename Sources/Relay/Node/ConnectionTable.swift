@@ -1,5 +1,4 @@
-import LockstepModel
-import LockstepWire
+import LockstepRuntime
 
 /// The node's connections, each in a slot that does not change during its life, in one block of
 /// memory.
@@ -9,55 +8,55 @@ struct ConnectionTable: ~Copyable {
   private var slots = UnsafeMutablePointer<Connection>.allocate(capacity: 0)
   private var capacity = 0
   /// One flag for each slot that has ever been used.
-  private var isTaken: [Bool] = []
+  private var isInUse: [Bool] = []
   private var free: [Slot] = []
-  private var places: [ConnectionID: Slot] = [:]
+  private var slotsByID: [ConnectionID: Slot] = [:]
 
   deinit {
-    slots.deinitialize(count: isTaken.count)
+    slots.deinitialize(count: isInUse.count)
     slots.deallocate()
   }
 
-  var count: Int { places.count }
+  var count: Int { slotsByID.count }
 
   /// All slots in use, in ascending order.
-  var taken: [Slot] { isTaken.indices.filter { isTaken[$0] } }
+  var slotsInUse: [Slot] { isInUse.indices.filter { isInUse[$0] } }
 
-  func slot(of id: ConnectionID) -> Slot? { places[id] }
+  func slot(of id: ConnectionID) -> Slot? { slotsByID[id] }
 
-  func isTaken(_ slot: Slot) -> Bool { isTaken[slot] }
+  func isInUse(_ slot: Slot) -> Bool { isInUse[slot] }
 
   subscript(slot: Slot) -> Connection {
     @inline(__always) unsafeAddress {
-      precondition(isTaken.indices.contains(slot), "no such slot")
+      precondition(isInUse.indices.contains(slot), "no such slot")
       return UnsafePointer(slots + slot)
     }
     @inline(__always) unsafeMutableAddress {
-      precondition(isTaken.indices.contains(slot), "no such slot")
+      precondition(isInUse.indices.contains(slot), "no such slot")
       return slots + slot
     }
   }
 
   mutating func insert(_ connection: Connection) -> Slot {
-    let slot = free.popLast() ?? isTaken.count
-    places[connection.id] = slot
-    if slot == isTaken.count {
+    let slot = free.popLast() ?? isInUse.count
+    slotsByID[connection.id] = slot
+    if slot == isInUse.count {
       if slot == capacity { grow() }
       (slots + slot).initialize(to: connection)
-      isTaken.append(true)
+      isInUse.append(true)
     } else {
       slots[slot] = connection
-      isTaken[slot] = true
+      isInUse[slot] = true
     }
     return slot
   }
 
   mutating func remove(_ slot: Slot) {
     let (id, opening) = (slots[slot].id, slots[slot].opening)
-    places[id] = nil
+    slotsByID[id] = nil
     // Frees its memory at once, not with the next connection.
     slots[slot] = Connection(id: id, opening: opening)
-    isTaken[slot] = false
+    isInUse[slot] = false
     free.append(slot)
   }
 
@@ -68,5 +67,28 @@ struct ConnectionTable: ~Copyable {
     slots.deallocate()
     slots = larger
     capacity = largerCapacity
+  }
+}
+
+/// Boxed copy-on-write value, for a large value that is rarely present: an owner without it pays
+/// only for a pointer. Copied like the value itself.
+struct CopyOnWriteBox<Value: Sendable>: Sendable {
+  /// Changed only by its sole owner.
+  private final class Storage: @unchecked Sendable {
+    // Access to the whole box is exclusive already.
+    @exclusivity(unchecked) var value: Value
+    init(_ value: Value) { self.value = value }
+  }
+
+  private var storage: Storage
+
+  init(_ value: Value) { storage = Storage(value) }
+
+  var value: Value {
+    @inline(__always) _read { yield storage.value }
+    @inline(__always) _modify {
+      if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.value) }
+      yield &storage.value
+    }
   }
 }

@@ -69,21 +69,21 @@ extension PrometheusText {
   /// Adds the process metrics that all Prometheus collectors report, under their common names.
   fileprivate mutating func addProcess(_ measures: ProcessMeasures, startedAt: Int64) {
     add(
-      "process_start_time_seconds", .gauge, "When the process began, in Unix time.",
+      "process_start_time_seconds", .gauge, "Start time of the process, in Unix time.",
       PrometheusText.decimal(startedAt, per: 1_000))
     if let bytes = measures.residentBytes {
-      add("process_resident_memory_bytes", .gauge, "Memory that is resident.", String(bytes))
+      add("process_resident_memory_bytes", .gauge, "Resident memory.", String(bytes))
     }
     if let nanoseconds = measures.processorNanoseconds {
       add(
-        "process_cpu_seconds_total", .counter, "Time on processors, of all threads together.",
+        "process_cpu_seconds_total", .counter, "Processor time of all threads.",
         PrometheusText.decimal(nanoseconds, per: 1_000_000_000))
     }
     if let count = measures.openDescriptors {
       add("process_open_fds", .gauge, "Open file descriptors.", String(count))
     }
     if let most = measures.mostDescriptors {
-      add("process_max_fds", .gauge, "File descriptors that may be open.", String(most))
+      add("process_max_fds", .gauge, "Limit of open file descriptors.", String(most))
     }
   }
 
@@ -107,11 +107,11 @@ extension RelayNode {
     let measures = measures.read()
     var text = PrometheusText()
     text.add(
-      "lockstep_build_info", .gauge, "The version that runs.", by: "version",
+      "lockstep_build_info", .gauge, "The running version.", by: "version",
       [(configuration.version, 1)])
     text.addProcess(self.measures.readProcess(), startedAt: configuration.startedAt)
     text.add(
-      "lockstep_connections", .gauge, "Open connections by what they carry.",
+      "lockstep_connections", .gauge, "Open connections by transport.",
       by: "transport",
       [
         ("websocket", sum.sockets), ("events", sum.streams), ("long-poll", sum.parkedPolls),
@@ -119,7 +119,7 @@ extension RelayNode {
       ])
     text.add("lockstep_accounts", .gauge, "Accounts in the store.", String(measures.accounts))
     text.add(
-      "lockstep_disk_low", .gauge, "1 while nothing new is taken for want of disk.",
+      "lockstep_disk_low", .gauge, "1 while no new data is accepted for lack of disk space.",
       String(health.isDiskLow ? 1 : 0))
     text.add(
       "lockstep_connected_accounts", .gauge, "Accounts with a connected device.",
@@ -128,7 +128,7 @@ extension RelayNode {
       "lockstep_connected_devices", .gauge, "Connected devices.",
       String(presence.connectedDevices))
     text.add(
-      "lockstep_commit_duration_seconds", "Transactions, from their begin until they were durable.",
+      "lockstep_commit_duration_seconds", "Transactions, from their start until they are durable.",
       measures.commits, scale: 1_000_000_000)
     text.add(
       "lockstep_fsync_duration_seconds", "Syncs of the write-ahead log.", measures.syncs,
@@ -138,11 +138,50 @@ extension RelayNode {
       scale: 1_000_000_000)
     text.add(
       "lockstep_notify_lag_seconds",
-      "Of each change pushed, from when it was durable until its loop sent it.", sum.notifyLag,
+      "Time of each pushed change from durable until its loop sent it.", sum.notifyLag,
       scale: 1_000_000_000)
     text.add(
-      "lockstep_commit_requests", "Requests that one transaction did.", measures.batches)
+      "lockstep_commit_requests", "Requests per transaction.", measures.batches)
     text.addStore(measures)
     return text.text + sum.prometheusText
+  }
+}
+
+/// Number of values up to each of some bounds, and their sum: a histogram in Prometheus' sense. The
+/// owner defines the unit of the values.
+public struct Histogram: Sendable, Hashable {
+  /// Ascending; one bucket each, and one more for values above the last.
+  public let bounds: [Int64]
+  /// Number of values of each bucket alone.
+  private(set) var counts: [Int]
+  public private(set) var sum: Int64 = 0
+
+  public init(bounds: [Int64]) {
+    self.bounds = bounds
+    counts = Array(repeating: 0, count: bounds.count + 1)
+  }
+
+  /// Adds the value `times` times.
+  public mutating func observe(_ value: Int64, times: Int = 1) {
+    counts[bounds.firstIndex { value <= $0 } ?? bounds.count] += times
+    sum += value * Int64(times)
+  }
+
+  /// Adds the values of another histogram with the same bounds.
+  mutating func add(_ other: Histogram) {
+    precondition(bounds == other.bounds, "the histograms have different bounds")
+    for index in counts.indices { counts[index] += other.counts[index] }
+    sum += other.sum
+  }
+
+  public var count: Int { counts.reduce(0, +) }
+
+  /// Number of values up to each bound, and then of all values.
+  var cumulative: [Int] {
+    var total = 0
+    return counts.map { count in
+      total += count
+      return total
+    }
   }
 }

@@ -9,9 +9,9 @@ enum ReconnectSpread {
     let count = Int64(clamping: max(0, connections))
     let perConnection = Limits.reconnectPerConnectionMilliseconds
     let (spread, isLarge) = count.multipliedReportingOverflow(by: perConnection)
-    let few = isLarge ? Limits.reconnectCrowdMilliseconds : spread
+    let few = isLarge ? Limits.reconnectSmallMaxMilliseconds : spread
     return min(
-      Limits.reconnectMilliseconds, max(min(few, Limits.reconnectCrowdMilliseconds), count))
+      Limits.reconnectMilliseconds, max(min(few, Limits.reconnectSmallMaxMilliseconds), count))
   }
 }
 
@@ -25,12 +25,12 @@ extension RelayNode {
   }
 
   /// Sends a socket the period for reconnecting, if it differs much from the one sent last.
-  mutating func tellReconnect(_ slot: Hub.Slot) {
-    guard let told = connections[slot].socket?.reconnectWithin else { return }
+  mutating func sendReconnectPeriod(_ slot: Hub.Slot) {
+    guard let sent = connections[slot].socket?.reconnectWithin else { return }
     let within = reconnectWithin
-    guard within > told + told / 4 || within < told / 2 else { return }
+    guard within > sent + sent / 4 || within < sent / 2 else { return }
     connections[slot].socket?.reconnectWithin = within
-    say(slot, .reconnect(withinMilliseconds: within))
+    sendMessage(slot, .reconnect(withinMilliseconds: within))
   }
 
   /// Returns a JSON answer that gives a device without a socket the period for reconnecting.

@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 
 /// The limits that a relay's owner may set: on load, on clients, and on waiting times. Limits
@@ -124,7 +125,7 @@ public struct SettableLimit: Sendable {
   private static let admission = [
     SettableLimit(
       "connections", .count, .relay, 1...10_000_000, \.connections,
-      "Connections at the front door; further ones are closed at once."),
+      "Connections of clients; further ones are closed at once."),
     SettableLimit(
       "connectionsPerAddress", .count, .relay, 1...10_000_000, \.connectionsPerAddress,
       "Of these, those from one address (IPv4) or one /64 network (IPv6)."),
@@ -136,32 +137,32 @@ public struct SettableLimit: Sendable {
       "Devices of one account; 403 `tooManyDevices` beyond it."),
     SettableLimit(
       "accounts", .count, .relay, 0...1_000_000_000, \.accounts,
-      "Accounts in the store beyond which strangers make no more on an open relay: 403."),
+      "Accounts in the store beyond which unknown clients cannot create more (open relay): 403."),
     SettableLimit(
       "accountsPerHourPerAddress", .perHour, .relay, 1...1_000_000, \.accountsPerHourPerAddress,
-      "Accounts that one address may make on an open relay, and as many at once; 429 beyond it."),
+      "Accounts per hour, and at once, that one address may create on an open relay; then 429."),
     SettableLimit(
       "pairingGuessesPerAddress", .perMinute, .relay, 1...10_000, \.pairingGuessesPerAddress,
-      "Wrong pairing codes from one address; 429 beyond it, also for a right one from there."),
+      "Wrong pairing codes from one address; then 429, also for a right one from there."),
     SettableLimit(
       "pairingGuessesInAll", .perMinute, .relay, 1...100_000, \.pairingGuessesInAll,
-      "Wrong pairing codes from everybody; 429 for further wrong ones, and for no right one."),
+      "Wrong pairing codes from all addresses; then 429 for further wrong ones only."),
   ]
 
   private static let rates = [
     SettableLimit(
       "requestsPerSecondPerDevice", .perSecond, .loop, 1...1_000_000, \.requestsPerSecondPerDevice,
-      "Requests and messages of a device, in the long run: 429, or a socket is read slower."),
+      "Requests and messages of a device, on average: 429, or a socket is read later."),
     SettableLimit(
       "requestBurstPerDevice", .count, .loop, 1...1_000_000, \.requestBurstPerDevice,
-      "As many of them may come at once."),
+      "Number of them that may arrive at once."),
     SettableLimit(
       "requestsPerSecondPerAddress", .perSecond, .loop, 1...1_000_000,
       \.requestsPerSecondPerAddress,
-      "Requests without a token, or with one that proves wrong, from one address: 429."),
+      "Requests without a valid token from one address: 429."),
     SettableLimit(
       "requestBurstPerAddress", .count, .loop, 1...1_000_000, \.requestBurstPerAddress,
-      "As many of them may come at once."),
+      "Number of them that may arrive at once."),
   ]
 
   private static let memory = [
@@ -179,31 +180,31 @@ public struct SettableLimit: Sendable {
       "Requests that wait for the store; 503 beyond it."),
     SettableLimit(
       "uploads", .count, .loop, 1...10_000, \.uploads,
-      "Chunks of files that come in at once; 503 beyond it."),
+      "Uploads of chunks of files at a time; 503 beyond it."),
     SettableLimit(
       "uploadsPerAccount", .count, .loop, 1...10_000, \.uploadsPerAccount,
-      "Of these, those of one account."),
+      "Of these, uploads of one account."),
     SettableLimit(
       "handshakesAtOnce", .count, .loop, 1...100_000, \.handshakesAtOnce,
-      "TLS handshakes under way; beyond it the one that takes longest is cut off."),
+      "TLS handshakes at a time; beyond it the oldest one is closed."),
   ]
 
   private static let times = [
     SettableLimit(
       "handshakeMilliseconds", .milliseconds, .connection, 100...3_600_000, \.handshakeMilliseconds,
-      "For a TLS handshake, from its first moment; it is cut off after it."),
+      "Time for a TLS handshake; then it is closed."),
     SettableLimit(
       "requestMilliseconds", .milliseconds, .connection, 100...3_600_000, \.requestMilliseconds,
-      "For a request's head, its body, each 128 KiB of a chunk, a socket's message; 408 or 4408."),
+      "Time for a request's head, its body, 128 KiB of a chunk, a socket's message; 408 or 4408."),
     SettableLimit(
       "helloMilliseconds", .milliseconds, .connection, 100...3_600_000, \.helloMilliseconds,
-      "From a socket's upgrade to its hello; 4408 after it."),
+      "Time from a socket's upgrade to its hello; then 4408."),
     SettableLimit(
       "idleMilliseconds", .milliseconds, .connection, 100...86_400_000, \.idleMilliseconds,
-      "After it a connection that asks nothing is closed. Longer than proxies keep theirs."),
+      "Time after which a connection without a request is closed. Longer than in proxies."),
     SettableLimit(
       "stalledMilliseconds", .milliseconds, .connection, 100...3_600_000, \.stalledMilliseconds,
-      "After it a connection that takes no byte of what waits for it is closed."),
+      "Time after which a connection that accepts none of its waiting bytes is closed."),
   ]
 }
 
@@ -219,10 +220,70 @@ public enum LimitFault: Error, Sendable, CustomStringConvertible {
     case .unknown(let name): "there is no limit \"\(name)\""
     case .noNumber(let limit, let text):
       limit.unit == .bytes
-        ? "\(limit.name): \"\(text)\" is no number of bytes, such as 65536, 64K or 1G"
-        : "\(limit.name): \"\(text)\" is no whole number"
+        ? "\(limit.name): \"\(text)\" is not a number of bytes, such as 65536, 64K or 1G"
+        : "\(limit.name): \"\(text)\" is not a whole number"
     case .outOfRange(let limit, let text):
       "\(limit.name): \(text) is not between \(limit.range.lowerBound) and \(limit.range.upperBound)"
     }
+  }
+}
+
+/// The answer to `GET /v1/limits`: limits that a client must keep, and those that it may rely on.
+package enum LimitsInForce {
+  package static func encodedBody(_ configuration: RelayConfiguration) -> [UInt8] {
+    JSONValue.object(
+      all(configuration).map { JSONMember($0.0, JSONValue(integerLiteral: $0.1)) }
+    ).serialized()
+  }
+
+  private static func all(_ configuration: RelayConfiguration) -> [(String, Int64)] {
+    fixed + store(configuration)
+      + SettableLimit.all.map { ($0.name, Int64($0.value(configuration.limits))) }
+  }
+
+  /// Compiled into clients and relay.
+  private static let fixed = [
+    ("nameBytes", Int64(Limits.nameBytes)),
+    ("recordBytes", Int64(Limits.recordBytes)),
+    ("batchRecords", Int64(Limits.batchRecords)),
+    ("batchBytes", Int64(Limits.batchBytes)),
+    ("jsonDepth", Int64(Limits.jsonDepth)),
+    ("clockAheadMilliseconds", Limits.clockAheadMilliseconds),
+    ("chunkBytes", Int64(Limits.chunkBytes)),
+    ("chunksPerRecord", Int64(Limits.chunksPerRecord)),
+    ("chunksPerBatch", Int64(Limits.chunksPerBatch)),
+    ("chunkHashes", Int64(Limits.chunkHashes)),
+    ("chunkHashesBytes", Int64(Limits.chunkHashesBytes)),
+    ("pageRecords", Int64(Limits.pageRecords)),
+    ("pageBytes", Int64(Limits.pageBytes)),
+    ("pushBytes", Int64(Limits.pushBytes)),
+    ("longPollMilliseconds", Limits.longPollMilliseconds),
+    ("listedZones", Int64(Limits.listedZones)),
+    ("requestLineBytes", Int64(Limits.requestLineBytes)),
+    ("headerBytes", Int64(Limits.headerBytes)),
+    ("headerCount", Int64(Limits.headerCount)),
+    ("smallBodyBytes", Int64(Limits.smallBodyBytes)),
+    ("messageBytes", Int64(Limits.messageBytes)),
+    ("requestIDBytes", Int64(Limits.requestIDBytes)),
+    ("descriptionBytes", Int64(Limits.descriptionBytes)),
+    ("subscriptionsPerDevice", Int64(Limits.subscriptionsPerDevice)),
+    ("subscriptionConditions", Int64(Limits.subscriptionConditions)),
+    ("subscriptionBytes", Int64(Limits.subscriptionBytes)),
+    ("pairingMilliseconds", Limits.pairingMilliseconds),
+    ("pairingCodesPerAccount", Int64(Limits.pairingCodesPerAccount)),
+    ("pairingWindowMilliseconds", Limits.pairingWindowMilliseconds),
+  ]
+
+  /// Set by the owner with separate options.
+  private static func store(_ configuration: RelayConfiguration) -> [(String, Int64)] {
+    [
+      ("chunkBytesPerAccount", configuration.rules.chunkBytesPerAccount),
+      ("recordBytesPerAccount", configuration.rules.recordBytesPerAccount),
+      ("recordsPerAccount", configuration.rules.recordsPerAccount),
+      ("batchesPerAccount", configuration.rules.batchesPerAccount),
+      ("chunkLeaseMilliseconds", configuration.rules.chunkLeaseMilliseconds),
+      ("historyMilliseconds", configuration.rules.historyMilliseconds),
+      ("keepAliveMilliseconds", configuration.keepAliveMilliseconds),
+    ]
   }
 }

@@ -1,10 +1,11 @@
 public import LockstepModel
+public import LockstepRuntime
 import LockstepWire
 
 /// Events of one node's work for the other nodes of the process. News of commits come in the order
 /// of the commits.
 public enum RelayNews: Sendable {
-  /// A commit moved an account to a new token. Sent by `StoreWork`, also to the node that asked.
+  /// A commit moved an account to a new token. Sent by `StoreWork`, also to the requesting node.
   case changed(AccountChange)
   /// A device's token was revoked: its connections close. Sent by `StoreWork`, as the next three.
   case revoked(AccountID, DeviceID, by: CommitOrigin)
@@ -52,13 +53,13 @@ public struct AccountChange: Sendable {
   public let since: ChangeToken
   public let token: ChangeToken
   /// The records saved or deleted; nil if only a hint is sent.
-  let told: Told?
+  let contents: Contents?
   /// The push as a WebSocket frame; nil if it exceeds `Limits.pushBytes`.
   let frame: [UInt8]?
   /// Time at which it was durable; nil if that is not measured.
   var durableAt: Instant?
 
-  struct Told: Sendable {
+  struct Contents: Sendable {
     /// The records in their new state, and the events of each, in the same order.
     let records: [Record]
     let events: [ChangeEvents]
@@ -75,14 +76,14 @@ public struct AccountChange: Sendable {
     account: AccountID, zone: Name?, origin: CommitOrigin?, since: ChangeToken, token: ChangeToken,
     records: [Record], events: [ChangeEvents]
   ) {
-    precondition(records.count == events.count, "a store did not say what happened to a record")
+    precondition(records.count == events.count, "each record must have its events")
     self.account = account
     self.zone = zone
     self.origin = origin
     self.since = since
     self.token = token
     let changes = EncodedChanges(records)
-    told = Told(records: records, events: events, changes: changes)
+    contents = Contents(records: records, events: events, changes: changes)
     let fits = changes.bytes <= Limits.pushBytes
     frame =
       fits
@@ -99,7 +100,7 @@ public struct AccountChange: Sendable {
     self.origin = origin
     self.since = since
     self.token = token
-    told = nil
+    contents = nil
     frame = nil
   }
 }

@@ -1,5 +1,7 @@
 import LockstepCrypto
 import LockstepModel
+import LockstepRuntime
+import LockstepStorage
 import LockstepWire
 
 /// Reading of requests: one at a time, in order, each answered before the next is parsed.
@@ -11,7 +13,7 @@ extension RelayNode {
   }
 
   mutating func readRequests(_ slot: Hub.Slot) {
-    while connections.isTaken(slot), connections[slot].socket == nil, readsRequests(slot) {
+    while connections.isInUse(slot), connections[slot].socket == nil, readsRequests(slot) {
       let event: HTTPRequestEvent?
       do throws(Refusal) {
         event = try connections[slot].http.parser.next()
@@ -21,24 +23,24 @@ extension RelayNode {
       }
       switch event {
       case nil:
-        watchRequest(slot)
+        updateRequestTimer(slot)
         return
-      case .head(let head): begin(slot, head)
-      case .body(let bytes): add(slot, bytes)
+      case .head(let head): beginExchange(slot, head)
+      case .body(let bytes): addBody(slot, bytes)
       case .end:
         connections[slot].http.exchange?.value.stage = .whole
-        proceed(slot)
+        performCall(slot)
       }
     }
-    if connections.isTaken(slot) { watchRequest(slot) }
+    if connections.isInUse(slot) { updateRequestTimer(slot) }
   }
 
   /// Refuses bytes that cannot be parsed, or for which there is no room: the answer is the
   /// connection's last.
   mutating func refuseBytes(_ slot: Hub.Slot, _ refusal: Refusal) {
-    if let verdict = connections[slot].http.exchange?.value.verdict {
+    if let pendingAnswer = connections[slot].http.exchange?.value.pendingAnswer {
       // The request was refused before its body came, and that answer is the better one.
-      answer(slot, verdict)
+      answer(slot, pendingAnswer)
       return
     }
     count(refusal.code)
@@ -51,52 +53,53 @@ extension RelayNode {
 
   // MARK: head
 
-  private mutating func begin(_ slot: Hub.Slot, _ head: HTTPRequestHead) {
+  private mutating func beginExchange(_ slot: Hub.Slot, _ head: HTTPRequestHead) {
     status.requests += 1
     connections[slot].http.lastPoll = nil
-    meet(slot, head)
+    identifyClient(slot, head)
     let routing = Router.route(
-      method: head.method, target: head.target, door: connections[slot].opening.door,
+      method: head.method, target: head.target,
+      listenerKind: connections[slot].opening.listenerKind,
       pages: configuration.pages)
     var exchange: HTTPExchange
     let hostRefusal = refusalOfHost(slot, head, of: routing)
     switch routing {
     case _ where hostRefusal != nil:
       exchange = HTTPExchange(head: head, call: nil)
-      exchange.verdict = hostRefusal.map { Answer($0) }
+      exchange.pendingAnswer = hostRefusal.map { Answer($0) }
     case .options(let methods):
       exchange = HTTPExchange(head: head, call: nil)
-      exchange.verdict = .options(
+      exchange.pendingAnswer = .options(
         methods: methods, isForeign: connections[slot].crossOrigin == .foreign)
     case .refused(let refusal, let methods):
       exchange = HTTPExchange(head: head, call: nil)
-      exchange.verdict = Answer(refusal, methods: methods)
+      exchange.pendingAnswer = Answer(refusal, methods: methods)
     case .call(let routed):
-      let call = RelayNode.checked(shown(routed, head), head)
+      let call = RelayNode.checkBody(resolveStatusPage(routed, head), head)
       exchange = HTTPExchange(head: head, call: call)
       let refusal = refusal(of: call, head) ?? refusal(ofOriginOf: call, slot)
-      exchange.verdict = refusal.map { Answer($0) }
+      exchange.pendingAnswer = refusal.map { Answer($0) }
       connections[slot].http.parser.bodyLimit = call.bodyLimit
     }
     exchange.begunAt = moment.instant
-    let (isRefused, call) = (exchange.verdict != nil, exchange.call)
+    let (isRefused, call) = (exchange.pendingAnswer != nil, exchange.call)
     connections[slot].http.exchange = CopyOnWriteBox(exchange)
     if !isRefused {
       startSignIn(slot, head.headers)
     } else {
-      refuseTooOften(slot, chargeAddress(slot))
+      applyRateLimit(slot, chargeAddress(slot))
     }
-    if case .upload(let hash) = call, connections[slot].http.exchange?.value.verdict == nil {
+    if case .upload(let hash) = call, connections[slot].http.exchange?.value.pendingAnswer == nil {
       beginUpload(slot, hash)
     }
     continueBody(slot)
   }
 
   /// Determines the client, and the origin of its page.
-  private mutating func meet(_ slot: Hub.Slot, _ head: HTTPRequestHead) {
-    guard connections[slot].opening.door == .front else { return }
+  private mutating func identifyClient(_ slot: Hub.Slot, _ head: HTTPRequestHead) {
+    guard connections[slot].opening.listenerKind == .public else { return }
     if connections[slot].client.isBehindProxy {
-      stopHolding(slot)
+      releaseMemory(slot)
       connections[slot].client = ClientAddress(
         connections[slot].opening, headers: head.headers, configuration)
     }
@@ -106,8 +109,8 @@ extension RelayNode {
       own: connections[slot].client.ownOrigin(
         host: head.target.authority ?? head.headers["Host"],
         isSecure: connections[slot].opening.isSecure))
-    if !hasToldOfProxy, connections[slot].client.isUndeclared(head.headers) {
-      hasToldOfProxy = true
+    if !hasReportedProxy, connections[slot].client.isUndeclared(head.headers) {
+      hasReportedProxy = true
       actions.append(.report(.undeclaredProxy(connections[slot].client.network)))
     }
   }
@@ -117,34 +120,35 @@ extension RelayNode {
   private func refusal(ofOriginOf call: Call, _ slot: Hub.Slot) -> Refusal? {
     guard connections[slot].crossOrigin == .foreign else { return nil }
     switch call {
-    case .socket, .guest(.createAccount), .guest(.join): return CrossOrigin.refusal
-    case .guest, .signed, .owner, .upload, .health, .page: return nil
+    case .socket, .unauthenticated(.createAccount), .unauthenticated(.join):
+      return CrossOrigin.refusal
+    case .unauthenticated, .signed, .owner, .upload, .health, .page: return nil
     }
   }
 
-  /// Refuses a client that asks too often, whatever else is wrong with the request.
-  private mutating func refuseTooOften(_ slot: Hub.Slot, _ refusal: Refusal?) {
+  /// Refuses a client that exceeds its rate, whatever else is wrong with the request.
+  private mutating func applyRateLimit(_ slot: Hub.Slot, _ refusal: Refusal?) {
     guard let refusal else { return }
-    connections[slot].http.exchange?.value.verdict = Answer(refusal)
+    connections[slot].http.exchange?.value.pendingAnswer = Answer(refusal)
     connections[slot].http.exchange?.value.body = []
   }
 
   /// Returns the status page for a browser; programs get the figures.
-  private func shown(_ call: Call, _ head: HTTPRequestHead) -> Call {
+  private func resolveStatusPage(_ call: Call, _ head: HTTPRequestHead) -> Call {
     guard call == .health(.status),
       head.headers.list("Accept").contains(where: { $0.hasPrefix("text/html") }),
-      let page = configuration.pages.page(at: head.target.path, door: .admin)
+      let page = configuration.pages.page(at: head.target.path, listenerKind: .admin)
     else { return call }
     return .page(page)
   }
 
   /// Returns the call, or, if its head announces a body that it does not take, the refusal of that:
   /// a device must be authenticated before its request is judged.
-  private static func checked(_ call: Call, _ head: HTTPRequestHead) -> Call {
+  private static func checkBody(_ call: Call, _ head: HTTPRequestHead) -> Call {
     guard let refusal = refusal(ofBodyOf: call, head) else { return call }
     switch call {
     case .signed, .upload: return .signed(.refused(refusal))
-    case .guest, .owner, .health, .page, .socket: return call
+    case .unauthenticated, .owner, .health, .page, .socket: return call
     }
   }
 
@@ -158,7 +162,7 @@ extension RelayNode {
     let codings = head.headers.list("Content-Encoding")
     if head.framing != .none, codings.contains(where: { $0.lowercased() != "identity" }) {
       return Refusal(
-        .unsupportedMediaType, "Send the body as it is, without `Content-Encoding`.")
+        .unsupportedMediaType, "Send the body unencoded, without `Content-Encoding`.")
     }
     if case .upload = call, head.framing == .none {
       return Refusal(
@@ -196,27 +200,27 @@ extension RelayNode {
       isNeeded = headers.contains("Authorization")
       // Behind a proxy, the request before on this connection may be from another client.
       if !isNeeded { signOut(slot) }
-    case .guest, .owner, .health, .page, nil: isNeeded = false
+    case .unauthenticated, .owner, .health, .page, nil: isNeeded = false
     }
     guard isNeeded, let token = RelayNode.bearerToken(headers) else {
-      if isNeeded { connections[slot].http.exchange?.value.verdict = .missingToken }
-      refuseTooOften(slot, chargeAddress(slot))
+      if isNeeded { connections[slot].http.exchange?.value.pendingAnswer = .missingToken }
+      applyRateLimit(slot, chargeAddress(slot))
       return
     }
     let hash = DeviceToken.hash(token)
     if let session = connections[slot].session, ConstantTime.equal(session.tokenHash, hash) {
       checkPlan(slot)
-      refuseTooOften(slot, chargeDevice(slot, session))
+      applyRateLimit(slot, chargeDevice(slot, session))
       return
     }
     if let refusal = chargeAddress(slot) {
-      refuseTooOften(slot, refusal)
+      applyRateLimit(slot, refusal)
       return
     }
     connections[slot].http.exchange?.value.isSigningIn = true
-    if !askWho(connections[slot].id, tokenHash: hash) {
+    if !lookUpToken(connections[slot].id, tokenHash: hash) {
       connections[slot].http.exchange?.value.isSigningIn = false
-      connections[slot].http.exchange?.value.verdict = Answer(CommitQueue.overloaded)
+      connections[slot].http.exchange?.value.pendingAnswer = Answer(CommitQueue.overloaded)
     }
   }
 
@@ -239,8 +243,8 @@ extension RelayNode {
       connections[slot].http.exchange?.value.stage == .reading,
       connections[slot].http.exchange?.value.isSigningIn == false
     else { return }
-    if let verdict = connections[slot].http.exchange?.value.verdict {
-      answer(slot, verdict)
+    if let pendingAnswer = connections[slot].http.exchange?.value.pendingAnswer {
+      answer(slot, pendingAnswer)
     } else {
       send(slot, HTTPWriter.response(status: 100))
     }
@@ -248,9 +252,9 @@ extension RelayNode {
 
   // MARK: body
 
-  private mutating func add(_ slot: Hub.Slot, _ bytes: [UInt8]) {
+  private mutating func addBody(_ slot: Hub.Slot, _ bytes: [UInt8]) {
     // A body that will not be read is skipped, so that the connection can continue after it.
-    guard connections[slot].http.exchange?.value.verdict == nil else { return }
+    guard connections[slot].http.exchange?.value.pendingAnswer == nil else { return }
     if case .upload = connections[slot].http.exchange?.value.call {
       addToUpload(slot, bytes)
       return
@@ -262,17 +266,17 @@ extension RelayNode {
   // MARK: call
 
   /// Performs the call, once the request is complete and the client is authenticated.
-  mutating func proceed(_ slot: Hub.Slot) {
+  mutating func performCall(_ slot: Hub.Slot) {
     guard connections[slot].http.exchange?.value.isSigningIn == false else { return }
     if case .upload = connections[slot].http.exchange?.value.call,
-      connections[slot].http.exchange?.value.verdict == nil
+      connections[slot].http.exchange?.value.pendingAnswer == nil
     {
       advanceUpload(slot)
       return
     }
     guard connections[slot].http.exchange?.value.stage == .whole else { return }
-    if let verdict = connections[slot].http.exchange?.value.verdict {
-      answer(slot, verdict)
+    if let pendingAnswer = connections[slot].http.exchange?.value.pendingAnswer {
+      answer(slot, pendingAnswer)
       return
     }
     guard let call = connections[slot].http.exchange?.value.call else { return }
@@ -284,26 +288,26 @@ extension RelayNode {
     do throws(Refusal) {
       switch call {
       case .health(let call):
-        if call != .live { askFiles() }
-        answer(slot, healthAnswer(call, door: connections[slot].opening.door))
+        if call != .live { checkStoreFiles() }
+        answer(slot, healthAnswer(call, listenerKind: connections[slot].opening.listenerKind))
       case .page(let page):
         let held = connections[slot].http.exchange?.value.head.headers.list("If-None-Match")
         answer(slot, Answer(page: page, ifNoneMatch: held ?? []))
-      case .socket: upgrade(slot)
+      case .socket: upgradeToWebSocket(slot)
       case .upload: break
-      case .guest(let call):
-        if call == .createAccount { try refuseAccountsTooMany() }
+      case .unauthenticated(let call):
+        if call == .createAccount { try checkAccountLimit() }
         let step = try UnauthenticatedClient().perform(call, body: body, in: context)
         // A body without a code is not a guess.
         if call == .join { try countGuess(slot) }
         if call == .createAccount { try countNewAccount(slot) }
-        try take(slot, step)
-      case .owner(let call): try take(slot, Owner().perform(call, body: body, in: context))
+        try performStep(slot, step)
+      case .owner(let call): try performStep(slot, Owner().perform(call, body: body, in: context))
       case .signed(let call):
         guard let session = connections[slot].session,
           let headers = connections[slot].http.exchange?.value.head.headers
         else { throw RelayNode.notSignedIn }
-        try take(slot, session.perform(call, body: body, headers: headers, in: context))
+        try performStep(slot, session.perform(call, body: body, headers: headers, in: context))
       }
     } catch {
       answer(slot, Answer(error))
@@ -311,58 +315,58 @@ extension RelayNode {
   }
 
   /// Refuses new accounts on an open relay that has reached its limit, or has a nearly full disk.
-  private mutating func refuseAccountsTooMany() throws(Refusal) {
+  private mutating func checkAccountLimit() throws(Refusal) {
     guard configuration.isOpen else { return }
     if isDiskLow() { throw StoreHealth.diskLow }
     guard measures.read().accounts < configuration.limits.accounts else {
       throw Refusal(
         .registrationClosed,
-        "This relay has as many accounts as it takes; ask its owner for a pairing code.")
+        "This relay has reached its limit of accounts; ask its owner for a pairing code.")
     }
   }
 
-  private mutating func take(_ slot: Hub.Slot, _ step: HandlerResult) throws(Refusal) {
+  private mutating func performStep(_ slot: Hub.Slot, _ step: HandlerResult) throws(Refusal) {
     let id = connections[slot].id
-    connections[slot].http.exchange?.value.stage = .asking
-    let isAsked: Bool
+    connections[slot].http.exchange?.value.stage = .awaitingStore
+    let isSubmitted: Bool
     switch step {
     case .answer(var answer):
-      if connections[slot].http.exchange?.value.call == .guest(.time) {
+      if connections[slot].http.exchange?.value.call == .unauthenticated(.time) {
         addReconnect(to: &answer)
       }
       self.answer(slot, answer)
       return
     case .commit(let request, let continuation):
       connections[slot].http.exchange?.value.bodyBytes += request.overheadBytes
-      isAsked = askCommit(request, for: .call(id, continuation))
+      isSubmitted = submitCommit(request, for: .call(id, continuation))
     case .read(let request, .changes(let query)):
       if query.waitMilliseconds > 0, let session = connections[slot].session {
         try checkConnections(slot, of: session.account)
       }
-      watchChanges(slot, query)
-      if parkAtOnce(slot) { return }
+      registerPoll(slot, query)
+      if parkIfCurrent(slot) { return }
       let isPoll = connections[slot].http.exchange?.value.poll != nil
-      try checkRoom(slot)
-      isAsked = ask(
+      try checkMemory(slot)
+      isSubmitted = submitJob(
         .page(request, as: PageForm(shape: .body, keepsRecords: isPoll)),
         for: .call(id, .changes(query)))
     case .read(let request, .events):
       if let session = connections[slot].session {
         try checkConnections(slot, of: session.account)
       }
-      watchEvents(slot)
+      registerStream(slot)
       let job: StoreJob =
         if case .changes = request { .page(request, as: eventForm(slot)) } else { .read(request) }
-      try checkRoom(slot)
-      isAsked = ask(job, for: .call(id, .events))
+      try checkMemory(slot)
+      isSubmitted = submitJob(job, for: .call(id, .events))
     case .read(let request, let continuation):
-      isAsked = ask(.read(request), for: .call(id, continuation))
+      isSubmitted = submitJob(.read(request), for: .call(id, continuation))
     }
-    if !isAsked { throw CommitQueue.overloaded }
+    if !isSubmitted { throw CommitQueue.overloaded }
   }
 
   /// Throws if there is no memory for a page for this client.
-  private mutating func checkRoom(_ slot: Hub.Slot) throws(Refusal) {
+  private mutating func checkMemory(_ slot: Hub.Slot) throws(Refusal) {
     let holder = holder(of: slot)
     if !admission.hasRoom(for: holder) { throw admission.refusal(of: holder) }
   }
@@ -373,12 +377,539 @@ extension RelayNode {
     if let wait = admission.guesses.wait(for: address, at: moment.instant) {
       throw Admission.tooManyGuesses(wait)
     }
-    admission.guesses.guessed(from: address, at: moment.instant)
-    actions.append(.tell(.pairingGuess(address: address)))
+    admission.guesses.recordGuess(from: address, at: moment.instant)
+    actions.append(.broadcast(.pairingGuess(address: address)))
   }
 
   static let isStopping = Refusal(
     .stopping, "The relay is stopping; connect again in a moment.", retryAfterMilliseconds: 1_000)
   static let notSignedIn = Refusal(
     .badToken, "This device is not signed in to the account any more; pair it again.")
+}
+
+/// Signs connections in to a device, and out again.
+extension RelayNode {
+  /// Looks up the token's device in the store. Returns false if too many requests are pending.
+  mutating func lookUpToken(_ id: ConnectionID, tokenHash: [UInt8]) -> Bool {
+    submitJob(
+      .read(.authenticate(tokenHash: tokenHash)),
+      for: .signIn(
+        id, tokenHash: tokenHash, membershipChanges: membershipChanges.count,
+        commits: commits.count))
+  }
+
+  /// Handles the store's answer about a token: its device, or a refusal. `membershipChanges`,
+  /// `commits`: the counts of both logs when the request was sent.
+  mutating func handleSignInRead(
+    _ id: ConnectionID, tokenHash: [UInt8], membershipChanges: Int, commits: Int,
+    _ result: Result<ReadResult, Refusal>
+  ) {
+    guard let slot = connections.slot(of: id) else { return }
+    switch result {
+    case .success(.principal(let principal)):
+      // News may have overtaken this answer; a new request to the store includes them.
+      let isNewest = !self.commits.hasChanged(principal.account, since: commits)
+      // A relay that shares its store must know from which token on it has received all commits.
+      if self.membershipChanges.hasChanged(principal.account, since: membershipChanges)
+        || (configuration.sharesStore && !isNewest)
+      {
+        if lookUpToken(id, tokenHash: tokenHash) { return }
+        refuseSignIn(slot, CommitQueue.overloaded)
+        break
+      }
+      signIn(
+        slot,
+        Session(
+          account: principal.account, device: principal.device, tokenHash: tokenHash,
+          plan: principal.plan),
+        SubscriptionFilter(principal.subscriptions), newest: isNewest ? principal.newest : nil)
+      beginVersionChecks(at: principal.account, membershipVersion: principal.membershipVersion)
+    case .success:
+      refuseSignIn(slot, ResponseBuilder.mismatch)
+    case .failure(let refusal):
+      refuseSignIn(slot, refusal)
+    }
+    processInput(slot)
+  }
+
+  /// `newest`: the account's newest token; nil if announced commits may be newer.
+  private mutating func signIn(
+    _ slot: Hub.Slot, _ session: Session, _ filter: SubscriptionFilter?, newest: ChangeToken?
+  ) {
+    signOut(slot)
+    releaseMemory(slot)
+    connections[slot].identity = .session(session)
+    hub.addMember(slot, session.account)
+    if let newest { hub.recordStoredToken(session.account, newest) }
+    hub.setFilter(filter, of: session.device, session.account)
+    if presence.recordSignIn(session.presenceKey, wall: moment.wall) {
+      broadcastPresence(session, isConnected: true)
+    }
+    scheduleSightings()
+    refundAddress(slot)
+    if case .signingIn(let since) = connections[slot].socket?.stage {
+      // Refunds both the upgrade and the hello.
+      refundAddress(slot)
+      chargeFrame(slot)
+      scheduleWelcome(slot, session, since: since)
+      return
+    }
+    connections[slot].http.exchange?.value.isSigningIn = false
+    checkPlan(slot)
+    if let refusal = chargeDevice(slot, session) {
+      connections[slot].http.exchange?.value.pendingAnswer = Answer(refusal)
+      connections[slot].http.exchange?.value.body = []
+      endUpload(slot)
+    }
+    continueBody(slot)
+    performCall(slot)
+  }
+
+  private mutating func refuseSignIn(_ slot: Hub.Slot, _ refusal: Refusal) {
+    // A guessed token is charged to the address; a failing store is not the client's fault.
+    if refusal.code != .badToken { refundAddress(slot) }
+    if connections[slot].socket != nil {
+      closeSocket(slot, refusal)
+      return
+    }
+    guard connections[slot].http.exchange != nil else { return }
+    connections[slot].http.exchange?.value.isSigningIn = false
+    connections[slot].http.exchange?.value.pendingAnswer = Answer(refusal)
+    connections[slot].http.exchange?.value.body = []
+    endUpload(slot)
+    continueBody(slot)
+    performCall(slot)
+  }
+
+  /// Ends the connection's session.
+  mutating func signOut(_ slot: Hub.Slot) {
+    guard let session = connections[slot].session else { return }
+    releaseMemory(slot)
+    connections[slot].identity = .unauthenticated(UnauthenticatedClient())
+    if presence.recordSignOut(session.presenceKey, wall: moment.wall) {
+      hub.setFilter(nil, of: session.device, session.account)
+      broadcastPresence(session, isConnected: false)
+    }
+    hub.removeMember(slot, session.account)
+    scheduleSightings()
+  }
+
+  private mutating func broadcastPresence(_ session: Session, isConnected: Bool) {
+    guard configuration.nodes > 1 else { return }
+    actions.append(
+      .broadcast(
+        .presence(
+          node: configuration.node, session.account, session.device, isConnected: isConnected)))
+  }
+
+  // MARK: sightings
+
+  mutating func scheduleSightings() {
+    guard let next = presence.nextWrite(at: moment.instant) else { return }
+    if let planned = sightingsAt, planned <= next { return }
+    sightingsAt = next
+    timers.schedule(.sightings, at: next)
+  }
+
+  mutating func writeSightings(isLast: Bool) {
+    sightingsAt = nil
+    let sightings = presence.sightings(
+      at: moment.instant, wall: moment.wall, isLast: isLast)
+    if !sightings.isEmpty {
+      // If the queue is full, the sightings are lost, and written again in a minute.
+      _ = submitCommit(.touchDevices(sightings), for: .sightings)
+    }
+    if !isLast { scheduleSightings() }
+  }
+}
+
+/// Applies news about a signed-in device at once, to all its connections.
+extension RelayNode {
+  /// Handles a revoked token. The connection that requested it still gets its answer.
+  mutating func handleRevocation(
+    _ account: AccountID, _ device: DeviceID, by origin: CommitOrigin?
+  ) {
+    membershipChanges.recordChange(account)
+    for slot in members(of: account) where connections[slot].session?.device == device {
+      if origin?.node == configuration.node, origin?.connection == connections[slot].id {
+        signOut(slot)
+      } else {
+        endConnection(slot, RelayNode.notSignedIn)
+      }
+    }
+  }
+
+  mutating func handleAccountRemoval(_ account: AccountID) {
+    membershipChanges.recordChange(account)
+    for slot in members(of: account) { endConnection(slot, RelayNode.notSignedIn) }
+  }
+
+  /// Applies a new plan. Requests that were admitted before may finish; later ones need the new
+  /// one.
+  mutating func applyPlan(_ account: AccountID, _ plan: Plan) {
+    membershipChanges.recordChange(account)
+    for slot in members(of: account) {
+      connections[slot].setPlan(plan)
+      if plan.hasNoZone { endWaitingRequest(slot) }
+    }
+  }
+
+  mutating func applySubscriptions(
+    _ account: AccountID, _ device: DeviceID, _ subscriptions: [Subscription]
+  ) {
+    membershipChanges.recordChange(account)
+    hub.setFilter(SubscriptionFilter(subscriptions), of: device, account)
+    for slot in members(of: account) where connections[slot].session?.device == device {
+      if connections[slot].socket != nil {
+        let isClogged = isClogged(slot)
+        let push = connections[slot].socket?.chain.applyFilterChange(isClogged: isClogged)
+        performPush(slot, push ?? .nothing)
+      } else if connections[slot].stream != nil {
+        applyFilterChange(ofStream: slot)
+      } else {
+        applyFilterChange(ofPoll: slot)
+      }
+    }
+  }
+
+  /// Refuses, before its body arrives, a request that the account's plan does not include.
+  mutating func checkPlan(_ slot: Hub.Slot) {
+    guard let session = connections[slot].session else { return }
+    let refusal: Refusal?
+    switch connections[slot].http.exchange?.value.call {
+    case .signed(let call): refusal = session.refusal(of: call)
+    case .upload: refusal = session.plan.hasNoZone ? Session.needsPlan : nil
+    case .unauthenticated, .owner, .health, .page, .socket, nil: refusal = nil
+    }
+    guard let refusal else { return }
+    connections[slot].http.exchange?.value.pendingAnswer = Answer(refusal)
+    connections[slot].http.exchange?.value.body = []
+    endUpload(slot)
+  }
+
+  /// Returns the account's connections, in the order in which they signed in.
+  func members(of account: AccountID) -> [Hub.Slot] {
+    hub.watchers(of: account)?.members ?? []
+  }
+
+  /// Ends a connection whose device is no longer valid; the refusal answers its request.
+  private mutating func endConnection(_ slot: Hub.Slot, _ refusal: Refusal) {
+    if connections[slot].socket != nil {
+      closeSocket(slot, refusal)
+      return
+    }
+    if connections[slot].isStreaming {
+      endStream(slot, refusal)
+      return
+    }
+    switch connections[slot].http.exchange?.value.call {
+    case nil where connections[slot].http.exchange == nil: close(slot, .afterSending)
+    // The answer has begun; only closing it early can signal the error.
+    case .signed where isSending(slot): close(slot, .afterSending)
+    case .signed, .upload: answer(slot, Answer(refusal), isLast: true)
+    // The request does not need a signed-in device.
+    case .unauthenticated, .owner, .health, .page, .socket, nil: signOut(slot)
+    }
+  }
+
+  /// Ends requests that wait for news, which will not come any more, and uploads, which could go on
+  /// for long.
+  private mutating func endWaitingRequest(_ slot: Hub.Slot) {
+    if connections[slot].socket != nil {
+      closeSocket(slot, Session.needsPlan)
+    } else if connections[slot].isStreaming {
+      endStream(slot, Session.needsPlan)
+    } else if connections[slot].http.exchange?.value.stage == .parked {
+      answer(slot, Answer(Session.needsPlan))
+      processInput(slot)
+    } else if uploads[connections[slot].id] != nil {
+      checkPlan(slot)
+      performCall(slot)
+      processInput(slot)
+    }
+  }
+}
+
+extension Connection {
+  fileprivate mutating func setPlan(_ plan: Plan) {
+    guard case .session(var session) = identity else { return }
+    session.plan = plan
+    identity = .session(session)
+  }
+}
+
+/// Uploads of chunks. Bytes are written as they arrive. The account gets the chunk only when all
+/// bytes are durable and match the hash.
+///
+///     bytes → append … append → finish → commit → answer
+///
+/// If an upload ends before the commit, its file is removed.
+extension RelayNode {
+  /// Starts an upload after the head of a request that has no error so far.
+  mutating func beginUpload(_ slot: Hub.Slot, _ hash: ChunkHash) {
+    guard uploads.count < configuration.limits.uploads else {
+      connections[slot].http.exchange?.value.pendingAnswer = Answer(StoreRefusals.tooManyUploads)
+      return
+    }
+    guard !isDiskLow() else {
+      connections[slot].http.exchange?.value.pendingAnswer = Answer(StoreHealth.diskLow)
+      return
+    }
+    uploads[connections[slot].id] = ChunkUpload(hash)
+  }
+
+  mutating func addToUpload(_ slot: Hub.Slot, _ bytes: [UInt8]) {
+    uploads[connections[slot].id]?.receive(bytes)
+    advanceUpload(slot)
+  }
+
+  /// Passes on received bytes, once the account is known and the step before is done.
+  mutating func advanceUpload(_ slot: Hub.Slot) {
+    let id = connections[slot].id
+    if connections[slot].http.exchange?.value.stage == .whole { uploads[id]?.endBody() }
+    if let session = connections[slot].session,
+      connections[slot].http.exchange?.value.isSigningIn == false
+    {
+      submitUploadStep(id, by: session)
+    }
+    updateUploadReading(slot)
+  }
+
+  private mutating func submitUploadStep(_ id: ConnectionID, by session: Session) {
+    if let upload = uploads[id], upload.file == nil {
+      let others = uploads.values.count { $0.file?.account == session.account }
+      guard others < configuration.limits.uploadsPerAccount else {
+        if let slot = connections.slot(of: id) { refuseUpload(slot, StoreRefusals.tooManyUploads) }
+        return
+      }
+      uploads[id]?.file = ChunkFile(account: session.account, number: secrets.word())
+    }
+    guard let file = uploads[id]?.file, let hash = uploads[id]?.hash,
+      let step = uploads[id]?.nextStep()
+    else { return }
+    let request: ChunkRequest =
+      switch step {
+      case .append(let bytes): .append(file, bytes)
+      case .finish: .finish(file, expecting: hash)
+      }
+    if !submitJob(.chunk(request), for: .upload(id, file)), let slot = connections.slot(of: id) {
+      refuseUpload(slot, CommitQueue.overloaded)
+    }
+  }
+
+  /// Counts the bytes held for the upload, and stops or resumes reading of its body.
+  private mutating func updateUploadReading(_ slot: Hub.Slot) {
+    guard let upload = uploads[connections[slot].id] else { return }
+    connections[slot].http.exchange?.value.bodyBytes = upload.heldBytes
+    switch connections[slot].http.exchange?.value.stage {
+    case .reading where upload.isFull: connections[slot].http.exchange?.value.stage = .full
+    case .full where !upload.isFull: connections[slot].http.exchange?.value.stage = .reading
+    default: break
+    }
+  }
+
+  /// Stops reading an upload with a step under way, because there is no memory for more bytes.
+  mutating func pauseUpload(_ slot: Hub.Slot) {
+    guard connections[slot].http.exchange?.value.stage == .reading,
+      let upload = uploads[connections[slot].id], upload.isBegun, upload.heldBytes > 0
+    else { return }
+    connections[slot].http.exchange?.value.stage = .full
+  }
+
+  /// Handles the result of a step from the chunk store.
+  mutating func handleUploadStep(
+    _ id: ConnectionID, _ file: ChunkFile, _ result: Result<ChunkResult, Refusal>
+  ) {
+    // The end of an upload has already handled its file.
+    guard let slot = connections.slot(of: id), uploads[id]?.file == file else { return }
+    switch result {
+    case .success(.done):
+      uploads[id]?.completeStep()
+      if uploads[id]?.isFinished == true {
+        if health.recordChunkSuccess() { actions.append(.report(.storeRecovered)) }
+        addChunk(slot)
+      } else {
+        advanceUpload(slot)
+      }
+    case .success: refuseUpload(slot, ResponseBuilder.mismatch)
+    case .failure(let refusal): refuseUpload(slot, refusal)
+    }
+    processInput(slot)
+  }
+
+  /// Refuses the upload; the rest of its body is discarded.
+  private mutating func refuseUpload(_ slot: Hub.Slot, _ refusal: Refusal) {
+    connections[slot].http.exchange?.value.pendingAnswer = Answer(refusal)
+    endUpload(slot)
+    performCall(slot)
+  }
+
+  /// Ends an upload that was refused before its chunk was added.
+  mutating func endUpload(_ slot: Hub.Slot) {
+    guard uploads[connections[slot].id] != nil else { return }
+    dropUpload(connections[slot].id)
+    connections[slot].http.exchange?.value.bodyBytes = 0
+    if connections[slot].http.exchange?.value.stage == .full {
+      connections[slot].http.exchange?.value.stage = .reading
+    }
+  }
+
+  /// Discards an upload that ends before its chunk was added. Its steps are done in order, so its
+  /// file is removed after the step under way.
+  mutating func dropUpload(_ id: ConnectionID) {
+    guard let upload = uploads.removeValue(forKey: id), upload.isBegun, let file = upload.file
+    else { return }
+    removeFiles([file])
+  }
+
+  // MARK: commit
+
+  /// Adds the chunk to the account; its file is complete and durable. From here on the commit owns
+  /// the file, whatever happens to the connection.
+  private mutating func addChunk(_ slot: Hub.Slot) {
+    let id = connections[slot].id
+    guard let upload = uploads.removeValue(forKey: id), let file = upload.file else { return }
+    connections[slot].http.exchange?.value.stage = .awaitingStore
+    connections[slot].http.exchange?.value.bodyBytes = 0
+    let request = CommitRequest.addChunk(file.account, upload.hash, file, bytes: upload.received)
+    if !submitCommit(request, for: .addChunk(id, file)) {
+      removeFiles([file])
+      answer(slot, Answer(CommitQueue.overloaded))
+    }
+  }
+
+  mutating func handleChunkAdded(
+    _ id: ConnectionID, _ file: ChunkFile, _ result: Result<CommitResult, Refusal>
+  ) {
+    var isNew = false
+    switch result {
+    case .success(.chunkAdded): isNew = true
+    case .success(.chunkReplaced(let old, let wasLacking)):
+      isNew = wasLacking
+      removeFiles([old])
+    case .failure(let refusal) where refusal.code == .storeUnavailable:
+      // A failed commit may still become durable after a crash, until another one has followed it.
+      keepLeftover([file])
+    case .success, .failure: removeFiles([file])
+    }
+    guard let slot = connections.slot(of: id) else { return }
+    switch result {
+    case .success(.chunkAdded), .success(.chunkReplaced):
+      answer(slot, Answer(status: isNew ? 201 : 200))
+    case .success: answer(slot, Answer(ResponseBuilder.mismatch))
+    case .failure(let refusal): answer(slot, Answer(refusal))
+    }
+    processInput(slot)
+  }
+}
+
+/// Downloads of chunks. A part is read and sent, and the next one is read as the connection takes
+/// bytes, so that a slow client uses little memory.
+extension RelayNode {
+  /// Starts a download. Throws if there is no memory for it, or too many requests are pending.
+  mutating func beginDownload(
+    _ slot: Hub.Slot, _ fetch: ChunkFetch, _ chunk: StoredChunk
+  ) throws(Refusal) {
+    switch fetch.selection(of: chunk.bytes) {
+    case .held: answer(slot, .held(fetch))
+    case .unsatisfiable: answer(slot, .noSuchRange(of: chunk.bytes))
+    case .bytes(let range, let isPart):
+      let head = Answer.chunk(fetch, range, isPart: isPart, size: chunk.bytes)
+      if range.isEmpty {
+        answer(slot, head)
+        return
+      }
+      let holder = holder(of: slot)
+      guard admission.hasRoom(for: holder) else { throw admission.refusal(of: holder) }
+      downloads[connections[slot].id] = ChunkDownload(chunk.file, range, head: head)
+      connections[slot].http.exchange?.value.stage = .sending
+      guard readChunk(slot) else {
+        downloads[connections[slot].id] = nil
+        throw CommitQueue.overloaded
+      }
+    }
+  }
+
+  /// Reads the next part. Returns false if too many requests are pending.
+  private mutating func readChunk(_ slot: Hub.Slot) -> Bool {
+    let id = connections[slot].id
+    guard let file = downloads[id]?.file, let range = downloads[id]?.nextRead() else {
+      return true
+    }
+    return submitJob(
+      .chunk(.read(file, offset: range.lowerBound, count: range.count)), for: .download(id, file))
+  }
+
+  /// Reads the next part as soon as the connection has room for it. If the node has no memory for
+  /// it, continues when all that was sent has left.
+  mutating func continueDownload(_ slot: Hub.Slot) {
+    let queue = connections[slot].queue
+    let hasRoom = admission.hasRoom(for: holder(of: slot))
+    if isClogged(slot) || (!hasRoom && queue.unsent > 0) { return }
+    if !readChunk(slot) { close(slot, .afterSending) }
+  }
+
+  mutating func handleChunkRead(
+    _ id: ConnectionID, _ file: ChunkFile, _ result: Result<ChunkResult, Refusal>
+  ) {
+    guard let slot = connections.slot(of: id), downloads[id]?.file == file else { return }
+    switch result {
+    case .success(.bytes(let bytes)) where !bytes.isEmpty: sendPart(slot, bytes)
+    // The file has fewer bytes than recorded.
+    case .success(.bytes):
+      reportMissing(file)
+      refuseDownload(slot, StoreRefusals.unknownChunk)
+    case .success: refuseDownload(slot, ResponseBuilder.mismatch)
+    case .failure(let refusal):
+      if refusal.code == .notFound { reportMissing(file) }
+      refuseDownload(slot, refusal)
+    }
+    processInput(slot)
+  }
+
+  /// Marks the chunk as missing, so that devices that have it upload it again. If the commit cannot
+  /// be queued or fails, the next reader of the chunk finds the same.
+  private mutating func reportMissing(_ file: ChunkFile) {
+    _ = submitCommit(.markChunksMissing([file]), for: .missingReport)
+  }
+
+  /// True if the answer's head was sent, and not all of its body.
+  func isSending(_ slot: Hub.Slot) -> Bool {
+    guard let download = downloads[connections[slot].id] else { return false }
+    return download.head == nil
+  }
+
+  private mutating func sendPart(_ slot: Hub.Slot, _ bytes: [UInt8]) {
+    let id = connections[slot].id
+    guard connections[slot].http.exchange != nil else { return }
+    if var head = downloads[id]?.recordRead(bytes.count) {
+      head.body = bytes
+      connections[slot].http.exchange?.value.status = head.status
+      let bytes = response(
+        head, head: connections[slot].http.exchange?.value.head,
+        opening: connections[slot].opening,
+        crossOrigin: connections[slot].crossOrigin, closes: closesAfterAnswer(slot))
+      send(slot, bytes)
+    } else {
+      send(slot, bytes)
+    }
+    if downloads[id]?.isOver == true {
+      downloads[id] = nil
+      endExchange(slot, closes: closesAfterAnswer(slot))
+    } else {
+      continueDownload(slot)
+    }
+  }
+
+  /// Refuses an unreadable download. If the answer has begun, only closing early can signal the
+  /// error.
+  private mutating func refuseDownload(_ slot: Hub.Slot, _ refusal: Refusal) {
+    if isSending(slot) {
+      count(refusal.code)
+      close(slot, .afterSending)
+    } else {
+      downloads[connections[slot].id] = nil
+      answer(slot, Answer(refusal))
+    }
+  }
 }

@@ -1,16 +1,16 @@
 public import LockstepModel
+public import LockstepRuntime
 import LockstepStorage
-public import LockstepWire
+import LockstepWire
 
 /// The core of Lockstep: accepts connections, saves through the store, and sends each change to all
 /// devices of an account. One node runs on each loop; nodes share nothing but the store and
 /// `RelayNews`.
 ///
-/// This file handles events. `RelayNode+HTTP` and `RelayNode+Socket` read the clients' requests,
-/// `RelayNode+Outcomes` handles the store's results. `RelayNode+Push` sends changes to sockets,
-/// `RelayNode+Polls` and `RelayNode+Events` to long-polls and streams. `RelayNode+Standing` applies
-/// news about a device, `RelayNode+Neighbours` follows other relays on the same store.
-/// `RelayNode+Uploads` and `+Downloads` transfer chunks of files, `RelayNode+Garbage` removes them.
+/// This file handles events, timers, rates and the end. `RelayNode+HTTP` reads requests and
+/// transfers chunks of files, `RelayNode+FanOut` serves sockets, streams and long-polls and sends
+/// changes to them, `RelayNode+Store` handles the store's results, news of other relays on the same
+/// store, and the removal of chunks that nobody owns.
 public struct RelayNode: Node, ~Copyable {
   public typealias Job = StoreJob
   public typealias Outcome = StoreOutcome
@@ -46,11 +46,11 @@ public struct RelayNode: Node, ~Copyable {
   /// The names by which clients may reach the relay, and the value of `Host` that was last found to
   /// be one of them: most requests have the same value.
   var hosts: AllowedHosts
-  var allowedHost: [UInt8] = []
+  private var allowedHost: [UInt8] = []
   /// True if a request that was refused for its host was reported.
-  var hasToldOfHost = false
+  private var hasReportedHost = false
   /// True if an undeclared proxy was reported.
-  var hasToldOfProxy = false
+  var hasReportedProxy = false
   var presence: Presence
   var peerRelays = PeerRelays()
   var health = StoreHealth()
@@ -58,13 +58,13 @@ public struct RelayNode: Node, ~Copyable {
   var status = RelayStatus()
   /// Counters of the other nodes, by their number, as last reported.
   var otherStatuses: [RelayStatus]
-  var toldStatus = RelayStatus()
-  var isStatusPlanned = false
+  private var sentStatus = RelayStatus()
+  private var isStatusPlanned = false
   var sightingsAt: Instant?
   /// Number of connections that are sockets.
   var sockets = 0
   /// Accounts whose devices, plan or subscriptions changed, and accounts moved by a commit.
-  var standings = AccountLog()
+  var membershipChanges = AccountLog()
   var commits = AccountLog()
   /// Time at which this node's last change was durable. Its outcome follows directly.
   var durableAt: Instant?
@@ -80,7 +80,7 @@ public struct RelayNode: Node, ~Copyable {
   var isSwept = false
   var actions = ActionQueue<NodeAction<StoreJob, RelayReport, RelayNews>>()
 
-  /// Compression for every socket that takes compressed messages.
+  /// Compression for every socket that accepts compressed messages.
   static let deflate = DeflateTerms.Sending(
     windowBits: Limits.deflateWindowBits, keepsContext: false)
 
@@ -110,7 +110,7 @@ public struct RelayNode: Node, ~Copyable {
     if connections[slot].isStreaming {
       connections[slot].stream?.value.ignoredBytes += bytes.byteCount
     } else if connections[slot].socket == nil {
-      if connections[slot].http.lastPoll != nil, pollsAgain(slot, bytes) {
+      if connections[slot].http.lastPoll != nil, repeatLastPoll(slot, bytes) {
         finishEvent()
         return
       }
@@ -118,7 +118,7 @@ public struct RelayNode: Node, ~Copyable {
     } else {
       connections[slot].socket?.reader.receive(bytes)
     }
-    read(slot)
+    processInput(slot)
     finishEvent()
   }
 
@@ -127,18 +127,18 @@ public struct RelayNode: Node, ~Copyable {
   ) {
     self.moment = moment
     switch event {
-    case .opened(let id, let opening): opened(id, opening)
-    case .drained(let id, let unsent): drained(id, unsent: unsent)
-    case .holding(let id, let bytes): holding(id, bytes)
-    case .closed(let id, let cause): closed(id, cause)
-    case .turnedAway(let reason): turnedAway(reason)
-    case .finished(let job, let outcome): finished(job, outcome)
+    case .opened(let id, let opening): handleOpened(id, opening)
+    case .drained(let id, let unsent): handleDrained(id, unsent: unsent)
+    case .holding(let id, let bytes): handleHeldBytes(id, bytes)
+    case .closed(let id, let cause): handleClosed(id, cause)
+    case .connectionRejected(let reason): countRejection(reason)
+    case .finished(let job, let outcome): handleOutcome(job, outcome)
     case .ordered(.reportStatus): actions.append(.report(.status(currentStatus)))
     case .ordered(.reportState): actions.append(.report(.state(currentState)))
     case .ordered(.allowHosts(let hosts)):
       self.hosts = hosts
       allowedHost = []
-    case .news(let news): heard(news)
+    case .news(let news): handleNews(news)
     case .deadlineReached: expireTimers()
     case .stopping: stop()
     }
@@ -153,7 +153,7 @@ public struct RelayNode: Node, ~Copyable {
 
   // MARK: connections
 
-  private mutating func opened(_ id: ConnectionID, _ opening: Opening) {
+  private mutating func handleOpened(_ id: ConnectionID, _ opening: Opening) {
     guard stage != .stopped else {
       actions.append(.close(id, .now))
       return
@@ -163,86 +163,86 @@ public struct RelayNode: Node, ~Copyable {
       Connection(
         id: id, opening: opening, exempt: configuration.exempt,
         trustedProxies: configuration.trustedProxies))
-    watchRequest(slot)
+    updateRequestTimer(slot)
     scheduleStatus()
   }
 
-  private mutating func turnedAway(_ reason: TurnedAway) {
+  private mutating func countRejection(_ reason: ConnectionRejection) {
     status.count(reason)
     scheduleStatus()
   }
 
-  private mutating func drained(_ id: ConnectionID, unsent: Int) {
+  private mutating func handleDrained(_ id: ConnectionID, unsent: Int) {
     guard let slot = connections.slot(of: id) else { return }
-    connections[slot].queue.drained(to: unsent, at: moment.instant)
-    if unsent > 0 { watchQueue(slot) }
+    connections[slot].queue.recordUnsent(unsent, at: moment.instant)
+    if unsent > 0 { startStallTimer(slot) }
     if isClogged(slot) {
-      settleBudget(slot)
+      updateMemoryBudget(slot)
       return
     }
-    if connections[slot].socket?.chain.unclogged() == .hint { follow(slot, .hint) }
-    if connections[slot].socket?.owesRead == true { readPage(slot) }
-    if connections[slot].stream?.value.owesRead == true { readBacklog(slot) }
+    if connections[slot].socket?.chain.handleUnclogged() == .hint { performPush(slot, .hint) }
+    if connections[slot].socket?.needsRead == true { readPage(slot) }
+    if connections[slot].stream?.value.needsRead == true { readBacklog(slot) }
     if connections[slot].http.exchange?.value.stage == .sending { continueDownload(slot) }
-    read(slot)
+    processInput(slot)
   }
 
-  private mutating func holding(_ id: ConnectionID, _ bytes: Int) {
+  private mutating func handleHeldBytes(_ id: ConnectionID, _ bytes: Int) {
     if let slot = connections.slot(of: id) {
-      connections[slot].queue.holds(bytes)
+      connections[slot].queue.recordMemory(bytes)
     } else if let held = closing[id] {
-      _ = admission.hold(bytes, before: held.bytes, by: held.holder)
+      _ = admission.recordUse(bytes, before: held.bytes, by: held.holder)
       closing[id] = bytes > 0 ? (held.holder, bytes) : nil
     }
   }
 
-  private mutating func closed(_ id: ConnectionID, _ cause: CloseCause) {
+  private mutating func handleClosed(_ id: ConnectionID, _ cause: CloseCause) {
     guard let slot = connections.slot(of: id) else { return }
     if cause == .endOfStream, connections[slot].http.exchange?.value.stage == .parked {
       // The client may still read; a half-closed connection does not wait.
       answerEmpty(slot, isLast: true)
       return
     }
-    if cause == .endOfStream { keepHolding(slot) }
-    if connections[slot].socket != nil { status.socketsClosed.add(CloseTally.brokenOff) }
-    forget(slot)
+    if cause == .endOfStream { chargeUnsentBytes(slot) }
+    if connections[slot].socket != nil { status.socketsClosed.add(CloseCounts.abnormal) }
+    removeConnection(slot)
   }
 
   /// Continues to read a connection, as far as there is room for more.
-  mutating func read(_ slot: Hub.Slot) {
-    guard connections.isTaken(slot) else { return }
-    if stage == .stopping { windDown(slot) }
-    guard connections.isTaken(slot) else { return }
+  mutating func processInput(_ slot: Hub.Slot) {
+    guard connections.isInUse(slot) else { return }
+    if stage == .stopping { endIfIdle(slot) }
+    guard connections.isInUse(slot) else { return }
     if connections[slot].socket == nil { readRequests(slot) }
-    guard connections.isTaken(slot) else { return }
+    guard connections.isInUse(slot) else { return }
     if connections[slot].socket != nil { readMessages(slot) }
-    guard connections.isTaken(slot) else { return }
+    guard connections.isInUse(slot) else { return }
     if isCrowded(slot) && !isClogged(slot) {
       timers.schedule(
         .crowded(connections[slot].id), at: moment.instant.advanced(milliseconds: 1))
     }
-    settleBudget(slot)
+    updateMemoryBudget(slot)
   }
 
   mutating func send(_ slot: Hub.Slot, _ bytes: [UInt8]) {
-    connections[slot].queue.add(bytes.count, at: moment.instant)
+    connections[slot].queue.recordSent(bytes.count, at: moment.instant)
     actions.append(.send(connections[slot].id, bytes))
   }
 
   /// Closes a connection; `manner` decides if sent bytes leave first.
   mutating func close(_ slot: Hub.Slot, _ manner: CloseManner) {
     actions.append(.close(connections[slot].id, manner))
-    if manner == .afterSending { keepHolding(slot) }
-    forget(slot)
+    if manner == .afterSending { chargeUnsentBytes(slot) }
+    removeConnection(slot)
   }
 
   /// Counts the unsent bytes of a connection that is about to be forgotten, until the driver has
   /// released them.
-  private mutating func keepHolding(_ slot: Hub.Slot) {
+  private mutating func chargeUnsentBytes(_ slot: Hub.Slot) {
     let bytes = connections[slot].queue.heldAtEnd(at: moment.instant)
     guard bytes > 0 else { return }
     let holder = holder(of: slot)
-    _ = admission.hold(bytes, before: 0, by: holder)
+    _ = admission.recordUse(bytes, before: 0, by: holder)
     closing[connections[slot].id] = (holder, bytes)
   }
 
@@ -269,12 +269,12 @@ public struct RelayNode: Node, ~Copyable {
       limit: configuration.limits.sendQueueBytes, at: moment.instant)
   }
 
-  private mutating func forget(_ slot: Hub.Slot) {
+  private mutating func removeConnection(_ slot: Hub.Slot) {
     let id = connections[slot].id
-    noteRequest(slot)
+    reportRequest(slot)
     dropUpload(id)
     downloads[id] = nil
-    stopHolding(slot)
+    releaseMemory(slot)
     signOut(slot)
     if connections[slot].socket != nil { sockets -= 1 }
     timers.cancel(.request(id))
@@ -286,41 +286,41 @@ public struct RelayNode: Node, ~Copyable {
   }
 
   /// Releases the connection's counted memory until the next count, because its holder changes.
-  mutating func stopHolding(_ slot: Hub.Slot) {
+  mutating func releaseMemory(_ slot: Hub.Slot) {
     let held = connections[slot].heldBytes + connections[slot].heldUnsent
     guard held > 0 else { return }
-    _ = admission.hold(0, before: held, by: holder(of: slot))
+    _ = admission.recordUse(0, before: held, by: holder(of: slot))
     connections[slot].heldBytes = 0
     connections[slot].heldUnsent = 0
   }
 
   /// Counts the connection's memory, pauses reading if it holds enough, and refuses it if the limit
   /// is exceeded.
-  private mutating func settleBudget(_ slot: Hub.Slot) {
+  private mutating func updateMemoryBudget(_ slot: Hub.Slot) {
     if connections[slot].holdsNothing() {
       let isHTTP = connections[slot].socket == nil
-      return pause(slot, isHTTP && connections[slot].http.isHeldBack && !readsRequests(slot))
+      return setPaused(slot, isHTTP && connections[slot].http.pausesReading && !readsRequests(slot))
     }
     // Unsent bytes use the room of others, but only incoming bytes are refused because of it.
     let holder = holder(of: slot)
     let unsent = connections[slot].queue.held
-    _ = admission.hold(unsent, before: connections[slot].heldUnsent, by: holder)
+    _ = admission.recordUse(unsent, before: connections[slot].heldUnsent, by: holder)
     connections[slot].heldUnsent = unsent
     let held = connections[slot].bytesToHold
-    let hasRoom = admission.hold(held, before: connections[slot].heldBytes, by: holder)
+    let hasRoom = admission.recordUse(held, before: connections[slot].heldBytes, by: holder)
     connections[slot].heldBytes = held
-    if !hasRoom { holdUpload(slot) }
+    if !hasRoom { pauseUpload(slot) }
     let reads = wantsBytes(slot)
     if !hasRoom && reads {
       refuseStream(slot, admission.refusal(of: holder))
       return
     }
     let isFull = connections[slot].bufferedBytes >= Limits.pipelineBytes
-    pause(slot, !reads && (!hasRoom || isFull || connections[slot].http.isHeldBack))
+    setPaused(slot, !reads && (!hasRoom || isFull || connections[slot].http.pausesReading))
   }
 
   /// Pauses reading of a connection, or resumes it.
-  private mutating func pause(_ slot: Hub.Slot, _ pauses: Bool) {
+  private mutating func setPaused(_ slot: Hub.Slot, _ pauses: Bool) {
     guard pauses != connections[slot].isPaused else { return }
     connections[slot].isPaused = pauses
     let id = connections[slot].id
@@ -343,5 +343,599 @@ public struct RelayNode: Node, ~Copyable {
 
   private mutating func finishEvent() {
     if stage == .stopping { finishStopping() }
+  }
+}
+
+/// Sending of answers, and the connection's state after them.
+extension RelayNode {
+  /// Answers the request that is being read or answered. `isLast`: the connection closes after it.
+  mutating func answer(_ slot: Hub.Slot, _ answer: Answer, isLast: Bool = false) {
+    guard connections[slot].http.exchange != nil else { return }
+    if !isLast, delayIfLimited(slot, answer) { return }
+    if let code = answer.refused { count(code) }
+    let closes = isLast || closesAfterAnswer(slot)
+    connections[slot].http.exchange?.value.recordAnswer(answer)
+    send(
+      slot,
+      response(
+        answer, head: connections[slot].http.exchange?.value.head,
+        opening: connections[slot].opening, crossOrigin: connections[slot].crossOrigin,
+        closes: closes))
+    endExchange(slot, closes: closes)
+  }
+
+  /// Ends a request that has its answer.
+  mutating func endExchange(_ slot: Hub.Slot, closes: Bool) {
+    reportRequest(slot)
+    if connections[slot].http.exchange?.value.poll != nil, let session = connections[slot].session {
+      hub.removePoll(slot, session.account)
+      connections[slot].http.expectRepetition()
+    }
+    if connections[slot].stream != nil, let session = connections[slot].session {
+      hub.removeStream(slot, session.account)
+      connections[slot].stream = nil
+    }
+    connections[slot].http.exchange = nil
+    connections[slot].http.deadline = .none
+    if closes { close(slot, .afterSending) }
+  }
+
+  /// True if the connection cannot carry another request, for example because the rest of a body
+  /// would be parsed as one.
+  func closesAfterAnswer(_ slot: Hub.Slot) -> Bool {
+    let stage = connections[slot].http.exchange?.value.stage
+    return connections[slot].http.exchange?.value.head.keepsAlive != true || stage == .reading
+      || stage == .full || self.stage != .running
+  }
+
+  /// Returns the bytes of an answer. `head`: of the request; nil if it could not be parsed.
+  func response(
+    _ answer: Answer, head: HTTPRequestHead?, opening: Opening, crossOrigin: CrossOrigin,
+    closes: Bool
+  ) -> [UInt8] {
+    var headers = answer.headers
+    addCommonFields(&headers, opening, crossOrigin)
+    if closes {
+      headers.append("Connection", answer.status == 426 ? "close, Upgrade" : "close")
+    } else if answer.status == 426 {
+      headers.append("Connection", "Upgrade")
+    } else if head?.minorVersion == 0 {
+      headers.append("Connection", "keep-alive")
+    }
+    return HTTPWriter.response(
+      status: answer.status, headers: headers, body: answer.body,
+      omitsBody: head?.method == "HEAD", bodyCount: answer.bodyCount)
+  }
+
+  /// Adds the header fields of every answer.
+  func addCommonFields(
+    _ headers: inout HTTPHeaders, _ opening: Opening, _ crossOrigin: CrossOrigin
+  ) {
+    headers.append("Date", HTTPDate.text(moment.wall))
+    // The other listeners trust a request for its source, and no page may use them.
+    guard opening.listenerKind == .public else { return }
+    let maxAge = configuration.strictTransportMilliseconds
+    if maxAge > 0, opening.isSecure {
+      headers.append("Strict-Transport-Security", "max-age=\(maxAge / 1_000)")
+    }
+    let ranges = headers.contains("Accept-Ranges") ? ", Accept-Ranges, Content-Range" : ""
+    let keepAlive = headers.contains("Lockstep-Keep-Alive") ? ", Lockstep-Keep-Alive" : ""
+    let within = headers.contains("Lockstep-Reconnect-Within") ? ", Lockstep-Reconnect-Within" : ""
+    crossOrigin.addFields(
+      to: &headers, configuration.origins,
+      exposes: "ETag, Retry-After" + ranges + keepAlive + within)
+  }
+
+  mutating func count(_ code: RefusalCode) { status.count(code) }
+
+  /// A fault is reported in the store's own words only on the owner's listeners.
+  mutating func healthAnswer(_ call: HealthCall, listenerKind: Opening.ListenerKind) -> Answer {
+    switch call {
+    case .live: return RelayNode.plain(200, "alive\n")
+    case .ready:
+      if stage != .running { return Answer(RelayNode.isStopping) }
+      if let fault = health.fault {
+        return Answer(
+          listenerKind == .public ? StoreHealth.unavailable : StoreHealth.refusal(of: fault))
+      }
+      // Reads, deletions and pushes still work, so a load balancer may keep sending devices here.
+      return RelayNode.plain(
+        200, isDiskLow() ? "ready, but accepts no new data: the disk is nearly full\n" : "ready\n")
+    case .metrics:
+      var answer = Answer(status: 200)
+      answer.headers.append("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+      answer.body = Array(metricsText.utf8)
+      return answer
+    case .status:
+      return Answer(status: 200, json: sumOfStatuses.encodedBody(nodes: configuration.nodes))
+    }
+  }
+
+  private static func plain(_ status: Int, _ text: String) -> Answer {
+    var answer = Answer(status: status)
+    answer.headers.append("Content-Type", "text/plain; charset=utf-8")
+    answer.headers.append("Cache-Control", "no-store")
+    answer.body = Array(text.utf8)
+    return answer
+  }
+}
+
+/// Handling of expired timers.
+extension RelayNode {
+  mutating func expireTimers() {
+    while let timer = timers.popExpired(at: moment.instant) {
+      switch timer {
+      case .request(let id): handleRequestTimeout(id)
+      case .keepAlive(let id): handleKeepAlive(id)
+      case .stalled(let id): checkStalledQueue(id)
+      case .crowded(let id): if let slot = connections.slot(of: id) { processInput(slot) }
+      case .throttled(let id): endThrottle(id)
+      case .sightings: writeSightings(isLast: false)
+      case .storeProbe: probeStore()
+      case .pages: startDuePageReads()
+      case .status: broadcastStatus()
+      case .versionCheck: checkAccountVersions()
+      case .collection: collect()
+      case .drain: closeAllConnections()
+      }
+    }
+  }
+
+  // MARK: requests
+
+  /// Sets the timer for the next deadline of a connection before its upgrade.
+  mutating func updateRequestTimer(_ slot: Hub.Slot) {
+    guard connections[slot].socket == nil else { return }
+    let deadline: HTTPState.Deadline
+    switch connections[slot].http.exchange?.value.stage {
+    // While its answers wait, its requests are not read, and `.stalled` checks it.
+    case nil where isClogged(slot): deadline = .none
+    case nil: deadline = connections[slot].http.awaitsRequest() ? .idle : .head
+    case .reading:
+      // A chunk of a file is large: progress is enough.
+      deadline = uploads[connections[slot].id].map { .part($0.partsReceived) } ?? .body
+    case .full, .whole, .awaitingStore, .delayed, .sending, .streaming: deadline = .none
+    case .parked: deadline = .poll
+    }
+    guard deadline != connections[slot].http.deadline else { return }
+    connections[slot].http.deadline = deadline
+    let now = moment.instant
+    let dueAt: Instant
+    switch deadline {
+    case .none:
+      timers.cancel(.request(connections[slot].id))
+      connections[slot].http.timerAt = nil
+      return
+    case .idle: dueAt = now.advanced(milliseconds: Int64(configuration.limits.idleMilliseconds))
+    case .head, .body, .part:
+      dueAt = now.advanced(milliseconds: Int64(configuration.limits.requestMilliseconds))
+    case .poll: dueAt = connections[slot].http.exchange?.value.poll?.endsAt ?? now
+    }
+    connections[slot].http.dueAt = dueAt
+    if let timerAt = connections[slot].http.timerAt, timerAt <= dueAt { return }
+    setRequestTimer(slot)
+  }
+
+  private mutating func setRequestTimer(_ slot: Hub.Slot) {
+    let dueAt = connections[slot].http.dueAt
+    connections[slot].http.timerAt = dueAt
+    timers.schedule(.request(connections[slot].id), at: dueAt)
+  }
+
+  private mutating func handleRequestTimeout(_ id: ConnectionID) {
+    guard let slot = connections.slot(of: id) else { return }
+    if connections[slot].socket != nil {
+      handleMessageTimeout(slot)
+      return
+    }
+    connections[slot].http.timerAt = nil
+    if connections[slot].http.deadline != .none, moment.instant < connections[slot].http.dueAt {
+      setRequestTimer(slot)
+      return
+    }
+    switch connections[slot].http.deadline {
+    case .none: break
+    case .idle: close(slot, .afterSending)
+    case .head, .body, .part:
+      refuseBytes(slot, Refusal(.requestTimeout, "The request did not arrive in time."))
+    case .poll:
+      endPoll(slot)
+      processInput(slot)
+    }
+  }
+
+  // MARK: messages
+
+  /// Sets the timer for a message that has begun on an open socket, as for a request's body.
+  mutating func startMessageTimer(_ slot: Hub.Slot) {
+    guard connections[slot].socket?.stage == .open, connections[slot].socket?.isTimed == false,
+      connections[slot].socket?.reader.hasPartialInput == true
+    else { return }
+    connections[slot].socket?.isTimed = true
+    timers.schedule(
+      .request(connections[slot].id),
+      at: moment.instant.advanced(milliseconds: Int64(configuration.limits.requestMilliseconds)))
+  }
+
+  /// Handles a complete message or control frame. A control frame between the fragments of a
+  /// message does not postpone that message's deadline.
+  mutating func endMessageTimer(_ slot: Hub.Slot) {
+    guard connections[slot].socket?.isTimed == true,
+      connections[slot].socket?.reader.isInMessage == false
+    else { return }
+    connections[slot].socket?.isTimed = false
+    timers.cancel(.request(connections[slot].id))
+  }
+
+  private mutating func handleMessageTimeout(_ slot: Hub.Slot) {
+    guard connections[slot].socket?.stage == .open else {
+      closeSocket(slot, Refusal(.helloRequired, "No hello arrived in time."))
+      return
+    }
+    connections[slot].socket?.isTimed = false
+    // While the relay itself does not read, no device is late.
+    guard readsMessages(slot) else {
+      startMessageTimer(slot)
+      return
+    }
+    count(.requestTimeout)
+    closeSocket(slot, code: 4408, "The message did not arrive in time.")
+  }
+
+  // MARK: silent connections
+
+  /// Starts the keep-alive: the connection sends something at least every `keepAlive`. The first
+  /// delay is random, so that connections that came together do not send together.
+  mutating func scheduleKeepAlive(_ slot: Hub.Slot) {
+    let keepAlive = configuration.keepAliveMilliseconds
+    let first = Int64.random(in: keepAlive / 2...keepAlive, using: &random)
+    timers.schedule(
+      .keepAlive(connections[slot].id), at: moment.instant.advanced(milliseconds: first))
+  }
+
+  private mutating func handleKeepAlive(_ id: ConnectionID) {
+    guard let slot = connections.slot(of: id) else { return }
+    // A ping after unsent bytes shows nothing; `.stalled` checks the connection.
+    if connections[slot].queue.unsent == 0 {
+      if connections[slot].isStreaming {
+        sendHeartbeat(slot)
+      } else if !sendPing(slot) {
+        abortConnection(slot)
+        return
+      }
+    }
+    timers.schedule(
+      .keepAlive(id),
+      at: moment.instant.advanced(milliseconds: configuration.keepAliveMilliseconds))
+  }
+
+  /// Sends a ping. Returns false if too many pings were not answered.
+  private mutating func sendPing(_ slot: Hub.Slot) -> Bool {
+    // A pong that is not read shows nothing either.
+    guard let socket = connections[slot].socket, !connections[slot].isPaused,
+      !socket.reader.hasPartialInput || readsMessages(slot)
+    else { return true }
+    if socket.unansweredPings >= 2 { return false }
+    connections[slot].socket?.unansweredPings += 1
+    send(slot, WebSocketFrame.ping())
+    if socket.stage == .open { sendReconnectPeriod(slot) }
+    return true
+  }
+
+  /// Starts the check of unsent bytes: the connection is closed if none of them leaves for long.
+  mutating func startStallTimer(_ slot: Hub.Slot) {
+    guard !connections[slot].queue.isWatched else { return }
+    connections[slot].queue.isWatched = true
+    timers.schedule(
+      .stalled(connections[slot].id),
+      at: moment.instant.advanced(milliseconds: stalledMilliseconds))
+  }
+
+  private var stalledMilliseconds: Int64 { Int64(configuration.limits.stalledMilliseconds) }
+
+  private mutating func checkStalledQueue(_ id: ConnectionID) {
+    guard let slot = connections.slot(of: id) else { return }
+    connections[slot].queue.isWatched = false
+    let queue = connections[slot].queue
+    if queue.unsent == 0 { return }
+    let end = queue.movedAt.advanced(milliseconds: stalledMilliseconds)
+    if moment.instant < end {
+      connections[slot].queue.isWatched = true
+      timers.schedule(.stalled(id), at: end)
+    } else {
+      status.slowConsumers += 1
+      abortConnection(slot)
+    }
+  }
+
+  /// Closes a connection whose device is gone, or accepts nothing: a close frame would not arrive.
+  private mutating func abortConnection(_ slot: Hub.Slot) {
+    if connections[slot].socket != nil { status.socketsClosed.add(CloseCounts.abnormal) }
+    close(slot, .now)
+  }
+
+  // MARK: counters
+
+  /// The current counters.
+  var currentStatus: RelayStatus {
+    var status = status
+    status.connections = connections.count
+    status.sockets = sockets
+    status.parkedPolls = hub.pollCount
+    status.streams = hub.streamCount
+    status.uploads = uploads.count
+    status.downloads = downloads.count
+    status.storeRequestsWaiting = queue.count
+    status.bodyBytes = admission.bodyBytes
+    status.unsentBytes = connections.slotsInUse.reduce(0) { $0 + connections[$1].queue.unsent }
+    return status
+  }
+
+  /// Counters of all nodes, as last reported.
+  var sumOfStatuses: RelayStatus {
+    otherStatuses.reduce(currentStatus) { $0.adding($1) }
+  }
+
+  mutating func scheduleStatus() {
+    guard configuration.nodes > 1, !isStatusPlanned else { return }
+    isStatusPlanned = true
+    timers.schedule(
+      .status, at: moment.instant.advanced(milliseconds: Limits.statusMilliseconds))
+  }
+
+  private mutating func broadcastStatus() {
+    isStatusPlanned = false
+    let status = currentStatus
+    if status != sentStatus {
+      sentStatus = status
+      actions.append(.broadcast(.status(node: configuration.node, status)))
+    }
+    if connections.count > 0 { scheduleStatus() }
+  }
+}
+
+/// Names of the node's timers.
+enum TimerID: Hashable, Sendable {
+  /// A connection's next deadline: a request, a hello, the end of a long-poll.
+  case request(ConnectionID)
+  /// The next ping of a socket.
+  case keepAlive(ConnectionID)
+  /// Check that a connection with unsent bytes still accepts some.
+  case stalled(ConnectionID)
+  /// A connection that was sent much in one moment is read again.
+  case crowded(ConnectionID)
+  /// A socket whose device exceeded its rate is read again.
+  case throttled(ConnectionID)
+  /// Sightings of devices are to be written.
+  case sightings
+  /// A store that failed is to be tested.
+  case storeProbe
+  /// A deferred page may be read.
+  case pages
+  /// The counters are to be sent to the other nodes.
+  case status
+  /// The store is to be checked for changes by other relays.
+  case versionCheck
+  /// Unneeded files are to be collected.
+  case collection
+  /// End of the time for stopping.
+  case drain
+}
+
+/// Rate limits of requests and sockets: the device or address that is charged, and the handling of
+/// clients that exceed their rate. A request is answered with 429 after a short delay, so that a
+/// client that does not wait costs little. A socket is not read until a token is available again,
+/// so that no message is lost. The owner's listeners are not limited.
+extension RelayNode {
+  /// Charges the address for a request without a device, or with one that is still to be looked up.
+  mutating func chargeAddress(_ slot: Hub.Slot) -> Refusal? {
+    guard isCharged(slot), !connections[slot].client.isExempt else { return nil }
+    let network = connections[slot].client.network
+    return rates.addresses.takeToken(network, at: moment.instant).map(RequestRates.tooOften)
+  }
+
+  /// Refunds the address: the request was a device's, which is charged itself.
+  mutating func refundAddress(_ slot: Hub.Slot) {
+    guard isCharged(slot), !connections[slot].client.isExempt else { return }
+    rates.addresses.returnToken(connections[slot].client.network)
+  }
+
+  mutating func chargeDevice(_ slot: Hub.Slot, _ session: Session) -> Refusal? {
+    guard isCharged(slot) else { return nil }
+    return rates.devices.takeToken(session.presenceKey, at: moment.instant).map(
+      RequestRates.tooOften)
+  }
+
+  /// Charges a message or a control frame that was read on a socket. If it exceeds the rate, the
+  /// next one is read later.
+  mutating func chargeFrame(_ slot: Hub.Slot) {
+    guard isCharged(slot), connections[slot].socket != nil else { return }
+    let wait: Int64?
+    if let session = connections[slot].session {
+      wait = rates.devices.spendTokens(session.presenceKey, at: moment.instant)
+    } else if connections[slot].client.isExempt {
+      wait = nil
+    } else {
+      wait = rates.addresses.spendTokens(connections[slot].client.network, at: moment.instant)
+    }
+    guard let wait else { return }
+    status.throttles += 1
+    connections[slot].socket?.isThrottled = true
+    timers.schedule(
+      .throttled(connections[slot].id), at: moment.instant.advanced(milliseconds: wait))
+  }
+
+  /// Delays the answer to a request that exceeds the rate; returns false if it is to be sent now.
+  /// If the body is not complete, the connection closes after the answer, without a delay.
+  mutating func delayIfLimited(_ slot: Hub.Slot, _ answer: Answer) -> Bool {
+    guard answer.refused == .tooManyRequests, isCharged(slot), stage == .running else {
+      return false
+    }
+    switch connections[slot].http.exchange?.value.stage {
+    case .whole, .awaitingStore: break
+    case .reading, .full, .delayed, .sending, .parked, .streaming, nil: return false
+    }
+    connections[slot].http.exchange?.value.pendingAnswer = answer
+    connections[slot].http.exchange?.value.stage = .delayed
+    timers.schedule(
+      .throttled(connections[slot].id),
+      at: moment.instant.advanced(milliseconds: Limits.rateLimitDelayMilliseconds))
+    return true
+  }
+
+  /// Welcomes a socket that has signed in: now, or later if its account's sockets come too often.
+  mutating func scheduleWelcome(_ slot: Hub.Slot, _ session: Session, since: ChangeToken?) {
+    let wait = isCharged(slot) ? rates.welcomes.takeToken(session.account, at: moment.instant) : nil
+    connections[slot].socket?.isWelcomeDelayed = wait != nil
+    guard let wait else { return beginWelcome(slot, session, since: since) }
+    status.throttles += 1
+    timers.schedule(
+      .throttled(connections[slot].id), at: moment.instant.advanced(milliseconds: wait))
+  }
+
+  mutating func endThrottle(_ id: ConnectionID) {
+    guard let slot = connections.slot(of: id) else { return }
+    if connections[slot].http.exchange?.value.stage == .delayed,
+      let pendingAnswer = connections[slot].http.exchange?.value.pendingAnswer
+    {
+      answer(slot, pendingAnswer)
+      guard connections.isInUse(slot) else { return }
+    }
+    connections[slot].socket?.isThrottled = false
+    if connections[slot].socket?.isWelcomeDelayed == true, let session = connections[slot].session,
+      case .signingIn(let since) = connections[slot].socket?.stage
+    {
+      scheduleWelcome(slot, session, since: since)
+      guard connections.isInUse(slot) else { return }
+    }
+    processInput(slot)
+  }
+
+  /// Counts an account that is about to be created here and, by news, on all other nodes.
+  mutating func countNewAccount(_ slot: Hub.Slot) throws(Refusal) {
+    guard isCharged(slot), !connections[slot].client.isExempt else { return }
+    let network = connections[slot].client.network
+    if let wait = rates.newAccounts.takeToken(network, at: moment.instant) {
+      throw RequestRates.tooManyAccounts(wait)
+    }
+    actions.append(.broadcast(.newAccount(address: network)))
+  }
+
+  /// Throws if the account may not hold one more socket, stream or waiting poll on this node.
+  func checkConnections(_ slot: Hub.Slot, of account: AccountID) throws(Refusal) {
+    guard hub.watcherCount(of: account) < watcherLimit(slot) else {
+      throw RequestRates.tooManyConnections
+    }
+  }
+
+  func watcherLimit(_ slot: Hub.Slot) -> Int {
+    connections[slot].client.isExempt ? .max : configuration.limits.connectionsPerAccount
+  }
+
+  private func isCharged(_ slot: Hub.Slot) -> Bool {
+    connections[slot].opening.listenerKind == .public
+  }
+}
+
+/// Refuses requests that name another host than the relay (`AllowedHosts`).
+extension RelayNode {
+  /// Returns nil if the request names the relay, or no host at all. The control socket is not
+  /// checked, because browsers cannot reach it; health checks are not, because a page cannot use
+  /// their answers.
+  mutating func refusalOfHost(
+    _ slot: Hub.Slot, _ head: HTTPRequestHead, of routing: Router.Routing
+  ) -> Refusal? {
+    switch routing {
+    case .call(.health(.live)), .call(.health(.ready)): return nil
+    case .call, .options, .refused: break
+    }
+    guard connections[slot].opening.listenerKind != .control, !hosts.isAny else { return nil }
+    // A trusted proxy may forward these fields as its client wrote them, so all must be allowed.
+    for forwarded in connections[slot].client.hosts where !hosts.allow(forwarded) {
+      return refuseHost(forwarded)
+    }
+    if let host = head.target.authority { return hosts.allow(host) ? nil : refuseHost(host) }
+    guard let bytes = head.headers.bytes(of: "Host"), !allowedHost.elementsEqual(bytes) else {
+      return nil
+    }
+    let host = String(decoding: bytes, as: UTF8.self)
+    guard hosts.allow(host) else { return refuseHost(host) }
+    allowedHost = Array(bytes)
+    return nil
+  }
+
+  private mutating func refuseHost(_ host: String) -> Refusal {
+    let refusal = AllowedHosts.refusal(host)
+    if !hasReportedHost {
+      hasReportedHost = true
+      actions.append(.report(.unknownHost(refusal)))
+    }
+    return refusal
+  }
+}
+
+/// Stopping of a node: requests under way are answered, new ones are refused.
+extension RelayNode {
+  mutating func stop() {
+    guard stage == .running else { return }
+    stoppingSpread = reconnectWithin
+    stage = .stopping
+    timers.cancel(.sightings)
+    timers.cancel(.storeProbe)
+    timers.cancel(.status)
+    timers.cancel(.collection)
+    pages.endDeferral()
+    startDuePageReads()
+    timers.schedule(
+      .drain, at: moment.instant.advanced(milliseconds: Limits.drainMilliseconds))
+    for slot in connections.slotsInUse { endIfIdle(slot) }
+    writeSightings(isLast: true)
+  }
+
+  /// Ends a connection's socket, stream or parked poll that has no request under way.
+  mutating func endIfIdle(_ slot: Hub.Slot) {
+    if let socket = connections[slot].socket {
+      if socket.requests == 0 && !socket.chain.hasWaitingSaves { closeForStop(slot) }
+    } else if connections[slot].isStreaming {
+      endStream(slot, stoppingRefusal())
+    } else if connections[slot].http.exchange?.value.stage == .parked {
+      answerEmpty(slot)
+    }
+  }
+
+  /// Closes a socket because the relay stops. A close frame carries no time to reconnect, so that
+  /// is sent before it.
+  private mutating func closeForStop(_ slot: Hub.Slot) {
+    if reconnectWithin > 0, connections[slot].socket?.stage == .open {
+      sendMessage(slot, .error(id: nil, stoppingRefusal()))
+    }
+    closeSocket(slot, RelayNode.isStopping)
+  }
+
+  /// True if a request is under way; an idle connection has nothing to lose.
+  private func isBusy(_ slot: Hub.Slot) -> Bool {
+    connections[slot].socket != nil || connections[slot].http.exchange != nil
+      || !connections[slot].http.parser.isIdle
+  }
+
+  mutating func finishStopping() {
+    guard queue.count == 0 else { return }
+    let slots = connections.slotsInUse
+    for slot in slots where isBusy(slot) { return }
+    for slot in slots { close(slot, .afterSending) }
+    endStopping()
+  }
+
+  /// Closes all connections, because the time for stopping is over.
+  mutating func closeAllConnections() {
+    guard stage == .stopping else { return }
+    for slot in connections.slotsInUse { close(slot, .now) }
+    endStopping()
+  }
+
+  private mutating func endStopping() {
+    stage = .stopped
+    timers.cancel(.drain)
+    actions.append(.report(.stopped))
   }
 }

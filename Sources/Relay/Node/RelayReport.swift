@@ -1,6 +1,7 @@
 public import LockstepModel
+public import LockstepRuntime
 public import LockstepStorage
-public import LockstepWire
+import LockstepWire
 
 /// Requests of the relay's operator to a node.
 public enum RelayOrder: Sendable, Hashable {
@@ -14,7 +15,7 @@ public enum RelayOrder: Sendable, Hashable {
 
 /// Reports of a node to the relay's operator, for the log. They never contain a secret.
 public enum RelayReport: Sendable, Hashable {
-  case accountMade(AccountID)
+  case accountCreated(AccountID)
   case planChanged(AccountID)
   case accountRemoved(AccountID)
   case deviceJoined(AccountID, DeviceID)
@@ -30,7 +31,7 @@ public enum RelayReport: Sendable, Hashable {
   /// A request was refused because its host is not a name of the relay. Reported once.
   case unknownHost(Refusal)
   /// A request was answered; reported only if the configuration asks for it.
-  case answered(AccessNote)
+  case answered(AccessLogEntry)
   /// The state of this node.
   case state(NodeState)
   /// The counters of this node alone.
@@ -42,7 +43,7 @@ public enum RelayReport: Sendable, Hashable {
 
 /// One HTTP request, for a detailed log. It has the path but not the query, in which a client may
 /// have put private data.
-public struct AccessNote: Sendable, Hashable {
+public struct AccessLogEntry: Sendable, Hashable {
   public var method: String
   public var path: String
   /// Status of the answer; 0 if the client left before there was one.
@@ -58,15 +59,14 @@ public struct AccessNote: Sendable, Hashable {
 
 extension RelayNode {
   /// Reports the end of a connection's request.
-  mutating func noteRequest(_ slot: Hub.Slot, status: Int? = nil) {
-    guard configuration.notesRequests, let exchange = connections[slot].http.exchange?.value else {
-      return
-    }
+  mutating func reportRequest(_ slot: Hub.Slot, status: Int? = nil) {
+    guard configuration.reportsRequests, let exchange = connections[slot].http.exchange?.value
+    else { return }
     let path = exchange.head.target.path.joined(separator: "/")
     actions.append(
       .report(
         .answered(
-          AccessNote(
+          AccessLogEntry(
             method: exchange.head.method, path: "/" + path, status: status ?? exchange.status,
             milliseconds: moment.instant.milliseconds(since: exchange.begunAt),
             bytes: exchange.answerBytes, peer: connections[slot].opening.peer,
@@ -75,44 +75,44 @@ extension RelayNode {
 }
 
 /// Tracks the accounts that recently had news. An answer of the store that such news may have
-/// overtaken is not used as the newest, and the store is asked again. Its size is fixed: accounts
-/// share entries, so the store is sometimes asked again because of another account.
+/// overtaken is not used as the newest, and the store is queried again. Its size is fixed: accounts
+/// share entries, so the store is sometimes queried again because of another account.
 struct AccountLog: Sendable {
-  private static let places = 1_024
+  private static let entryCount = 1_024
 
   /// Number of news so far.
   private(set) var count = 0
   /// Value of `count` at the last news of an account of that entry.
-  private var latest = Array(repeating: 0, count: AccountLog.places)
+  private var latest = Array(repeating: 0, count: AccountLog.entryCount)
 
-  mutating func changed(_ account: AccountID) {
+  mutating func recordChange(_ account: AccountID) {
     count += 1
-    latest[AccountLog.place(of: account)] = count
+    latest[AccountLog.entry(of: account)] = count
   }
 
   /// True if the account may have had news since `count` was `before`.
   func hasChanged(_ account: AccountID, since before: Int) -> Bool {
-    latest[AccountLog.place(of: account)] > before
+    latest[AccountLog.entry(of: account)] > before
   }
 
   /// Ids are random, so a part of one spreads as evenly as all of it.
-  private static func place(of account: AccountID) -> Int {
-    Int(account.rawValue % UInt64(places))
+  private static func entry(of account: AccountID) -> Int {
+    Int(account.rawValue % UInt64(entryCount))
   }
 }
 
 /// Number of ended WebSockets per close code (RFC 6455 section 7.4). The codes are the relay's own,
 /// so that clients cannot add rows.
-public struct CloseTally: Sendable, Hashable {
+public struct CloseCounts: Sendable, Hashable {
   struct Row: Sendable, Hashable {
     var code: UInt16
     var count: Int
   }
 
   /// The device closed the socket, with any code.
-  static let byTheDevice: UInt16 = 1000
+  static let byDevice: UInt16 = 1000
   /// The connection ended without a close frame.
-  static let brokenOff: UInt16 = 1006
+  static let abnormal: UInt16 = 1006
 
   /// In ascending order of the codes.
   private(set) var rows: [Row] = []
@@ -126,7 +126,7 @@ public struct CloseTally: Sendable, Hashable {
     }
   }
 
-  mutating func add(_ other: CloseTally) {
+  mutating func add(_ other: CloseCounts) {
     for row in other.rows { add(row.code, row.count) }
   }
 }

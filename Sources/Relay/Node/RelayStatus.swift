@@ -1,4 +1,6 @@
+import LockstepJSON
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 
 /// Counters and current values of a node, for logs and metrics.
@@ -30,23 +32,23 @@ public struct RelayStatus: Sendable, Hashable {
   /// Nanoseconds from the moment a change was durable until its node sent it, per push.
   public var notifyLag = Histogram(bounds: [10_000, 25_000, 50_000] + StoreMeasures.durations)
   public var storeFailures = 0
-  /// Times that a socket was not read because its device asked too often.
+  /// Times that a socket was not read because its device exceeded its rate.
   public var throttles = 0
   /// Connections closed because none of their unsent bytes left for long.
   public var slowConsumers = 0
-  public var socketsClosed = CloseTally()
+  public var socketsClosed = CloseCounts()
   /// Pages of changes that devices had missed, and devices that began to read everything.
   public var deltas = 0
   public var snapshots = 0
   /// Refusals in the order of `RefusalCode.allCases`.
   public var refusals = Array(repeating: 0, count: RefusalCode.allCases.count)
-  /// Connections closed before they were accepted, in the order of `TurnedAway.allCases`.
-  public var turnedAway = Array(repeating: 0, count: TurnedAway.allCases.count)
+  /// Connections closed before they were accepted, in the order of `ConnectionRejection.allCases`.
+  public var rejections = Array(repeating: 0, count: ConnectionRejection.allCases.count)
 
   public init() {}
 
-  mutating func count(_ reason: TurnedAway) {
-    if let index = TurnedAway.allCases.firstIndex(of: reason) { turnedAway[index] += 1 }
+  mutating func count(_ reason: ConnectionRejection) {
+    if let index = ConnectionRejection.allCases.firstIndex(of: reason) { rejections[index] += 1 }
   }
 
   mutating func count(_ code: RefusalCode) {
@@ -81,39 +83,40 @@ extension RelayStatus {
   private static let openConnections = [
     Metric("connections", .gauge, "Open connections.", \.connections),
     Metric("sockets", .gauge, "Open WebSockets.", \.sockets),
-    Metric("parked_polls", .gauge, "Long-polls that wait.", \.parkedPolls),
-    Metric("streams", .gauge, "Open streams of events.", \.streams),
+    Metric("parked_polls", .gauge, "Parked long-polls.", \.parkedPolls),
+    Metric("streams", .gauge, "Open event streams.", \.streams),
   ]
 
   /// Shown in `/metrics` as one metric, by result.
   private static let recoveries = [
-    Metric("deltas_total", .counter, "Pages of what a device had missed.", \.deltas),
-    Metric("snapshots_total", .counter, "Devices that began to read all.", \.snapshots),
+    Metric("deltas_total", .counter, "Pages of changes that a device had missed.", \.deltas),
+    Metric("snapshots_total", .counter, "Devices that began to read everything.", \.snapshots),
   ]
 
   private static let others = [
-    Metric("uploads", .gauge, "Chunks of files that are coming in.", \.uploads),
-    Metric("downloads", .gauge, "Chunks of files that are going out.", \.downloads),
+    Metric("uploads", .gauge, "Uploads of chunks of files.", \.uploads),
+    Metric("downloads", .gauge, "Downloads of chunks of files.", \.downloads),
     Metric(
-      "store_requests_waiting", .gauge, "Requests to the store without an answer yet.",
+      "store_requests_waiting", .gauge, "Unanswered requests to the store.",
       \.storeRequestsWaiting),
     Metric("body_bytes", .gauge, "Bytes of bodies and messages in memory.", \.bodyBytes),
-    Metric("outbound_queue_bytes", .gauge, "Bytes that wait to leave.", \.unsentBytes),
-    Metric("connections_accepted_total", .counter, "Connections taken.", \.connectionsOpened),
+    Metric("outbound_queue_bytes", .gauge, "Unsent bytes.", \.unsentBytes),
+    Metric("connections_accepted_total", .counter, "Accepted connections.", \.connectionsOpened),
     Metric("requests_total", .counter, "HTTP requests.", \.requests),
     Metric("messages_total", .counter, "Messages on sockets.", \.messages),
-    Metric("commits_total", .counter, "Requests that are durable.", \.commits),
+    Metric("commits_total", .counter, "Durable commit requests.", \.commits),
     Metric("records_saved_total", .counter, "Records saved.", \.recordsSaved),
     Metric(
-      "conflicts_total", .counter, "Records not saved, as they had moved on.", \.conflicts),
-    Metric("pushes_total", .counter, "Changes pushed, one a receiver.", \.pushes),
-    Metric("hints_total", .counter, "Hints in place of changes.", \.hints),
-    Metric("store_failures_total", .counter, "Requests that the store failed.", \.storeFailures),
+      "conflicts_total", .counter, "Records not saved because a newer version existed.",
+      \.conflicts),
+    Metric("pushes_total", .counter, "Changes pushed, one per receiver.", \.pushes),
+    Metric("hints_total", .counter, "Hints sent instead of changes.", \.hints),
+    Metric("store_failures_total", .counter, "Requests that failed in the store.", \.storeFailures),
     Metric(
-      "throttles_total", .counter, "Times that a socket was read later, as it asked too often.",
+      "throttles_total", .counter, "Times that a socket was read later because of its rate.",
       \.throttles),
     Metric(
-      "slow_consumers_total", .counter, "Connections closed as they took nothing for long.",
+      "slow_consumers_total", .counter, "Connections closed because they accepted no bytes.",
       \.slowConsumers),
   ]
 
@@ -132,7 +135,7 @@ extension RelayStatus {
     sum.notifyLag.add(other.notifyLag)
     sum.socketsClosed.add(other.socketsClosed)
     for index in refusals.indices { sum.refusals[index] += other.refusals[index] }
-    for index in turnedAway.indices { sum.turnedAway[index] += other.turnedAway[index] }
+    for index in rejections.indices { sum.rejections[index] += other.rejections[index] }
     return sum
   }
 
@@ -144,20 +147,19 @@ extension RelayStatus {
     }
     text.add(
       "lockstep_connections_closed_total", .counter,
-      "WebSockets that ended, by their close code: 1000 by the device, 1006 without a word.",
+      "WebSockets that ended, by close code; 1000: by the device; 1006: without a close frame.",
       by: "code", socketsClosed.rows.map { (String($0.code), $0.count) })
     text.add(
       "lockstep_recover_total", .counter,
-      "Pages of what a device had missed (delta), devices that began to read all (snapshot), and "
-        + "cursors that led nowhere (reset).",
+      "Pages of changes that a device had missed (delta), devices that began to read everything "
+        + "(snapshot), and cursors that cannot be continued (reset).",
       by: "result", [("delta", deltas), ("snapshot", snapshots), ("reset", resets)])
     text.add(
       "lockstep_rejected_total", .counter,
-      "Requests refused, by the code, and connections closed before they were let in, by the "
-        + "reason.",
+      "Refused requests, by code, and connections closed before they were accepted, by reason.",
       by: "reason",
       zip(RefusalCode.allCases, refusals).map { ($0.rawValue, $1) }
-        + zip(TurnedAway.allCases, turnedAway).map { ("\($0)", $1) })
+        + zip(ConnectionRejection.allCases, rejections).map { ("\($0)", $1) })
     return text.text
   }
 
@@ -175,7 +177,7 @@ extension RelayStatus {
       JSONMember($0.0.rawValue, JSONValue(integerLiteral: Int64($0.1)))
     }
     members.append(JSONMember("refusals", .object(refused)))
-    let turned = zip(TurnedAway.allCases, turnedAway).filter { $0.1 > 0 }.map {
+    let turned = zip(ConnectionRejection.allCases, rejections).filter { $0.1 > 0 }.map {
       JSONMember("\($0.0)", JSONValue(integerLiteral: Int64($0.1)))
     }
     members.append(JSONMember("turned_away", .object(turned)))

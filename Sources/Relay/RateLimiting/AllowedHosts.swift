@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 
 /// The names by which clients may reach the relay.
@@ -76,11 +77,10 @@ public struct AllowedHosts: Sendable, Hashable {
 
   static func refusal(_ host: String) -> Refusal {
     guard case .name(let name) = Authority(host)?.host else {
-      return Refusal(.hostNotAllowed, "The name by which the request was passed on is no host.")
+      return Refusal(.hostNotAllowed, "A forwarding field of the request has an invalid host.")
     }
     return Refusal(
       .hostNotAllowed,
-      "\(name) is no name of this relay; if it is to be one, its owner starts it with "
-        + "--host \(name).")
+      "\(name) is not a name of this relay; its owner can add it with --host \(name).")
   }
 }

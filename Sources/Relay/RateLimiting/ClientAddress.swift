@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 
 /// The client of a request, for limits and origins: the peer of its connection, or the client that
@@ -43,7 +44,7 @@ struct ClientAddress: Hashable, Sendable {
     hosts = forwarding.hosts
   }
 
-  /// True if an exempt peer says that it forwards requests, but is not configured as a trusted
+  /// True if an exempt peer reports that it forwards requests, but is not configured as a trusted
   /// proxy.
   func isUndeclared(_ headers: HTTPHeaders) -> Bool {
     !isBehindProxy && isExempt && Forwarding.isNamed(in: headers)

@@ -1,23 +1,23 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepStorage
-import LockstepWire
 
 /// The purpose of a store request, kept until its outcome is back.
 enum PendingRequest: Sendable {
   /// An HTTP request that waits for its answer.
   case call(ConnectionID, ResponseBuilder)
-  /// Lookup of the device with a token of this hash. `standings`, `commits`: the counts of both
-  /// logs when the store was asked.
-  case signIn(ConnectionID, tokenHash: [UInt8], standings: Int, commits: Int)
+  /// Lookup of the device with a token of this hash. `membershipChanges`, `commits`: the counts of
+  /// both logs when the request was sent.
+  case signIn(ConnectionID, tokenHash: [UInt8], membershipChanges: Int, commits: Int)
   case welcome(ConnectionID)
   /// Changes that a socket missed after its cursor.
   case catchUp(ConnectionID, since: ChangeToken)
   /// Changes that a stream missed after its cursor.
   case backlog(ConnectionID, since: ChangeToken)
   case socketFetch(ConnectionID, request: String, ofWholeAccount: Bool)
-  /// `bytes`: of the message, which count as held until the answer. `timedFrom`: time of its
+  /// `bytes`: of the message, which count as held until the answer. `receivedAt`: time of its
   /// arrival, if the answer reports times.
-  case socketSave(ConnectionID, BatchID, bytes: Int, timedFrom: Instant?)
+  case socketSave(ConnectionID, BatchID, bytes: Int, receivedAt: Instant?)
   /// Last-seen times of devices; no connection waits for it.
   case sightings
   /// Test of a store that failed; no connection waits for it.
@@ -34,17 +34,17 @@ enum PendingRequest: Sendable {
   case sweep
   case sweepCheck([ChunkFile])
   /// Confirmation of files that were doubted.
-  case vouching(through: ChunkFile?)
+  case confirmation(through: ChunkFile?)
   /// Report of a file that is gone or incomplete; no connection waits for it.
-  case doubting
+  case missingReport
   /// Chunks that no record references.
   case collection
   /// Changes saved by another relay on the same store, after a token that is known here.
   case remoteCommit(AccountID, since: ChangeToken)
   /// Tokens of accounts that other relays may have moved.
-  case movements([AccountID])
+  case accountVersions([AccountID])
   /// The store's data about a device that is already connected.
-  case standing(AccountID, DeviceID)
+  case membership(AccountID, DeviceID)
 
   /// The connection that waits for the outcome.
   var connection: ConnectionID? {
@@ -53,8 +53,8 @@ enum PendingRequest: Sendable {
       .backlog(let id, _), .socketFetch(let id, _, _), .socketSave(let id, _, _, _),
       .upload(let id, _), .addChunk(let id, _), .download(let id, _):
       id
-    case .sightings, .storeProbe, .removal, .sweep, .sweepCheck, .vouching, .doubting, .collection,
-      .remoteCommit, .movements, .standing:
+    case .sightings, .storeProbe, .removal, .sweep, .sweepCheck, .confirmation, .missingReport,
+      .collection, .remoteCommit, .accountVersions, .membership:
       nil
     }
   }
@@ -83,10 +83,10 @@ struct CommitQueue: Sendable {
   }
 
   /// Keeps a request whose result may leave a part of it undone.
-  mutating func note(_ request: CommitRequest, as id: JobID) { portions[id] = request }
+  mutating func keepRequest(_ request: CommitRequest, as id: JobID) { portions[id] = request }
 
   /// Returns the next request; nil if the request is done.
-  mutating func rest(of id: JobID, after result: CommitResult) -> CommitRequest? {
+  mutating func nextRequest(of id: JobID, after result: CommitResult) -> CommitRequest? {
     // Usually there are none, and nothing is looked up.
     portions.isEmpty ? nil : portions.removeValue(forKey: id)?.rest(after: result)
   }
@@ -94,12 +94,12 @@ struct CommitQueue: Sendable {
   /// Returns the connection that waits for the outcome of a request; nil if there is none.
   func connection(of id: JobID) -> ConnectionID? { pendingRequests[id]?.connection }
 
-  mutating func take(_ id: JobID) -> PendingRequest? {
+  mutating func remove(_ id: JobID) -> PendingRequest? {
     if !portions.isEmpty { portions[id] = nil }
     return pendingRequests.removeValue(forKey: id)
   }
 
   static let overloaded = Refusal(
-    .overloaded, "The relay has too much to do; try again in a moment.",
+    .overloaded, "The relay is overloaded; try again in a moment.",
     retryAfterMilliseconds: 1_000)
 }

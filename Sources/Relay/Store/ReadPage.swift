@@ -5,7 +5,7 @@ import LockstepWire
 public struct PageForm: Sendable, Hashable {
   public enum Shape: Sendable, Hashable {
     /// A message on a socket, in its frame; with `request`, the answer to that fetch. The socket
-    /// may take it compressed.
+    /// may accept it compressed.
     case frame(request: String?, isCompressed: Bool = false)
     /// An event of a stream; a chunk of the transfer coding if the stream is chunked.
     case event(isChunked: Bool)

@@ -1,11 +1,13 @@
 import LockstepModel
+public import LockstepRuntime
 public import LockstepStorage
+import LockstepWire
 
 /// The blocking side of a relay, as pure functions that a driver's worker runs.
 ///
 /// For the commits lane a driver merges the waiting jobs of all nodes into one call. Then it sends,
 /// in the order of the commits, the news to every node (including the one that asked), and right
-/// after it the outcome to the node that asked.
+/// after it the outcome to the requesting node.
 public enum StoreWork {
   /// Result of one commit.
   public struct Finished: Sendable {
@@ -32,14 +34,14 @@ public enum StoreWork {
     origins.reserveCapacity(jobs.count)
     for job in jobs {
       guard case .commit(let request, let origin) = job else {
-        preconditionFailure("a read was queued among the commits")
+        preconditionFailure("a job that is not a commit is in the commits lane")
       }
       requests.append(request)
       origins.append(origin)
     }
     do throws(StorageError) {
       let results = try store.commit(requests, wall: wall)
-      precondition(results.count == requests.count, "a store left a request unanswered")
+      precondition(results.count == requests.count, "a store must return one result per request")
       return results.indices.map { index in
         Finished(
           outcome: .committed(.success(results[index])),
@@ -58,7 +60,7 @@ public enum StoreWork {
         let result = try store.read(request)
         if case .page(let page) = result { return .page(ReadPage(page, as: form)) }
         return .read(.success(result))
-      case .commit, .chunk: preconditionFailure("a commit was queued among the reads")
+      case .commit, .chunk: preconditionFailure("a job that is not a read is in the reads lane")
       }
     } catch {
       return .read(.failure(error))
@@ -68,7 +70,7 @@ public enum StoreWork {
   /// For the files lane.
   public static func chunk(_ job: StoreJob, on store: some ChunkStore) -> StoreOutcome {
     guard case .chunk(let request) = job else {
-      preconditionFailure("the files were asked what the store knows")
+      preconditionFailure("a job that is not a chunk request is in the files lane")
     }
     do throws(StorageError) {
       return .chunk(.success(try store.perform(request)))
@@ -106,7 +108,7 @@ public enum StoreWork {
       (.putSubscription, _),
       (.removeSubscription, _), (.removeAccount, _):
       nil
-    // Only the client that asked gets the result.
+    // Only the requesting client gets the result.
     case (.createAccount, _), (.issuePairing, _), (.redeemPairing, _), (.renameDevice, _),
       (.touchDevices, _), (.checkWritable, _), (.addChunk, _), (.renewChunks, _),
       (.confirmChunks, _), (.markChunksMissing, _), (.collectChunks, _):
@@ -124,5 +126,182 @@ public enum StoreWork {
     return AccountChange(
       account: account, zone: zone, origin: origin, since: deletion.since, token: deletion.token,
       records: records, events: Array(repeating: .delete, count: records.count))
+  }
+}
+
+/// Weights of requests to the store: the owner of each, and its cost in records of up to a KiB. An
+/// account's connections take turns, and so do accounts; requests of one connection stay in order.
+extension StoreWork {
+  public static let portions = WorkPortions(
+    cost: Limits.portionCost, lightCost: Limits.lightCost)
+
+  /// For commits, which wait for the disk: an account that takes much of the time is deferred.
+  /// Reads only take turns here: of pages, the only slow ones, few are under way (`ReadLimiter`).
+  public static let commitPortions = WorkPortions(
+    cost: Limits.portionCost, lightCost: Limits.lightCost,
+    pace: pace(
+      freeCost: Limits.freeCost, nanosecondsPerCost: Limits.decodeNanosecondsPerCost,
+      burstMicroseconds: Limits.commitBurstMicroseconds,
+      microsecondsPerSecond: Limits.commitMicrosecondsPerSecond,
+      longRest: Limits.putOffCommitLongRest))
+
+  /// For pages of changes: one per turn, whatever its size.
+  static let pagePortions = WorkPortions(
+    cost: 1, lightCost: 1,
+    pace: pace(
+      burstMicroseconds: Limits.readBurstMicroseconds,
+      microsecondsPerSecond: Limits.readMicrosecondsPerSecond,
+      longRest: Limits.putOffReadLongRest))
+
+  private static func pace(
+    freeCost: Int = 0, nanosecondsPerCost: Int64 = 0, burstMicroseconds: Int,
+    microsecondsPerSecond: Int, longRest: Int
+  ) -> WorkPace {
+    WorkPace(
+      freeCost: freeCost, nanosecondsPerCost: nanosecondsPerCost,
+      burstMicroseconds: burstMicroseconds, microsecondsPerSecond: microsecondsPerSecond,
+      pauseFactor: Limits.putOffRest, shortMicroseconds: Limits.putOffShortMicroseconds,
+      longPauseFactor: longRest, quietMilliseconds: Limits.putOffQuietMilliseconds,
+      patienceMilliseconds: Limits.putOffPatienceMilliseconds, owners: Limits.rateLimitKeys)
+  }
+
+  public static func weight(of job: StoreJob) -> WorkWeight {
+    switch job {
+    case .commit(let request, let origin):
+      WorkWeight(
+        owner: owner(of: request), line: origin.connection?.rawValue ?? 0, cost: cost(of: request))
+    case .read(let request), .page(let request, _):
+      WorkWeight(owner: owner(of: request), cost: cost(of: request))
+    case .chunk(let request): weight(of: request)
+    }
+  }
+
+  // MARK: files
+
+  /// Returns the weight of a request to the chunk store. The requests of one file form a line, so
+  /// that its bytes come in order and its removal after them.
+  private static func weight(of request: ChunkRequest) -> WorkWeight {
+    switch request {
+    case .append(let file, let bytes): WorkWeight(of: file, cost: 1 + bytes.count >> 10)
+    case .read(let file, _, let count): WorkWeight(of: file, cost: 1 + max(0, count) >> 10)
+    // Waits for the disk.
+    case .finish(let file, _): WorkWeight(of: file, cost: Limits.lightCost)
+    case .remove(let files): WorkWeight(of: files.first, cost: 1 + files.count)
+    case .removeAll(let account): WorkWeight(owner: account.rawValue, cost: Limits.portionCost)
+    case .list(_, let limit): WorkWeight(cost: 1 + max(0, limit))
+    }
+  }
+
+  // MARK: commits
+
+  private static func owner(of request: CommitRequest) -> UInt64 {
+    switch request {
+    case .createAccount(let account, _, _, _, _), .issuePairing(let account, _),
+      .renameDevice(let account, _, _), .revokeDevice(let account, _),
+      .deleteZone(let account, _, _, _), .deleteZoneRest(let account, _, _, _),
+      .putSubscription(let account, _, _),
+      .removeSubscription(let account, _, _), .setPlan(let account, _),
+      .removeAccount(let account), .addChunk(let account, _, _, _), .renewChunks(let account, _):
+      account.rawValue
+    case .save(let commit): commit.account.rawValue
+    case .redeemPairing, .touchDevices, .checkWritable, .confirmChunks, .markChunksMissing,
+      .collectChunks:
+      0
+    }
+  }
+
+  private static func cost(of request: CommitRequest) -> Int {
+    switch request {
+    case .save(let commit):
+      // Each hash in a record is looked up.
+      max(
+        1,
+        commit.request.mutations.reduce(0) {
+          $0 + 1 + ($1.fields?.count ?? 0) >> 10 + $1.chunks.count
+        })
+    case .touchDevices(let sightings): 1 + sightings.count
+    case .renewChunks(_, let hashes): 1 + hashes.count
+    case .confirmChunks(let files), .markChunksMissing(let files): 1 + files.count
+    case .collectChunks(let count): 1 + count
+    // One portion each, however many records there are.
+    case .deleteZone, .deleteZoneRest, .removeAccount: Limits.portionCost
+    case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
+      .putSubscription, .removeSubscription, .setPlan, .addChunk, .checkWritable:
+      1
+    }
+  }
+
+  // MARK: reads
+
+  private static func owner(of request: ReadRequest) -> UInt64 {
+    switch request {
+    case .zones(let account, _, _), .chunk(let account, _), .account(let account),
+      .changes(let account, _, _, _), .record(let account, _), .newestToken(let account),
+      .devices(let account):
+      account.rawValue
+    case .authenticate, .accounts, .fileUses, .accountCount, .accountVersions: 0
+    }
+  }
+
+  private static func cost(of request: ReadRequest) -> Int {
+    switch request {
+    // Skipped rows are read in the index alone.
+    case .changes(_, let since, let zone, let limit):
+      1 + max(0, min(limit, Limits.pageRecords))
+        + (zone != nil || since?.pinned != nil ? Limits.scannedRecords >> 5 : 0)
+    case .zones(_, _, let limit), .accounts(_, let limit): 1 + max(0, limit)
+    case .fileUses(let files): 1 + files.count
+    case .accountVersions(let accounts): 1 + accounts.count
+    case .authenticate, .chunk, .account, .record, .newestToken, .devices, .accountCount: 1
+    }
+  }
+}
+
+extension WorkWeight {
+  fileprivate init(of file: ChunkFile?, cost: Int) {
+    self.init(owner: file?.account.rawValue ?? 0, line: file?.number ?? 0, cost: cost)
+  }
+}
+
+/// A request of a relay node to the store. A driver runs it on another thread (`StoreWork`), so
+/// that a node never waits.
+public enum StoreJob: Sendable, Hashable {
+  /// For `Lane.commits`.
+  case commit(CommitRequest, by: CommitOrigin)
+  /// For `Lane.reads`.
+  case read(ReadRequest)
+  /// For `Lane.reads`: a page of changes, encoded there.
+  case page(ReadRequest, as: PageForm)
+  /// For `Lane.files`.
+  case chunk(ChunkRequest)
+}
+
+/// The connection and the node of this process that requested a commit, so that a device is not
+/// pushed its own saves.
+public struct CommitOrigin: Sendable, Hashable {
+  /// The node's number in this process.
+  public var node: Int
+  /// nil if the node itself requested it.
+  public var connection: ConnectionID?
+
+  public init(node: Int, connection: ConnectionID?) {
+    self.node = node
+    self.connection = connection
+  }
+}
+
+/// The outcome of a `StoreJob`. A failure means that nothing at all was done.
+public enum StoreOutcome: Sendable, Hashable {
+  case committed(Result<CommitResult, StorageError>)
+  case read(Result<ReadResult, StorageError>)
+  /// The requested page. If there is none, `read` gives the reason.
+  case page(ReadPage)
+  case chunk(Result<ChunkResult, StorageError>)
+
+  /// Records the duration of a read in its page, for the node.
+  public mutating func recordReadDuration(nanoseconds: Int64) {
+    guard case .page(var page) = self else { return }
+    page.nanoseconds = nanoseconds
+    self = .page(page)
   }
 }

@@ -32,20 +32,20 @@ package struct IncomingBytes: Sendable {
 
   package mutating func drop(_ count: Int) {
     start += count
-    precondition(start <= storage.count, "more bytes dropped than there are")
+    precondition(start <= storage.count, "more bytes dropped than buffered")
     if isEmpty { removeAll() }
   }
 
   /// Removes and returns the first `count` bytes.
-  package mutating func take(_ count: Int) -> [UInt8] {
+  package mutating func removePrefix(_ count: Int) -> [UInt8] {
     if start == 0, count == storage.count {
-      let taken = storage
+      let prefix = storage
       removeAll()
-      return taken
+      return prefix
     }
-    let taken = Array(storage[start..<start + count])
+    let prefix = Array(storage[start..<start + count])
     drop(count)
-    return taken
+    return prefix
   }
 
   package mutating func removeAll() {

@@ -77,11 +77,11 @@ package struct HTTPHeaders: Hashable, Sendable {
 
   /// The value of the first field of this name, in any case; nil if there is none. Bytes that are
   /// not UTF-8 become U+FFFD.
-  package subscript(name: StaticString) -> String? { place(of: name).map(text) }
+  package subscript(name: StaticString) -> String? { valueRange(of: name).map(text) }
 
   /// Returns the bytes of the same value.
   package func bytes(of name: StaticString) -> ArraySlice<UInt8>? {
-    place(of: name).map { lines[$0] }
+    valueRange(of: name).map { lines[$0] }
   }
 
   /// Returns the values of all fields of this name, in order.
@@ -91,7 +91,7 @@ package struct HTTPHeaders: Hashable, Sendable {
     return values
   }
 
-  package func contains(_ name: StaticString) -> Bool { place(of: name) != nil }
+  package func contains(_ name: StaticString) -> Bool { valueRange(of: name) != nil }
 
   /// Returns the number of fields with this name.
   package func count(of name: StaticString) -> Int {
@@ -137,7 +137,7 @@ package struct HTTPHeaders: Hashable, Sendable {
   package mutating func append(_ name: StaticString, _ value: String) {
     let name = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
     let token = ByteSet.token
-    precondition(!name.isEmpty && name.allSatisfy(token.contains), "not the name of a field")
+    precondition(!name.isEmpty && name.allSatisfy(token.contains), "not a valid field name")
     let start = beginLine()
     lines.append(contentsOf: name)
     appendSeparator()
@@ -182,7 +182,7 @@ package struct HTTPHeaders: Hashable, Sendable {
   }
 
   /// Returns the range of the value of the first field of this name.
-  private func place(of name: StaticString) -> Range<Int>? {
+  private func valueRange(of name: StaticString) -> Range<Int>? {
     for field in fields where isNamed(field, name) { return field.value }
     return nil
   }
@@ -192,13 +192,13 @@ package struct HTTPHeaders: Hashable, Sendable {
       && equalIgnoringCase(lines.span.extracting(field.name), name)
   }
 
-  private func text(_ place: Range<Int>) -> String {
-    String(decoding: lines[place], as: UTF8.self)
+  private func text(_ range: Range<Int>) -> String {
+    String(decoding: lines[range], as: UTF8.self)
   }
 
   /// Returns the range without the blanks at both ends.
-  private func trimmed(_ place: Range<Int>) -> Range<Int> {
-    var (start, end) = (place.lowerBound, place.upperBound)
+  private func trimmed(_ range: Range<Int>) -> Range<Int> {
+    var (start, end) = (range.lowerBound, range.upperBound)
     while start < end, lines[start].isBlank { start += 1 }
     while end > start, lines[end - 1].isBlank { end -= 1 }
     return start..<end
@@ -239,7 +239,7 @@ struct HTTPFields: Sendable {
     guard headers.count < Limits.headerCount, byteCount <= Limits.headerBytes else {
       throw Refusal(
         .headersTooLarge,
-        "At most \(Limits.headerCount) header fields of \(Limits.headerBytes) bytes are taken.")
+        "At most \(Limits.headerCount) header fields of \(Limits.headerBytes) bytes are allowed.")
     }
     var (first, last) = (colon + 1, line.count)
     while first < last, line[first].isBlank { first += 1 }
@@ -276,11 +276,11 @@ struct HTTPFields: Sendable {
         throw Refusal(.badRequest, "Content-Length and Transfer-Encoding exclude each other.")
       }
       guard minorVersion > 0 else {
-        throw Refusal(.badRequest, "HTTP/1.0 knows no Transfer-Encoding; send Content-Length.")
+        throw Refusal(.badRequest, "HTTP/1.0 has no Transfer-Encoding; send Content-Length.")
       }
       guard headers.count(of: "Transfer-Encoding") == 1, equalIgnoringCase(coding.span, "chunked")
       else {
-        throw Refusal(.unsupportedTransferCoding, "Send the body as it is, or chunked.")
+        throw Refusal(.unsupportedTransferCoding, "Send the body unencoded, or chunked.")
       }
       return .chunked
     }

@@ -1,7 +1,8 @@
 import LockstepModel
 
 /// Common part of requests and answers: fields and a body after a first line (RFC 9112 section
-/// 2.1). The owner reads the first line from `lines`, and calls `begin` with the next part.
+/// 2.1). The owner reads the first line from `lines`, and calls `beginFields`; after the fields it
+/// calls `beginBody`.
 struct HTTPMessageReader<FirstLine: Sendable>: Sendable {
   private enum Stage {
     /// → fields, over
@@ -15,8 +16,8 @@ struct HTTPMessageReader<FirstLine: Sendable>: Sendable {
   }
 
   enum Part {
-    /// The fields are complete. `begin` sets the body that follows; without it another first line
-    /// follows.
+    /// The fields are complete. `beginBody` sets the body that follows; without it another first
+    /// line follows.
     case fields(FirstLine, HTTPFields)
     case body([UInt8])
     /// `isLast`: no message follows on the connection.
@@ -28,7 +29,7 @@ struct HTTPMessageReader<FirstLine: Sendable>: Sendable {
   private var fields = HTTPFields()
   var lines = HTTPLines()
 
-  /// Bytes held: those not yet asked for, and the fields of an incomplete head.
+  /// Bytes held: those not yet returned, and the fields of an incomplete head.
   var bufferedBytes: Int { lines.count + fields.bufferedBytes }
 
   /// Memory of these.
@@ -45,10 +46,10 @@ struct HTTPMessageReader<FirstLine: Sendable>: Sendable {
   }
 
   /// Continues after a first line that was read; its fields follow.
-  mutating func begin(_ line: FirstLine) { stage = .fields(line) }
+  mutating func beginFields(after line: FirstLine) { stage = .fields(line) }
 
   /// Continues after a head that was understood; its body follows.
-  mutating func begin(_ framing: HTTPFraming, keepsAlive: Bool) {
+  mutating func beginBody(_ framing: HTTPFraming, keepsAlive: Bool) {
     stage = .body(HTTPBody(framing), keepsAlive: keepsAlive)
   }
 
@@ -67,7 +68,7 @@ struct HTTPMessageReader<FirstLine: Sendable>: Sendable {
         var fields = HTTPFields()
         swap(&fields, &self.fields)
         var isWhole: Bool?
-        repeat { isWhole = try takeField(into: &fields) } while isWhole == false
+        repeat { isWhole = try readField(into: &fields) } while isWhole == false
         guard isWhole == true else {
           stage = .fields(line)
           self.fields = fields
@@ -92,7 +93,7 @@ struct HTTPMessageReader<FirstLine: Sendable>: Sendable {
 
   /// Returns true if this was the empty line after the last field; nil if no complete line is
   /// available.
-  private mutating func takeField(into fields: inout HTTPFields) throws(Refusal) -> Bool? {
+  private mutating func readField(into fields: inout HTTPFields) throws(Refusal) -> Bool? {
     let limit = fields.lineLimit
     guard let count = try lines.lineCount(limit: limit, code: .headersTooLarge) else { return nil }
     if count > 0 { try fields.add(lines.line(count)) }
@@ -172,27 +173,27 @@ struct HTTPBody: Sendable {
       case .end: return .end
       case .length(let remaining):
         try check(remaining, limit: limit)
-        guard let bytes = takeBytes(from: &lines, atMost: remaining) else { return nil }
+        guard let bytes = readBytes(from: &lines, atMost: remaining) else { return nil }
         let rest = remaining - bytes.count
         stage = rest == 0 ? .end : .length(remaining: rest)
         return .bytes(bytes)
       case .untilClose:
-        guard let bytes = takeBytes(from: &lines, atMost: Int.max) else { return nil }
+        guard let bytes = readBytes(from: &lines, atMost: Int.max) else { return nil }
         try check(0, limit: limit)
         return .bytes(bytes)
       case .chunkLine:
-        guard let size = try takeChunkLine(from: &lines) else { return nil }
+        guard let size = try readChunkLine(from: &lines) else { return nil }
         try check(size, limit: limit)
         stage = size == 0 ? .trailers : .chunk(remaining: size)
       case .chunk(let remaining):
-        guard let bytes = takeBytes(from: &lines, atMost: remaining) else { return nil }
+        guard let bytes = readBytes(from: &lines, atMost: remaining) else { return nil }
         let rest = remaining - bytes.count
         stage = rest == 0 ? .chunkEnd : .chunk(remaining: rest)
         return .bytes(bytes)
       case .chunkEnd:
         guard lines.count >= 2 else { return nil }
         guard lines.line(2)[0] == UInt8(ascii: "\r"), lines.line(2)[1] == UInt8(ascii: "\n") else {
-          throw Refusal(.badRequest, "A chunk is longer than it says.")
+          throw Refusal(.badRequest, "A chunk is longer than its size line says.")
         }
         lines.dropLine(0)
         stage = .chunkLine
@@ -218,13 +219,13 @@ struct HTTPBody: Sendable {
     throw Refusal(.bodyTooLarge, "The body may have at most \(limit) bytes; send less at once.")
   }
 
-  private mutating func takeBytes(from lines: inout HTTPLines, atMost count: Int) -> [UInt8]? {
-    guard let bytes = lines.take(atMost: count) else { return nil }
+  private mutating func readBytes(from lines: inout HTTPLines, atMost count: Int) -> [UInt8]? {
+    guard let bytes = lines.removePrefix(atMost: count) else { return nil }
     received += bytes.count
     return bytes
   }
 
-  private mutating func takeChunkLine(from lines: inout HTTPLines) throws(Refusal) -> Int? {
+  private mutating func readChunkLine(from lines: inout HTTPLines) throws(Refusal) -> Int? {
     let limit = Limits.headerBytes - skipped + 16
     guard let count = try lines.lineCount(limit: limit, code: .headersTooLarge) else { return nil }
     let (size, digits) = try HTTPBody.chunkSize(lines.line(count))
@@ -328,13 +329,13 @@ struct HTTPLines: Sendable {
   mutating func dropLine(_ count: Int) { input.drop(count + 2) }
 
   /// Removes at most `limit` bytes that are not a line; nil if there are none.
-  mutating func take(atMost limit: Int) -> [UInt8]? {
-    input.isEmpty ? nil : input.take(Swift.min(limit, input.count))
+  mutating func removePrefix(atMost limit: Int) -> [UInt8]? {
+    input.isEmpty ? nil : input.removePrefix(Swift.min(limit, input.count))
   }
 
   mutating func takeAll() -> [UInt8] {
     searched = 0
-    return input.take(input.count)
+    return input.removePrefix(input.count)
   }
 
   mutating func removeAll() {

@@ -16,7 +16,7 @@ package struct HTTPRequestParser: Sendable {
 
   package init() {}
 
-  /// Bytes held: those not yet asked for, and the fields of an incomplete head.
+  /// Bytes held: those not yet returned, and the fields of an incomplete head.
   package var bufferedBytes: Int { reader.bufferedBytes }
 
   /// Memory of these.
@@ -52,13 +52,13 @@ package struct HTTPRequestParser: Sendable {
 
   private mutating func advance() throws(Refusal) -> HTTPRequestEvent? {
     while reader.isAtFirstLine {
-      guard try takeRequestLine() else { return nil }
+      guard try readRequestLine() else { return nil }
     }
     switch try reader.next(bodyLimit: bodyLimit) {
     case nil: return nil
     case .fields(let line, let fields):
       let head = try HTTPRequestHead(line, fields)
-      reader.begin(head.framing, keepsAlive: head.keepsAlive)
+      reader.beginBody(head.framing, keepsAlive: head.keepsAlive)
       bodyLimit = Limits.smallBodyBytes
       return .head(head)
     case .body(let bytes): return .body(bytes)
@@ -69,25 +69,25 @@ package struct HTTPRequestParser: Sendable {
     }
   }
 
-  private mutating func takeRequestLine() throws(Refusal) -> Bool {
+  private mutating func readRequestLine() throws(Refusal) -> Bool {
     let count = try reader.lines.lineCount(limit: Limits.requestLineBytes, code: .uriTooLong)
     guard let count else {
       // Another protocol, such as TLS, is refused at once: it may never send a line feed.
       if reader.lines.count > 0, !ByteSet.token.contains(reader.lines.line(1)[0]),
         reader.lines.line(1)[0] != UInt8(ascii: "\r")
       {
-        throw Refusal(.badRequest, "This is no HTTP request; this port speaks plain HTTP.")
+        throw Refusal(.badRequest, "This is not an HTTP request; this port serves plain HTTP.")
       }
       return false
     }
     if count == 0 {
       // Clients that end a body with one line too many are tolerated once (RFC 9112 section 2.2).
       guard !skippedEmptyLine else {
-        throw Refusal(.badRequest, "An empty line stands where a request should begin.")
+        throw Refusal(.badRequest, "An empty line precedes the request line; remove it.")
       }
       skippedEmptyLine = true
     } else {
-      reader.begin(try HTTPRequestLine(parsing: reader.lines.line(count)))
+      reader.beginFields(after: try HTTPRequestLine(parsing: reader.lines.line(count)))
     }
     reader.lines.dropLine(count)
     return true
@@ -102,7 +102,7 @@ extension HTTPRequestHead {
       throw Refusal(.badRequest, "Exactly one Host field is needed.")
     }
     guard fields.headers.bytes(of: "Host").map({ Authority.isWellFormed($0.span) }) ?? true else {
-      throw Refusal(.badRequest, "The Host field names no host.")
+      throw Refusal(.badRequest, "The Host field is not a valid host.")
     }
     method = line.method
     target = line.target
@@ -112,7 +112,7 @@ extension HTTPRequestHead {
     keepsAlive = fields.keepsAlive(minorVersion: line.minorVersion)
     let expectations = line.minorVersion == 0 ? [] : headers.list("Expect")
     guard expectations.allSatisfy({ equalIgnoringCase($0.utf8Span.span, "100-continue") }) else {
-      throw Refusal(.expectationFailed, "Only 100-continue can be expected.")
+      throw Refusal(.expectationFailed, "The only supported expectation is 100-continue.")
     }
     let hasBody = framing != .none && framing != .length(0)
     expectsContinue = hasBody && !expectations.isEmpty
@@ -160,10 +160,10 @@ enum HTTPVersion {
         return expected == UInt8(ascii: "d") ? digit(text[index]) != nil : text[index] == expected
       }
     guard isVersion, let major = digit(text[5]), let minor = digit(text[7]) else {
-      throw Refusal(.badRequest, "The first line does not name a version of HTTP.")
+      throw Refusal(.badRequest, "The first line has no valid HTTP version.")
     }
     guard major == 1 else {
-      throw Refusal(.unsupportedVersion, "Speak HTTP/1.1 with this server.")
+      throw Refusal(.unsupportedVersion, "Use HTTP/1.1 with this server.")
     }
     return min(minor, 1)
   }

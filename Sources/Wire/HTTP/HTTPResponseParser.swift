@@ -15,7 +15,7 @@ package struct HTTPResponseParser: Sendable {
 
   package init() {}
 
-  /// Bytes held: those not yet asked for, and the fields of an incomplete head.
+  /// Bytes held: those not yet returned, and the fields of an incomplete head.
   package var bufferedBytes: Int { reader.bufferedBytes }
 
   /// Records that a request with this method was sent. Call it once for each, in order.
@@ -29,7 +29,7 @@ package struct HTTPResponseParser: Sendable {
       return try advance()
     } catch {
       end()
-      throw HTTPResponseParser.told(error)
+      throw HTTPResponseParser.reworded(error)
     }
   }
 
@@ -48,21 +48,21 @@ package struct HTTPResponseParser: Sendable {
     let isWhole = isIdle || reader.isOver
     end()
     guard isWhole else {
-      throw Refusal(.internalError, "The connection ended before the relay's answer did.")
+      throw Refusal(.internalError, "The connection ended before the relay's answer was complete.")
     }
   }
 
   private mutating func advance() throws(Refusal) -> HTTPResponseEvent? {
     while true {
       if reader.isAtFirstLine {
-        guard try takeStatusLine() else { return nil }
+        guard try readStatusLine() else { return nil }
       }
       switch try reader.next(bodyLimit: bodyLimit) {
       case nil: return nil
       case .fields(let line, _) where line.isInterim: continue
       case .fields(let line, let fields):
         let head = try HTTPResponseHead(line, fields, answersHead: awaited.removeFirst())
-        reader.begin(head.framing, keepsAlive: head.keepsAlive)
+        reader.beginBody(head.framing, keepsAlive: head.keepsAlive)
         return .head(head)
       case .body(let bytes): return .body(bytes)
       case .end: return .end
@@ -70,16 +70,16 @@ package struct HTTPResponseParser: Sendable {
     }
   }
 
-  private mutating func takeStatusLine() throws(Refusal) -> Bool {
+  private mutating func readStatusLine() throws(Refusal) -> Bool {
     guard reader.lines.count > 0 else { return false }
     guard !awaited.isEmpty else {
-      throw Refusal(.badRequest, "It comes without a request.")
+      throw Refusal(.badRequest, "It does not answer a request.")
     }
     let limit = Limits.requestLineBytes
     guard let count = try reader.lines.lineCount(limit: limit, code: .headersTooLarge) else {
       return false
     }
-    reader.begin(try HTTPStatusLine(parsing: reader.lines.line(count)))
+    reader.beginFields(after: try HTTPStatusLine(parsing: reader.lines.line(count)))
     reader.lines.dropLine(count)
     return true
   }
@@ -90,7 +90,7 @@ package struct HTTPResponseParser: Sendable {
   }
 
   /// Rewords a fault in the relay's answer for a client.
-  private static func told(_ refusal: Refusal) -> Refusal {
+  private static func reworded(_ refusal: Refusal) -> Refusal {
     switch refusal.code {
     case .badRequest, .unsupportedTransferCoding, .unsupportedVersion:
       Refusal(.internalError, "The relay's answer is malformed. " + refusal.detail)
@@ -115,7 +115,7 @@ private struct HTTPStatusLine: Sendable {
     minorVersion = try HTTPVersion.minor(line.extracting(0..<HTTPVersion.count))
     for index in digits {
       guard line[index] >= UInt8(ascii: "0"), line[index] <= UInt8(ascii: "9") else {
-        throw Refusal(.badRequest, "The status is no number of three digits.")
+        throw Refusal(.badRequest, "The status is not a number of three digits.")
       }
       status = status * 10 + Int(line[index] - UInt8(ascii: "0"))
     }

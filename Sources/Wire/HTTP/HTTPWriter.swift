@@ -12,8 +12,8 @@ package enum HTTPWriter {
   ) -> [UInt8] {
     let hasBody = status >= 200 && status != 204 && status != 304
     let count = bodyCount ?? body.count
-    precondition(hasBody || count == 0, "a body where the status allows none")
-    precondition(count >= body.count, "a body longer than it is said to be")
+    precondition(hasBody || count == 0, "this status allows no body")
+    precondition(count >= body.count, "`body` is longer than `bodyCount`")
     var bytes: [UInt8] = []
     bytes.reserveCapacity(128 + headers.lines.count + (omitsBody ? 0 : body.count))
     appendStatusLine(status, to: &bytes)
@@ -44,13 +44,13 @@ package enum HTTPWriter {
 
   /// Encodes a chunk of a chunked body (RFC 9112 section 7.1), not empty: an empty one would end
   /// it.
-  package static func chunk(_ piece: [UInt8]) -> [UInt8] {
-    precondition(!piece.isEmpty, "an empty chunk ends the body")
+  package static func chunk(_ data: [UInt8]) -> [UInt8] {
+    precondition(!data.isEmpty, "an empty chunk ends the body")
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(piece.count + 20)
-    bytes += String(piece.count, radix: 16).utf8
+    bytes.reserveCapacity(data.count + 20)
+    bytes += String(data.count, radix: 16).utf8
     bytes += "\r\n".utf8
-    bytes += piece
+    bytes += data
     bytes += "\r\n".utf8
     return bytes
   }
@@ -65,7 +65,7 @@ package enum HTTPWriter {
     body: [UInt8]? = nil, bodyCount: Int? = nil
   ) -> [UInt8] {
     precondition(
-      !method.isEmpty && method.utf8.allSatisfy(ByteSet.token.contains), "not a method")
+      !method.isEmpty && method.utf8.allSatisfy(ByteSet.token.contains), "not a valid method")
     var first = HTTPHeaders()
     first.append("Host", host)
     var bytes: [UInt8] = []
@@ -158,14 +158,14 @@ package enum HTTPDate {
     let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
     let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     var text = Array("Thu, 01 Jan 1970 00:00:00 GMT".utf8)
-    put(days, Int(day % 7), into: &text, at: 0)
-    put(dayOfMonth, into: &text, at: 5)
-    put(months, Int(month - 1), into: &text, at: 8)
-    put(year / 100 % 100, into: &text, at: 12)
-    put(year % 100, into: &text, at: 14)
-    put(second / 3_600, into: &text, at: 17)
-    put(second / 60 % 60, into: &text, at: 20)
-    put(second % 60, into: &text, at: 23)
+    write(days, Int(day % 7), into: &text, at: 0)
+    write(dayOfMonth, into: &text, at: 5)
+    write(months, Int(month - 1), into: &text, at: 8)
+    write(year / 100 % 100, into: &text, at: 12)
+    write(year % 100, into: &text, at: 14)
+    write(second / 3_600, into: &text, at: 17)
+    write(second / 60 % 60, into: &text, at: 20)
+    write(second % 60, into: &text, at: 23)
     return String(decoding: text, as: UTF8.self)
   }
 
@@ -192,15 +192,15 @@ package enum HTTPDate {
 
   /// Writes the three-letter word with this number out of `words`, which are stored one after
   /// another.
-  private static func put(
-    _ words: StaticString, _ number: Int, into text: inout [UInt8], at place: Int
+  private static func write(
+    _ words: StaticString, _ number: Int, into text: inout [UInt8], at start: Int
   ) {
-    for letter in 0..<3 { text[place + letter] = words.utf8Start[number * 3 + letter] }
+    for letter in 0..<3 { text[start + letter] = words.utf8Start[number * 3 + letter] }
   }
 
   /// Writes two digits.
-  private static func put(_ number: Int64, into text: inout [UInt8], at place: Int) {
-    text[place] = UInt8(ascii: "0") + UInt8(number / 10)
-    text[place + 1] = UInt8(ascii: "0") + UInt8(number % 10)
+  private static func write(_ number: Int64, into text: inout [UInt8], at start: Int) {
+    text[start] = UInt8(ascii: "0") + UInt8(number / 10)
+    text[start + 1] = UInt8(ascii: "0") + UInt8(number % 10)
   }
 }

@@ -84,7 +84,7 @@ extension RequestTarget {
     }
   }
 
-  /// Returns the place of the host, which is empty in origin form. The path begins at its end.
+  /// Returns the range of the host, which is empty in origin form. The path begins at its end.
   private static func authority(_ text: Span<UInt8>) throws(Refusal) -> Range<Int> {
     if text[0] == UInt8(ascii: "/") { return 0..<0 }
     guard
@@ -159,8 +159,8 @@ extension RequestTarget {
     return string
   }
 
-  private static func malformed(_ what: String) -> Refusal {
-    Refusal(.badRequest, "The request target \(what).")
+  private static func malformed(_ fault: String) -> Refusal {
+    Refusal(.badRequest, "The request target \(fault).")
   }
 }
 

@@ -1,3 +1,4 @@
+import LockstepJSON
 public import LockstepModel
 
 extension Credentials {
@@ -81,9 +82,9 @@ extension MessageReader {
     var devices: [Device] = []
     try enterArray(.devices)
     while try nextElement() {
-      place = Place(list: .devices, index: devices.count)
+      position = Position(list: .devices, index: devices.count)
       devices.append(try device())
-      place = nil
+      position = nil
     }
     return devices
   }
@@ -154,9 +155,9 @@ public struct JoinRequest: Hashable, Sendable {
     try reader.enterObject()
     while let member = try reader.nextMember(&seen) {
       switch member {
-      case .code where takesCode: code = try reader.takeNull() ? nil : try reader.string(.code)
+      case .code where takesCode: code = try reader.skipNull() ? nil : try reader.string(.code)
       case .accountID where takesCode:
-        account = try reader.takeNull() ? nil : try reader.accountID(.accountID)
+        account = try reader.skipNull() ? nil : try reader.accountID(.accountID)
       case .deviceName: deviceName = try reader.deviceName()
       case .platform: platform = try reader.label(.platform, bytes: 0...Limits.descriptionBytes)
       case .appVersion:

@@ -1,3 +1,4 @@
+import LockstepJSON
 public import LockstepModel
 
 extension ChangePage {
@@ -27,7 +28,7 @@ extension MessageReader {
     try enterObject()
     while let member = try nextMember(&seen) {
       switch member {
-      case .id: id = try takeNull() ? nil : try string(.id)
+      case .id: id = try skipNull() ? nil : try string(.id)
       case .since: since = try optionalChangeToken(.since)
       case .token: token = try changeToken(.token)
       case .more: more = try bool(.more)
@@ -59,9 +60,9 @@ extension MessageReader {
     var records: [Record] = []
     try enterArray(.changes)
     while try nextElement() {
-      place = Place(list: .changes, index: records.count)
+      position = Position(list: .changes, index: records.count)
       records.append(try record())
-      place = nil
+      position = nil
     }
     return records
   }

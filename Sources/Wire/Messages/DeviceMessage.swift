@@ -1,3 +1,4 @@
+public import LockstepJSON
 public import LockstepModel
 
 /// Message from a device on the socket (docs/protocol.md, "WebSocket").
@@ -39,7 +40,7 @@ extension DeviceMessage {
     case "hello": message = try reader.hello()
     case "save": message = .save(try reader.saveRequest(zone: nil))
     case "fetch": message = try reader.fetch()
-    case "time": message = try reader.timeQuestion()
+    case "time": message = try reader.timeRequest()
     default: throw reader.wrong(.op, "one of hello, save, fetch and time")
     }
     try reader.finish()
@@ -111,7 +112,7 @@ extension MessageReader {
     try enterObject()
     while let member = try nextMember(&seen) {
       switch member {
-      case .token: token = try takeNull() ? nil : try string(.token)
+      case .token: token = try skipNull() ? nil : try string(.token)
       case .since: since = try optionalChangeToken(.since)
       default: try skip()
       }
@@ -128,15 +129,15 @@ extension MessageReader {
       switch member {
       case .id: id = try requestID()
       case .since: query.since = try optionalChangeToken(.since)
-      case .zone: query.zone = try takeNull() ? nil : try name(.zone)
-      case .limit: if try !takeNull() { query.limit = try limit() }
+      case .zone: query.zone = try skipNull() ? nil : try name(.zone)
+      case .limit: if try !skipNull() { query.limit = try limit() }
       default: try skip()
       }
     }
     return .fetch(id: try require(id, .id), query)
   }
 
-  fileprivate mutating func timeQuestion() throws(Refusal) -> DeviceMessage {
+  fileprivate mutating func timeRequest() throws(Refusal) -> DeviceMessage {
     var id: String?
     var t0: JSONNumber?
     var seen = MemberSet()

@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 
 /// Reads a message or body member by member. Turns any fault into a refusal that names the member
@@ -9,9 +10,9 @@ struct MessageReader: ~Escapable {
   /// Code for a fault of form: `badMessage` on the socket, `badRequest` in a body.
   private let formCode: RefusalCode
   /// List and index of the element that is being read, for the refusal's text.
-  var place: Place?
+  var position: Position?
 
-  struct Place {
+  struct Position {
     var list: Member
     var index: Int
   }
@@ -28,10 +29,10 @@ struct MessageReader: ~Escapable {
     guard try kind() == .object else {
       // Invalid JSON is reported as such.
       try skip()
-      let what = place.map { "`\($0.list.text)[\($0.index)]`" } ?? "The message or body"
+      let what = position.map { "`\($0.list.text)[\($0.index)]`" } ?? "The message or body"
       throw Refusal(formCode, "\(what) must be a JSON object.")
     }
-    do { try scanner.enterObject() } catch { throw broken(error) }
+    do { try scanner.enterObject() } catch { throw invalidJSON(error) }
   }
 
   /// Returns the next known member, whose value must be read or skipped next; nil at the object's
@@ -43,7 +44,7 @@ struct MessageReader: ~Escapable {
         continue
       }
       guard seen.insert(member) else {
-        throw Refusal(formCode, "\(path(member)) stands twice in one object; send it once.")
+        throw Refusal(formCode, "\(path(member)) occurs twice in one object; send it once.")
       }
       return member
     }
@@ -51,25 +52,25 @@ struct MessageReader: ~Escapable {
   }
 
   private mutating func nextKey() throws(Refusal) -> JSONKey? {
-    do { return try scanner.nextMember() } catch { throw broken(error) }
+    do { return try scanner.nextMember() } catch { throw invalidJSON(error) }
   }
 
   mutating func enterArray(_ member: Member) throws(Refusal) {
     guard try kind() == .array else { throw wrong(member, "an array") }
-    do { try scanner.enterArray() } catch { throw broken(error) }
+    do { try scanner.enterArray() } catch { throw invalidJSON(error) }
   }
 
   mutating func nextElement() throws(Refusal) -> Bool {
-    do { return try scanner.nextElement() } catch { throw broken(error) }
+    do { return try scanner.nextElement() } catch { throw invalidJSON(error) }
   }
 
   @discardableResult
   mutating func skip() throws(Refusal) -> Range<Int> {
-    do { return try scanner.skipValue() } catch { throw broken(error) }
+    do { return try scanner.skipValue() } catch { throw invalidJSON(error) }
   }
 
   mutating func finish() throws(Refusal) {
-    do { try scanner.finish() } catch { throw broken(error) }
+    do { try scanner.finish() } catch { throw invalidJSON(error) }
   }
 
   /// Returns the message's `op`, at any position in it, and resets the reader to the message's
@@ -108,27 +109,27 @@ struct MessageReader: ~Escapable {
 
   /// Returns the refusal for a fault of form of the current element, with the given sentence.
   func fault(_ sentence: String) -> Refusal {
-    let prefix = place.map { "`\($0.list.text)[\($0.index)]` " } ?? ""
+    let prefix = position.map { "`\($0.list.text)[\($0.index)]` " } ?? ""
     return Refusal(formCode, prefix + sentence)
   }
 
   func path(_ member: Member) -> String {
-    let prefix = place.map { "\($0.list.text)[\($0.index)]." } ?? ""
+    let prefix = position.map { "\($0.list.text)[\($0.index)]." } ?? ""
     return "`\(prefix)\(member.text)`"
   }
 
-  func broken(_ fault: JSONFault) -> Refusal {
+  func invalidJSON(_ fault: JSONFault) -> Refusal {
     Refusal(.badJSON, "The JSON is not valid: \(fault).")
   }
 }
 
 extension MessageReader {
   mutating func kind() throws(Refusal) -> JSONScanner.Kind {
-    do { return try scanner.kind() } catch { throw broken(error) }
+    do { return try scanner.kind() } catch { throw invalidJSON(error) }
   }
 
   /// Skips a null, which means the same as a missing member. Returns true if there was one.
-  mutating func takeNull() throws(Refusal) -> Bool {
+  mutating func skipNull() throws(Refusal) -> Bool {
     guard try kind() == .null else { return false }
     try skip()
     return true
@@ -136,19 +137,19 @@ extension MessageReader {
 
   mutating func string(_ member: Member) throws(Refusal) -> String {
     guard try kind() == .string else { throw wrong(member, "a string") }
-    do { return try scanner.string() } catch { throw broken(error) }
+    do { return try scanner.string() } catch { throw invalidJSON(error) }
   }
 
   /// Reads the hash of a chunk; nil if the value is not one.
   mutating func chunkHash() throws(Refusal) -> ChunkHash? {
     guard try kind() == .string else { return nil }
-    do { return try scanner.chunkHash() } catch { throw broken(error) }
+    do { return try scanner.chunkHash() } catch { throw invalidJSON(error) }
   }
 
   /// Returns nil if the next value is no fingerprint.
   mutating func fingerprint() throws(Refusal) -> VersionFingerprint? {
     guard try kind() == .string else { return nil }
-    do { return VersionFingerprint(text: try scanner.string()) } catch { throw broken(error) }
+    do { return VersionFingerprint(text: try scanner.string()) } catch { throw invalidJSON(error) }
   }
 
   /// Reads a string whose length in bytes of UTF-8 is in `bytes`.
@@ -193,14 +194,14 @@ extension MessageReader {
     guard let token = ChangeToken(text: text) else {
       throw Refusal(
         .badChangeToken,
-        "\(path(member)) must be a token as the relay gave it; leave it out to start with a snapshot."
+        "\(path(member)) must be a token that the relay sent; omit it to start with a snapshot."
       )
     }
     return token
   }
 
   mutating func optionalChangeToken(_ member: Member) throws(Refusal) -> ChangeToken? {
-    try takeNull() ? nil : try changeToken(member)
+    try skipNull() ? nil : try changeToken(member)
   }
 
   mutating func deviceID(_ member: Member) throws(Refusal) -> DeviceID {
@@ -233,14 +234,14 @@ extension MessageReader {
   }
 
   private mutating func int64() throws(Refusal) -> Int64? {
-    do { return try scanner.int64() } catch { throw broken(error) }
+    do { return try scanner.int64() } catch { throw invalidJSON(error) }
   }
 
   /// Reads a number of any kind and keeps its text.
   mutating func number(_ member: Member) throws(Refusal) -> JSONNumber {
     guard try kind() == .number else { throw wrong(member, "a number") }
     let number: JSONNumber
-    do { number = try scanner.number() } catch { throw broken(error) }
+    do { number = try scanner.number() } catch { throw invalidJSON(error) }
     guard number.text.utf8.count <= Limits.requestIDBytes else {
       throw wrong(member, "a number of at most \(Limits.requestIDBytes) digits")
     }
@@ -249,7 +250,7 @@ extension MessageReader {
 
   mutating func bool(_ member: Member) throws(Refusal) -> Bool {
     guard try kind() == .bool else { throw wrong(member, "true or false") }
-    do { return try scanner.bool() } catch { throw broken(error) }
+    do { return try scanner.bool() } catch { throw invalidJSON(error) }
   }
 
   /// Reads an object as its original bytes, checked but not parsed further.

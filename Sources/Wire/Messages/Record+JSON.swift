@@ -1,3 +1,4 @@
+import LockstepJSON
 public import LockstepModel
 
 extension Record {
@@ -70,7 +71,7 @@ extension MessageReader {
       case .zone: zone = try self.name(.zone)
       case .name: name = try self.name(.name)
       case .type: type = try self.name(.type)
-      case .fields: fields = try takeNull() ? nil : try objectBytes(.fields)
+      case .fields: fields = try skipNull() ? nil : try objectBytes(.fields)
       case .modifiedAt: modifiedAt = try instant(.modifiedAt)
       case .device: device = try deviceID(.device)
       case .tag: tag = try integer(.tag)

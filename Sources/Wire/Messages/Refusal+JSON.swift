@@ -1,3 +1,4 @@
+import LockstepJSON
 public import LockstepModel
 
 extension Refusal {
@@ -30,7 +31,7 @@ extension Refusal {
     let isRelaysAlone = [.badToken, .planRequired, .badRequest, .tokenExpired].contains(meaning)
     return Refusal(
       isRelaysAlone ? .internalError : meaning,
-      "The answer has status \(status) and no problem of ours.")
+      "The answer with status \(status) is not a problem document of the relay.")
   }
 
   /// Whole seconds for `Retry-After`, rounded up.
@@ -91,12 +92,12 @@ extension MessageReader {
       case .code: code = try string(.code)
       case .detail: detail = try string(.detail)
       case .status where response == nil: status = Int(try integer(.status, 0..<1000))
-      case .time: time = try takeNull() ? nil : try instant(.time)
+      case .time: time = try skipNull() ? nil : try instant(.time)
       case .retryAfter: retryAfter = try retryAfterMilliseconds()
       case .restoredThrough:
-        restoredThrough = try takeNull() ? nil : try integer(.restoredThrough)
-      case .lostThrough: lostThrough = try takeNull() ? nil : try integer(.lostThrough)
-      case .token: token = try takeNull() ? nil : try changeToken(.token)
+        restoredThrough = try skipNull() ? nil : try integer(.restoredThrough)
+      case .lostThrough: lostThrough = try skipNull() ? nil : try integer(.lostThrough)
+      case .token: token = try skipNull() ? nil : try changeToken(.token)
       default: try skip()
       }
     }
@@ -109,7 +110,7 @@ extension MessageReader {
   }
 
   private mutating func retryAfterMilliseconds() throws(Refusal) -> Int64? {
-    if try takeNull() { return nil }
+    if try skipNull() { return nil }
     return try integer(.retryAfter, 0..<Limits.sequenceLimit / 1000, of: "seconds") * 1000
   }
 }

@@ -1,3 +1,4 @@
+public import LockstepJSON
 public import LockstepModel
 
 /// Message from the relay on the socket (docs/protocol.md, "WebSocket").
@@ -196,7 +197,7 @@ extension MessageReader {
     var seen = MemberSet()
     try enterObject()
     while let member = try nextMember(&seen) {
-      if member == .id, try !takeNull() { id = try string(.id) } else { try skip() }
+      if member == .id, try !skipNull() { id = try string(.id) } else { try skip() }
     }
     scanner = start
     return .error(id: id, try problem(status: nil))

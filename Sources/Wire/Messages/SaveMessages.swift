@@ -1,3 +1,4 @@
+import LockstepJSON
 public import LockstepModel
 
 extension SaveRequest {
@@ -38,8 +39,8 @@ extension MessageReader {
       switch member {
       case .id: id = try batchID(.id)
       case .zone where path == nil: zone = try name(.zone)
-      case .atomic: atomic = try takeNull() ? false : try bool(.atomic)
-      case .timed: timed = try takeNull() ? false : try bool(.timed)
+      case .atomic: atomic = try skipNull() ? false : try bool(.atomic)
+      case .timed: timed = try skipNull() ? false : try bool(.timed)
       case .records: mutations = try self.mutations()
       default: try skip()
       }
@@ -156,9 +157,9 @@ extension MessageReader {
     var results: [MutationResult] = []
     try enterArray(.results)
     while try nextElement() {
-      place = Place(list: .results, index: results.count)
+      position = Position(list: .results, index: results.count)
       results.append(try result())
-      place = nil
+      position = nil
     }
     return results
   }
@@ -253,9 +254,9 @@ extension MessageReader {
           .tooManyRecords,
           "A batch holds at most \(Limits.batchRecords) records; send the rest in another batch.")
       }
-      place = Place(list: .records, index: mutations.count)
+      position = Position(list: .records, index: mutations.count)
       let mutation = try mutation()
-      place = nil
+      position = nil
       chunks += mutation.chunks.count
       guard chunks <= Limits.chunksPerBatch else {
         throw Refusal(
@@ -275,7 +276,7 @@ extension MessageReader {
     for mutation in mutations where !names.insert(mutation.name).inserted {
       throw Refusal(
         .badRequest,
-        "The record \"\(mutation.name)\" stands twice in the batch; send each record once.")
+        "The record \"\(mutation.name)\" occurs twice in the batch; send each record once.")
     }
   }
 
@@ -297,7 +298,7 @@ extension MessageReader {
       case .name: name = try self.name(.name)
       case .type: type = try self.name(.type)
       case .fields:
-        isFieldsNull = try takeNull()
+        isFieldsNull = try skipNull()
         if !isFieldsNull { fields = try objectBytes(.fields) }
       case .deleted: isDeleted = try bool(.deleted)
       case .modifiedAt: modifiedAt = try instant(.modifiedAt)
@@ -333,7 +334,7 @@ extension MessageReader {
     if let fields, fields.count > Limits.recordBytes {
       return Refusal(
         .recordTooLarge,
-        "`fields` has \(fields.count) bytes, and a record holds \(Limits.recordBytes); "
+        "`fields` has \(fields.count) bytes, more than the limit of \(Limits.recordBytes); "
           + "split the record.")
     }
     return nil

@@ -1,3 +1,4 @@
+import LockstepJSON
 public import LockstepModel
 
 extension Subscription {
@@ -76,10 +77,10 @@ extension MessageReader {
     try enterObject()
     while let member = try nextMember(&seen) {
       switch member {
-      case .zone: zone = try takeNull() ? nil : try name(.zone)
+      case .zone: zone = try skipNull() ? nil : try name(.zone)
       case .recordType: recordType = try name(.recordType)
-      case .where: conditions = try takeNull() ? [] : try self.conditions()
-      case .events: events = try takeNull() ? .all : try self.events()
+      case .where: conditions = try skipNull() ? [] : try self.conditions()
+      case .events: events = try skipNull() ? .all : try self.events()
       default: try skip()
       }
     }
@@ -92,7 +93,7 @@ extension MessageReader {
     let expectation = "an object of at most \(Limits.subscriptionConditions) members"
     guard try kind() == .object else { throw wrong(.where, expectation) }
     let value: JSONValue
-    do { value = try scanner.value() } catch { throw broken(error) }
+    do { value = try scanner.value() } catch { throw invalidJSON(error) }
     guard let members = value.members, members.count <= Limits.subscriptionConditions else {
       throw wrong(.where, expectation)
     }
@@ -101,7 +102,7 @@ extension MessageReader {
 
   private mutating func events() throws(Refusal) -> ChangeEvents {
     var events: ChangeEvents = []
-    let expectation = "an array of \"create\", \"update\" and \"delete\", of one at least"
+    let expectation = "an array of \"create\", \"update\" and \"delete\", at least one"
     guard try kind() == .array else { throw wrong(.events, expectation) }
     try enterArray(.events)
     while try nextElement() {

@@ -18,7 +18,7 @@ package struct Deflater: ~Copyable {
   /// `leastBytes`: smaller messages are sent plain. nil: every message is compressed, even if that
   /// makes it longer, as conformance suites require.
   package init(_ terms: DeflateTerms.Sending, leastBytes: Int? = Limits.deflateBytes) {
-    precondition(Deflater.windowBits.contains(terms.windowBits), "a window that zlib lacks")
+    precondition(Deflater.windowBits.contains(terms.windowBits), "not a window size of zlib")
     self.terms = terms
     self.leastBytes = leastBytes
   }
@@ -86,12 +86,12 @@ package struct Deflater: ~Copyable {
       let code = deflate(stream, Z_SYNC_FLUSH)
       precondition(
         code == Z_OK && stream.pointee.avail_in == 0 && stream.pointee.avail_out > 0,
-        "zlib did not keep to its own bound")
+        "zlib exceeded its own bound")
       count = room - Int(stream.pointee.avail_out)
     }
     stream.pointee.next_in = nil
     stream.pointee.next_out = nil
-    precondition(bytes.suffix(4).elementsEqual(Inflater.flushEnd), "a flush without its end")
+    precondition(bytes.suffix(4).elementsEqual(Inflater.flushEnd), "a flush has no empty block")
     bytes.removeLast(4)
     if !terms.keepsContext { deflateReset(stream) }
     return bytes
@@ -154,7 +154,8 @@ struct Inflater: Sendable {
 
     init(copying other: State) {
       stream.initialize(to: z_stream())
-      precondition(inflateCopy(stream, other.stream) == Z_OK, "no memory for zlib")
+      let code = inflateCopy(stream, other.stream)
+      precondition(code == Z_OK, "no memory for zlib")
       hasEnded = other.hasEnded
     }
 

@@ -19,13 +19,13 @@ struct WebSocketExtension: Hashable, Sendable {
   static func list(of headers: HTTPHeaders) -> [WebSocketExtension]? {
     var list: [WebSocketExtension] = []
     for field in headers.values("Sec-WebSocket-Extensions") {
-      var reading = Reading(bytes: Array(field.utf8))
-      guard reading.addMembers(to: &list) else { return nil }
+      var fieldReader = FieldReader(bytes: Array(field.utf8))
+      guard fieldReader.addMembers(to: &list) else { return nil }
     }
     return list
   }
 
-  private struct Reading {
+  private struct FieldReader {
     let bytes: [UInt8]
     var index = 0
 
@@ -40,19 +40,19 @@ struct WebSocketExtension: Hashable, Sendable {
           return false
         }
         var member = WebSocketExtension(name: name, parameters: [])
-        while take(";") {
+        while skip(";") {
           guard let parameter = parameter() else { return false }
           member.parameters.append(parameter)
         }
         list.append(member)
-      } while take(",")
+      } while skip(",")
       return index == bytes.count
     }
 
     private mutating func parameter() -> Parameter? {
       guard let name = token() else { return nil }
-      guard take("=") else { return Parameter(name: name) }
-      guard let value = take("\"") ? quotedToken() : token() else { return nil }
+      guard skip("=") else { return Parameter(name: name) }
+      guard let value = skip("\"") ? quotedToken() : token() else { return nil }
       return Parameter(name: name, value: value)
     }
 
@@ -72,11 +72,11 @@ struct WebSocketExtension: Hashable, Sendable {
         value.append(bytes[index])
         index += 1
       }
-      guard take("\""), !value.isEmpty else { return nil }
+      guard skip("\""), !value.isEmpty else { return nil }
       return String(decoding: value, as: UTF8.self)
     }
 
-    private mutating func take(_ character: Unicode.Scalar) -> Bool {
+    private mutating func skip(_ character: Unicode.Scalar) -> Bool {
       skipBlanks()
       guard index < bytes.count, bytes[index] == UInt8(ascii: character) else { return false }
       index += 1

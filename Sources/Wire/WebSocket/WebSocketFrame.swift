@@ -53,7 +53,7 @@ package enum WebSocketFrame {
     code: UInt16?, reason: String = "", mask: UInt32? = nil
   ) -> [UInt8] {
     guard let code else { return encode(.close, [], mask: mask) }
-    precondition(isCloseCode(code), "a close code that may not be sent")
+    precondition(isCloseCode(code), "this close code may not be sent")
     var payload = [UInt8(code >> 8), UInt8(code & 0xFF)]
     for character in reason.unicodeScalars {
       let bytes = UTF8.encode(character).map(Array.init) ?? []
@@ -85,7 +85,7 @@ package enum WebSocketFrame {
   static func encode(
     _ opcode: Opcode, _ payload: [UInt8], mask: UInt32?, isCompressed: Bool = false
   ) -> [UInt8] {
-    precondition(!opcode.isControl || payload.count <= controlBytes, "a control frame too long")
+    precondition(!opcode.isControl || payload.count <= controlBytes, "a control frame is too long")
     var frame: [UInt8] = []
     frame.reserveCapacity(14 + payload.count)
     frame.append(0x80 | (isCompressed ? 0x40 : 0) | opcode.rawValue)
@@ -145,7 +145,7 @@ struct WebSocketHeader: Sendable {
     isFinal = first & 0x80 != 0
     isCompressed = first & 0x40 != 0
     guard !isCompressed || opcode == .text || opcode == .binary else {
-      throw .protocolError("A frame that begins no message is marked as compressed.")
+      throw .protocolError("Only the first frame of a message may be marked as compressed.")
     }
     guard isFinal || !opcode.isControl else {
       throw .protocolError("A control frame is fragmented.")
@@ -226,7 +226,7 @@ package struct WebSocketFault: Error, Hashable, Sendable {
   static let notUTF8 = WebSocketFault(closeCode: 1007, reason: "The text is not UTF-8.")
 
   static let notDeflate = WebSocketFault(
-    closeCode: 1007, reason: "The compressed message is broken.")
+    closeCode: 1007, reason: "The compressed message is not valid DEFLATE.")
 
   static func tooBig(_ limit: Int) -> WebSocketFault {
     WebSocketFault(closeCode: 1009, reason: "A message may have at most \(limit) bytes.")

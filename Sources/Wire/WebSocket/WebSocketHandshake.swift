@@ -26,11 +26,11 @@ package enum WebSocketHandshake {
     guard head.minorVersion > 0, headers.listContains("websocket", in: "Upgrade"),
       headers.listContains("upgrade", in: "Connection")
     else {
-      throw Refusal(.upgradeRequired, "Ask for an upgrade to websocket.")
+      throw Refusal(.upgradeRequired, "Request an upgrade to websocket.")
     }
     guard headers.count(of: "Sec-WebSocket-Version") == 1, headers["Sec-WebSocket-Version"] == "13"
     else {
-      throw Refusal(.upgradeRequired, "Speak version 13 of the WebSocket protocol.")
+      throw Refusal(.upgradeRequired, "Use version 13 of the WebSocket protocol.")
     }
     guard head.framing == .none || head.framing == .length(0) else {
       throw Refusal(.badRequest, "The request that opens a WebSocket has no body.")
@@ -77,20 +77,20 @@ package enum WebSocketHandshake {
   ) throws(Refusal) -> DeflateTerms? {
     let headers = head.headers
     guard head.status == 101 else {
-      throw Refusal(.internalError, "The relay answers \(head.status) and opens no WebSocket.")
+      throw Refusal(.internalError, "The relay answered \(head.status), not with a WebSocket.")
     }
     guard headers.count(of: "Upgrade") == 1, let upgrade = headers.bytes(of: "Upgrade"),
       equalIgnoringCase(upgrade.span, "websocket"),
       headers.listContains("upgrade", in: "Connection")
     else {
-      throw Refusal(.internalError, "The relay changes to something other than a WebSocket.")
+      throw Refusal(.internalError, "The relay upgraded to another protocol than WebSocket.")
     }
     guard headers.values("Sec-WebSocket-Accept") == [acceptance(of: key)] else {
       throw Refusal(.internalError, "The answer to the WebSocket's key is wrong.")
     }
     let subprotocols = headers.values("Sec-WebSocket-Protocol")
     guard subprotocols.isEmpty || subprotocols == [subprotocol] else {
-      throw Refusal(.internalError, "The relay speaks a subprotocol that was not offered.")
+      throw Refusal(.internalError, "The relay uses a subprotocol that was not offered.")
     }
     if let deflate { return try DeflateNegotiation.check(headers, deflate) }
     guard headers.list("Sec-WebSocket-Extensions").isEmpty else {

@@ -58,7 +58,7 @@ package struct WebSocketReader: Sendable {
     inflater = deflate.map { Inflater(keepsContext: $0.receivesContext) }
   }
 
-  /// Bytes held: those not yet asked for, the arriving message, and the state that inflates it.
+  /// Bytes held: those not yet returned, the arriving message, and the state that inflates it.
   package var bufferedBytes: Int { input.count + message.count + (inflater?.heldBytes ?? 0) }
 
   /// Memory of these.
@@ -70,7 +70,7 @@ package struct WebSocketReader: Sendable {
   package var isInMessage: Bool { kind != nil }
 
   /// True if a data message or any frame has begun and not ended.
-  package var isInMidst: Bool { isInMessage || !input.isEmpty }
+  package var hasPartialInput: Bool { isInMessage || !input.isEmpty }
 
   package mutating func receive(_ bytes: RawSpan) {
     if case .over = stage { return }
@@ -98,12 +98,12 @@ package struct WebSocketReader: Sendable {
         else { return nil }
         if header.opcode.isControl {
           guard input.count >= header.count + header.payloadCount else { return nil }
-          return try takeControl(header)
+          return try finishControlFrame(header)
         }
-        try begin(header)
+        try beginFrame(header)
       case .payload(let remaining, let isFinal, let mask):
         let count = min(remaining, input.count)
-        if count > 0 { try take(count, mask: mask) }
+        if count > 0 { try appendPayload(count, mask: mask) }
         guard count == remaining else {
           if count > 0 {
             stage = .payload(
@@ -113,18 +113,18 @@ package struct WebSocketReader: Sendable {
           return nil
         }
         stage = .header
-        if isFinal { return try takeMessage() }
+        if isFinal { return try finishMessage() }
       }
     }
   }
 
   /// Begins a data frame.
-  private mutating func begin(_ header: WebSocketHeader) throws(WebSocketFault) {
+  private mutating func beginFrame(_ header: WebSocketHeader) throws(WebSocketFault) {
     if header.opcode == .continuation {
-      guard kind != nil else { throw .protocolError("A continuation continues nothing.") }
+      guard kind != nil else { throw .protocolError("A continuation frame without a message.") }
     } else {
       guard kind == nil else {
-        throw .protocolError("A message begins before the one before it ended.")
+        throw .protocolError("A message begins before the previous one has ended.")
       }
       kind = header.opcode
       isCompressed = header.isCompressed
@@ -142,16 +142,20 @@ package struct WebSocketReader: Sendable {
   private var maximumCompressedBytes: Int { maximumMessageBytes + maximumMessageBytes / 8 + 64 }
 
   /// Adds the next `count` bytes to the message.
-  private mutating func take(_ count: Int, mask: UInt32) throws(WebSocketFault) {
+  private mutating func appendPayload(_ count: Int, mask: UInt32) throws(WebSocketFault) {
     let start = message.count
     if isCompressed {
-      var chunk = input.take(count)
+      var chunk = input.removePrefix(count)
       if mask != 0 { chunk.withUnsafeMutableBytes { WebSocketMask.apply(mask, to: $0) } }
       let fault = inflater?.inflate(
         chunk.span.bytes, into: &message, limit: maximumMessageBytes)
       return try checkInflated(from: start, fault)
     }
-    if start == 0 { message = input.take(count) } else { message += input.take(count) }
+    if start == 0 {
+      message = input.removePrefix(count)
+    } else {
+      message += input.removePrefix(count)
+    }
     let isGood = message.withUnsafeMutableBytes { bytes in
       let new = UnsafeMutableRawBufferPointer(rebasing: bytes[start...])
       if mask != 0 { WebSocketMask.apply(mask, to: new) }
@@ -175,7 +179,7 @@ package struct WebSocketReader: Sendable {
     if let fault { throw fault }
   }
 
-  private mutating func takeMessage() throws(WebSocketFault) -> WebSocketEvent {
+  private mutating func finishMessage() throws(WebSocketFault) -> WebSocketEvent {
     if isCompressed {
       let start = message.count
       let fault = inflater?.endMessage(into: &message, limit: maximumMessageBytes)
@@ -191,11 +195,11 @@ package struct WebSocketReader: Sendable {
     return isText ? .text(payload) : .binary(payload)
   }
 
-  private mutating func takeControl(
+  private mutating func finishControlFrame(
     _ header: WebSocketHeader
   ) throws(WebSocketFault) -> WebSocketEvent {
     input.drop(header.count)
-    var payload = header.payloadCount == 0 ? [] : input.take(header.payloadCount)
+    var payload = header.payloadCount == 0 ? [] : input.removePrefix(header.payloadCount)
     if let mask = header.mask {
       payload.withUnsafeMutableBytes { WebSocketMask.apply(mask, to: $0) }
     }

@@ -1,6 +1,9 @@
 import Glibc
 import LockstepApps
+import LockstepCommandLine
 import LockstepEventLoop
+import LockstepHome
+import LockstepJSON
 import LockstepModel
 import LockstepWire
 
@@ -16,31 +19,31 @@ enum AgentApp {
     _ arguments: Arguments, _ app: String, _ order: JSONValue
   ) throws(CommandFailure) -> ExitCode {
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      let (view, status) = try ordered(session, app, order)
-      return try printed(view, status, arguments, app, session)
+      let (view, status) = try perform(session, app, order)
+      return try printView(view, status, arguments, app, session)
     }
   }
 
   /// Returns the app's answer to an order, and the sync status afterwards.
-  static func ordered(
+  static func perform(
     _ session: HomeSession, _ app: String, _ order: JSONValue
   ) throws(CommandFailure) -> (HomeView, HomeStatus) {
     // Sync first, so the order applies to the newest state: a home that no process held may lack
     // changes of other devices. If the relay is unreachable, use local state.
-    let isInReach = session.isHolder ? try synced(session).isInReach : true
-    try askFirst(session, app)
-    let view = HomeView(try session.ask(.order(app: app, order)))
-    return (view, standing(session, isInReach))
+    let isInReach = session.isHolder ? try syncBriefly(session).isInReach : true
+    try promptForRestore(session, app)
+    let view = HomeView(try session.send(.order(app: app, order)))
+    return (view, statusAfterOrder(session, isInReach))
   }
 
   /// Returns the sync status after an order. The order is done, so the command does not fail if the
   /// process that holds the home can no longer report the status.
-  private static func standing(_ session: HomeSession, _ isInReach: Bool) -> HomeStatus {
+  private static func statusAfterOrder(_ session: HomeSession, _ isInReach: Bool) -> HomeStatus {
     do throws(CommandFailure) {
-      return isInReach ? try synced(session) : HomeStatus(json: try session.ask(.status))
+      return isInReach ? try syncBriefly(session) : HomeStatus(json: try session.send(.status))
     } catch {
       return HomeStatus(json: [
-        "state": "failed", "reason": "the process that holds the home does not say how it goes",
+        "state": "failed", "reason": "the process that holds the home does not report its status",
       ])
     }
   }
@@ -51,11 +54,11 @@ enum AgentApp {
   ) throws(CommandFailure) -> ExitCode {
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       // A process that holds the home for long updates the names itself.
-      if session.isHolder, try synced(session).isInReach { try learnNames(session) }
-      try askFirst(session, app)
-      let view = HomeView(try session.ask(.show(app: app, question)))
-      let status = HomeStatus(json: try session.ask(.status))
-      return try printed(view, status, arguments, app, session)
+      if session.isHolder, try syncBriefly(session).isInReach { try updateDeviceNames(session) }
+      try promptForRestore(session, app)
+      let view = HomeView(try session.send(.show(app: app, question)))
+      let status = HomeStatus(json: try session.send(.status))
+      return try printView(view, status, arguments, app, session)
     }
   }
 
@@ -63,53 +66,53 @@ enum AgentApp {
   static func view(
     _ session: HomeSession, _ app: String, _ question: JSONValue
   ) throws(CommandFailure) -> (HomeView, HomeStatus) {
-    let status = try settled(session)
-    try askFirst(session, app)
-    return (HomeView(try session.ask(.show(app: app, question))), status)
+    let status = try currentStatus(session)
+    try promptForRestore(session, app)
+    return (HomeView(try session.send(.show(app: app, question))), status)
   }
 
   /// Fetches the names of the account's devices from the relay and stores them in the home for
   /// views. Does nothing if the relay cannot be asked, because the view can be shown without them.
-  private static func learnNames(_ session: HomeSession) throws(CommandFailure) {
-    let member = try HomeMember(of: session)
+  private static func updateDeviceNames(_ session: HomeSession) throws(CommandFailure) {
+    let member = try HomeAccess(of: session)
     let names = member.call.deviceNames(
-      token: member.token, milliseconds: AgentCommand.patienceMilliseconds)
-    if let names { _ = try session.ask(.names(names)) }
+      token: member.token, milliseconds: HomeSession.patienceMilliseconds)
+    if let names { _ = try session.send(.names(names)) }
   }
 
   /// Returns the sync status. Waits briefly if this process has only just opened the home.
-  private static func settled(_ session: HomeSession) throws(CommandFailure) -> HomeStatus {
-    session.isHolder ? try synced(session) : HomeStatus(json: try session.ask(.status))
+  private static func currentStatus(_ session: HomeSession) throws(CommandFailure) -> HomeStatus {
+    session.isHolder ? try syncBriefly(session) : HomeStatus(json: try session.send(.status))
   }
 
   /// Returns the sync status after a short wait, or at once if no relay is reachable.
-  private static func synced(_ session: HomeSession) throws(CommandFailure) -> HomeStatus {
-    HomeStatus(json: try session.ask(.sync(milliseconds: AgentCommand.patienceMilliseconds)))
+  private static func syncBriefly(_ session: HomeSession) throws(CommandFailure) -> HomeStatus {
+    HomeStatus(json: try session.send(.sync(milliseconds: HomeSession.patienceMilliseconds)))
   }
 
   /// Asks for the decision that the app needs before it is used, if a person is at the terminal.
-  static func askFirst(_ session: HomeSession, _ app: String) throws(CommandFailure) {
+  static func promptForRestore(_ session: HomeSession, _ app: String) throws(CommandFailure) {
     guard let zone = zone(of: app) else { return }
-    try RestorePrompt.settle(session, app, zone)
+    try RestorePrompt.askIfNeeded(session, app, zone)
   }
 
   private static func zone(of app: String) -> Name? {
     AppCatalog.all.first { $0.name == app }?.zone
   }
 
-  private static func printed(
+  private static func printView(
     _ view: HomeView, _ status: HomeStatus, _ arguments: Arguments, _ app: String,
     _ session: HomeSession
   ) throws(CommandFailure) -> ExitCode {
     if arguments[AgentCommand.json] { return try TerminalOutput.printed(view.json.text) }
     let code = try TerminalOutput.printed(view.text)
-    if let zone = zone(of: app), status.waitingOff(in: zone) != nil {
+    if let zone = zone(of: app), status.waitingChanges(inDisabled: zone) != nil {
       TerminalOutput.writeToStandardError(
-        "lockstep: \(app) is switched off here: nothing goes out or comes in before "
+        "lockstep: \(app) is switched off here and not synced; switch it on with "
           + "lockstep agent \(app) on\n")
     } else if !status.isInSync {
       TerminalOutput.writeToStandardError(
-        "lockstep: \(AgentCommand.syncNote(status, goesOn: !session.isHolder))\n")
+        "lockstep: \(status.syncNote(syncsFurther: !session.isHolder))\n")
     }
     return code
   }

@@ -1,15 +1,19 @@
 import LockstepApps
+import LockstepCommandLine
+import LockstepEventLoop
+import LockstepHome
+import LockstepJSON
 import LockstepModel
 
 /// `lockstep agent clipboard`: the clipboard that all devices share.
 enum AgentClipboardCommand {
   static let command = Command(
     name: "clipboard",
-    summary: "Is a clipboard that all devices share: add, list, copy, remove, clear, and watch it.",
+    summary: "Shares a clipboard between all devices: add, list, copy, remove, clear, watch.",
     discussion: """
-      The \(Limits.clipboardItems) newest items stand; older ones go. An item is named by its \
-      number in the list, from 1, the newest. Switched off, a device keeps what is copied on it to \
-      itself, and takes nothing of others, until it is switched on again.
+      The \(Limits.clipboardItems) newest items are kept; older ones are removed. An item is named \
+      by its number in the list, from 1, the newest. While the clipboard is switched off, the \
+      device neither sends nor receives items.
       """,
     subcommands: [
       add, list, copy, remove, clear, AgentClipboardSyncCommands.on,
@@ -21,11 +25,11 @@ enum AgentClipboardCommand {
 
   private static let add = Command(
     name: "add",
-    summary: "Adds a text, or what comes on standard input.",
+    summary: "Adds a text, or standard input.",
     discussion: "On a desktop: wl-paste | lockstep agent clipboard add --home DIR",
     options: AgentApp.options,
     operands: Command.Operands(
-      "TEXT", "What is copied; standard input, if not given.", counts: 0...1)
+      "TEXT", "The text to add; standard input if not given.", counts: 0...1)
   ) { arguments throws(CommandFailure) in
     let text = try AgentApp.text(arguments.operands, "the text")
     return try AgentApp.order(
@@ -33,16 +37,16 @@ enum AgentClipboardCommand {
   }
 
   private static let list = Command(
-    name: "list", summary: "Shows what was copied, the newest first.", options: AgentApp.options
+    name: "list", summary: "Shows the items, the newest first.", options: AgentApp.options
   ) { arguments throws(CommandFailure) in try AgentApp.show(arguments, app, ["show": "list"]) }
 
   private static let copy = Command(
     name: "copy",
-    summary: "Prints an item as it is, byte for byte.",
+    summary: "Prints an item, byte for byte.",
     discussion: """
       On a desktop: lockstep agent clipboard copy --home DIR 1 | wl-copy
 
-      A terminal does not get what would act on it: escapes stand in its place.
+      On a terminal, characters that would control it are printed as escapes.
       """,
     options: AgentApp.options, operands: item
   ) { arguments throws(CommandFailure) in
@@ -67,6 +71,67 @@ enum AgentClipboardCommand {
   ) { arguments throws(CommandFailure) in try AgentApp.order(arguments, app, ["do": "clear"]) }
 
   private static let watch = HomeWatch.command(
-    "Shows the clipboard live; without a terminal, a JSON line a change.", app: app,
+    "Shows the clipboard live; without a terminal, a JSON line per change.", app: app,
     question: { _ throws(CommandFailure) in ["show": "list"] })
+}
+
+/// `lockstep agent clipboard on|off|status`.
+enum AgentClipboardSyncCommands {
+  static let on = switchCommand(
+    "on", "Syncs the clipboard again, including the items that were copied meanwhile.",
+    isOn: true)
+  static let off = switchCommand(
+    "off",
+    "Stops the sync of this device's clipboard: no items are sent or received.",
+    isOn: false)
+
+  static let status = Command(
+    name: "status",
+    summary: "Shows whether the clipboard is on, its number of items, and the sync status.",
+    options: AgentApp.options
+  ) { arguments throws(CommandFailure) in
+    try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      let app = ClipboardApp()
+      let (view, _) = try AgentApp.view(session, app.name, ["show": "list"])
+      let status = HomeStatus(json: try session.send(.status))
+      let waiting = status.waitingChanges(inDisabled: app.zone)
+      let count = Int64(view.json["items"]?.array?.count ?? 0)
+      if arguments[AgentCommand.json] {
+        let clipboard: JSONValue = [
+          "on": .bool(waiting == nil), "items": .number(JSONNumber(count)),
+          "waiting": .number(JSONNumber(waiting ?? 0)),
+        ]
+        return try TerminalOutput.printed(status.json.setting("clipboard", to: clipboard).text)
+      }
+      let items = count == 1 ? "1 item" : "\(count) items"
+      let state =
+        waiting.map { $0 == 0 ? "off, \(items)" : "off, \(items); \($0) waiting to be sent" }
+        ?? "on, \(items)"
+      return try TerminalOutput.printed(
+        "clipboard \(state)\n" + status.text(wall: SystemClock.moment().wall))
+    }
+  }
+
+  private static func switchCommand(_ name: String, _ summary: String, isOn: Bool) -> Command {
+    Command(name: name, summary: summary, options: AgentApp.options) {
+      arguments throws(CommandFailure) in
+      try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+        let zone = ClipboardApp().zone
+        let answer = try session.send(.setSyncing(zone: zone, isOn))
+        let patience = isOn || session.isHolder ? HomeSession.patienceMilliseconds : 0
+        let status = HomeStatus(json: try session.send(.sync(milliseconds: patience)))
+        if arguments[AgentCommand.json] {
+          return try TerminalOutput.printed(
+            answer.setting("on", to: .bool(isOn)).text)
+        }
+        let was = answer["changed"]?.bool == true ? "is now" : "was already"
+        let code = try TerminalOutput.printed("the clipboard \(was) \(name)")
+        if isOn, !status.isInSync {
+          TerminalOutput.writeToStandardError(
+            "lockstep: \(status.syncNote(syncsFurther: !session.isHolder))\n")
+        }
+        return code
+      }
+    }
+  }
 }

@@ -1,17 +1,20 @@
 import Glibc
+import LockstepBench
 import LockstepClient
+import LockstepCommandLine
 import LockstepEventLoop
+import LockstepHome
 import LockstepModel
 
 /// `lockstep agent`: a device.
 enum AgentCommand {
   static let command = Command(
     name: "agent",
-    summary: "Is a device: joins an account, keeps a home in sync, and does what its apps do.",
+    summary: "Runs a device: joins an account, syncs a home, and runs its apps.",
     discussion: """
-      A home is a folder that holds one device's data. Everything but join and pair works with no \
-      relay in reach, and syncs when it returns. One process holds a home at a time; a command \
-      that finds it held hands its order to that process.
+      A home is a folder that holds one device's data. All commands but join and pair work \
+      without a relay; changes are synced when it is reachable. One process holds a home at a \
+      time; other commands send their requests to that process.
       """,
     subcommands: [
       AgentJoinCommand.command, AgentPairCommand.command, AgentStatusCommand.command,
@@ -25,15 +28,14 @@ enum AgentCommand {
   static let home = CommandOption.required("home", .folder, "The device's home.")
   static let transport = CommandOption.optional(
     "transport", ValueKind<Transport>.choice,
-    "How changes reach this device, where this command holds its home; the best way that works if "
-      + "not given.")
+    "Transport of changes, if this command holds the home; the best one that works if not given.")
   static let json = CommandOption.flag("json", "Print one JSON object.")
   static let logLevel = CommandOption.defaulted(
     "log-level", ValueKind<Log.Level>.choice, default: "warning",
-    "How much to say on standard error.")
+    "Lowest level that is logged on standard error.")
   static let logFormat = CommandOption.defaulted(
     "log-format", ValueKind<LogLine.Format>.choice, default: "plain",
-    "How the log looks: plain for people, logfmt or json for programs.")
+    "Format of the log: plain for people, logfmt or json for programs.")
 
   /// Returns the configuration of the agent, if this command runs one.
   static func configuration(_ arguments: Arguments) -> AgentConfiguration {
@@ -62,25 +64,32 @@ enum AgentCommand {
       throw error
     }
   }
+}
 
-  static func signals(_ numbers: [Int32] = [SIGTERM, SIGINT]) throws(CommandFailure) -> Signals {
-    do throws(SystemFault) {
-      return try Signals(numbers)
-    } catch {
-      throw CommandFailure("\(error)")
+/// Deliberately wrong clock of one device, for tests. The machine's clock stays correct.
+enum AgentClock {
+  /// Largest offset, in seconds: a century in either direction.
+  private static let farthestSeconds = 3_155_760_000
+
+  static let offset = CommandOption.optional(
+    "clock-offset", ValueKind.integer(-farthestSeconds...farthestSeconds, "SECONDS"),
+    "For tests: offset of this device's clock; negative if it is slow.")
+
+  /// Returns the command with that option, or the group with the option on all its commands.
+  static func settable(_ command: Command) -> Command {
+    guard let action = command.action else {
+      return Command(
+        name: command.name, summary: command.summary, discussion: command.discussion,
+        subcommands: command.subcommands.map(settable))
+    }
+    return Command(
+      name: command.name, summary: command.summary, discussion: command.discussion,
+      options: command.options + [offset.entry], operands: command.operands
+    ) { arguments throws(CommandFailure) in
+      if let seconds = arguments[offset] {
+        SystemClock.setWall(aheadMilliseconds: Int64(seconds) * 1_000)
+      }
+      return try action(arguments)
     }
   }
-
-  /// Returns a note on the sync status, for a command that changed something and waited briefly.
-  /// `goesOn`: another process holds the home and continues to sync.
-  static func syncNote(_ status: HomeStatus, goesOn: Bool) -> String {
-    if status.isInSync { return "synced" }
-    // The status may contain text from the relay.
-    let line = Log.oneLine(status.line(wall: SystemClock.moment().wall))
-    if status.needsPerson || goesOn { return line }
-    return line + "; it will be synced with the next command, or by lockstep agent run"
-  }
-
-  /// Maximum wait for the relay, in milliseconds, of a command that changes something.
-  static let patienceMilliseconds: Int64 = 2_000
 }

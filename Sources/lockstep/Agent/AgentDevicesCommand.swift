@@ -1,18 +1,22 @@
 import LockstepApps
+import LockstepCommandLine
 import LockstepEventLoop
+import LockstepHome
+import LockstepJSON
 import LockstepModel
+import LockstepTerminal
 import LockstepWire
 
 /// `lockstep agent devices`: lists the account's devices as the relay reports them.
 enum AgentDevicesCommand {
   static let command = Command(
     name: "devices",
-    summary: "Shows the account's devices: which are connected, and when the others last were.",
+    summary: "Shows the account's devices, and when each was last connected.",
     options: AgentApp.options
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      let member = try HomeMember(of: session)
-      let status = HomeStatus(json: try session.ask(.status))
+      let member = try HomeAccess(of: session)
+      let status = HomeStatus(json: try session.send(.status))
       let list = try member.call.devices(token: member.token)
       if arguments[AgentCommand.json] {
         return try TerminalOutput.printed(String(decoding: list.encodedBody(), as: UTF8.self))
@@ -37,24 +41,25 @@ enum AgentDevicesCommand {
 /// `lockstep agent rename`: changes the name of a device.
 enum AgentRenameCommand {
   static let device = CommandOption.optional(
-    "device", ValueKind.text("DEVICE"), "Another one of the account's devices, by its id.")
+    "device", ValueKind.text("DEVICE"), "Another device of the account, by its id.")
 
   static let command = Command(
     name: "rename",
-    summary: "Gives this device another name, or another one of the account's devices.",
+    summary: "Renames this device, or another device of the account.",
     options: [device.entry] + AgentApp.options,
-    operands: Command.Operands("NAME", "What it is called from now on.")
+    operands: Command.Operands("NAME", "The new name.")
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      let member = try HomeMember(of: session)
-      let own = HomeStatus(json: try session.ask(.status)).json["device"]?.string ?? ""
+      let member = try HomeAccess(of: session)
+      let own = HomeStatus(json: try session.send(.status)).json["device"]?.string ?? ""
       let renamed = try member.call.rename(
         arguments[device] ?? own, to: arguments.operands[0], token: member.token)
       if arguments[AgentCommand.json] {
         return try TerminalOutput.printed(String(decoding: renamed, as: UTF8.self))
       }
       return try TerminalOutput.printed(
-        "\(arguments[device] ?? "this device") is called \(RowText.line(arguments.operands[0]))")
+        "\(arguments[device] ?? "this device") is now called "
+          + RowText.line(arguments.operands[0]))
     }
   }
 }
@@ -63,22 +68,22 @@ enum AgentRenameCommand {
 enum AgentRevokeCommand {
   static let command = Command(
     name: "revoke",
-    summary: "Takes another device out of the account, as when it was lost or sold.",
+    summary: "Removes another device from the account, for example if it was lost or sold.",
     discussion: """
-      It is turned away at once, and gets nothing new. What it holds stays with it, the vault's \
-      key too; docs/security.md tells what that means.
+      It is disconnected at once and receives nothing new. Its data stays on it, including the \
+      vault's key; docs/security.md describes the consequences.
       """,
     options: AgentApp.options,
     operands: Command.Operands("DEVICE", "Its name or its id; see lockstep agent devices.")
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      let member = try HomeMember(of: session)
+      let member = try HomeAccess(of: session)
       let call = member.call
-      let status = HomeStatus(json: try session.ask(.status))
+      let status = HomeStatus(json: try session.send(.status))
       let device = try device(
         arguments.operands[0], of: try call.devices(token: member.token).devices)
       if device.id.text == status.device {
-        throw CommandFailure("that is this device; lockstep agent leave takes it out")
+        throw CommandFailure("that is this device; remove it with lockstep agent leave")
       }
       try call.revoke(device.id, token: member.token)
       if arguments[AgentCommand.json] {
@@ -87,7 +92,7 @@ enum AgentRevokeCommand {
       }
       let name = RowText.line(device.description.deviceName)
       return try TerminalOutput.printed(
-        "\(name) (\(device.id.text)) is no device of this account any more")
+        "\(name) (\(device.id.text)) was removed from this account")
     }
   }
 
@@ -104,7 +109,7 @@ enum AgentRevokeCommand {
     }
     guard found.count == 1 else {
       throw CommandFailure(
-        "\(found.count) devices are called so; give the id that lockstep agent devices shows")
+        "\(found.count) devices have that name; give the id that lockstep agent devices shows")
     }
     return device
   }

@@ -1,37 +1,37 @@
+import LockstepCommandLine
 import LockstepEventLoop
-import LockstepModel
+import LockstepHome
+import LockstepJSON
 
 /// `lockstep agent export`: writes all data of a home as JSON and text files.
 enum AgentExportCommand {
   static let command = Command(
     name: "export",
-    summary: "Writes all that this home holds to a folder, as JSON and text files.",
+    summary: "Writes all data of this home to a folder, as JSON and text files.",
     discussion: """
-      DIR must not be there yet, or be empty. It gets home.json (whose home it is), a JSON list of \
-      each app's records in the app's own form (timer.json, clipboard.json, memo.json, \
-      habits.json, vault.json), the memos as texts (memos/), what waits for you (conflicts.json), \
-      and the vault's files in the clear (vault/; in a home with the vault's key, those that the \
-      account has unsealed stand apart, in vault-unsealed/); of those that this home has no key \
-      for or not all of, the chunks as they lie here (chunks/). The token and the vault's key are \
-      left out. \
-      It works with no relay in reach, and while the home is in use.
+      DIR must not exist, or be empty. The export consists of home.json (the device's identity), a \
+      JSON list of each app's records in the app's own form (timer.json, clipboard.json, \
+      memo.json, habits.json, vault.json), the memos as texts (memos/), open conflicts \
+      (conflicts.json), and the vault's files, decrypted (vault/; in a home with the vault's key, \
+      unsealed files of the account are in vault-unsealed/). Chunks of files that this home \
+      cannot decrypt, or does not have completely, are exported as stored (chunks/). The token \
+      and the vault's key are not exported. It works without a relay, and while the home is in \
+      use.
 
-      Everything is written to DIR.partial first, which becomes DIR once it is whole.
+      Everything is written to DIR.partial first, which is renamed to DIR when it is complete.
       """,
     options: [AgentCommand.home.entry, AgentCommand.json.entry],
-    operands: Command.Operands("DIR", "Where to.")
+    operands: Command.Operands("DIR", "The folder to write to.")
   ) { arguments throws(CommandFailure) in
     let home = AgentCommand.folder(arguments)
     guard home.exists else { throw HomeSession.noHome(home) }
     // Before anything exists that an interruption would leave behind.
-    let signals = try AgentCommand.signals()
+    let signals = try Interruption.signals()
     let folder = try ExportFolder(path: arguments.operands[0], folders: HomeExport.folders)
     do throws(CommandFailure) {
       let export = HomeExport(home: home, folder: folder) { () throws(CommandFailure) in
-        do throws(SystemFault) {
-          return try !signals.take().isEmpty
-        } catch {
-          throw CommandFailure("\(error)")
+        return try CommandFailure.wrap { () throws(SystemFault) in
+          try !signals.receive().isEmpty
         }
       }
       return try printed(try export.run(), arguments, folder.path)

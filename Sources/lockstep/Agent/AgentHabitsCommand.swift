@@ -1,41 +1,45 @@
+import Glibc
 import LockstepApps
+import LockstepCommandLine
+import LockstepHome
+import LockstepJSON
 import LockstepModel
 
 /// `lockstep agent habits`: daily habits.
 enum AgentHabitsCommand {
   static let command = Command(
     name: "habits",
-    summary: "Keeps habits: add, edit, remove, check, count, see the week, and settle conflicts.",
+    summary: "Tracks habits: add, edit, remove, check, count, show the week, resolve conflicts.",
     discussion: """
       A habit is checked once a day, or counted. It is named by its number in the list, or by the \
-      beginning of its title. Where two devices changed a habit itself, both versions stand until \
-      a person keeps one (conflicts, keep); checks and counts always add up.
+      beginning of its title. If two devices changed a habit itself, both versions are kept until \
+      you choose one (conflicts, keep); checks and counts are merged automatically.
       """,
     subcommands: [
       add, edit, remove, check("check", "Marks a habit as done.", true),
-      check("uncheck", "Takes a check back.", false), count, list, day, conflicts, keep,
+      check("uncheck", "Removes a check.", false), count, list, day, conflicts, keep,
       AgentHabitsRestoreCommand.command, status, watch,
     ])
 
   private static let app = HabitsApp().name
-  private static let habit = Command.Operands("HABIT", "Its number, or its title's beginning.")
+  private static let habit = Command.Operands("HABIT", "Its number, or the beginning of its title.")
   private static let on = CommandOption.optional(
-    "day", ValueKind.text("DATE"), "Which day, as 2026-03-01; today if not given.")
+    "day", ValueKind.text("DATE"), "The day, such as 2026-03-01; today if not given.")
   private static let isCount = CommandOption.flag("count", "It is counted, not checked.")
   private static let target = CommandOption.optional(
-    "target", ValueKind.integer(1...Int(Limits.habitCount)), "How often a day is the aim.")
+    "target", ValueKind.integer(1...Int(Limits.habitCount)), "Goal: times per day.")
   private static let title = CommandOption.optional(
-    "title", ValueKind.text("TITLE"), "What it is called from now on.")
-  private static let isUndone = CommandOption.flag("undo", "Take it back instead.")
+    "title", ValueKind.text("TITLE"), "The new title.")
+  private static let isUndone = CommandOption.flag("undo", "Subtract instead.")
 
   private static func day(_ arguments: Arguments) -> JSONValue {
     .string(arguments[on] ?? AgentApp.today)
   }
 
   private static let add = Command(
-    name: "add", summary: "Begins a habit.",
+    name: "add", summary: "Adds a habit.",
     options: [isCount.entry, target.entry] + AgentApp.options,
-    operands: Command.Operands("TITLE", "What it is called.")
+    operands: Command.Operands("TITLE", "Its title.")
   ) { arguments throws(CommandFailure) in
     try AgentApp.order(
       arguments, app,
@@ -58,7 +62,8 @@ enum AgentHabitsCommand {
   }
 
   private static let remove = Command(
-    name: "remove", summary: "Removes a habit; its days stay, and come back with it.",
+    name: "remove",
+    summary: "Removes a habit; its days are kept, and shown again if it is restored.",
     options: AgentApp.options, operands: habit
   ) { arguments throws(CommandFailure) in
     try AgentApp.order(arguments, app, ["do": "remove", "habit": .string(arguments.operands[0])])
@@ -80,12 +85,13 @@ enum AgentHabitsCommand {
   private static let count = Command(
     name: "count", summary: "Adds to a habit's count of the day.",
     options: [isUndone.entry, on.entry] + AgentApp.options,
-    operands: Command.Operands("HABIT +N", "Which, and how many; 1 if not given.", counts: 1...2)
+    operands: Command.Operands(
+      "HABIT +N", "The habit, and the number to add; 1 if not given.", counts: 1...2)
   ) { arguments throws(CommandFailure) in
     let word = arguments.operands.dropFirst().first ?? "1"
     guard let amount = Int64(word) else {
       throw CommandFailure(
-        "\"\(Log.oneLine(word))\" is no number to count by; say a whole one, as 3",
+        "\"\(Log.oneLine(word))\" is not a number to count by; give a whole number, such as 3",
         exitCode: .usage)
     }
     return try AgentApp.order(
@@ -105,7 +111,7 @@ enum AgentHabitsCommand {
 
   private static let day = Command(
     name: "day", summary: "Shows one day.", options: AgentApp.options,
-    operands: Command.Operands("DATE", "As 2026-03-01; today if not given.", counts: 0...1)
+    operands: Command.Operands("DATE", "Such as 2026-03-01; today if not given.", counts: 0...1)
   ) { arguments throws(CommandFailure) in
     let date = arguments.operands.first ?? AgentApp.today
     return try AgentApp.show(arguments, app, ["show": "day", "day": .string(date)])
@@ -119,9 +125,9 @@ enum AgentHabitsCommand {
   }
 
   private static let keep = Command(
-    name: "keep", summary: "Settles a conflict: this device's version stands, or the cloud's.",
+    name: "keep", summary: "Resolves a conflict: keeps this device's version, or the cloud's.",
     options: AgentApp.options,
-    operands: Command.Operands("VERSION HABIT", "local or cloud, and which habit.", counts: 2...2)
+    operands: Command.Operands("VERSION HABIT", "local or cloud, and the habit.", counts: 2...2)
   ) { arguments throws(CommandFailure) in
     try AgentApp.order(
       arguments, app,
@@ -132,14 +138,84 @@ enum AgentHabitsCommand {
   }
 
   private static let status = Command(
-    name: "status", summary: "Tells whether habits are in sync, and if not, why.",
+    name: "status", summary: "Shows the sync status, and the reason if habits are not in sync.",
     options: AgentApp.options, action: AgentStatusCommand.run)
 
   private static let watch = HomeWatch.command(
-    "Shows the week live; without a terminal, a JSON line a change.", app: app,
+    "Shows the week live; without a terminal, a JSON line per change.", app: app,
     question: { _ throws(CommandFailure) in ["show": "week", "day": .string(AgentApp.today)] })
 }
 
 extension HabitKind {
   fileprivate init(isCounted: Bool) { self = isCounted ? .count : .checkbox }
+}
+
+/// `lockstep agent habits restore`: decides about habits that existed before this device joined.
+enum AgentHabitsRestoreCommand {
+  static let isSure = CommandOption.flag("yes", "Wipe without a confirmation.")
+
+  static let command = Command(
+    name: "restore",
+    summary: "Accepts or deletes the account's habits, on a device that started without any.",
+    discussion: """
+      yes accepts them. wipe deletes them on all devices, as far as this one has read them; it \
+      asks for a confirmation, or needs --yes. Until you decide, nothing is shown here, and \
+      nothing is overwritten.
+      """,
+    options: [isSure.entry] + AgentApp.options,
+    operands: Command.Operands("ANSWER", "yes or wipe.")
+  ) { arguments throws(CommandFailure) in
+    let word = arguments.operands[0]
+    guard ["yes", "wipe"].contains(word) else {
+      throw CommandFailure(
+        "\"\(Log.oneLine(word))\" is neither yes nor wipe", exitCode: .usage)
+    }
+    return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      let app = HabitsApp()
+      if session.isHolder {
+        _ = try session.send(.sync(milliseconds: HomeSession.patienceMilliseconds))
+      }
+      let count = HomeStatus(json: try session.send(.status)).restoreCount(of: app.name)
+      if word == "wipe" {
+        guard let count else {
+          throw CommandFailure(
+            "no decision is pending: this device did not start without habits; "
+              + "remove single ones with lockstep agent habits remove")
+        }
+        guard try isConfirmed(arguments, app.name, count) else {
+          throw CommandFailure("nothing was deleted")
+        }
+        try RestorePrompt.deleteRecords(session, app.name, app.zone)
+      } else if count != nil {
+        try RestorePrompt.acceptRecords(session, app.name)
+      }
+      return try printResult(arguments, word, count ?? 0)
+    }
+  }
+
+  private static func isConfirmed(
+    _ arguments: Arguments, _ app: String, _ count: Int64
+  ) throws(CommandFailure) -> Bool {
+    if arguments[isSure] { return true }
+    guard isatty(STDIN_FILENO) == 1 else {
+      throw CommandFailure(
+        "this deletes \(count) habits on all devices; confirm with --yes")
+    }
+    return RestorePrompt.confirmDeletion(app, count)
+  }
+
+  private static func printResult(
+    _ arguments: Arguments, _ word: String, _ count: Int64
+  ) throws(CommandFailure) -> ExitCode {
+    let number = JSONValue.number(JSONNumber(count))
+    if arguments[AgentCommand.json] {
+      let json: JSONValue = ["restore": .string(word), "habits": number]
+      return try TerminalOutput.printed(json.text)
+    }
+    let habits = count == 1 ? "1 habit" : "\(count) habits"
+    return try TerminalOutput.printed(
+      word == "wipe"
+        ? "\(habits) deleted on all devices"
+        : count == 0 ? "no decision is pending" : "\(habits) accepted")
+  }
 }

@@ -1,7 +1,9 @@
 import Glibc
 import LockstepClient
+import LockstepCommandLine
 import LockstepEventLoop
-import LockstepModel
+import LockstepHome
+import LockstepJSON
 import LockstepStorage
 import LockstepStorageSQLite
 
@@ -9,22 +11,22 @@ import LockstepStorageSQLite
 enum AgentPairCommand {
   static let command = Command(
     name: "pair",
-    summary: "Prints a pairing code: another device joins this one's account with it.",
+    summary: "Prints a pairing code, with which another device joins the account.",
     discussion: """
-      A code lets one device in, within ten minutes. Where this home has the vault's key, the code \
-      has a second half, which opens the vault there and is never sent to the relay; a device that \
+      A code admits one device, within ten minutes. If this home has the vault's key, the code has \
+      a second half, which opens the vault there and is never sent to the relay; a device that \
       has joined already gets the key with lockstep agent vault unlock.
 
-      The link for browsers has the first half alone: the page there is the relay's.
+      The link for browsers contains only the first half, because the relay serves that page.
       """,
     options: AgentApp.options + [withoutVault.entry], action: run)
 
   static let withoutVault = CommandOption.flag(
-    "no-vault", "The code lets the device in, and does not open the vault there.")
+    "no-vault", "Make a code that does not include the vault's key.")
 
   @Sendable private static func run(_ arguments: Arguments) throws(CommandFailure) -> ExitCode {
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      let member = try HomeMember(of: session)
+      let member = try HomeAccess(of: session)
       let offer = try member.call.pairingOffer(token: member.token)
       let code =
         arguments[withoutVault]
@@ -41,7 +43,7 @@ enum AgentPairCommand {
         return try TerminalOutput.printed(json.text)
       }
       let ca = access(session.folder.authorities, F_OK) == 0 ? " --ca FILE" : ""
-      let now = HomeStatus(json: try session.ask(.status))
+      let now = HomeStatus(json: try session.send(.status))
         .relayTime(atWall: SystemClock.moment().wall)
       let minutes = max(0, (offer.expiresAt - now + 30_000) / 60_000)
       return try TerminalOutput.printed(
@@ -50,7 +52,7 @@ enum AgentPairCommand {
 
         On the other device, within \(minutes) minutes:
           lockstep agent join --relay \(member.relay.url)\(ca) --home DIR --code -
-        and type the code there, or this link, which says all of it:
+        and enter the code there, or this link, which contains relay and code:
           \(deviceLink)
         In a browser, open this link\(code == nil ? "" : ", which does not open the vault"):
           \(pageLink)
@@ -63,7 +65,7 @@ enum AgentPairCommand {
 enum AgentStatusCommand {
   static let command = Command(
     name: "status",
-    summary: "Tells whose device this is, and whether it is in sync.",
+    summary: "Shows the device's identity, and whether it is in sync.",
     options: AgentApp.options, action: run)
 
   /// Also implements `status` of apps that have nothing to add.
@@ -71,9 +73,9 @@ enum AgentStatusCommand {
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       // A home that no process held has only just begun to connect.
       if session.isHolder {
-        _ = try session.ask(.sync(milliseconds: AgentCommand.patienceMilliseconds))
+        _ = try session.send(.sync(milliseconds: HomeSession.patienceMilliseconds))
       }
-      let status = HomeStatus(json: try session.ask(.status))
+      let status = HomeStatus(json: try session.send(.status))
       return try TerminalOutput.printed(
         arguments[AgentCommand.json]
           ? status.json.text : status.text(wall: SystemClock.moment().wall)
@@ -88,23 +90,23 @@ enum AgentSyncCommand {
 
   static let command = Command(
     name: "sync",
-    summary: "Syncs at once, whatever was being waited for.",
+    summary: "Syncs now, without waiting for a retry.",
     discussion: """
-      Changes that the relay has refused, or that were too large for the way to it, have another \
-      try, and a better way than the present one is looked for. The exit code is 1 where the \
-      device is not in sync afterwards.
+      Changes that the relay has refused, or that were too large for the connection, are sent \
+      again, and a better transport is tried. The exit code is 1 if the device is not in sync \
+      afterwards.
       """,
     options: AgentApp.options
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      var status = try synced(session)
+      var status = try sync(session)
       // No process has scanned the vault's files yet: upload local writes, apply downloads, and
       // sync the records that result.
-      if session.isHolder, try !VaultFileStatus.all(session.ask(.mirrorStatus)).isEmpty {
-        _ = try session.ask(.mirror(["do": "look"]))
+      if session.isHolder, try !VaultFileStatus.all(session.send(.mirrorStatus)).isEmpty {
+        _ = try session.send(.mirror(["do": "look"]))
         _ = try VaultWait(
           AgentCommand.folder(arguments), names: nil, milliseconds: patienceMilliseconds)
-        status = try synced(session)
+        status = try sync(session)
       }
       _ = try TerminalOutput.printed(
         arguments[AgentCommand.json]
@@ -113,9 +115,9 @@ enum AgentSyncCommand {
     }
   }
 
-  private static func synced(_ session: HomeSession) throws(CommandFailure) -> HomeStatus {
+  private static func sync(_ session: HomeSession) throws(CommandFailure) -> HomeStatus {
     HomeStatus(
-      json: try session.ask(
+      json: try session.send(
         .sync(milliseconds: patienceMilliseconds),
         milliseconds: Int32(patienceMilliseconds) + 5_000))
   }
@@ -134,7 +136,7 @@ enum AgentRunCommand {
     let folder = AgentCommand.folder(arguments)
     guard folder.exists else { throw HomeSession.noHome(folder) }
     // Before any thread starts: threads inherit the blocked signals.
-    let signals = try AgentCommand.signals()
+    let signals = try Interruption.signals()
     let log = Log(
       "lockstep agent", level: arguments[AgentCommand.logLevel],
       format: arguments[AgentCommand.logFormat])
@@ -143,7 +145,7 @@ enum AgentRunCommand {
     guard let holder = held else {
       throw CommandFailure("another process holds the home \(folder.path) already")
     }
-    log.tell(
+    log.announce(
       "keeping a home in sync", [LogLine.Field("home", folder.path)],
       block: "lockstep agent: keeping \(folder.path) in sync; stop with Ctrl-C")
     try holder.run(until: signals)
@@ -154,14 +156,14 @@ enum AgentRunCommand {
 /// `lockstep agent leave`: removes the device from its account.
 enum AgentLeaveCommand {
   static let isForced = CommandOption.flag(
-    "force", "Leave even if changes were not synced, or the relay cannot be told.")
+    "force", "Leave even if changes were not synced, or the relay is unreachable.")
 
   static let command = Command(
     name: "leave",
-    summary: "Takes the device out of its account and removes its data from the home.",
+    summary: "Removes the device from its account and its data from the home.",
     discussion: """
-      The account keeps what was synced; its other devices are not touched. The vault's key goes \
-      with the home; the account's last device is told to have the phrase written down first.
+      Synced data stays in the account; its other devices are not affected. The vault's key is \
+      deleted with the home; on the account's last device, write down its phrase first.
       """,
     options: [AgentCommand.home.entry, isForced.entry]
   ) { arguments throws(CommandFailure) in
@@ -171,28 +173,28 @@ enum AgentLeaveCommand {
       throw CommandFailure("another process holds the home \(folder.path); stop that one first")
     }
     defer { withExtendedLifetime(lock) {} }
-    let (identity, unsynced) = try look(into: folder)
+    let (identity, unsynced) = try readHome(folder)
     let isForced = arguments[isForced]
     if unsynced > 0 && !isForced {
       throw CommandFailure(
         "\(unsynced) changes were not synced and would be lost; sync first "
           + "(lockstep agent sync --home \(folder.path)), or leave with --force")
     }
-    if let identity { try tellRelay(identity, folder, isForced: isForced) }
+    if let identity { try revokeDevice(identity, folder, isForced: isForced) }
     try folder.removeData()
-    return try TerminalOutput.printed("\(folder.path) belongs to no account any more")
+    return try TerminalOutput.printed("\(folder.path) has left its account")
   }
 
-  private static func look(into folder: HomeFolder) throws(CommandFailure) -> (HomeIdentity?, Int) {
-    do throws(StorageError) {
+  private static func readHome(
+    _ folder: HomeFolder
+  ) throws(CommandFailure) -> (HomeIdentity?, Int) {
+    return try CommandFailure.wrap { () throws(StorageError) in
       let store = try SQLiteReplicaStore(home: folder.path)
       return (try store.identity(), try store.outbox().count)
-    } catch {
-      throw CommandFailure("\(error)")
     }
   }
 
-  private static func tellRelay(
+  private static func revokeDevice(
     _ identity: HomeIdentity, _ folder: HomeFolder, isForced: Bool
   ) throws(CommandFailure) {
     guard let relay = RelayAddress(url: identity.relay) else { return }
@@ -203,8 +205,8 @@ enum AgentLeaveCommand {
         try call.devices(token: token).devices.count == 1
       {
         throw CommandFailure(
-          "this is the account's last device, and without the vault's key nobody can read the "
-            + "vault: write down what lockstep agent vault phrase --home \(folder.path) prints")
+          "this is the account's last device, and without the vault's key the vault is unreadable: "
+            + "write down the output of lockstep agent vault phrase --home \(folder.path)")
       }
       try call.revoke(identity.credentials.device, token: token)
     } catch {

@@ -1,5 +1,8 @@
 import Glibc
 import LockstepClient
+import LockstepCommandLine
+import LockstepHome
+import LockstepJSON
 import LockstepModel
 import LockstepStorage
 import LockstepStorageSQLite
@@ -7,27 +10,28 @@ import LockstepStorageSQLite
 /// `lockstep agent join`: makes a home a device of an account.
 enum AgentJoinCommand {
   static let relay = CommandOption.optional(
-    "relay", ValueKind.relay, "The relay; a link says it itself.")
-  static let isNew = CommandOption.flag("new", "Make a new account (on a relay that is --open).")
+    "relay", ValueKind.relay, "The relay's address; not needed with a link.")
+  static let isNew = CommandOption.flag(
+    "new", "Create a new account (on a relay that runs with --open).")
   static let code = CommandOption.optional(
     "code", ValueKind.text("CODE"),
-    "Join the account that issued this pairing code, or the link that stands beside it; - reads "
-      + "it from standard input.")
+    "Join the account that issued this pairing code, or the link printed with it; - reads it "
+      + "from standard input.")
   static let name = CommandOption.optional(
-    "name", ValueKind.text("NAME"), "What the device is called; this machine's name if not given.")
+    "name", ValueKind.text("NAME"), "Name of the device; this machine's name if not given.")
 
   static let command = Command(
     name: "join",
     summary: "Makes a home a device of an account: a new one, or one that issued a pairing code.",
     discussion: """
-      A home whose device was revoked joins its account anew with a code of that account; what it \
-      had not synced goes out then. Of a code of 24 letters the second half opens the vault, and \
-      is not sent. A code on the command line can be seen by others on this machine while the \
-      command runs; --code - keeps it to yourself.
+      A home whose device was revoked joins its account again with a code of that account; \
+      unsynced changes are then sent. The second half of a code of 24 letters opens the vault, \
+      and is not sent. Other users of this machine can see a code on the command line while the \
+      command runs; --code - reads it from standard input.
 
-      A relay at an https:// address must prove who it is; that cannot be switched off. What --ca \
-      names is copied into the home, and its later commands go by that. The environment's \
-      LOCKSTEP_CA does the same.
+      The certificate of a relay at an https:// address is always verified. The file of --ca is \
+      copied into the home and used by later commands. LOCKSTEP_CA in the environment has the \
+      same effect.
       """,
     options: [
       relay.entry, HomeTrust.option.entry, AgentCommand.home.entry, isNew.entry, code.entry,
@@ -36,7 +40,7 @@ enum AgentJoinCommand {
     ]
   ) { arguments throws(CommandFailure) in
     guard arguments[isNew] != (arguments[code] != nil) else {
-      throw CommandFailure("say either --new or --code CODE", exitCode: .usage)
+      throw CommandFailure("give either --new or --code CODE", exitCode: .usage)
     }
     let typed = arguments[isNew] ? nil : try TypedCode.read(arguments[code])
     let relay = try relay(arguments, typed)
@@ -67,7 +71,7 @@ enum AgentJoinCommand {
     } else {
       credentials = try call.join(code: typed?.code.relayPart, deviceName: deviceName)
     }
-    try trust.keep(in: folder)
+    try trust.store(in: folder)
     // Records, outbox and cursor belong to the account and stay. This device sends a batch again
     // that the previous device had sent.
     let identity = HomeIdentity(
@@ -76,11 +80,11 @@ enum AgentJoinCommand {
       try store.write([.setIdentity(identity)])
     } catch {
       throw CommandFailure(
-        "the relay made a device, but its home cannot be written: \(error)")
+        "the relay created a device, but its home cannot be written: \(error)")
     }
     let keyFault = keyFault(
       typed, folder,
-      HomeMember(relay: relay, token: credentials.token, trust: trust.trust))
+      HomeAccess(relay: relay, token: credentials.token, trust: trust.trust))
     if arguments[AgentCommand.json] {
       _ = try TerminalOutput.printed(
         JSONValue.object([
@@ -119,7 +123,7 @@ enum AgentJoinCommand {
   /// Returns nil if the vault's key arrived, or if the code carries none. The device has joined in
   /// any case.
   private static func keyFault(
-    _ typed: TypedCode?, _ folder: HomeFolder, _ member: HomeMember
+    _ typed: TypedCode?, _ folder: HomeFolder, _ member: HomeAccess
   ) -> CommandFailure? {
     guard let typed, typed.code.secret != nil else { return nil }
     do throws(CommandFailure) {
@@ -127,8 +131,8 @@ enum AgentJoinCommand {
       return nil
     } catch {
       return CommandFailure(
-        "it has joined, but has not the vault's key: \(error.message ?? ""); then lockstep agent "
-          + "vault unlock --home \(folder.path)")
+        "the device has joined, but does not have the vault's key: \(error.message ?? ""); then "
+          + "run lockstep agent vault unlock --home \(folder.path)")
     }
   }
 
@@ -143,7 +147,7 @@ enum AgentJoinCommand {
     }
     guard let address = named ?? typed?.relay else {
       throw CommandFailure(
-        "--relay URL is missing (or LOCKSTEP_RELAY in the environment); a link with a code says "
+        "--relay URL is missing (or LOCKSTEP_RELAY in the environment); a link with a code has "
           + "it too; see lockstep agent join --help",
         exitCode: .usage)
     }
@@ -154,11 +158,9 @@ enum AgentJoinCommand {
   private static func open(_ folder: HomeFolder)
     throws(CommandFailure) -> (SQLiteReplicaStore, HomeIdentity?)
   {
-    do throws(StorageError) {
+    return try CommandFailure.wrap { () throws(StorageError) in
       let store = try SQLiteReplicaStore(home: folder.path)
       return (store, try store.identity())
-    } catch {
-      throw CommandFailure("\(error)")
     }
   }
 

@@ -1,15 +1,16 @@
 import LockstepApps
-import LockstepModel
+import LockstepCommandLine
+import LockstepJSON
 
 /// `lockstep agent memo`: notes.
 enum AgentMemoCommand {
   static let command = Command(
     name: "memo",
-    summary: "Keeps notes: add, edit, show, remove, list, search, and watch them.",
+    summary: "Stores notes: add, edit, show, remove, list, search, watch.",
     discussion: """
-      A memo is named by its number in the list, or by the beginning of its title. Where two \
-      devices wrote the same memo anew, the newer text stays and the other is kept beside it, \
-      marked as another version.
+      A memo is named by its number in the list, or by the beginning of its title. If two \
+      devices edit the same memo, the newer text stays, and the other one is kept as a separate \
+      memo, marked as another version.
       """,
     subcommands: [add, edit, show, remove, list, search, watch])
 
@@ -18,9 +19,9 @@ enum AgentMemoCommand {
 
   private static let add = Command(
     name: "add",
-    summary: "Keeps a new memo; its first line is its title.",
+    summary: "Adds a memo; its first line is its title.",
     options: AgentApp.options,
-    operands: Command.Operands("TEXT", "What it says; standard input, if not given.", counts: 0...1)
+    operands: Command.Operands("TEXT", "Its text; standard input if not given.", counts: 0...1)
   ) { arguments throws(CommandFailure) in
     let text = try AgentApp.text(arguments.operands, "the memo")
     return try AgentApp.order(
@@ -29,9 +30,9 @@ enum AgentMemoCommand {
 
   private static let edit = Command(
     name: "edit",
-    summary: "Opens a memo in $EDITOR, or takes its new text from standard input.",
+    summary: "Opens a memo in $EDITOR, or reads its new text from standard input.",
     discussion: """
-      Where another device writes it meanwhile, both texts are kept. Without a terminal the new \
+      If another device changes it meanwhile, both texts are kept. Without a terminal, the new \
       text is read from standard input.
       """,
     options: AgentApp.options, operands: memo
@@ -53,7 +54,7 @@ enum AgentMemoCommand {
   }
 
   private static let show = Command(
-    name: "show", summary: "Prints a memo as it is.", options: AgentApp.options, operands: memo
+    name: "show", summary: "Prints a memo.", options: AgentApp.options, operands: memo
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       let question: JSONValue = ["show": "memo", "memo": .string(arguments.operands[0])]
@@ -75,19 +76,19 @@ enum AgentMemoCommand {
   }
 
   private static let list = Command(
-    name: "list", summary: "Shows all memos, the last written first.", options: AgentApp.options
+    name: "list", summary: "Shows all memos, the most recent first.", options: AgentApp.options
   ) { arguments throws(CommandFailure) in try AgentApp.show(arguments, app, ["show": "list"]) }
 
   private static let search = Command(
-    name: "search", summary: "Shows the memos that have all of the words.",
+    name: "search", summary: "Shows the memos that contain all words.",
     options: AgentApp.options,
-    operands: Command.Operands("WORDS", "Words, in whatever case.", counts: 1...50)
+    operands: Command.Operands("WORDS", "Words, in upper or lower case.", counts: 1...50)
   ) { arguments throws(CommandFailure) in
     let words = arguments.operands.joined(separator: " ")
     return try AgentApp.show(arguments, app, ["show": "search", "words": .string(words)])
   }
 
   private static let watch = HomeWatch.command(
-    "Shows the memos live; without a terminal, a JSON line a change.", app: app,
+    "Shows the memos live; without a terminal, a JSON line per change.", app: app,
     question: { _ throws(CommandFailure) in ["show": "list"] })
 }

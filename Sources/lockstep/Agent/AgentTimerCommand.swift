@@ -1,23 +1,25 @@
 import LockstepApps
+import LockstepCommandLine
 import LockstepEventLoop
+import LockstepJSON
 import LockstepModel
 
 /// `lockstep agent timer`: the pomodoro timer.
 enum AgentTimerCommand {
   static let minutes = CommandOption.optional(
     "minutes", ValueKind.decimal(0.001...1_440, "M"),
-    "How long; what the settings say if not given.")
+    "Length; the setting if not given.")
 
   static let command = Command(
     name: "timer",
-    summary: "Is a pomodoro timer: start, pause, resume, stop, skip, snooze, and see it run.",
+    summary: "Controls a pomodoro timer: start, pause, resume, stop, skip, snooze, watch.",
     subcommands: [
-      press("start", "Begins a focus.", takesMinutes: true) { .start(length: $0) },
-      press("pause", "Halts the countdown.") { _ in .pause },
-      press("resume", "Lets the countdown go on.") { _ in .resume },
-      press("stop", "Ends whatever runs; an unfinished focus does not count.") { _ in .stop },
-      press("skip", "Goes on to what follows, as if the time were up.") { _ in .skip },
-      press("snooze", "Puts the break off.", takesMinutes: true) { .snooze(length: $0) },
+      press("start", "Starts a focus.", takesMinutes: true) { .start(length: $0) },
+      press("pause", "Pauses the countdown.") { _ in .pause },
+      press("resume", "Resumes the countdown.") { _ in .resume },
+      press("stop", "Stops the timer; an unfinished focus does not count.") { _ in .stop },
+      press("skip", "Goes to the next phase, as if the time were up.") { _ in .skip },
+      press("snooze", "Postpones the break.", takesMinutes: true) { .snooze(length: $0) },
       status, AgentTimerSettingsCommand.command, AgentTimerWatchCommand.command,
     ])
 
@@ -33,11 +35,11 @@ enum AgentTimerCommand {
       let length = takesMinutes ? arguments[minutes] : nil
       return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
         let event = event(try length.map(milliseconds))
-        let (screen, status) = try AgentApp.ordered(session, TimerApp().name, event.order)
+        let (screen, status) = try AgentApp.perform(session, TimerApp().name, event.order)
         return try TerminalOutput.printed(
           arguments[AgentCommand.json]
             ? screen.json.text
-            : "\(screen.text) · \(AgentCommand.syncNote(status, goesOn: !session.isHolder))")
+            : "\(screen.text) · \(status.syncNote(syncsFurther: !session.isHolder))")
       }
     }
   }
@@ -51,7 +53,7 @@ enum AgentTimerCommand {
 
   private static let status = Command(
     name: "status",
-    summary: "Shows what the timer does now.",
+    summary: "Shows the timer's state.",
     options: AgentApp.options
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
@@ -62,4 +64,75 @@ enum AgentTimerCommand {
           : "\(screen.text) · \(status.line(wall: SystemClock.moment().wall))")
     }
   }
+}
+
+/// `lockstep agent timer settings`: shows or changes the timer's settings.
+enum AgentTimerSettingsCommand {
+  static let command = Command(
+    name: "settings",
+    summary: "Shows the timer's settings, or changes them on all devices.",
+    discussion: """
+      If two devices change them at once, they are merged one by one. A change applies from the \
+      next phase.
+      """,
+    subcommands: [get, set])
+
+  private static let app = TimerApp().name
+
+  private static let get = Command(
+    name: "get", summary: "Shows all current settings.", options: AgentApp.options
+  ) { arguments throws(CommandFailure) in try AgentApp.show(arguments, app, TimerApp.settings) }
+
+  private static let set = Command(
+    name: "set", summary: "Changes settings: focusMinutes=50 autoStart=false",
+    options: AgentApp.options,
+    operands: Command.Operands(
+      "NAME=VALUE", "A setting and its value; more than one at once.", counts: 1...10)
+  ) { arguments throws(CommandFailure) in
+    var settings: [JSONMember] = []
+    for word in arguments.operands {
+      let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2 else {
+        throw CommandFailure(
+          "\"\(Log.oneLine(word))\" is not of the form NAME=VALUE", exitCode: .usage)
+      }
+      settings.append(JSONMember(String(parts[0]), value(String(parts[1]))))
+    }
+    let all = JSONValue.null.setting(settings)
+    return try AgentApp.order(arguments, app, ["do": "set", "settings": all])
+  }
+
+  /// Returns the text as a JSON number or Boolean if it is one, otherwise as a string.
+  private static func value(_ text: String) -> JSONValue {
+    do throws(JSONFault) {
+      return try JSONValue(parsing: Array(text.utf8))
+    } catch {
+      return .string(text)
+    }
+  }
+}
+
+/// `lockstep agent timer watch`: shows the timer live.
+enum AgentTimerWatchCommand {
+  static let withoutBell = CommandOption.flag("no-bell", "Ring no bell when a countdown ends.")
+  static let withoutNotifications = CommandOption.flag(
+    "no-notify", "Show no desktop notification when a countdown ends.")
+
+  static let command = HomeWatch.command(
+    "Shows the timer live, with keys to press; without a terminal, a JSON line per change.",
+    discussion: """
+      On a terminal it uses the full screen: the countdown, the device of the last edit, the other \
+      devices, the sync status, and recent events; ? lists the keys. When a countdown ends, the \
+      bell rings, and notify-send shows a notification if there is a desktop.
+
+      Without a terminal, with --json, or with TERM=dumb, a line is {"at", "stateType", \
+      "isPaused", "remaining", "completedPomodoros", "device"}: relay time and milliseconds left \
+      at that time. It ends with q, with Ctrl-C, or when its output is closed.
+      """,
+    options: [withoutBell.entry, withoutNotifications.entry],
+    app: TimerApp().name,
+    live: HomeWatch.Live(
+      question: TimerApp.board, isTicking: true, ringsBell: { !$0[withoutBell] },
+      notifies: { !$0[withoutNotifications] }, view: { TimerView() }),
+    question: { _ throws(CommandFailure) in TimerApp.screen })
 }

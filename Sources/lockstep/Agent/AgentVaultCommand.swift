@@ -1,8 +1,11 @@
 import Glibc
 import LockstepApps
 import LockstepClient
+import LockstepCommandLine
 import LockstepEventLoop
-import LockstepModel
+import LockstepHome
+import LockstepJSON
+import LockstepTerminal
 
 /// `lockstep agent vault`: files that are kept the same on all devices.
 enum AgentVaultCommand {
@@ -10,15 +13,14 @@ enum AgentVaultCommand {
     name: "vault",
     summary: "Keeps files the same on all devices, sealed: the relay cannot read them.",
     discussion: """
-      A file that is added is watched: what is written into it goes to the account's other \
-      devices, and comes into the file there, while lockstep agent run (or any command) holds the \
-      home. Where two devices wrote it, both versions are kept, the older one beside it as a \
-      conflict copy. Devices that shall have a file add it as well; one that is not there yet is \
-      downloaded.
+      An added file is watched: changes are uploaded to the account and applied on its other \
+      devices, while lockstep agent run (or any command) holds the home. If two devices changed \
+      it, both versions are kept, the older one as a conflict copy beside the file. Add the file \
+      on every device that should have it; if it is not there yet, it is downloaded.
 
       The vault's key is made on the account's first device with a vault, and never leaves a \
       device in the clear. Other devices get it with a code of lockstep agent pair, or from the \
-      recovery phrase. docs/security.md tells what the relay can still see.
+      recovery phrase. docs/security.md describes what the relay can still see.
       """,
     subcommands: [
       add, list, status, watch, conflicts, history, forget, AgentVaultKeyCommands.unlock,
@@ -27,26 +29,26 @@ enum AgentVaultCommand {
 
   private static let app = VaultApp().name
   private static let name = CommandOption.optional(
-    "name", ValueKind.text("NAME"), "What it is called in the vault; as the file, if not given.")
+    "name", ValueKind.text("NAME"), "Its name in the vault; the file's own name if not given.")
   private static let isPlain = CommandOption.flag(
     "plain", "Do not encrypt it: the relay's owner can read it.")
   private static let last = CommandOption.defaulted(
-    "last", ValueKind.integer(1...100_000), default: "50", "How many events, the newest last.")
+    "last", ValueKind.integer(1...100_000), default: "50", "Number of events, the newest last.")
 
   private static let add = Command(
-    name: "add", summary: "Keeps a file in step from now on, or downloads one of the account.",
+    name: "add", summary: "Syncs a file from now on, or downloads one of the account.",
     discussion: """
-      A file that is not there yet is downloaded, where the account has one of its name. Where \
-      both have it with another content, both are kept.
+      A file that is not there yet is downloaded, if the account has one of that name. If both \
+      exist with different contents, both are kept.
       """,
     options: [name.entry, isPlain.entry] + AgentApp.options,
-    operands: Command.Operands("FILE", "Where it is on this device.")
+    operands: Command.Operands("FILE", "Path of the file on this device.")
   ) { arguments throws(CommandFailure) in
     let path = try absolute(arguments.operands[0])
     return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       // Sync first, because the account's version of the file matters; without the relay, use local
       // state.
-      _ = try session.ask(.sync(milliseconds: AgentCommand.patienceMilliseconds))
+      _ = try session.send(.sync(milliseconds: HomeSession.patienceMilliseconds))
       if !arguments[isPlain] {
         let known = arguments[name] ?? FilePath.name(of: path)
         if try isSealed(known, session) { _ = try VaultKeys.ensure(session) }
@@ -54,7 +56,7 @@ enum AgentVaultCommand {
       let request: JSONValue = [
         "do": "add", "path": .string(path), "plain": .bool(arguments[isPlain]),
       ]
-      let answer = try session.ask(
+      let answer = try session.send(
         .mirror(request.setting("name", to: arguments[name].map { .string($0) })))
       let wait = try VaultWait(
         AgentCommand.folder(arguments), names: [answer["name"]?.string ?? ""])
@@ -74,13 +76,13 @@ enum AgentVaultCommand {
       switch file.state {
       case .synced:
         let size = file.size.map { ", \(ByteCount.text($0))" } ?? ", deleted"
-        _ = try TerminalOutput.printed("\(name) is in step\(size)")
+        _ = try TerminalOutput.printed("\(name) is synced\(size)")
       case .error: throw CommandFailure("\(name): \(file.reason ?? "it cannot be synced")")
       case .unknown, .syncing, .uploading, .downloading:
-        _ = try TerminalOutput.printed("\(name) is kept in step from now on")
-        let reason = file.reason ?? "it is not in step yet"
+        _ = try TerminalOutput.printed("\(name) will be synced")
+        let reason = file.reason ?? "it is not synced yet"
         TerminalOutput.writeToStandardError(
-          "lockstep: \(Log.oneLine(reason)); lockstep agent run goes on with it\n")
+          "lockstep: \(Log.oneLine(reason)); lockstep agent run continues to sync it\n")
       }
     }
     return .success
@@ -91,7 +93,7 @@ enum AgentVaultCommand {
   private static func isSealed(
     _ name: String, _ session: HomeSession
   ) throws(CommandFailure) -> Bool {
-    let view = HomeView(try session.ask(.show(app: app, ["show": "files"])))
+    let view = HomeView(try session.send(.show(app: app, ["show": "files"])))
     let standing = view.json["files"]?.array?.first { $0["file"]?.string == name }
     return standing?["isSealed"]?.bool ?? true
   }
@@ -104,22 +106,22 @@ enum AgentVaultCommand {
     }
     defer { free(here) }
     guard let folder = String(validatingCString: here) else {
-      throw CommandFailure("this folder's name is not UTF-8; name the file from the root")
+      throw CommandFailure("this folder's name is not UTF-8; give the file's absolute path")
     }
     return FilePath.joined(folder, path)
   }
 
   private static let status = Command(
-    name: "status", summary: "Tells where each file stands, and why one cannot be synced.",
+    name: "status", summary: "Shows the state of each file, and why one cannot be synced.",
     discussion: """
       A file is unknown, synced, syncing, uploading, downloading, or in error. The exit code is 1 \
-      where one is in error.
+      if one is in error.
       """,
     options: AgentApp.options
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       // A home that no process held has only just begun to scan.
-      let patience = session.isHolder ? AgentCommand.patienceMilliseconds : 0
+      let patience = session.isHolder ? HomeSession.patienceMilliseconds : 0
       let wait = try VaultWait(
         AgentCommand.folder(arguments), names: nil, milliseconds: patience)
       let code: ExitCode = wait.files.contains { $0.state == .error } ? .failure : .success
@@ -139,12 +141,14 @@ enum AgentVaultCommand {
 
   private static let watch = Command(
     name: "watch",
-    summary: "Shows the files live, with what is on its way; a JSON line a change elsewhere.",
-    discussion: "It ends with q, Ctrl-C, or when nobody reads it.", options: AgentApp.options,
+    summary: "Shows the files live, with transfers; without a terminal, a JSON line per change.",
+    discussion: "It ends with q, with Ctrl-C, or when its output is closed.",
+    options: AgentApp.options,
     action: VaultWatch.run)
 
   private static let history = Command(
-    name: "history", summary: "Shows what was sent, received, kept twice and removed.",
+    name: "history",
+    summary: "Shows which files were sent, received, copied on a conflict, and removed.",
     options: [last.entry] + AgentApp.options
   ) { arguments throws(CommandFailure) in
     let folder = AgentCommand.folder(arguments)
@@ -154,9 +158,9 @@ enum AgentVaultCommand {
       return try TerminalOutput.printed(JSONValue.array(events).text)
     }
     let names = try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      let member = try HomeMember(of: session)
+      let member = try HomeAccess(of: session)
       return member.call.deviceNames(
-        token: member.token, milliseconds: AgentCommand.patienceMilliseconds) ?? [:]
+        token: member.token, milliseconds: HomeSession.patienceMilliseconds) ?? [:]
     }
     let lines = events.map { VaultHistory.line($0, deviceNames: names) }
     return try TerminalOutput.printed(
@@ -164,17 +168,16 @@ enum AgentVaultCommand {
   }
 
   private static let forget = Command(
-    name: "forget", summary: "Keeps a file no longer in step here; the file itself stays.",
+    name: "forget", summary: "Stops the sync of a file on this device; the file itself stays.",
     options: AgentApp.options,
-    operands: Command.Operands("NAME", "What it is called in the vault.")
+    operands: Command.Operands("NAME", "Its name in the vault.")
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       let request: JSONValue = ["do": "forget", "name": .string(arguments.operands[0])]
-      let answer = try session.ask(.mirror(request))
+      let answer = try session.send(.mirror(request))
       if arguments[AgentCommand.json] { return try TerminalOutput.printed(answer.text) }
       return try TerminalOutput.printed(
-        "\(Log.oneLine(answer["path"]?.string ?? "")) is kept in step no longer; it stays here "
-          + "as it is")
+        "\(Log.oneLine(answer["path"]?.string ?? "")) is no longer synced; the file itself stays")
     }
   }
 
@@ -187,22 +190,21 @@ enum AgentVaultCommand {
     summary: "Shows conflict copies; with clean, removes those that are the same as their file.",
     options: AgentApp.options,
     operands: Command.Operands(
-      "clean", "Remove the copies that have their file's content.", counts: 0...1)
+      "clean", "Remove the copies that are identical to their file.", counts: 0...1)
   ) { arguments throws(CommandFailure) in
     guard let word = arguments.operands.first else {
       return try AgentApp.show(arguments, app, ["show": "conflicts"])
     }
     guard word == "clean" else {
       throw CommandFailure(
-        "\u{201C}\(word)\u{201D} is not clean, the only word that may stand "
-          + "there", exitCode: .usage)
+        "\u{201C}\(word)\u{201D} is not an action; the only one is clean", exitCode: .usage)
     }
     return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      let (view, _) = try AgentApp.ordered(session, app, ["do": "clean"])
+      let (view, _) = try AgentApp.perform(session, app, ["do": "clean"])
       // Wait until the files of the copies are removed too.
       _ = try VaultWait(
         AgentCommand.folder(arguments), names: nil,
-        milliseconds: AgentCommand.patienceMilliseconds)
+        milliseconds: HomeSession.patienceMilliseconds)
       return try TerminalOutput.printed(
         arguments[AgentCommand.json] ? view.json.text : view.text)
     }

@@ -1,42 +1,44 @@
 import Glibc
 import LockstepApps
-import LockstepModel
+import LockstepCommandLine
+import LockstepHome
+import LockstepJSON
 
 /// `lockstep agent vault unlock`, `phrase`, `restore` and `new-key`: get, print, restore and
 /// replace the vault's key.
 enum AgentVaultKeyCommands {
   static let code = CommandOption.optional(
     "code", ValueKind.text("CODE"),
-    "The code, or the link that stands beside it; standard input, if not given or -.")
+    "The code, or the link printed with it; standard input if not given or -.")
 
   static let unlock = Command(
     name: "unlock",
     summary: "Gets the vault's key from another device, by a code of its lockstep agent pair.",
     discussion: """
       For devices that joined the account before it had a vault, or with a code that did not open \
-      it. A code opens one device's vault, within ten minutes. On the command line it could be \
-      seen by others on this machine while the command runs.
+      it. A code opens one device's vault, within ten minutes. Other users of this machine can \
+      see a code on the command line while the command runs.
       """,
     options: [code.entry] + AgentApp.options
   ) { arguments throws(CommandFailure) in
     let typed = try TypedCode.read(arguments[code])
     return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      let member = try HomeMember(of: session)
+      let member = try HomeAccess(of: session)
       let key = try VaultKeys.unlock(typed.code, session.folder, VaultRecords(member))
-      try settle(session)
-      return try told(key, "this device opens the vault", arguments)
+      try resolveConflicts(session)
+      return try printKey(key, "this device opens the vault", arguments)
     }
   }
 
   static let isShown = CommandOption.flag(
-    "show", "Print it though standard output is no terminal.")
+    "show", "Print it even if standard output is not a terminal.")
 
   static let phrase = Command(
     name: "phrase",
-    summary: "Prints the vault's recovery phrase, to be written down and kept safe.",
+    summary: "Prints the vault's recovery phrase, to be written down.",
     discussion: """
-      Whoever has the phrase, and the account's files, can read the vault. Without any device and \
-      without the phrase nobody can, you included.
+      Anyone who has the phrase and the account's files can read the vault. If all devices and the \
+      phrase are lost, no one can.
       """,
     options: [isShown.entry, AgentCommand.home.entry, AgentCommand.json.entry]
   ) { arguments throws(CommandFailure) in
@@ -44,12 +46,13 @@ enum AgentVaultKeyCommands {
     guard folder.exists else { throw HomeSession.noHome(folder) }
     guard let key = try VaultKeyFile(folder).key() else {
       throw CommandFailure(
-        "this device does not have the vault's key, so it has no phrase; look for it on a device "
-          + "that has, or get the key with lockstep agent vault unlock --home \(folder.path)")
+        "this device does not have the vault's key, so it has no phrase; print it on a "
+          + "device that has the key, or get the key with lockstep agent vault unlock --home "
+          + folder.path)
     }
     guard arguments[isShown] || TerminalOutput.standard.isTerminal else {
       throw CommandFailure(
-        "the phrase is a secret, and this is no terminal; say --show to print it")
+        "the phrase is a secret, and standard output is not a terminal; print it with --show")
     }
     let phrase = VaultPhrase.text(of: key)
     if arguments[AgentCommand.json] {
@@ -67,14 +70,14 @@ enum AgentVaultKeyCommands {
   }
 
   static let givenPhrase = CommandOption.optional(
-    "phrase", ValueKind.text("-"), "Where the phrase comes from: -, which is standard input.")
+    "phrase", ValueKind.text("-"), "Source of the phrase: -, which is standard input.")
 
   static let restore = Command(
     name: "restore",
     summary: "Brings the vault's key back from its recovery phrase.",
     discussion: """
-      The phrase comes on standard input: on the command line others could see it. Whether letters \
-      are large, and what stands between the words, plays no part.
+      The phrase is read from standard input, because others could see it on the command line. \
+      Upper and lower case, and the separators of the words, make no difference.
       """,
     options: [givenPhrase.entry] + AgentApp.options
   ) { arguments throws(CommandFailure) in
@@ -85,30 +88,29 @@ enum AgentVaultKeyCommands {
     }
     let key = try readPhrase()
     return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      let member = try HomeMember(of: session)
+      let member = try HomeAccess(of: session)
       try VaultKeys.restore(key, session.folder, VaultRecords(member))
-      try settle(session)
-      return try told(key, "this device opens the vault again", arguments)
+      try resolveConflicts(session)
+      return try printKey(key, "this device opens the vault again", arguments)
     }
   }
 
   static let replaced = CommandOption.required(
-    "instead-of", ValueKind.text("KEY"), "The id of the account's key that is to go.")
+    "instead-of", ValueKind.text("KEY"), "The id of the account's key to replace.")
 
   static let newKey = Command(
     name: "new-key",
-    summary: "Makes this device's key the account's, instead of one that none of its devices has.",
+    summary: "Replaces an account's key that none of its devices has by this device's key.",
     discussion: """
-      For an account of which somebody has said that its vault has a key, without making one: a \
-      device that was let in by mistake, or the relay. Files that are sealed with the other key \
-      stay, and nobody opens them without it; devices that have it open nothing that is sealed \
-      with this one. Where files are sealed already that this device cannot open, --force is \
-      needed besides.
+      For an account whose record of the vault's key was written by an intruder: a device that \
+      was paired by mistake, or the relay. Files that are sealed with the other key stay, and \
+      cannot be opened without it; devices that have it cannot open files that are sealed with \
+      this one. If there are sealed files that this device cannot open, --force is required.
       """,
     options: [replaced.entry, isForced.entry] + AgentApp.options
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      _ = try session.ask(.sync(milliseconds: AgentCommand.patienceMilliseconds))
+      _ = try session.send(.sync(milliseconds: HomeSession.patienceMilliseconds))
       let count = try unreadable(session)
       guard count == 0 || arguments[isForced] else {
         throw CommandFailure(
@@ -116,59 +118,58 @@ enum AgentVaultKeyCommands {
             + "does not have: bring that key (lockstep agent vault unlock, or restore); --force "
             + "gives up what is sealed with it")
       }
-      let member = try HomeMember(of: session)
+      let member = try HomeAccess(of: session)
       let key = try VaultKeys.replace(
         arguments[replaced], session.folder, VaultRecords(member))
-      try settle(session)
-      return try told(key, "the account's vault has this device's key", arguments)
+      try resolveConflicts(session)
+      return try printKey(key, "the account's vault has this device's key", arguments)
     }
   }
 
   static let isForced = CommandOption.flag(
-    "force", "Also where files are sealed with another key than this device's.")
+    "force", "Also if files are sealed with a key that this device does not have.")
 
   /// Returns the number of files that are sealed with a key that this device does not have.
   private static func unreadable(_ session: HomeSession) throws(CommandFailure) -> Int {
-    let view = HomeView(try session.ask(.show(app: VaultApp().name, ["show": "files"])))
+    let view = HomeView(try session.send(.show(app: VaultApp().name, ["show": "files"])))
     let troubles = (view.json["others"]?.array ?? []).compactMap { $0["trouble"]?.string }
     let unopened: [VaultContents.VaultProblem] = [.noKey, .otherKey]
     return troubles.count { unopened.map(\.rawValue).contains($0) }
   }
 
   /// Resolves conflicts that arrived while the device had no key.
-  private static func settle(_ session: HomeSession) throws(CommandFailure) {
-    _ = try session.ask(.order(app: VaultApp().name, ["do": "settle"]))
+  private static func resolveConflicts(_ session: HomeSession) throws(CommandFailure) {
+    _ = try session.send(.order(app: VaultApp().name, ["do": "settle"]))
   }
 
   /// Reads the nine words of the phrase; each may be on its own line.
   private static func readPhrase() throws(CommandFailure) -> VaultKey {
-    let isAsked = isatty(STDIN_FILENO) == 1
-    if isAsked { TerminalOutput.writeToStandardError("Phrase: ") }
+    let isTerminal = isatty(STDIN_FILENO) == 1
+    if isTerminal { TerminalOutput.writeToStandardError("Phrase: ") }
     let text =
-      isAsked
+      isTerminal
       ? readLine() ?? ""
       : try StandardInput.text(try StandardInput.read(atMost: 4 << 10, "the phrase"), "the phrase")
     do throws(VaultPhrase.Fault) {
       return try VaultPhrase.key(from: text)
     } catch {
-      throw CommandFailure(sentence(error))
+      throw CommandFailure(explanation(error))
     }
   }
 
-  static func sentence(_ fault: VaultPhrase.Fault) -> String {
+  static func explanation(_ fault: VaultPhrase.Fault) -> String {
     switch fault {
     case .letters(let count):
       "a recovery phrase has \(VaultPhrase.wordCount) words of five letters, 45 letters in all, "
         + "and this has \(count); nothing was changed"
     case .word(let place):
-      "word \(place) cannot be in a recovery phrase, so it is misspelt; nothing was changed"
+      "word \(place) is misspelt: it cannot be in a recovery phrase; nothing was changed"
     case .checksum:
-      "these words do not belong together: one is misspelt, or two have changed places; nothing "
-        + "was changed"
+      "the checksum is wrong: a word is misspelt, or two are swapped; nothing was changed"
     }
   }
 
-  private static func told(
+  private static func printKey(
     _ key: VaultKey, _ sentence: String, _ arguments: Arguments
   ) throws(CommandFailure) -> ExitCode {
     if arguments[AgentCommand.json] {

@@ -1,37 +1,42 @@
 import Glibc
 import LockstepApps
+import LockstepCommandLine
 import LockstepEventLoop
+import LockstepHome
+import LockstepJSON
 import LockstepModel
+import LockstepTerminal
+import LockstepWire
 
 /// Full-screen view of an app, drawn again after each message from the home. Times are this
 /// machine's wall clock, in milliseconds.
 protocol WatchView {
-  mutating func take(_ line: JSONValue, at wall: Int64)
+  mutating func handleLine(_ line: JSONValue, at wall: Int64)
   /// Handles the relay's answer about the account's devices, if the view shows them.
-  mutating func take(_ found: DeviceProbe.Found, at wall: Int64)
-  mutating func pressed(_ key: UInt8) -> WatchPress
-  /// Handles the passing of time.
-  mutating func pass(at wall: Int64)
+  mutating func handleDevices(_ result: DeviceProbe.Result, at wall: Int64)
+  mutating func handleKey(_ key: UInt8) -> WatchKeyAction
+  /// Advances the view's time.
+  mutating func advance(to wall: Int64)
   /// Returns a text for a person who is not watching the screen; each text once.
-  mutating func takeAlarm() -> String?
+  mutating func nextAlarm() -> String?
   /// Returns true if the relay is to be asked for the devices; once per request.
-  mutating func takeWishForDevices(at wall: Int64) -> Bool
+  mutating func consumeDeviceRequest(at wall: Int64) -> Bool
   /// Returns the time at which the view changes without any message, or nil if it does not.
-  func changesAt(_ wall: Int64) -> Int64?
+  func nextChange(after wall: Int64) -> Int64?
   func rows(columns: Int, height: Int, at wall: Int64) -> [ScreenRow]
 }
 
 extension WatchView {
-  mutating func take(_ found: DeviceProbe.Found, at wall: Int64) {}
-  mutating func pressed(_ key: UInt8) -> WatchPress { .nothing }
-  mutating func pass(at wall: Int64) {}
-  mutating func takeAlarm() -> String? { nil }
-  mutating func takeWishForDevices(at wall: Int64) -> Bool { false }
-  func changesAt(_ wall: Int64) -> Int64? { nil }
+  mutating func handleDevices(_ result: DeviceProbe.Result, at wall: Int64) {}
+  mutating func handleKey(_ key: UInt8) -> WatchKeyAction { .nothing }
+  mutating func advance(to wall: Int64) {}
+  mutating func nextAlarm() -> String? { nil }
+  mutating func consumeDeviceRequest(at wall: Int64) -> Bool { false }
+  func nextChange(after wall: Int64) -> Int64? { nil }
 }
 
 /// Effect of a key.
-enum WatchPress: Equatable {
+enum WatchKeyAction: Equatable {
   case order(JSONValue)
   case nothing
 }
@@ -51,7 +56,8 @@ enum HomeWatch {
 
   /// Returns a command `watch`. `question`: query for the view of the app.
   static func command(
-    _ summary: String, discussion: String = "It ends with q, Ctrl-C, or when nobody reads it.",
+    _ summary: String,
+    discussion: String = "It ends with q, with Ctrl-C, or when its output is closed.",
     options: [CommandOptionEntry] = [], app: String, live: Live = Live(),
     question: @escaping @Sendable (Arguments) throws(CommandFailure) -> JSONValue
   ) -> Command {
@@ -59,24 +65,24 @@ enum HomeWatch {
       name: "watch", summary: summary, discussion: discussion, options: options + AgentApp.options
     ) { arguments throws(CommandFailure) in
       let question = try question(arguments)
-      guard TerminalOutput.standard.takesScreens, isatty(STDIN_FILENO) == 1,
+      guard TerminalOutput.standard.supportsFullScreen, isatty(STDIN_FILENO) == 1,
         !arguments[AgentCommand.json]
       else {
         return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-          try lines(session, .watch(app: app, question, isTicking: false))
+          try printLines(session, .watch(app: app, question, isTicking: false))
         }
       }
       // These signals end the view in order, so that the terminal is restored first. Before any
       // thread starts: threads inherit the blocked signals.
-      let signals = try AgentCommand.signals([SIGTERM, SIGINT, SIGHUP, SIGQUIT])
-      let resizes = try AgentCommand.signals([SIGWINCH])
+      let signals = try Interruption.signals([SIGTERM, SIGINT, SIGHUP, SIGQUIT])
+      let resizes = try Interruption.signals([SIGWINCH])
       return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-        try AgentApp.askFirst(session, app)
+        try AgentApp.promptForRestore(session, app)
         var watch = LiveWatch(
           session: session, app: app,
           request: .watch(app: app, live.question ?? question, isTicking: live.isTicking),
           view: live.view(),
-          look: try DeviceProbe.asking(HomeMember(of: session)),
+          query: try DeviceProbe.query(HomeAccess(of: session)),
           ringsBell: live.ringsBell(arguments),
           notifies: live.notifies(arguments))
         return try watch.run(until: signals, resizes: resizes)
@@ -84,7 +90,7 @@ enum HomeWatch {
     }
   }
 
-  private static func lines(
+  private static func printLines(
     _ session: HomeSession, _ watch: HomeRequest
   ) throws(CommandFailure) -> ExitCode {
     while true {
@@ -106,6 +112,27 @@ enum HomeWatch {
         }
       }
       try session.reopen()
+    }
+  }
+}
+
+/// Query for the account's devices at the relay.
+enum DeviceProbe {
+  enum Result: Sendable {
+    case devices([Device])
+    /// The relay could not be asked, for this reason.
+    case unknown(String)
+  }
+
+  static func query(_ member: HomeAccess) throws(CommandFailure) -> BackgroundQuery<Result> {
+    try BackgroundQuery("devices") { fetchDevices(member) }
+  }
+
+  private static func fetchDevices(_ member: HomeAccess) -> Result {
+    do throws(CommandFailure) {
+      return .devices(try member.call.devices(token: member.token).devices)
+    } catch {
+      return .unknown(error.message ?? "the relay cannot be asked")
     }
   }
 }

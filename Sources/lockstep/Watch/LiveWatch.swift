@@ -1,5 +1,7 @@
 import Glibc
+import LockstepCommandLine
 import LockstepEventLoop
+import LockstepHome
 import LockstepModel
 
 /// A view on the full screen of a terminal. Waits for messages of the home, keys, changes of the
@@ -9,7 +11,7 @@ struct LiveWatch {
   let app: String
   let request: HomeRequest
   var view: any WatchView
-  let look: Look<DeviceProbe.Found>
+  let query: BackgroundQuery<DeviceProbe.Result>
   let ringsBell: Bool
   let notifies: Bool
   private var notice = DesktopNotice()
@@ -17,13 +19,13 @@ struct LiveWatch {
 
   init(
     session: HomeSession, app: String, request: HomeRequest, view: any WatchView,
-    look: Look<DeviceProbe.Found>, ringsBell: Bool, notifies: Bool
+    query: BackgroundQuery<DeviceProbe.Result>, ringsBell: Bool, notifies: Bool
   ) {
     self.session = session
     self.app = app
     self.request = request
     self.view = view
-    self.look = look
+    self.query = query
     self.ringsBell = ringsBell
     self.notifies = notifies
   }
@@ -33,7 +35,7 @@ struct LiveWatch {
   private static let idleMilliseconds: Int64 = 1_000
 
   private enum Turn {
-    case goOn
+    case proceed
     /// The process that held the home has ended.
     case reopen
     case end
@@ -43,105 +45,127 @@ struct LiveWatch {
     let keys = try RawKeys()
     defer { keys.restore() }
     var screen = try FullScreen(.standard)
-    defer { screen.leave() }
-    defer { look.end() }
+    defer { screen.restore() }
+    defer { query.stop() }
     while true {
       guard session.connection.send(request) else {
         try session.reopen()
         continue
       }
-      var turn = Turn.goOn
-      while case .goOn = turn {
-        try show(on: &screen)
-        turn = try step(keys, signals, resizes)
+      var turn = Turn.proceed
+      while case .proceed = turn {
+        try draw(on: &screen)
+        turn = try waitForEvent(keys, signals, resizes)
       }
       if case .end = turn { return .success }
       try session.reopen()
     }
   }
 
-  private mutating func show(on screen: inout FullScreen) throws(CommandFailure) {
+  private mutating func draw(on screen: inout FullScreen) throws(CommandFailure) {
     let wall = SystemClock.moment().wall
-    view.pass(at: wall)
+    view.advance(to: wall)
     do throws(CommandFailure) {
-      try screen.show(view.rows(columns: screen.columns, height: screen.height, at: wall))
-      if let words = view.takeAlarm() {
-        if ringsBell { try screen.ring() }
-        if notifies { notice.tell("Lockstep timer", words) }
+      try screen.draw(view.rows(columns: screen.columns, height: screen.height, at: wall))
+      if let text = view.nextAlarm() {
+        if ringsBell { try screen.ringBell() }
+        if notifies { notice.show("Lockstep timer", text) }
       }
     } catch {
       // The terminal is gone, so no error can be shown on it.
-      throw error.exitCode == .failure ? .nobodyReads : error
+      throw error.exitCode == .failure ? .outputClosed : error
     }
-    notice.clear()
-    if view.takeWishForDevices(at: wall) { try look.ask() }
+    notice.reap()
+    if view.consumeDeviceRequest(at: wall) { try query.start() }
   }
 
-  private mutating func step(
+  private mutating func waitForEvent(
     _ keys: RawKeys, _ signals: Signals, _ resizes: Signals
   ) throws(CommandFailure) -> Turn {
     let wall = SystemClock.moment().wall
-    let wait = view.changesAt(wall).map { min(max(1, $0 - wall), Self.idleMilliseconds) }
-    let others = [signals.rawValue, resizes.rawValue, STDIN_FILENO, look.descriptor]
+    let wait = view.nextChange(after: wall).map { min(max(1, $0 - wall), Self.idleMilliseconds) }
+    let others = [signals.rawValue, resizes.rawValue, STDIN_FILENO, query.descriptor]
     let event = session.connection.next(
       milliseconds: Int32(wait ?? Self.idleMilliseconds), others: others)
     switch event {
-    case .line(let line): view.take(line, at: SystemClock.moment().wall)
+    case .line(let line): view.handleLine(line, at: SystemClock.moment().wall)
     case .timeout: break
     case .closed: return .reopen
     case .other(signals.rawValue): return .end
-    case .other(resizes.rawValue): try take(resizes)
+    case .other(resizes.rawValue): try clear(resizes)
     case .other(STDIN_FILENO):
       guard let key = keys.read(), !RawKeys.quits.contains(key) else { return .end }
-      if case .order(let order) = view.pressed(key) {
+      if case .order(let order) = view.handleKey(key) {
         guard session.connection.send(.order(app: app, order)) else { return .reopen }
       }
-    case .other: if let found = look.take() { return take(found) }
+    case .other: if let result = query.nextAnswer() { return handleDevices(result) }
     }
-    return .goOn
+    return .proceed
   }
 
   /// Clears the signal. The screen reads its size whenever it draws.
-  private func take(_ resizes: Signals) throws(CommandFailure) {
-    do throws(SystemFault) { _ = try resizes.take() } catch { throw CommandFailure("\(error)") }
+  private func clear(_ resizes: Signals) throws(CommandFailure) {
+    _ = try CommandFailure.wrap { () throws(SystemFault) in try resizes.receive() }
   }
 
   /// Passes the devices to the view, and their names to the home, which stores them.
-  private mutating func take(_ found: DeviceProbe.Found) -> Turn {
-    view.take(found, at: SystemClock.moment().wall)
-    guard case .devices(let devices) = found else { return .goOn }
+  private mutating func handleDevices(_ result: DeviceProbe.Result) -> Turn {
+    view.handleDevices(result, at: SystemClock.moment().wall)
+    guard case .devices(let devices) = result else { return .proceed }
     let names = Dictionary(devices.map { ($0.id, $0.description.deviceName) }) { first, _ in first }
-    guard names != self.names else { return .goOn }
+    guard names != self.names else { return .proceed }
     self.names = names
-    return session.connection.send(.names(names)) ? .goOn : .reopen
+    return session.connection.send(.names(names)) ? .proceed : .reopen
   }
 }
 
-/// Single keys as they are pressed, without waiting for a whole line.
-struct RawKeys {
-  private var before = termios()
+/// Notifications on the desktop by `notify-send`, if both exist. Does not wait for its processes,
+/// and reaps those that have ended.
+struct DesktopNotice {
+  private var running: [pid_t] = []
 
-  /// q, Ctrl-C and Ctrl-D.
-  static let quits: [UInt8] = [UInt8(ascii: "q"), 3, 4]
+  /// Maximum number of running processes, in case the desktop does not respond.
+  private static let runningMax = 4
 
-  init() throws(CommandFailure) {
-    guard tcgetattr(STDIN_FILENO, &before) == 0 else {
-      throw CommandFailure("the terminal cannot be used; try --json")
+  private static var hasDesktop: Bool {
+    let variables = ["WAYLAND_DISPLAY", "DISPLAY", "DBUS_SESSION_BUS_ADDRESS"] as [String]
+    return variables.contains { name in
+      getenv(name).map { $0.pointee != 0 } ?? false
     }
-    var raw = before
-    // Ctrl-C is read as a key too, so that the terminal is always restored.
-    raw.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
-    _ = tcsetattr(STDIN_FILENO, TCSANOW, &raw)
   }
 
-  func restore() {
-    var before = before
-    _ = tcsetattr(STDIN_FILENO, TCSANOW, &before)
+  /// Shows a notification. Does nothing if that is not possible.
+  mutating func show(_ title: String, _ text: String) {
+    reap()
+    guard Self.hasDesktop, running.count < Self.runningMax else { return }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {
+      posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
+    }
+    // This process blocks signals; the child must receive them.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+    let command = ["notify-send", "--app-name=Lockstep", title, text] as [String]
+    var words = command.map { strdup($0) } + [nil]
+    defer { for word in words { free(word) } }
+    var process = pid_t()
+    guard posix_spawnp(&process, "notify-send", &actions, &attributes, &words, environ) == 0
+    else { return }
+    running.append(process)
   }
 
-  /// Returns nil at the end of the input.
-  func read() -> UInt8? {
-    var byte: UInt8 = 0
-    return Glibc.read(STDIN_FILENO, &byte, 1) == 1 ? byte : nil
+  /// Reaps the processes that have ended.
+  mutating func reap() {
+    running.removeAll { process in
+      var status: Int32 = 0
+      return waitpid(process, &status, WNOHANG) != 0
+    }
   }
 }

@@ -1,5 +1,9 @@
 import LockstepApps
+import LockstepCommandLine
+import LockstepHome
+import LockstepJSON
 import LockstepModel
+import LockstepTerminal
 
 /// State of the timer's full screen: the last board from the home, the sync status, the other
 /// devices, and recent events. It counts down by itself, by relay time, so that all screens change
@@ -18,7 +22,7 @@ struct TimerView: WatchView {
   /// Reason why the last key had no effect.
   private(set) var refusal: String?
   private(set) var devices: [Device]?
-  private(set) var devicesTrouble: String?
+  private(set) var devicesError: String?
   private(set) var showsHelp = false
   /// Returns a point in time as the person's clock shows it.
   let clock: @Sendable (Int64) -> String
@@ -26,24 +30,24 @@ struct TimerView: WatchView {
   private var offset: Int64 = 0
   private var alarm: String?
   /// End of the countdown for which the bell has rung.
-  private var rungFor: Int64?
+  private var alarmedZeroAt: Int64?
   private var refusedAt: Int64 = 0
-  private var lookedAt: Int64?
+  private var requestedAt: Int64?
   private var hasNewConnection = false
 
   private static let newsMax = 20
   private static let refusalMilliseconds: Int64 = 6_000
   /// Interval in milliseconds between requests for the account's devices.
-  static let lookMilliseconds: Int64 = 30_000
+  static let requestMilliseconds: Int64 = 30_000
 
   init(clock: @escaping @Sendable (Int64) -> String = CalendarTime.clock) { self.clock = clock }
 
   // MARK: input
 
-  mutating func take(_ line: JSONValue, at wall: Int64) {
+  mutating func handleLine(_ line: JSONValue, at wall: Int64) {
     if let clock = line["clock"]?.wholeNumber { offset = clock }
-    if let view = line["view"], let new = TimerContents(json: view) { take(new, at: wall) }
-    if let status = line["status"] { take(HomeStatus(json: status), at: wall) }
+    if let view = line["view"], let new = TimerContents(json: view) { show(new, at: wall) }
+    if let status = line["status"] { handleStatus(HomeStatus(json: status), at: wall) }
     if let reason = line["error"]?.string {
       refusal = RowText.line(reason)
       refusedAt = wall
@@ -52,40 +56,40 @@ struct TimerView: WatchView {
     if let answer = line["answer"], answer["names"] == nil { refusal = nil }
   }
 
-  private mutating func take(_ new: TimerContents, at wall: Int64) {
+  private mutating func show(_ new: TimerContents, at wall: Int64) {
     if let old = board {
-      noteEnd(of: old, at: max(wall + offset, new.screen.at))
+      recordEnd(of: old, at: max(wall + offset, new.screen.at))
       if let text = TimerNews.line(from: old, to: new) {
         // The time of an edit is when the device made it, not when it arrived from an offline
         // device.
-        add(text, at: new.editedAt.map { min($0 - offset, wall) } ?? wall)
+        addNews(text, at: new.editedAt.map { min($0 - offset, wall) } ?? wall)
       }
     }
     board = new
   }
 
-  private mutating func take(_ new: HomeStatus, at wall: Int64) {
-    if let text = TimerNews.line(from: status, to: new) { add(text, at: wall) }
+  private mutating func handleStatus(_ new: HomeStatus, at wall: Int64) {
+    if let text = TimerNews.line(from: status, to: new) { addNews(text, at: wall) }
     if new.transport != status?.transport { hasNewConnection = true }
     status = new
   }
 
-  private mutating func add(_ text: String, at wall: Int64) {
-    let place = news.firstIndex { $0.at <= wall } ?? news.endIndex
-    news.insert(News(at: wall, text: text), at: place)
+  private mutating func addNews(_ text: String, at wall: Int64) {
+    let index = news.firstIndex { $0.at <= wall } ?? news.endIndex
+    news.insert(News(at: wall, text: text), at: index)
     news = Array(news.prefix(Self.newsMax))
   }
 
-  mutating func take(_ found: DeviceProbe.Found, at wall: Int64) {
-    switch found {
+  mutating func handleDevices(_ result: DeviceProbe.Result, at wall: Int64) {
+    switch result {
     case .devices(let list):
       devices = list
-      devicesTrouble = nil
-    case .unknown(let reason): devicesTrouble = RowText.line(reason)
+      devicesError = nil
+    case .unknown(let reason): devicesError = RowText.line(reason)
     }
   }
 
-  mutating func pressed(_ key: UInt8) -> WatchPress {
+  mutating func handleKey(_ key: UInt8) -> WatchKeyAction {
     switch key {
     case UInt8(ascii: "s"): return .order(TimerEvent.start(length: nil).order)
     case UInt8(ascii: "p"): return .order(TimerEvent.pause.order)
@@ -109,20 +113,21 @@ struct TimerView: WatchView {
 
   /// Returns the time, by the wall clock, at which the screen changes without input: at the next
   /// second of a countdown, which is the same instant of relay time on all devices.
-  func changesAt(_ wall: Int64) -> Int64? {
+  func nextChange(after wall: Int64) -> Int64? {
     board?.screen.zeroAt.map {
       TimerScreen.nextSecond(to: $0, from: relayTime(at: wall)) - offset
     }
   }
 
-  mutating func pass(at wall: Int64) {
+  mutating func advance(to wall: Int64) {
     if wall - refusedAt > Self.refusalMilliseconds { refusal = nil }
-    if let board { noteEnd(of: board, at: relayTime(at: wall)) }
+    if let board { recordEnd(of: board, at: relayTime(at: wall)) }
   }
 
-  private mutating func noteEnd(of board: TimerContents, at instant: Int64) {
-    guard let zeroAt = board.screen.zeroAt, zeroAt <= instant, rungFor != zeroAt else { return }
-    rungFor = zeroAt
+  private mutating func recordEnd(of board: TimerContents, at instant: Int64) {
+    guard let zeroAt = board.screen.zeroAt, zeroAt <= instant, alarmedZeroAt != zeroAt
+    else { return }
+    alarmedZeroAt = zeroAt
     switch TimerPhase(rawValue: board.screen.stateType) {
     case .focus: alarm = "Focus done: time for a break."
     case .breakTime: alarm = "The break is over."
@@ -131,21 +136,344 @@ struct TimerView: WatchView {
     }
   }
 
-  mutating func takeAlarm() -> String? {
+  mutating func nextAlarm() -> String? {
     defer { alarm = nil }
     return alarm
   }
 
   /// Requests the devices when the view begins, after a new connection, and at regular intervals.
-  mutating func takeWishForDevices(at wall: Int64) -> Bool {
-    let isLate = lookedAt.map { abs(wall - $0) >= Self.lookMilliseconds } ?? true
+  mutating func consumeDeviceRequest(at wall: Int64) -> Bool {
+    let isLate = requestedAt.map { abs(wall - $0) >= Self.requestMilliseconds } ?? true
     guard isLate || hasNewConnection else { return false }
     hasNewConnection = false
-    lookedAt = wall
+    requestedAt = wall
     return true
   }
 
   func rows(columns: Int, height: Int, at wall: Int64) -> [ScreenRow] {
     TimerPage(view: self, columns: columns, height: height, wall: wall).rows
+  }
+}
+
+/// Recent events, one line each, derived from two successive boards or sync states of the home.
+enum TimerNews {
+  /// Returns nil if nothing has changed but the time.
+  static func line(from old: TimerContents, to new: TimerContents) -> String? {
+    guard new.editedAt != old.editedAt || new.screen.stableJSON != old.screen.stableJSON else {
+      return nil
+    }
+    let (was, now) = (old.screen, new.screen)
+    // An edit at zero has the time at which the countdown ran out.
+    let isZero = was.zeroAt != nil && was.zeroAt == new.editedAt
+    let who = RowText.line(new.deviceName)
+    // Except for a break that is put off once more.
+    if was.stateType == now.stateType, was.isPaused == now.isPaused,
+      now.stateType != TimerPhase.snooze.rawValue
+    {
+      // No key leads here: of two concurrent edits, another one has prevailed now.
+      let stands = "what \(who) did at the same time stands"
+      return was.device == now.device || now.device.isEmpty ? nil : stands
+    }
+    let length = new.duration.map { " of " + minutes($0) } ?? ""
+    switch TimerPhase(rawValue: now.stateType) {
+    case .focus where was.stateType == now.stateType: return continued(who, new)
+    case .focus: return "\(who) started a focus\(length)"
+    case .breakTime where was.stateType == now.stateType: return continued(who, new)
+    case .breakTime where isZero && was.stateType == TimerPhase.focus.rawValue:
+      return "focus done, the \(ordinal(now.completedPomodoros)); a break\(length) follows"
+    case .breakTime where isZero: return "the break that was put off begins"
+    case .breakTime: return "\(who) went on to a break\(length)"
+    case .snooze where was.isPaused != now.isPaused: return continued(who, new)
+    case .snooze: return "\(who) put the break off for " + (new.duration.map(minutes) ?? "a while")
+    case .idle where isZero: return "the break is over"
+    case .idle where was.stateType == TimerPhase.breakTime.rawValue: return "\(who) ended the break"
+    case .idle: return "\(who) stopped the timer"
+    case nil: return "\(who) did what this version does not know: \(RowText.line(now.stateType))"
+    }
+  }
+
+  private static func continued(_ who: String, _ board: TimerContents) -> String {
+    let left = TimerScreen.clock(board.screen.remaining)
+    return board.screen.isPaused ? "\(who) paused, \(left) left" : "\(who) goes on, \(left) left"
+  }
+
+  /// Returns nil if there is nothing of interest to a person.
+  static func line(from old: HomeStatus?, to new: HomeStatus) -> String? {
+    guard let old else { return nil }
+    if new.conflicts > old.conflicts {
+      let count = new.conflicts - old.conflicts
+      return count == 1 ? "a conflict was settled" : "\(count) conflicts were settled"
+    }
+    if let reason = new.connectionError, old.connectionError == nil {
+      return "offline: \(RowText.line(reason))"
+    }
+    if old.connectionError != nil, let transport = new.transport {
+      return "connected by \(transport)"
+    }
+    return nil
+  }
+
+  /// Returns a text as short as possible, such as `25 min`, `90 s` or `02:30`.
+  static func minutes(_ milliseconds: Int64) -> String {
+    if milliseconds % 60_000 == 0 { return "\(milliseconds / 60_000) min" }
+    if milliseconds < 120_000 { return "\((max(0, milliseconds) + 999) / 1_000) s" }
+    return TimerScreen.clock(milliseconds)
+  }
+
+  private static func ordinal(_ number: Int64) -> String {
+    switch (number % 10, number % 100) {
+    case (_, 11...13): "\(number)th"
+    case (1, _): "\(number)st"
+    case (2, _): "\(number)nd"
+    case (3, _): "\(number)rd"
+    default: "\(number)th"
+    }
+  }
+}
+
+/// Layout of the timer's full screen. The most important rows fit on the smallest terminal; the
+/// others are shown if there is room.
+struct TimerPage {
+  let view: TimerView
+  let columns: Int
+  let height: Int
+  /// This machine's wall clock, in milliseconds.
+  let wall: Int64
+
+  /// Rows to draw, at most `height`.
+  var rows: [ScreenRow] {
+    guard height > 2 else { return Array([countdownLine, sync].prefix(max(0, height))) }
+    let foot = [notice, keys].compactMap(\.self).suffix(height > 4 ? 2 : 1)
+    let available = height - foot.count
+    var body = view.showsHelp ? help(available) : page(available)
+    body = Array(body.prefix(available))
+    body += [ScreenRow](repeating: ScreenRow(), count: available - body.count)
+    return body + foot
+  }
+
+  private func page(_ available: Int) -> [ScreenRow] {
+    let digits = bigDigits(available)
+    var head = [sync]
+    if !digits.isEmpty, available >= digits.count + 8 { head += [ScreenRow()] }
+    head += digits.isEmpty ? [countdownLine] : digits
+    if !digits.isEmpty {
+      if available >= digits.count + 7 { head += [ScreenRow()] }
+      head += [phase]
+    }
+    head += [pomodoros, edit].compactMap(\.self)
+    let left = available - head.count
+    guard left >= 3 else { return head }
+    if columns >= 100 {
+      return head + [ScreenRow()] + beside(devices(left - 1), news(left - 1))
+    }
+    // The devices come first; recent events get the remaining rows.
+    let devices = devices(min(left - 1, max(3, (left - 2) / 2 + 1)))
+    let newsRows = left - devices.count - 2
+    head += [ScreenRow()] + devices
+    return newsRows >= 2 ? head + [ScreenRow()] + news(newsRows) : head
+  }
+
+  // MARK: the countdown
+
+  private var remaining: Int64 { view.board?.remaining(at: view.relayTime(at: wall)) ?? 0 }
+
+  private var time: String { TimerScreen.clock(remaining) }
+
+  private var style: TextStyle {
+    guard let screen = view.board?.screen, !screen.isPaused else { return .strong }
+    switch TimerPhase(rawValue: screen.stateType) {
+    case .focus: return .red
+    case .breakTime: return .green
+    case .snooze: return .magenta
+    case .idle, nil: return .strong
+    }
+  }
+
+  /// Returns no rows if there is no room for them.
+  private func bigDigits(_ available: Int) -> [ScreenRow] {
+    guard view.board != nil else { return [] }
+    let sizes: [(dot: Int, scale: Int)] = [(4, 2), (2, 1), (1, 1)]
+    let fitting = sizes.first { size in
+      BigDigits.width(of: time, dot: size.dot) <= columns - 2
+        && BigDigits.height * size.scale + (size.scale > 1 ? 20 : 3) <= available
+    }
+    guard let fitting else { return [] }
+    return BigDigits.rows(time, dot: fitting.dot, scale: fitting.scale).map {
+      ScreenRow($0, style).centred(in: columns)
+    }
+  }
+
+  private var title: String {
+    guard let screen = view.board?.screen else { return "…" }
+    return switch TimerPhase(rawValue: screen.stateType) {
+    case .idle: "nothing runs"
+    case .focus: "focus"
+    case .breakTime: isLongBreak ? "long break" : "break"
+    case .snooze: "snooze, the break waits"
+    case nil: RowText.line(screen.stateType)
+    }
+  }
+
+  private var isLongBreak: Bool {
+    guard let board = view.board, board.longBreakEvery > 0 else { return false }
+    let done = board.screen.completedPomodoros
+    return done > 0 && done % board.longBreakEvery == 0
+  }
+
+  private var pausedMark: ScreenRow {
+    view.board?.screen.isPaused == true ? ScreenRow("  paused", .strong) : ScreenRow()
+  }
+
+  /// Row for screens on which the large digits do not fit.
+  private var countdownLine: ScreenRow {
+    guard let screen = view.board?.screen else { return ScreenRow(" …") }
+    guard screen.stateType != TimerPhase.idle.rawValue else { return ScreenRow(" " + title, style) }
+    return ScreenRow(" \(title) \(time)", style) + pausedMark
+  }
+
+  /// Row such as `focus ━━━━━━────── 25 min`.
+  private var phase: ScreenRow {
+    let name = ScreenRow(" " + title, style) + pausedMark
+    guard let duration = view.board?.duration, duration > 0, remaining > 0 else { return name }
+    let length = TimerNews.minutes(duration)
+    let available = min(60, columns - name.width - RowText.width(of: length) - 6)
+    guard available >= 6 else { return name }
+    // Records come from other programs as well, and may contain a length of any size.
+    let passed = max(0, Double(duration) - Double(remaining))
+    let done = Int(Double(available) * passed / Double(duration))
+    return name + ScreenRow("  " + String(repeating: "━", count: done), style)
+      + ScreenRow(String(repeating: "─", count: available - done), .faint)
+      + ScreenRow("  " + length, .faint)
+  }
+
+  /// Row such as `●●○○ 2 done, long break in 2`.
+  private var pomodoros: ScreenRow? {
+    guard let board = view.board else { return nil }
+    // This program never counts below 0, but another program may.
+    let (done, every) = (max(0, board.screen.completedPomodoros), board.longBreakEvery)
+    let count = done == 0 ? "none done yet" : "\(done) done"
+    guard every > 0 else { return ScreenRow(" " + count) }
+    // After the last one is done, the row stays full during the long break.
+    let inCycle =
+      isLongBreak && board.screen.stateType == TimerPhase.breakTime.rawValue
+      ? every : done % every
+    let left = every - inCycle
+    let ahead = left == 0 ? "" : ", long break in \(left)"
+    guard every <= 12 else { return ScreenRow(" " + count + ahead) }
+    return ScreenRow(" " + String(repeating: "●", count: Int(inCycle)), .strong)
+      + ScreenRow(String(repeating: "○", count: Int(left)), .faint) + " \(count)\(ahead)"
+  }
+
+  /// Device and time of the last edit.
+  private var edit: ScreenRow? {
+    guard let board = view.board, let editedAt = board.editedAt else { return nil }
+    let age = RowText.age(of: editedAt, at: view.relayTime(at: wall))
+    let own = board.screen.device == view.status?.device ? " (this device)" : ""
+    let when = age == "now" ? "just now" : age + " ago"
+    return ScreenRow(" by ", .faint) + RowText.line(board.deviceName)
+      + ScreenRow(
+        own + ", " + view.clock(editedAt - view.relayTime(at: 0)) + ", " + when, .faint)
+  }
+
+  // MARK: sync, devices, news
+
+  /// Sync status, with the device's name at the right end if there is room.
+  private var sync: ScreenRow {
+    guard let status = view.status else { return ScreenRow(" …", .faint) }
+    let isGood = status.isInSync
+    let mark = ScreenRow(isGood ? " ● " : " ○ ", isGood ? .green : .red)
+    var text = isGood ? "in sync" : status.line(wall: wall)
+    if isGood, let transport = status.transport { text += " by " + transport }
+    if !isGood, let last = status.lastSync {
+      text += "; last in sync " + view.clock(last - view.relayTime(at: 0))
+    } else if isGood {
+      text += ", " + view.clock(wall)
+    }
+    let row = mark + text
+    let name = ScreenRow(RowText.cut(RowText.line(status.deviceName), to: 24), .faint) + " "
+    guard row.width + name.width + 2 <= columns else { return row }
+    return row.padded(to: columns - name.width) + name
+  }
+
+  /// Returns a heading and the account's other devices, in at most so many rows.
+  private func devices(_ available: Int) -> [ScreenRow] {
+    var heading = ScreenRow(" Other devices", .strong)
+    if view.devicesError != nil {
+      heading = heading + ScreenRow("  as last known", .faint)
+    }
+    guard let all = view.devices else {
+      let words = view.devicesError ?? "asking the relay"
+      return [heading, ScreenRow("   " + words, .faint)]
+    }
+    let others = all.filter { $0.id.text != view.status?.device }
+    guard !others.isEmpty else {
+      return [heading, ScreenRow("   none yet; lockstep agent pair lets one in", .faint)]
+    }
+    let now = view.relayTime(at: wall)
+    let rows = others.sorted {
+      ($0.connected ? 1 : 0, $0.lastSeen) > ($1.connected ? 1 : 0, $1.lastSeen)
+    }
+    .map { device in
+      let age = RowText.age(of: device.lastSeen, at: now)
+      let seen =
+        device.connected ? "connected" : "seen " + (age == "now" ? "just now" : age + " ago")
+      return ScreenRow(device.connected ? "   ● " : "   ○ ", device.connected ? .green : .faint)
+        + RowText.left(RowText.cut(RowText.line(device.description.deviceName), to: 20), 20)
+        + ScreenRow("  " + seen, device.connected ? .plain : .faint)
+    }
+    return [heading] + fitting(rows, available - 1)
+  }
+
+  private func news(_ available: Int) -> [ScreenRow] {
+    let heading = ScreenRow(" Just now", .strong)
+    guard !view.news.isEmpty else {
+      return [heading, ScreenRow("   nothing since this view began", .faint)]
+    }
+    return [heading]
+      + view.news.prefix(max(0, available - 1)).map {
+        ScreenRow("   " + view.clock($0.at) + "  ", .faint) + $0.text
+      }
+  }
+
+  private func fitting(_ rows: [ScreenRow], _ available: Int) -> [ScreenRow] {
+    guard rows.count > available, available > 0 else {
+      return Array(rows.prefix(max(0, available)))
+    }
+    return Array(rows.prefix(available - 1))
+      + [ScreenRow("   … and \(rows.count - available + 1) more", .faint)]
+  }
+
+  private func beside(_ left: [ScreenRow], _ right: [ScreenRow]) -> [ScreenRow] {
+    let half = columns / 2
+    return (0..<max(left.count, right.count)).map { index in
+      let first = index < left.count ? left[index].cut(to: half - 2) : ScreenRow()
+      return index < right.count ? first.padded(to: half) + right[index] : first
+    }
+  }
+
+  // MARK: keys
+
+  private var notice: ScreenRow? {
+    view.refusal.map { ScreenRow(" " + $0, .red) } ?? (height > 8 ? ScreenRow() : nil)
+  }
+
+  private var keys: ScreenRow {
+    let words =
+      columns >= 76
+      ? "s start  p pause  r resume  x stop  k skip  z snooze  ? help  q quit"
+      : columns >= 36 ? "s start  p pause  ? help  q quit" : "? help  q quit"
+    return ScreenRow(" " + words, .faint)
+  }
+
+  private func help(_ available: Int) -> [ScreenRow] {
+    let keys = [
+      ("s", "start a focus"), ("p", "pause"), ("r", "resume"), ("space", "pause or resume"),
+      ("x", "stop; an unfinished focus does not count"),
+      ("k", "skip to what follows"), ("z", "put the break off"),
+      ("?", "this help, and back"), ("q", "quit; the timer goes on"),
+    ]
+    let rows = keys.map { key, words in ScreenRow("  " + RowText.left(key, 7), .strong) + words }
+    let head = [ScreenRow(" Keys", .strong), ScreenRow()]
+    return available >= rows.count + 3 ? [sync] + head + rows : Array(rows.prefix(available))
   }
 }

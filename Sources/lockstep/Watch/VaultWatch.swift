@@ -1,8 +1,12 @@
 import Glibc
 import LockstepApps
 import LockstepClient
+import LockstepCommandLine
 import LockstepEventLoop
+import LockstepHome
+import LockstepJSON
 import LockstepModel
+import LockstepTerminal
 
 /// Live view of the vault: one row per file, with a bar during a transfer, and the sync status
 /// below.
@@ -21,7 +25,7 @@ struct VaultView: WatchView {
   /// Milliseconds over which a rate is calculated: about the last second.
   private static let rateMilliseconds: Int64 = 1_000
 
-  mutating func take(_ line: JSONValue, at wall: Int64) {
+  mutating func handleLine(_ line: JSONValue, at wall: Int64) {
     if let status = line["status"] { self.status = HomeStatus(json: status) }
     guard let mirror = line["mirror"] else { return }
     let files = VaultFileStatus.all(mirror)
@@ -43,9 +47,9 @@ struct VaultView: WatchView {
   }
 
   func rows(columns: Int, height: Int, at wall: Int64) -> [ScreenRow] {
-    let room = max(1, height - 2)
+    let rowsMax = max(1, height - 2)
     var shown = body(columns: columns)
-    if shown.count > room { shown = shown.prefix(room - 1) + [ScreenRow("…", .faint)] }
+    if shown.count > rowsMax { shown = shown.prefix(rowsMax - 1) + [ScreenRow("…", .faint)] }
     let sync = status.map { $0.isInSync ? "in sync" : $0.line(wall: wall) } ?? ""
     let foot = ScreenRow((sync.isEmpty ? "" : sync + " · ") + "q quit", .faint)
     let gap = [ScreenRow](repeating: ScreenRow(), count: max(0, height - 1 - shown.count))
@@ -55,7 +59,7 @@ struct VaultView: WatchView {
   private func body(columns: Int) -> [ScreenRow] {
     guard let files else { return [ScreenRow("…")] }
     if files.isEmpty {
-      return [ScreenRow("no file is kept in step here; add one: lockstep agent vault add FILE")]
+      return [ScreenRow("no file is synced here; add one: lockstep agent vault add FILE")]
     }
     let width = min(40, files.map { RowText.width(of: RowText.line($0.name)) }.max() ?? 0)
     return files.flatMap { rows(of: $0, name: width, columns: columns) }
@@ -63,7 +67,7 @@ struct VaultView: WatchView {
 
   private func rows(of file: VaultFileStatus, name width: Int, columns: Int) -> [ScreenRow] {
     let name = ScreenRow(RowText.line(file.name)).cut(to: max(1, width)).padded(to: width)
-    let state = ScreenRow(file.state.rawValue, ink(of: file.state)).padded(to: 11)
+    let state = ScreenRow(file.state.rawValue, style(of: file.state)).padded(to: 11)
     var row = name + "  " + state + "  "
     let progress = file.progress
     if progress.isEmpty {
@@ -79,7 +83,7 @@ struct VaultView: WatchView {
 }
 
 /// Returns a colour for the states that need a person and for the good ones.
-private func ink(of state: VaultTrack.State) -> TextStyle {
+private func style(of state: VaultTrack.State) -> TextStyle {
   switch state {
   case .error: .red
   case .synced: .green
@@ -90,26 +94,26 @@ private func ink(of state: VaultTrack.State) -> TextStyle {
 /// `lockstep agent vault watch`: shows the files live.
 enum VaultWatch {
   @Sendable static func run(_ arguments: Arguments) throws(CommandFailure) -> ExitCode {
-    guard TerminalOutput.standard.takesScreens, isatty(STDIN_FILENO) == 1,
+    guard TerminalOutput.standard.supportsFullScreen, isatty(STDIN_FILENO) == 1,
       !arguments[AgentCommand.json]
     else {
       return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-        try lines(session)
+        try printLines(session)
       }
     }
     // Before any thread starts: threads inherit the blocked signals.
-    let signals = try AgentCommand.signals([SIGTERM, SIGINT, SIGHUP, SIGQUIT])
-    let resizes = try AgentCommand.signals([SIGWINCH])
+    let signals = try Interruption.signals([SIGTERM, SIGINT, SIGHUP, SIGQUIT])
+    let resizes = try Interruption.signals([SIGWINCH])
     return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       var watch = LiveWatch(
         session: session, app: VaultApp().name, request: .watchMirror, view: VaultView(),
-        look: try DeviceProbe.asking(HomeMember(of: session)), ringsBell: false,
+        query: try DeviceProbe.query(HomeAccess(of: session)), ringsBell: false,
         notifies: false)
       return try watch.run(until: signals, resizes: resizes)
     }
   }
 
-  private static func lines(_ session: HomeSession) throws(CommandFailure) -> ExitCode {
+  private static func printLines(_ session: HomeSession) throws(CommandFailure) -> ExitCode {
     while true {
       guard session.connection.send(.watchMirror) else {
         try session.reopen()
@@ -128,5 +132,42 @@ enum VaultWatch {
       }
       try session.reopen()
     }
+  }
+}
+
+/// An app's rows as far as the terminal has room for them, then the sync status, and the key to
+/// quit.
+struct ListView: WatchView {
+  private var lines = ["…"]
+  private var status: HomeStatus?
+  private var hasNewConnection = true
+
+  mutating func handleLine(_ line: JSONValue, at wall: Int64) {
+    if line["view"] != nil { lines = HomeView(line).lines }
+    if let reason = line["error"]?.string { lines = [RowText.line(reason)] }
+    guard let status = line["status"].map(HomeStatus.init(json:)) else { return }
+    if status.transport != nil, self.status?.transport == nil { hasNewConnection = true }
+    self.status = status
+  }
+
+  /// Requests the devices after each new connection, because rows contain their names.
+  mutating func consumeDeviceRequest(at wall: Int64) -> Bool {
+    defer { hasNewConnection = false }
+    return hasNewConnection
+  }
+
+  func rows(columns: Int, height: Int, at wall: Int64) -> [ScreenRow] {
+    let rowsMax = max(1, height - 2)
+    var shown = lines.prefix(rowsMax).map { ScreenRow($0) }
+    if lines.count > rowsMax {
+      shown =
+        lines.prefix(rowsMax - 1).map { ScreenRow($0) }
+        + [ScreenRow("… and \(lines.count - rowsMax + 1) more", .faint)]
+    }
+    let sync = status.map { $0.isInSync ? "in sync" : $0.line(wall: wall) } ?? ""
+    let foot = ScreenRow((sync.isEmpty ? "" : sync + " · ") + "q quit", .faint)
+    return height < 3
+      ? Array((shown + [foot]).prefix(height))
+      : shown + [ScreenRow](repeating: ScreenRow(), count: height - 1 - shown.count) + [foot]
   }
 }

@@ -1,5 +1,5 @@
 import LockstepApps
-import LockstepModel
+import LockstepJSON
 import Testing
 
 struct CheckInResolverTests {

@@ -1,4 +1,4 @@
-import LockstepModel
+import LockstepJSON
 import Testing
 
 @testable import LockstepApps
@@ -7,8 +7,8 @@ struct FieldTableTests {
   @Test func fieldsAreFoundByTheBytesOfTheirNames() {
     let table = FieldTable(["a": 1, "é": 2, "none": .null])
     #expect(table["a"] == 1 && table["é"] == 2)
-    #expect(table["e\u{301}"] == nil && !table.holds("e\u{301}"))
-    #expect(table["none"] == JSONValue.null && table.holds("none"))
-    #expect(!FieldTable(nil).holds("a") && !FieldTable("text").holds("a"))
+    #expect(table["e\u{301}"] == nil && !table.contains("e\u{301}"))
+    #expect(table["none"] == JSONValue.null && table.contains("none"))
+    #expect(!FieldTable(nil).contains("a") && !FieldTable("text").contains("a"))
   }
 }

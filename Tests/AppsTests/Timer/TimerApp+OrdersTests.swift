@@ -21,9 +21,9 @@ struct TimerAppOrdersTests {
     let view = try table.view(TimerApp.screen)
     #expect(view.lines == ["focus 00:59"])
     #expect(view.changesAt == table.now + 1_000)
-    let face = view.face
+    let stableJSON = view.stableJSON
     table.now += 5_000
-    #expect(try table.view(TimerApp.screen).face == face)
+    #expect(try table.view(TimerApp.screen).stableJSON == stableJSON)
     #expect(throws: EditRefusal.self) { try table.view(["show": "dance"]) }
     #expect(table.refusal(["do": "dance"]) != nil)
   }

@@ -20,8 +20,8 @@ struct VaultPlanTests {
 
   @Test func whatIsTheSameIsSettled() {
     for agreed in [nil, 0, 1] {
-      #expect(Self.plan(agreed, (0, at: 1), (0, at: 9)) == .settled)
-      #expect(Self.plan(agreed, nil, nil) == .settled)
+      #expect(Self.plan(agreed, (0, at: 1), (0, at: 9)) == .inSync)
+      #expect(Self.plan(agreed, nil, nil) == .inSync)
     }
   }
 
@@ -79,7 +79,7 @@ struct VaultPlanTests {
           let isFileNew = file != nil && file != agreed && file != record
           let isRecordNew = record != nil && record != agreed && record != file
           switch plan {
-          case .settled: #expect(file == record)
+          case .inSync: #expect(file == record)
           case .push: #expect(!isRecordNew && file != nil)
           case .pull: #expect(!isFileNew && record != nil)
           case .removeFile: #expect(!isFileNew && record == nil)

@@ -1,4 +1,5 @@
 import LockstepCrypto
+import LockstepJSON
 import LockstepModel
 import Testing
 
@@ -31,13 +32,15 @@ struct VaultRecordTests {
     let sealed = read(name, seal.fields(of: manifest("diary.txt"), chunks: []))
     #expect(!sealed.isPlain)
     #expect(try sealed.version(of: "diary.txt", isPlain: false).manifest.size == 0)
-    #expect(throws: VaultRecord.Unfit.sealed) { try sealed.version(of: "diary.txt", isPlain: true) }
-    #expect(throws: VaultRecord.Unfit.unreadable) { try sealed.version(of: "a", isPlain: false) }
+    #expect(throws: VaultRecord.Mismatch.sealed) {
+      try sealed.version(of: "diary.txt", isPlain: true)
+    }
+    #expect(throws: VaultRecord.Mismatch.unreadable) { try sealed.version(of: "a", isPlain: false) }
     let plain = read(
       Name(trusted: "diary.txt"), VaultSeal.plain.fields(of: manifest("diary.txt"), chunks: []))
     #expect(plain.isPlain)
     #expect(try plain.version(of: "diary.txt", isPlain: true).manifest.size == 0)
-    #expect(throws: VaultRecord.Unfit.notSealed) {
+    #expect(throws: VaultRecord.Mismatch.notSealed) {
       try plain.version(of: "diary.txt", isPlain: false)
     }
   }
@@ -48,7 +51,7 @@ struct VaultRecordTests {
   func aPlainRecordUnderASealedNameIsNotTheFile(_ file: String?) throws {
     let name = try #require(seal.recordName(of: "diary.txt"))
     let fields = VaultSeal.plain.fields(of: manifest(file ?? name.text), chunks: [])
-    #expect(throws: VaultRecord.Unfit.notSealed) {
+    #expect(throws: VaultRecord.Mismatch.notSealed) {
       try read(name, fields).version(of: "diary.txt", isPlain: false)
     }
   }
@@ -60,14 +63,14 @@ struct VaultRecordTests {
     for fields in [["a": 1], seal.fields(of: manifest("diary.txt"), chunks: [])] {
       let record = read(name, fields, type: note)
       #expect(record.contents == nil)
-      #expect(throws: VaultRecord.Unfit.otherType) {
+      #expect(throws: VaultRecord.Mismatch.otherType) {
         try record.version(of: "diary.txt", isPlain: false)
       }
     }
     let plain = read(
       Name(trusted: "diary.txt"), VaultSeal.plain.fields(of: manifest("diary.txt"), chunks: []),
       type: note)
-    #expect(throws: VaultRecord.Unfit.otherType) {
+    #expect(throws: VaultRecord.Mismatch.otherType) {
       try plain.version(of: "diary.txt", isPlain: true)
     }
   }
@@ -78,7 +81,7 @@ struct VaultRecordTests {
     let name = try #require(seal.recordName(of: composed))
     let record = read(name, seal.fields(of: manifest(composed), chunks: []))
     #expect(try record.version(of: composed, isPlain: false).manifest.file == composed)
-    #expect(throws: VaultRecord.Unfit.unreadable) {
+    #expect(throws: VaultRecord.Mismatch.unreadable) {
       try record.version(of: decomposed, isPlain: false)
     }
   }

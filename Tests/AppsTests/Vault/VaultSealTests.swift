@@ -1,4 +1,5 @@
 import LockstepCrypto
+import LockstepJSON
 import LockstepModel
 import Testing
 

@@ -24,11 +24,11 @@ final class Stage {
   func device(
     _ number: UInt64, apps: [any App] = [TestApp()],
     transports: [Transport] = [.webSocket, .longPoll, .poll], clockError: Int64 = 0,
-    tellsMilestones: Bool = false
+    reportsMilestones: Bool = false
   ) throws -> TestDevice {
     let device = try TestDevice(
       number, self, apps: apps, transports: transports, clockError: clockError,
-      tellsMilestones: tellsMilestones)
+      reportsMilestones: reportsMilestones)
     devices.append(device)
     return device
   }
@@ -38,7 +38,7 @@ final class Stage {
     let end = now + milliseconds
     for device in devices {
       try device.drain()
-      try device.takeWords()
+      try device.deliverOutput()
     }
     while let next = nextTime(), next <= end {
       now = max(now, next)
@@ -50,12 +50,13 @@ final class Stage {
         try event.run()
       } else if relay.pingAt <= now {
         relay.pingAll()
-      } else if let line = relay.lines.first(where: { ($0.parkedUntil ?? .max) <= now }) {
-        line.endWait()
+      } else if let connection = relay.connections.first(where: { ($0.parkedUntil ?? .max) <= now })
+      {
+        connection.endWait()
       } else {
         for device in devices { try device.tick() }
       }
-      for device in devices { try device.takeWords() }
+      for device in devices { try device.deliverOutput() }
     }
     now = end
     relay.now = end
@@ -71,7 +72,7 @@ final class Stage {
   }
 
   private func nextTime() -> Int64? {
-    var times = events.map(\.at) + [relay.pingAt] + relay.lines.compactMap(\.parkedUntil)
+    var times = events.map(\.at) + [relay.pingAt] + relay.connections.compactMap(\.parkedUntil)
     for device in devices where device.isAlive && !device.isSuspended {
       if let deadline = device.agent.nextDeadline { times.append(device.trueTime(of: deadline)) }
     }

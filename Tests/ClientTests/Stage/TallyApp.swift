@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 
 /// A whole app, as described in docs/apps.md: tallies that count on every device. Depends only on

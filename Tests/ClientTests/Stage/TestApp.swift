@@ -1,4 +1,5 @@
 import LockstepClient
+import LockstepJSON
 import LockstepModel
 
 /// A small app with one record type for each thing that a rule may do.
@@ -64,7 +65,7 @@ struct TestApp: App {
 }
 
 struct NewerRule: Resolver {
-  let countsFromNewestStamp = true
+  let isLastWriterWins = true
 
   func resolve(_ conflict: Conflict) -> Resolution {
     .merged(fields: conflict.newer.fields, copies: [])

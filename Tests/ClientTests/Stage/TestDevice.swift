@@ -1,4 +1,6 @@
+import LockstepJSON
 import LockstepModel
+import LockstepRuntime
 import LockstepStorage
 import LockstepWire
 
@@ -15,7 +17,7 @@ final class TestDevice {
   private unowned let stage: Stage
   private let configuration: AgentConfiguration
   private let apps: [any App]
-  private var lines: [(id: ConnectionID, line: TestLine)] = []
+  private var connections: [(id: ConnectionID, connection: TestConnection)] = []
   private(set) var reports: [AgentReport] = []
   private var nextOrder: UInt64 = 0
   private var seed: UInt64
@@ -43,7 +45,7 @@ final class TestDevice {
 
   init(
     _ number: UInt64, _ stage: Stage, apps: [any App], transports: [Transport], clockError: Int64,
-    tellsMilestones: Bool
+    reportsMilestones: Bool
   ) throws {
     id = DeviceID(rawValue: number)
     self.stage = stage
@@ -51,7 +53,7 @@ final class TestDevice {
     self.clockError = clockError
     seed = number
     bootedAt = stage.now - 5_000
-    configuration = TestDevice.configuration(transports, tellsMilestones: tellsMilestones)
+    configuration = TestDevice.configuration(transports, reportsMilestones: reportsMilestones)
     try store.write([
       .setIdentity(
         HomeIdentity(
@@ -91,16 +93,16 @@ final class TestDevice {
   @discardableResult
   func perform(_ app: String, _ order: JSONValue) throws -> Result<AppView, EditFailure>? {
     let id = try self.order { .perform($0, app: app, order) }
-    return told(id)
+    return appAnswer(id)
   }
 
   func show(_ app: String, _ question: JSONValue) throws -> AppView? {
     let id = try order { .show($0, app: app, question) }
-    return try told(id)?.get()
+    return try appAnswer(id)?.get()
   }
 
-  private func told(_ id: OrderID) -> Result<AppView, EditFailure>? {
-    for case .told(id, let result) in reports { return result }
+  private func appAnswer(_ id: OrderID) -> Result<AppView, EditFailure>? {
+    for case .answered(id, let result) in reports { return result }
     return nil
   }
 
@@ -127,8 +129,8 @@ final class TestDevice {
   /// Kills the process: everything that is not in the store is lost.
   func crash() {
     isAlive = false
-    for (_, line) in lines { line.cut() }
-    lines = []
+    for (_, connection) in connections { connection.cut() }
+    connections = []
   }
 
   /// Starts a new process on the same store.
@@ -166,10 +168,10 @@ final class TestDevice {
 
   /// Resets all connections.
   func cut() throws {
-    let cut = lines
-    lines = []
-    for (id, line) in cut {
-      line.cut()
+    let cut = connections
+    connections = []
+    for (id, connection) in cut {
+      connection.cut()
       try whenAwake { [self] in try handle(.closed(id, .failed("connection reset"))) }
     }
   }
@@ -188,7 +190,9 @@ final class TestDevice {
     reports.compactMap { if case .status(let status) = $0 { status.state } else { nil } }
   }
 
-  var socketLine: TestLine? { lines.last { $0.line.isSocket && !$0.line.isCut }?.line }
+  var socketConnection: TestConnection? {
+    connections.last { $0.connection.isSocket && !$0.connection.isCut }?.connection
+  }
 
   func finishStuckJobs() throws {
     let jobs = stuck
@@ -229,8 +233,8 @@ final class TestDevice {
       case .send(let id, let bytes): send(id, bytes)
       case .multicast: throw TestFault("agents do not multicast")
       case .close(let id, _):
-        for (name, line) in lines where name == id { line.cut() }
-        lines.removeAll { $0.id == id }
+        for (name, connection) in connections where name == id { connection.cut() }
+        connections.removeAll { $0.id == id }
       case .pauseReading, .resumeReading: break
       case .run(let id, _, let job):
         guard !isWorkerStuck else {
@@ -250,47 +254,47 @@ final class TestDevice {
         try handle(.closed(id, .connectFailed("connection refused")))
       }
     }
-    let line = stage.relay.connect(self.id)
-    lines.append((id, line))
+    let connection = stage.relay.connect(self.id)
+    connections.append((id, connection))
     stage.later { [self] in
-      guard lines.contains(where: { $0.id == id }) else { return }
-      try handle(.opened(id, Opening(door: .outgoing, peer: address)))
+      guard connections.contains(where: { $0.id == id }) else { return }
+      try handle(.opened(id, Opening(listenerKind: .outgoing, peer: address)))
     }
   }
 
   private func send(_ id: ConnectionID, _ bytes: [UInt8]) {
-    guard let line = lines.first(where: { $0.id == id })?.line else { return }
-    guard windowBytes != nil else { return stage.later { try line.receive(bytes) } }
+    guard let connection = connections.first(where: { $0.id == id })?.connection else { return }
+    guard windowBytes != nil else { return stage.later { try connection.receive(bytes) } }
     let isFirst = unsent[id] == nil
     unsent[id, default: []] += bytes
     unsentMax = max(unsentMax, unsent[id]?.count ?? 0)
     // Like the loop, which reports unsent bytes at once.
     agent.handle(.drained(id, unsent: unsent[id]?.count ?? 0), at: moment)
-    if isFirst { stage.later { [self] in try trickle(id, line) } }
+    if isFirst { stage.later { [self] in try trickle(id, connection) } }
   }
 
   /// Moves some of the waiting bytes to the connection.
-  private func trickle(_ id: ConnectionID, _ line: TestLine) throws {
-    guard var rest = unsent[id], lines.contains(where: { $0.id == id }) else {
+  private func trickle(_ id: ConnectionID, _ connection: TestConnection) throws {
+    guard var rest = unsent[id], connections.contains(where: { $0.id == id }) else {
       unsent[id] = nil
       return
     }
     let taken = Array(rest.prefix(windowBytes ?? rest.count))
     rest.removeFirst(taken.count)
     unsent[id] = rest.isEmpty ? nil : rest
-    try line.receive(taken)
+    try connection.receive(taken)
     try handle(.drained(id, unsent: rest.count))
-    if unsent[id] != nil { stage.later { [self] in try trickle(id, line) } }
+    if unsent[id] != nil { stage.later { [self] in try trickle(id, connection) } }
   }
 
   /// Sends the relay's output to the device.
-  func takeWords() throws {
+  func deliverOutput() throws {
     guard isAlive else { return }
-    for (id, line) in lines {
-      let bytes = Array(line.outgoing.prefix(answerBytes ?? .max))
-      line.outgoing.removeFirst(bytes.count)
-      let isCut = line.isCut && line.outgoing.isEmpty
-      if isCut { lines.removeAll { $0.id == id } }
+    for (id, connection) in connections {
+      let bytes = Array(connection.outgoing.prefix(answerBytes ?? .max))
+      connection.outgoing.removeFirst(bytes.count)
+      let isCut = connection.isCut && connection.outgoing.isEmpty
+      if isCut { connections.removeAll { $0.id == id } }
       guard !bytes.isEmpty || isCut else { continue }
       stage.later { [self] in
         try whenAwake { [self] in
@@ -307,16 +311,16 @@ final class TestDevice {
 
   /// Shorter than usual, so that a test need not simulate a day.
   static let chunkKeepMilliseconds: Int64 = 20 * 60_000
-  static let chunkCareMilliseconds: Int64 = 2 * 60_000
+  static let chunkCleanupMilliseconds: Int64 = 2 * 60_000
 
   private static func configuration(
-    _ transports: [Transport], tellsMilestones: Bool
+    _ transports: [Transport], reportsMilestones: Bool
   ) -> AgentConfiguration {
     var configuration = AgentConfiguration()
     configuration.transports = transports
-    configuration.tellsMilestones = tellsMilestones
+    configuration.reportsMilestones = reportsMilestones
     configuration.chunkKeepMilliseconds = chunkKeepMilliseconds
-    configuration.chunkCareMilliseconds = chunkCareMilliseconds
+    configuration.chunkCleanupMilliseconds = chunkCleanupMilliseconds
     return configuration
   }
 }

@@ -3,11 +3,11 @@ import LockstepStorage
 import LockstepWire
 
 /// HTTP requests about chunks of files.
-extension TestLine {
+extension TestConnection {
   func chunks(_ head: HTTPRequestHead) throws {
     let name = head.target.path[2]
     if name == "missing" {
-      let hashes = try ChunkQuestion.decoded(body: body).hashes
+      let hashes = try MissingChunksRequest.decoded(body: body).hashes
       relay.questions.append(hashes)
       let missing = try relay.missing(hashes)
       return respond(200, MissingChunks(missing: missing).encodedBody())
@@ -15,7 +15,7 @@ extension TestLine {
     guard let hash = ChunkHash(text: name) else { throw TestFault("\(name) is no hash") }
     switch head.method {
     case "PUT":
-      if let refusal = try relay.keep(hash, body) { return refuse(refusal) }
+      if let refusal = try relay.storeChunk(hash, body) { return refuse(refusal) }
       respond(201, [])
     case "GET":
       guard let bytes = try relay.chunk(hash) else {
@@ -25,8 +25,8 @@ extension TestLine {
       switch ByteRange(head.headers["Range"], of: bytes.count) {
       case .whole: respond(200, bytes)
       case .part(let range):
-        let told = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(bytes.count)"
-        respond(206, headers: ["Content-Range": told], Array(bytes[range]))
+        let reported = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(bytes.count)"
+        respond(206, headers: ["Content-Range": reported], Array(bytes[range]))
       case .unsatisfiable: refuse(Refusal(.rangeNotSatisfiable, ""))
       }
     default: throw TestFault("\(head.method) of a chunk")
@@ -44,7 +44,7 @@ extension TestRelay {
   }
 
   /// Returns nil if the chunk was stored.
-  func keep(_ hash: ChunkHash, _ bytes: [UInt8]) throws -> Refusal? {
+  func storeChunk(_ hash: ChunkHash, _ bytes: [UInt8]) throws -> Refusal? {
     puts.append(hash)
     let file = ChunkFile(account: TestRelay.account, number: UInt64(puts.count))
     _ = try files.perform(.append(file, bytes))

@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 import LockstepStorage
 import LockstepWire
@@ -11,7 +12,7 @@ final class TestRelay {
   /// Relay clock minus true time, milliseconds.
   var clockError: Int64 = 0
   /// Short texts of all requests, in order.
-  private(set) var heard: [String] = []
+  private(set) var requests: [String] = []
   private(set) var saves: [SaveRequest] = []
   private(set) var hellos: [ChangeToken?] = []
   /// Requests about chunks of files: queries for missing ones, uploads, and ranges of downloads.
@@ -23,7 +24,7 @@ final class TestRelay {
   var onMessage: ((DeviceMessage) -> TestReaction?)?
   var onRequest: ((HTTPRequestHead) -> TestReaction?)?
   /// Reaction to either, by connection.
-  var onLine: ((TestLine) -> TestReaction?)?
+  var onReceive: ((TestConnection) -> TestReaction?)?
   /// Refusal of a device's next read with a cursor.
   var expiries: [DeviceID: Refusal] = [:]
   var pushesHints = false
@@ -34,7 +35,7 @@ final class TestRelay {
   /// True if the network drops pings.
   var isSilent = false
   var keepAliveMilliseconds: Int64 = 25_000
-  fileprivate(set) var lines: [TestLine] = []
+  fileprivate(set) var connections: [TestConnection] = []
   var now: Int64 = 0
   private var admitted: [DeviceID] = []
   /// True time of the next ping of the sockets.
@@ -68,14 +69,14 @@ final class TestRelay {
 
   var wall: Int64 { now + clockError }
 
-  func connect(_ device: DeviceID) -> TestLine {
-    let line = TestLine(device, self)
-    lines.append(line)
-    return line
+  func connect(_ device: DeviceID) -> TestConnection {
+    let connection = TestConnection(device, self)
+    connections.append(connection)
+    return connection
   }
 
-  func note(_ words: String) { heard.append(words) }
-  func noteHello(_ since: ChangeToken?) { hellos.append(since) }
+  func recordRequest(_ text: String) { requests.append(text) }
+  func recordHello(_ since: ChangeToken?) { hellos.append(since) }
 
   func newestToken() throws -> ChangeToken {
     guard case .token(let token) = try store.read(.newestToken(TestRelay.account)) else {
@@ -104,8 +105,8 @@ final class TestRelay {
     _ name: String, _ type: Name, _ fields: JSONValue?, at modifiedAt: Int64? = nil,
     by device: UInt64 = 0xFF, base: ChangeTag? = nil
   ) throws {
-    var random = SeededRandom(seed: UInt64(heard.count) &* 77 &+ UInt64(bitPattern: now))
-    note("other saves \(name)")
+    var random = SeededRandom(seed: UInt64(requests.count) &* 77 &+ UInt64(bitPattern: now))
+    recordRequest("other saves \(name)")
     let request = SaveRequest(
       id: BatchID(random: &random), zone: TestApp.zone, atomic: false,
       mutations: [
@@ -116,7 +117,7 @@ final class TestRelay {
     _ = try commit(request, by: DeviceID(rawValue: device), from: nil)
   }
 
-  func commit(_ request: SaveRequest, by device: DeviceID, from line: TestLine?) throws
+  func commit(_ request: SaveRequest, by device: DeviceID, from connection: TestConnection?) throws
     -> CommitResult
   {
     try admit(device)
@@ -126,7 +127,7 @@ final class TestRelay {
       guard ahead > Limits.clockAheadMilliseconds else { continue }
       checked.mutations[index].refusal = Refusal(.clockAhead, "ahead", relayTime: wall)
     }
-    if line != nil { saves.append(request) }
+    if connection != nil { saves.append(request) }
     var digest: [UInt8] = []
     for mutation in request.mutations {
       digest += mutation.name.text.utf8
@@ -138,8 +139,8 @@ final class TestRelay {
       account: TestRelay.account, device: device, request: checked, digest: digest)
     let result = try store.commit([.save(commit)], wall: wall)[0]
     if case .saved(let outcome) = result, !outcome.changed.isEmpty {
-      for other in lines where other !== line {
-        other.heard(
+      for other in connections where other !== connection {
+        other.pushPage(
           ChangePage(
             since: outcome.answer.since, token: outcome.answer.token, more: false,
             changes: outcome.changed))
@@ -154,12 +155,12 @@ final class TestRelay {
 
   func pingAll() {
     pingAt = now + keepAliveMilliseconds
-    for line in lines where line.isSocket && !isSilent { line.ping() }
+    for connection in connections where connection.isSocket && !isSilent { connection.ping() }
   }
 
   func cutAll() {
-    for line in lines { line.cut() }
-    lines = []
+    for connection in connections { connection.cut() }
+    connections = []
   }
 }
 
@@ -170,7 +171,7 @@ struct TestFault: Error {
 
 /// A test's reaction to a message or request.
 enum TestReaction {
-  case say([RelayMessage])
+  case reply([RelayMessage])
   case respond(status: Int, headers: HTTPHeaders, body: [UInt8])
   /// Never answers.
   case ignore

@@ -61,7 +61,7 @@ extension TestRelay {
     let client = HTTPClient(self, node: node)
     client.expectAnswer(to: "PUT")
     send(client.id, chunk.upload(device.token))
-    settle()
+    runUntilIdle()
     return try #require(try client.next()).status
   }
 

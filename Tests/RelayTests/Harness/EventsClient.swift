@@ -1,4 +1,6 @@
+import LockstepJSON
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 import Testing
 
@@ -32,7 +34,7 @@ final class EventsClient {
     text += " HTTP/1.\(minorVersion)\r\nHost: relay\r\nAuthorization: Bearer \(device.token)\r\n"
     if let lastEventID { text += "Last-Event-ID: \(lastEventID)\r\n" }
     relay.send(id, Array((text + "\r\n").utf8))
-    if settles { relay.settle() }
+    if settles { relay.runUntilIdle() }
   }
 
   var isClosed: Bool { relay.wire(id).closed != nil }

@@ -1,4 +1,6 @@
+import LockstepJSON
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 import Testing
 
@@ -25,10 +27,11 @@ final class HTTPClient {
   private var body: [UInt8] = []
 
   init(
-    _ relay: TestRelay, node: Int = 0, door: Opening.Door = .front, from host: String = "192.0.2.1"
+    _ relay: TestRelay, node: Int = 0, listenerKind: Opening.ListenerKind = .public,
+    from host: String = "192.0.2.1"
   ) {
     self.relay = relay
-    id = relay.open(node: node, door: door, from: host)
+    id = relay.open(node: node, listenerKind: listenerKind, from: host)
     parser.bodyLimit = 16 << 20
   }
 
@@ -93,10 +96,10 @@ final class HTTPClient {
     headers: [(String, String)] = []
   ) throws -> Response {
     send(method, path, token: token, body.map { Array($0.utf8) }, headers: headers)
-    relay.settle()
+    relay.runUntilIdle()
     if let answer = try next() { return answer }
     // A request over the rate limit is answered a little later.
-    relay.advance(Limits.tooOftenMilliseconds)
+    relay.advance(Limits.rateLimitDelayMilliseconds)
     let answer = try #require(try next(), "\(method) \(path) was not answered")
     #expect(answer.status == 429, "an answer that was waited for")
     return answer

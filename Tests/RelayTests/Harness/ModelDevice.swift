@@ -25,7 +25,7 @@ final class ModelDevice {
     self.relay = relay
     self.device = device
     socket = try SocketClient(relay, node: node)
-    socket.say(.hello(token: device.token, since: nil))
+    socket.sendMessage(.hello(token: device.token, since: nil))
   }
 
   /// True if a hint names a newer token than the known one.
@@ -41,7 +41,7 @@ final class ModelDevice {
     relay.cut(socket.id)
     socket = try SocketClient(relay, node: node)
     note("> hello")
-    socket.say(.hello(token: device.token, since: cursor))
+    socket.sendMessage(.hello(token: device.token, since: cursor))
     hint = nil
     fetches = 0
     pendingSaves = [:]
@@ -50,7 +50,7 @@ final class ModelDevice {
   func save(_ request: SaveRequest) {
     pendingSaves[request.id] = request
     note("> save")
-    socket.say(.save(request))
+    socket.sendMessage(.save(request))
   }
 
   /// Requests a page, unless a request is pending.
@@ -59,7 +59,7 @@ final class ModelDevice {
     requests += 1
     fetches += 1
     note("> fetch")
-    socket.say(.fetch(id: "f\(requests)", FetchQuery(since: cursor, limit: limit)))
+    socket.sendMessage(.fetch(id: "f\(requests)", FetchQuery(since: cursor, limit: limit)))
   }
 
   /// Acts on a hint, if there is one.

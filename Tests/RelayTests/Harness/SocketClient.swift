@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 import Testing
 
@@ -37,7 +38,7 @@ final class SocketClient {
       HTTPWriter.request(
         method: "GET", target: RequestTarget(path: ["v1", "socket"]), host: "relay",
         headers: headers))
-    relay.settle()
+    relay.runUntilIdle()
     let wire = relay.wire(id)
     parser.receive(wire.incoming.span.bytes)
     wire.incoming = []
@@ -59,8 +60,8 @@ final class SocketClient {
     deflate: DeflateOffer? = nil
   ) throws {
     try self.init(relay, node: node, deflate: deflate)
-    say(.hello(token: device.token, since: since))
-    relay.settle()
+    sendMessage(.hello(token: device.token, since: since))
+    relay.runUntilIdle()
     guard case .welcome? = try next() else {
       Issue.record("no welcome came")
       return
@@ -69,7 +70,7 @@ final class SocketClient {
 
   var isClosed: Bool { relay.wire(id).closed != nil }
 
-  func say(_ message: DeviceMessage) { sendText(message.encoded()) }
+  func sendMessage(_ message: DeviceMessage) { sendText(message.encoded()) }
 
   func sendText(_ bytes: [UInt8]) {
     relay.send(id, WebSocketFrame.text(bytes, mask: 0x1234_5678, deflate: deflate?.sending))
@@ -77,8 +78,8 @@ final class SocketClient {
 
   /// Sends a message, and runs the relay until nothing is left to do.
   func call(_ message: DeviceMessage) {
-    say(message)
-    relay.settle()
+    sendMessage(message)
+    relay.runUntilIdle()
   }
 
   /// Returns the next message received, except those about reconnecting; nil if there is none.

@@ -1,15 +1,16 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepStorage
 import LockstepWire
 
 @testable import LockstepRelay
 
 /// Some relay nodes over one store in memory, with a manual clock. Requests to the store and their
-/// results wait in queues, so that a test can choose the order; `settle` runs all of them until
-/// none is left.
+/// results wait in queues, so that a test can choose the order; `runUntilIdle` runs all of them
+/// until none is left.
 final class TestRelay {
   /// A node, and the events that wait for it.
-  final class Place {
+  final class NodeEntry {
     var node: RelayNode
     /// News and outcomes of commits, in the order of the commits.
     var commitEvents: [NodeEvent<StoreOutcome, RelayOrder, RelayNews>] = []
@@ -17,7 +18,7 @@ final class TestRelay {
     var readEvents: [NodeEvent<StoreOutcome, RelayOrder, RelayNews>] = []
     var fileEvents: [NodeEvent<StoreOutcome, RelayOrder, RelayNews>] = []
     /// News from other nodes.
-    var told: [RelayNews] = []
+    var remoteNews: [RelayNews] = []
 
     init(_ node: consuming RelayNode) { self.node = node }
   }
@@ -39,10 +40,10 @@ final class TestRelay {
   }
 
   /// True if the nodes are separate relays, which share the store and send each other only hints.
-  let areNeighbours: Bool
+  let areSeparateRelays: Bool
   var store: MemoryZoneStore
   let files: MemoryChunkStore
-  var places: [Place] = []
+  var entries: [NodeEntry] = []
   var wires: [ConnectionID: Wire] = [:]
   var commits: [(node: Int, JobID, StoreJob)] = []
   var fileJobs: [(node: Int, JobID, StoreJob)] = []
@@ -51,7 +52,7 @@ final class TestRelay {
   /// Errors of commits, reads and the chunk store.
   var commitFault: StorageError?
   var readFault: StorageError?
-  var filesFault: StorageError?
+  var chunkFault: StorageError?
   private(set) var readsDone = 0
   /// Multicasts: the size of each, and the number of receivers.
   private(set) var multicasts: [(bytes: Int, receivers: Int)] = []
@@ -62,44 +63,44 @@ final class TestRelay {
   private var released: [ConnectionID] = []
 
   init(
-    nodes: Int = 1, areNeighbours: Bool = false, seed: UInt64 = 1,
+    nodes: Int = 1, areSeparateRelays: Bool = false, seed: UInt64 = 1,
     store: MemoryZoneStore = MemoryZoneStore(),
     files: MemoryChunkStore = MemoryChunkStore(), isSettled: Bool = true,
     _ configure: (inout RelayConfiguration) -> Void = { $0.isOpen = true }
   ) {
-    self.areNeighbours = areNeighbours
+    self.areSeparateRelays = areSeparateRelays
     self.store = store
     self.files = files
     var random = SeededRandom(seed: seed)
     for node in 0..<nodes {
       var configuration = RelayConfiguration()
-      configuration.node = areNeighbours ? 0 : node
-      configuration.nodes = areNeighbours ? 1 : nodes
-      configuration.sharesStore = areNeighbours
+      configuration.node = areSeparateRelays ? 0 : node
+      configuration.nodes = areSeparateRelays ? 1 : nodes
+      configuration.sharesStore = areSeparateRelays
       // Most tests are not about hosts.
       configuration.hosts = .any
       configure(&configuration)
       precondition(configuration.validate().isEmpty)
       let source = TestSecrets(random.branch())
-      places.append(
-        Place(
+      entries.append(
+        NodeEntry(
           RelayNode(
             configuration: configuration, secrets: SecretSource { source.bytes($0) },
             random: random.branch())))
     }
-    for node in places.indices { perform(node) }
-    if isSettled { settle() }
+    for node in entries.indices { perform(node) }
+    if isSettled { runUntilIdle() }
   }
 
   // MARK: connections
 
   func open(
-    node: Int = 0, door: Opening.Door = .front, from host: String = "192.0.2.1"
+    node: Int = 0, listenerKind: Opening.ListenerKind = .public, from host: String = "192.0.2.1"
   ) -> ConnectionID {
     lastConnection += 1
     let id = ConnectionID(rawValue: lastConnection)
     wires[id] = Wire(node: node)
-    tell(node, .opened(id, Opening(door: door, peer: .host(host, port: 40_000))))
+    deliver(node, .opened(id, Opening(listenerKind: listenerKind, peer: .host(host, port: 40_000))))
     return id
   }
 
@@ -121,7 +122,7 @@ final class TestRelay {
     while !wire.isPaused, !wire.heldBack.isEmpty, wire.closed == nil {
       let bytes = Array(wire.heldBack.prefix(Limits.receiveBytes))
       wire.heldBack.removeFirst(bytes.count)
-      places[wire.node].node.received(id, bytes.span.bytes, at: moment)
+      entries[wire.node].node.received(id, bytes.span.bytes, at: moment)
       perform(wire.node)
     }
   }
@@ -131,17 +132,17 @@ final class TestRelay {
     let wire = wire(id)
     guard wire.closed == nil else { return }
     wire.closed = .now
-    tell(wire.node, .closed(id, cause))
-    tell(wire.node, .holding(id, bytes: 0))
+    deliver(wire.node, .closed(id, cause))
+    deliver(wire.node, .holding(id, bytes: 0))
   }
 
   /// Closes the client's sending side; the client still reads.
   func endWriting(_ id: ConnectionID) {
     let wire = wire(id)
     guard wire.closed == nil else { return }
-    tell(wire.node, .closed(id, .endOfStream))
+    deliver(wire.node, .closed(id, .endOfStream))
     wire.closed = .afterSending
-    if wire.waiting.isEmpty { tell(wire.node, .holding(id, bytes: 0)) }
+    if wire.waiting.isEmpty { deliver(wire.node, .holding(id, bytes: 0)) }
   }
 
   /// Stops the client from taking bytes, or lets it take all that wait and all that follow.
@@ -151,7 +152,7 @@ final class TestRelay {
     guard takes, wire.closed != .now else { return }
     wire.incoming += wire.waiting
     wire.waiting = []
-    tell(wire.node, wire.closed == nil ? .drained(id, unsent: 0) : .holding(id, bytes: 0))
+    deliver(wire.node, wire.closed == nil ? .drained(id, unsent: 0) : .holding(id, bytes: 0))
   }
 
   /// Lets the client take `count` of the bytes that wait for it.
@@ -159,19 +160,19 @@ final class TestRelay {
     let wire = wire(id)
     wire.incoming += wire.waiting.prefix(count)
     wire.waiting.removeFirst(min(count, wire.waiting.count))
-    if wire.closed == nil { tell(wire.node, .drained(id, unsent: wire.waiting.count)) }
+    if wire.closed == nil { deliver(wire.node, .drained(id, unsent: wire.waiting.count)) }
   }
 
   // MARK: running
 
   /// Passes an event to a node and performs its actions, except the store's work.
-  func tell(_ node: Int, _ event: NodeEvent<StoreOutcome, RelayOrder, RelayNews>) {
-    places[node].node.handle(event, at: moment)
+  func deliver(_ node: Int, _ event: NodeEvent<StoreOutcome, RelayOrder, RelayNews>) {
+    entries[node].node.handle(event, at: moment)
     perform(node)
   }
 
   /// Runs all that waits, until nothing is left.
-  func settle() {
+  func runUntilIdle() {
     while step() {}
   }
 
@@ -181,8 +182,8 @@ final class TestRelay {
       runCommits(commits.count)
       return true
     }
-    for node in places.indices {
-      if deliverCommitEvent(node) || runRead(node) || deliverRead(node) || deliverTold(node)
+    for node in entries.indices {
+      if deliverCommitEvent(node) || runRead(node) || deliverRead(node) || deliverRemoteNews(node)
         || deliverFileEvent(node)
       {
         return true
@@ -205,28 +206,28 @@ final class TestRelay {
     }
     for (entry, result) in zip(batch, results) {
       if let news = result.news?.durable(at: moment.instant) {
-        tellAll(news, from: entry.node)
+        distribute(news, from: entry.node)
       }
-      places[entry.node].commitEvents.append(.finished(entry.1, result.outcome))
+      entries[entry.node].commitEvents.append(.finished(entry.1, result.outcome))
     }
   }
 
-  private func tellAll(_ news: RelayNews, from node: Int) {
-    for other in places.indices {
-      if areNeighbours, other != node {
-        if let hint = news.hint { places[other].told.append(hint) }
+  private func distribute(_ news: RelayNews, from node: Int) {
+    for other in entries.indices {
+      if areSeparateRelays, other != node {
+        if let hint = news.hint { entries[other].remoteNews.append(hint) }
       } else {
-        places[other].commitEvents.append(.news(news))
+        entries[other].commitEvents.append(.news(news))
       }
     }
   }
 
   func runRead(_ node: Int) -> Bool {
-    guard !places[node].reads.isEmpty else { return false }
-    let (id, job) = places[node].reads.removeFirst()
+    guard !entries[node].reads.isEmpty else { return false }
+    let (id, job) = entries[node].reads.removeFirst()
     readsDone += 1
     let outcome = readFault.map { .read(.failure($0)) } ?? StoreWork.read(job, on: store)
-    places[node].readEvents.append(.finished(id, outcome))
+    entries[node].readEvents.append(.finished(id, outcome))
     return true
   }
 
@@ -234,32 +235,32 @@ final class TestRelay {
   func runFileJob() -> Bool {
     guard !fileJobs.isEmpty else { return false }
     let (node, id, job) = fileJobs.removeFirst()
-    let outcome = filesFault.map { .chunk(.failure($0)) } ?? StoreWork.chunk(job, on: files)
-    places[node].fileEvents.append(.finished(id, outcome))
+    let outcome = chunkFault.map { .chunk(.failure($0)) } ?? StoreWork.chunk(job, on: files)
+    entries[node].fileEvents.append(.finished(id, outcome))
     return true
   }
 
   func deliverFileEvent(_ node: Int) -> Bool {
-    guard !places[node].fileEvents.isEmpty else { return false }
-    tell(node, places[node].fileEvents.removeFirst())
+    guard !entries[node].fileEvents.isEmpty else { return false }
+    deliver(node, entries[node].fileEvents.removeFirst())
     return true
   }
 
   func deliverCommitEvent(_ node: Int) -> Bool {
-    guard !places[node].commitEvents.isEmpty else { return false }
-    tell(node, places[node].commitEvents.removeFirst())
+    guard !entries[node].commitEvents.isEmpty else { return false }
+    deliver(node, entries[node].commitEvents.removeFirst())
     return true
   }
 
   func deliverRead(_ node: Int) -> Bool {
-    guard !places[node].readEvents.isEmpty else { return false }
-    tell(node, places[node].readEvents.removeFirst())
+    guard !entries[node].readEvents.isEmpty else { return false }
+    deliver(node, entries[node].readEvents.removeFirst())
     return true
   }
 
-  func deliverTold(_ node: Int) -> Bool {
-    guard !places[node].told.isEmpty else { return false }
-    tell(node, .news(places[node].told.removeFirst()))
+  func deliverRemoteNews(_ node: Int) -> Bool {
+    guard !entries[node].remoteNews.isEmpty else { return false }
+    deliver(node, .news(entries[node].remoteNews.removeFirst()))
     return true
   }
 
@@ -267,13 +268,13 @@ final class TestRelay {
   func advance(_ milliseconds: Int64) {
     let end = moment.instant.advanced(milliseconds: milliseconds)
     while true {
-      let due = places.indices.compactMap { node in
-        places[node].node.nextDeadline.map { (at: $0, node: node) }
+      let due = entries.indices.compactMap { node in
+        entries[node].node.nextDeadline.map { (at: $0, node: node) }
       }.min { $0.at < $1.at }
       guard let due, !(end < due.at) else { break }
       setTime(to: max(due.at, moment.instant))
-      tell(due.node, .deadlineReached)
-      settle()
+      deliver(due.node, .deadlineReached)
+      runUntilIdle()
     }
     setTime(to: end)
   }
@@ -284,7 +285,7 @@ final class TestRelay {
   }
 
   private func perform(_ node: Int) {
-    while let action = places[node].node.nextAction() {
+    while let action = entries[node].node.nextAction() {
       switch action {
       case .open: preconditionFailure("a relay opens no connection")
       case .send(let id, let bytes): take(bytes, for: id)
@@ -297,16 +298,16 @@ final class TestRelay {
         wires[id]?.isPaused = false
         resumed.append(id)
       case .run(let id, .commits, let job): commits.append((node, id, job))
-      case .run(let id, .reads, let job): places[node].reads.append((id, job))
+      case .run(let id, .reads, let job): entries[node].reads.append((id, job))
       case .run(let id, .files, let job): fileJobs.append((node, id, job))
       case .report(let report): reports.append(report)
-      case .tell(let news):
-        for other in places.indices where other != node { places[other].told.append(news) }
+      case .broadcast(let news):
+        for other in entries.indices where other != node { entries[other].remoteNews.append(news) }
       }
     }
     while !released.isEmpty {
       let id = released.removeFirst()
-      places[wire(id).node].node.handle(.holding(id, bytes: 0), at: moment)
+      entries[wire(id).node].node.handle(.holding(id, bytes: 0), at: moment)
     }
     while !resumed.isEmpty { pass(resumed.removeFirst()) }
   }
@@ -319,7 +320,7 @@ final class TestRelay {
       let isFirst = wire.waiting.isEmpty
       wire.waiting += bytes
       guard isFirst else { return }
-      places[wire.node].node.handle(.drained(id, unsent: wire.waiting.count), at: moment)
+      entries[wire.node].node.handle(.drained(id, unsent: wire.waiting.count), at: moment)
     }
   }
 

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 import Testing
 
@@ -48,12 +49,12 @@ final class Wanderer {
   func change(to way: Way) throws {
     try leave()
     self.way = way
-    let node = Int.random(in: relay.places.indices, using: &random)
+    let node = Int.random(in: relay.entries.indices, using: &random)
     switch way {
     case .socket:
       let socket = try SocketClient(relay, node: node)
       let since = Int.random(in: 0..<5, using: &random) == 0 ? nil : cursor
-      socket.say(.hello(token: device.token, since: since))
+      socket.sendMessage(.hello(token: device.token, since: since))
       self.socket = socket
       mustFetch = since == nil
     case .events:
@@ -97,7 +98,7 @@ final class Wanderer {
       guard mustFetch, socketFetches == 0 else { return }
       mustFetch = false
       socketFetches += 1
-      socket?.say(.fetch(id: "f", FetchQuery(since: cursor, limit: limit())))
+      socket?.sendMessage(.fetch(id: "f", FetchQuery(since: cursor, limit: limit())))
     case .events: if mustFetch { ask(wait: 0) }
     case .longPoll: ask(wait: 60)
     case .poll: if mustFetch { ask(wait: 0) }

@@ -1,12 +1,11 @@
 import LockstepModel
 import LockstepSimulation
 import LockstepStorage
-import LockstepTools
 import Simulator
 import Testing
 
 struct CausalHistoryTests {
-  private let outside = SimulationEnvironment(random: SeededRandom(seed: 1))
+  private let environment = SimulationEnvironment(random: SeededRandom(seed: 1))
   private let key = RecordKey(zone: Name(trusted: "Timer"), name: Name(trusted: "current"))
   private let type = Name(trusted: "TimerState")
   private let left = DeviceID(rawValue: 1)
@@ -34,25 +33,25 @@ struct CausalHistoryTests {
   }
 
   @Test func anEditThatHadSeenAnotherReplacesIt() {
-    let history = CausalHistory<TimerFact>(outside: outside)
+    let history = CausalHistory<TimerFact>(environment: environment)
     let first = fields([("l", 10)])
     history.deviceMade(entry(first, base: nil, at: 10), on: left)
     let saved = record(first, left, tag: 1, at: 10)
     history.relaySaved(saved, baseTag: 0)
-    history.deviceTook(tag: 1, on: right)
+    history.deviceRead(tag: 1, on: right)
     history.deviceMade(entry(fields([("r", 20)]), base: saved, at: 20), on: right)
     #expect(history.standing.map(\.deviceID) == ["r"])
   }
 
   @Test func editsThatHadNotSeenOneAnotherBothStand() {
-    let history = CausalHistory<TimerFact>(outside: outside)
+    let history = CausalHistory<TimerFact>(environment: environment)
     history.deviceMade(entry(fields([("l", 10)]), base: nil, at: 10), on: left)
     history.deviceMade(entry(fields([("r", 20)]), base: nil, at: 20), on: right)
     #expect(Set(history.standing.map(\.deviceID)) == ["l", "r"])
   }
 
   @Test func whoMergedTwoEditsHasSeenBoth() {
-    let history = CausalHistory<TimerFact>(outside: outside)
+    let history = CausalHistory<TimerFact>(environment: environment)
     let first = fields([("l", 10)])
     history.deviceMade(entry(first, base: nil, at: 10), on: left)
     let saved = record(first, left, tag: 1, at: 10)
@@ -62,26 +61,26 @@ struct CausalHistoryTests {
     history.deviceMade(entry(merged, base: saved, at: 20), on: right)
     #expect(history.standing.count == 2)
     history.relaySaved(record(merged, right, tag: 2, at: 20), baseTag: 1)
-    history.deviceTook(tag: 2, on: left)
+    history.deviceRead(tag: 2, on: left)
     history.deviceMade(
       entry(fields([("l", 30)]), base: record(merged, right, tag: 2, at: 20), at: 30), on: left)
     #expect(history.standing.map(\.act.timestamp) == [30])
   }
 
   @Test func aVersionThatNobodyMadeIsAFault() {
-    let history = CausalHistory<TimerFact>(outside: outside)
+    let history = CausalHistory<TimerFact>(environment: environment)
     history.relaySaved(record(fields([("l", 10)]), left, tag: 1, at: 10), baseTag: 0)
-    #expect(outside.faults.count == 1)
+    #expect(environment.faults.count == 1)
   }
 
   /// Also if the program does not write that it is the same act.
   @Test func whatTimeMadeIsTheActThatItGoesOnFrom() {
-    let history = CausalHistory<TimerFact>(outside: outside)
+    let history = CausalHistory<TimerFact>(environment: environment)
     let first = fields([("l", 10)])
     history.deviceMade(entry(first, base: nil, at: 10), byPerson: true, on: left)
     let saved = record(first, left, tag: 1, at: 10)
     history.relaySaved(saved, baseTag: 0)
-    history.deviceTook(tag: 1, on: right)
+    history.deviceRead(tag: 1, on: right)
     let ended = fields([("l", 5_000)])
     history.deviceMade(entry(ended, base: saved, at: 5_000), on: right)
     #expect(history.standing.map(\.act.timestamp) == [10])
@@ -93,34 +92,34 @@ struct CausalHistoryTests {
   }
 
   @Test func whatStoodBesideACountdownThatEndedIsLetGo() {
-    let history = CausalHistory<TimerFact>(outside: outside)
+    let history = CausalHistory<TimerFact>(environment: environment)
     let both = fields([("l", 10), ("r", 500)])
     let stood = entry(both, base: nil, at: 500)
     history.deviceMade(stood, byPerson: true, on: left)
     history.deviceMade(
       entry(fields([("l", 1_010)]), base: nil, at: 1_010), insteadOf: stood, on: left)
-    #expect(history.letGo.isEmpty)
+    #expect(history.releasedDeeds.isEmpty)
     history.deviceMade(
       entry(fields([("l", 6_000)]), base: nil, at: 6_000), insteadOf: stood, on: left)
-    #expect(history.letGo.map(\.act.timestamp) == [500])
+    #expect(history.releasedDeeds.map(\.act.timestamp) == [500])
   }
 
   @Test func aCorrectedStampLetsGoOfWhatItHadOutdated() {
-    let history = CausalHistory<TimerFact>(outside: outside)
+    let history = CausalHistory<TimerFact>(environment: environment)
     history.deviceMade(entry(fields([("r", 10)]), base: nil, at: 10), byPerson: true, on: right)
     let stood = entry(fields([("l", 9_000)]), base: nil, at: 9_000)
     history.deviceMade(stood, byPerson: true, on: left)
-    #expect(history.letGo.isEmpty)
+    #expect(history.releasedDeeds.isEmpty)
     history.deviceMade(
       entry(fields([("l", 2_000)]), base: nil, at: 2_000), insteadOf: stood, on: left)
-    #expect(history.letGo.map(\.act.timestamp) == [10])
+    #expect(history.releasedDeeds.map(\.act.timestamp) == [10])
   }
 
   @Test func whatTheRelayLostMeetsWhatWasSavedWithoutKnowingIt() {
-    let history = CausalHistory<SettingFact>(outside: outside)
+    let history = CausalHistory<SettingFact>(environment: environment)
     let old = record(setting("old"), left, tag: 1, at: 1)
-    history.stood(old)
-    history.deviceTook(tag: 1, on: left)
+    history.addInitial(old)
+    history.deviceRead(tag: 1, on: left)
     let new = entry(setting("new"), base: old, at: 2)
     history.deviceMade(new, byPerson: true, on: left)
     history.relaySaved(record(setting("new"), left, tag: 2, at: 2), baseTag: 1)

@@ -21,13 +21,13 @@ struct RequestBudgetTests {
 
   @Test func requestsAndMessagesAreCountedAndPingsAreNot() {
     let request = Array("POST /v1/zones/Notes/records HTTP/1.1\r\n\r\n".utf8)
-    #expect(RequestBudget.asked(in: request) == 1)
-    #expect(RequestBudget.asked(in: Array("{}".utf8)) == 0)
-    #expect(RequestBudget.asked(in: []) == 0)
+    #expect(RequestBudget.requests(in: request) == 1)
+    #expect(RequestBudget.requests(in: Array("{}".utf8)) == 0)
+    #expect(RequestBudget.requests(in: []) == 0)
     let long = Array(repeating: UInt8(ascii: "a"), count: 300)
     let frames =
       WebSocketFrame.text(long, mask: 7) + WebSocketFrame.ping([], mask: 7)
       + WebSocketFrame.text(Array("b".utf8), mask: 7)
-    #expect(RequestBudget.asked(in: frames) == 2)
+    #expect(RequestBudget.requests(in: frames) == 2)
   }
 }

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 
 /// A node that follows a test's orders: opens connections, sends and closes, and reports what it
@@ -43,7 +44,7 @@ struct ToyNode: Node {
     case .deadlineReached:
       nextDeadline = nil
       actions.append(.report(.woke(moment.instant)))
-    case .holding, .turnedAway, .stopping: break
+    case .holding, .connectionRejected, .stopping: break
     }
   }
 

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepSimulation
 import LockstepWire
 import Simulator
@@ -7,24 +8,26 @@ import Testing
 struct VirtualNetworkTests {
   /// Two toy nodes; the first connects to the second.
   private final class Pair {
-    let outside = SimulationEnvironment(random: SeededRandom(seed: 1))
-    let left: Seat<ToyNode>
-    let right: Seat<ToyNode>
+    let environment = SimulationEnvironment(random: SeededRandom(seed: 1))
+    let left: NodeDriver<ToyNode>
+    let right: NodeDriver<ToyNode>
     var leftHeard: [ToyNode.Report] = []
     var rightHeard: [ToyNode.Report] = []
 
     init(_ change: (inout VirtualNetwork.Conditions) -> Void = { _ in }) {
-      left = Seat(name: "left", outside: outside, clock: { VirtualClock() }, node: ToyNode())
-      right = Seat(name: "right", outside: outside, clock: { VirtualClock() }, node: ToyNode())
-      change(&outside.network.conditions)
-      outside.network.door = { [unowned self] _, _ in .open(right) }
+      left = NodeDriver(
+        name: "left", environment: environment, clock: { VirtualClock() }, node: ToyNode())
+      right = NodeDriver(
+        name: "right", environment: environment, clock: { VirtualClock() }, node: ToyNode())
+      change(&environment.network.conditions)
+      environment.network.connectHandler = { [unowned self] _, _ in .accepted(right) }
       left.onReport = { [unowned self] in leftHeard.append($0) }
       right.onReport = { [unowned self] in rightHeard.append($0) }
     }
 
     func run(seconds: Int64 = 60) {
-      let limit = outside.timeline.now + Span.seconds(seconds)
-      while outside.timeline.step(until: limit) {}
+      let limit = environment.timeline.now + Span.seconds(seconds)
+      while environment.timeline.step(until: limit) {}
     }
 
     func connect() -> (near: ConnectionID, far: ConnectionID) {
@@ -74,7 +77,7 @@ struct VirtualNetworkTests {
     pair.run()
     #expect(pair.rightHeard == [])
     #expect(pair.leftHeard == [.drained(near, 4_000)])
-    #expect(pair.outside.network.waitingBytesMax == 4_000)
+    #expect(pair.environment.network.waitingBytesMax == 4_000)
     pair.right.handle(.ordered(.resume(far)))
     pair.run()
     #expect(pair.bytes(pair.rightHeard).count == 5_000)
@@ -85,7 +88,7 @@ struct VirtualNetworkTests {
   @Test func aStalledMachineReadsLater() {
     let pair = Pair()
     let (near, _) = pair.connect()
-    pair.outside.network.stallAll(of: pair.right, nanoseconds: Span.seconds(5))
+    pair.environment.network.stallAll(of: pair.right, nanoseconds: Span.seconds(5))
     pair.left.handle(.ordered(.send(near, [9])))
     pair.run(seconds: 4)
     #expect(pair.rightHeard == [])
@@ -119,24 +122,24 @@ struct VirtualNetworkTests {
 
   @Test func refusedAndUnansweredConnects() {
     let pair = Pair()
-    pair.outside.network.door = { _, _ in .refused }
+    pair.environment.network.connectHandler = { _, _ in .refused }
     pair.left.handle(.ordered(.open(1)))
     pair.run()
     #expect(pair.leftHeard == [.closed(.outgoing(1), .connectFailed("connection refused"))])
-    pair.outside.network.door = { _, _ in .silent }
+    pair.environment.network.connectHandler = { _, _ in .silent }
     pair.left.handle(.ordered(.open(2)))
     pair.run()
     #expect(pair.leftHeard.count == 1)
   }
 
   @Test(arguments: [
-    (VirtualNetwork.Cut.bothTold, true, true), (.openerTold, true, false),
-    (.acceptorTold, false, true), (.nobodyTold, false, false),
+    (VirtualNetwork.Cut.bothNotified, true, true), (.openerNotified, true, false),
+    (.acceptorNotified, false, true), (.noneNotified, false, false),
   ])
   func aCutIsToldToWhomItIsTold(_ cut: VirtualNetwork.Cut, leftIsTold: Bool, rightIsTold: Bool) {
     let pair = Pair()
     let (near, far) = pair.connect()
-    pair.outside.network.cutAll(of: pair.left, cut)
+    pair.environment.network.cutAll(of: pair.left, cut)
     pair.run()
     pair.left.handle(.ordered(.send(near, [1])))
     pair.right.handle(.ordered(.send(far, [2])))
@@ -151,7 +154,7 @@ struct VirtualNetworkTests {
       let pair = Pair()
       let (near, _) = pair.connect()
       pair.right.kill()
-      pair.outside.network.forget(pair.right, isMachineGone: isMachineGone)
+      pair.environment.network.removeNode(pair.right, isMachineGone: isMachineGone)
       pair.run()
       let told: [ToyNode.Report] = [.closed(near, .failed("connection reset"))]
       #expect(pair.leftHeard == (isMachineGone ? [] : told))
@@ -163,8 +166,8 @@ struct VirtualNetworkTests {
     let (near, _) = pair.connect()
     pair.left.handle(.ordered(.send(near, Array("GET / HTTP/1.1".utf8))))
     pair.run()
-    #expect(pair.outside.flow.table().contains("GET / HTTP/1.1"))
-    #expect(pair.outside.flow.table(last: 1).split(separator: "\n").count == 3)
+    #expect(pair.environment.trafficLog.table().contains("GET / HTTP/1.1"))
+    #expect(pair.environment.trafficLog.table(last: 1).split(separator: "\n").count == 3)
   }
 
   @Test func theHashTellsTwoCoursesApart() {
@@ -173,7 +176,7 @@ struct VirtualNetworkTests {
       let (near, _) = pair.connect()
       pair.left.handle(.ordered(.send(near, [byte])))
       pair.run()
-      return pair.outside.hash.value
+      return pair.environment.hash.value
     }
     #expect(hash(1) == hash(1))
     #expect(hash(1) != hash(2))

@@ -10,7 +10,7 @@ struct OccurrencesTests {
   }
 
   private func expect(
-    _ least: [Tally.Happening: Int], in profile: WorldProfile,
+    _ least: [Tally.Occurrence: Int], in profile: WorldProfile,
     seeds: ClosedRange<UInt64> = 201...215
   ) throws {
     let tally = try tally(profile, seeds: seeds)

@@ -8,7 +8,7 @@ func play(
 ) throws -> Verdict {
   let verdict = try World(seed: seed, profile: profile).run()
   if !verdict.faults.isEmpty {
-    let story = try World(seed: seed, profile: profile, keepsFlow: true).run().story
+    let story = try World(seed: seed, profile: profile, logsTraffic: true).run().story
     Issue.record(
       "\(verdict.faults.joined(separator: "\n"))\n\(story)", sourceLocation: sourceLocation)
   }

@@ -63,7 +63,7 @@ struct TrialTests {
       seed: 4, profile: .trial, excerpt: Excerpt(faults: [], acts: [])
     ).run()
     #expect(none.faults.isEmpty, "\(none.faults)")
-    #expect(none.tally.strikesInAll == 0 && none.tally[.edit] == 0)
+    #expect(none.tally.faultCount == 0 && none.tally[.edit] == 0)
     let whole = try World(seed: 4, profile: .trial)
     let some = try World(seed: 4, profile: .trial, excerpt: Excerpt(faults: [1], acts: [2, 5]))
     #expect(some.plan.faults == [whole.plan.faults[1]])

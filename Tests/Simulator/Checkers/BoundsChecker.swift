@@ -15,7 +15,7 @@ package struct BoundsChecker {
   private static let busyActionsPerEdit = 15
   private static let busySecondsMax = 5
 
-  private let outside: WorldOutside
+  private let environment: WorldEnvironment
   /// Per node: its actions at the last check, and the number of busy seconds in a row by then.
   private var busy: [(actions: Int, seconds: Int)] = []
   private var edits = 0
@@ -26,56 +26,57 @@ package struct BoundsChecker {
   private var since: Int64 = 0
 
   /// Store checks per minute that a relay promises if it shares its store; else 0.
-  private let looksPerMinute: Int
+  private let checksPerMinute: Int
 
-  package init(outside: WorldOutside, sharesStore: Bool = false) {
-    self.outside = outside
-    looksPerMinute = sharesStore ? Int(60_000 / Limits.movementMilliseconds) : 0
+  package init(environment: WorldEnvironment, sharesStore: Bool = false) {
+    self.environment = environment
+    checksPerMinute = sharesStore ? Int(60_000 / Limits.versionCheckMilliseconds) : 0
   }
 
   /// Checks for busy nodes. Called once per virtual second.
   package mutating func checkBusyness() {
-    let made = outside.tally[.edit] - edits
+    let made = environment.tally[.edit] - edits
     edits += made
     let allowed =
       BoundsChecker.busyActionsPerSecond + made * BoundsChecker.busyActionsPerEdit
-    for (number, actions) in outside.actionCounts.enumerated() {
+    for (number, actions) in environment.actionCounts.enumerated() {
       if number == busy.count { busy.append((0, 0)) }
       let isBusy = actions - busy[number].actions > allowed
       busy[number] = (actions, isBusy ? busy[number].seconds + 1 : 0)
       if busy[number].seconds > BoundsChecker.busySecondsMax {
-        outside.fault("node \(number) does more than it should for \(busy[number].seconds) s")
+        environment.fault("node \(number) does more than it should for \(busy[number].seconds) s")
       }
     }
   }
 
   package mutating func beginIdling(_ devices: [DeviceMachine]) {
-    counts = outside.actionCounts
-    wakes = outside.wakeCounts
-    asked = devices.map(\.asked)
-    since = outside.timeline.now
+    counts = environment.actionCounts
+    wakes = environment.wakeCounts
+    asked = devices.map(\.requests)
+    since = environment.timeline.now
   }
 
   package func endIdling(_ devices: [DeviceMachine]) {
-    let milliseconds = (outside.timeline.now - since) / 1_000_000
+    let milliseconds = (environment.timeline.now - since) / 1_000_000
     // Requests that are due by the hour come in bursts: only ten minutes or more show the rate.
     for (device, before) in zip(devices, asked) where milliseconds >= 600_000 {
-      let asked = device.asked - before
+      let asked = device.requests - before
       let polls = device.status?.transport == .poll
       if asked > RequestBudget.mostInRest(milliseconds: milliseconds, polls: polls) {
-        outside.fault("\(device.name) asked \(asked) times in \(milliseconds / 1_000) idle seconds")
+        environment.fault(
+          "\(device.name) asked \(asked) times in \(milliseconds / 1_000) idle seconds")
       }
     }
-    let seconds = max(1, Int((outside.timeline.now - since) / 1_000_000_000))
+    let seconds = max(1, Int((environment.timeline.now - since) / 1_000_000_000))
     for number in counts.indices {
-      let actions = outside.actionCounts[number] - counts[number]
+      let actions = environment.actionCounts[number] - counts[number]
       if actions > BoundsChecker.idleActionsPerSecond * seconds {
-        outside.fault("node \(number) did \(actions) actions in \(seconds) idle seconds")
+        environment.fault("node \(number) did \(actions) actions in \(seconds) idle seconds")
       }
-      let woken = outside.wakeCounts[number] - wakes[number]
-      let allowed = BoundsChecker.idleWakesPerMinute + looksPerMinute
+      let woken = environment.wakeCounts[number] - wakes[number]
+      let allowed = BoundsChecker.idleWakesPerMinute + checksPerMinute
       if woken > allowed * (seconds + 59) / 60 {
-        outside.fault("node \(number) woke \(woken) times in \(seconds) idle seconds")
+        environment.fault("node \(number) woke \(woken) times in \(seconds) idle seconds")
       }
     }
   }
@@ -84,9 +85,9 @@ package struct BoundsChecker {
   package func checkBudget(of device: DeviceMachine, saves: Int, strikes: Int) {
     let budget = RequestBudget(
       milliseconds: device.runTime / 1_000_000, saves: saves, strikes: strikes)
-    if device.asked > budget.most {
-      outside.fault(
-        "\(device.name) asked \(device.asked) times and not \(budget.most) at most: \(budget)")
+    if device.requests > budget.most {
+      environment.fault(
+        "\(device.name) asked \(device.requests) times and not \(budget.most) at most: \(budget)")
     }
   }
 
@@ -94,11 +95,11 @@ package struct BoundsChecker {
   /// message may be queued beyond it.
   package func checkQueues(sendQueueBytes: Int, storeRequestsWaiting: Int, nodes: Int) {
     let allowed = sendQueueBytes + Limits.messageBytes + (64 << 10)
-    if outside.network.waitingBytesMax > allowed {
-      outside.fault("\(outside.network.waitingBytesMax) bytes waited for one connection")
+    if environment.network.waitingBytesMax > allowed {
+      environment.fault("\(environment.network.waitingBytesMax) bytes waited for one connection")
     }
     if storeRequestsWaiting > Limits.storeRequests * nodes {
-      outside.fault("\(storeRequestsWaiting) store requests waited at once")
+      environment.fault("\(storeRequestsWaiting) store requests waited at once")
     }
   }
 }

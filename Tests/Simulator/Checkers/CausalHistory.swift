@@ -36,7 +36,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// Deed number of a deletion of the record.
   static var deletion: Int { -1 }
 
-  private unowned let outside: SimulationEnvironment
+  private unowned let environment: SimulationEnvironment
   /// True if a deletion is an act like any other: it replaces what its device had seen, and nothing
   /// else.
   private let countsDeletions: Bool
@@ -48,9 +48,9 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// Deed number of each act.
   var acts: [Int] = []
   /// Device of each act; nil if the act was before the simulation.
-  var doers: [DeviceID?] = []
+  var actDevices: [DeviceID?] = []
   /// For each act, the acts that replaced it: they were done with knowledge of it.
-  var takers: [EditSet] = []
+  var replacers: [EditSet] = []
   /// Acts that were withdrawn before another device knew of them.
   var withdrawn = EditSet()
   /// Acts that the relay has lost, with everything that was made on top of them.
@@ -83,9 +83,9 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   }
 
   package init(
-    outside: SimulationEnvironment, countsDeletions: Bool = false, asksPeople: Bool = false
+    environment: SimulationEnvironment, countsDeletions: Bool = false, asksPeople: Bool = false
   ) {
-    self.outside = outside
+    self.environment = environment
     self.countsDeletions = countsDeletions
     self.asksPeople = asksPeople
   }
@@ -93,7 +93,9 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// Number of deeds that users did.
   package var count: Int {
     var isDone = deeds.map { _ in false }
-    for act in acts.indices where doers[act] != nil && acts[act] >= 0 { isDone[acts[act]] = true }
+    for act in acts.indices where actDevices[act] != nil && acts[act] >= 0 {
+      isDone[acts[act]] = true
+    }
     return isDone.count { $0 } + acts.count { $0 == Self.deletion }
   }
 
@@ -112,7 +114,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   }
 
   func isReplaced(_ act: Int) -> Bool {
-    withdrawn.contains(act) || !takers[act].isSubset(of: withdrawn)
+    withdrawn.contains(act) || !replacers[act].isSubset(of: withdrawn)
   }
 
   /// Deeds that are not replaced, in the order in which they were done.
@@ -137,7 +139,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   private func isForgotten(_ act: Int) -> Bool {
     if withdrawn.contains(act) { return false }
     return forgotten.contains(act) || metAgain.contains(act)
-      || takers[act].isSubset(of: forgotten.union(withdrawn))
+      || replacers[act].isSubset(of: forgotten.union(withdrawn))
   }
 
   /// True if the relay has lost any act.
@@ -152,7 +154,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   }
 
   /// Adds a version that existed before the simulation began.
-  package func stood(_ record: Record) {
+  package func addInitial(_ record: Record) {
     let past = Fact.list(in: record.fields ?? []).reduce(into: EditSet()) {
       $0.insert(act(number(of: $1)))
     }
@@ -181,23 +183,25 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// concurrent with what was done meanwhile, as if it were done only now.
   package func deviceBringsBack(_ entry: OutboxEntry, on device: DeviceID) {
     var past = seen[device] ?? EditSet()
-    for fact in Fact.list(in: entry.fields ?? []) { past.insert(again(number(of: fact), device)) }
+    for fact in Fact.list(in: entry.fields ?? []) {
+      past.insert(repeatedAct(number(of: fact), device))
+    }
     if countsDeletions, entry.fields == nil {
-      past.insert(takingAll(past, Self.deletion, on: device))
+      past.insert(actReplacing(past, Self.deletion, on: device))
     }
     informed[device] = past
-    hold(entry, past, on: device)
+    recordVersion(entry, past, on: device)
   }
 
   /// Adds an act of the deed, which replaces all that the same deed has replaced before. If a
   /// version that was saved after the loss contains a replaced act, that act competes with that
   /// version's stamp.
-  private func again(_ deed: Int, _ device: DeviceID) -> Int {
+  private func repeatedAct(_ deed: Int, _ device: DeviceID) -> Int {
     let own = act(deed, by: device)
     let before = acts.indices.filter { acts[$0] == deed && $0 != own }
     for other in 0..<own where acts[other] != deed {
-      guard before.contains(where: takers[other].contains) else { continue }
-      takers[other].insert(own)
+      guard before.contains(where: replacers[other].contains) else { continue }
+      replacers[other].insert(own)
       if savedSince.contains(acts[other]) { metAgain.insert(other) }
     }
     return own
@@ -206,7 +210,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// Registers that a device was signed out: only the device loses what it never sent to the relay.
   package func deviceRevoked(_ device: DeviceID, saved: Record?) {
     let standing = saved.flatMap { pastOfTag[$0.tag] } ?? EditSet()
-    for act in acts.indices where doers[act] == device && isOwnAffair(act) {
+    for act in acts.indices where actDevices[act] == device && isOwnAffair(act) {
       if !standing.contains(act) { withdrawn.insert(act) }
     }
   }
@@ -219,8 +223,8 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     let known = pastOfTag[entry.base?.tag ?? 0] ?? EditSet()
     for fact in Fact.list(in: entry.fields ?? []) where !kept.contains(fact) {
       guard let deed = numbers[fact] else { continue }
-      for act in acts.indices where acts[act] == deed && doers[act] == device {
-        let keepsPlace = isDoneByOthers && takers.contains { $0.contains(act) }
+      for act in acts.indices where acts[act] == deed && actDevices[act] == device {
+        let keepsPlace = isDoneByOthers && replacers.contains { $0.contains(act) }
         if !known.contains(act) && !isShared(act) && !keepsPlace { withdrawn.insert(act) }
       }
     }
@@ -232,8 +236,8 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// without it.
   private func withdrawSteps(to entry: OutboxEntry, butFor kept: [Fact], on device: DeviceID) {
     let others = kept + Fact.list(in: entry.base?.fields ?? [])
-    for act in acts.indices.reversed() where doers[act] == device && !isShared(act) {
-      let isStep = !takers[act].isSubset(of: EditSet()) && takers[act].isSubset(of: withdrawn)
+    for act in acts.indices.reversed() where actDevices[act] == device && !isShared(act) {
+      let isStep = !replacers[act].isSubset(of: EditSet()) && replacers[act].isSubset(of: withdrawn)
       if isStep && acts[act] >= 0 && !others.contains(deeds[acts[act]]) { withdrawn.insert(act) }
     }
   }
@@ -254,7 +258,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
       deviceWithdrew(
         before, butFor: Fact.list(in: entry.fields ?? []), isDoneByOthers: false, on: device)
     }
-    if !byPerson { noteEnd(entry, insteadOf: before) }
+    if !byPerson { recordCountdownEnd(entry, insteadOf: before) }
     let known = (seen[device] ?? EditSet()).union(pastOfTag[entry.base?.tag ?? 0] ?? EditSet())
     var past = known
     for fact in Fact.list(in: entry.fields ?? []) {
@@ -271,18 +275,18 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
         let takesPlace =
           old.map { acts[act] == $0 }
           ?? (acts[act] == Self.deletion || fact.replaces(deeds[acts[act]]))
-        if takesPlace { takers[act].insert(own) }
+        if takesPlace { replacers[act].insert(own) }
       }
     }
     if countsDeletions, byPerson, entry.fields == nil, before?.fields != nil || before == nil {
-      past.insert(takingAll(known, Self.deletion, on: device))
+      past.insert(actReplacing(known, Self.deletion, on: device))
     }
     if byPerson { informed[device] = past }
-    hold(entry, past, on: device)
+    recordVersion(entry, past, on: device)
   }
 
   /// Registers a change without a user: time made what is new in the entry from what was there.
-  private func noteEnd(_ entry: OutboxEntry, insteadOf before: OutboxEntry?) {
+  private func recordCountdownEnd(_ entry: OutboxEntry, insteadOf before: OutboxEntry?) {
     let stood = Fact.list(in: before?.fields ?? entry.base?.fields ?? [])
     guard let shown = stood.first, let made = Fact.list(in: entry.fields ?? []).first else {
       return
@@ -300,7 +304,8 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// Registers a corrected stamp. A device that merged before the correction has dropped the deeds
   /// that the old stamp outdates, and one that merges after it keeps them.
   private func releaseOutdated(by old: Int, correctedTo fact: Fact) {
-    for deed in deeds.indices where deed != old {
+    let corrected = number(of: fact)
+    for deed in deeds.indices where deed != old && deed != corrected {
       if deeds[old].outdates(deeds[deed]), !fact.outdates(deeds[deed]) { released.insert(deed) }
     }
   }
@@ -311,14 +316,14 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// Deeds that were concurrent with one whose countdown ended and are not needed after it, or that
   /// a deed outdated before its stamp was corrected. A device that has not read that may still hold
   /// them, and send them with its next change.
-  package var letGo: [Fact] { released.sorted().map { deeds[$0] } }
+  package var releasedDeeds: [Fact] { released.sorted().map { deeds[$0] } }
 
   /// Registers a user's choice between the device's outbox entry and the relay's version. `made`:
   /// the entry that is in the outbox now; nil if the relay's version was chosen.
   package func deviceDecided(_ server: Record, made: OutboxEntry?, on device: DeviceID) {
     guard let made else {
       let chosen = Fact.list(in: server.fields ?? []).compactMap { numbers[$0] }
-      for act in acts.indices where doers[act] == device && isOwnAffair(act) {
+      for act in acts.indices where actDevices[act] == device && isOwnAffair(act) {
         let isChosen = chosen.contains(acts[act]) || pastOfTag[server.tag]?.contains(act) == true
         if !isChosen { withdrawn.insert(act) }
       }
@@ -328,12 +333,12 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     past.formUnion(pastOfTag[made.base?.tag ?? 0] ?? EditSet())
     past.formUnion(askedAbout[device] ?? EditSet())
     let known = past
-    if made.fields == nil { past.insert(takingAll(known, Self.deletion, on: device)) }
+    if made.fields == nil { past.insert(actReplacing(known, Self.deletion, on: device)) }
     for fact in Fact.list(in: made.fields ?? []) {
-      past.insert(takingAll(known, number(of: fact), on: device))
+      past.insert(actReplacing(known, number(of: fact), on: device))
     }
     informed[device] = past
-    hold(made, past, on: device)
+    recordVersion(made, past, on: device)
   }
 
   /// Registers that the user is asked about this version, which may be replaced before the answer.
@@ -342,16 +347,16 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   }
 
   /// Adds an act of this deed, which replaces all known acts of other deeds.
-  private func takingAll(_ known: EditSet, _ deed: Int, on device: DeviceID) -> Int {
+  private func actReplacing(_ known: EditSet, _ deed: Int, on device: DeviceID) -> Int {
     let own = act(deed, by: device)
     for other in 0..<own where known.contains(other) && !withdrawn.contains(other) {
-      if acts[other] != deed { takers[other].insert(own) }
+      if acts[other] != deed { replacers[other].insert(own) }
     }
     return own
   }
 
   /// Registers that the device holds this version, made with knowledge of `past`.
-  private func hold(_ entry: OutboxEntry, _ past: EditSet, on device: DeviceID) {
+  private func recordVersion(_ entry: OutboxEntry, _ past: EditSet, on device: DeviceID) {
     seen[device] = past
     if entry.fields == nil { pastOfDeletes = (pastOfDeletes ?? EditSet()).union(past) }
     let key = VersionKey(
@@ -369,7 +374,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     return Fact.list(in: entry.fields ?? []).contains { fact in
       guard !old.contains(fact), let deed = numbers[fact] else { return false }
       return acts.indices.contains {
-        acts[$0] == deed && doers[$0] == device && isReplaced($0) && !withdrawn.contains($0)
+        acts[$0] == deed && actDevices[$0] == device && isReplaced($0) && !withdrawn.contains($0)
       }
     }
   }
@@ -387,9 +392,10 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   }
 
   /// Registers that a device holds a version from the relay.
-  package func deviceTook(tag: ChangeTag, isDeleted: Bool = false, on device: DeviceID) {
+  package func deviceRead(tag: ChangeTag, isDeleted: Bool = false, on device: DeviceID) {
     let isOwnDeletion = acts.indices.contains {
-      acts[$0] == Self.deletion && doers[$0] == device && !withdrawn.contains($0) && !isShared($0)
+      acts[$0] == Self.deletion && actDevices[$0] == device && !withdrawn.contains($0)
+        && !isShared($0)
     }
     if isDeleted, isOwnDeletion { deletedTheSame(as: tag, device) }
     seen[device] = (seen[device] ?? EditSet()).union(pastOfTag[tag] ?? EditSet())
@@ -401,11 +407,11 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     let known = pastOfTag[tag] ?? EditSet()
     let deletions = acts.indices.filter { acts[$0] == Self.deletion && known.contains($0) }
     for act in acts.indices
-    where doers[act] == device && isOwnAffair(act) && !known.contains(act) {
+    where actDevices[act] == device && isOwnAffair(act) && !known.contains(act) {
       withdrawn.insert(act)
       guard acts[act] == Self.deletion else { continue }
-      for other in acts.indices where takers[other].contains(act) {
-        for deletion in deletions where deletion != other { takers[other].insert(deletion) }
+      for other in acts.indices where replacers[other].contains(act) {
+        for deletion in deletions where deletion != other { replacers[other].insert(deletion) }
       }
     }
   }
@@ -416,7 +422,8 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
       device: record.device, fields: record.fields, modifiedAt: record.modifiedAt,
       baseTag: baseTag ?? 0)
     guard let past = pastOfVersion[key] else {
-      outside.fault("the relay saved a version (tag \(record.tag)) that no device's outbox held")
+      environment.fault(
+        "the relay saved a version (tag \(record.tag)) that no device's outbox held")
       return
     }
     pastOfTag[record.tag] = past
@@ -461,22 +468,22 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
       // If the base exists again after a deletion, the device that gave it back overwrote the
       // deletion.
       let isUndone = acts[act] == Self.deletion && !deletedTags.contains(key.baseTag)
-      let isBack = stoodAgain(act)
+      let isBack = isInEffectAgain(act)
       let isForgiven =
         withdrawn.contains(act) || forgotten.contains(act) || isBack || isReplacedBefore(act, key)
       let isKnown = knownDeeds.contains(acts[act]) || own.contains(acts[act])
       if isForgiven || isUndone || isKnown { continue }
       let deed = acts[act] < 0 ? "its deletion" : "\(deeds[acts[act]])"
-      outside.fault("\(record.key.name) was written over \(deed) by nobody's choice")
+      environment.fault("\(record.key.name) was written over \(deed) by nobody's choice")
     }
   }
 
   /// True if the relay has lost what replaced the act, and has received no replacement since:
   /// devices that had seen the act replaced see it again.
-  private func stoodAgain(_ act: Int) -> Bool {
-    if takers[act].isEmpty { return false }
+  private func isInEffectAgain(_ act: Int) -> Bool {
+    if replacers[act].isEmpty { return false }
     if isForgotten(act) { return true }
-    let others = acts.indices.filter { takers[act].contains($0) }
+    let others = acts.indices.filter { replacers[act].contains($0) }
     return others.contains(where: forgotten.contains)
       && others.allSatisfy { withdrawn.contains($0) || isOwnAffair($0) }
   }
@@ -484,14 +491,14 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
   /// True if another act in the base of the version had replaced the act.
   private func isReplacedBefore(_ act: Int, _ key: VersionKey) -> Bool {
     guard let base = pastOfTag[key.baseTag] else { return false }
-    return acts.indices.contains { base.contains($0) && takers[act].contains($0) }
+    return acts.indices.contains { base.contains($0) && replacers[act].contains($0) }
   }
 
   /// Adds an act of a deed.
   private func act(_ deed: Int, by device: DeviceID? = nil) -> Int {
     acts.append(deed)
-    doers.append(device)
-    takers.append(EditSet())
+    actDevices.append(device)
+    replacers.append(EditSet())
     return acts.count - 1
   }
 

@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 import LockstepStorage
 
@@ -51,7 +52,7 @@ package final class CheckInHistory: RecordHistory {
 }
 
 extension CheckInHistory {
-  package func stood(_ record: Record) { stamps.stood(record) }
+  package func addInitial(_ record: Record) { stamps.addInitial(record) }
 
   package func deviceMade(
     _ entry: OutboxEntry, insteadOf before: OutboxEntry?, byPerson: Bool, on device: DeviceID
@@ -82,7 +83,7 @@ extension CheckInHistory {
 
   package func deviceDecided(_ server: Record, made: OutboxEntry?, on device: DeviceID) {}
 
-  package func deviceTook(tag: ChangeTag, isDeleted: Bool, on device: DeviceID) {}
+  package func deviceRead(tag: ChangeTag, isDeleted: Bool, on device: DeviceID) {}
 
   package func relaySaved(_ record: Record, baseTag: ChangeTag?) {
     stamps.relaySaved(record, baseTag: baseTag)

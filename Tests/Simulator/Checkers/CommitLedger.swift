@@ -5,10 +5,10 @@ import LockstepStorage
 /// Ledger of all commits of the relay's store. Each commit is checked against the earlier ones:
 /// tags only grow, a base is honoured, nothing is lost.
 package final class CommitLedger {
-  unowned let outside: WorldOutside
-  private var accounts: [AccountID: Book] = [:]
+  unowned let environment: WorldEnvironment
+  private var accounts: [AccountID: AccountCommits] = [:]
 
-  fileprivate struct Book {
+  fileprivate struct AccountCommits {
     var newest: [RecordKey: Record] = [:]
     /// Keys by zone and name.
     var order: [RecordKey] = []
@@ -34,8 +34,8 @@ package final class CommitLedger {
   private var lost: [AccountID: [ClosedRange<ChangeTag>]] = [:]
   /// Devices that were signed out. Soon after that no relay sends them anything, so that they may
   /// hold at most what their accounts had saved by then.
-  private var signedOut: [DeviceID: Fence] = [:]
-  private struct Fence {
+  private var signedOut: [DeviceID: Revocation] = [:]
+  private struct Revocation {
     var since: Int64
     /// Newest tag of the account when all relays knew of the sign-out; nil before that.
     var tag: ChangeTag?
@@ -54,8 +54,8 @@ package final class CommitLedger {
   /// True if several relays share the store.
   private let sharesStore: Bool
 
-  package init(outside: WorldOutside, sharesStore: Bool = false) {
-    self.outside = outside
+  package init(environment: WorldEnvironment, sharesStore: Bool = false) {
+    self.environment = environment
     self.sharesStore = sharesStore
   }
 
@@ -75,20 +75,20 @@ package final class CommitLedger {
 
   /// Returns the newest tag that the account had this many nanoseconds ago.
   package func sequence(_ account: AccountID, before age: Int64) -> ChangeTag {
-    let limit = outside.timeline.now - age
+    let limit = environment.timeline.now - age
     return times[account]?.last { $0.at <= limit }?.tag ?? 0
   }
 
   /// Returns the number of versions that were ever saved.
   package func saveCount(_ account: AccountID) -> Int { everSaved[account]?.count ?? 0 }
 
-  package func revoked(_ device: DeviceID, of account: AccountID) {
+  package func recordRevocation(_ device: DeviceID, of account: AccountID) {
     guard signedOut[device] == nil else { return }
-    outside.struck(.revoke)
-    signedOut[device] = Fence(since: outside.timeline.now, tag: nil)
+    environment.countFault(.revoke)
+    signedOut[device] = Revocation(since: environment.timeline.now, tag: nil)
     // An answer read before the sign-out may be under way, and another relay may yet have to check.
-    let hearing = Span.milliseconds(sharesStore ? 2 * Limits.movementMilliseconds : 0)
-    outside.timeline.after(Span.seconds(1) + hearing) { [unowned self] in
+    let hearing = Span.milliseconds(sharesStore ? 2 * Limits.versionCheckMilliseconds : 0)
+    environment.timeline.after(Span.seconds(1) + hearing) { [unowned self] in
       signedOut[device]?.tag = accounts[account]?.sequence ?? 0
     }
   }
@@ -109,32 +109,32 @@ package final class CommitLedger {
   }
 
   /// Part of the ledger that a backup of the store holds, to be restored with it.
-  package struct Page {
-    fileprivate var accounts: [AccountID: Book]
+  package struct Snapshot {
+    fileprivate var accounts: [AccountID: AccountCommits]
     /// Number of restores before this copy was made.
     package let restores: Int
   }
 
-  package func page() -> Page { Page(accounts: accounts, restores: restores) }
+  package func snapshot() -> Snapshot { Snapshot(accounts: accounts, restores: restores) }
 
-  package func restore(_ page: Page) {
-    outside.tally.note(.restore)
+  package func restore(_ snapshot: Snapshot) {
+    environment.tally.note(.restore)
     restores += 1
     for (account, book) in accounts.sorted(by: { $0.key < $1.key }) {
-      let kept = page.accounts[account]?.sequence ?? 0
+      let kept = snapshot.accounts[account]?.sequence ?? 0
       guard kept < book.sequence else { continue }
       let range = kept + 1...book.sequence
       lost[account, default: []].append(range)
       times[account]?.removeAll { range.contains($0.tag) }
       let saves = everSaved[account]?.keys.count { range.contains($0) }
-      outside.tally.note(.saveLost, saves ?? 0)
+      environment.tally.note(.saveLost, saves ?? 0)
     }
-    accounts = page.accounts
-    beganRun()
+    accounts = snapshot.accounts
+    recordOpen()
   }
 
   /// Registers that the store was opened again: the next tag of an account is any greater one.
-  package func beganRun() {
+  package func recordOpen() {
     for account in accounts.keys.sorted() { accounts[account]?.mayPassOver = true }
   }
 
@@ -148,36 +148,36 @@ package final class CommitLedger {
     accounts[account]?.newest[key]
   }
 
-  package func committed(_ save: SaveCommit, _ outcome: SaveOutcome) {
-    var book = accounts[save.account] ?? Book()
+  package func recordCommit(_ save: SaveCommit, _ outcome: SaveOutcome) {
+    var book = accounts[save.account] ?? AccountCommits()
     let isRetry = book.answers[save.request.id] != nil && !isForgotten(save, outcome)
     if isRetry && !outcome.changed.isEmpty {
-      outside.fault("a retried batch changed the account \(save.account.text) again")
+      environment.fault("a retried batch changed the account \(save.account.text) again")
     }
     if !isRetry {
       check(save, outcome, book)
-      book.firstAnswered[save.request.id] = outside.timeline.now
+      book.firstAnswered[save.request.id] = environment.timeline.now
     }
     if isRetry, book.answers[save.request.id]?.savedTags != outcome.answer.savedTags {
-      outside.fault("a retried batch of \(save.account.text) got another answer")
+      environment.fault("a retried batch of \(save.account.text) got another answer")
     }
     book.answers[save.request.id] = outcome.answer
     if !outcome.changed.isEmpty, isSignedOut(save.device) {
-      outside.fault("a device that was signed out saved \(outcome.changed.map(\.key.name))")
+      environment.fault("a device that was signed out saved \(outcome.changed.map(\.key.name))")
     }
     for record in outcome.changed {
       let follows = book.sequence == 0 || record.tag == book.sequence + 1
       if !follows && !(book.mayPassOver && record.tag > book.sequence) {
-        outside.fault("tag \(record.tag) follows \(book.sequence) in \(save.account.text)")
+        environment.fault("tag \(record.tag) follows \(book.sequence) in \(save.account.text)")
       }
       // Devices do not keep the lost versions that a record includes.
       let held = record.plain
       if everSaved[save.account, default: [:]].updateValue(held, forKey: record.tag) != nil {
-        outside.fault("tag \(record.tag) was used twice in \(save.account.text)")
+        environment.fault("tag \(record.tag) was used twice in \(save.account.text)")
       }
       book.mayPassOver = false
       if record.device != save.device {
-        outside.fault("the record of tag \(record.tag) does not name the device that saved it")
+        environment.fault("the record of tag \(record.tag) does not name the device that saved it")
       }
       if book.newest[record.key] == nil {
         book.order.insert(record.key, at: book.order.lowerBound { $0 < record.key })
@@ -186,15 +186,15 @@ package final class CommitLedger {
       let version = Version(
         key: record.key, device: record.device, modifiedAt: record.modifiedAt,
         fields: record.fields)
-      let now = outside.timeline.now
+      let now = environment.timeline.now
       if firstSaved[save.account]?[version] == nil {
         firstSaved[save.account, default: [:]][version] = now
       }
       book.sequence = record.tag
-      times[save.account, default: []].append((outside.timeline.now, record.tag))
+      times[save.account, default: []].append((environment.timeline.now, record.tag))
     }
     if outcome.answer.token.sequence < book.sequence {
-      outside.fault("the answer's token \(outcome.answer.token.text) is behind what it saved")
+      environment.fault("the answer's token \(outcome.answer.token.text) is behind what it saved")
     }
     accounts[save.account] = book
   }
@@ -209,18 +209,18 @@ package final class CommitLedger {
         key: RecordKey(zone: save.request.zone, name: mutation.name), device: save.device,
         modifiedAt: mutation.modifiedAt, fields: mutation.fields)
       guard let first = firstSaved[save.account]?[version] else { return false }
-      return outside.timeline.now - first > batchMemory
+      return environment.timeline.now - first > batchMemory
     }
   }
 
   /// Returns the mutations that this batch saved once, if it is refused now. Reports a violation if
   /// the relay must still remember the batch.
-  package func refusedAnew(_ save: SaveCommit) -> [Mutation] {
+  package func savesRefusedNow(_ save: SaveCommit) -> [Mutation] {
     guard let book = accounts[save.account], let answer = book.answers[save.request.id],
       let first = book.firstAnswered[save.request.id], save.unlessKnown != nil
     else { return [] }
-    if outside.timeline.now - first <= batchMemory, !isSignedOut(save.device) {
-      outside.fault("a batch of \(save.account.text) that was saved is turned down")
+    if environment.timeline.now - first <= batchMemory, !isSignedOut(save.device) {
+      environment.fault("a batch of \(save.account.text) that was saved is turned down")
     }
     return zip(save.request.mutations, answer.results).compactMap { mutation, result in
       if case .saved = result { mutation } else { nil }
@@ -229,13 +229,13 @@ package final class CommitLedger {
 
   private func isForgotten(_ save: SaveCommit, _ outcome: SaveOutcome) -> Bool {
     guard let book = accounts[save.account], let first = book.firstAnswered[save.request.id],
-      outside.timeline.now - first > batchMemory
+      environment.timeline.now - first > batchMemory
     else { return false }
     return book.answers[save.request.id]?.savedTags != outcome.answer.savedTags
   }
 
   /// Checks that a mutation is a conflict if its base is not current, and only then.
-  private func check(_ save: SaveCommit, _ outcome: SaveOutcome, _ book: Book) {
+  private func check(_ save: SaveCommit, _ outcome: SaveOutcome, _ book: AccountCommits) {
     for (mutation, result) in zip(save.request.mutations, outcome.answer.results) {
       let key = RecordKey(zone: save.request.zone, name: mutation.name)
       let current = book.newest[key]
@@ -248,14 +248,14 @@ package final class CommitLedger {
         }
       switch result {
       case .saved where !stands:
-        outside.fault("\(key.name) was saved over \(current?.tag ?? 0), unseen by its device")
+        environment.fault("\(key.name) was saved over \(current?.tag ?? 0), unseen by its device")
       // The store cannot check a deletion whose tombstone it has dropped.
       case .conflict(_, let record)
       where stands && !(record.tag == 0 && !isLive)
         && !(mutation.unlessDeleted && !isLive && record == current):
-        outside.fault("\(key.name) was refused though its base stands")
+        environment.fault("\(key.name) was refused though its base stands")
       case .conflict(_, let record) where record.tag > 0 && record != current:
-        outside.fault("a conflict of \(key.name) names another record than what stands")
+        environment.fault("a conflict of \(key.name) names another record than what stands")
       default: break
       }
     }
@@ -269,21 +269,21 @@ package final class CommitLedger {
         do throws(StorageError) {
           guard case .record(let found) = try store.read(.record(account, record.key)) else {
             held = nil
-            if !record.isDeleted { lost(account, record) }
+            if !record.isDeleted { reportLost(account, record) }
             continue
           }
           held = found
         } catch {
-          outside.fault("the store cannot be read: \(error)")
+          environment.fault("the store cannot be read: \(error)")
           return
         }
-        if held != record { lost(account, record) }
+        if held != record { reportLost(account, record) }
       }
     }
   }
 
-  private func lost(_ account: AccountID, _ record: Record) {
-    outside.fault(
+  private func reportLost(_ account: AccountID, _ record: Record) {
+    environment.fault(
       "the store lost \(record.key.name) of \(account.text), acknowledged with tag \(record.tag)")
   }
 }

@@ -1,7 +1,7 @@
 import LockstepApps
 import LockstepModel
+import LockstepSimulation
 import LockstepStorage
-import LockstepTools
 
 /// Required records of one account at the end, each by the rule of its app. They follow from the
 /// histories alone, without a resolver, agent or relay.
@@ -92,10 +92,10 @@ extension Demands {
     let standing = history.standing.filter { fact in
       let isDemanded =
         newest - fact.act.timestamp <= TimerResolver.concurrencyMilliseconds
-        && !history.letGo.contains(fact)
+        && !history.releasedDeeds.contains(fact)
       return isDemanded || shown.contains(fact)
     }
-    let expected = TimerFact.standing(standing + doubtful, shown: shown)
+    let expected = TimerFact.candidates(standing + doubtful, shown: shown)
     guard shown == expected || Demands.isShort(history, until: newest, shown) else {
       return "is\n  \(lines(shown))\nand not\n  \(lines(expected))\n"
         + "by this history:\n\(history.description)"

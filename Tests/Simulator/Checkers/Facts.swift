@@ -1,5 +1,5 @@
-import LockstepModel
-import LockstepTools
+import LockstepJSON
+import LockstepSimulation
 
 extension TimerFact: Deed {
   package static func list(in fields: [UInt8]) -> [TimerFact] {

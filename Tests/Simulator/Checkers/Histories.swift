@@ -2,12 +2,11 @@ import LockstepApps
 import LockstepModel
 import LockstepSimulation
 import LockstepStorage
-import LockstepTools
 
 /// Histories of one account's records, and the number of conflicts between their versions.
 /// `Demands` derives the required records from them.
 package final class Histories {
-  private unowned let outside: SimulationEnvironment
+  private unowned let environment: SimulationEnvironment
   private var histories: [RecordKey: any RecordHistory] = [:]
   /// Greatest count in any version of the timer, by the entry that made it: it never decreases.
   private var completed: [Making: Int64] = [:]
@@ -24,7 +23,7 @@ package final class Histories {
     var entry: Int64
   }
 
-  package init(outside: SimulationEnvironment) { self.outside = outside }
+  package init(environment: SimulationEnvironment) { self.environment = environment }
 
   /// Number of deeds that users did.
   package var count: Int { recordKeys.reduce(0) { $0 + (histories[$1]?.count ?? 0) } }
@@ -46,13 +45,15 @@ package final class Histories {
       switch type {
       // Sealed files are checked by `VaultKeeper`, whatever a writer without the key makes of them.
       case _ where key.zone == VaultApp.zone && SealedFiles.isSealed(key.name): nil
-      case TimerApp.stateType: CausalHistory<TimerFact>(outside: outside)
-      case TimerApp.settingsType: CausalHistory<SettingFact>(outside: outside)
-      case NotesApp.type: CausalHistory<NoteFact>(outside: outside)
-      case MemosApp.memoType: CausalHistory<MemoFact>(outside: outside, countsDeletions: true)
-      case VaultApp.fileType: CausalHistory<FileFact>(outside: outside, countsDeletions: true)
+      case TimerApp.stateType: CausalHistory<TimerFact>(environment: environment)
+      case TimerApp.settingsType: CausalHistory<SettingFact>(environment: environment)
+      case NotesApp.type: CausalHistory<NoteFact>(environment: environment)
+      case MemosApp.memoType:
+        CausalHistory<MemoFact>(environment: environment, countsDeletions: true)
+      case VaultApp.fileType:
+        CausalHistory<FileFact>(environment: environment, countsDeletions: true)
       case HabitsApp.habitType:
-        CausalHistory<HabitFact>(outside: outside, countsDeletions: true, asksPeople: true)
+        CausalHistory<HabitFact>(environment: environment, countsDeletions: true, asksPeople: true)
       case HabitsApp.checkInType: CheckInHistory()
       case ClipboardApp.itemType: StampedHistory()
       default: nil
@@ -64,13 +65,15 @@ package final class Histories {
 
 // Events of devices and relay. See `RecordHistory`.
 extension Histories {
-  /// Registers a version that a device made. `hand`: the user action that made it just now, if any.
+  /// Registers a version that a device made. `action`: the user action that made it just now; nil
+  /// if no user acted.
   package func deviceMade(
-    _ entry: OutboxEntry, insteadOf before: OutboxEntry?, by hand: Hand?, on device: DeviceID
+    _ entry: OutboxEntry, insteadOf before: OutboxEntry?, by action: UserAction?,
+    on device: DeviceID
   ) {
     let history = history(entry.key, entry.type)
     guard entry.key == TimerApp.stateKey, let timer = history as? CausalHistory<TimerFact> else {
-      history?.deviceMade(entry, insteadOf: before, byPerson: hand != nil, on: device)
+      history?.deviceMade(entry, insteadOf: before, byPerson: action != nil, on: device)
       return
     }
     let making = Making(device: device, entry: entry.number)
@@ -79,7 +82,7 @@ extension Histories {
     {
       completed[making] = nil
     }
-    timer.deviceMade(entry, insteadOf: before, byPerson: hand != nil, on: device)
+    timer.deviceMade(entry, insteadOf: before, byPerson: action != nil, on: device)
     let count = TimerFacts(fields: entry.fields ?? [])?.completedPomodoros ?? 0
     completed[making, default: 0].raise(to: count)
   }
@@ -137,19 +140,19 @@ extension Histories {
     histories[key]?.deviceAsked(tag: server.tag, on: device)
   }
 
-  package func deviceTook(_ record: Record, on device: DeviceID) {
-    histories[record.key]?.deviceTook(
+  package func deviceRead(_ record: Record, on device: DeviceID) {
+    histories[record.key]?.deviceRead(
       tag: record.tag, isDeleted: record.isDeleted, on: device)
   }
 
   /// Registers a conflict between two versions of the record on a device.
-  package func deviceMet(_ key: RecordKey) {
+  package func deviceConflicted(_ key: RecordKey) {
     conflicts[key, default: 0] += 1
     conflictCount += 1
   }
 
   /// Adds a record that existed before the simulation began.
-  package func stood(_ record: Record) { history(record.key, record.type)?.stood(record) }
+  package func addInitial(_ record: Record) { history(record.key, record.type)?.addInitial(record) }
 
   package func relaySaved(_ record: Record, baseTag: ChangeTag?) {
     history(record.key, record.type)?.relaySaved(record, baseTag: baseTag)

@@ -7,7 +7,7 @@ package protocol RecordHistory: AnyObject {
   /// Number of deeds that users did.
   var count: Int { get }
   /// Adds a version that existed before the simulation began; no user made it.
-  func stood(_ record: Record)
+  func addInitial(_ record: Record)
   /// Registers a version that a device made itself: `entry` is in its outbox, instead of `before`,
   /// which had the same number. `byPerson`: true if the entry has what a user did just now.
   func deviceMade(
@@ -30,7 +30,7 @@ package protocol RecordHistory: AnyObject {
   func deviceAsked(tag: ChangeTag, on device: DeviceID)
   /// Registers that a device holds a version from the relay, and no change of its own. `isDeleted`:
   /// true if the version is a deletion.
-  func deviceTook(tag: ChangeTag, isDeleted: Bool, on device: DeviceID)
+  func deviceRead(tag: ChangeTag, isDeleted: Bool, on device: DeviceID)
   /// Registers a version that the relay saved.
   func relaySaved(_ record: Record, baseTag: ChangeTag?)
   /// Registers that the relay saved this once, forgot its batch since, and received it again.

@@ -15,7 +15,7 @@ extension ReplicaWatch {
   func checkStamp(_ entry: OutboxEntry, byPerson: Bool) {
     guard let now = ledger.relayTime?(), entry.key != TimerApp.stateKey else { return }
     if byPerson { madeAt[entry.number] = now }
-    guard entry.isUnderWay, let made = madeAt[entry.number] else { return }
+    guard entry.isInFlight, let made = madeAt[entry.number] else { return }
     let difference = entry.modifiedAt - made
     if abs(difference) > ReplicaWatch.stampTolerance {
       fault("\(entry.key.name) was stamped \(difference) ms off relay time")

@@ -6,7 +6,7 @@ import LockstepStorage
 /// Checks one device's store: its cursor and tags only grow, what it takes from the relay is what
 /// the relay saved in this device's own account, and what a screen shows is durable.
 package final class ReplicaWatch {
-  let outside: WorldOutside
+  let environment: WorldEnvironment
   let ledger: CommitLedger
   private let name: String
   let account: AccountID
@@ -19,20 +19,20 @@ package final class ReplicaWatch {
   /// Numbers of the entries that give back what the relay has lost.
   private var broughtBack: Set<Int64> = []
   /// User action behind the current write; nil: time, the relay or the app made it.
-  package var hand: Hand?
+  package var action: UserAction?
   /// Items that the clipboard has just trimmed.
   var trimmed: [OutboxEntry] = []
   /// Relay time of the last user action that an entry holds, by its number.
   var madeAt: [Int64: Int64] = [:]
   /// Last version of each record that was reported to the screen.
-  private var told: [RecordKey: Record] = [:]
+  private var reported: [RecordKey: Record] = [:]
 
   package init(
-    outside: WorldOutside, ledger: CommitLedger, name: String, account: AccountID,
+    environment: WorldEnvironment, ledger: CommitLedger, name: String, account: AccountID,
     device: DeviceID,
     histories: Histories, mayLoseCursor: Bool
   ) {
-    self.outside = outside
+    self.environment = environment
     self.ledger = ledger
     self.name = name
     self.account = account
@@ -67,7 +67,7 @@ package final class ReplicaWatch {
         case .removeRecord(let key): keys.append(key)
         case .removeRecords(let gone): keys += gone
         case .putEntry(let entry): keys.append(entry.key)
-        case .nameRecord, .loseRecord, .setIdentity, .setCursor, .removeEntry, .setValue,
+        case .markInSnapshot, .markLost, .setIdentity, .setCursor, .removeEntry, .setValue,
           .putChunk, .removeChunk:
           break
         }
@@ -78,16 +78,16 @@ package final class ReplicaWatch {
 
   package var isSignedOut: Bool { ledger.isSignedOut(device) }
 
-  package func wrote(
+  package func recordWrite(
     _ changes: [ReplicaChange], before: View, after: View, in store: MemoryReplicaStore
   ) {
     // A zone that is switched on again is read again from the point where it was switched off.
     let isSwitch = changes.contains { change in
       if case .setValue("zones.off", _) = change { true } else { false }
     }
-    if isSwitch { outside.tally.note(.zoneSwitched) }
+    if isSwitch { environment.tally.note(.zoneSwitched) }
     if !isSwitch { checkCursor(before.cursor, after.cursor) }
-    for case .loseRecord in changes { outside.tally.note(.recordMissed) }
+    for case .markLost in changes { environment.tally.note(.recordMissed) }
     if ledger.isSignedOut(device) { return checkForbidden(after) }
     for record in after.records {
       held[record.key, default: []].insert(record.fields ?? [])
@@ -99,23 +99,23 @@ package final class ReplicaWatch {
         fault("\(record.key.name) went back from tag \(old.tag) to \(record.tag)")
       }
       if after.entries(record.key).isEmpty {
-        checkTaken(record)
+        checkReceived(record)
       }
     }
-    let latest = tell(changes, before: before)
+    let latest = recordMade(changes, before: before)
     checkTrims(after, in: store)
-    let meeting = Meeting(changes, before: before, after: after, device: device)
-    for (entry, merged) in meeting.merged {
+    let outcome = MergeOutcome(changes, before: before, after: after, device: device)
+    for (entry, merged) in outcome.merged {
       histories.deviceMerged(entry, into: merged, on: device)
     }
-    for entry in meeting.folded { histories.deviceFolded(entry, on: device) }
-    if hand == nil { for key in meeting.conflicts { histories.deviceMet(key) } }
-    let decided = tellDecision(changes, before: before)
+    for entry in outcome.folded { histories.deviceFolded(entry, on: device) }
+    if action == nil { for key in outcome.conflicts { histories.deviceConflicted(key) } }
+    let decided = recordDecision(changes, before: before)
     for case .removeEntry(let number) in changes {
       // A later process uses the numbers again.
       madeAt[number] = nil
       guard let entry = latest.last(where: { $0.number == number }), entry.key != decided,
-        after.entries(entry.key).isEmpty, !entry.isUnderWay
+        after.entries(entry.key).isEmpty, !entry.isInFlight
       else { continue }
       let isDoneByOthers = isDoneByOthers(entry, in: after)
       if isDoneByOthers || isWithdrawn(entry, by: changes, in: after) {
@@ -127,37 +127,37 @@ package final class ReplicaWatch {
       histories.deviceAsked(entry.key, server, on: device)
     }
     for record in after.records where record.tag > 0 && after.entries(record.key).isEmpty {
-      histories.deviceTook(record, on: device)
+      histories.deviceRead(record, on: device)
     }
   }
 
   /// Reports what was made here, in order. Returns all states of the entries, oldest first.
-  private func tell(_ changes: [ReplicaChange], before: View) -> [OutboxEntry] {
+  private func recordMade(_ changes: [ReplicaChange], before: View) -> [OutboxEntry] {
     var latest = before.outbox
     for case .putEntry(let entry) in changes {
       checkBase(entry)
       let old = latest.last { $0.number == entry.number }
       if old == nil && isHeld(entry, in: before) {
         broughtBack.insert(entry.number)
-        outside.tally.note(.recordBroughtBack)
+        environment.tally.note(.recordBroughtBack)
         histories.deviceBringsBack(entry, on: device)
       } else if isDecision(entry) {
         checkStamp(entry, byPerson: true)
       } else {
         // A lost version is already merged with the relay's current one.
-        if old == nil, hand == nil, let lost = lostVersion(of: entry, in: before) {
+        if old == nil, action == nil, let lost = lostVersion(of: entry, in: before) {
           histories.deviceBringsBack(lost, on: device)
         }
         let isNew = old == nil || old?.fields != entry.fields
         // A deletion by this device's user remains when it is merged with another's version.
         let isTrim =
-          entry.fields == nil && isNew && isItem(entry) && hand?.deletes(entry.key) != true
+          entry.fields == nil && isNew && isItem(entry) && action?.deletes(entry.key) != true
           && before.entries(entry.key).allSatisfy { $0.fields != nil }
         histories.deviceMade(
-          entry, insteadOf: old, by: isNew && !isTrim ? hand : nil, on: device)
+          entry, insteadOf: old, by: isNew && !isTrim ? action : nil, on: device)
         if isTrim { trimmed.append(entry) }
-        checkStamp(entry, byPerson: isNew && hand != nil)
-        if isNew, let amount = hand?.counts(in: entry.key) {
+        checkStamp(entry, byPerson: isNew && action != nil)
+        if isNew, let amount = action?.counts(in: entry.key) {
           histories.deviceCounted(entry.key, amount, on: device)
         }
       }
@@ -177,14 +177,14 @@ package final class ReplicaWatch {
   }
 
   private func isDecision(_ entry: OutboxEntry) -> Bool {
-    if case .keep(entry.key, _) = hand { true } else { false }
+    if case .keep(entry.key, _) = action { true } else { false }
   }
 
   private func isItem(_ entry: OutboxEntry) -> Bool { entry.type == ClipboardApp.itemType }
 
   /// Reports a user's choice, and returns the record that it is about; nil if there was none.
-  private func tellDecision(_ changes: [ReplicaChange], before: View) -> RecordKey? {
-    guard case .keep(let key, _) = hand else { return nil }
+  private func recordDecision(_ changes: [ReplicaChange], before: View) -> RecordKey? {
+    guard case .keep(let key, _) = action else { return nil }
     for entry in before.entries(key) {
       guard case .asking(let server) = entry.state else { continue }
       let made = changes.lazy.compactMap { change in
@@ -200,18 +200,18 @@ package final class ReplicaWatch {
 
   /// Starts a new screen, as a new process does. It shows what is in the store. The reports to the
   /// one before prove nothing: its process may have died before it reported more.
-  package func screenBegins() { told = [:] }
+  package func resetScreen() { reported = [:] }
 
   /// Checks that each change is reported to the screen once.
-  package func told(_ records: [Record]) {
-    shown(records)
+  package func checkReported(_ records: [Record]) {
+    checkShown(records)
     for record in records {
-      if let last = told[record.key], last.fields == record.fields, last.device == record.device,
-        last.modifiedAt == record.modifiedAt
+      if let last = reported[record.key], last.fields == record.fields,
+        last.device == record.device, last.modifiedAt == record.modifiedAt
       {
         fault("the screen is told twice of one change of \(record.key.name)")
       }
-      told[record.key] = record
+      reported[record.key] = record
     }
   }
 
@@ -227,7 +227,7 @@ package final class ReplicaWatch {
   }
 
   /// Checks the records that the screen shows.
-  package func shown(_ records: [Record]) {
+  package func checkShown(_ records: [Record]) {
     for record in records where held[record.key]?.contains(record.fields ?? []) != true {
       if record.isDeleted { continue }
       fault("the screen shows a version of \(record.key.name) that the store never held")
@@ -279,7 +279,7 @@ package final class ReplicaWatch {
 
   /// Checks that a record without a local edit is, byte for byte, what the relay saved in this
   /// account.
-  private func checkTaken(_ record: Record) {
+  private func checkReceived(_ record: Record) {
     guard record.tag > 0 else {
       fault("\(record.key.name) has neither an entry in the outbox nor a tag")
       return
@@ -296,11 +296,11 @@ package final class ReplicaWatch {
     }
   }
 
-  func fault(_ description: String) { outside.fault("\(name): \(description)") }
+  func fault(_ description: String) { environment.fault("\(name): \(description)") }
 }
 
 extension OutboxEntry {
-  var isUnderWay: Bool {
+  var isInFlight: Bool {
     if case .sent = state { true } else { false }
   }
 }

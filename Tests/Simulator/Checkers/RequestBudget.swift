@@ -41,7 +41,7 @@ package struct RequestBudget {
   }
 
   /// Returns the number of requests and messages that begin in the bytes that a device sends.
-  package static func asked(in bytes: [UInt8]) -> Int {
+  package static func requests(in bytes: [UInt8]) -> Int {
     guard let first = bytes.first else { return 0 }
     guard first >= 0x80 else {
       return methods.contains { bytes.starts(with: $0) } ? 1 : 0

@@ -35,7 +35,7 @@ package final class StampedHistory: RecordHistory {
     return deletes.isEmpty ? top : deletes
   }
 
-  package func stood(_ record: Record) {
+  package func addInitial(_ record: Record) {
     acts.append(
       Act(
         device: record.device, entry: 0, stamp: record.modifiedAt, fields: record.fields,
@@ -92,7 +92,7 @@ package final class StampedHistory: RecordHistory {
 
   package func deviceDecided(_ server: Record, made: OutboxEntry?, on device: DeviceID) {}
 
-  package func deviceTook(tag: ChangeTag, isDeleted: Bool, on device: DeviceID) {}
+  package func deviceRead(tag: ChangeTag, isDeleted: Bool, on device: DeviceID) {}
 
   package func relaySaved(_ record: Record, baseTag: ChangeTag?) {
     for index in acts.indices where acts[index].stamp == record.modifiedAt {

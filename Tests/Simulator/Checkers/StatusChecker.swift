@@ -10,44 +10,45 @@ package struct StatusChecker {
   /// long-poll that replaces it and is held for 50 s, and up to 15 s for its answer.
   private static let silenceMax = Span.seconds(96)
 
-  private let outside: SimulationEnvironment
+  private let environment: SimulationEnvironment
   /// Virtual time at which each device, by its index, last received bytes from the relay.
   private var lastHeard: [Int64]
 
-  package init(outside: SimulationEnvironment, devices: Int) {
-    self.outside = outside
+  package init(environment: SimulationEnvironment, devices: Int) {
+    self.environment = environment
     lastHeard = Array(repeating: 0, count: devices)
   }
 
-  package mutating func heard(_ device: Int) { lastHeard[device] = outside.timeline.now }
+  package mutating func heard(_ device: Int) { lastHeard[device] = environment.timeline.now }
 
   /// Checks the status. Called each time a device has performed all its actions.
   package func check(_ device: DeviceMachine, isSwitchedOff: Bool) {
     guard device.isAtRest, let status = device.status, status.state == .inSync else { return }
-    if isSwitchedOff { outside.fault("\(device.name) says in sync while it is switched off") }
+    if isSwitchedOff { environment.fault("\(device.name) says in sync while it is switched off") }
     do throws(StorageError) {
       for entry in try device.store.outbox() {
         switch entry.state {
         case .waiting where status.switchedOff.contains { $0.zone == entry.key.zone }: break
         case .waiting, .sent:
-          outside.fault("\(device.name) says in sync while \(entry.key.name) waits to be sent")
+          environment.fault("\(device.name) says in sync while \(entry.key.name) waits to be sent")
         case .parked, .asking:
-          outside.fault("\(device.name) says in sync while \(entry.key.name) waits for a person")
+          environment.fault(
+            "\(device.name) says in sync while \(entry.key.name) waits for a person")
         }
       }
     } catch {
-      outside.fault("\(device.name): the outbox cannot be read: \(error)")
+      environment.fault("\(device.name): the outbox cannot be read: \(error)")
     }
   }
 
   /// Checks the time since the last bytes from the relay. Called regularly.
   package func checkSilence(_ device: DeviceMachine, _ ledger: CommitLedger) {
     // A status from before a suspension is out of date.
-    guard device.isRunning, device.seat?.isSuspended == false, device.status?.state == .inSync
+    guard device.isRunning, device.driver?.isSuspended == false, device.status?.state == .inSync
     else { return }
-    let silence = outside.timeline.now - lastHeard[device.index]
+    let silence = environment.timeline.now - lastHeard[device.index]
     if silence > StatusChecker.silenceMax {
-      outside.fault(
+      environment.fault(
         "\(device.name) says in sync and has heard nothing for \(silence / 1_000_000_000) s")
     }
     checkLag(device, ledger)
@@ -59,11 +60,11 @@ package struct StatusChecker {
     do throws(StorageError) {
       let read = try device.store.cursor()?.sequence ?? 0
       if read < saved {
-        outside.fault(
+        environment.fault(
           "\(device.name) says in sync at \(read), and \(saved) was saved long ago")
       }
     } catch {
-      outside.fault("\(device.name): the cursor cannot be read: \(error)")
+      environment.fault("\(device.name): the cursor cannot be read: \(error)")
     }
   }
 }

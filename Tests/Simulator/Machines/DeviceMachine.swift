@@ -1,6 +1,7 @@
 import LockstepApps
 import LockstepClient
 import LockstepModel
+import LockstepRuntime
 import LockstepSimulation
 import LockstepStorage
 import LockstepWire
@@ -14,9 +15,9 @@ package final class DeviceMachine {
   package var clock: VirtualClock
   /// Status that the device last reported to its user.
   package private(set) var status: SyncStatus?
-  package private(set) var seat: Seat<Agent>?
+  package private(set) var driver: NodeDriver<Agent>?
 
-  let outside: WorldOutside
+  let environment: WorldEnvironment
   private let watch: ReplicaWatch
   private var configuration: AgentConfiguration
   private let apps: [any App]
@@ -24,14 +25,14 @@ package final class DeviceMachine {
   private let worker: ReplicaWorker
   package let files: FileWorker
   /// Number of requests to the relay: HTTP requests, and messages on a socket.
-  package private(set) var asked = 0
+  package private(set) var requests = 0
   private var runBefore: Int64 = 0
   private var startedAt: Int64 = 0
   private var nextOrder: UInt64 = 1
   /// Chunk operations of the user.
-  var chunkHands = ChunkHands()
+  var chunkOperations = ChunkOperations()
   /// User actions behind the orders that were given, for the model.
-  var hands: [OrderID: Hand] = [:]
+  var pendingActions: [OrderID: UserAction] = [:]
   /// Sealed files of the account; nil if it has none. `vaultKeeper`: the copies that this device
   /// keeps of them; nil if it does not have the key.
   var sealedFiles: SealedFiles?
@@ -41,23 +42,23 @@ package final class DeviceMachine {
   /// Injected bug, to prove that the checkers detect it.
   package var breakage: Breakage? {
     didSet {
-      vaultKeeper?.takesPlain = breakage == .takesPlainForSealed
+      vaultKeeper?.acceptsPlain = breakage == .takesPlainForSealed
       store.breakage = breakage
       worker.trustsDeviceClock = breakage == .trustsDeviceClock
     }
   }
-  private var changesTold = 0
+  private var changesReported = 0
   /// True if the user has seen a question and will answer it.
   var isAnswering = false
 
   package init(
-    index: Int, credentials: Credentials, outside: WorldOutside, watch: ReplicaWatch,
+    index: Int, credentials: Credentials, environment: WorldEnvironment, watch: ReplicaWatch,
     clock: VirtualClock, configuration: AgentConfiguration, apps: [any App],
     random: SeededRandom
   ) throws(StorageError) {
     self.index = index
     self.credentials = credentials
-    self.outside = outside
+    self.environment = environment
     self.watch = watch
     self.clock = clock
     self.configuration = configuration
@@ -66,9 +67,9 @@ package final class DeviceMachine {
     name = "device\(index)"
     store = WatchedReplicaStore(watch: watch)
     worker = ReplicaWorker(
-      timeline: outside.timeline, random: self.random.branch(), store: store, apps: apps,
+      timeline: environment.timeline, random: self.random.branch(), store: store, apps: apps,
       watch: watch)
-    files = FileWorker(timeline: outside.timeline, random: self.random.branch())
+    files = FileWorker(timeline: environment.timeline, random: self.random.branch())
     try store.write([
       .setIdentity(
         HomeIdentity(
@@ -76,11 +77,11 @@ package final class DeviceMachine {
     ])
   }
 
-  package var isRunning: Bool { seat?.isAlive ?? false }
+  package var isRunning: Bool { driver?.isAlive ?? false }
 
   /// Total run time of the device's processes, in nanoseconds.
   package var runTime: Int64 {
-    runBefore + (seat == nil ? 0 : outside.timeline.now - startedAt)
+    runBefore + (driver == nil ? 0 : environment.timeline.now - startedAt)
   }
 
   /// True if the account's owner has signed the device out.
@@ -93,67 +94,67 @@ package final class DeviceMachine {
 
   /// True if no job of the agent is in progress and all outcomes have been delivered.
   package var isAtRest: Bool {
-    isRunning && seat?.isSuspended == false && worker.isIdle && files.isIdle
+    isRunning && driver?.isSuspended == false && worker.isIdle && files.isIdle
   }
 
   package func start() {
     guard !isRunning else { return }
     status = nil
-    watch.screenBegins()
+    watch.resetScreen()
     var configuration = configuration
     configuration.firstNumber = UInt64(index) << 32
-    let moment = clock.moment(at: outside.timeline.now)
+    let moment = clock.moment(at: environment.timeline.now)
     let agent = Agent(configuration, random: random.branch(), at: moment)
-    let seat = Seat(
-      name: name, outside: outside, clock: { [unowned self] in clock }, node: agent)
-    self.seat = seat
+    let driver = NodeDriver(
+      name: name, environment: environment, clock: { [unowned self] in clock }, node: agent)
+    self.driver = driver
     worker.begin()
-    chunkHands = ChunkHands()
-    hands = [:]
-    seat.onJob = { [unowned self, unowned seat] id, _, job in
+    chunkOperations = ChunkOperations()
+    pendingActions = [:]
+    driver.onJob = { [unowned self, unowned driver] id, _, job in
       switch job {
       case .replica(let job):
-        let hand = job.order.flatMap { hands.removeValue(forKey: $0) }
-        worker.add(id, job, hand: hand) { id, outcome in
-          seat.handle(.finished(id, .replica(outcome)))
+        let action = job.order.flatMap { pendingActions.removeValue(forKey: $0) }
+        worker.add(id, job, action: action) { id, outcome in
+          driver.handle(.finished(id, .replica(outcome)))
         }
-      case .file: files.add(id, job) { id, outcome in seat.handle(.finished(id, outcome)) }
+      case .file: files.add(id, job) { id, outcome in driver.handle(.finished(id, outcome)) }
       }
     }
-    seat.onReport = { [unowned self] report in take(report) }
-    seat.onSend = { [unowned self] bytes in asked += RequestBudget.asked(in: bytes) }
-    startedAt = outside.timeline.now
-    outside.log(from: name, to: "", .note("starts"))
-    seat.begin()
-    vaultKeeper?.look(into: store, outside)
+    driver.onReport = { [unowned self] report in handleReport(report) }
+    driver.onSend = { [unowned self] bytes in requests += RequestBudget.requests(in: bytes) }
+    startedAt = environment.timeline.now
+    environment.log(from: name, to: "", .note("starts"))
+    driver.begin()
+    vaultKeeper?.update(from: store, environment)
   }
 
   /// Kills the process after `actions` more actions, right before the next one.
   package func crash(afterActions actions: Int, isMachineGone: Bool) {
-    guard let seat, isRunning else { return }
-    seat.kill(afterActions: actions) { [unowned self, unowned seat] in
-      crash(seat, isMachineGone: isMachineGone)
+    guard let driver, isRunning else { return }
+    driver.kill(afterActions: actions) { [unowned self, unowned driver] in
+      endProcess(driver, isMachineGone: isMachineGone)
     }
   }
 
   package func crashNow(isMachineGone: Bool) {
-    guard let seat, isRunning else { return }
-    crash(seat, isMachineGone: isMachineGone)
+    guard let driver, isRunning else { return }
+    endProcess(driver, isMachineGone: isMachineGone)
   }
 
-  private func crash(_ crashed: Seat<Agent>, isMachineGone: Bool) {
-    outside.log(from: name, to: "", .note("crashes"))
+  private func endProcess(_ crashed: NodeDriver<Agent>, isMachineGone: Bool) {
+    environment.log(from: name, to: "", .note("crashes"))
     crashed.kill()
     runBefore = runTime
-    startedAt = outside.timeline.now
+    startedAt = environment.timeline.now
     worker.drop()
     files.drop()
-    outside.network.forget(crashed, isMachineGone: isMachineGone)
+    environment.network.removeNode(crashed, isMachineGone: isMachineGone)
     status = nil
   }
 
   package func order(_ order: AgentOrder) {
-    seat?.handle(.ordered(order))
+    driver?.handle(.ordered(order))
   }
 
   package func nextOrderID() -> OrderID {
@@ -161,44 +162,44 @@ package final class DeviceMachine {
     return OrderID(rawValue: nextOrder)
   }
 
-  private func take(_ report: AgentReport) {
+  private func handleReport(_ report: AgentReport) {
     switch report {
     case .ready(let status), .status(let status), .statusRead(_, let status),
       .synced(_, let status):
-      outside.log(from: name, to: "person", .note("status \(status.state)"))
-      tally(status)
+      environment.log(from: name, to: "person", .note("status \(status.state)"))
+      countTransitions(to: status)
       self.status = status
       if breakage == .saysInSyncEarly, status.state == .syncing { self.status?.state = .inSync }
       answer(status)
     case .edited(_, .success(let record)):
-      if !isSignedOut { outside.tally.note(.edit) }
-      outside.log(from: name, to: "person", .note("edited \(record.key.name)"))
-      watch.shown([record])
-      vaultKeeper?.look(into: store, outside)
+      if !isSignedOut { environment.tally.note(.edit) }
+      environment.log(from: name, to: "person", .note("edited \(record.key.name)"))
+      watch.checkShown([record])
+      vaultKeeper?.update(from: store, environment)
     case .edited(_, .failure(let failure)):
-      outside.tally.note(.editRefused)
-      outside.log(from: name, to: "person", .note("not edited: \(failure)"))
+      environment.tally.note(.editRefused)
+      environment.log(from: name, to: "person", .note("not edited: \(failure)"))
     case .changed(let records):
-      outside.log(from: name, to: "person", .note("shows \(records.map(\.key.name))"))
-      watch.told(records)
-      vaultKeeper?.look(into: store, outside)
-      changesTold += 1
-      if breakage == .tellsTwice, changesTold % 5 == 0 { watch.told(records) }
-    case .told, .switched, .read, .chunkProgress, .milestone: break
+      environment.log(from: name, to: "person", .note("shows \(records.map(\.key.name))"))
+      watch.checkReported(records)
+      vaultKeeper?.update(from: store, environment)
+      changesReported += 1
+      if breakage == .tellsTwice, changesReported % 5 == 0 { watch.checkReported(records) }
+    case .answered, .switched, .read, .chunkProgress, .milestone: break
     case .chunkAdded(let order, let result): chunkAdded(order, result)
     case .chunkRead(let order, let result): chunkRead(order, result)
     case .storeFailed(let error):
-      outside.log(from: name, to: "person", .note("store failed: \(error)"))
+      environment.log(from: name, to: "person", .note("store failed: \(error)"))
       onStoreFailure()
     case .stopped: status = nil
     }
   }
 
-  private func tally(_ new: SyncStatus) {
+  private func countTransitions(to new: SyncStatus) {
     if !new.blockedZones.isEmpty, status?.blockedZones != new.blockedZones {
-      outside.tally.note(.zoneBlocked)
+      environment.tally.note(.zoneBlocked)
     }
-    if case .failed = new.state, status?.state != new.state { outside.tally.note(.planGone) }
+    if case .failed = new.state, status?.state != new.state { environment.tally.note(.planGone) }
   }
 
   /// Reaction of the user to a failure of the store; set by `World`.
@@ -207,14 +208,14 @@ package final class DeviceMachine {
 
 /// Performs a replica's jobs one after the other, as its thread would.
 final class ReplicaWorker {
-  typealias Tell = (JobID, ReplicaOutcome) -> Void
+  typealias Completion = (JobID, ReplicaOutcome) -> Void
 
   private struct Work {
     var id: JobID
     var job: ReplicaJob
     /// User action behind the job, for the model; nil if no user acted.
-    var hand: Hand?
-    var tell: Tell
+    var action: UserAction?
+    var completion: Completion
   }
 
   private let worker: VirtualWorker<Work>
@@ -253,12 +254,12 @@ final class ReplicaWorker {
         portions: WorkPortions(cost: 1, lightCost: 1))
     ) { works in
       let outcomes = works.map { work in
-        watch.hand = work.hand
-        defer { watch.hand = nil }
+        watch.action = work.action
+        defer { watch.action = nil }
         return replica.perform(work.job)
       }
       return {
-        for (work, outcome) in zip(works, outcomes) { work.tell(work.id, outcome) }
+        for (work, outcome) in zip(works, outcomes) { work.completion(work.id, outcome) }
       }
     }
   }
@@ -273,8 +274,8 @@ final class ReplicaWorker {
   /// Starts a new process: the replica's memory is read from its store again.
   func begin() { replica.replica = replica.make() }
 
-  func add(_ id: JobID, _ job: ReplicaJob, hand: Hand?, tell: @escaping Tell) {
-    worker.add(Work(id: id, job: job, hand: hand, tell: tell))
+  func add(_ id: JobID, _ job: ReplicaJob, action: UserAction?, completion: @escaping Completion) {
+    worker.add(Work(id: id, job: job, action: action, completion: completion))
   }
 
   func drop() { worker.drop() }

@@ -1,14 +1,14 @@
 import LockstepClient
 import LockstepModel
+import LockstepRuntime
 import LockstepSimulation
 import LockstepStorage
-import LockstepWire
 
 /// Chunk files of a device, and the thread that works on them. A crash keeps the complete files.
 package final class FileWorker {
-  private typealias Tell = (JobID, AgentOutcome) -> Void
+  private typealias Completion = (JobID, AgentOutcome) -> Void
 
-  private let worker: VirtualWorker<(JobID, AgentJob, Tell)>
+  private let worker: VirtualWorker<(JobID, AgentJob, Completion)>
   private let disk: Disk
 
   private final class Disk {
@@ -34,8 +34,8 @@ package final class FileWorker {
 
   var isIdle: Bool { worker.isIdle }
 
-  func add(_ id: JobID, _ job: AgentJob, tell: @escaping (JobID, AgentOutcome) -> Void) {
-    worker.add((id, job, tell))
+  func add(_ id: JobID, _ job: AgentJob, completion: @escaping (JobID, AgentOutcome) -> Void) {
+    worker.add((id, job, completion))
   }
 
   /// Drops all jobs, as the end of the process does.

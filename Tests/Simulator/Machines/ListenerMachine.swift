@@ -9,14 +9,14 @@ package final class ListenerMachine {
   package let name: String
   package let account: AccountID
   package let device: DeviceID
-  private let outside: WorldOutside
+  private let environment: WorldEnvironment
   private let ledger: CommitLedger
   private let watched: Watched
   private let credentials: Credentials
   private let clock: VirtualClock
-  private var seat: Seat<ListenerNode>?
+  private var driver: NodeDriver<ListenerNode>?
   /// Newest sequence of the account at the relay's welcome; changes up to it are sent as backlog.
-  private var greetedAt: Int64 = 0
+  private var welcomedAt: Int64 = 0
   private var cursor: ChangeToken?
 
   /// Subscription of the listener.
@@ -28,14 +28,14 @@ package final class ListenerMachine {
 
   /// Creates a listener. `number`: its index in the simulation.
   package init(
-    number: Int, credentials: Credentials, watched: Watched, outside: WorldOutside,
+    number: Int, credentials: Credentials, watched: Watched, environment: WorldEnvironment,
     ledger: CommitLedger,
     clock: VirtualClock
   ) {
     name = "listener\(number)"
     account = credentials.account
     device = credentials.device
-    self.outside = outside
+    self.environment = environment
     self.ledger = ledger
     self.watched = watched
     self.credentials = credentials
@@ -43,21 +43,23 @@ package final class ListenerMachine {
   }
 
   package func start() {
-    guard seat == nil else { return }
+    guard driver == nil else { return }
     let node = ListenerNode(
-      token: credentials.token, firstNumber: 1 << 32, at: clock.moment(at: outside.timeline.now))
-    let seat = Seat(name: name, outside: outside, clock: { [clock] in clock }, node: node)
-    seat.onReport = { [unowned self] report in take(report) }
-    self.seat = seat
-    seat.begin()
+      token: credentials.token, firstNumber: 1 << 32,
+      at: clock.moment(at: environment.timeline.now))
+    let driver = NodeDriver(
+      name: name, environment: environment, clock: { [clock] in clock }, node: node)
+    driver.onReport = { [unowned self] report in handleReport(report) }
+    self.driver = driver
+    driver.begin()
   }
 
   /// Ends the process. The next one starts without a cursor.
   package func stop() {
-    guard let seat else { return }
-    seat.kill()
-    outside.network.forget(seat, isMachineGone: false)
-    self.seat = nil
+    guard let driver else { return }
+    driver.kill()
+    environment.network.removeNode(driver, isMachineGone: false)
+    self.driver = nil
     cursor = nil
   }
 
@@ -75,23 +77,23 @@ package final class ListenerMachine {
     return Subscription(id: Name(trusted: "simulated"), kind: kind)
   }
 
-  private func take(_ report: ListenerNode.Report) {
+  private func handleReport(_ report: ListenerNode.Report) {
     switch report {
-    case .welcomed(let newest): greetedAt = newest.sequence
-    case .told(let page):
-      let isBacklog = page.since.map { $0.sequence < greetedAt } ?? true
+    case .welcomed(let newest): welcomedAt = newest.sequence
+    case .pushed(let page):
+      let isBacklog = page.since.map { $0.sequence < welcomedAt } ?? true
       cursor = page.token
       if !isBacklog && !page.more && !isWanted(page) {
         fault("was woken by what it did not subscribe to: \(page.changes.map(\.key.name))")
       }
-      if page.changes.contains(where: matches) { outside.tally.note(.listenerWoken) }
+      if page.changes.contains(where: matches) { environment.tally.note(.listenerWoken) }
     case .hinted(let token):
-      outside.tally.note(.listenerHinted)
+      environment.tally.note(.listenerHinted)
       if cursor != nil { checkHint(token) }
     case .fetched(let page): cursor = page.token
     case .gap(let page):
       fault("was told what follows \(page.since?.text ?? "nothing") and stands elsewhere")
-    case .misunderstood(let reason): fault("cannot understand the relay: \(reason)")
+    case .invalid(let reason): fault("cannot understand the relay: \(reason)")
     }
   }
 
@@ -104,8 +106,8 @@ package final class ListenerMachine {
   }
 
   private func checkHint(_ token: ChangeToken) {
-    guard let cursor, token.sequence > greetedAt else { return }
-    let isRight = ledger.saved(account, after: min(cursor.sequence, greetedAt), through: token)
+    guard let cursor, token.sequence > welcomedAt else { return }
+    let isRight = ledger.saved(account, after: min(cursor.sequence, welcomedAt), through: token)
       .contains(where: matches)
     if !isRight { fault("was hinted at \(token.text), and nothing that it watches had changed") }
   }
@@ -125,5 +127,5 @@ package final class ListenerMachine {
       ? nil : "\(name) stands at \(cursor?.text ?? "nothing"), and \(last) is what it watches"
   }
 
-  private func fault(_ description: String) { outside.fault("\(name): \(description)") }
+  private func fault(_ description: String) { environment.fault("\(name): \(description)") }
 }

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepWire
 
 /// A device that only listens on a socket. It keeps a cursor and no records, and reports what it
@@ -12,21 +13,21 @@ struct ListenerNode: Node, ~Copyable {
 
   enum Report: Sendable {
     /// A page that was pushed, or sent as backlog; not an answer to a fetch.
-    case told(ChangePage)
+    case pushed(ChangePage)
     case hinted(ChangeToken)
     /// The socket is open; `newest`: the account's newest token.
     case welcomed(newest: ChangeToken)
     case fetched(ChangePage)
     /// The page does not follow the cursor.
     case gap(ChangePage)
-    case misunderstood(String)
+    case invalid(String)
   }
 
   private enum Stage {
     case closed
     case connecting
     case handshaking(HTTPResponseParser)
-    case talking(WebSocketReader)
+    case open(WebSocketReader)
   }
 
   private let token: String
@@ -40,7 +41,7 @@ struct ListenerNode: Node, ~Copyable {
   /// True if this connection has fetched: an answer may cross a push, and then neither follows the
   /// other.
   private var hasFetched = false
-  private var heardAt = Instant(nanoseconds: 0)
+  private var receivedAt = Instant(nanoseconds: 0)
   private var reopensAt: Instant?
   private var actions = ActionQueue<NodeAction<Never, Report, Never>>()
 
@@ -56,29 +57,29 @@ struct ListenerNode: Node, ~Copyable {
   var nextDeadline: Instant? { reopensAt ?? silenceEnd }
 
   private var silenceEnd: Instant {
-    heardAt.advanced(milliseconds: 2 * Limits.keepAliveMilliseconds)
+    receivedAt.advanced(milliseconds: 2 * Limits.keepAliveMilliseconds)
   }
 
   mutating func nextAction() -> NodeAction<Never, Report, Never>? { actions.popFirst() }
 
   mutating func handle(_ event: NodeEvent<Never, Never, Never>, at moment: Moment) {
     switch event {
-    case .opened(let id, _) where id == connection: greet(at: moment)
+    case .opened(let id, _) where id == connection: sendUpgrade(at: moment)
     case .closed(let id, _) where id == connection: close(at: moment)
-    case .deadlineReached: expire(at: moment)
-    case .opened, .closed, .drained, .holding, .turnedAway, .stopping: break
+    case .deadlineReached: handleDeadline(at: moment)
+    case .opened, .closed, .drained, .holding, .connectionRejected, .stopping: break
     }
   }
 
   mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
     guard id == connection else { return }
-    heardAt = moment.instant
+    receivedAt = moment.instant
     switch stage {
     case .closed, .connecting: break
     case .handshaking(var parser):
       parser.receive(bytes)
       continueHandshakes(parser, at: moment)
-    case .talking(var reader):
+    case .open(var reader):
       reader.receive(bytes)
       read(reader, at: moment)
     }
@@ -88,14 +89,14 @@ struct ListenerNode: Node, ~Copyable {
 
   private mutating func open(at moment: Moment) {
     reopensAt = nil
-    heardAt = moment.instant
+    receivedAt = moment.instant
     connection = .outgoing(connections)
     connections += 1
     stage = .connecting
     actions.append(.open(connection, Self.address))
   }
 
-  private mutating func expire(at moment: Moment) {
+  private mutating func handleDeadline(at moment: Moment) {
     if let reopensAt, reopensAt <= moment.instant { return open(at: moment) }
     guard reopensAt == nil, silenceEnd <= moment.instant else { return }
     actions.append(.close(connection, .now))
@@ -109,8 +110,8 @@ struct ListenerNode: Node, ~Copyable {
     reopensAt = moment.instant.advanced(milliseconds: 700)
   }
 
-  private mutating func greet(at moment: Moment) {
-    heardAt = moment.instant
+  private mutating func sendUpgrade(at moment: Moment) {
+    receivedAt = moment.instant
     var headers = WebSocketHandshake.offer(key: Self.key)
     headers.append("Authorization", "Bearer " + token)
     var parser = HTTPResponseParser()
@@ -138,11 +139,11 @@ struct ListenerNode: Node, ~Copyable {
       var reader = WebSocketReader(
         role: .client, maximumMessageBytes: Limits.relayMessageBytes)
       reader.receive(parser.takeRest().span.bytes)
-      stage = .talking(reader)
-      say(.hello(token: nil, since: cursor))
+      stage = .open(reader)
+      send(.hello(token: nil, since: cursor))
       read(reader, at: moment)
     } catch {
-      misunderstood("the handshake: \(error.detail)")
+      reportInvalid("the handshake: \(error.detail)")
     }
   }
 
@@ -163,28 +164,28 @@ struct ListenerNode: Node, ~Copyable {
         }
       }
     } catch {
-      return misunderstood(error.reason)
+      return reportInvalid(error.reason)
     }
-    stage = .talking(reader)
-    for message in messages { take(message) }
+    stage = .open(reader)
+    for message in messages { handleMessage(message) }
     if isOver {
       actions.append(.close(connection, .afterSending))
       close(at: moment)
     }
   }
 
-  private mutating func take(_ bytes: [UInt8]) {
+  private mutating func handleMessage(_ bytes: [UInt8]) {
     let message: RelayMessage
     do throws(Refusal) {
       message = try RelayMessage.decode(bytes)
     } catch {
-      return misunderstood(error.detail)
+      return reportInvalid(error.detail)
     }
     switch message {
     case .welcome(_, _, let newest, _, _):
       actions.append(.report(.welcomed(newest: newest)))
       if cursor == nil { fetch() }
-    case .changes(let id, let page): take(page, isAnswer: id != nil)
+    case .changes(let id, let page): handlePage(page, isAnswer: id != nil)
     case .changed(let token):
       actions.append(.report(.hinted(token)))
       fetch()
@@ -197,7 +198,7 @@ struct ListenerNode: Node, ~Copyable {
     }
   }
 
-  private mutating func take(_ page: ChangePage, isAnswer: Bool) {
+  private mutating func handlePage(_ page: ChangePage, isAnswer: Bool) {
     guard page.since == cursor else {
       if isAnswer { isFetching = false }
       if !hasFetched { actions.append(.report(.gap(page))) }
@@ -205,7 +206,7 @@ struct ListenerNode: Node, ~Copyable {
     }
     cursor = page.token
     guard isAnswer else {
-      actions.append(.report(.told(page)))
+      actions.append(.report(.pushed(page)))
       return
     }
     isFetching = false
@@ -218,14 +219,14 @@ struct ListenerNode: Node, ~Copyable {
     isFetching = true
     hasFetched = true
     fetches += 1
-    say(.fetch(id: "f\(fetches)", FetchQuery(since: cursor)))
+    send(.fetch(id: "f\(fetches)", FetchQuery(since: cursor)))
   }
 
-  private mutating func say(_ message: DeviceMessage) {
+  private mutating func send(_ message: DeviceMessage) {
     actions.append(.send(connection, WebSocketFrame.text(message.encoded(), mask: 1)))
   }
 
-  private mutating func misunderstood(_ reason: String) {
-    actions.append(.report(.misunderstood(reason)))
+  private mutating func reportInvalid(_ reason: String) {
+    actions.append(.report(.invalid(reason)))
   }
 }

@@ -1,5 +1,6 @@
 import LockstepModel
 import LockstepRelay
+import LockstepRuntime
 import LockstepSimulation
 import LockstepStorage
 import LockstepWire
@@ -7,8 +8,9 @@ import LockstepWire
 /// The relay's machine: one process with one or more nodes on one store, and the workers between
 /// them. It can crash and start again; what was not committed is lost then.
 ///
-/// With `areNeighbours`: several relays that share the store, each with one node. They notify each
-/// other of changed accounts over a bus that is slow and loses messages, and each can crash alone.
+/// With `hasSeveralRelays`: several relays that share the store, each with one node. They notify
+/// each other of changed accounts over a bus that is slow and loses messages, and each can crash
+/// alone.
 package final class RelayMachine {
   package let store: WatchedZoneStore
   private var files = MemoryChunkStore()
@@ -16,15 +18,15 @@ package final class RelayMachine {
   package private(set) var isUp = false
 
   /// Orders of the relay's owner that the store has not done yet; the first may be in progress.
-  private var owed: [CommitRequest] = []
-  private var asking: JobID?
-  private var asked: UInt64 = 0
-  private let outside: WorldOutside
+  private var pendingOrders: [CommitRequest] = []
+  private var runningJob: JobID?
+  private var lastJobNumber: UInt64 = 0
+  private let environment: WorldEnvironment
   private let nodes: Int
-  private let areNeighbours: Bool
+  private let hasSeveralRelays: Bool
   private var random: SeededRandom
   private var configuration: RelayConfiguration
-  private var seats: [Seat<RelayNode>] = []
+  private var drivers: [NodeDriver<RelayNode>] = []
   private var commits: VirtualWorker<Waiting>?
   private var reads: VirtualWorker<Waiting>?
   private var fileJobs: VirtualWorker<Waiting>?
@@ -45,20 +47,20 @@ package final class RelayMachine {
   private struct Waiting {
     /// Index of the node; nil if the relay's owner asked and no node waits for the outcome.
     var node: Int?
-    var seat: Seat<RelayNode>?
+    var driver: NodeDriver<RelayNode>?
     var id: JobID
     var job: StoreJob
   }
 
   package init(
-    outside: WorldOutside, store: WatchedZoneStore, clock: VirtualClock, nodes: Int,
-    areNeighbours: Bool = false, configuration: RelayConfiguration, random: SeededRandom
+    environment: WorldEnvironment, store: WatchedZoneStore, clock: VirtualClock, nodes: Int,
+    hasSeveralRelays: Bool = false, configuration: RelayConfiguration, random: SeededRandom
   ) {
-    self.outside = outside
+    self.environment = environment
     self.store = store
     self.clock = clock
     self.nodes = nodes
-    self.areNeighbours = areNeighbours
+    self.hasSeveralRelays = hasSeveralRelays
     self.configuration = configuration
     self.random = random
   }
@@ -68,13 +70,13 @@ package final class RelayMachine {
     max(commits?.waitingMax ?? 0, reads?.waitingMax ?? 0, fileJobs?.waitingMax ?? 0)
   }
 
-  package func isSeat(_ seat: some AnyNode) -> Bool { seats.contains { $0 === seat } }
+  package func isRelayNode(_ driver: some AnyNode) -> Bool { drivers.contains { $0 === driver } }
 
-  package var livingSeats: [any AnyNode] { seats.filter(\.isAlive) }
+  package var liveNodes: [any AnyNode] { drivers.filter(\.isAlive) }
 
   /// Returns the node that the system gives a new connection to; nil if no node listens.
   package func listener() -> (any AnyNode)? {
-    let living = seats.filter(\.isAlive)
+    let living = drivers.filter(\.isAlive)
     return isUp && !living.isEmpty ? random.one(of: living) : nil
   }
 
@@ -85,64 +87,65 @@ package final class RelayMachine {
     stopping = nil
     beginRun()
     startWorker()
-    seats = (0..<nodes).map { seat(at: $0) }
-    outside.log(from: "relay", to: "", .note("starts"))
-    for seat in seats { seat.begin() }
-    asking = nil
-    carryOut()
+    drivers = (0..<nodes).map { driver(at: $0) }
+    environment.log(from: "relay", to: "", .note("starts"))
+    for driver in drivers { driver.begin() }
+    runningJob = nil
+    performNextOrder()
   }
 
   /// Opens the store under a new number, as each relay does before it writes.
   private func beginRun() {
     store.begin(
-      run: OpeningNumber.draw(
-        wall: clock.moment(at: outside.timeline.now).wall, random: random.next()))
+      run: OpeningNumber.make(
+        wall: clock.moment(at: environment.timeline.now).wall, random: random.next()))
   }
 
-  private func seat(at index: Int) -> Seat<RelayNode> {
+  private func driver(at index: Int) -> NodeDriver<RelayNode> {
     var configuration = configuration
-    configuration.node = areNeighbours ? 0 : index
-    configuration.nodes = areNeighbours ? 1 : nodes
-    configuration.sharesStore = areNeighbours
-    let draw = SecretDraw(random.branch())
+    configuration.node = hasSeveralRelays ? 0 : index
+    configuration.nodes = hasSeveralRelays ? 1 : nodes
+    configuration.sharesStore = hasSeveralRelays
+    let secrets = SeededSecrets(random.branch())
     let node = RelayNode(
-      configuration: configuration, secrets: SecretSource { draw.bytes($0) },
+      configuration: configuration, secrets: SecretSource { secrets.bytes($0) },
       random: random.branch())
-    let seat = Seat(
-      name: "relay\(index)", outside: outside, clock: { [unowned self] in clock }, node: node)
-    seat.onJob = { [unowned self, unowned seat] id, lane, job in
-      let waiting = Waiting(node: index, seat: seat, id: id, job: job)
+    let driver = NodeDriver(
+      name: "relay\(index)", environment: environment, clock: { [unowned self] in clock },
+      node: node)
+    driver.onJob = { [unowned self, unowned driver] id, lane, job in
+      let waiting = Waiting(node: index, driver: driver, id: id, job: job)
       switch lane {
       case .commits: commits?.add(waiting)
       case .reads: reads?.add(waiting)
       case .files: fileJobs?.add(waiting)
       }
     }
-    seat.onNews = { [unowned self] news in
-      if !areNeighbours { tellOthers(news, from: index) }
+    driver.onNews = { [unowned self] news in
+      if !hasSeveralRelays { broadcastToOthers(news, from: index) }
     }
-    seat.onReport = { [unowned self] report in
+    driver.onReport = { [unowned self] report in
       if case .stopped = report { stopped += 1 }
-      outside.log(from: "relay\(index)", to: "", .note("reports \(report)"))
+      environment.log(from: "relay\(index)", to: "", .note("reports \(report)"))
     }
-    return seat
+    return driver
   }
 
   /// Kills one of several relays and starts another in its place after this time. Its requests to
   /// the store may still be done, but no outcome is delivered. Returns false if there is only one
   /// relay.
   package func crashOne(milliseconds: Int64) -> Bool {
-    guard areNeighbours, isUp, stopping == nil, livingSeats.count == nodes else { return false }
+    guard hasSeveralRelays, isUp, stopping == nil, liveNodes.count == nodes else { return false }
     let index = random.count(in: 0...nodes - 1)
-    let dead = seats[index]
+    let dead = drivers[index]
     dead.kill()
-    outside.network.forget(dead, isMachineGone: false)
-    outside.log(from: dead.name, to: "", .note("crashes"))
-    outside.timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in
-      guard isUp, stopping == nil, seats[index] === dead else { return }
+    environment.network.removeNode(dead, isMachineGone: false)
+    environment.log(from: dead.name, to: "", .note("crashes"))
+    environment.timeline.after(Span.milliseconds(milliseconds)) { [unowned self] in
+      guard isUp, stopping == nil, drivers[index] === dead else { return }
       beginRun()
-      seats[index] = seat(at: index)
-      seats[index].begin()
+      drivers[index] = driver(at: index)
+      drivers[index].begin()
     }
     return true
   }
@@ -151,10 +154,10 @@ package final class RelayMachine {
   package func crash(isMachineGone: Bool) {
     guard isUp else { return }
     isUp = false
-    outside.log(from: "relay", to: "", .note(isMachineGone ? "loses power" : "crashes"))
-    for seat in seats {
-      seat.kill()
-      outside.network.forget(seat, isMachineGone: isMachineGone)
+    environment.log(from: "relay", to: "", .note(isMachineGone ? "loses power" : "crashes"))
+    for driver in drivers {
+      driver.kill()
+      environment.network.removeNode(driver, isMachineGone: isMachineGone)
     }
     commits?.drop()
     reads?.drop()
@@ -166,68 +169,68 @@ package final class RelayMachine {
   /// Asks the process to end. It ends when all nodes are done, or when the time limit is reached.
   package func stop() {
     guard isUp else { return }
-    outside.log(from: "relay", to: "", .note("is asked to stop"))
-    let living = seats.filter(\.isAlive)
+    environment.log(from: "relay", to: "", .note("is asked to stop"))
+    let living = drivers.filter(\.isAlive)
     stopping = living.count
-    for seat in living { seat.tell(.stopping) }
-    let limit = outside.timeline.now + Span.milliseconds(Limits.drainMilliseconds + 2_000)
-    let asked = seats.map(\.number)
-    func look() {
-      guard isUp, seats.map(\.number) == asked else { return }
+    for driver in living { driver.deliverSignal(.stopping) }
+    let limit = environment.timeline.now + Span.milliseconds(Limits.drainMilliseconds + 2_000)
+    let asked = drivers.map(\.number)
+    func checkStopped() {
+      guard isUp, drivers.map(\.number) == asked else { return }
       if stopped == stopping {
         crash(isMachineGone: false)
-      } else if outside.timeline.now >= limit {
-        outside.fault("the relay did not stop within its time")
+      } else if environment.timeline.now >= limit {
+        environment.fault("the relay did not stop within its time")
         crash(isMachineGone: false)
       } else {
-        outside.timeline.after(Span.milliseconds(50)) { look() }
+        environment.timeline.after(Span.milliseconds(50)) { checkStopped() }
       }
     }
-    look()
+    checkStopped()
   }
 
   /// Adds an order of the relay's owner: done by the running relay, or else on its store.
   package func administer(_ request: CommitRequest) {
-    owed.append(request)
-    carryOut()
+    pendingOrders.append(request)
+    performNextOrder()
   }
 
   /// Performs the owner's orders in the order in which they were given, so that a plan that is
   /// renewed after it expired ends renewed. Repeats each until the store has done it.
-  private func carryOut() {
-    while asking == nil, let request = owed.first {
-      asked += 1
-      let id = JobID(rawValue: asked)
-      asking = id
+  private func performNextOrder() {
+    while runningJob == nil, let request = pendingOrders.first {
+      lastJobNumber += 1
+      let id = JobID(rawValue: lastJobNumber)
+      runningJob = id
       let job = StoreJob.commit(request, by: CommitOrigin(node: 0, connection: nil))
       if let commits, isUp {
         commits.add(Waiting(id: id, job: job))
       } else {
-        let wall = clock.moment(at: outside.timeline.now).wall
+        let wall = clock.moment(at: environment.timeline.now).wall
         for finished in StoreWork.commit([job], on: store, wall: wall) {
-          carriedOut(id, finished.outcome)
+          handleOutcome(id, finished.outcome)
         }
       }
     }
   }
 
-  private func carriedOut(_ id: JobID, _ outcome: StoreOutcome) {
-    guard asking == id else { return }
+  private func handleOutcome(_ id: JobID, _ outcome: StoreOutcome) {
+    guard runningJob == id else { return }
     if case .committed(.failure) = outcome {
-      return outside.timeline.after(Span.seconds(1)) { [unowned self] in
-        guard asking == id else { return }
-        asking = nil
-        carryOut()
+      return environment.timeline.after(Span.seconds(1)) { [unowned self] in
+        guard runningJob == id else { return }
+        runningJob = nil
+        performNextOrder()
       }
     }
-    asking = nil
-    owed.removeFirst()
+    runningJob = nil
+    pendingOrders.removeFirst()
   }
 
   /// Returns a copy of the chunk files, to be restored with the store.
   package func copyFiles() -> MemoryChunkStore { files.reopened() }
 
-  package func putBack(_ files: MemoryChunkStore) { self.files = files.reopened() }
+  package func restoreFiles(_ files: MemoryChunkStore) { self.files = files.reopened() }
 
   /// Makes each commit take up to `nanoseconds` longer until this time.
   package func slowDown(until time: Int64, by nanoseconds: Int64) {
@@ -246,14 +249,14 @@ package final class RelayMachine {
 
   /// Stops reading from the relay's connections for this time. Returns true if it has any.
   package func stall(nanoseconds: Int64) -> Bool {
-    seats.reduce(false) { outside.network.stallAll(of: $1, nanoseconds: nanoseconds) || $0 }
+    drivers.reduce(false) { environment.network.stallAll(of: $1, nanoseconds: nanoseconds) || $0 }
   }
 }
 
 // Workers, one per lane, and the delivery of their outcomes.
 extension RelayMachine {
   private func startWorker() {
-    let timeline = outside.timeline
+    let timeline = environment.timeline
     let swift = Span.microseconds(20)...Span.microseconds(500)
     commits = VirtualWorker(
       timeline: timeline, random: random.branch(),
@@ -288,27 +291,27 @@ extension RelayMachine {
 
   /// Performs the waiting jobs of all nodes in one transaction.
   private func commit(_ waiting: [Waiting]) -> () -> Void {
-    let wall = clock.moment(at: outside.timeline.now).wall
-    if !isSlownessMet, outside.timeline.now <= slowUntil { outside.struck(.slowStore) }
+    let wall = clock.moment(at: environment.timeline.now).wall
+    if !isSlownessMet, environment.timeline.now <= slowUntil { environment.countFault(.slowStore) }
     isSlownessMet = true
     if breakage == .tellsBeforeCommit {
       let early = StoreWork.commit(waiting.map(\.job), on: store.preview(), wall: wall)
-      for news in early.compactMap(\.news) { tellAll(news, from: nil) }
+      for news in early.compactMap(\.news) { broadcast(news, from: nil) }
     }
     let finished = StoreWork.commit(waiting.map(\.job), on: store, wall: wall)
     return { [unowned self] in
       for (work, finished) in zip(waiting, finished) {
         commitsDone += 1
         if let news = finished.news, !(breakage == .missesWakes && commitsDone % 5 == 0) {
-          tellAll(news, from: work.node)
+          broadcast(news, from: work.node)
         }
-        if let node = work.node, let seat = work.seat {
-          mailboxes[node].commits.post { seat.handle(.finished(work.id, finished.outcome)) }
+        if let node = work.node, let driver = work.driver {
+          mailboxes[node].commits.post { driver.handle(.finished(work.id, finished.outcome)) }
         } else {
-          carriedOut(work.id, finished.outcome)
+          handleOutcome(work.id, finished.outcome)
         }
       }
-      carryOut()
+      performNextOrder()
     }
   }
 
@@ -316,8 +319,8 @@ extension RelayMachine {
     let outcomes = waiting.map { StoreWork.read($0.job, on: store) }
     return { [unowned self] in
       for (work, outcome) in zip(waiting, outcomes) {
-        guard let node = work.node, let seat = work.seat else { continue }
-        mailboxes[node].reads.post { seat.handle(.finished(work.id, outcome)) }
+        guard let node = work.node, let driver = work.driver else { continue }
+        mailboxes[node].reads.post { driver.handle(.finished(work.id, outcome)) }
       }
     }
   }
@@ -326,33 +329,33 @@ extension RelayMachine {
     let outcomes = waiting.map { StoreWork.chunk($0.job, on: files) }
     return { [unowned self] in
       for (work, outcome) in zip(waiting, outcomes) {
-        guard let node = work.node, let seat = work.seat else { continue }
-        mailboxes[node].files.post { seat.handle(.finished(work.id, outcome)) }
+        guard let node = work.node, let driver = work.driver else { continue }
+        mailboxes[node].files.post { driver.handle(.finished(work.id, outcome)) }
       }
     }
   }
 
-  private func post(_ event: Seat<RelayNode>.Event, to node: Int) {
-    let seat = seats[node]
-    mailboxes[node].commits.post { seat.handle(event) }
+  private func post(_ event: NodeDriver<RelayNode>.Event, to node: Int) {
+    let driver = drivers[node]
+    mailboxes[node].commits.post { driver.handle(event) }
   }
 
   /// Sends the news of a commit to all nodes. `origin`: the node that asked for it; nil: the owner.
-  private func tellAll(_ news: RelayNews, from origin: Int?) {
+  private func broadcast(_ news: RelayNews, from origin: Int?) {
     for node in 0..<nodes {
-      if !areNeighbours || node == origin {
+      if !hasSeveralRelays || node == origin {
         post(.news(news), to: node)
       } else if let hint = news.hint {
         if random.chance(1, of: 8) { continue }
-        let seat = seats[node]
-        outside.timeline.after(random.number(in: 1_000...Span.milliseconds(200))) {
-          seat.handle(.news(hint))
+        let driver = drivers[node]
+        environment.timeline.after(random.number(in: 1_000...Span.milliseconds(200))) {
+          driver.handle(.news(hint))
         }
       }
     }
   }
 
-  private func tellOthers(_ news: RelayNews, from origin: Int) {
+  private func broadcastToOthers(_ news: RelayNews, from origin: Int) {
     for node in 0..<nodes where node != origin { post(.news(news), to: node) }
   }
 }

@@ -1,5 +1,6 @@
 import LockstepApps
 import LockstepCrypto
+import LockstepJSON
 import LockstepModel
 import LockstepSimulation
 import LockstepStorage
@@ -71,7 +72,7 @@ package final class VaultKeeper {
   /// Files on the disk; a crash does not change them.
   private(set) var files: [String: ChunkHash] = [:]
   /// Injected bug: takes records that are not sealed, to prove that the checker detects it.
-  var takesPlain = false
+  var acceptsPlain = false
 
   init(_ sealed: SealedFiles, device: String) {
     self.sealed = sealed
@@ -79,22 +80,22 @@ package final class VaultKeeper {
   }
 
   /// Applies the vault's plan. Reports a violation if a file has content not written with the key.
-  func look(into store: WatchedReplicaStore, _ outside: WorldOutside) {
+  func update(from store: WatchedReplicaStore, _ environment: WorldEnvironment) {
     for name in SealedFiles.names {
       do throws(StorageError) {
         guard let key = sealed.key(name), let record = try store.record(key), !record.isDeleted
         else { continue }
-        take(name, record)
+        applyPlan(name, record)
       } catch {
-        outside.fault("\(device): the vault's records cannot be read: \(error)")
+        environment.fault("\(device): the vault's records cannot be read: \(error)")
       }
       if let content = files[name], sealed.written[content] != name {
-        outside.fault("\(device): \(name) takes what nobody with the key wrote")
+        environment.fault("\(device): \(name) takes what nobody with the key wrote")
       }
     }
   }
 
-  private func take(_ name: String, _ record: Record) {
+  private func applyPlan(_ name: String, _ record: Record) {
     guard let content = content(of: name, in: record) else { return }
     let file = files[name].map { VaultPlan.Version($0, at: 0) }
     let plan = VaultPlan(
@@ -102,16 +103,16 @@ package final class VaultKeeper {
     switch plan {
     case .pull, .keepEmptied: files[name] = content
     // The file equals the record, and no program changes it here, so nothing is sent.
-    case .settled, .push, .removeFile, .deleteRecord, .keepBoth: break
+    case .inSync, .push, .removeFile, .deleteRecord, .keepBoth: break
     }
   }
 
   /// Returns the content of the file in this record; nil if the record is not valid for the file.
   func content(of name: String, in record: Record) -> ChunkHash? {
-    if takesPlain, !VaultSeal.isSealed(record.value) {
+    if acceptsPlain, !VaultSeal.isSealed(record.value) {
       return record.value?["sha256"]?.string.flatMap(ChunkHash.init(text:))
     }
-    do throws(VaultRecord.Unfit) {
+    do throws(VaultRecord.Mismatch) {
       return try VaultRecord(record, sealed.seal).version(of: name, isPlain: false).manifest
         .sha256
     } catch {

@@ -43,13 +43,13 @@ package final class WatchedReplicaStore: ReplicaStore {
     if let count = failsAtWrite {
       failsAtWrite = count > 1 ? count - 1 : nil
       if count <= 1 {
-        watch.outside.struck(.failReplica)
+        watch.environment.countFault(.failReplica)
         if breakage == .movesCursorFirst { try backing.write(changes.filter(\.isCursor)) }
         throw .diskFull(path: "simulated")
       }
     }
-    if watch.outside.timeline.now < fullUntil {
-      if !isFullnessMet { watch.outside.struck(.fillDisk) }
+    if watch.environment.timeline.now < fullUntil {
+      if !isFullnessMet { watch.environment.countFault(.fillDisk) }
       isFullnessMet = true
       throw .diskFull(path: "simulated")
     }
@@ -57,7 +57,7 @@ package final class WatchedReplicaStore: ReplicaStore {
     let before = try ReplicaWatch.View(backing, touchedBy: changes)
     try backing.write(changes)
     let after = try ReplicaWatch.View(backing, touchedBy: changes)
-    watch.wrote(changes, before: before, after: after, in: backing)
+    watch.recordWrite(changes, before: before, after: after, in: backing)
   }
 
   package func identity() throws(StorageError) -> HomeIdentity? { try backing.identity() }
@@ -121,6 +121,6 @@ extension ReplicaChange {
   }
 
   fileprivate var isLoss: Bool {
-    if case .loseRecord = self { true } else { false }
+    if case .markLost = self { true } else { false }
   }
 }

@@ -41,15 +41,15 @@ package final class WatchedZoneStore: ZoneStore {
   /// Saves a record that exists before the simulation begins; no user makes it.
   package func prefill(_ save: SaveCommit, wall: Int64) throws(StorageError) {
     for case .saved(let outcome) in try backing.commit([.save(save)], wall: wall) {
-      ledger.committed(save, outcome)
-      for record in outcome.changed { histories(save.account)?.stood(record) }
+      ledger.recordCommit(save, outcome)
+      for record in outcome.changed { histories(save.account)?.addInitial(record) }
     }
     durable = durable.map { _ in backing.copy() }
   }
 
   /// Returns a copy of the current state.
   package func backUp() -> Backup {
-    Backup(store: backing.copy(), page: ledger.page(), rollbacks: rollbacks)
+    Backup(store: backing.copy(), snapshot: ledger.snapshot(), rollbacks: rollbacks)
   }
 
   /// Number of restores that nothing in the store shows.
@@ -58,12 +58,12 @@ package final class WatchedZoneStore: ZoneStore {
   /// True if the copy may be restored. A copy that is older than an earlier rollback may belong to
   /// a history that was abandoned then: the model cannot predict how devices react to its return.
   package func mayRestore(_ backup: Backup, isSeen: Bool) -> Bool {
-    backup.rollbacks == rollbacks && (isSeen || backup.page.restores == ledger.restores)
+    backup.rollbacks == rollbacks && (isSeen || backup.snapshot.restores == ledger.restores)
   }
 
   package struct Backup {
     fileprivate let store: MemoryZoneStore
-    fileprivate let page: CommitLedger.Page
+    fileprivate let snapshot: CommitLedger.Snapshot
     fileprivate let rollbacks: Int
   }
 
@@ -74,8 +74,8 @@ package final class WatchedZoneStore: ZoneStore {
     if let opening, breakage != .reusesTags { backing.restored(opening: opening) }
     if opening == nil { rollbacks += 1 }
     durable = durable.map { _ in backing.copy() }
-    let isBlind = backup.page.restores < ledger.restores
-    ledger.restore(backup.page)
+    let isBlind = backup.snapshot.restores < ledger.restores
+    ledger.restore(backup.snapshot)
     for account in ledger.accountsEver {
       histories(account)?.relayLost(isBlind: isBlind) { ledger.isLost(account, tag: $0) }
     }
@@ -85,7 +85,7 @@ package final class WatchedZoneStore: ZoneStore {
   package func begin(run: UInt64) {
     guard breakage != .trustsRolledBackTokens, breakage != .reusesTags else { return }
     backing.begin(run: run)
-    ledger.beganRun()
+    ledger.recordOpen()
   }
 
   /// Makes the next `calls` commits fail.
@@ -115,12 +115,12 @@ package final class WatchedZoneStore: ZoneStore {
   ) throws(StorageError) -> [CommitResult] {
     if failures > 0 {
       failures -= 1
-      if isFailureDue { ledger.outside.struck(.failStore) }
+      if isFailureDue { ledger.environment.countFault(.failStore) }
       isFailureDue = false
       throw .diskFull(path: "simulated")
     }
-    if ledger.outside.timeline.now < fullUntil {
-      if !isFullnessMet { ledger.outside.struck(.fillRelayDisk) }
+    if ledger.environment.timeline.now < fullUntil {
+      if !isFullnessMet { ledger.environment.countFault(.fillRelayDisk) }
       isFullnessMet = true
       throw .diskFull(path: "simulated")
     }
@@ -131,11 +131,11 @@ package final class WatchedZoneStore: ZoneStore {
       tally(request, result)
       try watchCodes(request, result, wall: wall)
       if case .revokeDevice(let account, let device) = request, result == .done {
-        revoked(device, of: account)
+        recordRevocation(device, of: account)
       }
       guard case .save(let save) = request else { continue }
       guard case .saved(let outcome) = result else {
-        for mutation in ledger.refusedAnew(save) {
+        for mutation in ledger.savesRefusedNow(save) {
           histories(save.account)?.relayForgotSave(mutation, in: save)
         }
         continue
@@ -145,7 +145,7 @@ package final class WatchedZoneStore: ZoneStore {
       }
       let forgotten = outcome.changed.filter { isDeletionForgotten($0, save, wall: wall) }
       for record in forgotten { deletionForgotten(record.key, save) }
-      ledger.committed(save, outcome)
+      ledger.recordCommit(save, outcome)
       for record in outcome.changed {
         let mutation = save.request.mutations.first { $0.name == record.name }
         histories(save.account)?.relaySaved(record, baseTag: mutation?.baseTag)
@@ -163,8 +163,8 @@ package final class WatchedZoneStore: ZoneStore {
   /// Returns a copy on which commits can be tried before they are made.
   package func preview() -> MemoryZoneStore { backing.copy() }
 
-  private func revoked(_ device: DeviceID, of account: AccountID) {
-    ledger.revoked(device, of: account)
+  private func recordRevocation(_ device: DeviceID, of account: AccountID) {
+    ledger.recordRevocation(device, of: account)
     histories(account)?.deviceRevoked(device, saved: ledger.newest(account))
   }
 
@@ -185,7 +185,7 @@ package final class WatchedZoneStore: ZoneStore {
       _ = try backing.commit(ended.map { .issuePairing(account, $0) }, wall: wall)
     case (.redeemPairing(let codeHash, _), .redeemed(let account))
     where endedCodes.contains(codeHash):
-      ledger.outside.fault(
+      ledger.environment.fault(
         "\(account.text) let a device in by a code that was made before a revocation")
     default: break
     }
@@ -199,7 +199,7 @@ package final class WatchedZoneStore: ZoneStore {
   }
 
   private func deletionForgotten(_ key: RecordKey, _ save: SaveCommit) {
-    ledger.outside.tally.note(.deletionForgotten)
+    ledger.environment.tally.note(.deletionForgotten)
     histories(save.account)?.relayForgotDeletion(of: key)
   }
 
@@ -216,17 +216,17 @@ package final class WatchedZoneStore: ZoneStore {
     guard case .changes(_, let since, _, _) = request else { return }
     switch result {
     case .refused(let refusal) where refusal.code == .tokenExpired:
-      ledger.outside.tally.note(.cursorExpired)
+      ledger.environment.tally.note(.cursorExpired)
     case .refused(let refusal) where refusal.code == .storeRestored:
-      ledger.outside.tally.note(.cursorLost)
+      ledger.environment.tally.note(.cursorLost)
     case .refused(let refusal) where refusal.code == .badChangeToken:
-      ledger.outside.tally.note(.cursorUnknown)
+      ledger.environment.tally.note(.cursorUnknown)
     case .page(let page):
-      guard let since else { return ledger.outside.tally.note(.snapshot) }
-      if since.generation != page.token.generation { ledger.outside.tally.note(.cursorKept) }
+      guard let since else { return ledger.environment.tally.note(.snapshot) }
+      if since.generation != page.token.generation { ledger.environment.tally.note(.cursorKept) }
       guard let pinned = since.pinned else { return }
-      ledger.outside.tally.note(.snapshotPage)
-      if page.token.reach > pinned { ledger.outside.tally.note(.snapshotPageUnderWrites) }
+      ledger.environment.tally.note(.snapshotPage)
+      if page.token.reach > pinned { ledger.environment.tally.note(.snapshotPageUnderWrites) }
     default: break
     }
   }

@@ -1,5 +1,6 @@
 import LockstepApps
 import LockstepClient
+import LockstepJSON
 import LockstepModel
 
 /// A sixth app, for simulated users only: many small records that are created, changed and deleted,

@@ -1,5 +1,6 @@
 import LockstepApps
 import LockstepClient
+import LockstepJSON
 import LockstepModel
 import LockstepSimulation
 import LockstepStorage
@@ -32,13 +33,13 @@ extension DeviceMachine {
 
   func edit(_ request: EditRequest) {
     let id = nextOrderID()
-    hands[id] = .edit
+    pendingActions[id] = .edit
     order(.edit(id, request))
   }
 
-  private func perform(_ app: any App, _ words: JSONValue, _ hand: Hand = .edit) {
+  private func perform(_ app: any App, _ words: JSONValue, _ action: UserAction = .edit) {
     let id = nextOrderID()
-    hands[id] = hand
+    pendingActions[id] = action
     order(.perform(id, app: app.name, words))
   }
 
@@ -179,7 +180,7 @@ extension DeviceMachine {
     guard isAsked, !isAnswering else { return }
     isAnswering = true
     let pause = random.number(in: 500...6_000)
-    outside.timeline.after(Span.milliseconds(pause)) { [weak self] in
+    environment.timeline.after(Span.milliseconds(pause)) { [weak self] in
       guard let self else { return }
       isAnswering = false
       guard isRunning, let status = self.status else { return }

@@ -16,14 +16,14 @@ package struct People {
   package init(acts: [Act]) { self.acts = acts }
 
   /// Apps and data that the users work with.
-  package struct Habitat {
+  package struct Workload {
     package var apps: [PlayedApp] = [.timer]
     /// Number of notes to write on; 0: these users write none.
     package var notes = 0
     /// True if users attach chunks of files to notes.
     package var hasChunks = false
     /// True if one of the devices does not have the vault's key.
-    package var hasStranger = false
+    package var hasKeylessDevice = false
 
     package init() {}
   }
@@ -31,15 +31,15 @@ package struct People {
   /// Draws the actions of one user. `devices`: indices of the user's devices; `span`: time within
   /// which the actions fall, in milliseconds.
   package init(
-    random: inout SeededRandom, devices: [Int], count: Int, span: Int64, _ habitat: Habitat
+    random: inout SeededRandom, devices: [Int], count: Int, span: Int64, _ workload: Workload
   ) {
     var at = random.number(in: 200...2_000)
     var isSoon = false
-    var app = random.one(of: habitat.apps)
+    var app = random.one(of: workload.apps)
     for number in 0..<count where at < span {
       // A user in a hurry stays with one app, so that changes of two devices conflict.
-      if !isSoon { app = random.one(of: habitat.apps) }
-      let press = People.press(&random, number, app, habitat)
+      if !isSoon { app = random.one(of: workload.apps) }
+      let press = People.press(&random, number, app, workload)
       acts.append(Act(at: at, device: random.one(of: devices), press: press))
       // One in three: at nearly the same moment, most likely on another device.
       isSoon = random.chance(1, of: 3)
@@ -50,14 +50,14 @@ package struct People {
   }
 
   private static func press(
-    _ random: inout SeededRandom, _ act: Int, _ app: PlayedApp, _ habitat: Habitat
+    _ random: inout SeededRandom, _ act: Int, _ app: PlayedApp, _ workload: Workload
   ) -> Press {
-    let share = habitat.apps.count > 1 ? 4 : 12
-    if habitat.notes > 0, random.chance(share, of: 18) {
-      let press = note(&random, act, of: habitat.notes)
-      return habitat.hasChunks ? withChunks(press, &random) : press
+    let share = workload.apps.count > 1 ? 4 : 12
+    if workload.notes > 0, random.chance(share, of: 18) {
+      let press = note(&random, act, of: workload.notes)
+      return workload.hasChunks ? withChunks(press, &random) : press
     }
-    if habitat.hasStranger, random.chance(1, of: 2) {
+    if workload.hasKeylessDevice, random.chance(1, of: 2) {
       // Sometimes empty, as a device that cannot read the file would write it.
       let content = random.chance(1, of: 3) ? "" : "written \(act)"
       let forms = ForgedForm.allCases

@@ -1,5 +1,6 @@
 import LockstepApps
 import LockstepCrypto
+import LockstepJSON
 import LockstepModel
 
 /// A file of the vault as simulated users save it: not encrypted.

@@ -15,7 +15,7 @@ struct IncomingBytesTests {
         model += bytes
       case 2:
         let count = Int.random(in: 0...min(60, model.count), using: &random)
-        #expect(incoming.take(count) == Array(model[..<count]))
+        #expect(incoming.removePrefix(count) == Array(model[..<count]))
         model.removeFirst(count)
       default:
         let count = Int.random(in: 0...min(60, model.count), using: &random)
@@ -33,11 +33,11 @@ struct IncomingBytesTests {
   @Test func takingAllLeavesNothing() {
     var incoming = IncomingBytes()
     incoming.append(([1, 2, 3] as [UInt8]).span.bytes)
-    #expect(incoming.take(3) == [1, 2, 3])
+    #expect(incoming.removePrefix(3) == [1, 2, 3])
     #expect(incoming.isEmpty)
     incoming.append(([4] as [UInt8]).span.bytes)
     incoming.removeAll()
     #expect(incoming.isEmpty)
-    #expect(incoming.take(0) == [])
+    #expect(incoming.removePrefix(0) == [])
   }
 }

@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 import Testing
 
@@ -96,7 +97,7 @@ import Testing
       (#"{"op":"hello","since":5}"#, .badMessage, "`since` must be a string."),
       (
         #"{"op":"hello","since":"x"}"#, .badChangeToken,
-        "`since` must be a token as the relay gave it; leave it out to start with a snapshot."
+        "`since` must be a token that the relay sent; omit it to start with a snapshot."
       ),
       (#"{"op":"fetch"}"#, .badMessage, "`id` is missing."),
       (#"{"op":"fetch","id":1}"#, .badMessage, "`id` must be a string of 1 to 128 bytes."),

@@ -1,4 +1,4 @@
-import LockstepModel
+import LockstepJSON
 import Testing
 
 @testable import LockstepWire

@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 import Testing
 
@@ -11,7 +12,7 @@ import Testing
     for text in texts {
       let refusal = refusal { () throws(Refusal) in try DeviceMessage.decode(bytes(text)) }
       #expect(refusal?.code == .badMessage)
-      #expect(refusal?.detail == "`t0` stands twice in one object; send it once.")
+      #expect(refusal?.detail == "`t0` occurs twice in one object; send it once.")
     }
     let twice = #"{"op":"hello","op":"hello"}"#
     #expect(

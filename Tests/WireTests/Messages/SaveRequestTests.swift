@@ -79,7 +79,7 @@ import Testing
         refusal { () throws(Refusal) in try decode(records) }
           == Refusal(
             .badRequest,
-            "The record \"current\" stands twice in the batch; send each record once."))
+            "The record \"current\" occurs twice in the batch; send each record once."))
     }
     // Texts that look alike but differ in bytes are two names.
     let alike =

@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 import Testing
 
@@ -85,7 +86,7 @@ import Testing
       ),
       (
         #"{"kind":"database","kind":"database"}"#, .badRequest,
-        "`kind` stands twice in one object; send it once."
+        "`kind` occurs twice in one object; send it once."
       ),
       (
         #"{"kind":"query","recordType":"t","where":[]}"#, .badRequest,
@@ -103,8 +104,7 @@ import Testing
   func eventsAreOneAtLeastAndKnown(events: String) {
     let body = #"{"kind":"query","recordType":"t","events":\#(events)}"#
     let expectation =
-      "`events` must be an array of \"create\", \"update\" and \"delete\", of one"
-      + " at least."
+      "`events` must be an array of \"create\", \"update\" and \"delete\", at least one."
     #expect(
       refusal { () throws(Refusal) in try Subscription.decoded(body: bytes(body), id: id) }
         == Refusal(.badRequest, expectation))

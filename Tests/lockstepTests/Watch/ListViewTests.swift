@@ -6,9 +6,9 @@ import Testing
 struct ListViewTests {
   private func view(_ count: Int) -> ListView {
     var view = ListView()
-    view.take(
+    view.handleLine(
       ["view": [:], "lines": .array((0..<count).map { .string("row \($0)") })], at: 0)
-    view.take(["status": ["state": "syncing"]], at: 0)
+    view.handleLine(["status": ["state": "syncing"]], at: 0)
     return view
   }
 
@@ -32,7 +32,7 @@ struct ListViewTests {
 
   @Test func whatIsRefusedIsShownInPlaceOfTheRows() {
     var view = view(3)
-    view.take(["error": "not\u{1B}[2J now"], at: 0)
+    view.handleLine(["error": "not\u{1B}[2J now"], at: 0)
     #expect(text(view, 6)[0] == "not [2J now")
   }
 }

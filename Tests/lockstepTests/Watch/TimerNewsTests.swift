@@ -1,5 +1,6 @@
 import LockstepApps
-import LockstepModel
+import LockstepHome
+import LockstepJSON
 import Testing
 
 @testable import LockstepCommand

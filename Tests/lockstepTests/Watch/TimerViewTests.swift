@@ -1,4 +1,5 @@
 import LockstepApps
+import LockstepJSON
 import LockstepModel
 import LockstepWire
 import Testing
@@ -30,17 +31,19 @@ struct TimerViewTests {
     view.rows(columns: columns, height: height, at: wall).map(\.plainText)
   }
 
-  private func alarm(_ view: inout TimerView) -> String? { view.takeAlarm() }
+  private func alarm(_ view: inout TimerView) -> String? { view.nextAlarm() }
 
   private func wishes(_ view: inout TimerView, _ wall: Int64) -> Bool {
-    view.takeWishForDevices(at: wall)
+    view.consumeDeviceRequest(at: wall)
   }
 
-  private func press(_ view: inout TimerView, _ key: UInt8) -> WatchPress { view.pressed(key) }
+  private func press(_ view: inout TimerView, _ key: UInt8) -> WatchKeyAction {
+    view.handleKey(key)
+  }
 
   @Test func theCountdownGoesOnThoughNobodyTellsAnything() {
     var view = Self.view()
-    view.take(Self.line(Self.board()), at: 0)
+    view.handleLine(Self.line(Self.board()), at: 0)
     let small = { (wall: Int64) in
       Self.text(view, columns: 40, height: 5, at: wall).joined(separator: "\n")
     }
@@ -54,17 +57,19 @@ struct TimerViewTests {
   /// Independent of the wall clocks of the two machines.
   @Test func twoScreensChangeTheirSecondAtOneInstantOfRelayTime() {
     var (one, other) = (Self.view(), Self.view())
-    one.take(Self.line(Self.board(left: 59_300, at: 700), clock: 1_000_000), at: -999_300)
-    other.take(Self.line(Self.board(left: 41_877, at: 18_123), clock: -5_000), at: 23_123)
+    one.handleLine(Self.line(Self.board(left: 59_300, at: 700), clock: 1_000_000), at: -999_300)
+    other.handleLine(Self.line(Self.board(left: 41_877, at: 18_123), clock: -5_000), at: 23_123)
     for instant in stride(from: Int64(20_000), to: 40_000, by: 333) {
-      let changes = (one.changesAt(instant - 1_000_000), other.changesAt(instant + 5_000))
+      let changes = (
+        one.nextChange(after: instant - 1_000_000), other.nextChange(after: instant + 5_000)
+      )
       #expect(changes.0.map { $0 + 1_000_000 } == changes.1.map { $0 - 5_000 })
       #expect(
         Self.text(one, at: instant - 1_000_000)[2...6]
           == Self.text(other, at: instant + 5_000)[2...6]
       )
     }
-    #expect(one.changesAt(-999_300) == -999_000)
+    #expect(one.nextChange(after: -999_300) == -999_000)
   }
 
   /// Records may come from other programs: the screen is drawn for any numbers.
@@ -75,7 +80,7 @@ struct TimerViewTests {
         var view = Self.view()
         let board = Self.board(left: left, done: done)
           .setting("duration", to: .number(JSONNumber(length)))
-        view.take(Self.line(board), at: 0)
+        view.handleLine(Self.line(board), at: 0)
         for (columns, height) in [(30, 4), (80, 24), (200, 60)] {
           let rows = Self.text(view, columns: columns, height: height, at: 1)
           #expect(rows.contains { $0.contains("focus") })
@@ -86,37 +91,38 @@ struct TimerViewTests {
 
   @Test func aTimerThatStandsStillChangesByNobody() {
     var view = Self.view()
-    #expect(view.changesAt(0) == nil)
-    view.take(Self.line(Self.board(paused: true)), at: 0)
-    #expect(view.changesAt(0) == nil)
-    view.take(Self.line(Self.board("idle", left: 0)), at: 0)
-    #expect(view.changesAt(0) == nil)
+    #expect(view.nextChange(after: 0) == nil)
+    view.handleLine(Self.line(Self.board(paused: true)), at: 0)
+    #expect(view.nextChange(after: 0) == nil)
+    view.handleLine(Self.line(Self.board("idle", left: 0)), at: 0)
+    #expect(view.nextChange(after: 0) == nil)
   }
 
   @Test func eachEndIsRungForOnce() {
     var view = Self.view()
-    view.take(Self.line(Self.board()), at: 0)
-    view.pass(at: 59_999)
+    view.handleLine(Self.line(Self.board()), at: 0)
+    view.advance(to: 59_999)
     #expect(alarm(&view) == nil)
-    view.pass(at: 60_000)
+    view.advance(to: 60_000)
     #expect(alarm(&view) == "Focus done: time for a break.")
-    view.pass(at: 60_001)
-    view.take(
+    view.advance(to: 60_001)
+    view.handleLine(
       Self.line(Self.board("breakTime", left: 60_000, at: 60_000, edited: 60_000, done: 1)),
       at: 60_002)
     #expect(alarm(&view) == nil)
     // The home may send the next phase before this screen has checked its clock.
-    view.take(Self.line(Self.board("idle", left: 0, at: 120_000, edited: 120_000)), at: 119_999)
+    view.handleLine(
+      Self.line(Self.board("idle", left: 0, at: 120_000, edited: 120_000)), at: 119_999)
     #expect(alarm(&view) == "The break is over.")
-    view.pass(at: 200_000)
+    view.advance(to: 200_000)
     #expect(alarm(&view) == nil)
   }
 
   @Test func aTimerThatIsStoppedRingsForNothing() {
     var view = Self.view()
-    view.take(Self.line(Self.board()), at: 0)
-    view.take(Self.line(Self.board("idle", left: 0, at: 30_000, edited: 30_000)), at: 30_000)
-    view.pass(at: 90_000)
+    view.handleLine(Self.line(Self.board()), at: 0)
+    view.handleLine(Self.line(Self.board("idle", left: 0, at: 30_000, edited: 30_000)), at: 30_000)
+    view.advance(to: 90_000)
     #expect(alarm(&view) == nil)
   }
 
@@ -125,15 +131,15 @@ struct TimerViewTests {
     let isRefused = { (wall: Int64) in
       Self.text(view, at: wall).contains { $0.contains("nothing runs here") }
     }
-    view.take(["error": "nothing runs here"], at: 0)
-    view.take(["answer": ["names": 2]], at: 0)
+    view.handleLine(["error": "nothing runs here"], at: 0)
+    view.handleLine(["answer": ["names": 2]], at: 0)
     #expect(isRefused(0))
-    view.take(["answer": [:]], at: 0)
+    view.handleLine(["answer": [:]], at: 0)
     #expect(!isRefused(0))
-    view.take(["error": "nothing runs here"], at: 0)
-    view.pass(at: 5_000)
+    view.handleLine(["error": "nothing runs here"], at: 0)
+    view.advance(to: 5_000)
     #expect(isRefused(5_000))
-    view.pass(at: 7_000)
+    view.advance(to: 7_000)
     #expect(!isRefused(7_000))
   }
 
@@ -142,7 +148,7 @@ struct TimerViewTests {
     #expect(press(&view, UInt8(ascii: "s")) == .order(["do": "start"]))
     #expect(press(&view, UInt8(ascii: "z")) == .order(["do": "snooze"]))
     #expect(press(&view, UInt8(ascii: " ")) == .order(["do": "pause"]))
-    view.take(Self.line(Self.board(paused: true)), at: 0)
+    view.handleLine(Self.line(Self.board(paused: true)), at: 0)
     #expect(press(&view, UInt8(ascii: " ")) == .order(["do": "resume"]))
     #expect(press(&view, UInt8(ascii: "A")) == .nothing)
     #expect(press(&view, UInt8(ascii: "?")) == .nothing)
@@ -154,19 +160,19 @@ struct TimerViewTests {
     #expect(wishes(&view, 0) == true)
     #expect(wishes(&view, 29_999) == false)
     #expect(wishes(&view, 30_000) == true)
-    view.take(["status": ["state": "inSync", "transport": "websocket"]], at: 30_001)
+    view.handleLine(["status": ["state": "inSync", "transport": "websocket"]], at: 30_001)
     #expect(wishes(&view, 30_001) == true)
     #expect(wishes(&view, 30_002) == false)
   }
 
   @Test func whatHappenedStandsWithItsTimeTheNewestFirst() {
     var view = Self.view()
-    view.take(Self.line(Self.board("idle", left: 0)), at: 0)
-    view.take(Self.line(Self.board(edited: 5_000), clock: 1_000), at: 4_500)
-    view.take(["status": ["state": "inSync", "transport": "websocket"]], at: 5_000)
-    view.take(["status": ["state": "offline", "reason": "refused"]], at: 6_000)
+    view.handleLine(Self.line(Self.board("idle", left: 0)), at: 0)
+    view.handleLine(Self.line(Self.board(edited: 5_000), clock: 1_000), at: 4_500)
+    view.handleLine(["status": ["state": "inSync", "transport": "websocket"]], at: 5_000)
+    view.handleLine(["status": ["state": "offline", "reason": "refused"]], at: 6_000)
     // The edit was made before that, on a device that was offline.
-    view.take(
+    view.handleLine(
       Self.line(Self.board(left: 30_000, edited: 6_500, paused: true), clock: 1_000), at: 7_000)
     #expect(
       view.news == [
@@ -180,10 +186,10 @@ struct TimerViewTests {
   @Test(arguments: [(20, 3), (40, 10), (80, 24), (120, 40), (300, 80), (10, 1), (80, 5)])
   func everyScreenIsFilledAndNoMore(_ columns: Int, _ height: Int) {
     var view = Self.view()
-    view.take(Self.line(Self.board(done: 3)), at: 0)
-    view.take(["status": ["state": "inSync", "deviceName": "desk"]], at: 0)
+    view.handleLine(Self.line(Self.board(done: 3)), at: 0)
+    view.handleLine(["status": ["state": "inSync", "deviceName": "desk"]], at: 0)
     for number in 0..<30 {
-      view.take(
+      view.handleLine(
         Self.line(Self.board(edited: Int64(number), paused: number % 2 == 0, done: 3)), at: 0)
     }
     let devices = (1...40).map { number in
@@ -193,11 +199,11 @@ struct TimerViewTests {
           deviceName: "device \(number)", platform: "linux", appVersion: "1"),
         lastSeen: 0, connected: number % 2 == 0)
     }
-    view.take(DeviceProbe.Found.devices(devices), at: 0)
+    view.handleDevices(DeviceProbe.Result.devices(devices), at: 0)
     for _ in 0..<2 {
       let rows = view.rows(columns: columns, height: height, at: 0)
       #expect(rows.count == height)
-      _ = view.pressed(UInt8(ascii: "?"))
+      _ = view.handleKey(UInt8(ascii: "?"))
     }
     if height >= 10 {
       let rows = Self.text(view, columns: columns, height: height)
@@ -209,18 +215,18 @@ struct TimerViewTests {
 
   @Test func aRelayThatCannotBeAskedIsNoReasonToForgetTheDevices() {
     var view = Self.view()
-    view.take(Self.line(Self.board()), at: 0)
+    view.handleLine(Self.line(Self.board()), at: 0)
     #expect(Self.text(view).contains { $0.contains("asking the relay") })
-    view.take(DeviceProbe.Found.unknown("not there"), at: 0)
+    view.handleDevices(DeviceProbe.Result.unknown("not there"), at: 0)
     #expect(Self.text(view).contains { $0.contains("not there") })
-    view.take(
-      DeviceProbe.Found.devices([
+    view.handleDevices(
+      DeviceProbe.Result.devices([
         Device(
           id: DeviceID(rawValue: 7),
           description: DeviceDescription(deviceName: "tab", platform: "", appVersion: ""),
           lastSeen: 0, connected: true)
       ]), at: 0)
-    view.take(DeviceProbe.Found.unknown("not there"), at: 0)
+    view.handleDevices(DeviceProbe.Result.unknown("not there"), at: 0)
     #expect(Self.text(view).contains { $0.contains("as last known") })
     #expect(Self.text(view).contains { $0.contains("● tab") && $0.contains("connected") })
   }

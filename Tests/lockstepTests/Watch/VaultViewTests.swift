@@ -1,5 +1,6 @@
 import LockstepApps
-import LockstepModel
+import LockstepHome
+import LockstepJSON
 import Testing
 
 @testable import LockstepCommand
@@ -18,25 +19,25 @@ struct VaultViewTests {
 
   @Test func aFileOnItsWayHasABarAndARate() {
     var view = VaultView()
-    view.take(line(.uploading, done: 0), at: 0)
-    view.take(line(.uploading, done: 1 << 20), at: 500)
-    view.take(line(.uploading, done: 2 << 20), at: 1_000)
+    view.handleLine(line(.uploading, done: 0), at: 0)
+    view.handleLine(line(.uploading, done: 1 << 20), at: 500)
+    view.handleLine(line(.uploading, done: 2 << 20), at: 1_000)
     let bar = "▓▓▓▓▓▓▓▓░░░░░░░░"
     #expect(rows(view)[0] == "vault.db  uploading    \(bar) 50 %  2.0 MiB of 4.0 MiB  2.0 MiB/s")
-    view.take(line(.synced, done: 0), at: 2_000)
+    view.handleLine(line(.synced, done: 0), at: 2_000)
     #expect(rows(view)[0] == "vault.db  synced       4.0 MiB")
   }
 
   @Test func anErrorSaysWhyInOneRow() {
     var view = VaultView()
-    view.take(line(.error, done: 0, reason: "the disk is full\nreally"), at: 0)
+    view.handleLine(line(.error, done: 0, reason: "the disk is full\nreally"), at: 0)
     #expect(rows(view)[1] == "  the disk is full really")
   }
 
   @Test func anEmptyVaultSaysHowToBegin() {
     var view = VaultView()
     #expect(rows(view)[0] == "…")
-    view.take(["mirror": ["files": []]], at: 0)
+    view.handleLine(["mirror": ["files": []]], at: 0)
     #expect(rows(view)[0].contains("lockstep agent vault add"))
     #expect(rows(view).count == 24 && rows(view).last == "q quit")
   }
@@ -44,7 +45,7 @@ struct VaultViewTests {
   @Test(arguments: 1...6)
   func itIsAsHighAsTheScreen(_ height: Int) {
     var view = VaultView()
-    view.take(line(.error, done: 0, reason: "why"), at: 0)
+    view.handleLine(line(.error, done: 0, reason: "why"), at: 0)
     #expect(rows(view, height: height).count <= max(height, 1))
     #expect(rows(view, height: height).last == "q quit")
   }

@@ -1,0 +1,93 @@
+public import LockstepClient
+import LockstepModel
+import LockstepSimulation
+import LockstepStorage
+
+/// A working day of one person with one app on three devices that use one transport. Runs in
+/// virtual time, with the real relay and agents, and counts their network use.
+public struct BudgetDay: Sendable {
+  public var app: KnownApp
+  public var transport: Transport
+  public var seed: UInt64
+
+  public static let devices = 3
+  private static let hours: Int64 = 24
+
+  public init(app: KnownApp, transport: Transport, seed: UInt64) {
+    self.app = app
+    self.transport = transport
+    self.seed = seed
+  }
+
+  public func run() throws(StorageError) -> BudgetRow {
+    var random = SeededRandom(seed: seed)
+    let relay = try VirtualRelay(accounts: 1, devices: BudgetDay.devices)
+    let timeline = relay.environment.timeline
+    var devices: [DayDevice] = []
+    for (index, credentials) in relay.credentials.enumerated() {
+      let device = try DayDevice(
+        credentials, app: app.app, transport: transport, relay: relay, index: index + 1,
+        random: random.branch())
+      devices.append(device)
+      device.begin()
+    }
+    let script = DayScript(of: app, devices: devices.count, random: &random)
+    for act in script.acts {
+      timeline.at(Span.milliseconds(act.at)) { devices[act.device].perform(act.what) }
+    }
+    for hour in 1...BudgetDay.hours {
+      timeline.at(Span.seconds(hour * 3_600)) { for device in devices { device.endHour() } }
+    }
+    while timeline.step(until: Span.seconds(BudgetDay.hours * 3_600)) {}
+    return try row(devices, relay)
+  }
+
+  private func row(_ devices: [DayDevice], _ relay: VirtualRelay) throws(StorageError) -> BudgetRow
+  {
+    var row = BudgetRow(app: app, transport: transport)
+    var shown: [[Record]] = []
+    for device in devices {
+      var before = Traffic()
+      for hour in device.hours {
+        row.requests = max(row.requests, hour.requestCount - before.requestCount)
+        before = hour
+      }
+      row.bytes = max(row.bytes, before.bytesSent + before.bytesReceived)
+      let idleHours = (DayScript.idle.upperBound - DayScript.idle.lowerBound) / DayScript.hour
+      row.idleWakes = max(row.idleWakes, device.idleWakes / Int(idleHours))
+      row.edits += device.edits
+      row.faults += device.faults
+      if device.status.state != .inSync { row.faults.append("ends \(device.status.state)") }
+      shown.append(try device.records())
+    }
+    if !shown.allSatisfy({ $0 == shown.first }) { row.faults.append("devices differ in the end") }
+    row.faults += relay.environment.faults
+    return row
+  }
+}
+
+extension Traffic {
+  /// Number of requests to the relay: HTTP calls, and messages on a socket.
+  fileprivate var requestCount: Int { requests + messages }
+}
+
+/// Cost of a day for the device with the highest cost.
+public struct BudgetRow: Hashable, Sendable {
+  public var app: KnownApp
+  public var transport: Transport
+  /// Sum over all devices.
+  public var edits = 0
+  /// Requests in the busiest hour: HTTP requests, and messages on a socket.
+  public var requests = 0
+  /// Bytes sent and received in the whole day, including headers and frames.
+  public var bytes = 0
+  /// Wake-ups per hour while no device is used.
+  public var idleWakes = 0
+  /// Faults, one sentence each.
+  public var faults: [String] = []
+
+  public init(app: KnownApp, transport: Transport) {
+    self.app = app
+    self.transport = transport
+  }
+}

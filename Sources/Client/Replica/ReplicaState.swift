@@ -1,0 +1,779 @@
+import LockstepJSON
+import LockstepModel
+import LockstepStorage
+
+/// A device's records, cursor and outbox, on the worker's side: performs the agent's jobs, one
+/// transaction each. Uses no network and no clock; its results depend only on the store and the
+/// jobs.
+public struct Replica<Store: ReplicaStore> {
+  public let store: Store
+  private var state: ReplicaState
+
+  public init(store: Store, apps: [any App]) {
+    self.store = store
+    state = ReplicaState(store: store, apps: apps)
+  }
+
+  /// Performs one job. The reported outcome is durable; if the store failed, nothing was changed.
+  public mutating func perform(_ job: ReplicaJob) -> ReplicaOutcome { state.perform(job) }
+}
+
+/// State of a replica in memory between its jobs. This file has jobs and edits,
+/// `ReplicaState+Incoming` changes from the relay, `ReplicaState+Outgoing` saves, their answers and
+/// restores, `ReplicaState+Chunks` the chunks of files.
+struct ReplicaState {
+  let apps: [any App]
+  var transaction: WriteTransaction
+  var due = DueIndex()
+  var identity: HomeIdentity?
+  var position = ChangePosition.nothing
+  /// Number of the last snapshot that was begun.
+  var snapshot: Int64 = 0
+  /// Set until all that a restored relay has lost is being saved again.
+  var restore: Restore?
+  /// Set until a snapshot has replaced a lost cursor.
+  var lostCursor: LostCursor?
+  /// Set after an answer has shown that the relay was restored, until the relay has reported how
+  /// far back.
+  var preRestoreTag: PreRestoreTag?
+  /// True if records are marked as lost in the store.
+  var hasLostRecords = false
+  /// Local changes that wait for chunks of files.
+  var chunkDependencies = ChunkDependencyTracker()
+  /// Set while chunks are offered to the relay.
+  var offer: ChunkOffer?
+  /// Records that arrived while a local change to them was in flight, and wait for its answer. Each
+  /// record once, and not more than a batch has.
+  var overtaken: [Record] = []
+  /// Token of the newest answer that no cursor covers yet. The relay may lose what it answered
+  /// before the device has read that far.
+  var answeredToken: ChangeToken?
+  /// Relay time minus wall clock in milliseconds, as assumed by untrusted stamps in the outbox.
+  var assumedOffset: Int64 = 0
+  /// Steps of the wall clock that `assumedOffset` has followed, in milliseconds.
+  var followedSteps: Int64 = 0
+  var lastSync: Int64?
+  /// Zones that are switched off, by name.
+  var zonesOff: [ZoneOff] = []
+  /// State of each zone whose app asks; nil: the first snapshot is not complete yet.
+  var restoreConsents: [Name: RestoreConsent] = [:]
+  /// Questions after the last job that the store completed.
+  private var lastQuestions: [RestoreQuestion] = []
+  private var isLoaded = false
+
+  static let offsetKey = "clock.offset"
+  static let deviceNamesKey = "devices"
+  static let lastSyncKey = "sync.last"
+  static let snapshotKey = "snapshot.number"
+  static let restoreKey = "restore"
+  static let preRestoreTagKey = "restore.held"
+  static let lostCursorKey = "cursor.former"
+
+  init(store: any ReplicaStore, apps: [any App]) {
+    self.apps = apps
+    transaction = WriteTransaction(store: store)
+  }
+
+  var merging: Merging { Merging(apps: apps, device: device) }
+
+  /// Id of this device. Only valid in a home that has joined.
+  var device: DeviceID { identity?.credentials.device ?? DeviceID(rawValue: 0) }
+
+  mutating func perform(_ job: ReplicaJob) -> ReplicaOutcome {
+    let stepsBefore = followedSteps
+    do {
+      if !isLoaded { try load() }
+      var job = job
+      followSteps(of: job.clock)
+      if !job.clock.isMeasured { job.clock.offset = assumedOffset }
+      let result = try run(job)
+      var batch: SaveRequest?
+      if let offer = job.offer, identity != nil, !result.mustNotSend {
+        batch = try freezeBatch(offer, job.clock)
+      }
+      try offerChunks()
+      let needs = try collectChunkNeeds()
+      lastQuestions = try questions()
+      let changed = try commit()
+      return outcome(.success(result), changed: changed, batch: batch, needs: needs)
+    } catch {
+      // The transaction's changes in memory are not in the store: everything is read again.
+      isLoaded = false
+      followedSteps = stepsBefore
+      return outcome(.failure(error), changed: [], batch: nil)
+    }
+  }
+
+  private mutating func run(_ job: ReplicaJob) throws(StorageError) -> ReplicaResult {
+    switch job.task {
+    case .load:
+      retryParked { $0.wasIntercepted }
+      return .loaded(
+        LoadedHome(
+          identity: identity, position: position,
+          clockOffset: try number(ReplicaState.offsetKey), lastSync: lastSync))
+    case .edit(let order, let request):
+      return .edited(order, try edit(request, job.clock))
+    case .decide(let order, let key, let keepLocal):
+      return .edited(order, try decide(key, keepLocal: keepLocal, job.clock))
+    case .perform(let order, let app, let appOrder):
+      return .answered(order, try performAppOrder(appOrder, by: app, job.clock))
+    case .show(let order, let app, let question):
+      return .answered(order, try appView(question, by: app, job.clock))
+    case .nameDevices(let names):
+      try storeDeviceNames(names)
+      return .done
+    case .setSyncing(let order, let zone, let isOn):
+      let (result, movedTo) = try setSyncing(zone, isOn)
+      return .switched(order, result, movedTo: movedTo)
+    case .answerRestore(let order, let app):
+      return .switched(order, try answerRestore(of: app), movedTo: nil)
+    case .makeDueEdits(let isConnected):
+      try makeDueEdits(isConnected: isConnected, job.clock)
+      return .done
+    case .readRecord(let order, let key):
+      let record = try transaction.record(key)
+      return .read(order, [record].compactMap { $0 }.filter { !$0.isDeleted })
+    case .readRecords(let order, let zone, let type):
+      return .read(order, try transaction.store.records(zone: zone, type: type))
+    case .readAll(let order):
+      return .read(order, try transaction.store.allRecords())
+    case .freezeBatch:
+      return .done
+    case .apply(let arrivals):
+      try restamp(job.clock)
+      let applied = try applyArrivals(arrivals, job.clock)
+      if overtaken.isEmpty, applied.isAtEnd || applied.isLinked { try removeSurplus(job.clock) }
+      return .applied(applied)
+    case .refuseBatch(let id, let refusal):
+      try refuseBatch(id, refusal)
+      return try finishRefusedBatch()
+    case .setAside(let id):
+      setAside(id)
+      return try finishRefusedBatch()
+    case .retryRefused(let withParked):
+      retryRefused(withParked: withParked)
+      return .applied(Applied(position: position))
+    case .forgetCursor(let through, let lostThrough, let generation):
+      try forgetCursor(restoredThrough: through, lostThrough: lostThrough, in: generation)
+      return .applied(Applied(position: position))
+    case .bringBack:
+      try bringBack()
+      endRestore()
+      return .applied(Applied(position: position))
+    case .chunks(let task): return .chunks(try perform(task, job.clock))
+    }
+  }
+
+  /// Handles a batch that is no longer in flight.
+  private mutating func finishRefusedBatch() throws(StorageError) -> ReplicaResult {
+    var applied = Applied(position: position)
+    try applyOvertaken(&applied)
+    return .applied(applied)
+  }
+
+  /// Discards the transaction.
+  mutating func discard() throws(StorageError) {
+    try transaction.reload()
+    // Its other changes in memory are read again with the next job.
+    isLoaded = false
+  }
+
+  /// Writes the transaction, and returns the records that are shown differently now.
+  private mutating func commit() throws(StorageError) -> [Record] {
+    let outcome = try transaction.commit()
+    var changed: [Record] = []
+    for dropped in outcome.dropped {
+      due.set(nil, for: dropped.key)
+      if !dropped.isDeleted { changed.append(dropped.tombstone) }
+    }
+    for (key, before, now) in outcome.written {
+      due.set(now.flatMap { merging.dueEdit(for: $0) }, for: key)
+      if let record = ReplicaState.shownChange(before: before, now: now) { changed.append(record) }
+    }
+    return changed
+  }
+
+  /// Returns nil if the user sees no difference.
+  private static func shownChange(before: Record?, now: Record?) -> Record? {
+    let hadFields = before?.fields != nil
+    guard let now else {
+      guard var gone = before, hadFields else { return nil }
+      gone.fields = nil
+      return gone
+    }
+    if now.isDeleted { return hadFields ? now : nil }
+    let isSame =
+      before?.fields == now.fields && before?.modifiedAt == now.modifiedAt
+      && before?.device == now.device && before?.type == now.type
+    return isSame ? nil : now
+  }
+
+  private mutating func load() throws(StorageError) {
+    try transaction.reload()
+    identity = try transaction.store.identity()
+    position = try transaction.store.cursor().map { .cursor($0) } ?? .nothing
+    overtaken = []
+    chunkDependencies = ChunkDependencyTracker()
+    assumedOffset = try number(ReplicaState.offsetKey) ?? 0
+    lastSync = try number(ReplicaState.lastSyncKey)
+    snapshot = try number(ReplicaState.snapshotKey) ?? 0
+    restore = try transaction.store.value(ReplicaState.restoreKey).flatMap { Restore(text: $0) }
+    lostCursor = try transaction.store.value(ReplicaState.lostCursorKey).flatMap {
+      LostCursor(text: $0)
+    }
+    preRestoreTag = try transaction.store.value(ReplicaState.preRestoreTagKey).flatMap {
+      PreRestoreTag(text: $0)
+    }
+    offer = try storedChunkOffer()
+    hasLostRecords = try !transaction.store.lostRecords(limit: 1, bytes: 0).isEmpty
+    answeredToken = nil
+    // Records beyond the store's cursor are known; the relay may have lost them meanwhile.
+    if let cursor = position.cursor, restore == nil, !hasLostRecords {
+      position = .cursor(cursor.extendingHorizon(to: try transaction.greatestTag()))
+    }
+    try loadZonesOff()
+    try loadRestoreConsents()
+    try loadDueEdits()
+    isLoaded = true
+  }
+
+  private mutating func loadDueEdits() throws(StorageError) {
+    due = DueIndex()
+    for app in apps {
+      for type in app.timedTypes {
+        for record in try transaction.store.records(zone: app.zone, type: type) {
+          guard let edit = merging.dueEdit(for: record) else { continue }
+          due.set(edit, for: record.key)
+        }
+      }
+    }
+  }
+
+  private func number(_ key: String) throws(StorageError) -> Int64? {
+    try transaction.store.value(key).flatMap { Int64($0) }
+  }
+
+  private func outcome(
+    _ result: Result<ReplicaResult, StorageError>, changed: [Record], batch: SaveRequest?,
+    needs: [ChunkNeed] = []
+  ) -> ReplicaOutcome {
+    var outbox = transaction.outbox.summary
+    outbox.heldBack = chunkDependencies.counts(in: transaction.outbox)
+    outbox.setAsideCount = chunkDependencies.setAsideCount(in: transaction.outbox)
+    outbox.mayBringBack = mayBringBack
+    outbox.off = zonesOff.map(\.zone)
+    outbox.questions = lastQuestions
+    return ReplicaOutcome(
+      result: result, changed: changed, batch: batch, outbox: outbox,
+      due: due.times(on: device.text), needs: needs)
+  }
+}
+
+extension UnnamedRecord {
+  /// Tombstone that is reported when the record is gone.
+  fileprivate var tombstone: Record {
+    Record(
+      zone: key.zone, name: key.name, type: type, fields: nil, modifiedAt: modifiedAt,
+      device: device, tag: tag)
+  }
+}
+
+/// Orders of a user to an app: computed from the device's records, in one transaction.
+extension ReplicaState {
+  mutating func performAppOrder(_ order: JSONValue, by name: String, _ clock: ClockReading)
+    throws(StorageError) -> Result<AppView, EditFailure>
+  {
+    guard identity != nil else { return .failure(.notJoined) }
+    guard let app = app(name) else { return .failure(ReplicaState.noApp(name)) }
+    if let question = try unansweredQuestion(of: app) { return .failure(question) }
+    let state = try state(of: app, clock)
+    let outcome: AppOutcome
+    do throws(EditRefusal) {
+      outcome = try app.outcome(of: order, on: state)
+    } catch {
+      return .failure(.refused(error))
+    }
+    for step in outcome.steps {
+      let result =
+        switch step {
+        case .edit(let request): try edit(request, clock)
+        case .decide(let key, let keepLocal): try decide(key, keepLocal: keepLocal, clock)
+        }
+      if case .failure(let failure) = result {
+        try discard()
+        return .failure(failure)
+      }
+    }
+    switch outcome.answer {
+    case .view(let view): return .success(view)
+    case .question(let question): return try appView(question, by: name, clock)
+    }
+  }
+
+  func appView(_ question: JSONValue, by name: String, _ clock: ClockReading)
+    throws(StorageError) -> Result<AppView, EditFailure>
+  {
+    guard let app = app(name) else { return .failure(ReplicaState.noApp(name)) }
+    if let question = try unansweredQuestion(of: app) { return .failure(question) }
+    let state = try state(of: app, clock)
+    do throws(EditRefusal) {
+      return .success(try app.view(question, of: state))
+    } catch {
+      return .failure(.refused(error))
+    }
+  }
+
+  /// Removes surplus records of types with a maximum count. Requires that the device is caught up,
+  /// and holds nothing back.
+  mutating func removeSurplus(_ clock: ClockReading) throws(StorageError) {
+    for app in apps where transaction.hasWritten(in: app.zone) && !isOff(app.zone) {
+      for type in app.boundedTypes {
+        let records = try transaction.records(zone: app.zone, type: type)
+        for key in app.surplus(of: type, among: records) {
+          _ = try edit(EditRequest(key: key, type: type) { _ throws(EditRefusal) in nil }, clock)
+        }
+      }
+    }
+  }
+
+  mutating func storeDeviceNames(_ names: [DeviceID: String]) throws(StorageError) {
+    let members = names.sorted { $0.key < $1.key }.prefix(Limits.devicesPerAccount).map {
+      JSONMember($0.key.text, .string($0.value))
+    }
+    let text = JSONValue.object(members).text
+    // The names are set again with each list of devices, and rarely differ.
+    if try transaction.store.value(ReplicaState.deviceNamesKey) == text { return }
+    transaction.setValue(ReplicaState.deviceNamesKey, text)
+  }
+
+  private func deviceNames() throws(StorageError) -> [DeviceID: String] {
+    guard let text = try transaction.store.value(ReplicaState.deviceNamesKey),
+      let members = Merging.value(Array(text.utf8))?.members
+    else { return [:] }
+    var names: [DeviceID: String] = [:]
+    for member in members {
+      if let device = DeviceID(text: member.name) { names[device] = member.value.string }
+    }
+    return names
+  }
+
+  private func app(_ name: String) -> (any App)? { apps.first { $0.name == name } }
+
+  private static func noApp(_ name: String) -> EditFailure {
+    .refused(
+      EditRefusal("the process that holds this home has no app \(name); restart that process"))
+  }
+
+  private func state(of app: any App, _ clock: ClockReading) throws(StorageError) -> AppState {
+    var records: [Record] = []
+    for type in app.types { records += try transaction.records(zone: app.zone, type: type) }
+    var names = try deviceNames()
+    if let identity, names[identity.credentials.device] == nil {
+      names[identity.credentials.device] = identity.deviceName
+    }
+    return AppState(
+      records: records, asking: transaction.outbox.undecidedRecords(in: app.zone),
+      now: clock.relayTime,
+      device: device, deviceNames: names)
+  }
+}
+
+/// Local first: an edit is written to the records and to the outbox in one transaction, without the
+/// network.
+extension ReplicaState {
+  mutating func edit(_ request: EditRequest, _ clock: ClockReading) throws(StorageError)
+    -> Result<Record, EditFailure>
+  {
+    guard identity != nil else { return .failure(.notJoined) }
+    if let app = apps.first(where: { $0.zone == request.key.zone }),
+      let question = try unansweredQuestion(of: app)
+    {
+      return .failure(question)
+    }
+    try restamp(clock)
+    try makeDueEdits(of: request.key, clock)
+    let held = try transaction.record(request.key)
+    let current = held.flatMap { $0.isDeleted ? nil : $0 }
+    let stamp = stamp(after: held, clock)
+    let value: JSONValue?
+    do {
+      value = try request.make(EditContext(current: current, stamp: stamp, device: device))
+    } catch {
+      return .failure(.refused(error))
+    }
+    if value == nil && current == nil {
+      return .failure(.refused(EditRefusal("there is no record of that name to delete")))
+    }
+    let fields = value?.serialized()
+    if let failure = failure(of: fields, for: request.key) { return .failure(failure) }
+    if let fields,
+      let chunks = merging.chunks(in: fields, of: request.type, zone: request.key.zone),
+      chunks.count > Limits.chunksPerRecord
+    {
+      return .failure(
+        .refused(EditRefusal("a record names at most \(Limits.chunksPerRecord) chunks of files")))
+    }
+    recordOwnEdit(request.key.zone)
+    return .success(
+      try writeChange(
+        request.key, type: value == nil ? held?.type ?? request.type : request.type,
+        fields: fields, stamp: stamp, clock))
+  }
+
+  /// Applies a user's decision on a conflict.
+  mutating func decide(_ key: RecordKey, keepLocal: Bool, _ clock: ClockReading)
+    throws(StorageError) -> Result<Record, EditFailure>
+  {
+    guard var entry = transaction.outbox.open(key), case .asking(let server) = entry.state else {
+      return .failure(.nothingToDecide)
+    }
+    // A version of tag 0 is one that the relay has lost, or means that the record is gone; the base
+    // is then what the relay has.
+    let isThere = server.tag > 0
+    let hasNothing = server.isDeleted && (entry.base?.tag ?? 0) == 0
+    if !keepLocal, isThere || hasNothing {
+      transaction.remove(entry)
+      if isThere {
+        try transaction.put(server, replacing: [try transaction.record(key)])
+      } else {
+        try transaction.removeRecord(key)
+      }
+      return .success(server)
+    }
+    // The decision is a new edit, made with knowledge of both versions.
+    recordOffsetIfUntrusted(clock)
+    entry.modifiedAt = max(clock.relayTime, max(entry.modifiedAt, server.modifiedAt) + 1)
+    entry.isStampTrusted = clock.isTrusted
+    if isThere { entry.base = server }
+    if !keepLocal { (entry.type, entry.fields) = (server.type, server.fields) }
+    entry.state = .waiting
+    transaction.put(entry)
+    let record = try self.record(of: entry, tag: entry.base?.tag ?? 0)
+    try transaction.put(record, replacing: [try transaction.record(key), server])
+    return .success(record)
+  }
+
+  /// Makes the edits that are due, one after the other if one leads to the next.
+  mutating func makeDueEdits(isConnected: Bool, _ clock: ClockReading) throws(StorageError) {
+    guard identity != nil else { return }
+    try restamp(clock)
+    for _ in 0..<Limits.dueEdits {
+      guard
+        let (mark, time) = due.first(
+          on: device.text, isConnected: isConnected, isClockTrusted: clock.isTrusted),
+        time <= clock.relayTime
+      else { return }
+      guard let held = try transaction.record(mark.key), let edit = merging.dueEdit(for: held)
+      else {
+        due.set(nil, for: mark.key)
+        continue
+      }
+      guard edit.dueAt == mark.dueAt else {
+        // The record was stamped again just now, and its due time has moved with it.
+        due.set(edit, for: mark.key)
+        continue
+      }
+      let fields = edit.fields.serialized()
+      guard failure(of: fields, for: mark.key) == nil else {
+        // There is no room: the edit is made when this record is next examined.
+        due.set(nil, for: mark.key)
+        continue
+      }
+      let record = try writeChange(
+        mark.key, type: held.type, fields: fields, stamp: stamp(after: held, clock),
+        isMadeByTime: true,
+        clock)
+      let next = merging.dueEdit(for: record)
+      // An edit that leads to itself would be repeated for ever.
+      due.set(next == edit ? nil : next, for: mark.key)
+    }
+  }
+
+  /// Makes the due edits of a record before the user's edit.
+  private mutating func makeDueEdits(of key: RecordKey, _ clock: ClockReading) throws(StorageError)
+  {
+    for _ in 0..<Limits.dueEdits {
+      guard let held = try transaction.record(key), let edit = merging.dueEdit(for: held),
+        clock.isTrusted || edit.owner == device.text, edit.dueAt <= stamp(after: held, clock)
+      else { return }
+      let fields = edit.fields.serialized()
+      guard failure(of: fields, for: key) == nil else { return }
+      _ = try writeChange(
+        key, type: held.type, fields: fields, stamp: stamp(after: held, clock), isMadeByTime: true,
+        clock)
+    }
+  }
+
+  /// Writes a local change: into the open entry, or into a new one.
+  private mutating func writeChange(
+    _ key: RecordKey, type: Name, fields: [UInt8]?, stamp: Int64, isMadeByTime: Bool = false,
+    _ clock: ClockReading
+  ) throws(StorageError) -> Record {
+    recordOffsetIfUntrusted(clock)
+    let held = try transaction.record(key)
+    let isLost = try isMarkedAsLost(key)
+    let sent = transaction.outbox.sent(key)
+    var entry: OutboxEntry
+    var replaced: Record?
+    if let open = transaction.outbox.open(key) {
+      entry = open
+      // Other devices may hold the version in the entry: the relay had it, or has it unanswered.
+      if restore != nil || open.base?.isLost == true || open.firstSent != nil { replaced = held }
+      if case .parked = open.state { entry.state = .waiting }
+    } else {
+      replaced = held
+      entry = OutboxEntry(
+        number: transaction.allocateNumber(), key: key, type: type, fields: nil, modifiedAt: stamp,
+        isStampTrusted: clock.isTrusted,
+        base: isLost ? held.map { .lost($0) } : sent?.record(by: device, tag: 0) ?? held,
+        state: .waiting)
+    }
+    entry.type = type
+    entry.fields = fields
+    entry.modifiedAt = stamp
+    entry.isStampTrusted = clock.isTrusted
+    if isMadeByTime { entry.timeMade = entry.record(by: device, tag: 0) }
+    let record = try self.record(of: entry, tag: isLost ? 0 : held?.tag ?? 0)
+    if fields == nil, entry.base == nil, sent == nil, entry.state == .waiting {
+      // Created and deleted before it was sent.
+      transaction.remove(entry)
+      try transaction.removeRecord(key)
+      return record
+    }
+    transaction.put(entry)
+    try transaction.put(record, replacing: [replaced])
+    return record
+  }
+
+  private mutating func recordOffsetIfUntrusted(_ clock: ClockReading) {
+    if !clock.isTrusted { recordOffset(clock) }
+  }
+
+  /// Returns the reason that a change to these fields cannot be kept; nil if it can.
+  private func failure(of fields: [UInt8]?, for key: RecordKey) -> EditFailure? {
+    let count = fields?.count ?? 0
+    if count > Limits.recordBytes { return .tooLarge(bytes: count) }
+    if let fields, fields.first != UInt8(ascii: "{") {
+      return .refused(EditRefusal("a record's fields must be a JSON object"))
+    }
+    let outbox = transaction.outbox
+    if outbox.open(key) == nil, outbox.entries.count >= Limits.outboxRecords { return .outboxFull }
+    if outbox.bytes + count > Limits.outboxBytes { return .outboxFull }
+    return nil
+  }
+}
+
+/// Snapshots: the relay's records, page by page, and the handling of held records that they do not
+/// name.
+extension ReplicaState {
+  /// Discards an invalid cursor. The store has no cursor until a whole snapshot is complete, so
+  /// that a crash before that restarts it. `restoredThrough` and `lostThrough`: see `Refusal`.
+  mutating func forgetCursor(
+    restoredThrough: ChangeTag?, lostThrough: ChangeTag? = nil, in generation: UInt32?
+  ) throws(StorageError) {
+    recordLostCursor()
+    if let restoredThrough {
+      let held = min(try greatestTag(before: generation), lostThrough ?? .max)
+      try beginRestore(Restore(through: restoredThrough, held: held))
+      setLostCursor(lostCursor.map { LostCursor(token: $0.token, seenIn: generation) })
+    }
+    setPreRestoreTag(nil)
+    position = .nothing
+    overtaken = []
+    answeredToken = nil
+    transaction.setCursor(nil)
+  }
+
+  mutating func beginSnapshot() {
+    snapshot += 1
+    transaction.beginSnapshot()
+    forgetPositionsOfZonesOff()
+    transaction.setValue(ReplicaState.snapshotKey, String(snapshot))
+  }
+
+  /// Detects held versions whose tags are in gaps of the relay's history: a relay whose store was
+  /// reset since has assigned them. A device that was offline meanwhile, or has saved before it
+  /// read, cannot detect this otherwise. Returns true if there are such versions, and a snapshot is
+  /// needed.
+  @discardableResult
+  mutating func detectLosses(_ gaps: [TagGap]) throws(StorageError) -> Bool {
+    guard !gaps.isEmpty else { return false }
+    let held = try transaction.tags(after: gaps.map(\.after).min() ?? 0).sorted()
+    let lost = gaps.filter { gap in
+      let first = held.lowerBound { $0 <= gap.after }
+      return first < held.count && gap.contains(held[first])
+    }
+    guard !lost.isEmpty else { return false }
+    try beginRestore(Restore(lost: lost))
+    return true
+  }
+
+  /// Handles records that the snapshot did not name: they are gone. Records with local edits stay,
+  /// and are sent to the relay; records that the relay has lost wait to be saved again. After a
+  /// restore of the relay, tombstones are kept.
+  mutating func finishSnapshot(_ applied: inout Applied) throws(StorageError) {
+    var unnamed: [UnnamedRecord] = []
+    for record in try transaction.unnamed(bySnapshot: snapshot) {
+      if transaction.outbox.holds(record.key) {
+        try reconcileAbsent(record.key, &applied)
+      } else if restore?.hasLost(record.tag) == true {
+        transaction.markLost(record.key)
+        hasLostRecords = true
+      } else if restore != nil, record.isDeleted {
+        // Snapshots name no tombstones. A still older copy of the relay, which lacks the deletion,
+        // may be put back later.
+        continue
+      } else if !isOff(record.key.zone) {
+        unnamed.append(record)
+      }
+    }
+    transaction.drop(unnamed)
+    setLostCursor(nil)
+    guard var restore else { return }
+    restore.isSnapshotDone = true
+    setRestore(restore)
+  }
+
+  /// Reconciles a local change to a record that the relay does not have.
+  private mutating func reconcileAbsent(_ key: RecordKey, _ applied: inout Applied)
+    throws(StorageError)
+  {
+    // The relay's answer decides about the change in flight, and about edits made on top of it.
+    guard let entry = transaction.outbox.open(key), transaction.outbox.sent(key) == nil else {
+      return
+    }
+    let nothing = Record.nothing(at: key, type: entry.type)
+    if restore?.hasLost(entry.knownTag) == true {
+      return try rebase(entry, on: .lost(entry.base ?? nothing))
+    }
+    guard !isOff(key.zone) else { return }
+    // The record that the user was asked about was deleted since. Other changes meet the deletion
+    // when they are sent.
+    if case .asking(let asked) = entry.state, asked.tag > 0 {
+      try reconcile(entry, nothing, &applied)
+    }
+  }
+}
+
+extension Record {
+  /// Placeholder for a record that the relay does not have, not even as a tombstone.
+  static func nothing(at key: RecordKey, type: Name) -> Record {
+    var nothing = Record.nothing(at: key)
+    nothing.type = type
+    return nothing
+  }
+
+  /// Placeholder for a version that the relay had, and has lost.
+  static func lost(_ version: Record) -> Record {
+    var lost = nothing(at: version.key, type: version.type)
+    lost.modifiedAt = version.modifiedAt
+    return lost
+  }
+
+  /// True if it is a placeholder for a version that the relay has lost.
+  var isLost: Bool { tag == 0 && modifiedAt > 0 }
+}
+
+/// Zones that a user has switched off: their changes are neither sent nor applied. When a zone is
+/// switched on again, the device reads again from its former position, and conflicts are resolved
+/// by the rules, as after a time without a network.
+///
+/// A batch that was sent before the zone was switched off is completed: only its answer shows if it
+/// was saved.
+extension ReplicaState {
+  struct ZoneOff: Hashable {
+    var zone: Name
+    /// The device's position; nil if it had none, or a snapshot was read meanwhile.
+    var since: ChangeToken?
+  }
+
+  static let zonesOffKey = "zones.off"
+
+  func isOff(_ zone: Name) -> Bool { zonesOff.contains { $0.zone == zone } }
+
+  /// Returns true if the setting was different before, and the device's new position if it went
+  /// back.
+  mutating func setSyncing(_ zone: Name, _ isOn: Bool) throws(StorageError)
+    -> (Result<Bool, EditFailure>, movedTo: ChangePosition?)
+  {
+    guard identity != nil else { return (.failure(.notJoined), nil) }
+    guard apps.contains(where: { $0.zone == zone }) else {
+      return (.failure(.refused(EditRefusal("no app of this home has the zone \(zone)"))), nil)
+    }
+    let index = zonesOff.firstIndex { $0.zone == zone }
+    if isOn {
+      guard let index else { return (.success(false), nil) }
+      let off = zonesOff.remove(at: index)
+      storeZonesOff()
+      return (.success(true), movePositionBack(to: off.since))
+    }
+    guard index == nil else { return (.success(false), nil) }
+    // The store's cursor does not cover records that are held back because of the batch in flight.
+    zonesOff.append(ZoneOff(zone: zone, since: try transaction.store.cursor()))
+    zonesOff.sort { $0.zone < $1.zone }
+    storeZonesOff()
+    return (.success(true), nil)
+  }
+
+  /// Returns nil if the device need not go back.
+  private mutating func movePositionBack(to since: ChangeToken?) -> ChangePosition? {
+    guard position != .nothing else { return nil }
+    overtaken = []
+    guard let now = position.cursor, let since, now.covers(since) else {
+      recordLostCursor()
+      position = .nothing
+      transaction.setCursor(nil)
+      return position
+    }
+    let known = since.extendingHorizon(to: now.reach)
+    position = .cursor(known)
+    transaction.setCursor(known)
+    return position
+  }
+
+  /// A snapshot skips zones that are off: they are read with another snapshot, once they are on.
+  mutating func forgetPositionsOfZonesOff() {
+    guard zonesOff.contains(where: { $0.since != nil }) else { return }
+    for index in zonesOff.indices { zonesOff[index].since = nil }
+    storeZonesOff()
+  }
+
+  /// Skips a record. But losses of a restored relay must be recorded now: they are not reported
+  /// again once the zone is on.
+  mutating func skipRecord(_ server: Record) throws(StorageError) {
+    if let entry = transaction.outbox.open(server.key) {
+      guard let restore, restore.hasLost(entry.knownTag) else { return }
+      let isOlder = restore.precedesLoss(server.tag)
+      let nothing = Record.nothing(at: server.key, type: entry.type)
+      return try rebase(entry, on: isOlder ? server : .lost(entry.base ?? nothing))
+    }
+    guard let held = try transaction.record(server.key), try isLost(held), !held.isSame(as: server)
+    else { return }
+    transaction.markLost(server.key)
+    hasLostRecords = true
+  }
+
+  /// Number of entries that wait for the relay, without those of zones that are off.
+  var unsentWhileOn: Int {
+    let summary = transaction.outbox.summary
+    return summary.waiting.reduce(summary.unsent) { isOff($1.zone) ? $0 - $1.count : $0 }
+  }
+
+  // MARK: stored settings
+
+  private mutating func storeZonesOff() {
+    let list = zonesOff.map { off -> JSONValue in
+      ["zone": .string(off.zone.text), "since": off.since.map { .string($0.text) } ?? .null]
+    }
+    transaction.setValue(ReplicaState.zonesOffKey, list.isEmpty ? nil : JSONValue.array(list).text)
+  }
+
+  mutating func loadZonesOff() throws(StorageError) {
+    let text = try transaction.store.value(ReplicaState.zonesOffKey) ?? "[]"
+    zonesOff = (Merging.value(Array(text.utf8))?.array ?? []).compactMap { off in
+      guard let zone = off["zone"]?.string.flatMap({ Name($0) }) else { return nil }
+      return ZoneOff(zone: zone, since: off["since"]?.string.flatMap { ChangeToken(text: $0) })
+    }
+  }
+}

@@ -1,0 +1,174 @@
+/// Checked arguments of a command; the subscript returns an option's value.
+package struct Arguments: Sendable {
+  /// Origin of a value.
+  package enum Source: Hashable, Sendable {
+    case commandLine
+    /// A variable of the environment.
+    case environment(String)
+    /// A line of the file that --config names.
+    case file(String, line: Int)
+    case defaultValue
+
+    package var text: String {
+      switch self {
+      case .commandLine: "flag"
+      case .environment(let name): "environment \(name)"
+      case .file(let path, let line): "\(path):\(line)"
+      case .defaultValue: "default"
+      }
+    }
+  }
+
+  /// An option with the value in force.
+  package struct Setting: Hashable, Sendable {
+    package let name: String
+    /// Text of the value; nil if none was given and there is no default.
+    package let text: String?
+    package let source: Source
+  }
+
+  /// Texts of each given option: several only of a repeatable one.
+  private var texts: [String: [String]] = [:]
+  private var sources: [String: Source] = [:]
+  /// All options of the command.
+  private var options: [CommandOptionEntry] = []
+  private var known: Set<String> = []
+  /// Words that are not options, in their order.
+  package private(set) var operands: [String] = []
+
+  package init() {}
+
+  package init(
+    texts: [String: [String]], sources: [String: Source], options: [CommandOptionEntry],
+    operands: [String]
+  ) {
+    self.texts = texts
+    self.sources = sources
+    self.options = options
+    known = Set(options.map(\.name))
+    self.operands = operands
+  }
+
+  package subscript<Value>(_ option: CommandOption<Value>) -> Value {
+    precondition(
+      known.contains(option.entry.name),
+      "--\(option.entry.name) is not an option of this command")
+    return option.value(of: texts[option.entry.name] ?? [])
+  }
+
+  /// All settings that a file can set, in the order of the table.
+  package var settings: [Setting] {
+    options.filter { !ConfigFile.commandLineOnly.contains($0.name) }.map { option in
+      var fallback: String?
+      if case .default(let text) = option.presence { fallback = text }
+      if option.isFlag { fallback = "false" }
+      return Setting(
+        name: option.name, text: texts[option.name]?.joined(separator: ", ") ?? fallback,
+        source: sources[option.name] ?? .defaultValue)
+    }
+  }
+
+  /// Options given by any source, in the order of the table. A command line made of them does the
+  /// same again: a flag has no value, and a repeated option occurs as often as given.
+  package var given: [(name: String, value: String?)] {
+    options.filter { !ConfigFile.commandLineOnly.contains($0.name) }.flatMap { option in
+      (texts[option.name] ?? []).map { text in
+        guard option.isFlag else { return (option.name, text) }
+        return (text == "true" ? option.name : "\(option.name)=\(text)", nil)
+      }
+    }
+  }
+}
+
+/// Fault in a command line.
+package struct ArgumentsFault: Error, Hashable, Sendable {
+  package enum Reason: Hashable, Sendable {
+    /// A group's name without a subcommand.
+    case subcommandMissing([String])
+    case subcommandUnknown(String, nearest: String?)
+    case optionBeforeSubcommand(String)
+    case optionUnknown(String, nearest: String?)
+    case valueMissing(String, placeholder: String)
+    /// `source`: the option, or the environment variable that it came from.
+    case valueBad(source: String, reason: String)
+    case optionMissing(String, placeholder: String, environmentName: String)
+    case operandMissing(String)
+    case operandSurplus(String)
+    /// The config file cannot be read; the reason in words.
+    case fileUnreadable(String)
+    /// All faults in that file.
+    case fileBad(String, [ConfigFile.Fault])
+  }
+
+  /// Words that lead to the command, the program's name first.
+  package let path: [String]
+  package let reason: Reason
+
+  package var commandName: String { path.joined(separator: " ") }
+
+  /// One sentence and the next step; for a file, one line per fault.
+  package var explanation: String {
+    "\(sentence)\(sentence.hasSuffix("?") ? "" : ";") `\(commandName) --help` shows its usage"
+  }
+
+  private var sentence: String {
+    switch reason {
+    case .subcommandMissing(let names): "give a subcommand: \(names.joined(separator: ", "))"
+    case .subcommandUnknown(let word, let nearest):
+      "there is no command \"\(word)\"" + hint(nearest)
+    case .optionBeforeSubcommand(let word): "\(word) must follow the command it belongs to"
+    case .optionUnknown(let word, let nearest):
+      "there is no option \(word)" + hint(nearest.map { "--\($0)" })
+    case .valueMissing(let name, let placeholder):
+      "--\(name) needs a value: --\(name) \(placeholder)"
+    case .valueBad(let source, let reason): "\(source): \(reason)"
+    case .optionMissing(let name, let placeholder, let environmentName):
+      "--\(name) \(placeholder) is missing (or \(environmentName) in the environment)"
+    case .operandMissing(let placeholder): "\(placeholder) is missing"
+    case .operandSurplus(let word): "unexpected argument \"\(word)\""
+    case .fileUnreadable(let words): "--config: \(words)"
+    case .fileBad(let name, let faults):
+      faults.map { fault in
+        (fault.line > 0 ? "\(name):\(fault.line): " : "\(name): ") + fault.reason
+      }.joined(separator: "\n") + "\nnothing was done"
+    }
+  }
+
+  private func hint(_ nearest: String?) -> String {
+    nearest.map { "; did you mean \($0)?" } ?? ""
+  }
+}
+
+/// Suggestion of a word that a person may have meant.
+package enum Suggestion {
+  /// Returns the candidate with the fewest typing errors (a letter wrong, missing, added, or two
+  /// exchanged), or nil if they are more than a third of its length and more than one. Returns the
+  /// first of several.
+  package static func nearest(to word: String, among candidates: [String]) -> String? {
+    var best: (candidate: String, slips: Int)?
+    for candidate in candidates {
+      let slips = slips(from: Array(word), to: Array(candidate))
+      guard slips <= max(1, candidate.count / 3), slips < best?.slips ?? .max else { continue }
+      best = (candidate, slips)
+    }
+    return best?.candidate
+  }
+
+  /// Returns the optimal string alignment distance.
+  private static func slips(from word: [Character], to other: [Character]) -> Int {
+    var rows = [Array(0...other.count)]
+    for (row, letter) in word.enumerated() {
+      var next = [row + 1]
+      for (column, otherLetter) in other.enumerated() {
+        var least = min(next[column], rows[row][column + 1]) + 1
+        least = min(least, rows[row][column] + (letter == otherLetter ? 0 : 1))
+        if row > 0, column > 0, letter == other[column - 1], word[row - 1] == otherLetter {
+          least = min(least, rows[row - 1][column - 1] + 1)
+        }
+        next.append(least)
+      }
+      rows.append(next)
+    }
+    return rows[word.count][other.count]
+  }
+}

@@ -1,0 +1,104 @@
+/// Text of `--help`, made from the same table that the parser reads.
+package enum HelpText {
+  /// Maximum columns of a line: the narrowest terminal that people use.
+  private static let columns = 80
+
+  /// Returns the help of a command. `path`: commands that lead to it, the program first.
+  package static func text(for path: [Command]) -> String {
+    guard let command = path.last else { return "" }
+    var blocks = [usage(path, command), paragraph(command.summary)]
+    blocks += command.discussion.split(separator: "\n\n").map { paragraph(String($0)) }
+    if let operands = command.operands {
+      blocks.append(list("Arguments:", [(operands.placeholder, operands.help)]))
+    }
+    if !command.subcommands.isEmpty {
+      blocks.append(list("Commands:", command.subcommands.map { ($0.name, $0.summary) }))
+      blocks.append("`\(name(of: path)) COMMAND --help` explains each.\n")
+    }
+    if command.action != nil {
+      blocks.append(list("Options:", command.options.map(row) + [helpRow]))
+    } else if path.count == 1 {
+      blocks.append(list("Options:", [helpRow, ("--version", "Print the version.")]))
+    }
+    return blocks.joined(separator: "\n")
+  }
+
+  package static func name(of path: [Command]) -> String {
+    path.map(\.name).joined(separator: " ")
+  }
+
+  private static let helpRow = ("--help", "Print this.")
+
+  private static func usage(_ path: [Command], _ command: Command) -> String {
+    var words = ["Usage: \(name(of: path))"]
+    if command.action == nil {
+      words.append("COMMAND")
+    } else if !command.subcommands.isEmpty {
+      words.append("[COMMAND]")
+    }
+    for entry in command.options where entry.presence == .required {
+      words.append(usage(of: entry))
+    }
+    if command.options.contains(where: { $0.presence != .required }) { words.append("[OPTIONS]") }
+    if let operands = command.operands {
+      let dots = operands.counts.upperBound > operands.names.count ? "…" : ""
+      words.append(
+        operands.counts.lowerBound == 0
+          ? "[\(operands.placeholder)\(dots)]" : operands.placeholder + dots)
+    }
+    return words.joined(separator: " ") + "\n"
+  }
+
+  private static func row(_ entry: CommandOptionEntry) -> (String, String) {
+    let defaultNote =
+      switch entry.presence {
+      case .optional: ""
+      case .required: " Required."
+      case .default(let text): " Default: \(text)."
+      }
+    return (usage(of: entry), "\(entry.help)\(defaultNote) [\(entry.environmentName)]")
+  }
+
+  private static func usage(of entry: CommandOptionEntry) -> String {
+    "--\(entry.name)" + (entry.placeholder.map { " \($0)" } ?? "")
+  }
+
+  /// Formats two columns; a left part that is too wide gets its own line.
+  private static func list(_ title: String, _ rows: [(left: String, right: String)]) -> String {
+    let width = min(26, rows.map(\.left.count).max() ?? 0)
+    var text = title + "\n"
+    for (left, right) in rows {
+      let lines = wrap(right, to: columns - width - 4)
+      let pad = String(repeating: " ", count: width + 4)
+      if left.count > width {
+        text += "  \(left)\n" + lines.map { pad + $0 + "\n" }.joined()
+      } else {
+        let gap = String(repeating: " ", count: width - left.count + 2)
+        text += "  \(left)\(gap)" + lines.joined(separator: "\n" + pad) + "\n"
+      }
+    }
+    return text
+  }
+
+  private static func paragraph(_ text: String) -> String {
+    wrap(text, to: columns).map { $0 + "\n" }.joined()
+  }
+
+  /// Wraps the text, and keeps its line breaks.
+  private static func wrap(_ text: String, to width: Int) -> [String] {
+    text.split(separator: "\n", omittingEmptySubsequences: false).flatMap { line in
+      var lines = [""]
+      for word in line.split(separator: " ") {
+        let current = lines[lines.count - 1]
+        if current.isEmpty {
+          lines[lines.count - 1] = String(word)
+        } else if current.count + word.count < width {
+          lines[lines.count - 1] = "\(current) \(word)"
+        } else {
+          lines.append(String(word))
+        }
+      }
+      return lines
+    }
+  }
+}

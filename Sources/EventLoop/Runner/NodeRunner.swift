@@ -1,0 +1,403 @@
+public import LockstepModel
+public import LockstepRuntime
+
+/// Driver of one node on one thread with real I/O. `Tests/Simulator/World` is its counterpart in
+/// virtual time.
+///
+/// One turn: wait; deliver the mail, then the socket events, then the deadline if it is due, and
+/// perform the node's actions after each; pass on its jobs; write all frames.
+///
+/// `drained` is reported in the turn in which a send first leaves bytes unsent, and from then on
+/// whenever the peer has taken some, until none are left. So a node without a `drained` event has
+/// no unsent bytes.
+///
+/// A peer that ends its stream (`endOfStream`) still gets the queued frames and those that the node
+/// sends while it handles that event, but no later ones. A node that needs to answer before it
+/// learns of the end pauses reading.
+///
+/// The hot path is inlinable, so that the module that defines the node gets a specialised copy.
+public struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
+  public typealias Mail = NodeMessage<N.Outcome, N.Order, N.News>
+  public typealias Perform = Worker<N.Job, N.Outcome, N.Order, N.News>.Perform
+
+  /// Context of a runner: its group's mailboxes, lanes and settings.
+  @usableFromInline
+  struct RunnerContext {
+    /// Index of the node in the group.
+    @usableFromInline let nodeIndex: Int
+    /// Mailboxes of all nodes of the group, by index.
+    @usableFromInline let mailboxes: [Mailbox<Mail>]
+    /// Mailboxes of the workers, by lane. nil: `performInline` does the jobs.
+    @usableFromInline let lanes: [Mailbox<Assignment<N.Job>>?]
+    @usableFromInline let performInline: Perform?
+    @usableFromInline let settings: GroupSettings<N.Report>
+    @usableFromInline let livenessCheck: LivenessCheck
+
+    @inlinable
+    init(
+      nodeIndex: Int, mailboxes: [Mailbox<Mail>], lanes: [Mailbox<Assignment<N.Job>>?],
+      performInline: Perform?, settings: GroupSettings<N.Report>, livenessCheck: LivenessCheck
+    ) {
+      self.nodeIndex = nodeIndex
+      self.mailboxes = mailboxes
+      self.lanes = lanes
+      self.performInline = performInline
+      self.settings = settings
+      self.livenessCheck = livenessCheck
+    }
+  }
+
+  @usableFromInline var node: N
+  @usableFromInline let loopOwner: EventLoopOwner
+  @usableFromInline let loop: UnsafeMutablePointer<EventLoop>
+  @usableFromInline let context: RunnerContext
+  @usableFromInline let mailbox: Mailbox<Mail>
+  @usableFromInline var mail: [Mail] = []
+  /// Jobs of this turn, by lane.
+  @usableFromInline var jobs = [[Assignment<N.Job>]](repeating: [], count: Lane.allCases.count)
+  @usableFromInline var hasJobs = false
+  @usableFromInline var jobsInFlight = 0
+  @usableFromInline var moment: Moment
+  @usableFromInline let refreshesMoment: Bool
+  @usableFromInline let trace: (@Sendable (String) -> Void)?
+  @usableFromInline var ending = Ending()
+
+  /// State of the stop.
+  @usableFromInline
+  struct Ending {
+    /// Time of the forced end; nil until a stop is requested.
+    @usableFromInline var bound: Instant?
+    @usableFromInline var isForced = false
+    /// True if the node has reported that it is done.
+    @usableFromInline var isReported = false
+    @inlinable init() {}
+  }
+
+  @inlinable
+  init(_ node: consuming N, _ loopOwner: EventLoopOwner, _ context: RunnerContext) {
+    self.node = node
+    self.loopOwner = loopOwner
+    loop = loopOwner.loop
+    self.context = context
+    mailbox = context.mailboxes[context.nodeIndex]
+    moment = SystemClock.moment()
+    refreshesMoment = context.settings.clock == .eachEvent
+    trace = context.settings.trace
+  }
+
+  /// Runs until the node is done (see `NodeGroup.stop`). Returns its ending.
+  @inlinable
+  mutating func run() -> NodeEnding {
+    performActions()
+    finishTurn()
+    while true {
+      if let ending = currentEnding() { return ending }
+      runTurn()
+    }
+  }
+
+  @inlinable
+  mutating func runTurn() {
+    var deadline = node.nextDeadline
+    if let bound = ending.bound { deadline = min(deadline ?? bound, bound) }
+    let mayWait = !loop.pointee.isDirty && !hasJobs && mailbox.prepareToSleep()
+    moment = loop.pointee.wait(until: deadline, mayWait: mayWait)
+    handleMail()
+    handleInput()
+    if let deadline = node.nextDeadline {
+      refreshMoment()
+      if deadline <= moment.instant { handle(.deadlineReached) }
+    }
+    finishTurn()
+  }
+
+  /// Flushes and delivers the resulting events. An event of a flush, such as `drained`, may make
+  /// the node send again; that is also sent in this turn, up to a limit of rounds.
+  @inlinable
+  mutating func finishTurn() {
+    for _ in 0..<8 {
+      dispatchJobs()
+      if !loop.pointee.isDirty { return }
+      loop.pointee.flush()
+      handleInput()
+      if !hasJobs && !loop.pointee.isDirty { return }
+    }
+  }
+
+  @inlinable
+  mutating func handleInput() {
+    while let input = loop.pointee.next() {
+      switch input {
+      case .received(let id, let count):
+        handleReceived(id, count)
+      case .opened(let id, let opening):
+        handle(.opened(id, opening))
+      case .drained(let id, let unsent):
+        handle(.drained(id, unsent: unsent))
+      case .holding(let id, let bytes):
+        handle(.holding(id, bytes: bytes))
+      case .closed(let id, let cause):
+        handle(.closed(id, cause))
+      case .connectionRejected(let reason):
+        handle(.connectionRejected(reason))
+      }
+    }
+  }
+
+  @inlinable
+  mutating func handleReceived(_ id: ConnectionID, _ count: Int) {
+    refreshMoment()
+    if let trace { trace(line(received: id, count)) }
+    node.received(
+      id, UnsafeRawBufferPointer(start: loop.pointee.receiveBuffer.baseAddress, count: count).bytes,
+      at: moment)
+    performActions()
+  }
+
+  @inlinable
+  mutating func handleMail() {
+    mailbox.drain(into: &mail)
+    if mail.isEmpty { return }
+    for message in mail {
+      switch message.content {
+      case .finished(let id, let outcome):
+        jobsInFlight -= 1
+        handle(.finished(id, outcome))
+      case .ordered(let order): handle(.ordered(order))
+      case .news(let news): handle(.news(news))
+      case .addresses(let answer): loop.pointee.connect(answer)
+      case .ping(let round): context.livenessCheck.markAnswered(context.nodeIndex, round)
+      case .stop: beginStopping()
+      }
+    }
+    mail.removeAll(keepingCapacity: true)
+  }
+
+  @inlinable
+  mutating func handle(_ event: NodeEvent<N.Outcome, N.Order, N.News>) {
+    refreshMoment()
+    if let trace { trace(line(event)) }
+    node.handle(event, at: moment)
+    performActions()
+  }
+
+  @inlinable
+  mutating func refreshMoment() {
+    if refreshesMoment { moment = SystemClock.moment() }
+  }
+
+  @inlinable
+  mutating func performActions() {
+    while let action = node.nextAction() {
+      if let trace { trace(line(action)) }
+      switch action {
+      case .send(let id, let frame): loop.pointee.send(id, frame)
+      case .multicast(let frame, let ids): loop.pointee.multicast(frame, ids)
+      case .open(let id, let address): loop.pointee.open(id, address)
+      case .close(let id, let manner): loop.pointee.close(id, manner)
+      case .pauseReading(let id): loop.pointee.setReading(id, isPaused: true)
+      case .resumeReading(let id): loop.pointee.setReading(id, isPaused: false)
+      case .run(let id, let lane, let job): enqueueJob(id, lane, job)
+      case .report(let report): deliverReport(report)
+      case .broadcast(let news): broadcast(news)
+      }
+    }
+  }
+}
+
+/// Jobs, news and reports of a node, and its end.
+extension NodeRunner where N: ~Copyable {
+  @inlinable
+  mutating func enqueueJob(_ id: JobID, _ lane: Lane, _ job: N.Job) {
+    jobs[Int(lane.rawValue)].append(
+      Assignment(node: context.nodeIndex, id: id, job: job))
+    jobsInFlight += 1
+    hasJobs = true
+  }
+
+  /// Dispatches the jobs of this turn together: to the lane's worker, or, if it has none, performs
+  /// them inline.
+  @inlinable
+  mutating func dispatchJobs() {
+    if !hasJobs { return }
+    hasJobs = false
+    for index in jobs.indices where !jobs[index].isEmpty {
+      if let lane = context.lanes[index] {
+        lane.post(allOf: &jobs[index])
+      } else {
+        performJobsInline(index)
+      }
+    }
+  }
+
+  @inlinable
+  mutating func performJobsInline(_ index: Int) {
+    guard let perform = context.performInline else {
+      preconditionFailure("a job was posted to a lane without a worker")
+    }
+    var batch: [Assignment<N.Job>] = []
+    swap(&batch, &jobs[index])
+    let results = perform(batch, moment)
+    precondition(results.count == batch.count, "each job needs exactly one result")
+    for (assignment, (outcome, news)) in zip(batch, results) {
+      if let news {
+        broadcast(news)
+        handle(.news(news))
+      }
+      jobsInFlight -= 1
+      handle(.finished(assignment.id, outcome))
+    }
+  }
+
+  @inlinable
+  func broadcast(_ news: N.News) {
+    for (index, mailbox) in context.mailboxes.enumerated() where index != context.nodeIndex {
+      mailbox.post(Mail(.news(news)))
+    }
+  }
+
+  @inlinable
+  mutating func deliverReport(_ report: N.Report) {
+    if context.settings.isLastReport(report) { ending.isReported = true }
+    context.settings.report(context.nodeIndex, report)
+  }
+
+  /// Begins to stop. The public listener closes at once; the others stay open, so that the progress
+  /// can be observed.
+  @inlinable
+  mutating func beginStopping() {
+    if ending.bound != nil {
+      ending.isForced = true
+      return
+    }
+    ending.bound = moment.instant.advanced(
+      milliseconds: context.settings.stopMilliseconds)
+    loop.pointee.stopListening(at: .public)
+    handleInput()
+    handle(.stopping)
+  }
+
+  @inlinable
+  func currentEnding() -> NodeEnding? {
+    if ending.isForced { return .forced }
+    if ending.isReported, !loop.pointee.isClosing { return .done }
+    guard let bound = ending.bound else { return nil }
+    if !ending.isReported, loop.pointee.isEmpty, jobsInFlight == 0 { return .done }
+    return bound <= moment.instant ? .timedOut : nil
+  }
+}
+
+/// Cause of a node's end.
+public enum NodeEnding: Hashable, Sendable {
+  /// The node reported that it is done, or had nothing left to do.
+  case done
+  /// The time for stopping passed.
+  case timedOut
+  /// `stop` was called a second time.
+  case forced
+}
+
+/// Trace for debugging: one line per event and action. Payloads of messages between nodes and
+/// others are left out, because they may contain personal data or secrets; only their kind is
+/// shown.
+extension NodeRunner where N: ~Copyable {
+  @usableFromInline
+  func line(received id: ConnectionID, _ count: Int) -> String {
+    prefix("<") + "received \(name(id)) \(count) bytes"
+  }
+
+  @usableFromInline
+  func line(_ event: NodeEvent<N.Outcome, N.Order, N.News>) -> String {
+    let text =
+      switch event {
+      case .opened(let id, let opening):
+        "opened \(name(id)) \(opening.listenerKind) \(opening.peer)"
+      case .drained(let id, let unsent): "drained \(name(id)) \(unsent) bytes left"
+      case .holding(let id, let bytes): "holding \(name(id)) \(bytes) bytes"
+      case .closed(let id, let cause): "closed \(name(id)) \(cause)"
+      case .connectionRejected(let reason): "turnedAway \(reason)"
+      case .finished(let id, let outcome): "finished \(id.rawValue) \(kind(outcome))"
+      case .ordered(let order): "ordered \(kind(order))"
+      case .news(let news): "news \(kind(news))"
+      case .deadlineReached: "deadlineReached"
+      case .stopping: "stopping"
+      }
+    return prefix("<") + text
+  }
+
+  @usableFromInline
+  func line(_ action: NodeAction<N.Job, N.Report, N.News>) -> String {
+    let text =
+      switch action {
+      case .open(let id, let address): "open \(name(id)) \(address)"
+      case .send(let id, let frame): "send \(name(id)) \(frame.count) bytes"
+      case .multicast(let frame, let ids): "multicast \(frame.count) bytes to \(ids.count)"
+      case .close(let id, let manner): "close \(name(id)) \(manner)"
+      case .pauseReading(let id): "pauseReading \(name(id))"
+      case .resumeReading(let id): "resumeReading \(name(id))"
+      case .run(let id, let lane, let job): "run \(id.rawValue) \(lane) \(kind(job))"
+      case .report(let report): "report \(kind(report))"
+      case .broadcast(let news): "tell \(kind(news))"
+      }
+    return prefix(">") + text
+  }
+
+  private func prefix(_ direction: String) -> String {
+    "\(moment.wall) node \(context.nodeIndex) \(direction) "
+  }
+
+  private func name(_ id: ConnectionID) -> String {
+    if id.isOutgoing { return "out \(id.rawValue & ~(1 << 63))" }
+    let registration = Poller.Registration(rawValue: id.rawValue)
+    return "in \(registration.slot).\(registration.generation)"
+  }
+
+  /// Returns the name of an enum's case, without its associated values.
+  private func kind(_ value: some Any) -> String {
+    let mirror = Mirror(reflecting: value)
+    guard mirror.displayStyle == .enum else { return "\(type(of: value))" }
+    return mirror.children.first?.label ?? "\(value)"
+  }
+}
+
+/// Message to a node's thread from another thread.
+public struct NodeMessage<Outcome: Sendable, Order: Sendable, News: Sendable>: Sendable {
+  @usableFromInline
+  enum Content: Sendable {
+    case finished(JobID, Outcome)
+    case ordered(Order)
+    case news(News)
+    case addresses(LookupAnswer)
+    /// Ping of the liveness check, with its round.
+    case ping(Int)
+    /// First time: finish the work in progress. Second time: end at once.
+    case stop
+  }
+
+  @usableFromInline let content: Content
+
+  @inlinable
+  init(_ content: Content) { self.content = content }
+}
+
+/// Result of a lookup, for the connection that waits for it.
+@usableFromInline
+struct LookupAnswer: Sendable {
+  let registration: Poller.Registration
+  let answer: NameLookup.Answer
+}
+
+/// Job and the node that gets its outcome.
+public struct Assignment<Job: Sendable>: Sendable {
+  /// Index of the node in its group.
+  public let node: Int
+  public let id: JobID
+  public let job: Job
+
+  @inlinable
+  public init(node: Int, id: JobID, job: Job) {
+    self.node = node
+    self.id = id
+    self.job = job
+  }
+}

@@ -1,0 +1,139 @@
+import LockstepApps
+import LockstepClient
+import LockstepCommandLine
+import LockstepEventLoop
+import LockstepModel
+import LockstepStorage
+import LockstepStorageFiles
+import LockstepStorageSQLite
+import LockstepWire
+
+/// Holds a home for as long as it runs: its store, its agent on a separate thread, the mirror of
+/// its files, and the socket for requests of commands, including those of this process.
+package final class HomeHolder {
+  private let group: NodeGroup<HomeNode>
+  private let mirror: VaultMirror
+  private let names: HomeNames
+  private let lock: DirectoryLock
+  private let log: Log
+
+  /// Returns nil if another process holds the home.
+  package static func hold(
+    _ folder: HomeFolder, _ configuration: AgentConfiguration = AgentConfiguration(), log: Log,
+    warnsOfPlainHTTP: Bool = false
+  ) throws(CommandFailure) -> HomeHolder? {
+    guard let lock = try folder.lock() else { return nil }
+    do {
+      let store = try SQLiteReplicaStore(home: folder.path)
+      guard let identity = try store.identity() else {
+        throw CommandFailure(
+          "the home \(folder.path) has not joined an account; see lockstep agent join --help")
+      }
+      if warnsOfPlainHTTP { warn(ofRelay: identity.relay, log) }
+      let listener = try Listener.open(.local(path: folder.socket), listenerKind: .control)[0]
+      let mail = try Mailbox<VaultMessage>(isBlocking: true)
+      let trust = try HomeTrust.of(folder).trust
+      let names = Locked<HomeNames?>(nil)
+      var settings = GroupSettings<HomeReport> { _, report in
+        switch report {
+        case .failed(let error): log.error("\(error)")
+        case .stopped: mail.post(.stop)
+        case .agentReport(let report):
+          mail.post(.agentReport(report))
+          names.withLock { $0 }?.handleReport(report)
+        case .viewRequested: names.withLock { $0 }?.recordView()
+        case .mirrorRequest(let id, let request): mail.post(.request(id, request))
+        }
+      }
+      settings.isLastReport = { report in
+        if case .stopped = report { true } else { false }
+      }
+      settings.notice = { log.warning("\($0)") }
+      settings.trust = trust
+      if log.level == .trace { settings.trace = { log.trace($0) } }
+      let group = try NodeGroup<HomeNode>(count: 1, settings)
+      var replica = Replica(
+        store: store, apps: AppCatalog.all(vaultKey: VaultKeys.source(in: folder)))
+      try group.addWorker(on: .commits) { assignments, _ in
+        assignments.map { (AgentWork.commit($0.job, on: &replica), nil) }
+      }
+      // Chunks of files have their own thread, so that no edit waits for them.
+      let files = try FileChunkStore(directory: folder.chunks)
+      try group.addWorker(on: .files) { assignments, _ in
+        assignments.map { (AgentWork.file($0.job, on: files), nil) }
+      }
+      let node = HomeNode(
+        identity: identity, configuration: configuration, random: Entropy.seededRandom(),
+        at: SystemClock.moment())
+      try group.add(node, listeners: [listener])
+      let mirror = VaultMirror(folder, mail, log: log) { group.post($0) }
+      let keeper = HomeNames(identity, trust, log: log) { group.post($0) }
+      names.withLock { $0 = keeper }
+      return HomeHolder(group: group, mirror: mirror, names: keeper, lock: lock, log: log)
+    } catch let failure as CommandFailure {
+      throw failure
+    } catch {
+      throw CommandFailure("\(error)")
+    }
+  }
+
+  private static func warn(ofRelay url: String, _ log: Log) {
+    guard let relay = RelayAddress(url: url), let warning = PlainAddress.warning(ofRelay: relay)
+    else { return }
+    log.warning("\(warning)")
+  }
+
+  private init(
+    group: NodeGroup<HomeNode>, mirror: VaultMirror, names: HomeNames, lock: DirectoryLock,
+    log: Log
+  ) {
+    self.group = group
+    self.names = names
+    self.log = log
+    self.mirror = mirror
+    self.lock = lock
+  }
+
+  /// Runs until a signal arrives. Reports its state to the service manager that started it, if any.
+  package func run(until signals: Signals) throws(CommandFailure) {
+    try mirror.start()
+    defer { mirror.stop() }
+    names.start()
+    defer { names.stop() }
+    _ = try CommandFailure.wrap { () throws(SystemFault) in
+      try group.run(signals, mainThreadHandler(try SystemdNotifier.ofThisProcess(log)))
+    }
+  }
+
+  private func mainThreadHandler(_ manager: SystemdNotifier?) -> MainThreadHandler {
+    guard let manager else { return MainThreadHandler() }
+    var isReadySent = false
+    let group = group
+    return MainThreadHandler(
+      handleSignal: { _ in manager.notifyStopping() },
+      tick: { now in
+        if !isReadySent { manager.notifyReady("keeping the home in sync") }
+        isReadySent = true
+        return manager.checkWatchdog(at: now, unresponsive: group.unresponsiveThreads) {
+          group.pingThreads()
+        }
+      })
+  }
+
+  /// Runs on separate threads until `stop`.
+  package func start() throws(CommandFailure) {
+    try CommandFailure.wrap { () throws(SystemFault) in
+      try group.start()
+    }
+    try mirror.start()
+  }
+
+  /// Completes the store's pending work and releases the home.
+  package func stop() throws(CommandFailure) {
+    mirror.stop()
+    group.stop()
+    _ = try CommandFailure.wrap { () throws(SystemFault) in
+      try group.waitForEnd()
+    }
+  }
+}

@@ -1,0 +1,398 @@
+import LockstepClient
+import LockstepJSON
+import LockstepModel
+import LockstepRuntime
+import LockstepStorage
+import LockstepWire
+
+/// Node of the process that holds a home: its agent, and the commands that send requests through
+/// the home's socket. It contains no app logic: requests to an app go to the agent unchanged.
+struct HomeNode: Node, ~Copyable {
+  typealias Job = AgentJob
+  typealias Outcome = AgentOutcome
+  typealias Order = HomeOrder
+  typealias Report = HomeReport
+  typealias News = Never
+
+  /// Maximum number of connected commands; a person has a few terminals.
+  private static let clientsMax = 32
+  /// Maximum bytes of a request: an order with two records of maximum size, such as an edited memo.
+  private static let lineBytesMax = 4 << 20
+  /// Unsent bytes beyond which a client gets no ticks. A stopped terminal (Ctrl-S) reads no lines,
+  /// and the ticks would be old by the time it continues.
+  private static let untickedBytesMin = 64 << 10
+  /// Unsent bytes beyond which a client is disconnected; it can connect again.
+  private static let unsentBytesMax = 8 << 20
+
+  private struct Client {
+    let id: ConnectionID
+    var input: [UInt8] = []
+    var watch: Watch?
+    var watchesMirror = false
+    /// Bytes that the client has not read yet.
+    var unsent = 0
+  }
+
+  /// A view that is sent to a client after every change.
+  private struct Watch {
+    let app: String
+    let question: JSONValue
+    let isTicking: Bool
+    /// `stableJSON` of the view sent last. A client without ticks gets a view only if that has
+    /// changed.
+    var stableJSON: JSONValue?
+    /// Time at which the view changes without any event.
+    var changesAt: Instant?
+    /// True while the agent's answer is outstanding.
+    var isRequested = false
+    /// True if something changed since the view was requested.
+    var isStale = false
+  }
+
+  /// A request that waits for the agent.
+  private struct PendingRequest {
+    let client: ConnectionID
+    var isForWatch = false
+    /// Time of the answer at the latest.
+    var deadline: Instant?
+  }
+
+  private let identity: HomeIdentity
+  private var agent: Agent
+  private var status = SyncStatus()
+  /// False until the home has been read; until then the requests of commands stay in their input.
+  private var isReady = false
+  private var clients: [Client] = []
+  private var pending: [OrderID: PendingRequest] = [:]
+  private var pendingOrders: [OrderID] = []
+  private var orders: UInt64 = 0
+  /// State of the mirror, as reported last; nil before the first report.
+  private var mirror: JSONValue?
+  private var actions = ActionQueue<NodeAction<AgentJob, HomeReport, Never>>()
+
+  init(
+    identity: HomeIdentity, configuration: AgentConfiguration, random: SeededRandom,
+    at moment: Moment
+  ) {
+    self.identity = identity
+    agent = Agent(configuration, random: random, at: moment)
+  }
+
+  mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
+    if id.isOutgoing {
+      agent.received(id, bytes, at: moment)
+    } else if let index = clients.firstIndex(where: { $0.id == id }) {
+      bytes.withUnsafeBytes { clients[index].input.append(contentsOf: $0) }
+      handleLines(of: id, at: moment)
+    }
+    flushActions(at: moment)
+  }
+
+  mutating func handle(_ event: NodeEvent<AgentOutcome, HomeOrder, Never>, at moment: Moment) {
+    switch event {
+    case .opened(let id, let opening) where !id.isOutgoing: addClient(id, opening)
+    case .closed(let id, _) where !id.isOutgoing: clients.removeAll { $0.id == id }
+    case .drained(let id, let unsent) where !id.isOutgoing:
+      if let index = clients.firstIndex(where: { $0.id == id }) { clients[index].unsent = unsent }
+    case .opened(let id, let opening): agent.handle(.opened(id, opening), at: moment)
+    case .closed(let id, let cause): agent.handle(.closed(id, cause), at: moment)
+    case .drained(let id, let unsent): agent.handle(.drained(id, unsent: unsent), at: moment)
+    case .finished(let job, let outcome): agent.handle(.finished(job, outcome), at: moment)
+    case .deadlineReached:
+      agent.handle(.deadlineReached, at: moment)
+      answerOverdueRequests(at: moment)
+      requestDueViews(at: moment)
+    case .ordered(let order): handleOrder(order, at: moment)
+    case .holding, .connectionRejected: break
+    case .stopping: agent.handle(.ordered(.stop), at: moment)
+    }
+    flushActions(at: moment)
+  }
+
+  mutating func nextAction() -> NodeAction<AgentJob, HomeReport, Never>? { actions.popFirst() }
+
+  var nextDeadline: Instant? {
+    (pendingOrders.map { pending[$0]?.deadline } + clients.map { nextTick(of: $0) }
+      + [agent.nextDeadline])
+      .compactMap(\.self).min()
+  }
+
+  private mutating func addClient(_ id: ConnectionID, _ opening: Opening) {
+    guard clients.count < Self.clientsMax else {
+      actions.append(.close(id, .now))
+      return
+    }
+    clients.append(Client(id: id))
+  }
+
+  private mutating func handleLines(of id: ConnectionID, at moment: Moment) {
+    while isReady, let index = clients.firstIndex(where: { $0.id == id }),
+      let end = clients[index].input.firstIndex(of: UInt8(ascii: "\n"))
+    {
+      let line = Array(clients[index].input[..<end])
+      clients[index].input.removeSubrange(...end)
+      handleLine(line, from: id, at: moment)
+    }
+    if let index = clients.firstIndex(where: { $0.id == id }),
+      clients[index].input.count > Self.lineBytesMax
+    {
+      clients.remove(at: index)
+      actions.append(.close(id, .now))
+    }
+  }
+
+  private mutating func handleLine(_ line: [UInt8], from id: ConnectionID, at moment: Moment) {
+    do throws(JSONFault) {
+      guard let request = HomeRequest(try JSONValue(parsing: line)) else {
+        return answer(
+          id,
+          .failure("unknown request: the process that holds this home may have another version"))
+      }
+      handleRequest(request, for: id, at: moment)
+    } catch {
+      answer(id, .failure("the request is not JSON"))
+    }
+  }
+
+  private mutating func handleRequest(
+    _ request: HomeRequest, for id: ConnectionID, at moment: Moment
+  ) {
+    switch request {
+    case .order(let app, let order):
+      agent.handle(.ordered(.perform(newOrder(for: id), app: app, order)), at: moment)
+    case .show(let app, let question):
+      actions.append(.report(.viewRequested))
+      agent.handle(.ordered(.show(newOrder(for: id), app: app, question)), at: moment)
+    case .sync(let milliseconds):
+      let order = newOrder(
+        for: id, deadline: moment.instant.advanced(milliseconds: milliseconds))
+      agent.handle(.ordered(.syncNow(order)), at: moment)
+    case .status: answer(id, .success(HomeStatus(identity: identity, status: status).json))
+    case .names(let names):
+      agent.handle(.ordered(.nameDevices(names)), at: moment)
+      answer(id, .success(["names": .number(JSONNumber(Int64(names.count)))]))
+      requestViews(at: moment)
+    case .mirror(let request): actions.append(.report(.mirrorRequest(id, request)))
+    case .mirrorStatus: answer(id, .success(mirror ?? ["files": []]))
+    case .watchMirror:
+      guard let index = clients.firstIndex(where: { $0.id == id }) else { return }
+      clients[index].watchesMirror = true
+      // Before its first report it is not known whether the mirror has files.
+      if let mirror { send(HomeNode.mirrorLine(mirror), to: id) }
+      sendStatus(to: index)
+    case .setSyncing(let zone, let isOn):
+      agent.handle(.ordered(.setSyncing(newOrder(for: id), zone: zone, isOn)), at: moment)
+    case .answerRestore(let app):
+      agent.handle(.ordered(.answerRestore(newOrder(for: id), app: app)), at: moment)
+    case .credentials:
+      answer(id, .success(HomeStatus.credentials(identity, cursor: agent.cursor)))
+    case .watch(let app, let question, let isTicking):
+      guard let index = clients.firstIndex(where: { $0.id == id }) else { return }
+      clients[index].watch = Watch(app: app, question: question, isTicking: isTicking)
+      requestView(index, at: moment)
+      sendStatus(to: index)
+    }
+  }
+
+  /// Handles an order of the mirror or of `HomeNames`.
+  private mutating func handleOrder(_ order: HomeOrder, at moment: Moment) {
+    switch order {
+    case .agent(.nameDevices(let names)):
+      agent.handle(.ordered(.nameDevices(names)), at: moment)
+      requestViews(at: moment)
+    case .agent(let order): agent.handle(.ordered(order), at: moment)
+    case .answer(let id, let reply): answer(id, reply)
+    case .mirrorState(let mirror):
+      self.mirror = mirror
+      for client in clients
+      where client.watchesMirror && client.unsent <= Self.untickedBytesMin {
+        send(HomeNode.mirrorLine(mirror), to: client.id)
+      }
+    }
+  }
+
+  private static func mirrorLine(_ mirror: JSONValue) -> JSONValue {
+    .object([JSONMember("mirror", mirror)])
+  }
+
+  private mutating func newOrder(
+    for id: ConnectionID, isForWatch: Bool = false, deadline: Instant? = nil
+  ) -> OrderID {
+    orders += 1
+    let order = OrderID(rawValue: orders)
+    pending[order] = PendingRequest(client: id, isForWatch: isForWatch, deadline: deadline)
+    pendingOrders.append(order)
+    return order
+  }
+
+  private mutating func removePending(_ order: OrderID) -> PendingRequest? {
+    pendingOrders.removeAll { $0 == order }
+    return pending.removeValue(forKey: order)
+  }
+
+  private mutating func answerOverdueRequests(at moment: Moment) {
+    for order in pendingOrders {
+      guard let deadline = pending[order]?.deadline, deadline <= moment.instant,
+        let overdue = removePending(order)
+      else { continue }
+      answer(overdue.client, .success(HomeStatus(identity: identity, status: status).json))
+    }
+  }
+
+  private mutating func flushActions(at moment: Moment) {
+    while let action = agent.nextAction() {
+      switch action {
+      case .report(let report): handleReport(report, at: moment)
+      case .open(let id, let address): actions.append(.open(id, address))
+      case .send(let id, let bytes): actions.append(.send(id, bytes))
+      case .multicast(let bytes, let ids): actions.append(.multicast(bytes, ids))
+      case .close(let id, let manner): actions.append(.close(id, manner))
+      case .pauseReading(let id): actions.append(.pauseReading(id))
+      case .resumeReading(let id): actions.append(.resumeReading(id))
+      case .run(let id, let lane, let job): actions.append(.run(id, lane, job))
+      }
+    }
+    let stalled = clients.filter { $0.unsent > Self.unsentBytesMax }
+    clients.removeAll { $0.unsent > Self.unsentBytesMax }
+    for client in stalled { actions.append(.close(client.id, .now)) }
+  }
+
+  private mutating func handleReport(_ report: AgentReport, at moment: Moment) {
+    switch report {
+    case .ready(let status):
+      self.status = status
+      forwardToMirror(.status(status))
+      isReady = true
+      for client in clients { handleLines(of: client.id, at: moment) }
+    case .answered(let order, let result): handleResult(order, result, at: moment)
+    case .changed:
+      forwardToMirror(report)
+      requestViews(at: moment)
+    case .status(let status):
+      forwardToMirror(report)
+      let isSame =
+        status.clockOffset == self.status.clockOffset && status.asking == self.status.asking
+      self.status = status
+      if !isSame { requestViews(at: moment) }
+      for index in clients.indices
+      where clients[index].watch != nil || clients[index].watchesMirror {
+        sendStatus(to: index)
+      }
+    case .synced(let order, let status):
+      self.status = status
+      guard let request = removePending(order) else { return }
+      answer(request.client, .success(HomeStatus(identity: identity, status: status).json))
+    case .storeFailed(let error): actions.append(.report(.failed(error)))
+    case .stopped: actions.append(.report(.stopped))
+    case .switched(let order, let result):
+      guard let request = removePending(order) else { return }
+      switch result {
+      case .success(let isOther):
+        answer(request.client, .success(["changed": .bool(isOther)]))
+        requestViews(at: moment)
+      case .failure(let failure): answer(request.client, .failure(failure.explanation))
+      }
+    case .edited, .read, .statusRead, .chunkAdded, .chunkRead, .chunkProgress:
+      forwardToMirror(report)
+    // A home does not trace changes.
+    case .milestone: break
+    }
+  }
+
+  /// Forwards the report to the mirror. All orders that no command gave are the mirror's.
+  private mutating func forwardToMirror(_ report: AgentReport) {
+    actions.append(.report(.agentReport(report)))
+  }
+
+  private mutating func handleResult(
+    _ order: OrderID, _ result: Result<AppView, EditFailure>, at moment: Moment
+  ) {
+    guard let request = removePending(order) else { return }
+    switch result {
+    case .success(let view) where request.isForWatch:
+      sendView(view, to: request.client, at: moment)
+    case .success(let view): answer(request.client, .success(HomeNode.line(view)))
+    case .failure(let failure):
+      if let index = clients.firstIndex(where: { $0.id == request.client }), request.isForWatch {
+        clients[index].watch = nil
+      }
+      answer(request.client, .failure(failure.explanation))
+    }
+  }
+
+  private static func line(_ view: AppView) -> JSONValue {
+    ["view": view.json, "lines": .array(view.lines.map { .string($0) })]
+  }
+
+  // MARK: watching clients
+
+  /// Requests the view that a client watches.
+  private mutating func requestView(_ index: Int, at moment: Moment) {
+    guard let watch = clients[index].watch else { return }
+    clients[index].watch?.changesAt = nil
+    guard !watch.isRequested else {
+      clients[index].watch?.isStale = true
+      return
+    }
+    clients[index].watch?.isRequested = true
+    let order = newOrder(for: clients[index].id, isForWatch: true)
+    agent.handle(.ordered(.show(order, app: watch.app, watch.question)), at: moment)
+  }
+
+  private mutating func requestViews(at moment: Moment) {
+    for index in clients.indices { requestView(index, at: moment) }
+  }
+
+  private mutating func sendView(_ view: AppView, to id: ConnectionID, at moment: Moment) {
+    guard let index = clients.firstIndex(where: { $0.id == id }), var watch = clients[index].watch
+    else { return }
+    let isNew = watch.stableJSON != view.stableJSON
+    let relayTime = agent.relayTime(at: moment)
+    watch.stableJSON = view.stableJSON
+    watch.isRequested = false
+    watch.changesAt = view.changesAt.map {
+      moment.instant.advanced(milliseconds: max(1, $0 - relayTime))
+    }
+    let wasStale = watch.isStale
+    watch.isStale = false
+    clients[index].watch = watch
+    if isNew || (watch.isTicking && clients[index].unsent <= Self.untickedBytesMin) {
+      // A client that counts by itself uses the relay's clock, as all others do.
+      let clock = JSONValue.number(JSONNumber(relayTime - moment.wall))
+      send(HomeNode.line(view).setting("clock", to: clock), to: id)
+    }
+    if wasStale { requestView(index, at: moment) }
+  }
+
+  /// Returns the time at which a client with ticks is due for its view.
+  private func nextTick(of client: Client) -> Instant? {
+    guard let watch = client.watch, watch.isTicking, !watch.isRequested else { return nil }
+    return watch.changesAt
+  }
+
+  private mutating func requestDueViews(at moment: Moment) {
+    for index in clients.indices {
+      if let due = nextTick(of: clients[index]), due <= moment.instant {
+        requestView(index, at: moment)
+      }
+    }
+  }
+
+  private mutating func sendStatus(to index: Int) {
+    let status = HomeStatus(identity: identity, status: status).json
+    send(.object([JSONMember("status", status)]), to: clients[index].id)
+  }
+
+  private mutating func answer(_ id: ConnectionID, _ reply: HomeReply) {
+    send(reply.line, to: id)
+  }
+
+  private mutating func send(_ line: JSONValue, to id: ConnectionID) {
+    guard let index = clients.firstIndex(where: { $0.id == id }) else { return }
+    let bytes = line.serialized() + [UInt8(ascii: "\n")]
+    actions.append(.send(id, bytes))
+    // `drained` reports what the kernel has no room for; from then on bytes are added up here.
+    guard clients[index].unsent > 0 else { return }
+    clients[index].unsent += bytes.count
+  }
+}

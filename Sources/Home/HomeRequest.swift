@@ -1,0 +1,181 @@
+import LockstepClient
+import LockstepJSON
+import LockstepModel
+import LockstepRuntime
+import LockstepStorage
+import LockstepWire
+
+/// Request of a command to the process that holds a home, as a line of JSON on the home's socket.
+/// Each request is answered by one line, `watch` by one line per change until the socket closes.
+package enum HomeRequest: Equatable {
+  /// Order of a person to an app, in the app's own form. Answered with the app's result, once all
+  /// resulting changes are durable.
+  case order(app: String, JSONValue)
+  /// Query to an app, answered with its view.
+  case show(app: String, JSONValue)
+  /// View that is sent again after every change; with ticks, also when it changes because time
+  /// passes.
+  case watch(app: String, JSONValue, isTicking: Bool)
+  case status
+  /// Names of the devices, as the relay reported them to a command. Answered at once.
+  case names([DeviceID: String])
+  /// Switches the sync of a zone on or off; answered once that is durable.
+  case setSyncing(zone: Name, Bool)
+  /// Accepts the records that other devices have made for an app.
+  case answerRestore(app: String)
+  /// Syncs now. Answered when all is synced, nothing more can be done, or the time is up.
+  case sync(milliseconds: Int64)
+  /// Relay, token and cursor of this home, for requests that the command makes itself.
+  case credentials
+  /// Request to the mirror, which keeps real files the same as the account's; the mirror answers
+  /// it.
+  case mirror(JSONValue)
+  /// State of the mirror. Answered at once, whatever the mirror is doing.
+  case mirrorStatus
+  /// State of the mirror, sent again after every change, between lines about the sync.
+  case watchMirror
+
+  /// True if a repeated request has the same effect as a single one.
+  var mayBeRepeated: Bool {
+    switch self {
+    case .order: false
+    case .show, .watch, .status, .names, .setSyncing, .answerRestore, .sync, .credentials, .mirror,
+      .mirrorStatus, .watchMirror:
+      true
+    }
+  }
+
+  package init?(_ line: JSONValue) {
+    let app = line["app"]?.string
+    switch line["verb"]?.string {
+    case "order":
+      guard let app, let order = line["order"], order.members != nil else { return nil }
+      self = .order(app: app, order)
+    case "show":
+      guard let app, let question = line["question"], question.members != nil else { return nil }
+      self = .show(app: app, question)
+    case "watch":
+      guard let app, let question = line["question"], question.members != nil else { return nil }
+      self = .watch(app: app, question, isTicking: line["ticks"]?.bool ?? false)
+    case "status": self = .status
+    case "names":
+      guard let members = line["names"]?.members, members.count <= Limits.devicesPerAccount
+      else { return nil }
+      var names: [DeviceID: String] = [:]
+      for member in members {
+        guard let device = DeviceID(text: member.name), let name = member.value.string
+        else { return nil }
+        names[device] = name
+      }
+      self = .names(names)
+    case "syncing":
+      guard let zone = line["zone"]?.string.flatMap({ Name($0) }), let isOn = line["on"]?.bool
+      else { return nil }
+      self = .setSyncing(zone: zone, isOn)
+    case "restore":
+      guard let app else { return nil }
+      self = .answerRestore(app: app)
+    case "sync":
+      guard let milliseconds = line["milliseconds"]?.int64, (0...60_000).contains(milliseconds)
+      else { return nil }
+      self = .sync(milliseconds: milliseconds)
+    case "credentials": self = .credentials
+    case "mirror":
+      guard let request = line["request"], request.members != nil else { return nil }
+      self = .mirror(request)
+    case "mirrorStatus": self = .mirrorStatus
+    case "watchMirror": self = .watchMirror
+    default: return nil
+    }
+  }
+
+  package var line: JSONValue {
+    switch self {
+    case .order(let app, let order): ["verb": "order", "app": .string(app), "order": order]
+    case .show(let app, let question):
+      ["verb": "show", "app": .string(app), "question": question]
+    case .watch(let app, let question, let isTicking):
+      [
+        "verb": "watch", "app": .string(app), "question": question, "ticks": .bool(isTicking),
+      ]
+    case .status: ["verb": "status"]
+    case .names(let names):
+      [
+        "verb": "names",
+        "names": .object(
+          names.sorted { $0.key < $1.key }.map { JSONMember($0.key.text, .string($0.value)) }),
+      ]
+    case .setSyncing(let zone, let isOn):
+      ["verb": "syncing", "zone": .string(zone.text), "on": .bool(isOn)]
+    case .answerRestore(let app): ["verb": "restore", "app": .string(app)]
+    case .sync(let milliseconds):
+      ["verb": "sync", "milliseconds": .number(JSONNumber(milliseconds))]
+    case .credentials: ["verb": "credentials"]
+    case .mirror(let request): ["verb": "mirror", "request": request]
+    case .mirrorStatus: ["verb": "mirrorStatus"]
+    case .watchMirror: ["verb": "watchMirror"]
+    }
+  }
+}
+
+/// Reports of a home's node to its process.
+enum HomeReport: Sendable {
+  case failed(StorageError)
+  case stopped
+  /// Report of the agent for the mirror, which works beside it: results of orders, changes, and the
+  /// sync status.
+  case agentReport(AgentReport)
+  /// Request of a command to the mirror, which answers by `HomeOrder.answer`.
+  case mirrorRequest(ConnectionID, JSONValue)
+  /// A command requests a view of an app.
+  case viewRequested
+}
+
+/// Orders of the mirror to a home's node.
+enum HomeOrder: Sendable {
+  /// Order to the agent. The mirror assigns its number: `HomeOrder.firstNumber` or above.
+  case agent(AgentOrder)
+  case answer(ConnectionID, HomeReply)
+  /// State of the mirror, for commands that ask for it and for clients that watch.
+  case mirrorState(JSONValue)
+
+  /// First order number of the mirror; the node numbers its own orders from 1.
+  static let firstNumber: UInt64 = 1 << 63
+}
+
+/// Answer to a request: a value, or one sentence that explains the failure.
+package enum HomeReply: Equatable {
+  case success(JSONValue)
+  case failure(String)
+
+  package init?(_ line: JSONValue) {
+    if let value = line["answer"] {
+      self = .success(value)
+    } else if let reason = line["error"]?.string {
+      self = .failure(reason)
+    } else {
+      return nil
+    }
+  }
+
+  package var line: JSONValue {
+    switch self {
+    case .success(let value): .object([JSONMember("answer", value)])
+    case .failure(let reason): .object([JSONMember("error", .string(reason))])
+    }
+  }
+}
+
+/// An app's view as the process that holds the home sends it.
+package struct HomeView {
+  package let json: JSONValue
+  package let lines: [String]
+
+  /// Rows for a person, one per line.
+  package var text: String { lines.joined(separator: "\n") }
+
+  package init(_ answer: JSONValue) {
+    json = answer["view"] ?? answer
+    lines = (answer["lines"]?.array ?? []).compactMap(\.string)
+  }
+}

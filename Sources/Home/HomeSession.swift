@@ -1,0 +1,115 @@
+import Glibc
+import LockstepClient
+import LockstepCommandLine
+import LockstepJSON
+
+/// A command's access to a home: through the process that holds it; if there is none, by holding it
+/// for as long as the command runs.
+package final class HomeSession {
+  /// Maximum wait for the relay, in milliseconds, of a command that changes something.
+  package static let patienceMilliseconds: Int64 = 2_000
+
+  package private(set) var connection: HomeConnection
+  package let folder: HomeFolder
+  /// Configuration of the agent, if this command holds the home.
+  private let configuration: AgentConfiguration
+  private let log: Log
+  private var holder: HomeHolder?
+
+  /// Maximum attempts, 25 ms apart, while another process is opening or closing the home.
+  private static let attemptsMax = 200
+  /// Maximum number of processes asked in turn, if each ends before it answers.
+  private static let holdersMax = 3
+
+  package init(
+    _ folder: HomeFolder, configuration: AgentConfiguration = AgentConfiguration(), log: Log
+  ) throws(CommandFailure) {
+    self.folder = folder
+    self.configuration = configuration
+    self.log = log
+    (connection, holder) = try Self.open(folder, configuration, log: log)
+  }
+
+  private static func open(_ folder: HomeFolder, _ configuration: AgentConfiguration, log: Log)
+    throws(CommandFailure) -> (HomeConnection, HomeHolder?)
+  {
+    guard folder.exists else { throw noHome(folder) }
+    for _ in 0..<attemptsMax {
+      if let connection = HomeConnection(socket: folder.socket) { return (connection, nil) }
+      if let holder = try HomeHolder.hold(folder, configuration, log: log) {
+        try holder.start()
+        if let connection = HomeConnection(socket: folder.socket) { return (connection, holder) }
+        try holder.stop()
+      }
+      usleep(25_000)
+    }
+    throw CommandFailure(
+      "the home \(folder.path) is held by another process that does not answer; "
+        + "stop it, then try again")
+  }
+
+  package static func noHome(_ folder: HomeFolder) -> CommandFailure {
+    CommandFailure(
+      "there is no home at \(folder.path); create one with lockstep agent join --home "
+        + folder.path)
+  }
+
+  /// True if this command itself holds the home.
+  package var isHolder: Bool { holder != nil }
+
+  /// Opens the home again after the process that held it has ended.
+  package func reopen() throws(CommandFailure) {
+    try close()
+    (connection, holder) = try Self.open(folder, configuration, log: log)
+  }
+
+  /// Sends a request and returns the answer's value; a refusal throws the answer's text. If the
+  /// process that holds the home ends meanwhile, retries with the next one, unless the first may
+  /// have applied a request that must not be applied twice.
+  package func send(_ request: HomeRequest, milliseconds: Int32 = 10_000) throws(CommandFailure)
+    -> JSONValue
+  {
+    for _ in 0..<Self.holdersMax {
+      if connection.send(request) {
+        switch connection.next(milliseconds: milliseconds) {
+        case .line(let line): return try Self.value(of: line)
+        case .closed: if !request.mayBeRepeated { throw maybeApplied }
+        case .timeout, .other: throw request.mayBeRepeated ? noAnswer : mayStillApply
+        }
+      }
+      try reopen()
+    }
+    throw noAnswer
+  }
+
+  private static func value(of line: JSONValue) throws(CommandFailure) -> JSONValue {
+    switch HomeReply(line) {
+    case .success(let value): return value
+    case .failure(let reason): throw CommandFailure(reason)
+    case nil:
+      throw CommandFailure("the process that holds the home has another version; stop it")
+    }
+  }
+
+  private var noAnswer: CommandFailure {
+    CommandFailure("the process that holds the home \(folder.path) did not answer; try again")
+  }
+
+  private var maybeApplied: CommandFailure {
+    CommandFailure(
+      "the process that held the home \(folder.path) ended before it answered; the command may "
+        + "have been applied: check before you repeat it")
+  }
+
+  /// The process is stopped, and will handle the request when it continues.
+  private var mayStillApply: CommandFailure {
+    CommandFailure(
+      "the process that holds the home \(folder.path) did not answer; the command may still be "
+        + "applied: check before you repeat it")
+  }
+
+  package func close() throws(CommandFailure) {
+    try holder?.stop()
+    holder = nil
+  }
+}

@@ -1,0 +1,285 @@
+import LockstepClient
+import LockstepCommandLine
+import LockstepEventLoop
+import LockstepJSON
+import LockstepModel
+import LockstepStorage
+
+/// Identity and sync status of a home, as a line of JSON for other commands and `--json`, and as
+/// sentences for a person.
+package struct HomeStatus {
+  package let json: JSONValue
+
+  package init(identity: HomeIdentity, status: SyncStatus) {
+    func number(_ value: Int64?) -> JSONValue { value.map { .number(JSONNumber($0)) } ?? .null }
+    var members = [
+      JSONMember("account", .string(identity.credentials.account.text)),
+      JSONMember("device", .string(identity.credentials.device.text)),
+      JSONMember("deviceName", .string(identity.deviceName)),
+      JSONMember("relay", .string(identity.relay)),
+      JSONMember("state", .string(status.state.word)),
+      JSONMember("lastSync", number(status.lastSync)),
+      JSONMember("transport", status.transport.map { .string($0.rawValue) } ?? .null),
+      JSONMember("waiting", number(Int64(status.waiting))),
+      JSONMember("parked", number(Int64(status.parkedCount))),
+      JSONMember("asking", number(Int64(status.askingCount))),
+      JSONMember("clockOffset", number(status.clockOffset)),
+      JSONMember("conflicts", number(Int64(status.traffic.conflicts))),
+    ]
+    switch status.state {
+    case .offline(let since, let reason):
+      members += [JSONMember("since", number(since)), JSONMember("reason", .string(reason))]
+    case .failed(let reason): members.append(JSONMember("reason", .string(reason)))
+    case .starting, .syncing, .inSync, .needsPerson, .stopped: break
+    }
+    let first = status.parked.map { parked in
+      JSONValue.object([
+        JSONMember("zone", .string(parked.key.zone.text)),
+        JSONMember("name", .string(parked.key.name.text)),
+        JSONMember("code", .string(parked.refusal.code.rawValue)),
+        JSONMember("detail", .string(parked.refusal.detail)),
+      ])
+    }
+    if !status.blockedZones.isEmpty {
+      let zones = status.blockedZones.map { JSONValue.string($0.text) }
+      members.append(JSONMember("blockedZones", .array(zones)))
+    }
+    if !status.switchedOff.isEmpty {
+      let zones = status.switchedOff.map { off -> JSONValue in
+        ["zone": .string(off.zone.text), "waiting": number(Int64(off.waiting))]
+      }
+      members.append(JSONMember("zonesOff", .array(zones)))
+    }
+    if !status.questions.isEmpty {
+      let questions = status.questions.map { question -> JSONValue in
+        ["app": .string(question.app), "count": number(Int64(question.count))]
+      }
+      members.append(JSONMember("restore", .array(questions)))
+    }
+    if status.setAsideCount > 0 {
+      members.append(JSONMember("setAside", number(Int64(status.setAsideCount))))
+    }
+    if let refusal = status.chunksRefused {
+      members.append(JSONMember("piecesRefused", .string(refusal.detail)))
+    }
+    if !first.isEmpty { members.append(JSONMember("parkedRecords", .array(first))) }
+    json = .object(members)
+  }
+
+  package init(json: JSONValue) { self.json = json }
+
+  /// Returns credentials for a command of the same person; they are sent through the home's socket
+  /// only.
+  package static func credentials(_ identity: HomeIdentity, cursor: ChangeToken?) -> JSONValue {
+    .object([
+      JSONMember("relay", .string(identity.relay)),
+      JSONMember("token", .string(identity.credentials.token)),
+      JSONMember("cursor", cursor.map { .string($0.text) } ?? .null),
+    ])
+  }
+
+  private func text(_ name: String) -> String { json[name]?.string ?? "" }
+  private func count(_ name: String) -> Int64 { json[name]?.int64 ?? 0 }
+
+  package var isInSync: Bool { text("state") == "inSync" }
+  /// True if the relay answers, even if it refuses single records or a person must decide.
+  package var isInReach: Bool { json["transport"]?.string != nil }
+  package var needsPerson: Bool { text("state") == "needsPerson" }
+  package var isFailed: Bool { text("state") == "failed" }
+
+  package var device: String { text("device") }
+  package var deviceName: String { text("deviceName") }
+  package var transport: String? { json["transport"]?.string }
+  /// Time of the last sync: relay time, in milliseconds.
+  package var lastSync: Int64? { json["lastSync"]?.int64 }
+  /// Number of conflicts resolved since the process that holds the home started.
+  package var conflicts: Int64 { count("conflicts") }
+  /// Reason why there is no connection; nil if there is one, or none was tried yet.
+  package var connectionError: String? {
+    ["offline", "failed"].contains(text("state")) ? text("reason") : nil
+  }
+
+  /// Returns the number of changes that wait in a zone that is switched off; nil if it is on.
+  package func waitingChanges(inDisabled zone: Name) -> Int64? {
+    (json["zonesOff"]?.array ?? []).first { $0["zone"]?.string == zone.text }?["waiting"]?.int64
+  }
+
+  /// Returns the number of the account's records of an app, if a person must decide about them
+  /// first.
+  package func restoreCount(of app: String) -> Int64? {
+    (json["restore"]?.array ?? []).first { $0["app"]?.string == app }?["count"]?.int64
+  }
+
+  /// Returns the relay's time, in milliseconds, at the time `wall` of this machine's clock, right
+  /// or wrong.
+  package func relayTime(atWall wall: Int64) -> Int64 { wall + (json["clockOffset"]?.int64 ?? 0) }
+
+  /// Returns the most important facts in one line. `wall`: this machine's clock.
+  package func line(wall: Int64) -> String { state(now: relayTime(atWall: wall)) + disabledNote }
+
+  private var disabledNote: String {
+    (json["zonesOff"]?.array ?? []).map { off in
+      let count = off["waiting"]?.int64 ?? 0
+      let waits = count == 0 ? "" : " (\(count) \(count == 1 ? "change waits" : "changes wait"))"
+      return "; \(off["zone"]?.string ?? "") is switched off\(waits)"
+    }.joined()
+  }
+
+  private func state(now: Int64) -> String {
+    let waiting = count("waiting")
+    let left = waiting == 0 ? "" : ", \(waiting) \(waiting == 1 ? "change waits" : "changes wait")"
+    switch text("state") {
+    case "inSync":
+      guard let last = json["lastSync"]?.int64 else { return "in sync" }
+      return "in sync, " + (elapsedText(from: last, to: now).map { "\($0) ago" } ?? "just now")
+    case "syncing", "starting": return "syncing" + left
+    case "offline":
+      let spent = (json["since"]?.int64).flatMap { elapsedText(from: $0, to: now) }
+        .map { " for \($0)" }
+      return "offline\(spent ?? "") (\(text("reason")))" + left
+    case "failed": return "not syncing: \(text("reason"))" + left
+    case "needsPerson":
+      let records = count("parked") + count("asking")
+      var reasons: [String] = []
+      if records > 0 {
+        reasons.append("\(records) \(records == 1 ? "record waits" : "records wait") for you")
+      }
+      for question in json["restore"]?.array ?? [] {
+        let app = question["app"]?.string ?? ""
+        reasons.append(
+          "decide about the account's \(app): lockstep agent \(app) restore yes|wipe")
+      }
+      if let zones = blockedZones {
+        reasons.append("the account's plan does not include \(zones)" + left)
+      }
+      if count("setAside") > 0 {
+        reasons.append(
+          "something between this device and the relay refuses large requests (status 413)" + left)
+      }
+      if let detail = json["piecesRefused"]?.string {
+        reasons.append("files cannot be uploaded: \(detail)" + left)
+      }
+      return "in sync, but " + reasons.joined(separator: "; and ")
+    default: return text("state") + left
+    }
+  }
+
+  /// Zones that the plan does not include; nil if there are none.
+  private var blockedZones: String? {
+    let zones = (json["blockedZones"]?.array ?? []).compactMap(\.string)
+    return zones.isEmpty ? nil : zones.joined(separator: ", ")
+  }
+
+  /// Returns several lines for a person.
+  package func text(wall: Int64) -> String {
+    """
+    device    \(text("deviceName")) (\(text("device")))
+    account   \(text("account"))
+    relay     \(text("relay"))\(json["transport"]?.string.map { " by " + $0 } ?? "")
+    sync      \(line(wall: wall))
+    """ + parkedLines
+  }
+
+  private var parkedLines: String {
+    (json["parkedRecords"]?.array ?? []).map { parked in
+      "\nparked    \(parked["zone"]?.string ?? "")/\(parked["name"]?.string ?? ""): "
+        + (parked["detail"]?.string ?? "")
+    }.joined() + (count("parked") == 0 ? "" : "\nretry     lockstep agent sync")
+  }
+
+  /// Returns the time between two instants in a suitable unit, or nil if it is less than two
+  /// seconds.
+  private func elapsedText(from instant: Int64, to now: Int64) -> String? {
+    let seconds = max(0, (now - instant) / 1_000)
+    return switch seconds {
+    case 0..<2: nil
+    case 2..<120: "\(seconds) s"
+    case 120..<7_200: "\(seconds / 60) min"
+    default: "\(seconds / 3_600) h"
+    }
+  }
+}
+
+extension SyncStatus.State {
+  package var word: String {
+    switch self {
+    case .starting: "starting"
+    case .syncing: "syncing"
+    case .inSync: "inSync"
+    case .needsPerson: "needsPerson"
+    case .offline: "offline"
+    case .failed: "failed"
+    case .stopped: "stopped"
+    }
+  }
+}
+
+extension EditFailure {
+  /// One sentence that includes the next step.
+  package var explanation: String {
+    switch self {
+    case .refused(let refusal): refusal.reason
+    case .tooLarge(let bytes):
+      "the record would have \(bytes) bytes; the limit is \(Limits.recordBytes)"
+    case .outboxFull: "too many changes wait for the relay; sync first, then try again"
+    case .notJoined: "this home has not joined an account; see lockstep agent join --help"
+    case .nothingToDecide: "that record has no open conflict"
+    case .restoreFirst(let app, let count): RestorePrompt.explanation(app, Int64(count))
+    // A change that reached a disk that failed to sync it reappears if the process ends before it
+    // has overwritten it.
+    case .storage(let error):
+      if case .failed = error {
+        "\(error); the change may have been applied: check before you repeat it"
+      } else {
+        "\(error)"
+      }
+    case .stopping: "this home is being closed; try again"
+    }
+  }
+}
+
+/// Relay, token and cursor of a home, for requests that a command makes itself.
+package struct HomeAccess {
+  package let relay: RelayAddress
+  package let token: String
+  /// Trust policy for the relay's certificate.
+  package let trust: Trust
+  /// Change token up to which the home has read; nil before its first sync is done.
+  package let cursor: String?
+
+  package init(relay: RelayAddress, token: String, trust: Trust = .system, cursor: String? = nil) {
+    self.relay = relay
+    self.token = token
+    self.trust = trust
+    self.cursor = cursor
+  }
+
+  /// Asks for the credentials of the home that a command works on.
+  package init(of session: HomeSession) throws(CommandFailure) {
+    try self.init(session.send(.credentials), trust: HomeTrust.of(session.folder).trust)
+  }
+
+  package init(_ answer: JSONValue, trust: Trust = .system) throws(CommandFailure) {
+    guard let url = answer["relay"]?.string, let relay = RelayAddress(url: url),
+      let token = answer["token"]?.string
+    else { throw CommandFailure("the process that holds the home has another version; stop it") }
+    self.relay = relay
+    self.token = token
+    self.trust = trust
+    cursor = answer["cursor"]?.string
+  }
+
+  package var call: RelayCall { RelayCall(relay: relay, trust: trust) }
+}
+
+extension HomeStatus {
+  /// Returns a note on the sync status, for a command that changed something and waited briefly.
+  /// `syncsFurther`: another process holds the home and continues to sync.
+  package func syncNote(syncsFurther: Bool) -> String {
+    if isInSync { return "synced" }
+    // The status may contain text from the relay.
+    let line = Log.oneLine(self.line(wall: SystemClock.moment().wall))
+    if needsPerson || syncsFurther { return line }
+    return line + "; it will be synced with the next command, or by lockstep agent run"
+  }
+}

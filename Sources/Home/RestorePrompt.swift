@@ -1,0 +1,88 @@
+import Glibc
+import LockstepClient
+import LockstepCommandLine
+import LockstepModel
+import LockstepWire
+
+/// Prompt on a device that started without records in an account that has some: accept them here,
+/// or delete them on all devices.
+package enum RestorePrompt {
+  /// Returns the error text of a command that cannot continue before the answer.
+  package static func explanation(_ app: String, _ count: Int64) -> String {
+    "other devices of this account have \(count) \(noun(app, count)), and this one started with "
+      + "none; lockstep agent \(app) restore yes accepts them, restore wipe deletes them everywhere"
+  }
+
+  /// Returns the app's name as a noun, such as `habits`, without the s for a count of one.
+  private static func noun(_ app: String, _ count: Int64) -> String {
+    count == 1 && app.hasSuffix("s") ? String(app.dropLast()) : app
+  }
+
+  /// Asks a person at a terminal. If the person postpones, or there is none, the home itself
+  /// refuses.
+  package static func askIfNeeded(_ session: HomeSession, _ app: String, _ zone: Name)
+    throws(CommandFailure)
+  {
+    guard isatty(STDIN_FILENO) == 1, TerminalOutput.standardError.isTerminal,
+      let count = HomeStatus(json: try session.send(.status)).restoreCount(of: app)
+    else { return }
+    write(
+      """
+      Other devices of this account have \(count) \(noun(app, count)); this one started with none.
+        yes    accept them
+        wipe   delete them on all devices and start empty
+        later  decide another time
+
+      """)
+    while true {
+      write("yes, wipe or later? ")
+      switch readAnswer() {
+      case "yes", "y": return try acceptRecords(session, app)
+      case "wipe":
+        guard confirmDeletion(app, count) else { return }
+        return try deleteRecords(session, app, zone)
+      case "later", "l", "", nil: return
+      default: continue
+      }
+    }
+  }
+
+  package static func confirmDeletion(_ app: String, _ count: Int64) -> Bool {
+    write("This deletes \(count) \(noun(app, count)) on all devices, for good. Type wipe again: ")
+    return readAnswer() == "wipe"
+  }
+
+  package static func acceptRecords(_ session: HomeSession, _ app: String) throws(CommandFailure) {
+    _ = try session.send(.answerRestore(app: app))
+  }
+
+  /// Deletes the relay's records up to this device's cursor. Records that other devices add
+  /// meanwhile stay.
+  package static func deleteRecords(_ session: HomeSession, _ app: String, _ zone: Name)
+    throws(CommandFailure)
+  {
+    let member = try HomeAccess(of: session)
+    guard let cursor = member.cursor else {
+      throw CommandFailure("this device has not read all records yet; sync first, then try again")
+    }
+    try member.call.delete(zone, through: cursor, token: member.token)
+    _ = try session.send(.sync(milliseconds: HomeSession.patienceMilliseconds))
+    _ = try session.send(.answerRestore(app: app))
+  }
+
+  private static func write(_ text: String) { TerminalOutput.writeToStandardError(text) }
+
+  /// Returns nil at the end of input.
+  private static func readAnswer() -> String? {
+    readLine()?.split(separator: " ").joined(separator: " ").lowercased()
+  }
+}
+
+extension RelayCall {
+  /// Deletes all records of a zone up to a change token.
+  package func delete(_ zone: Name, through cursor: String, token: String) throws(CommandFailure) {
+    var request = HTTPCallRequest("DELETE", path: ["v1", "zones", zone.text], token: token)
+    request.query = [RequestTarget.QueryItem(name: "through", value: cursor)]
+    _ = try perform(request)
+  }
+}

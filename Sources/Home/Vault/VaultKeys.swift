@@ -1,0 +1,419 @@
+import Glibc
+import LockstepApps
+import LockstepClient
+import LockstepCommandLine
+import LockstepEventLoop
+import LockstepModel
+import LockstepWire
+
+/// The vault's key on this device: creation, transfer and recovery. It never leaves a device
+/// unencrypted, unless a person writes it down.
+package enum VaultKeys {
+  /// Returns the seal with this home's key, or nil if the home has no key yet.
+  package static func seal(in folder: HomeFolder) throws(CommandFailure) -> VaultSeal? {
+    try VaultKeyFile(folder).key().map(VaultSeal.init)
+  }
+
+  /// Returns a function for the apps that reads the key at each call, so that a key that arrives
+  /// while the process runs is used at once. A file that cannot be read counts as no key; the
+  /// commands about keys report its fault.
+  package static func source(in folder: HomeFolder) -> @Sendable () -> VaultKey? {
+    {
+      do throws(CommandFailure) {
+        return try VaultKeyFile(folder).key()
+      } catch {
+        return nil
+      }
+    }
+  }
+
+  /// Returns the home's key. Creates it if this is the account's first device with a vault. If
+  /// another device was first, throws with instructions to get its key.
+  package static func ensure(_ session: HomeSession) throws(CommandFailure) -> VaultKey {
+    if let key = try VaultKeyFile(session.folder).key() { return key }
+    return try ensure(session.folder, VaultRecords(HomeAccess(of: session)))
+  }
+
+  package static func ensure(
+    _ folder: HomeFolder, _ records: VaultRecords
+  ) throws(CommandFailure) -> VaultKey {
+    let file = VaultKeyFile(folder)
+    if let key = try file.key() { return key }
+    // A key of an earlier attempt, whose result is unknown, is as good as a new one.
+    let key: VaultKey
+    if let attempt = try file.newKey() {
+      key = attempt
+    } else {
+      key = try file.storeNew(randomKey)
+    }
+    let accountKeyID: String
+    do throws(CommandFailure) {
+      accountKeyID = try records.announce(key)
+    } catch {
+      throw CommandFailure(
+        "the vault's key, made once for an account, could not be made: \(error.message ?? ""); "
+          + "do it again with the relay in reach")
+    }
+    guard accountKeyID == key.id else {
+      try file.removeNew()
+      throw CommandFailure(
+        "this account's vault has a key already, and this device does not have it: get a code "
+          + "with lockstep agent pair on a device that has it, and give it to lockstep agent vault "
+          + "unlock --home \(folder.path), or bring it with lockstep agent vault restore; "
+          + replaceAdvice(of: accountKeyID))
+    }
+    try file.promoteNew()
+    return key
+  }
+
+  /// Returns advice for an account that names a key that none of its devices has.
+  static func replaceAdvice(of id: String) -> String {
+    "if none of your devices has that key, and no phrase of it is written down, somebody else has "
+      + "put it there: lockstep agent vault new-key --instead-of \(id) puts this device's in its "
+      + "place"
+  }
+
+  /// Makes this home's key, or a new one, the account's key in place of the named one.
+  package static func replace(
+    _ id: String, _ folder: HomeFolder, _ records: VaultRecords
+  ) throws(CommandFailure) -> VaultKey {
+    let file = VaultKeyFile(folder)
+    if let key = try file.key() {
+      guard key.id != id else {
+        throw CommandFailure("that is the key that this home has; there is nothing to replace")
+      }
+      try records.replace(id, by: key)
+      return key
+    }
+    let key: VaultKey
+    if let attempt = try file.newKey() {
+      key = attempt
+    } else {
+      key = try file.storeNew(randomKey)
+    }
+    try records.replace(id, by: key)
+    try file.promoteNew()
+    return key
+  }
+
+  /// Returns a code that includes the key, and stores the wrapped key at the relay until it is
+  /// used. Returns nil if this home has no key.
+  package static func code(
+    for offer: PairingOffer, _ session: HomeSession, _ records: VaultRecords
+  ) throws(CommandFailure) -> VaultCode? {
+    guard let key = try VaultKeyFile(session.folder).key(),
+      let code = VaultCode(offer: offer.code, secret: VaultSecret(word: Entropy.secrets.word()))
+    else { return nil }
+    let view = HomeView(try session.send(.show(app: VaultApp().name, ["show": "codes"])))
+    let expired = (view.json["codes"]?.array ?? []).compactMap { code -> Name? in
+      guard let expiresAt = code["expiresAt"]?.int64, let name = code["name"]?.string,
+        expiresAt < offer.expiresAt - Limits.pairingMilliseconds
+      else { return nil }
+      return Name(name)
+    }
+    do throws(CommandFailure) {
+      try storeWrapped(key, code, expiresAt: offer.expiresAt, records, removing: expired)
+    } catch {
+      throw CommandFailure(
+        "the vault's key cannot be given along: \(error.message ?? ""); "
+          + "lockstep agent pair --no-vault makes a code without it")
+    }
+    return code
+  }
+
+  /// Stores the wrapped key at the relay for the holder of the code. `expired`: names of other
+  /// records that are useless by now, which are removed as well.
+  package static func storeWrapped(
+    _ key: VaultKey, _ code: VaultCode, expiresAt: Int64, _ records: VaultRecords,
+    removing expired: [Name]
+  ) throws(CommandFailure) {
+    guard let name = code.recordName, let secret = code.secret else { return }
+    // If the whole zone was deleted, this declares the account's key again.
+    let accountKeyID = try records.announce(key)
+    guard accountKeyID == key.id else {
+      throw CommandFailure(
+        "this home's key (\(key.id)) is not the one of the account's vault (\(accountKeyID)); "
+          + replaceAdvice(of: accountKeyID))
+    }
+    let salt = Entropy.secrets.bytes(WrappedVaultKey.saltBytes)
+    guard
+      let wrapped = WrappedVaultKey(
+        key, secret: secret, salt: salt, record: name, expiresAt: expiresAt)
+    else { throw noMemory }
+    try records.store(wrapped, as: name, removing: Array(expired.prefix(expiredMax)))
+  }
+
+  /// Maximum number of records removed with one save; the others are removed with the next.
+  private static let expiredMax = 100
+
+  /// Fetches the key that is stored under a code. If it throws, nothing was changed, here or there.
+  package static func unlock(
+    _ code: VaultCode, _ folder: HomeFolder, _ records: VaultRecords
+  ) throws(CommandFailure) -> VaultKey {
+    guard let secret = code.secret, let name = code.recordName else {
+      throw CommandFailure(
+        "that code has the relay's half alone, and no vault's key comes with it: lockstep agent "
+          + "pair prints one of 24 letters on a device that has the key")
+    }
+    guard let wrapped = try records.wrapped(name), wrapped.expiresAt > (try records.time()) else {
+      throw CommandFailure(
+        "no vault's key waits under that code: it was used, has expired, or its first half is "
+          + "mistyped; make a new one with lockstep agent pair on a device that has the key")
+    }
+    guard let key = wrapped.key(secret: secret, record: name) else {
+      throw CommandFailure(
+        "the second half of that code is wrong; nothing was changed, so look at it and try again")
+    }
+    try storeKey(key, folder, accountKeyID: try records.keyID())
+    do throws(CommandFailure) {
+      try records.remove(name)
+    } catch {
+      // It is useless without the code and expires; the next code with a key removes it.
+    }
+    return key
+  }
+
+  /// Stores the key that a person wrote down; if the account has none, it becomes the account's
+  /// key.
+  package static func restore(
+    _ key: VaultKey, _ folder: HomeFolder, _ records: VaultRecords
+  ) throws(CommandFailure) {
+    try requireSame(key, VaultKeyFile(folder).key())
+    try storeKey(key, folder, accountKeyID: try records.announce(key))
+  }
+
+  /// `accountKeyID`: id of the account's key, if it is known.
+  private static func storeKey(
+    _ key: VaultKey, _ folder: HomeFolder, accountKeyID: String?
+  ) throws(CommandFailure) {
+    guard accountKeyID == nil || accountKeyID == key.id else {
+      throw CommandFailure(
+        "that is the key of another vault (\(key.id)); this account's is \(accountKeyID ?? "")")
+    }
+    let file = VaultKeyFile(folder)
+    let own = try file.key()
+    try requireSame(key, own)
+    if own != nil { return }
+    try file.store(key)
+    try file.removeNew()
+  }
+
+  /// `own`: key that the home already has.
+  private static func requireSame(_ key: VaultKey, _ own: VaultKey?) throws(CommandFailure) {
+    guard let own, own != key else { return }
+    throw CommandFailure(
+      "this home has another vault's key already (\(own.id), not \(key.id)); nothing was changed")
+  }
+
+  private static var randomKey: VaultKey {
+    guard let key = VaultKey(bytes: Entropy.secrets.bytes(VaultKey.count)) else {
+      preconditionFailure("as many bytes were drawn as a key has")
+    }
+    return key
+  }
+
+  private static var noMemory: CommandFailure {
+    CommandFailure(
+      "this machine has not the \(Limits.scryptBytes >> 20) MiB of memory that a code's secret "
+        + "takes; try again when others need less")
+  }
+}
+
+/// File of the vault's key in a device's home: 32 hexadecimal digits and a line feed, for its owner
+/// only.
+///
+///     HOME/vault.key        the key
+///     HOME/vault.key.new    a key that this device made, until the relay knows that the account
+///                           has one; the next command that needs the key finds out the result
+///
+/// Both are written under a unique name, made durable, and only then get their final name, so that
+/// no process reads a partial key.
+package struct VaultKeyFile {
+  private let folder: String
+
+  package init(_ folder: HomeFolder) { self.folder = folder.path }
+
+  private var path: String { folder + "/vault.key" }
+  private var newPath: String { path + ".new" }
+
+  /// Maximum bytes to read of a file that should have 33.
+  private static let bytesMax = 256
+
+  /// Returns nil if this device has no key.
+  package func key() throws(CommandFailure) -> VaultKey? { try read(path) }
+
+  /// Returns the key that this device has made and, as far as it knows, not announced yet.
+  package func newKey() throws(CommandFailure) -> VaultKey? { try read(newPath) }
+
+  /// Stores a key that this device has just made. If another process did so at the same moment,
+  /// returns that key.
+  func storeNew(_ key: VaultKey) throws(CommandFailure) -> VaultKey {
+    let written = try write(key)
+    // A link, unlike a rename, never replaces an existing file.
+    let isLinked = link(written, newPath) == 0
+    let reason = errno
+    try remove(written)
+    try syncFolder()
+    if isLinked { return key }
+    guard reason == EEXIST, let other = try newKey() else {
+      throw PlainFile.failure(newPath, "be made", reason)
+    }
+    return other
+  }
+
+  /// Makes the new key the account's key on this device.
+  func promoteNew() throws(CommandFailure) {
+    // Another process may just have done it.
+    guard rename(newPath, path) == 0 || errno == ENOENT else {
+      throw PlainFile.failure(newPath, "become \(path)", errno)
+    }
+    try syncFolder()
+  }
+
+  /// Removes the new key, which is not the account's and has sealed nothing.
+  func removeNew() throws(CommandFailure) { try remove(newPath) }
+
+  /// Stores the account's key, which a person has supplied.
+  package func store(_ key: VaultKey) throws(CommandFailure) {
+    let written = try write(key)
+    guard rename(written, path) == 0 else {
+      throw PlainFile.failure(written, "become \(path)", errno)
+    }
+    try syncFolder()
+  }
+
+  private func read(_ path: String) throws(CommandFailure) -> VaultKey? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    if descriptor < 0 {
+      if errno == ENOENT { return nil }
+      throw PlainFile.failure(path, "be read", errno)
+    }
+    let file = PlainFile(path: path, descriptor: descriptor)
+    let text = String(
+      decoding: try file.contents(atMost: Self.bytesMax, path), as: UTF8.self)
+    guard text.hasSuffix("\n"), let bytes = HexText.bytes(of: String(text.dropLast())),
+      let key = VaultKey(bytes: bytes)
+    else {
+      throw CommandFailure(
+        "\(path) does not hold a vault's key; move it away, then bring the key back with lockstep "
+          + "agent vault restore or unlock")
+    }
+    return key
+  }
+
+  /// Writes the key durably to a file with a unique name. Returns its path.
+  private func write(_ key: VaultKey) throws(CommandFailure) -> String {
+    let path = path + "." + HexText.text(Entropy.secrets.word())
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw PlainFile.failure(path, "be made", errno) }
+    let file = PlainFile(path: path, descriptor: descriptor)
+    defer { withExtendedLifetime(file) {} }
+    do throws(CommandFailure) {
+      try file.write(Array((HexText.text(of: key.bytes) + "\n").utf8))
+      guard fsync(descriptor) == 0 else {
+        throw PlainFile.failure(path, "be made durable", errno)
+      }
+      return path
+    } catch {
+      try remove(path)
+      throw error
+    }
+  }
+
+  /// Removes all keys, including files that a crash left incomplete.
+  package func removeAll() throws(CommandFailure) {
+    for name in try ExportFolder.names(in: folder) ?? [] where name.hasPrefix("vault.key") {
+      try remove(folder + "/" + name)
+    }
+  }
+
+  private func remove(_ path: String) throws(CommandFailure) {
+    guard unlink(path) == 0 || errno == ENOENT else {
+      throw PlainFile.failure(path, "be removed", errno)
+    }
+  }
+
+  private func syncFolder() throws(CommandFailure) {
+    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw PlainFile.failure(folder, "be opened", errno) }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else {
+      throw PlainFile.failure(folder, "be made durable", errno)
+    }
+  }
+}
+
+/// A pairing code as a person enters it: the code itself, or the link printed with it, from the
+/// command line or from standard input.
+///
+///     http://RELAY:5625/#code=7Q2M-0XKD-9RTA
+///     lockstep+http://RELAY:5625/#code=7Q2M-0XKD-9RTA-C4VH-1EZB-83NW
+///
+/// A link for browsers contains the relay's part only, because the relay's own page would read the
+/// rest. The whole code is in a link that no browser opens. The same applies to https://.
+package struct TypedCode: Equatable {
+  package let code: VaultCode
+  /// Relay of the link; nil for a code alone.
+  package let relay: RelayAddress?
+
+  private static let mark = "/#code="
+  private static let scheme = "lockstep+"
+
+  /// `given`: if nil or `-`, a line of standard input is read.
+  package static func read(_ given: String?) throws(CommandFailure) -> TypedCode {
+    if let given, given != "-" { return try TypedCode(given) }
+    if isatty(STDIN_FILENO) == 1 { TerminalOutput.writeToStandardError("Code: ") }
+    guard let line = readLine(), !line.allSatisfy(\.isWhitespace) else {
+      throw CommandFailure("standard input has no pairing code")
+    }
+    return try TypedCode(line)
+  }
+
+  package init(_ text: String) throws(CommandFailure) {
+    guard text.contains("#") else {
+      code = try Self.code(text)
+      relay = nil
+      return
+    }
+    var link = text.split(whereSeparator: \.isWhitespace).joined()
+    if link.hasPrefix(Self.scheme) { link.removeFirst(Self.scheme.count) }
+    guard let mark = Self.range(of: Self.mark, in: link),
+      let relay = RelayAddress(url: String(link[..<mark.lowerBound]))
+    else {
+      throw CommandFailure(
+        "that is not a link of lockstep agent pair, such as http://RELAY:5625/#code=CODE")
+    }
+    self.relay = relay
+    code = try Self.code(String(link[mark.upperBound...]))
+  }
+
+  /// Returns a link for a browser. `relayPart`: the relay's part of the code.
+  package static func pageLink(to relay: RelayAddress, _ relayPart: String) -> String {
+    relay.url + mark + relayPart
+  }
+
+  /// Returns a link for the program on another device; it may contain the whole code.
+  package static func deviceLink(to relay: RelayAddress, _ code: String) -> String {
+    scheme + relay.url + mark + code
+  }
+
+  private static func code(_ text: String) throws(CommandFailure) -> VaultCode {
+    guard let code = VaultCode(typed: text) else {
+      throw CommandFailure(
+        "that code is mistyped: a code has 12 letters and digits, or 24 if it includes the vault's "
+          + "key; nothing was sent")
+    }
+    return code
+  }
+
+  private static func range(of mark: String, in text: String) -> Range<String.Index>? {
+    var start = text.startIndex
+    while start < text.endIndex {
+      if text[start...].hasPrefix(mark) {
+        return start..<text.index(start, offsetBy: mark.count)
+      }
+      start = text.index(after: start)
+    }
+    return nil
+  }
+}

@@ -1,0 +1,367 @@
+import Glibc
+import LockstepApps
+import LockstepCommandLine
+import LockstepEventLoop
+import LockstepJSON
+import LockstepModel
+import LockstepRelay
+import LockstepStorage
+import LockstepTerminal
+
+/// `lockstep account`: administration of accounts by the relay's owner.
+package enum AccountCommand {
+  package static let command = Command(
+    name: "account",
+    summary: "Creates, lists, limits, exports and removes accounts, as the owner of a relay.",
+    discussion: """
+      Each command sends its request to the relay that runs on the store, through a socket that \
+      only its owner can reach. If no relay runs, the command opens the store itself.
+
+      An account is named by its id, or by its label if no other account has the same.
+      """,
+    subcommands: [
+      AccountCreateCommand.command, AccountListCommand.command, AccountPlanCommand.command,
+      AccountPairCommand.command, AccountExportCommand.command, AccountRemoveCommand.command,
+    ])
+
+  package static let json = CommandOption.flag("json", "Print one JSON object.")
+  package static let account = Command.Operands(
+    "ACCOUNT", "The account's id or label.")
+
+  static func adminClient(
+    _ arguments: Arguments, makesStore: Bool = false
+  ) throws(CommandFailure) -> AdminClient {
+    try AdminClient(arguments[RelayCommand.store], makesStore: makesStore)
+  }
+
+  /// Returns the account's label and id for use in a sentence; the id alone if the label is empty.
+  package static func name(of account: AccountSummary) -> String {
+    account.label.isEmpty
+      ? account.id.text : "\"\(Log.oneLine(account.label))\" (\(account.id.text))"
+  }
+
+  /// Returns a pairing code with instructions. `aim`: the device and account that the code is for.
+  package static func text(of offer: AccountOffer, aim: String, from client: AdminClient) -> String
+  {
+    let wall = SystemClock.moment().wall
+    let minutes = max(0, (offer.pairing.expiresAt - wall + 30_000) / 60_000)
+    let begin =
+      client.hasRelay
+      ? ""
+      : """
+
+
+      No relay runs on \(client.store.text), so this was done in the store itself. Start the relay:
+        lockstep relay --store \(client.store.text)
+      """
+    return """
+      \(offer.pairing.code)
+
+      This code lets \(aim).\(begin)
+
+      On that device, within \(minutes) minutes:
+        lockstep agent join --relay URL --home DIR --code -
+      and type the code there; URL is the address that the relay printed when it started.
+      """
+  }
+}
+
+/// `lockstep account create`: creates an account for a person, without a device yet.
+enum AccountCreateCommand {
+  static let command = Command(
+    name: "create",
+    summary: "Creates an account, and prints the pairing code for its first device.",
+    discussion: """
+      A code is valid for one device and ten minutes; further devices are paired from that device, \
+      or with lockstep account pair.
+      """,
+    options: [
+      RelayCommand.store.entry, AccountPlanCommand.zones.entry, AccountCommand.json.entry,
+    ],
+    operands: Command.Operands("NAME", "The account's label in the relay's store.")
+  ) { arguments throws(CommandFailure) in
+    let name = arguments.operands[0]
+    let client = try AccountCommand.adminClient(arguments, makesStore: true)
+    let offer = try client.createAccount(label: name)
+    if let zones = arguments[AccountPlanCommand.zones] {
+      // Before the code is printed, so that no device can save before the plan applies.
+      try client.setPlan(Plan(zones: zones), of: offer.account)
+    }
+    if arguments[AccountCommand.json] {
+      return try TerminalOutput.printed(String(decoding: offer.encodedBody(), as: UTF8.self))
+    }
+    let aim = "the first device into the account \"\(Log.oneLine(name))\""
+    return try TerminalOutput.printed(AccountCommand.text(of: offer, aim: aim, from: client))
+  }
+}
+
+/// `lockstep account pair`: issues a code for a further device, or for the first if its code was
+/// lost.
+enum AccountPairCommand {
+  static let command = Command(
+    name: "pair",
+    summary: "Prints a new pairing code, with which one device can join an account.",
+    discussion: """
+      Use it if all devices of a person are lost, or if the first code has expired. Any device of \
+      the account can do the same: lockstep agent pair.
+      """,
+    options: [RelayCommand.store.entry, AccountCommand.json.entry],
+    operands: AccountCommand.account
+  ) { arguments throws(CommandFailure) in
+    let client = try AccountCommand.adminClient(arguments)
+    let account = try client.account(named: arguments.operands[0])
+    let offer = try client.issuePairing(for: account.id)
+    if arguments[AccountCommand.json] {
+      return try TerminalOutput.printed(String(decoding: offer.encodedBody(), as: UTF8.self))
+    }
+    let aim = "one device into the account \(AccountCommand.name(of: account))"
+    return try TerminalOutput.printed(AccountCommand.text(of: offer, aim: aim, from: client))
+  }
+}
+
+/// `lockstep account list`: shows the relay's accounts and their usage.
+enum AccountListCommand {
+  static let json = CommandOption.flag("json", "Print one JSON object per line, for each account.")
+
+  static let command = Command(
+    name: "list",
+    summary: "Shows all accounts.",
+    discussion: """
+      DEVICES is the number of signed-in devices, CHANGES the number of saves and deletes so far \
+      (the newest tag), RECORDS the bytes of records, including tombstones, and FILES the bytes of \
+      the chunks of files.
+      """,
+    options: [RelayCommand.store.entry, json.entry]
+  ) { arguments throws(CommandFailure) in
+    let client = try AccountCommand.adminClient(arguments)
+    if arguments[json] {
+      try client.eachAccount { account throws(CommandFailure) in
+        try TerminalOutput.standard.write(account.json.text + "\n")
+      }
+      return .success
+    }
+    var table = TextTable([
+      ("ACCOUNT", .left), ("NAME", .left), ("DEVICES", .right), ("PLAN", .left),
+      ("CHANGES", .right), ("RECORDS", .right), ("FILES", .right), ("MADE", .left),
+    ])
+    var count = 0
+    try client.eachAccount { account in
+      count += 1
+      table.add(
+        account.id.text, account.label, "\(account.devices)", account.plan.text,
+        "\(account.newestTag)", ByteCount.text(account.recordBytes),
+        ByteCount.text(account.chunkBytes), CalendarTime.text(account.madeAt))
+    }
+    return try TerminalOutput.printed(
+      count == 0
+        ? "there is no account yet; create the first with lockstep account create NAME"
+        : table.text)
+  }
+}
+
+extension Plan {
+  /// Short description of the plan.
+  package var text: String {
+    let zones =
+      zones.map { names in
+        names.isEmpty
+          ? "no zone" : names.map { Log.oneLine($0.text) }.joined(separator: ", ")
+      } ?? "all zones"
+    let limits = [
+      bytes.map { "\(ByteCount.text($0)) of records" },
+      records.map { "\($0) records" },
+    ].compactMap { $0 }
+    return ([zones] + limits).joined(separator: "; ")
+  }
+}
+
+/// `lockstep account plan`: shows or changes the plan of an account.
+enum AccountPlanCommand {
+  static let zones = CommandOption.optional(
+    "zones", ValueKind.zones,
+    "The zones into which its devices may save; an app's name means its zone.")
+  static let all = CommandOption.flag("all", "All zones, including those of future apps.")
+  static let free = CommandOption.flag(
+    "free", "The zones of the free plan: those of all known apps except Habits.")
+  static let none = CommandOption.flag(
+    "none", "No zone: its devices are refused until the plan has one.")
+
+  static let quota = CommandOption.optional(
+    "quota", ValueKind.bytes(0...1 << 50),
+    "Maximum bytes of the account's records, instead of the relay's --quota.")
+  static let records = CommandOption.optional(
+    "records", ValueKind.integer(0...1 << 40),
+    "Maximum number of the account's records, including tombstones.")
+  static let usual = CommandOption.flag(
+    "usual-limits", "Use the relay's own limits again, instead of --quota and --records.")
+
+  static let command = Command(
+    name: "plan",
+    summary: "Shows or changes an account's plan: its zones and its limits.",
+    discussion: """
+      A new plan applies at once. Existing records can always be read; with a plan without any \
+      zone all devices of the account are refused. Unsent changes are not lost: devices send them \
+      when the plan includes them again.
+      """,
+    options: [
+      RelayCommand.store.entry, zones.entry, all.entry, free.entry, none.entry, quota.entry,
+      records.entry, usual.entry, AccountCommand.json.entry,
+    ],
+    operands: AccountCommand.account
+  ) { arguments throws(CommandFailure) in
+    let zones = try plan(arguments)
+    let client = try AccountCommand.adminClient(arguments)
+    var account = try client.account(named: arguments.operands[0])
+    if let wanted = plan(account.plan, zones, arguments) {
+      try client.setPlan(wanted, of: account.id)
+      account.plan = wanted
+    }
+    if arguments[AccountCommand.json] {
+      let id = JSONValue.string(account.id.text)
+      return try TerminalOutput.printed(account.plan.json.setting("accountID", to: id).text)
+    }
+    return try TerminalOutput.printed(
+      "\(AccountCommand.name(of: account)) may save into \(account.plan.text)")
+  }
+
+  /// Returns the changed plan; parts without an option stay as they are. Returns nil if the command
+  /// only shows the plan.
+  private static func plan(_ old: Plan, _ zones: Plan?, _ arguments: Arguments) -> Plan? {
+    var plan = old
+    if let zones { plan.zones = zones.zones }
+    if arguments[usual] { (plan.bytes, plan.records) = (nil, nil) }
+    if let bytes = arguments[quota] { plan.bytes = bytes }
+    if let count = arguments[records] { plan.records = Int64(count) }
+    let isNamed =
+      zones != nil || arguments[usual] || arguments[quota] != nil || arguments[records] != nil
+    return isNamed ? plan : nil
+  }
+
+  /// Returns the plan with the given zones, or nil if no zones are given.
+  private static func plan(_ arguments: Arguments) throws(CommandFailure) -> Plan? {
+    let plans = [
+      arguments[zones].map { Plan(zones: $0) },
+      arguments[all] ? .everything : nil,
+      arguments[free] ? freePlan : nil,
+      arguments[none] ? Plan(zones: []) : nil,
+    ].compactMap { $0 }
+    guard plans.count <= 1 else {
+      throw CommandFailure(
+        "--zones, --all, --free and --none exclude one another", exitCode: .usage)
+    }
+    return plans.first
+  }
+
+  static var freePlan: Plan {
+    Plan(zones: AppCatalog.all.map(\.zone).filter { $0 != HabitsApp.zone }.sorted())
+  }
+}
+
+extension ValueKind where Value == [Name] {
+  /// Zone names, sorted, without duplicates. An app's name, or its zone's name in another case,
+  /// means that zone.
+  package static var zones: ValueKind {
+    ValueKind("ZONE,…") { text throws(ValueFault) in
+      var names: Set<Name> = []
+      for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+        guard let name = Name(String(part)) else {
+          throw ValueFault("\"\(text)\" is not a list of zones, such as Timer,Memos")
+        }
+        let app = AppCatalog.all.first { app in
+          [app.name, app.zone.text.lowercased()].contains(part.lowercased())
+        }
+        names.insert(app?.zone ?? name)
+      }
+      guard names.count <= Limits.planZones else {
+        throw ValueFault("a plan names at most \(Limits.planZones) zones, not \(names.count)")
+      }
+      return names.sorted()
+    }
+  }
+}
+
+/// `lockstep account remove`: removes an account with all its data.
+enum AccountRemoveCommand {
+  static let yes = CommandOption.flag("yes", "Do not ask for confirmation.")
+
+  static let command = Command(
+    name: "remove",
+    summary: "Removes an account permanently: its devices, records and files.",
+    discussion: """
+      Its devices are refused at once; their local data stays on them. The removal cannot be \
+      undone; to keep a copy, use lockstep account export first.
+      """,
+    options: [RelayCommand.store.entry, yes.entry, AccountCommand.json.entry],
+    operands: AccountCommand.account
+  ) { arguments throws(CommandFailure) in
+    let client = try AccountCommand.adminClient(arguments)
+    let account = try client.account(named: arguments.operands[0])
+    if !arguments[yes] { try confirm(account) }
+    try client.removeAccount(account.id)
+    if arguments[AccountCommand.json] {
+      let told: JSONValue = ["accountID": .string(account.id.text)]
+      return try TerminalOutput.printed(told.text)
+    }
+    return try TerminalOutput.printed("\(AccountCommand.name(of: account)) is removed")
+  }
+
+  private static func confirm(_ account: AccountSummary) throws(CommandFailure) {
+    let name = AccountCommand.name(of: account)
+    guard isatty(STDIN_FILENO) == 1 else {
+      throw CommandFailure(
+        "there is no terminal for the confirmation; add --yes to remove \(name)", exitCode: .usage)
+    }
+    let devices = account.devices == 1 ? "1 device" : "\(account.devices) devices"
+    TerminalOutput.writeToStandardError(
+      """
+      \(name) has \(devices), \(account.newestTag) changes \
+      and \(ByteCount.text(account.chunkBytes)) of files. All of it is removed permanently.
+      Type yes to remove it:\u{20}
+      """)
+    guard readLine() == "yes" else { throw CommandFailure("nothing was removed") }
+  }
+}
+
+/// `lockstep account export`: writes all data of an account as JSON Lines and files.
+enum AccountExportCommand {
+  static let command = Command(
+    name: "export",
+    summary: "Writes all data of an account to a folder, as JSON Lines and files.",
+    discussion: """
+      DIR must not exist yet, or be empty. It gets account.json (the account, its plan, and the \
+      change token of the records), devices.jsonl, records.jsonl (one record per line, as the \
+      relay returns it, without deleted ones) and chunks/ (the chunks of files, each named by its \
+      SHA-256). The relay may run meanwhile; all records are as of one moment.
+
+      Everything is written to DIR.partial first, which is renamed to DIR when it is complete.
+      """,
+    options: [RelayCommand.store.entry, AccountCommand.json.entry],
+    operands: Command.Operands(
+      "ACCOUNT DIR", "The account, and the folder to write.", counts: 2...2)
+  ) { arguments throws(CommandFailure) in
+    // Before anything exists that an interruption would leave behind.
+    let signals = try Interruption.signals()
+    let folder = try ExportFolder(path: arguments.operands[1])
+    do throws(CommandFailure) {
+      let client = try AccountCommand.adminClient(arguments)
+      let account = try client.account(named: arguments.operands[0])
+      let export = AccountExport(
+        account: account, client: client, folder: folder, progress: Progress(),
+        isInterrupted: { () throws(CommandFailure) in try isInterrupted(signals) })
+      let done = try export.run()
+      return try TerminalOutput.printed(
+        arguments[AccountCommand.json]
+          ? done.json.text
+          : "\(AccountCommand.name(of: account)): \(done.text) in \(folder.path)")
+    } catch {
+      try folder.discard()
+      throw error
+    }
+  }
+
+  private static func isInterrupted(_ signals: Signals) throws(CommandFailure) -> Bool {
+    return try CommandFailure.wrap { () throws(SystemFault) in
+      try !signals.receive().isEmpty
+    }
+  }
+}

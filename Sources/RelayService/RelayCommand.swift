@@ -1,0 +1,278 @@
+import Glibc
+import LockstepCommandLine
+import LockstepEventLoop
+import LockstepModel
+import LockstepRelay
+import LockstepRuntime
+import LockstepStorage
+import LockstepWebAssets
+import LockstepWire
+
+/// `lockstep relay`: stores records and pushes changes to devices.
+package enum RelayCommand {
+  package static let listen = CommandOption.defaulted(
+    "listen", .listener, default: "127.0.0.1:5625",
+    "Address and port for devices; port 0 selects a free one.")
+  static let adminListen = CommandOption.optional(
+    "admin-listen", ValueKind.listener,
+    "Address and port for metrics and health; none if not given.")
+  package static let certificate = CommandOption.optional(
+    "tls-cert", ValueKind.file,
+    "PEM file with the TLS certificate and its chain; plain HTTP if not given.")
+  package static let key = CommandOption.optional(
+    "tls-key", ValueKind.file, "PEM file with the certificate's private key.")
+  static let strictTransport = CommandOption.optional(
+    "hsts", ValueKind.duration(86_400_000...Limits.retentionMilliseconds),
+    "With TLS: how long browsers must use TLS only (HSTS), such as 365d; not sent if not given.")
+  package static let store = CommandOption.defaulted(
+    "store", .storeLocation, default: usualStore,
+    "Folder for everything that the relay writes; or postgres://USER@HOST/DATABASE, a database "
+      + "that several relays may share.")
+  package static let isOpen = CommandOption.flag("open", "Allow anyone to create an account.")
+  static let retention = CommandOption.defaulted(
+    "retention", .duration(1_000...Limits.retentionMilliseconds),
+    default: DurationArgument.text(Limits.historyMilliseconds),
+    "How long a device may be offline and still read only changes. A longer time needs more disk "
+      + "space, because deletions are kept for that time.")
+  static let quota = CommandOption.defaulted(
+    "quota", .bytes(0...1 << 50), default: "\(Limits.chunkBytesPerAccount >> 30)G",
+    "Maximum bytes of an account's chunks of files, and of its records, each.")
+  static let diskFloor = CommandOption.defaulted(
+    "disk-floor", .bytes(0...1 << 50), default: "\(Limits.diskFloorBytes >> 20)M",
+    "Free bytes of the store's disk below which no new data is accepted; reads, deletions and "
+      + "pushes still work. 0: no limit. Not for a database.")
+  package static let keepAlive = CommandOption.defaulted(
+    "keep-alive",
+    ValueKind.decimal(0.1...Double(Limits.keepAliveCeilingMilliseconds) / 1_000, "SECONDS"),
+    default: "\(Limits.keepAliveMilliseconds / 1_000)",
+    "Interval in seconds of pings on an idle connection.")
+  static let compression = CommandOption.defaulted(
+    "compression", ValueKind<Compression>.choice, default: "on",
+    "Compress large messages on a WebSocket, for clients that request it.")
+  package static let isRestored = CommandOption.flag(
+    "restored",
+    "Declare that the store was restored from an older copy. The relay detects most restores by "
+      + "itself: of the database, and of the whole store or machine.")
+  package static let loops = CommandOption.defaulted(
+    "loops", .integer(1...64), default: String(processors),
+    "Number of threads that serve connections; one per core if not given.")
+  package static let limits = CommandOption.optional(
+    "limits", ValueKind<RelayLimits>.limits,
+    "Limits of the relay; docs/operations.md lists them, GET /v1/limits shows those in force.")
+  package static let exempt = CommandOption.defaulted(
+    "exempt", .networks, default: "127.0.0.0/8,::1",
+    "Addresses and networks without limits per address; none: no exemptions.")
+  package static let origin = CommandOption.defaulted(
+    "origin", .origins, default: "own",
+    "Origins whose pages may use the relay from a browser, besides its own; * for any.")
+  package static let host = CommandOption.defaulted(
+    "host", .hosts, default: "own",
+    "Names by which clients may reach the relay, besides literal addresses, localhost, this "
+      + "machine's own name, and the certificate's; * for any.")
+  static let trustProxy = CommandOption.defaulted(
+    "trust-proxy", .networks, default: "none",
+    "Proxies whose X-Forwarded-For or Forwarded fields are trusted.")
+  package static let logLevel = CommandOption.defaulted(
+    "log-level", ValueKind<Log.Level>.choice, default: "info",
+    "Minimum level of log messages on standard error.")
+
+  package static let logFormat = CommandOption.defaulted(
+    "log-format", ValueKind<LogLine.Format>.choice, default: "plain",
+    "Format of the log: plain for people, logfmt or json for programs.")
+  static let isChecked = CommandOption.flag(
+    "check",
+    "Do not start: show the settings in force and the source of each, and check whether a relay "
+      + "could start with them. To check the contents of the store, use relay check.")
+  package static let json = CommandOption.flag("json", "With --check: print one JSON object.")
+
+  package static let command = Command(
+    name: "relay",
+    summary: "Runs a relay: stores each account's records and pushes changes to its devices.",
+    discussion: """
+      The relay runs until SIGTERM or SIGINT; then it refuses new requests, tells its devices to \
+      reconnect later, answers the pending requests, and ends. A second signal ends it at once. On \
+      SIGUSR1 it prints its state; on SIGHUP it reloads the certificate.
+
+      With --tls-cert and --tls-key, devices connect by https:// only; SIGHUP reloads both files \
+      and keeps existing connections. --admin-listen always serves plain HTTP.
+
+      Without --open, the relay's owner creates the accounts: lockstep account create NAME.
+
+      Every option can also be set in a file (--config), as key = value; docs/relay.conf shows \
+      all. The command line takes precedence over the environment, the environment over the file.
+
+      With a subcommand, no relay is started; the subcommand works on a relay's store.
+      """,
+    options: [
+      listen.entry, adminListen.entry, certificate.entry, key.entry, strictTransport.entry,
+      store.entry, isOpen.entry, retention.entry, quota.entry, diskFloor.entry, keepAlive.entry,
+      compression.entry,
+      isRestored.entry,
+      loops.entry, limits.entry, exempt.entry, origin.entry, host.entry, trustProxy.entry,
+      logLevel.entry, logFormat.entry, ConfigFile.option.entry, isChecked.entry, json.entry,
+    ],
+    subcommands: [
+      RelayBackupCommand.command, RelayRestoreCommand.command, RelayStoreCheckCommand.command,
+      RelayMigrateCommand.command,
+    ]
+  ) { arguments throws(CommandFailure) in
+    if arguments[isChecked] {
+      return try RelayCheck(
+        arguments, store: arguments[store], certificate: arguments[certificate],
+        key: arguments[key]
+      ).report(isJSON: arguments[json])
+    }
+    var configuration = RelayConfiguration()
+    configuration.isOpen = arguments[isOpen]
+    configuration.nodes = arguments[loops]
+    configuration.version = LockstepVersion.current
+    configuration.startedAt = SystemClock.moment().wall
+    configuration.reportsRequests = arguments[logLevel] >= .debug
+    configuration.keepAliveMilliseconds = Int64(arguments[keepAlive] * 1_000)
+    configuration.compresses = arguments[compression] == .on
+    configuration.rules.historyMilliseconds = arguments[retention]
+    configuration.diskFloorBytes = arguments[diskFloor]
+    configuration.rules.chunkBytesPerAccount = arguments[quota]
+    configuration.rules.recordBytesPerAccount = arguments[quota]
+    configuration.limits = arguments[limits] ?? RelayLimits()
+    configuration.rules.devicesPerAccount = configuration.limits.devicesPerAccount
+    configuration.exempt = arguments[exempt]
+    configuration.origins = arguments[origin]
+    configuration.hosts = arguments[host]
+    configuration.strictTransportMilliseconds = arguments[strictTransport] ?? 0
+    configuration.trustedProxies = arguments[trustProxy]
+    configuration.pages = WebAssetCache(
+      PageBundle.all.map { PageFile(path: $0.path, bytes: $0.bytes) })
+    let service = RelayService(
+      listen: arguments[listen], adminListen: arguments[adminListen],
+      certificate: try RelayCertificate.named(arguments[certificate], key: arguments[key]),
+      store: arguments[store],
+      configuration: configuration,
+      isRestored: arguments[isRestored],
+      log: Log(
+        "lockstep relay", level: arguments[logLevel], format: arguments[logFormat]))
+    try service.run()
+    return .success
+  }
+
+  enum Compression: String, CaseIterable {
+    case on, off
+  }
+
+  /// Default store folder: the folder that a service manager assigns (systemd.exec(5),
+  /// StateDirectory); for root, the system's state folder; for other users, the state folder of the
+  /// XDG base directory specification.
+  static var usualStore: String {
+    if let folder = getenv("STATE_DIRECTORY").map({ String(cString: $0) }), folder.hasPrefix("/") {
+      return String(folder.prefix { $0 != ":" })
+    }
+    if getuid() == 0 { return "/var/lib/lockstep" }
+    if let folder = getenv("XDG_STATE_HOME") { return String(cString: folder) + "/lockstep" }
+    let home = getenv("HOME").map { String(cString: $0) } ?? "."
+    return home + "/.local/state/lockstep"
+  }
+
+  /// Number of online processors, 1 to 64.
+  package static var processors: Int { max(1, min(64, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
+}
+
+// Kinds of values for the options that control access to a relay's public listener.
+
+extension ValueKind where Value == RelayLimits {
+  /// `NAME=VALUE`, any number of them, separated by commas.
+  package static var limits: ValueKind {
+    ValueKind("NAME=VALUE,…") { text throws(ValueFault) in
+      var limits = RelayLimits()
+      var seen: Set<String> = []
+      for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+        let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard sides.count == 2 else {
+          throw ValueFault("\"\(part)\" is not NAME=VALUE, such as connections=10000")
+        }
+        let name = trimmed(sides[0])
+        guard seen.insert(name).inserted else {
+          throw ValueFault("\(name) is given twice")
+        }
+        try limits.set(name, text: trimmed(sides[1]))
+      }
+      return limits
+    }
+  }
+
+  private static func trimmed(_ text: Substring) -> String {
+    String(text.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+  }
+}
+
+extension RelayLimits {
+  /// Sets one limit from a person's text. For an unknown name, the fault suggests a similar one.
+  package mutating func set(_ name: String, text: String) throws(ValueFault) {
+    do throws(LimitFault) {
+      try set(name, to: text)
+    } catch {
+      guard case .unknown = error else { throw ValueFault("\(error)") }
+      let names = SettableLimit.all.map(\.name)
+      let nearest = Suggestion.nearest(to: name, among: names)
+      let hint = nearest.map { "; did you mean \($0)?" } ?? "; docs/operations.md lists them all"
+      throw ValueFault("\(error)\(hint)")
+    }
+  }
+}
+
+extension ValueKind where Value == AllowedOrigins {
+  /// Origins separated by commas, `*` for any page, or `own` for the relay's own only.
+  package static var origins: ValueKind {
+    ValueKind("LIST") { text throws(ValueFault) in
+      if text == "*" { return .any }
+      if text == "own" { return .own }
+      var origins: Set<String> = []
+      for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+        guard let origin = AllowedOrigins.normalized(part.filter { $0 != " " }) else {
+          throw ValueFault(
+            "\"\(part)\" is not an origin, such as https://app.example without a path, or * for any"
+          )
+        }
+        origins.insert(origin)
+      }
+      return .listed(origins)
+    }
+  }
+}
+
+extension ValueKind where Value == AllowedHosts {
+  /// Names separated by commas, `*` for any, or `own` for only those that the relay knows itself.
+  package static var hosts: ValueKind {
+    ValueKind("LIST") { text throws(ValueFault) in
+      if text == "*" { return .any }
+      if text == "own" { return AllowedHosts() }
+      var names: [String] = []
+      for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+        guard let name = AllowedHosts.normalized(part.filter { $0 != " " }) else {
+          throw ValueFault(
+            "\"\(part)\" is not a host name, such as relay.example without a port"
+          )
+        }
+        names.append(name)
+      }
+      return AllowedHosts(names)
+    }
+  }
+}
+
+extension ValueKind where Value == [IPNetwork] {
+  /// Networks separated by commas, or `none`.
+  static var networks: ValueKind {
+    ValueKind("LIST") { text throws(ValueFault) in
+      if text == "none" { return [] }
+      var networks: [IPNetwork] = []
+      for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+        guard let network = IPNetwork(part.filter { $0 != " " }) else {
+          throw ValueFault(
+            "\"\(part)\" is not an address or network, such as 10.0.0.0/8 or ::1, or none")
+        }
+        networks.append(network)
+      }
+      return networks
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import Glibc
+import LockstepCommandLine
+import LockstepEventLoop
+import LockstepModel
+import LockstepRelay
+import LockstepStorage
+import LockstepStoragePostgres
+import LockstepStorageSQLite
+
+/// Moves a store's log on a new thread each time: about once a second, under load.
+final class LogThread: LogFallback {
+  /// During a move, only that thread uses the mover.
+  private final class Handover: @unchecked Sendable {
+    let mover: LogMover
+    let progress = Locked(LogProgress.idle)
+
+    init(_ mover: LogMover) { self.mover = mover }
+
+    func move() {
+      do throws(StorageError) {
+        let pages = try mover.move()
+        progress.withLock { $0 = .moved(pages: pages) }
+      } catch {
+        progress.withLock { $0 = .failed(error) }
+      }
+    }
+  }
+
+  private let handover: Handover
+  private var thread: LoopThread?
+
+  init(_ mover: LogMover) { handover = Handover(mover) }
+
+  func takeProgress() -> LogProgress {
+    let progress = handover.progress.withLock { progress in
+      let found = progress
+      if !found.isMoving { progress = .idle }
+      return found
+    }
+    if !progress.isMoving { join() }
+    return progress
+  }
+
+  func start() -> Bool {
+    handover.progress.withLock { $0 = .moving }
+    do throws(SystemFault) {
+      thread = try LoopThread("log", .patient) { [handover] in handover.move() }
+      return true
+    } catch {
+      handover.progress.withLock { $0 = .idle }
+      return false
+    }
+  }
+
+  func wait() { join() }
+
+  func close() {
+    join()
+    handover.mover.close()
+  }
+
+  private func join() {
+    thread?.join()
+    thread = nil
+  }
+}
+
+/// Receives notices of other relays on the store, on its own thread, and forwards them to the
+/// nodes.
+struct BusThread {
+  private let wakeup: BusWakeup
+  private let isEnding: Locked<Bool>
+  private let thread: LoopThread
+
+  init(
+    _ bus: sending PostgresBus, of group: NodeGroup<RelayNode>, log: Log
+  ) throws(SystemFault) {
+    let isEnding = Locked(false)
+    wakeup = bus.wakeup
+    self.isEnding = isEnding
+    let handover = BusHandover(bus)
+    thread = try LoopThread("bus") {
+      let bus = handover.bus
+      while !isEnding.withLock({ $0 }) {
+        for notice in bus.wait(milliseconds: Limits.busWaitMilliseconds) {
+          BusThread.forwardNotice(notice, to: group, log)
+        }
+      }
+      bus.close()
+    }
+  }
+
+  func end() {
+    isEnding.withLock { $0 = true }
+    wakeup.signal()
+    thread.join()
+  }
+
+  private static func forwardNotice(
+    _ notice: BusNotice, to group: NodeGroup<RelayNode>, _ log: Log
+  ) {
+    switch notice {
+    case .moved(let movement):
+      if let token = movement.token { group.broadcast(.remoteCommit(movement.account, token)) }
+      if movement.hasMembershipChange { group.broadcast(.remoteMembershipChange(movement.account)) }
+    case .lost:
+      log.warning(
+        "the connection to other relays is lost; their changes arrive some seconds later")
+    case .back:
+      log.info("the connection to other relays is back")
+      group.broadcast(.remoteNewsLost)
+    }
+  }
+}
+
+/// Transfers the bus to the one thread that uses it.
+private final class BusHandover: @unchecked Sendable {
+  let bus: PostgresBus
+  init(_ bus: sending PostgresBus) { self.bus = bus }
+}

@@ -1,0 +1,52 @@
+public import LockstepModel
+
+extension IPAddress {
+  /// Returns the address of a peer; nil for a program at a Unix socket, which has none.
+  public init?(of peer: PeerAddress) {
+    switch peer {
+    case .host(let host, _), .secure(let host, _): self.init(host)
+    case .local: return nil
+    }
+  }
+}
+
+/// Unit of limits by address: an IPv4 address, the /64 network of an IPv6 address (one customer has
+/// a whole /64), or all of this machine's own sockets.
+public struct PeerNetwork: Hashable, Sendable {
+  private enum Kind: Hashable, Sendable {
+    case local
+    case network(IPAddress)
+    /// A host that is not a literal address; systems report none.
+    case named(String)
+  }
+
+  private let kind: Kind
+
+  public init(of peer: PeerAddress) { self.init(of: Opening(listenerKind: .public, peer: peer)) }
+
+  /// Returns the network of the connection's peer.
+  public init(of opening: Opening) {
+    kind =
+      switch (opening.address, opening.peer) {
+      case (let address?, _): PeerNetwork.kind(of: address)
+      case (nil, .local): .local
+      case (nil, .host(let host, _)), (nil, .secure(let host, _)): .named(host)
+      }
+  }
+
+  public init(of address: IPAddress) { kind = PeerNetwork.kind(of: address) }
+
+  private static func kind(of address: IPAddress) -> Kind {
+    .network(address.isIPv4 ? address : IPNetwork.prefix(of: address, bits: 64))
+  }
+
+  public var text: String {
+    switch kind {
+    case .local: "local"
+    case .named(let host): host
+    case .network(let start) where start.isIPv4: start.text
+    case .network(let start):
+      start.groups[..<4].map { String($0, radix: 16) }.joined(separator: ":") + "::/64"
+    }
+  }
+}

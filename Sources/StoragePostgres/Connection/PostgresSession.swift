@@ -1,0 +1,158 @@
+import CPostgres
+import LockstepModel
+import LockstepStorage
+
+/// Setup of a session, and requirements on the server.
+enum PostgresSession {
+  /// Major version of the oldest supported server: it supports all statements used here.
+  static let oldestServer = 13
+  /// Number of round trips after which a session's plans are first renewed, doubled each time, and
+  /// the maximum interval.
+  static let (firstPlans, lastingPlans) = (64, 4_096)
+
+  /// Returns the parameters for libpq besides those of the URL. The owner may set
+  /// `application_name`.
+  static func parameters(of host: PostgresAddress) -> [PostgresAddress.Parameter] {
+    let vanished = Limits.databaseVanishedMilliseconds
+    var own = [
+      ("client_encoding", "UTF8"), ("tcp_user_timeout", "\(vanished)"), ("keepalives", "1"),
+      ("keepalives_idle", "\(vanished / 3_000)"), ("keepalives_interval", "\(vanished / 6_000)"),
+      ("keepalives_count", "4"),
+    ]
+    if host["application_name"] == nil { own.append(("fallback_application_name", "lockstep")) }
+    return own.map { PostgresAddress.Parameter(keyword: $0.0, value: $0.1) }
+  }
+
+  /// Reads and sets, in one round trip, everything that a session needs. Returns the schema of the
+  /// tables.
+  static func prepare(_ connection: PostgresConnection) throws(PostgresFault) -> String {
+    let rows = try connection.run(settings, settingsValues)
+    let found = rows.first { row in
+      (
+        version: Int(row.integer(0)), isStandby: row.bool(1), encoding: row.text(2),
+        schema: row.isNull(3) ? nil : row.text(3)
+      )
+    }
+    guard let found else {
+      throw PostgresFault(cause: .lost, message: "the server returned no version")
+    }
+    try check(version: found.version, isStandby: found.isStandby, encoding: found.encoding)
+    guard let schema = found.schema else {
+      throw PostgresFault(
+        cause: .refused(state: "3F000"), message: "no schema of the search path exists")
+    }
+    return schema
+  }
+
+  /// `version`: the server's numeric version, 150018 for 15.18.
+  static func check(
+    version: Int, isStandby: Bool, encoding: String
+  ) throws(PostgresFault) {
+    guard version >= oldestServer * 10_000 else {
+      throw PostgresFault(
+        cause: .unfit,
+        message: "PostgreSQL \(version / 10_000) is too old; it must be \(oldestServer) or newer")
+    }
+    guard encoding == "UTF8" else {
+      throw PostgresFault(
+        cause: .unfit,
+        message: "the database has the encoding \(encoding); make one with UTF8 "
+          + "('createdb --template=template0 --encoding=UTF8')")
+    }
+    guard !isStandby else {
+      throw PostgresFault(
+        cause: .lost,
+        message: "that is a standby, which cannot be written; name the primary, or all hosts "
+          + "separated by commas")
+    }
+  }
+
+  /// Raises `synchronous_commit` to `on` if it is lower: an answer is sent only after its commit is
+  /// durable. A stricter setting of the server (`remote_apply`) stays.
+  ///
+  /// Plans are generic, for any arrays (`force_generic_plan`), and use indexes: otherwise a table
+  /// that was empty when its plan was made would be scanned in full each time. With few rows, the
+  /// choice of index and of join order is arbitrary too, so plans are renewed while tables may grow
+  /// (`PostgresConnection.renewPlans`).
+  ///
+  /// The timeouts release the locks of a relay that is stopped in the middle of a transaction, or
+  /// cut off.
+  private static let settings = PostgresStatement(
+    "settings",
+    """
+    SELECT current_setting('server_version_num')::bigint, pg_is_in_recovery(),
+      current_setting('server_encoding'), current_schema()::text,
+      set_config('statement_timeout', $1::text, false),
+      set_config('lock_timeout', $2::text, false),
+      set_config('idle_in_transaction_session_timeout', $3::text, false),
+      set_config('tcp_user_timeout', $4::text, false),
+      set_config('tcp_keepalives_idle', $5::text, false),
+      set_config('tcp_keepalives_interval', $6::text, false),
+      set_config('tcp_keepalives_count', '4', false),
+      set_config('synchronous_commit',
+        CASE WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')
+          THEN 'on' ELSE current_setting('synchronous_commit') END, false),
+      set_config('plan_cache_mode', 'force_generic_plan', false),
+      set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),
+      set_config('enable_mergejoin', 'off', false), set_config('jit', 'off', false)
+    """)
+
+  private static var settingsValues: PostgresParameters {
+    let vanished = Limits.databaseVanishedMilliseconds
+    return PostgresParameters()
+      .bind("\(Limits.databaseStatementMilliseconds)").bind("\(Limits.databaseLockMilliseconds)")
+      .bind("\(Limits.databaseAnswerMilliseconds)").bind("\(vanished)")
+      .bind("\(vanished / 3_000)").bind("\(vanished / 6_000)")
+  }
+
+  /// For a transaction that scans a whole account, or all of them.
+  static let long = PostgresStatement(
+    "long",
+    """
+    SELECT set_config('statement_timeout', '\(Limits.removalMilliseconds)', true),
+      set_config('lock_timeout', '\(Limits.removalMilliseconds)', true),
+      set_config('idle_in_transaction_session_timeout', '\(Limits.removalMilliseconds)', true)
+    """)
+
+  // MARK: Refused connections
+
+  /// Parses libpq's verbose message about a failed connection: `connection to server at "h" …
+  /// failed: FATAL:  28P01: password authentication failed …`. The SQLSTATE precedes the server's
+  /// message, in any language.
+  static func fault(ofConnecting words: String) -> PostgresFault {
+    let bytes = Array(words.utf8)
+    let isStateByte = { (byte: UInt8) in
+      (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+        || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+    }
+    for end in bytes.indices.dropFirst(8)
+    where bytes[end] == UInt8(ascii: ":") && bytes[end - 6] == UInt8(ascii: " ")
+      && bytes[end - 7] == UInt8(ascii: " ") && bytes[end - 5..<end].allSatisfy(isStateByte)
+    {
+      let state = String(decoding: bytes[end - 5..<end], as: UTF8.self)
+      let rest = bytes[(end + 1)...].prefix { $0 != UInt8(ascii: "\n") }
+      let message = String(decoding: rest.drop { $0 == UInt8(ascii: " ") }, as: UTF8.self)
+      return PostgresFault(cause: .refused(state: state), message: message)
+    }
+    let lines = words.split(separator: "\n")
+    // The server requires a password, and none is configured.
+    guard !words.contains("fe_sendauth") else {
+      return PostgresFault(cause: .refused(state: "28P01"), message: String(lines.last ?? ""))
+    }
+    return PostgresFault(cause: .lost, message: lines.joined(separator: "; "))
+  }
+}
+
+extension PostgresAddress {
+  /// One address for each host; only this address if it names one host, or leaves it to the
+  /// environment.
+  var hosts: [PostgresAddress] {
+    guard let list = self["host"], list.contains(",") else { return [self] }
+    let names = list.split(separator: ",", omittingEmptySubsequences: false)
+    let ports = (self["port"] ?? "").split(separator: ",", omittingEmptySubsequences: false)
+    return names.enumerated().map { index, name in
+      let port = ports.count == names.count ? ports[index] : ports.first ?? ""
+      return setting("host", to: String(name)).setting("port", to: String(port))
+    }
+  }
+}

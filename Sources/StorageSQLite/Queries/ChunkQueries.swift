@@ -1,0 +1,56 @@
+import LockstepModel
+import LockstepStorage
+
+/// Queries on the chunks of files, on the connection of the writer or of a reader.
+final class ChunkQueries {
+  private let connection: SQLiteConnection
+  private let chunk: SQLiteStatement
+  private let file: SQLiteStatement
+
+  init(_ connection: SQLiteConnection) throws(StorageError) {
+    self.connection = connection
+    chunk = try connection.prepare(
+      "SELECT file, bytes, doubtful FROM chunks WHERE account = ? AND hash = ?")
+    file = try connection.prepare("SELECT doubtful FROM chunks WHERE account = ? AND file = ?")
+  }
+
+  /// A chunk. It is doubtful if an older copy of the store was put back since the chunk arrived:
+  /// its file may be missing, so the chunk is requested and accepted once more.
+  struct Known {
+    var stored: StoredChunk
+    var isUnverified: Bool
+  }
+
+  func find(_ hash: ChunkHash, of account: AccountID) throws(StorageError) -> Known? {
+    try chunk.bind(account.rawValue).bind(hash).first { row in
+      Known(
+        stored: StoredChunk(
+          file: ChunkFile(account: account, number: row.bits(0)),
+          bytes: Int(clamping: row.integer(1))),
+        isUnverified: row.integer(2) != 0)
+    }
+  }
+
+  func chunk(_ hash: ChunkHash, of account: AccountID) throws(StorageError) -> ReadResult {
+    try find(hash, of: account).map { .chunk($0.stored) } ?? .refused(StoreRefusals.unknownChunk)
+  }
+
+  func uses(of files: [ChunkFile]) throws(StorageError) -> ReadResult {
+    var uses: [FileUse] = []
+    for name in files {
+      let use = try file.bind(name.account.rawValue).bind(name.number).first { row in
+        row.integer(0) != 0 ? FileUse.unverified : .verified
+      }
+      uses.append(use ?? .none)
+    }
+    return .fileUses(uses)
+  }
+
+  /// Returns the hashes of the chunks that a record names, from this column of its row.
+  func hashes(_ row: SQLiteStatement, _ column: Int32) throws(StorageError) -> [ChunkHash] {
+    guard let hashes = row.chunks(column) else {
+      throw connection.corruption("a record's list of chunks is truncated")
+    }
+    return hashes
+  }
+}

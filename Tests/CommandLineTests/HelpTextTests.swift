@@ -1,0 +1,77 @@
+import LockstepCommand
+import LockstepCommandLine
+import Testing
+
+struct HelpTextTests {
+  private let command = Command(
+    name: "serve", summary: "Serves.", discussion: "One.\n\nTwo.",
+    options: [
+      CommandOption.required("home", .folder, "Where it is.").entry,
+      CommandOption.defaulted("loops", .integer(1...9), default: "2", "How many.").entry,
+      CommandOption.flag("a-very-long-option-name", "Short.").entry,
+    ], operands: Command.Operands("NAME", "Whom.", counts: 0...3)
+  ) { _ throws(CommandFailure) in .success }
+
+  @Test func textComesFromTheTable() {
+    let program = Command(name: "program", summary: "Does.", subcommands: [command])
+    #expect(
+      HelpText.text(for: [program, command]) == """
+        Usage: program serve --home DIR [OPTIONS] [NAME…]
+
+        Serves.
+
+        One.
+
+        Two.
+
+        Arguments:
+          NAME  Whom.
+
+        Options:
+          --home DIR                 Where it is. Required. [LOCKSTEP_HOME]
+          --loops N                  How many. Default: 2. [LOCKSTEP_LOOPS]
+          --a-very-long-option-name  Short. [LOCKSTEP_A_VERY_LONG_OPTION_NAME]
+          --help                     Print this.
+
+        """)
+    #expect(
+      HelpText.text(for: [program]) == """
+        Usage: program COMMAND
+
+        Does.
+
+        Commands:
+          serve  Serves.
+
+        `program COMMAND --help` explains each.
+
+        Options:
+          --help     Print this.
+          --version  Print the version.
+
+        """)
+  }
+
+  @Test func aCommandMayDoSomethingByItselfAndLeadOn() {
+    let both = Command(
+      name: "both", summary: "Does.", options: [CommandOption.flag("loud", "Shout.").entry],
+      subcommands: [command]
+    ) { _ throws(CommandFailure) in .success }
+    #expect(
+      HelpText.text(for: [both]) == """
+        Usage: both [COMMAND] [OPTIONS]
+
+        Does.
+
+        Commands:
+          serve  Serves.
+
+        `both COMMAND --help` explains each.
+
+        Options:
+          --loud  Shout. [LOCKSTEP_LOUD]
+          --help  Print this.
+
+        """)
+  }
+}

@@ -1,0 +1,83 @@
+import LockstepApps
+import LockstepClient
+import LockstepCommandLine
+import LockstepEventLoop
+import LockstepModel
+import Synchronization
+import TemporaryFolders
+import Testing
+
+@testable import LockstepHome
+
+/// Requests that reach the mirror in the middle of a step.
+struct VaultEngineRequestTests {
+  /// A step of the mirror that others notice.
+  private enum Event: Equatable {
+    case reads
+    case answers
+    case reports(String?)
+  }
+
+  /// A command on a slow machine asks for a check while the first check of the file still runs,
+  /// which does not know what the sync before the request has brought.
+  @Test func aFileIsNotInSyncBeforeTheCheckThatWasAskedForHasEnded() throws {
+    let folder = try TemporaryFolder()
+    let home = HomeFolder(path: folder.path)
+    var registry = try VaultRegistry(home: home)
+    var entry = VaultEntry(name: "vault.db", path: folder.path("vault.db"))
+    entry.isPlain = true
+    try registry.store(entry)
+
+    let mailbox = try Mailbox<VaultMessage>(isBlocking: true)
+    let events = Mutex<[Event]>([])
+    let log = Log("test", level: .error, sink: Log.Sink { _ in })
+    let engine = VaultEngine(home, mailbox, log: log) { order in
+      switch order {
+      case .agent(.readRecords(let id, _, _)):
+        let isFirst = events.withLock { events in
+          defer { events.append(.reads) }
+          return !events.contains(.reads)
+        }
+        if isFirst {
+          mailbox.post(.agentReport(.changed([Self.deletedRecord])))
+          mailbox.post(.request(.outgoing(1), ["do": "look"]))
+        }
+        mailbox.post(.agentReport(.read(id, .success([]))))
+        if !isFirst { mailbox.post(.stop) }
+      case .agent: break
+      case .answer: events.withLock { $0.append(.answers) }
+      case .mirrorState(let mirror):
+        let state = VaultFileStatus.all(mirror).first?.state.rawValue
+        events.withLock { $0.append(.reports(state)) }
+      }
+    }
+    engine.run()
+    let happened = events.withLock { $0 }
+    let asked = try #require(happened.firstIndex(of: .answers))
+    let checked = try #require(happened.lastIndex(of: .reads))
+    #expect(asked < checked)
+    #expect(!happened[asked..<checked].contains(.reports("synced")), "\(happened)")
+  }
+
+  /// A file's folder is missing while another file's change waits for the relay.
+  @Test func aFailedCheckStaysAnErrorOnceAllChangesHaveGoneUp() throws {
+    let folder = try TemporaryFolder()
+    let home = HomeFolder(path: folder.path)
+    var registry = try VaultRegistry(home: home)
+    try registry.store(VaultEntry(name: "vault.db", path: folder.path("vault.db")))
+    let log = Log("test", level: .error, sink: Log.Sink { _ in })
+    let engine = VaultEngine(home, try Mailbox(isBlocking: true), log: log) { _ in }
+    engine.registry = registry
+    var track = VaultTrack()
+    (track.state, track.isUnsent) = (.error, true)
+    track.scheduleCheck(at: engine.now.advanced(milliseconds: 5_000))
+    engine.tracks["vault.db"] = track
+    engine.updateUnsent("vault.db")
+    #expect(engine.tracks["vault.db"]?.state == .error)
+    #expect(engine.tracks["vault.db"]?.isUnsent == false)
+  }
+
+  private static let deletedRecord = Record(
+    zone: VaultApp.zone, name: Name(trusted: "vault.db"), type: VaultApp.fileType, fields: nil,
+    modifiedAt: 0, device: DeviceID(rawValue: 2), tag: ChangeTag(1))
+}

@@ -1,0 +1,252 @@
+import Glibc
+import LockstepCommandLine
+import LockstepEventLoop
+import LockstepJSON
+import LockstepModel
+import TemporaryFolders
+import Testing
+
+@testable import LockstepHome
+
+/// Tests with real folders, real homes, and mostly a real relay.
+struct VaultEngineTests {
+  @Test(arguments: [true, false])
+  func aFileArrivesAndFollows(_ isSealed: Bool) throws {
+    let stage = try VaultStage(devices: 2, isSealed: isSealed)
+    try stage.write("hello", 0)
+    _ = try stage.add(0)
+    #expect(try stage.settled(0).map(\.state) == [.synced])
+    try stage.until(1) { try self.isAdded(stage, 1) }
+    try stage.settled(1)
+    #expect(try stage.read(1) == "hello")
+    try stage.write("changed on the other", 1)
+    try stage.until(0) { try stage.read(0) == "changed on the other" }
+    try stage.end()
+  }
+
+  /// Returns false if the file's record has not arrived yet.
+  private func isAdded(_ stage: VaultStage, _ device: Int) throws -> Bool {
+    if case .success = try stage.add(device) { true } else { false }
+  }
+
+  @Test(arguments: [true, false])
+  func whatBothHadBeforeIsKeptOnBoth(_ isSealed: Bool) throws {
+    let stage = try VaultStage(devices: 2, isSealed: isSealed)
+    try stage.write("of the first", 0)
+    _ = try stage.add(0)
+    try stage.settled(0)
+    try stage.write("of the second", 1)
+    try stage.makeNewer(1)
+    _ = try stage.add(1)
+    try stage.until(0) { try stage.all(0).count == 2 }
+    try stage.until(1) { try stage.all(1) == stage.all(0) }
+    #expect(try Set(stage.all(0).values) == ["of the first", "of the second"])
+    // The newer version keeps the name.
+    #expect(try stage.read(1) == "of the second")
+    try stage.end()
+  }
+
+  @Test func whatHasNotGoneUpIsNotInStepAfterARestart() throws {
+    let stage = try VaultStage(devices: 1, hasRelay: false)
+    try stage.write("hello", 0)
+    _ = try stage.add(0)
+    #expect(try stage.settled(0).map(\.state) == [.uploading])
+    try stage.close(0)
+    try stage.open(0)
+    #expect(try stage.settled(0).map(\.state) == [.uploading])
+    try stage.end()
+  }
+
+  @Test func aCopyThatIsDeletedIsDeletedEverywhere() throws {
+    let stage = try VaultStage(devices: 2)
+    for device in 0...1 {
+      try stage.write("of \(device)", device)
+      _ = try stage.add(device)
+      try stage.settled(device)
+    }
+    try stage.until(0) { try stage.all(0).count == 2 }
+    try stage.until(1) { try stage.all(1) == stage.all(0) }
+    let copy = try #require(try stage.all(0).keys.first { $0 != "vault.db" })
+    #expect(unlink(stage.path(0, copy)) == 0)
+    try stage.until(1) { try stage.all(1).count == 1 }
+    try stage.until(0) { files in files.map(\.name) == ["vault.db"] }
+    #expect(try stage.all(0) == stage.all(1))
+    try stage.end()
+  }
+
+  @Test func whatIsDeletedAndMadeAgainWasNeverGone() throws {
+    let stage = try VaultStage(devices: 2)
+    try stage.write("first", 0)
+    _ = try stage.add(0)
+    try stage.settled(0)
+    try stage.until(1) { try self.isAdded(stage, 1) }
+    try stage.settled(1)
+    #expect(unlink(stage.path(0, "vault.db")) == 0)
+    try stage.until(0) { files in files.first?.state == .syncing }
+    try stage.write("second", 0)
+    try stage.until(1) { try stage.read(1) == "second" }
+    // The event is written after the file has arrived.
+    try stage.until(1) { _ in try VaultHistory(home: stage.home(1)).last(100).count == 2 }
+    let events = try VaultHistory(home: stage.home(1)).last(100).compactMap { $0["what"]?.string }
+    #expect(events == ["received", "received"])
+    try stage.end()
+  }
+
+  @Test func whatAKilledDownloadLeftIsGoneAfterTheNextStart() throws {
+    let stage = try VaultStage(devices: 1, hasRelay: false)
+    try stage.write("kept", 0)
+    _ = try stage.add(0)
+    try stage.settled(0)
+    try stage.close(0)
+    let entry = try #require(try VaultRegistry(home: stage.home(0))["vault.db"])
+    let log = Log("test", level: .error, sink: Log.Sink { _ in })
+    let engine = VaultEngine(stage.home(0), try Mailbox(isBlocking: true), log: log) { _ in }
+    try stage.write("half of it", 0, FilePath.name(of: engine.temporary(entry)))
+    try stage.open(0)
+    try stage.settled(0)
+    #expect(try stage.all(0) == ["vault.db": "kept"])
+    try stage.end()
+  }
+
+  @Test func aFolderThatIsGoneIsNoDelete() throws {
+    let stage = try VaultStage(devices: 1, hasRelay: false)
+    try stage.write("kept", 0)
+    _ = try stage.add(0)
+    try stage.settled(0)
+    #expect(rename(stage.path(0), stage.folder.path("elsewhere")) == 0)
+    try stage.until(0) { files in
+      files.first?.state == .error && files.first?.reason?.contains("is not there") == true
+    }
+    // An empty folder in its place, as if a disk is not mounted.
+    #expect(mkdir(stage.path(0), 0o700) == 0)
+    try stage.until(0) { files in files.first?.reason?.contains("another one") == true }
+    #expect(rmdir(stage.path(0)) == 0)
+    #expect(rename(stage.folder.path("elsewhere"), stage.path(0)) == 0)
+    try stage.until(0) { files in files.first?.state != .error }
+    #expect(try stage.read(0) == "kept")
+    let history = try VaultHistory(home: stage.home(0)).last(100)
+    #expect(!history.contains { $0["what"] == "deleted" })
+    try stage.end()
+  }
+
+  @Test func aFileThatAProgramHasOpenIsReplacedOnceItIsClosed() throws {
+    let stage = try VaultStage(devices: 2)
+    try stage.write("first", 0)
+    _ = try stage.add(0)
+    try stage.settled(0)
+    try stage.until(1) { try self.isAdded(stage, 1) }
+    try stage.settled(1)
+    let writer = open(stage.path(1, "vault.db"), O_RDWR)
+    try stage.write("second", 0)
+    try stage.until(1) { files in files.first?.isWaiting == true }
+    #expect(try stage.read(1) == "first")
+    close(writer)
+    try stage.until(1) { try stage.read(1) == "second" }
+    try stage.end()
+  }
+
+  @Test func rightsStayWhatTheyWere() throws {
+    let stage = try VaultStage(devices: 2)
+    try stage.write("first", 0)
+    _ = try stage.add(0)
+    try stage.settled(0)
+    try stage.until(1) { try self.isAdded(stage, 1) }
+    try stage.settled(1)
+    #expect(try stage.folder.rights("1/vault.db") == 0o600)
+    #expect(chmod(stage.path(1, "vault.db"), 0o644) == 0)
+    try stage.write("second", 0)
+    try stage.until(1) { try stage.read(1) == "second" }
+    #expect(try stage.folder.rights("1/vault.db") == 0o644)
+    try stage.end()
+  }
+
+  @Test func aSmallChangeOfALargeFileSendsLittle() throws {
+    let stage = try VaultStage(devices: 1, hasRelay: false)
+    var random = SeededRandom(seed: 1)
+    let bytes = (0..<4_000_000).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+    try stage.write(bytes, 0)
+    _ = try stage.add(0)
+    try stage.settled(0)
+    try stage.write([1] + bytes, 0)
+    try stage.until(0) { _ in try VaultHistory(home: stage.home(0)).last(9).count == 2 }
+    let sent = try VaultHistory(home: stage.home(0)).last(9).compactMap { $0["bytes"]?.int64 }
+    #expect(sent[0] == 4_000_000)
+    #expect(sent[1] > 0 && sent[1] <= 1_000_000, "\(sent)")
+    try stage.end()
+  }
+
+  @Test func whatChangedWhileNobodyLookedIsFound() throws {
+    let stage = try VaultStage(devices: 1, hasRelay: false)
+    try stage.write("first", 0)
+    _ = try stage.add(0)
+    try stage.settled(0)
+    try stage.close(0)
+    try stage.write("second", 0)
+    try stage.open(0)
+    try stage.until(0) { _ in try VaultHistory(home: stage.home(0)).last(9).count == 2 }
+    try stage.end()
+  }
+
+  @Test func whatCannotBeKeptIsRefusedWithTheNextStep() throws {
+    let stage = try VaultStage(devices: 1, hasRelay: false)
+    try stage.write("a", 0)
+    _ = try stage.add(0)
+    func refusal(_ request: JSONValue) throws -> String {
+      guard case .failure(let reason) = try stage.ask(0, request) else { return "" }
+      return reason
+    }
+    func added(_ path: String, _ name: String? = nil) throws -> String {
+      let request: JSONValue = ["do": "add", "path": .string(path), "plain": true]
+      return try refusal(request.setting("name", to: name.map { .string($0) }))
+    }
+    #expect(try added(stage.path(0, "none.db")).contains("the account has none called"))
+    #expect(try added(stage.path(0, "none/none.db")).contains("is not there"))
+    #expect(try added(stage.path(0)).contains("is a folder"))
+    #expect(try added(stage.home(0).path + "/replica.sqlite").contains("in the home"))
+    #expect(try added(stage.path(0, "vault.db"), "other").contains("synced already, as vault.db"))
+    #expect(try added("vault.db").contains("absolute path"))
+    try stage.write("b", 0, "b.db")
+    #expect(try added(stage.path(0, "b.db"), "vault.db").contains("another name"))
+    #expect(try added(stage.path(0, "b.db"), "../x").contains("is no name for a file"))
+    #expect(mkfifo(stage.path(0, "pipe"), 0o600) == 0)
+    #expect(try added(stage.path(0, "pipe")).contains("not a regular file"))
+    #expect(try refusal(["do": "forget", "name": "none"]).contains("vault status"))
+    #expect(try refusal(["do": "dance"]).contains("does not know"))
+    try stage.end()
+  }
+
+  @Test func withoutTheKeyNothingIsSealed() throws {
+    let stage = try VaultStage(devices: 1, hasRelay: false)
+    try stage.write("a", 0)
+    let request: JSONValue = ["do": "add", "path": .string(stage.path(0, "vault.db"))]
+    guard case .failure(let reason) = try stage.ask(0, request) else {
+      Issue.record("it was added")
+      return
+    }
+    #expect(reason.contains("vault unlock"))
+    try stage.end()
+  }
+
+  @Test func aForgottenFileStaysAndIsLookedAtNoMore() throws {
+    let stage = try VaultStage(devices: 1, hasRelay: false)
+    try stage.write("a", 0)
+    _ = try stage.add(0)
+    try stage.settled(0)
+    _ = try stage.ask(0, ["do": "forget", "name": "vault.db"])
+    try stage.until(0) { files in files.isEmpty }
+    #expect(try stage.read(0) == "a")
+    #expect(try VaultRegistry(home: stage.home(0)).entries == [])
+    try stage.end()
+  }
+
+  /// The mirror's thread ends with the home, whatever it is doing.
+  @Test func closingDoesNotWaitForALargeFile() throws {
+    let stage = try VaultStage(devices: 1, hasRelay: false)
+    try stage.write([UInt8](repeating: 7, count: 60_000_000), 0)
+    _ = try stage.add(0)
+    try stage.close(0)
+    try stage.open(0)
+    try stage.until(0) { files in files.first?.state == .uploading }
+    try stage.end()
+  }
+}

@@ -1,0 +1,194 @@
+import LockstepApps
+import LockstepClient
+import LockstepCrypto
+import LockstepJSON
+import LockstepModel
+import LockstepSimulation
+import LockstepStorage
+
+/// Participants of a simulation: the devices and the user of each account, and optionally a
+/// listener.
+struct Participants {
+  let profile: WorldProfile
+  let apps: [any App]
+  let span: Int64
+  private(set) var devices: [DeviceMachine] = []
+  private(set) var people: [People] = []
+  private(set) var listeners: [ListenerMachine] = []
+
+  init(profile: WorldProfile, apps: [any App], span: Int64) {
+    self.profile = profile
+    self.apps = apps
+    self.span = span
+  }
+
+  mutating func addAccount(
+    _ account: AccountID, _ histories: Histories, _ relay: RelayMachine, _ ledger: CommitLedger,
+    _ environment: WorldEnvironment, _ random: inout SeededRandom
+  ) throws(StorageError) {
+    let count = random.count(in: profile.devicesPerAccount)
+    let numbers = Array(devices.count..<(devices.count + count))
+    var credentials = try join(
+      account, devices: profile.hasListeners ? count + 1 : count, relay, &random)
+    if profile.hasListeners {
+      listeners.append(
+        ListenerMachine(
+          number: listeners.count, credentials: credentials.removeLast(),
+          watched: random.one(of: ListenerMachine.Watched.allCases), environment: environment,
+          ledger: ledger, clock: clock(&random)))
+    }
+    try prefill(account, credentials[0].device, relay, &random)
+    let sealedFiles = try prefillSealed(account, credentials[0].device, relay, &random)
+    for (index, credential) in zip(numbers, credentials) {
+      let watch = ReplicaWatch(
+        environment: environment, ledger: ledger, name: "device\(index)", account: account,
+        device: credential.device, histories: histories, mayLoseCursor: profile.mayLoseCursor)
+      devices.append(
+        try DeviceMachine(
+          index: index, credentials: credential, environment: environment, watch: watch,
+          clock: clock(&random), configuration: agent(&random), apps: apps,
+          random: random.branch()))
+      if let sealedFiles, let device = devices.last {
+        device.sealedFiles = sealedFiles
+        device.writesJournal = index == numbers.first
+        if index != numbers.last {
+          device.vaultKeeper = VaultKeeper(sealedFiles, device: device.name)
+        }
+      }
+    }
+    people.append(
+      People(
+        random: &random, devices: numbers, count: random.count(in: profile.actsPerAccount),
+        span: span, workload))
+  }
+
+  private func clock(_ random: inout SeededRandom) -> VirtualClock {
+    VirtualClock(
+      start: random.number(in: 0...Span.seconds(1_000_000)),
+      driftPartsPerMillion: random.number(in: -200...200),
+      offsetMilliseconds: random.number(in: profile.clockOffset))
+  }
+
+  private func agent(_ random: inout SeededRandom) -> AgentConfiguration {
+    var configuration = AgentConfiguration()
+    switch random.count(in: 0...9) {
+    case 0: configuration.transports = [.poll]
+    case 1: configuration.transports = [.longPoll, .poll]
+    case 2: configuration.transports = [.longPoll]
+    case 3: configuration.transports = [.webSocket]
+    case 4: configuration.transports = [.events]
+    default: break
+    }
+    if profile.hasChunks {
+      configuration.chunkKeepMilliseconds = profile.chunkLeaseMilliseconds
+      configuration.chunkCleanupMilliseconds = 5_000
+    }
+    return configuration
+  }
+
+  /// Creates an account with its devices, as if they had joined before the simulation began.
+  private func join(
+    _ account: AccountID, devices: Int, _ relay: RelayMachine, _ random: inout SeededRandom
+  ) throws(StorageError) -> [Credentials] {
+    let wall = relay.clock.moment(at: 0).wall
+    var credentials: [Credentials] = []
+    for index in 0..<devices {
+      let token = "token-\(HexText.text(random.next()))"
+      let id = DeviceID(rawValue: random.next())
+      let device = NewDevice(
+        id: id,
+        description: DeviceDescription(
+          deviceName: "device \(index)", platform: "simulated", appVersion: "1"),
+        tokenHash: SHA256.hash(Array(token.utf8)))
+      credentials.append(Credentials(account: account, device: id, token: token))
+      if index == 0 {
+        _ = try relay.store.commit(
+          [
+            .createAccount(
+              account, generation: UInt32(truncatingIfNeeded: random.next()), label: "simulated",
+              device: device, pairing: nil)
+          ], wall: wall)
+      } else {
+        let code = SHA256.hash(Array("code \(index)".utf8) + device.tokenHash)
+        _ = try relay.store.commit(
+          [
+            .issuePairing(account, NewPairing(codeHash: code, expiresAt: wall + 1_000)),
+            .redeemPairing(codeHash: code, device: device),
+          ], wall: wall)
+      }
+    }
+    return credentials
+  }
+
+  private var workload: People.Workload {
+    var workload = People.Workload()
+    workload.apps = profile.apps
+    workload.notes = profile.notes
+    workload.hasChunks = profile.hasChunks
+    workload.hasKeylessDevice = profile.hasKeylessDevice
+    return workload
+  }
+
+  /// Saves the sealed files that the account has from the start; returns nil if it has none.
+  private func prefillSealed(
+    _ account: AccountID, _ device: DeviceID, _ relay: RelayMachine,
+    _ random: inout SeededRandom
+  ) throws(StorageError) -> SealedFiles? {
+    guard profile.hasKeylessDevice else { return nil }
+    let bytes = (0..<VaultKey.count).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+    guard let sealedFiles = SealedFiles(keyBytes: bytes) else { return nil }
+    let yesterday = relay.clock.moment(at: 0).wall - 86_400_000
+    let mutations = SealedFiles.names.compactMap { file -> Mutation? in
+      guard let name = sealedFiles.key(file)?.name,
+        let fields = sealedFiles.sealed(file, "the first of \(file)")
+      else { return nil }
+      return Mutation(
+        name: name, type: VaultApp.fileType, fields: fields.serialized(), modifiedAt: yesterday,
+        baseTag: 0)
+    }
+    let request = SaveRequest(
+      id: BatchID(random: &random), zone: VaultApp.zone, atomic: false, mutations: mutations)
+    try relay.store.prefill(
+      SaveCommit(account: account, device: device, request: request, digest: []),
+      wall: yesterday + 86_400_000)
+    return sealedFiles
+  }
+
+  /// Saves the records that the account has from the start: notes, clipboard items, timer settings.
+  private func prefill(
+    _ account: AccountID, _ device: DeviceID, _ relay: RelayMachine,
+    _ random: inout SeededRandom
+  ) throws(StorageError) {
+    let yesterday = relay.clock.moment(at: 0).wall - 86_400_000
+    let notes = (0..<profile.notes).map { number in
+      Mutation(
+        name: NotesApp.key(number).name, type: NotesApp.type, fields: NotesApp.firstText(),
+        modifiedAt: yesterday, baseTag: 0)
+    }
+    let items = (0..<profile.clipboardItems).map { number in
+      Mutation(
+        name: Name(trusted: "old item \(number)"), type: ClipboardApp.itemType,
+        fields: Array("{\"content\":\"old \(number)\"}".utf8),
+        modifiedAt: yesterday + Int64(number), baseTag: 0)
+    }
+    let breaks: JSONValue = ["shortBreakMinutes": .number(JSONNumber("0.1") ?? JSONNumber(1))]
+    let settings = Mutation(
+      name: TimerApp.settingsKey.name, type: TimerApp.settingsType, fields: breaks.serialized(),
+      modifiedAt: yesterday, baseTag: 0)
+    let all = [
+      (NotesApp.zone, notes), (ClipboardApp.zone, items),
+      (TimerApp.zone, profile.hasShortBreaks ? [settings] : []),
+    ]
+    for (zone, mutations) in all {
+      for first in stride(from: 0, to: mutations.count, by: Limits.batchRecords) {
+        let last = min(mutations.count, first + Limits.batchRecords)
+        let request = SaveRequest(
+          id: BatchID(random: &random), zone: zone, atomic: false,
+          mutations: Array(mutations[first..<last]))
+        try relay.store.prefill(
+          SaveCommit(account: account, device: device, request: request, digest: []),
+          wall: yesterday + 86_400_000)
+      }
+    }
+  }
+}

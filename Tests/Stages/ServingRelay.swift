@@ -1,0 +1,68 @@
+import LockstepClient
+import LockstepCommandLine
+import LockstepEventLoop
+import LockstepModel
+import LockstepRelay
+import LockstepRelayService
+import LockstepStorage
+import LockstepStorageFiles
+import LockstepStorageSQLite
+import LockstepWire
+import Testing
+
+/// A relay in this process with its own store, on loopback and on its control socket.
+package final class ServingRelay {
+  package let address: RelayAddress
+  private let group: NodeGroup<RelayNode>
+
+  package init(store folder: String, isOpen: Bool = true) throws {
+    let store = try SQLiteZoneStore(directory: folder, opening: 1)
+    let front = try Listener.open(.host("127.0.0.1", port: 0), listenerKind: .public)[0]
+    let control = try Listener.open(
+      .local(path: RelayService.controlSocket(inStore: folder)), listenerKind: .control)[0]
+    guard case .host(let host, let port) = front.address else {
+      throw CommandFailure("the relay listens at \(front.address)")
+    }
+    address = RelayAddress(host: host, port: port)
+    var settings = GroupSettings<RelayReport> { _, _ in }
+    settings.isLastReport = { $0 == .stopped }
+    group = try NodeGroup<RelayNode>(count: 1, settings)
+    let reader = try store.makeReader()
+    let files = try FileChunkStore(directory: RelayStore.chunks(in: folder))
+    try group.addWorker(on: .commits) {
+      NodeGroup<RelayNode>.WorkerContext(
+        portions: StoreWork.portions, weigh: StoreWork.weight(of:)
+      ) { assignments, moment in
+        StoreWork.commit(assignments.map(\.job), on: store, wall: moment.wall).map {
+          ($0.outcome, $0.news)
+        }
+      }
+    }
+    try group.addWorker(on: .reads) {
+      NodeGroup<RelayNode>.WorkerContext(
+        portions: StoreWork.portions, weigh: StoreWork.weight(of:)
+      ) { assignments, _ in
+        assignments.map { (StoreWork.read($0.job, on: reader), nil) }
+      }
+    }
+    try group.addWorker(on: .files) {
+      NodeGroup<RelayNode>.WorkerContext(
+        portions: StoreWork.portions, weigh: StoreWork.weight(of:)
+      ) { assignments, _ in
+        assignments.map { (StoreWork.chunk($0.job, on: files), nil) }
+      }
+    }
+    var configuration = RelayConfiguration()
+    configuration.isOpen = isOpen
+    try group.add(
+      RelayNode(
+        configuration: configuration, secrets: Entropy.secrets, random: SeededRandom(seed: 1)),
+      listeners: [front, control])
+    try group.start()
+  }
+
+  package func stop() throws {
+    group.stop()
+    _ = try group.waitForEnd()
+  }
+}
