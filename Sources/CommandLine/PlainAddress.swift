@@ -36,7 +36,7 @@ package enum PlainAddress {
     guard case .host(let host, _) = address, isPublic(host) else { return nil }
     return "devices use plain HTTP on \(address.text), which is reachable from other networks, and "
       + "others on the path can read tokens and all data but the vault; give --tls-cert and "
-      + "--tls-key, or make it reachable for a proxy with TLS only"
+      + "--tls-key, or allow access only from a proxy that uses TLS"
   }
 
   package static func warning(ofAdmin address: PeerAddress) -> String? {

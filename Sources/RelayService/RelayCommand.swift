@@ -91,7 +91,7 @@ package enum RelayCommand {
     discussion: """
       The relay runs until SIGTERM or SIGINT; then it refuses new requests, tells its devices to \
       reconnect later, answers the pending requests, and ends. A second signal ends it at once. On \
-      SIGUSR1 it prints its state; on SIGHUP it reloads the certificate.
+      SIGUSR1 it prints its state; on SIGHUP it reloads the certificate and the host names in it.
 
       With --tls-cert and --tls-key, devices connect by https:// only; SIGHUP reloads both files \
       and keeps existing connections. --admin-listen always serves plain HTTP.
@@ -249,7 +249,8 @@ extension ValueKind where Value == AllowedHosts {
       for part in text.split(separator: ",", omittingEmptySubsequences: false) {
         guard let name = AllowedHosts.normalized(part.filter { $0 != " " }) else {
           throw ValueFault(
-            "\"\(part)\" is not a host name, such as relay.example without a port"
+            "\"\(part)\" is not a host name, such as relay.example without a port; "
+              + "addresses need no --host"
           )
         }
         names.append(name)

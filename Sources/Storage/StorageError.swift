@@ -31,8 +31,8 @@ extension StorageError: CustomStringConvertible {
       "the store \(path) cannot be written; check its owner and permissions"
     case .gone(let path, let name):
       "\(name) of the store \(path) was removed, moved or replaced while the store is open, and "
-        + "nothing is saved any more; restore that same file, or stop the relay and restore a "
-        + "backup (lockstep relay restore)"
+        + "nothing is saved any more; move that same file back (not a copy), or stop the relay and "
+        + "restore a backup (lockstep relay restore)"
     case .diskFull(let path):
       "no space is left for the store \(path); free some, then try again"
     case .failed(let path, let operation, let detail):

@@ -354,7 +354,7 @@ struct AgentRefusalTests {
     stage.relay.onMessage = { message in
       guard case .save(let request) = message, refuses else { return nil }
       let refusal = Refusal(
-        .bodyTooLarge, "The answer with status 413 is not a problem document of the relay.")
+        .bodyTooLarge, "The answer has status 413 and no problem of ours.")
       return .reply([.error(id: request.id.text, refusal)])
     }
     try device.edit(.note("a", "mine"))

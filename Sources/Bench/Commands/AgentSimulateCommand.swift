@@ -109,7 +109,7 @@ extension PeopleResult {
 
   package var text: String {
     let lines = [
-      "\(edits) edits (\(refused) refused), "
+      "\(edits) edits, \(refused) refused, "
         + "\(conflicts) conflicts, \(timesOffline) times offline",
       "all devices show the same:    \(equal) of \(accounts) accounts",
       "and what the rules require:   \(asDemanded) of \(accounts) accounts",

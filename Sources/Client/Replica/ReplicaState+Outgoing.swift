@@ -52,7 +52,7 @@ extension ReplicaState {
           transaction.outbox.entries.filter { $0.group == group && $0.state == .waiting }
         } ?? [first]
       let together = try outgoingEntries(members)
-      guard blockUnlessComplete(together, clock) else { continue }
+      guard admitIfComplete(together, clock) else { continue }
       if first.group == nil {
         let most = max(1, min(bounds.records, Limits.batchRecords))
         return try gatherEntries(
@@ -71,7 +71,7 @@ extension ReplicaState {
   }
 
   /// Returns true if the relay has all chunks that these changes name; otherwise blocks them.
-  private mutating func blockUnlessComplete(
+  private mutating func admitIfComplete(
     _ outgoingEntries: [OutgoingEntry], _ clock: ClockReading
   )
     -> Bool
@@ -110,7 +110,7 @@ extension ReplicaState {
         entry.key.zone == first.key.zone, !chunkDependencies.isBlocked(entry)
       else { continue }
       let outgoingEntry = try self.outgoingEntry(entry)
-      guard blockUnlessComplete([outgoingEntry], clock) else { continue }
+      guard admitIfComplete([outgoingEntry], clock) else { continue }
       bytes += outgoingEntry.bytes
       chunks += outgoingEntry.mutation.chunks.count
       let isTooMuch = bytes > bytesMax || chunks > Limits.chunksPerBatch

@@ -220,7 +220,7 @@ extension SecurityFault {
     case .notYetValid:
       "the relay's certificate is not valid yet; check this machine's clock"
     case .notSecure:
-      "the peer does not use TLS; check the port, or use an http:// address"
+      "the peer does not use TLS; check the port, and whether the address must begin with http://"
     case .other(let text): "the TLS handshake failed: \(text)"
     }
   }

@@ -307,8 +307,8 @@ extension Refusal {
   }
 
   /// True if an earlier version of the program took an intermediary's answer for the relay's, and
-  /// gave up a change because of it.
-  var wasIntercepted: Bool { detail.hasSuffix(" is not a problem document of the relay.") }
+  /// gave up a change because of it. The text is that of version 0.1, as homes have stored it.
+  var wasIntercepted: Bool { detail.hasSuffix(" and no problem of ours.") }
 }
 
 extension HTTPHeaders {

@@ -218,7 +218,7 @@ final class VaultEngine {
     do throws(SystemFault) {
       for event in try watcher.events() { handleFileEvent(event) }
     } catch {
-      log.error("cannot read file events: \(error)")
+      log.error("changes of files may be missed, because their events cannot be read: \(error)")
     }
   }
 
@@ -775,7 +775,7 @@ extension VaultEngine {
       }
       guard case .success(let contents) = contents else {
         throw .problem(
-          "this device cannot read its conflict copy \(copy.file), or that is not sealed alike")
+          "the conflict copy \(copy.file) cannot be read on this device, or is sealed differently")
       }
       if contents.manifest.sha256 == copy.sha256 { return }
     }

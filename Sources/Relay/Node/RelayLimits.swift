@@ -155,14 +155,14 @@ public struct SettableLimit: Sendable {
       "Requests and messages of a device, on average: 429, or a socket is read later."),
     SettableLimit(
       "requestBurstPerDevice", .count, .loop, 1...1_000_000, \.requestBurstPerDevice,
-      "Number of them that may arrive at once."),
+      "Requests and messages of a device that may arrive at once."),
     SettableLimit(
       "requestsPerSecondPerAddress", .perSecond, .loop, 1...1_000_000,
       \.requestsPerSecondPerAddress,
       "Requests without a valid token from one address: 429."),
     SettableLimit(
       "requestBurstPerAddress", .count, .loop, 1...1_000_000, \.requestBurstPerAddress,
-      "Number of them that may arrive at once."),
+      "Requests without a valid token that may arrive at once from one address."),
   ]
 
   private static let memory = [

@@ -64,7 +64,7 @@ extension StoreInspection {
       )
     }
     if strayFiles > 0 {
-      lines.append("  files of no chunk: \(strayFiles); a relay removes them")
+      lines.append("  files of no chunk: \(strayFiles); a relay removes those left over")
     }
     if faults.isEmpty { lines.append("no faults") }
     return lines.joined(separator: "\n")

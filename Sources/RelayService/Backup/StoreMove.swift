@@ -70,8 +70,8 @@ struct StoreMove {
     } catch {
       throw CommandFailure(
         "the store was moved, and is complete in \(to.text); but the old one could not be marked "
-          + "as moved (\(error.message ?? "")): never start a relay on \(from.text) again, because "
-          + "it would continue the same history")
+          + "as moved (\(error.message ?? "")): never start a relay on \(from.text) again, or "
+          + "two stores continue one history in different ways")
     }
     return outcome
   }

@@ -179,8 +179,8 @@ enum AgentHabitsRestoreCommand {
       if word == "wipe" {
         guard let count else {
           throw CommandFailure(
-            "no decision is pending: this device did not start without habits; "
-              + "remove single ones with lockstep agent habits remove")
+            "no decision is pending on this device; remove single habits with "
+              + "lockstep agent habits remove")
         }
         guard try isConfirmed(arguments, app.name, count) else {
           throw CommandFailure("nothing was deleted")

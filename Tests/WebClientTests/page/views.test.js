@@ -64,7 +64,7 @@ test("of the settings what was changed is saved, and nonsense is left to the rul
   assert.match(page.refusal({ do: "set", settings }), /focusMinutes/);
 });
 
-test("the sign counts minutes, and holds nothing but a svgElement", () => {
+test("the sign counts minutes, and holds nothing but a drawing", () => {
   const sign = countingIcon(7, { isPaused: false, isFocus: true });
   assert.match(decodeURIComponent(sign), /^data:image\/svg\+xml,<svg .*>7<\/text><\/svg>$/);
 });
@@ -129,7 +129,7 @@ test("a habit changed in two places is asked about, with both versions", () => {
   assert.equal(conflictCards(page.state, page.now, 0)[0].cloud.title, "Deleted");
 });
 
-test("of the devices this one stands first, then deviceLabel is connected", () => {
+test("of the devices this one stands first, then who is connected", () => {
   const now = 1_772_366_400_000;
   const device = (deviceID, connected, lastSeen) =>
     ({ deviceID, deviceName: deviceID, platform: "linux", connected, lastSeen });
