@@ -34,7 +34,9 @@ ROOM, ROOM_FOR_MEMORY, FAR_BELOW = 1.1, 1.2, 0.75
 # the number of requests that happened to be handled together. A regression adds at least one
 # allocation or system call for each delivery.
 FURTHER, ROOM_FOR_FURTHER, ONE_MORE = "one further ", 1.3, 0.9
-IDLE = Shape("storm", 40, 45, ("--settle", "1"))
+# The memory of an idle connection is the difference of two crowds. The first connections also load
+# the program's code, whose pages depend on where the linker puts it: over a megabyte.
+FEW_IDLE, MANY_IDLE = (Shape("storm", 40, devices, ("--settle", "1")) for devices in (20, 100))
 IDLE_BYTES = ("bytes", "an idle connection")
 # The number of messages that share a commit or a send depends on timing, and so do the system
 # calls.
@@ -87,10 +89,20 @@ def measure(root, tools, binary, progress):
         if setting.population is None:
             setting.prepare(*counting.POPULATION)
         progress("idle connections")
-        measured[IDLE_BYTES] = statistics.median(
-            figures(IDLE, run(setting, "lockstep", IDLE))["idleBytes"] for _ in range(3))
+        few, many = (idle_memory(setting, shape) for shape in (FEW_IDLE, MANY_IDLE))
+        measured[IDLE_BYTES] = (many - few) / (connections(MANY_IDLE) - connections(FEW_IDLE))
         progress.end()
     return measured, skipped
+
+
+def connections(shape):
+    return shape.accounts * shape.devices
+
+
+def idle_memory(setting, shape):
+    """Bytes that the relay takes for all idle connections; the median of three runs."""
+    return connections(shape) * statistics.median(
+        figures(shape, run(setting, "lockstep", shape))["idleBytes"] for _ in range(3))
 
 
 def read_limits():
