@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A module's folder has a plain name and its target the prefix `Lockstep`, since SwiftPM refuses two
-// packages with a target of one name. The lists of dependencies are the layers: a module imports
-// what stands above it. docs/architecture.md explains them.
+// A module's folder has a plain name and its target the prefix `Lockstep`, since SwiftPM refuses
+// two packages with a target of one name. The lists of dependencies are the layers: a module
+// imports what stands above it. docs/architecture.md explains them.
 
 let strict: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
@@ -50,7 +50,11 @@ func library(_ name: String, pkgConfig: String, package: String) -> Target {
 
 let package = Package(
   name: "lockstep",
-  products: [.executable(name: "lockstep", targets: ["LockstepCommand"])],
+  products: [
+    .library(name: "Lockstep", targets: ["Lockstep"]),
+    .library(name: "LockstepTesting", targets: ["LockstepTesting"]),
+    .executable(name: "lockstep", targets: ["LockstepCommand"]),
+  ],
   targets: [
     // Values and rules, without I/O.
     module("JSON"),
@@ -82,6 +86,14 @@ let package = Package(
         "JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "Terminal", "Apps",
         "EventLoop", "StorageSQLite", "StorageFiles", "CommandLine", "CLinux",
       ]),
+    // The library for apps.
+    .target(
+      name: "Lockstep",
+      dependencies: dependencies([
+        "JSON", "Model", "Runtime", "Storage", "Client", "EventLoop", "StorageSQLite",
+        "StorageFiles", "CommandLine", "Home",
+      ]),
+      path: "Sources/Lockstep", swiftSettings: strict),
     module(
       "RelayService",
       [
@@ -92,6 +104,12 @@ let package = Package(
     module(
       "Simulation",
       ["JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "Apps", "Relay"]),
+    // The library for the tests of apps.
+    .target(
+      name: "LockstepTesting",
+      dependencies: ["Lockstep"]
+        + dependencies(["JSON", "Model", "Runtime", "Storage", "Client", "Relay", "Simulation"]),
+      path: "Sources/LockstepTesting", swiftSettings: strict),
     module(
       "Bench",
       [
@@ -123,7 +141,7 @@ let package = Package(
         "JSON", "Model", "Crypto", "Wire", "Storage", "Client", "Terminal", "Apps", "EventLoop",
         "StorageSQLite", "CommandLine", "Home", "RelayService", "Bench", "Doctor", "Dashboard",
       ]),
-      path: "Sources/lockstep", swiftSettings: strict),
+      path: "Sources/Command", swiftSettings: strict),
     // A WebSocket echo for conformance suites; not part of the release.
     .executableTarget(
       name: "wire-echo", dependencies: dependencies(["Model", "Wire", "Runtime", "EventLoop"]),
@@ -136,7 +154,7 @@ let package = Package(
     library("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
     // Unit tests, and what they share.
     tests("JSON", ["JSON", "Model"]),
-    tests("Model", ["JSON", "Model"]),
+    tests("Model", ["JSON", "Model"], exclude: ["Vectors"]),
     tests("Crypto", ["Crypto"]),
     tests("Wire", ["JSON", "Model", "Wire", "WireLaws", "CZlib"]),
     tests("Runtime", ["Model", "Runtime"]),
@@ -198,9 +216,15 @@ let package = Package(
     tests(
       "Dashboard", ["JSON", "Model", "Client", "Terminal", "Apps", "CommandLine", "Dashboard"]),
     tests("WebAssets", ["WebAssets"]),
-    tests(
-      "lockstep",
-      ["JSON", "Model", "Wire", "Apps", "CommandLine", "Home", "Command"]),
+    tests("Command", ["JSON", "Model", "Wire", "Apps", "CommandLine", "Home", "Command"]),
+    .testTarget(
+      name: "LockstepTests",
+      dependencies: ["Lockstep"]
+        + dependencies(["JSON", "Model", "EventLoop", "Home", "Stages", "TemporaryFolders"]),
+      swiftSettings: strict),
+    .testTarget(
+      name: "LockstepTestingTests", dependencies: ["Lockstep", "LockstepTesting"],
+      swiftSettings: strict),
     testModule("TemporaryFolders"),
     testModule(
       "Stages",
@@ -239,7 +263,7 @@ let package = Package(
 if Context.environment["LOCKSTEP_FUZZING"] != nil {
   // No program is built with a fuzzer in it, nor what only a program needs.
   let programs: Set<String> = [
-    "LockstepCommand", "lockstepTests", "LockstepWebAssets", "WebAssetsTests", "EmbedAssets",
+    "LockstepCommand", "CommandTests", "LockstepWebAssets", "WebAssetsTests", "EmbedAssets",
     "embed-assets",
   ]
   package.targets.removeAll { programs.contains($0.name) }

@@ -148,7 +148,7 @@ public struct BenchNode: Node, ~Copyable {
     case .storeFailed(let error):
       result.failures.append("device \(agent): \(error)")
     case .edited, .answered, .read, .statusRead, .synced, .stopped, .chunkAdded, .chunkRead,
-      .chunkProgress, .switched, .milestone:
+      .chunkProgress, .switched, .transacted, .joined, .stateRead, .milestone:
       break
     }
   }

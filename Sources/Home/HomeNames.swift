@@ -32,8 +32,8 @@ struct NamesSchedule {
         isWanted = true
       }
       if unnamed.count > Self.unnamedMax { unnamed = [] }
-    case .edited, .answered, .switched, .read, .statusRead, .chunkAdded, .chunkRead, .chunkProgress,
-      .milestone, .storeFailed, .stopped:
+    case .edited, .transacted, .joined, .answered, .switched, .read, .stateRead, .statusRead,
+      .chunkAdded, .chunkRead, .chunkProgress, .milestone, .storeFailed, .stopped:
       break
     }
   }

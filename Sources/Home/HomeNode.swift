@@ -7,12 +7,12 @@ import LockstepWire
 
 /// Node of the process that holds a home: its agent, and the commands that send requests through
 /// the home's socket. It contains no app logic: requests to an app go to the agent unchanged.
-struct HomeNode: Node, ~Copyable {
-  typealias Job = AgentJob
-  typealias Outcome = AgentOutcome
-  typealias Order = HomeOrder
-  typealias Report = HomeReport
-  typealias News = Never
+package struct HomeNode: Node, ~Copyable {
+  package typealias Job = AgentJob
+  package typealias Outcome = AgentOutcome
+  package typealias Order = HomeOrder
+  package typealias Report = HomeReport
+  package typealias News = Never
 
   /// Maximum number of connected commands; a person has a few terminals.
   private static let clientsMax = 32
@@ -57,7 +57,8 @@ struct HomeNode: Node, ~Copyable {
     var deadline: Instant?
   }
 
-  private let identity: HomeIdentity
+  /// nil until the home has joined an account.
+  private var identity: HomeIdentity?
   private var agent: Agent
   private var status = SyncStatus()
   /// False until the home has been read; until then the requests of commands stay in their input.
@@ -70,15 +71,15 @@ struct HomeNode: Node, ~Copyable {
   private var mirror: JSONValue?
   private var actions = ActionQueue<NodeAction<AgentJob, HomeReport, Never>>()
 
-  init(
-    identity: HomeIdentity, configuration: AgentConfiguration, random: SeededRandom,
+  package init(
+    identity: HomeIdentity?, configuration: AgentConfiguration, random: SeededRandom,
     at moment: Moment
   ) {
     self.identity = identity
     agent = Agent(configuration, random: random, at: moment)
   }
 
-  mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
+  package mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
     if id.isOutgoing {
       agent.received(id, bytes, at: moment)
     } else if let index = clients.firstIndex(where: { $0.id == id }) {
@@ -88,7 +89,9 @@ struct HomeNode: Node, ~Copyable {
     flushActions(at: moment)
   }
 
-  mutating func handle(_ event: NodeEvent<AgentOutcome, HomeOrder, Never>, at moment: Moment) {
+  package mutating func handle(
+    _ event: NodeEvent<AgentOutcome, HomeOrder, Never>, at moment: Moment
+  ) {
     switch event {
     case .opened(let id, let opening) where !id.isOutgoing: addClient(id, opening)
     case .closed(let id, _) where !id.isOutgoing: clients.removeAll { $0.id == id }
@@ -109,9 +112,11 @@ struct HomeNode: Node, ~Copyable {
     flushActions(at: moment)
   }
 
-  mutating func nextAction() -> NodeAction<AgentJob, HomeReport, Never>? { actions.popFirst() }
+  package mutating func nextAction() -> NodeAction<AgentJob, HomeReport, Never>? {
+    actions.popFirst()
+  }
 
-  var nextDeadline: Instant? {
+  package var nextDeadline: Instant? {
     (pendingOrders.map { pending[$0]?.deadline } + clients.map { nextTick(of: $0) }
       + [agent.nextDeadline])
       .compactMap(\.self).min()
@@ -167,7 +172,7 @@ struct HomeNode: Node, ~Copyable {
       let order = newOrder(
         for: id, deadline: moment.instant.advanced(milliseconds: milliseconds))
       agent.handle(.ordered(.syncNow(order)), at: moment)
-    case .status: answer(id, .success(HomeStatus(identity: identity, status: status).json))
+    case .status: answerStatus(id)
     case .names(let names):
       agent.handle(.ordered(.nameDevices(names)), at: moment)
       answer(id, .success(["names": .number(JSONNumber(Int64(names.count)))]))
@@ -185,6 +190,7 @@ struct HomeNode: Node, ~Copyable {
     case .answerRestore(let app):
       agent.handle(.ordered(.answerRestore(newOrder(for: id), app: app)), at: moment)
     case .credentials:
+      guard let identity else { return answer(id, .failure(HomeNode.notJoined)) }
       answer(id, .success(HomeStatus.credentials(identity, cursor: agent.cursor)))
     case .watch(let app, let question, let isTicking):
       guard let index = clients.firstIndex(where: { $0.id == id }) else { return }
@@ -235,7 +241,7 @@ struct HomeNode: Node, ~Copyable {
       guard let deadline = pending[order]?.deadline, deadline <= moment.instant,
         let overdue = removePending(order)
       else { continue }
-      answer(overdue.client, .success(HomeStatus(identity: identity, status: status).json))
+      answerStatus(overdue.client)
     }
   }
 
@@ -261,15 +267,16 @@ struct HomeNode: Node, ~Copyable {
     switch report {
     case .ready(let status):
       self.status = status
-      forwardToMirror(.status(status))
+      forward(report)
+      forward(.status(status))
       isReady = true
       for client in clients { handleLines(of: client.id, at: moment) }
     case .answered(let order, let result): handleResult(order, result, at: moment)
     case .changed:
-      forwardToMirror(report)
+      forward(report)
       requestViews(at: moment)
     case .status(let status):
-      forwardToMirror(report)
+      forward(report)
       let isSame =
         status.clockOffset == self.status.clockOffset && status.asking == self.status.asking
       self.status = status
@@ -280,27 +287,39 @@ struct HomeNode: Node, ~Copyable {
       }
     case .synced(let order, let status):
       self.status = status
-      guard let request = removePending(order) else { return }
-      answer(request.client, .success(HomeStatus(identity: identity, status: status).json))
+      guard let request = removePending(order) else { return forward(report) }
+      answerStatus(request.client)
     case .storeFailed(let error): actions.append(.report(.failed(error)))
     case .stopped: actions.append(.report(.stopped))
     case .switched(let order, let result):
-      guard let request = removePending(order) else { return }
+      guard let request = removePending(order) else { return forward(report) }
       switch result {
       case .success(let isOther):
         answer(request.client, .success(["changed": .bool(isOther)]))
         requestViews(at: moment)
       case .failure(let failure): answer(request.client, .failure(failure.explanation))
       }
-    case .edited, .read, .statusRead, .chunkAdded, .chunkRead, .chunkProgress:
-      forwardToMirror(report)
+    case .joined(_, let result):
+      if case .success(let identity) = result { self.identity = identity }
+      forward(report)
+    case .edited, .transacted, .read, .stateRead, .statusRead, .chunkAdded, .chunkRead,
+      .chunkProgress:
+      forward(report)
     // A home does not trace changes.
     case .milestone: break
     }
   }
 
-  /// Forwards the report to the mirror. All orders that no command gave are the mirror's.
-  private mutating func forwardToMirror(_ report: AgentReport) {
+  private static let notJoined =
+    "this home has not joined an account; see lockstep agent join --help"
+
+  private mutating func answerStatus(_ id: ConnectionID) {
+    guard let identity else { return answer(id, .failure(HomeNode.notJoined)) }
+    answer(id, .success(HomeStatus(identity: identity, status: status).json))
+  }
+
+  /// Forwards the report to the process. All orders that no command gave are its own.
+  private mutating func forward(_ report: AgentReport) {
     actions.append(.report(.agentReport(report)))
   }
 
@@ -379,6 +398,7 @@ struct HomeNode: Node, ~Copyable {
   }
 
   private mutating func sendStatus(to index: Int) {
+    guard let identity else { return }
     let status = HomeStatus(identity: identity, status: status).json
     send(.object([JSONMember("status", status)]), to: clients[index].id)
   }

@@ -119,7 +119,7 @@ package enum HomeRequest: Equatable {
 }
 
 /// Reports of a home's node to its process.
-enum HomeReport: Sendable {
+package enum HomeReport: Sendable {
   case failed(StorageError)
   case stopped
   /// Report of the agent for the mirror, which works beside it: results of orders, changes, and the
@@ -132,7 +132,7 @@ enum HomeReport: Sendable {
 }
 
 /// Orders of the mirror to a home's node.
-enum HomeOrder: Sendable {
+package enum HomeOrder: Sendable {
   /// Order to the agent. The mirror assigns its number: `HomeOrder.firstNumber` or above.
   case agent(AgentOrder)
   case answer(ConnectionID, HomeReply)
@@ -140,7 +140,7 @@ enum HomeOrder: Sendable {
   case mirrorState(JSONValue)
 
   /// First order number of the mirror; the node numbers its own orders from 1.
-  static let firstNumber: UInt64 = 1 << 63
+  package static let firstNumber: UInt64 = 1 << 63
 }
 
 /// Answer to a request: a value, or one sentence that explains the failure.

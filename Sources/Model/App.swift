@@ -6,8 +6,12 @@ public protocol App: Sendable {
   /// One lowercase word, as on the command line.
   var name: String { get }
   var zone: Name { get }
-  /// Returns the rule for a record type of this app; nil for an unknown type.
+  /// Returns the rule for a record type of this app; nil for an unknown type. If not implemented,
+  /// the rule is the table of `rules(for:)`.
   func resolver(for type: Name) -> (any Resolver)?
+  /// Returns the merge rules of a record type as data; nil if its rule needs no stamps. The agent
+  /// keeps the stamps of the fields of such records, in the reserved member `"~"` (`Stamps`).
+  func rules(for type: Name) -> MergeRules?
   /// Record types for which `dueEdit` may return an edit. On start an agent scans these types and
   /// no others.
   var timedTypes: [Name] { get }
@@ -19,7 +23,7 @@ public protocol App: Sendable {
   /// stamp was wrong because the device's clock was off; the change has not been sent yet. `base`
   /// is the version that the change was made on, nil if there was none. An app whose fields hold
   /// instants moves those that the change brought (present in `fields` but not in `base`) by `to -
-  /// from`; the others stay.
+  /// from`; the others stay. The stamps of `rules(for:)` are moved by the agent.
   func restamped(_ fields: JSONValue, of type: Name, base: JSONValue?, from: Int64, to: Int64)
     -> JSONValue
   /// Returns the chunks of files that a record's fields name, each once. The relay keeps them as
@@ -44,6 +48,12 @@ public protocol App: Sendable {
 }
 
 extension App {
+  public func rules(for type: Name) -> MergeRules? { nil }
+
+  public func resolver(for type: Name) -> (any Resolver)? {
+    rules(for: type).map { RuleResolver($0) }
+  }
+
   /// Empty: most apps do nothing by themselves.
   public var timedTypes: [Name] { [] }
 

@@ -144,6 +144,14 @@ public enum Limits {
   // Apps.
   /// One phase of a timer, in milliseconds: a day. A longer one is a typing error.
   public static let timerMilliseconds: Int64 = 24 * 3_600_000
+  /// Bytes of a file of merge rules.
+  public static let rulesFileBytes = 1 << 20
+  /// Rules of fields in the table of one record type, and types in one table.
+  public static let mergeRuleFields = 256
+  public static let mergeRuleTypes = 256
+  /// Age at which the stamp of a removed field, element or member is dropped by a later edit: a
+  /// device that was away for longer may bring the removed value back.
+  public static let removalStampMilliseconds: Int64 = 90 * 86_400_000
   /// Versions of a record that a device remembers as replaced by the one that it holds.
   public static let ancestors = 8
   /// Lost versions that a record names as included.

@@ -76,7 +76,8 @@ public struct VersionFingerprint: Hashable, Sendable {
   }
 
   /// Two 32-bit FNV-1a hashes, of different first values, over the decimal stamp, a line feed, the
-  /// type, a line feed, and the canonical JSON of the fields; nothing for a tombstone.
+  /// type, a line feed, and the canonical JSON of the fields without `"~"`, which a device may add
+  /// to another program's version; nothing for a tombstone.
   public init(of record: Record) {
     var first: UInt32 = 0x811C_9DC5
     var second: UInt32 = 0x050C_5D1F
@@ -86,7 +87,8 @@ public struct VersionFingerprint: Hashable, Sendable {
     }
     for byte in "\(record.modifiedAt)\n\(record.type.text)\n".utf8 { add(byte) }
     if let fields = record.fields {
-      for byte in JSONValue(ifJSON: fields)?.serialized() ?? fields { add(byte) }
+      let value = JSONValue(ifJSON: fields).map { Stamps.removed(from: $0) }
+      for byte in value?.serialized() ?? fields { add(byte) }
     }
     rawValue = UInt64(first) << 32 | UInt64(second)
   }

@@ -17,6 +17,8 @@ package final class VirtualRelay {
   package let clock = VirtualClock()
   private var driver: NodeDriver<RelayNode>?
   private var lastStatus = RelayStatus()
+  /// Numbers of the nodes that may not connect.
+  private var unreachable: Set<Int> = []
 
   package init(
     accounts: Int, devices: Int,
@@ -47,10 +49,22 @@ package final class VirtualRelay {
       if case .status(let status) = report { lastStatus = status }
     }
     self.driver = driver
-    environment.network.connectHandler = { _, _ in
-      driver.isAlive ? .accepted(driver) : .refused
+    environment.network.connectHandler = { [unowned self] node, _ in
+      driver.isAlive && !unreachable.contains(node.number) ? .accepted(driver) : .refused
     }
     driver.begin()
+  }
+
+  /// Lets a node connect, or refuses it from now on.
+  package func setReachable(_ isReachable: Bool, from node: some AnyNode) {
+    if isReachable { unreachable.remove(node.number) } else { unreachable.insert(node.number) }
+  }
+
+  /// Adds a device to the first account.
+  package func addDevice() throws(StorageError) -> Credentials {
+    let device = credentials.count
+    try join(0, device)
+    return credentials[device]
   }
 
   /// The relay's current counters.

@@ -5,11 +5,11 @@ import Testing
 struct AppCatalogTests {
   @Test func everyTypeHasItsRule() {
     #expect(AppCatalog.resolver(forType: "TimerState") is TimerResolver)
-    #expect(AppCatalog.resolver(forType: "Settings") is SettingsResolver)
+    #expect(AppCatalog.resolver(forType: "Settings") is RuleResolver)
     #expect(AppCatalog.resolver(forType: "VaultFile") is VaultFileResolver)
-    #expect(AppCatalog.resolver(forType: "ClipboardItem") is ClipboardItemResolver)
+    #expect(AppCatalog.resolver(forType: "ClipboardItem") is RuleResolver)
     #expect(AppCatalog.resolver(forType: "Memo") is MemoResolver)
-    #expect(AppCatalog.resolver(forType: "Habit") is HabitResolver)
+    #expect(AppCatalog.resolver(forType: "Habit") is RuleResolver)
     #expect(AppCatalog.resolver(forType: "CheckIn") is CheckInResolver)
   }
 

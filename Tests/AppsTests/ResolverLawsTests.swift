@@ -22,6 +22,16 @@ struct ResolverLawsTests {
         AppCatalog.all(vaultKey: { vaultKey }).compactMap { $0.resolver(for: type) }.first
       }
     }
+
+    /// Returns the server's version as the agent keeps it: with the stamps that it lacks.
+    func kept(_ conflict: Conflict) -> Version {
+      let rules = Name(type).flatMap { type in
+        AppCatalog.all.compactMap { $0.rules(for: type) }.first
+      }
+      var server = conflict.server
+      if let rules { server.fields = rules.completed(server, over: conflict.base) }
+      return server
+    }
   }
 
   static let subjects = [
@@ -67,7 +77,8 @@ struct ResolverLawsTests {
       }
       if !law.readsBase { continue }
       // The agent's next step: the outcome is saved on top of the server's version.
-      let saved = Conflict(base: conflict.server, local: outcome, server: conflict.server)
+      let server = law.kept(conflict)
+      let saved = Conflict(base: server, local: outcome, server: server)
       #expect(
         bytes(resolver.resolve(saved)) == bytes(.merged(fields: fields, copies: [])),
         "seed \(seed)")

@@ -34,14 +34,15 @@ func timer(done: Int64 = 0, _ edits: JSONValue...) -> JSONValue {
   ["completedPomodoros": .number(JSONNumber(done)), "edits": .array(edits)]
 }
 
-/// Returns the merged fields of a conflict; records a failure if the resolver asks a person.
+/// Returns the merged fields of a conflict, without their stamps; records a failure if the resolver
+/// asks a person.
 func merged(_ resolution: Resolution) -> JSONValue? {
   guard case .merged(let fields, let copies) = resolution else {
     Issue.record("nothing was chosen")
     return nil
   }
   #expect(copies.isEmpty)
-  return fields
+  return fields.map { Stamps.removed(from: $0) }
 }
 
 /// Resolves with both assignments of the two sides, which must give the same bytes.

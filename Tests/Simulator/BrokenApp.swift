@@ -18,6 +18,8 @@ struct BrokenApp: App {
     app.resolver(for: type).map { BrokenResolver(resolver: $0, breakage: breakage, type: type) }
   }
 
+  func rules(for type: Name) -> MergeRules? { app.rules(for: type) }
+
   func dueEdit(for record: Record) -> DueEdit? {
     guard var due = app.dueEdit(for: record) else { return nil }
     if breakage == .timeUndoesActs, let edits = due.fields["edits"]?.array {

@@ -16,8 +16,10 @@ package struct ClipboardApp: App {
   package var zone: Name { ClipboardApp.zone }
   package var types: [Name] { [ClipboardApp.itemType] }
 
-  package func resolver(for type: Name) -> (any Resolver)? {
-    type == ClipboardApp.itemType ? ClipboardItemResolver() : nil
+  /// The newer version of an item remains. At one instant a delete wins: the removed text may be a
+  /// password.
+  package func rules(for type: Name) -> MergeRules? {
+    type == ClipboardApp.itemType ? MergeRules(delete: .newest) : nil
   }
 
   package var boundedTypes: [Name] { [ClipboardApp.itemType] }

@@ -107,17 +107,6 @@ package struct HabitDay: Hashable, Comparable, Sendable {
   package static func < (left: HabitDay, right: HabitDay) -> Bool { left.number < right.number }
 }
 
-/// A habit's text is a personal decision, so a conflict is never resolved automatically: the person
-/// chooses a version.
-package struct HabitResolver: Resolver {
-  package init() {}
-
-  package func resolve(_ conflict: Conflict) -> Resolution {
-    conflict.local.fields == conflict.server.fields
-      ? .merged(fields: conflict.sides.newer.fields, copies: []) : .ask
-  }
-}
-
 /// Resolver for one day of a habit. Each device counts only what was done and undone on itself, so
 /// nothing is counted twice and nothing is lost, whatever the merge order.
 package struct CheckInResolver: Resolver {

@@ -25,11 +25,13 @@ package struct HabitsApp: App {
   package var asksToRestore: [Name] { [HabitsApp.habitType] }
 
   package func resolver(for type: Name) -> (any Resolver)? {
-    switch type {
-    case HabitsApp.habitType: HabitResolver()
-    case HabitsApp.checkInType: CheckInResolver()
-    default: nil
-    }
+    type == HabitsApp.checkInType ? CheckInResolver() : rules(for: type).map { RuleResolver($0) }
+  }
+
+  /// A habit's text is a personal decision, so a conflict is never resolved automatically: the
+  /// person chooses a version.
+  package func rules(for type: Name) -> MergeRules? {
+    type == HabitsApp.habitType ? MergeRules(asks: true) : nil
   }
 
   package func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {

@@ -92,31 +92,33 @@ package struct MemoContents: Sendable {
 }
 
 /// Merges a memo field by field. If both sides wrote a different text, the newer text stays and the
-/// older one is kept whole as a separate memo.
+/// older one is kept whole as a separate memo. The date never goes back, and the title always
+/// follows from the text.
 package struct MemoResolver: Resolver {
+  package static let rules: MergeRules = ["content": .keepBoth]
+
   package init() {}
 
   package func resolve(_ conflict: Conflict) -> Resolution {
-    if let resolution = ChangeOutlivesDelete.resolution(of: conflict) { return resolution }
-    let (newer, older) = conflict.sides
-    var merged = FieldMerge.merge(
-      base: conflict.base?.fields, newer: newer.fields, older: older.fields)
-    merged = merged.setting(
-      "date",
-      to: Greater.number(newer.fields?["date"], older.fields?["date"]) ?? merged["date"])
+    guard case .merged(let fields, let copies) = RuleResolver(Self.rules).resolve(conflict),
+      var merged = fields, let local = conflict.local.fields, let server = conflict.server.fields
+    else { return RuleResolver(Self.rules).resolve(conflict) }
+    if let date = Greater.number(local["date"], server["date"]) {
+      merged = merged.setting("date", to: date)
+    }
     if let content = merged["content"]?.string {
       merged = merged.setting("title", to: .string(MemoResolver.title(of: content)))
     }
-    return .merged(fields: merged, copies: copies(conflict.base, newer, older))
+    merged = Self.rules.normalized(merged, of: conflict.sides.newer)
+    return .merged(fields: merged, copies: copies.map { renamed($0, conflict) })
   }
 
-  private func copies(_ base: Version?, _ newer: Version, _ older: Version) -> [Resolution.Copy] {
-    let contents = [base, newer, older].map { $0?.fields?["content"] }
-    guard contents[1] != contents[0], contents[2] != contents[0], contents[1] != contents[2],
-      contents[2] != nil, let fields = older.fields
-    else { return [] }
-    let name = CopyName.text(older.name, "~\(older.device)-\(older.modifiedAt)")
-    return [Resolution.Copy(name: name, fields: fields)]
+  /// A version that another program wrote, without stamps, gives its copy its own time.
+  private func renamed(_ copy: Resolution.Copy, _ conflict: Conflict) -> Resolution.Copy {
+    let sides = [conflict.local, conflict.server]
+    guard let loser = sides.first(where: { $0.fields == copy.fields }) else { return copy }
+    let name = CopyName.text(loser.name, "~\(loser.device)-\(loser.modifiedAt)")
+    return Resolution.Copy(name: name, fields: copy.fields)
   }
 
   /// Returns the first line of a memo, at most its first hundred characters (Unicode scalars).

@@ -21,6 +21,11 @@ package struct MemosApp: App {
     type == MemosApp.memoType ? MemoResolver() : nil
   }
 
+  /// Of two concurrent texts, the older is kept as a separate memo.
+  package func rules(for type: Name) -> MergeRules? {
+    type == MemosApp.memoType ? MemoResolver.rules : nil
+  }
+
   /// Corrects the date too: it is the timestamp of the edit that wrote it.
   package func restamped(
     _ fields: JSONValue, of type: Name, base: JSONValue?, from: Int64, to: Int64

@@ -19,11 +19,12 @@ package struct TimerApp: App {
   package var zone: Name { TimerApp.zone }
 
   package func resolver(for type: Name) -> (any Resolver)? {
-    switch type {
-    case TimerApp.stateType: TimerResolver()
-    case TimerApp.settingsType: SettingsResolver()
-    default: nil
-    }
+    type == TimerApp.stateType ? TimerResolver() : rules(for: type).map { RuleResolver($0) }
+  }
+
+  /// Settings are merged field by field.
+  package func rules(for type: Name) -> MergeRules? {
+    type == TimerApp.settingsType ? MergeRules() : nil
   }
 
   package var timedTypes: [Name] { [TimerApp.stateType] }

@@ -87,16 +87,3 @@ private struct Candidate {
     return other.edit.object.serialized().lexicographicallyPrecedes(edit.object.serialized())
   }
 }
-
-/// Merges the timer's settings field by field. A change outlives a delete.
-package struct SettingsResolver: Resolver {
-  package init() {}
-
-  package func resolve(_ conflict: Conflict) -> Resolution {
-    if let resolution = ChangeOutlivesDelete.resolution(of: conflict) { return resolution }
-    let (newer, older) = conflict.sides
-    let merged = FieldMerge.merge(
-      base: conflict.base?.fields, newer: newer.fields, older: older.fields)
-    return .merged(fields: merged, copies: [])
-  }
-}

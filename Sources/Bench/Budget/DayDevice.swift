@@ -119,7 +119,8 @@ final class DayDevice {
       faults.append("\(failure)")
       readNextChunk(afterOne: true)
     case .storeFailed(let error): faults.append("\(error)")
-    case .switched, .read, .chunkProgress, .stopped, .milestone: break
+    case .transacted, .joined, .stateRead, .switched, .read, .chunkProgress, .stopped, .milestone:
+      break
     }
   }
 

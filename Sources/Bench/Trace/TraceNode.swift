@@ -166,7 +166,7 @@ public struct TraceNode: Node, ~Copyable {
     case .edited(_, .failure(let failure)): fail("\(Self.name(agent)): \(failure)")
     case .edited, .changed, .milestone: recordMilestone(report, from: agent, at: moment)
     case .answered, .read, .statusRead, .synced, .stopped, .chunkAdded, .chunkRead, .chunkProgress,
-      .switched:
+      .switched, .transacted, .joined, .stateRead:
       break
     }
   }

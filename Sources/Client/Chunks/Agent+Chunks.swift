@@ -65,8 +65,9 @@ extension Agent {
       switch order {
       case .addChunk(let id, _): report(.chunkAdded(id, .failure(.stopping)))
       case .readChunk(let id, _, _, _): report(.chunkRead(id, .failure(.stopping)))
-      case .edit, .perform, .show, .nameDevices, .readRecord, .readRecords, .readAll, .readStatus,
-        .decide, .setSyncing, .answerRestore, .syncNow, .goOffline, .goOnline, .stop:
+      case .edit, .transact, .join, .perform, .show, .nameDevices, .readRecord, .readState,
+        .readRecords, .readAll, .readStatus, .decide, .setSyncing, .answerRestore, .syncNow,
+        .goOffline, .goOnline, .stop:
         preconditionFailure("only chunk orders may be queued before the home is loaded")
       }
     }

@@ -86,10 +86,60 @@ struct Merging: Sendable {
     guard let bytes = entry.fields, let fields = Merging.value(bytes),
       let app = app(of: entry.type, zone: entry.key.zone)
     else { return entry.fields }
-    let moved = app.restamped(
+    var moved = app.restamped(
       fields, of: entry.type, base: entry.base?.fields.flatMap { Merging.value($0) },
       from: entry.modifiedAt, to: to)
+    if let rules = app.rules(for: entry.type) {
+      moved = rules.restamped(
+        moved, over: entry.base.flatMap { version($0) }, from: entry.modifiedAt, to: to)
+    }
     return moved == fields ? bytes : moved.serialized()
+  }
+
+  /// Returns the fields of a local edit with their stamps, if the type's rules are a table.
+  ///
+  /// - Parameter held: The record as the device holds it, also as a tombstone.
+  func stamped(
+    _ fields: JSONValue, of type: Name, over held: Record?, in zone: Name, _ edit: EditContext
+  )
+    -> JSONValue
+  {
+    guard let rules = rules(for: type, zone: zone) else { return fields }
+    return rules.stamped(
+      fields, over: held.flatMap { version($0) },
+      at: Stamp(time: edit.stamp, device: edit.device.text))
+  }
+
+  /// Returns the fields of an entry with one device's stamps and counts as those of another.
+  func renamed(_ device: DeviceID, to other: DeviceID, in entry: OutboxEntry) -> [UInt8]? {
+    guard let bytes = entry.fields, let fields = Merging.value(bytes),
+      let rules = rules(for: entry.type, zone: entry.key.zone)
+    else { return entry.fields }
+    return rules.renamed(device.text, to: other.text, in: fields).serialized()
+  }
+
+  /// Returns a version of the relay with the stamps that it lacks, by comparison with the version
+  /// that it replaces: another program wrote it.
+  func completed(_ server: Record, over replaced: Record) -> Record {
+    guard !server.isDeleted, !replaced.isDeleted,
+      let rules = rules(for: server.type, zone: server.zone), replaced.type == server.type,
+      let new = version(server), let known = version(replaced),
+      let fields = rules.completed(new, over: known), fields != new.fields
+    else { return server }
+    var completed = server
+    completed.fields = fields.serialized()
+    return completed
+  }
+
+  /// The newest stamp in a record, its own included, milliseconds.
+  func newestStamp(in record: Record) -> Int64 {
+    guard let rules = rules(for: record.type, zone: record.zone), let version = version(record)
+    else { return record.modifiedAt }
+    return rules.newestStamp(in: version).time
+  }
+
+  private func rules(for type: Name, zone: Name) -> MergeRules? {
+    app(of: type, zone: zone)?.rules(for: type)
   }
 
   /// Returns the chunks that a record's fields name; nil if no app knows its type.

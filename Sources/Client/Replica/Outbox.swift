@@ -34,6 +34,16 @@ struct Outbox {
   /// Returns the entry of this record into which later edits are folded.
   func open(_ key: RecordKey) -> OutboxEntry? { first(key) { !$0.isSent } }
 
+  /// Returns the sync state of a record.
+  func state(of key: RecordKey) -> RecordSyncState {
+    switch open(key)?.state {
+    case nil: sent(key) == nil ? .synced : .waiting
+    case .waiting, .sent: .waiting
+    case .parked(let refusal): .parked(refusal)
+    case .asking(let server): .asking(server)
+    }
+  }
+
   func holds(_ key: RecordKey) -> Bool { numbers[key] != nil }
 
   /// The batch that waits for its answer, and its entries.

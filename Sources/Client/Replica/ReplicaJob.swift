@@ -15,7 +15,9 @@ public struct ReplicaJob: Sendable {
   /// jobs that the relay or time has caused.
   package var order: OrderID? {
     switch task {
-    case .edit(let order, _), .decide(let order, _, _), .perform(let order, _, _): order
+    case .edit(let order, _), .transact(let order, _), .decide(let order, _, _),
+      .perform(let order, _, _):
+      order
     default: nil
     }
   }
@@ -37,6 +39,8 @@ public struct ReplicaOutcome: Sendable {
 enum ReplicaTask: Sendable {
   case load
   case edit(OrderID, EditRequest)
+  case transact(OrderID, EditScript)
+  case join(OrderID, HomeIdentity)
   case decide(OrderID, RecordKey, keepLocal: Bool)
   case perform(OrderID, app: String, JSONValue)
   case show(OrderID, app: String, JSONValue)
@@ -47,6 +51,7 @@ enum ReplicaTask: Sendable {
   /// grace period.
   case makeDueEdits(isConnected: Bool)
   case readRecord(OrderID, RecordKey)
+  case readState(OrderID, RecordKey)
   case readRecords(OrderID, zone: Name, type: Name?)
   case readAll(OrderID)
   /// Performs only the job's offer.
@@ -74,8 +79,9 @@ extension ReplicaTask {
   var isApplication: Bool {
     switch self {
     case .apply, .refuseBatch, .setAside, .retryRefused, .forgetCursor, .bringBack: true
-    case .load, .edit, .decide, .perform, .show, .nameDevices, .setSyncing, .answerRestore,
-      .makeDueEdits, .readRecord, .readRecords, .readAll, .freezeBatch, .chunks:
+    case .load, .edit, .transact, .join, .decide, .perform, .show, .nameDevices, .setSyncing,
+      .answerRestore, .makeDueEdits, .readRecord, .readState, .readRecords, .readAll, .freezeBatch,
+      .chunks:
       false
     }
   }
@@ -107,7 +113,10 @@ enum Arrival: Hashable, Sendable {
 enum ReplicaResult: Sendable {
   case loaded(LoadedHome)
   case edited(OrderID, Result<Record, EditFailure>)
+  case transacted(OrderID, Result<[Record], EditFailure>)
+  case joined(OrderID, LoadedHome)
   case answered(OrderID, Result<AppView, EditFailure>)
+  case stateRead(OrderID, RecordSyncState)
   case read(OrderID, [Record])
   case applied(Applied)
   /// `movedTo`: the device's new position, if it has gone back.

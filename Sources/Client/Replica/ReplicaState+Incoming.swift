@@ -144,6 +144,7 @@ extension ReplicaState {
     }
     guard !isOff(key.zone) else { return try skipRecord(server) }
     if let entry = transaction.outbox.open(key) {
+      let server = completed(server, over: entry.base)
       let known = entry.knownTag
       // A tag of a lost history may have been assigned again, to another version.
       let isOtherVersion = restore?.hasLost(known) == true && !entry.knows(server)
@@ -153,6 +154,7 @@ extension ReplicaState {
       return try reconcile(entry, server, &applied)
     }
     let held = try transaction.record(key)
+    let server = completed(server, over: held)
     if let held, try isLost(held), !held.isSame(as: server) {
       return try bringBack(held, over: server, &applied)
     }
@@ -160,6 +162,15 @@ extension ReplicaState {
     let known = held?.tag ?? 0
     guard isSnapshot ? server.tag != known : server.tag > known else { return }
     try transaction.put(server, snapshot: isSnapshot ? snapshot : nil, replacing: [held])
+  }
+
+  /// Returns the relay's version with the stamps that it lacks. Not while the relay is being
+  /// restored: what it has then may precede what this device holds.
+  private func completed(_ server: Record, over replaced: Record?) -> Record {
+    guard restore == nil, let replaced, replaced.tag > 0, server.tag > replaced.tag else {
+      return server
+    }
+    return merging.completed(server, over: replaced)
   }
 
   /// Stores the time of the sync for the status of a later process; not worth a separate write each
@@ -372,7 +383,7 @@ extension ReplicaState {
   /// clock is.
   func stamp(after held: Record?, _ clock: ClockReading) -> Int64 {
     guard let held else { return clock.relayTime }
-    return max(clock.relayTime, held.modifiedAt + 1)
+    return max(clock.relayTime, merging.newestStamp(in: held) + 1)
   }
 
   /// Records the offset that untrusted stamps are made with, so that they can be corrected by the

@@ -9,9 +9,12 @@ public struct Replica<Store: ReplicaStore> {
   public let store: Store
   private var state: ReplicaState
 
-  public init(store: Store, apps: [any App]) {
+  /// - Parameter editsBeforeJoining: True if edits are possible before the home has joined an
+  ///   account. The apps' fields must then name no device, except as `MergeRules` do.
+  public init(store: Store, apps: [any App], editsBeforeJoining: Bool = false) {
     self.store = store
     state = ReplicaState(store: store, apps: apps)
+    state.editsBeforeJoining = editsBeforeJoining
   }
 
   /// Performs one job. The reported outcome is durable; if the store failed, nothing was changed.
@@ -23,6 +26,8 @@ public struct Replica<Store: ReplicaStore> {
 /// restores, `ReplicaState+Chunks` the chunks of files.
 struct ReplicaState {
   let apps: [any App]
+  /// See `Replica.init`.
+  fileprivate(set) var editsBeforeJoining = false
   var transaction: WriteTransaction
   var due = DueIndex()
   var identity: HomeIdentity?
@@ -76,7 +81,7 @@ struct ReplicaState {
 
   var merging: Merging { Merging(apps: apps, device: device) }
 
-  /// Id of this device. Only valid in a home that has joined.
+  /// Id of this device; 0 until the home has joined.
   var device: DeviceID { identity?.credentials.device ?? DeviceID(rawValue: 0) }
 
   mutating func perform(_ job: ReplicaJob) -> ReplicaOutcome {
@@ -108,12 +113,14 @@ struct ReplicaState {
     switch job.task {
     case .load:
       retryParked { $0.wasIntercepted }
-      return .loaded(
-        LoadedHome(
-          identity: identity, position: position,
-          clockOffset: try number(ReplicaState.offsetKey), lastSync: lastSync))
+      return .loaded(try loadedHome())
     case .edit(let order, let request):
       return .edited(order, try edit(request, job.clock))
+    case .transact(let order, let script):
+      return .transacted(order, try transact(script, job.clock))
+    case .join(let order, let identity):
+      try join(identity)
+      return .joined(order, try loadedHome())
     case .decide(let order, let key, let keepLocal):
       return .edited(order, try decide(key, keepLocal: keepLocal, job.clock))
     case .perform(let order, let app, let appOrder):
@@ -131,20 +138,14 @@ struct ReplicaState {
     case .makeDueEdits(let isConnected):
       try makeDueEdits(isConnected: isConnected, job.clock)
       return .done
-    case .readRecord(let order, let key):
-      let record = try transaction.record(key)
-      return .read(order, [record].compactMap { $0 }.filter { !$0.isDeleted })
+    case .readRecord(let order, let key): return .read(order, try liveRecord(key))
+    case .readState(let order, let key): return .stateRead(order, transaction.outbox.state(of: key))
     case .readRecords(let order, let zone, let type):
       return .read(order, try transaction.store.records(zone: zone, type: type))
     case .readAll(let order):
       return .read(order, try transaction.store.allRecords())
-    case .freezeBatch:
-      return .done
-    case .apply(let arrivals):
-      try restamp(job.clock)
-      let applied = try applyArrivals(arrivals, job.clock)
-      if overtaken.isEmpty, applied.isAtEnd || applied.isLinked { try removeSurplus(job.clock) }
-      return .applied(applied)
+    case .freezeBatch: return .done
+    case .apply(let arrivals): return .applied(try apply(arrivals, job.clock))
     case .refuseBatch(let id, let refusal):
       try refuseBatch(id, refusal)
       return try finishRefusedBatch()
@@ -163,6 +164,25 @@ struct ReplicaState {
       return .applied(Applied(position: position))
     case .chunks(let task): return .chunks(try perform(task, job.clock))
     }
+  }
+
+  private mutating func apply(_ arrivals: [Arrival], _ clock: ClockReading) throws(StorageError)
+    -> Applied
+  {
+    try restamp(clock)
+    let applied = try applyArrivals(arrivals, clock)
+    if overtaken.isEmpty, applied.isAtEnd || applied.isLinked { try removeSurplus(clock) }
+    return applied
+  }
+
+  private mutating func liveRecord(_ key: RecordKey) throws(StorageError) -> [Record] {
+    [try transaction.record(key)].compactMap { $0 }.filter { !$0.isDeleted }
+  }
+
+  private func loadedHome() throws(StorageError) -> LoadedHome {
+    LoadedHome(
+      identity: identity, position: position, clockOffset: try number(ReplicaState.offsetKey),
+      lastSync: lastSync)
   }
 
   /// Handles a batch that is no longer in flight.
@@ -385,40 +405,62 @@ extension ReplicaState {
   mutating func edit(_ request: EditRequest, _ clock: ClockReading) throws(StorageError)
     -> Result<Record, EditFailure>
   {
-    guard identity != nil else { return .failure(.notJoined) }
-    if let app = apps.first(where: { $0.zone == request.key.zone }),
+    switch try context(for: request.key, clock) {
+    case .failure(let failure): return .failure(failure)
+    case .success(let context):
+      let value: JSONValue?
+      do {
+        value = try request.make(context)
+      } catch {
+        return .failure(.refused(error))
+      }
+      return try write(request.key, type: request.type, value, context, clock)
+    }
+  }
+
+  /// Prepares an edit of the record: returns the record as it is now, and the edit's stamp.
+  mutating func context(for key: RecordKey, _ clock: ClockReading)
+    throws(StorageError) -> Result<EditContext, EditFailure>
+  {
+    guard identity != nil || editsBeforeJoining else { return .failure(.notJoined) }
+    if let app = apps.first(where: { $0.zone == key.zone }),
       let question = try unansweredQuestion(of: app)
     {
       return .failure(question)
     }
     try restamp(clock)
-    try makeDueEdits(of: request.key, clock)
-    let held = try transaction.record(request.key)
+    try makeDueEdits(of: key, clock)
+    let held = try transaction.record(key)
     let current = held.flatMap { $0.isDeleted ? nil : $0 }
-    let stamp = stamp(after: held, clock)
-    let value: JSONValue?
-    do {
-      value = try request.make(EditContext(current: current, stamp: stamp, device: device))
-    } catch {
-      return .failure(.refused(error))
-    }
-    if value == nil && current == nil {
+    return .success(
+      EditContext(current: current, stamp: stamp(after: held, clock), device: device))
+  }
+
+  /// Writes an edit that was made in `context`.
+  ///
+  /// - Parameter value: The record's new fields; nil deletes it.
+  mutating func write(
+    _ key: RecordKey, type: Name, _ value: JSONValue?, _ context: EditContext,
+    _ clock: ClockReading
+  ) throws(StorageError) -> Result<Record, EditFailure> {
+    guard value != nil || context.current != nil else {
       return .failure(.refused(EditRefusal("there is no record of that name to delete")))
     }
-    let fields = value?.serialized()
-    if let failure = failure(of: fields, for: request.key) { return .failure(failure) }
-    if let fields,
-      let chunks = merging.chunks(in: fields, of: request.type, zone: request.key.zone),
+    let held = try transaction.record(key)
+    let stamped = value.map { merging.stamped($0, of: type, over: held, in: key.zone, context) }
+    let fields = stamped?.serialized()
+    if let failure = failure(of: fields, for: key) { return .failure(failure) }
+    if let fields, let chunks = merging.chunks(in: fields, of: type, zone: key.zone),
       chunks.count > Limits.chunksPerRecord
     {
       return .failure(
         .refused(EditRefusal("a record names at most \(Limits.chunksPerRecord) chunks of files")))
     }
-    recordOwnEdit(request.key.zone)
+    recordOwnEdit(key.zone)
     return .success(
       try writeChange(
-        request.key, type: value == nil ? held?.type ?? request.type : request.type,
-        fields: fields, stamp: stamp, clock))
+        key, type: value == nil ? context.current?.type ?? type : type, fields: fields,
+        stamp: context.stamp, clock))
   }
 
   /// Applies a user's decision on a conflict.

@@ -181,6 +181,8 @@ struct WriteTransaction {
 
   mutating func removeChunk(_ hash: ChunkHash) { changes.append(.removeChunk(hash)) }
 
+  mutating func setIdentity(_ identity: HomeIdentity) { changes.append(.setIdentity(identity)) }
+
   mutating func setCursor(_ cursor: ChangeToken?) { changes.append(.setCursor(cursor)) }
 
   mutating func setValue(_ key: String, _ value: String?) {

@@ -10,6 +10,9 @@ extension Agent {
     enum Kind: Hashable, Sendable {
       case load
       case order(OrderID)
+      case transacting(OrderID)
+      case joining(OrderID)
+      case readingState(OrderID)
       case answered(OrderID)
       /// Its result is not reported.
       case note
@@ -32,6 +35,10 @@ extension Agent {
     case .edit(let id, let request):
       guard !isStopping else { return report(.edited(id, .failure(.stopping))) }
       submit(.edit(id, request), .order(id), offer: engine.beginOffer(), at: moment)
+    case .transact(let id, let script):
+      guard !isStopping else { return report(.transacted(id, .failure(.stopping))) }
+      submit(.transact(id, script), .transacting(id), offer: engine.beginOffer(), at: moment)
+    case .join(let id, let identity): submit(.join(id, identity), .joining(id), at: moment)
     case .decide(let id, let key, let keepLocal):
       guard !isStopping else { return report(.edited(id, .failure(.stopping))) }
       submit(
@@ -52,6 +59,7 @@ extension Agent {
       guard !isStopping else { return report(.switched(id, .failure(.stopping))) }
       submit(.answerRestore(id, app: app), .switching(id), at: moment)
     case .readRecord(let id, let key): submit(.readRecord(id, key), .read(id), at: moment)
+    case .readState(let id, let key): submit(.readState(id, key), .readingState(id), at: moment)
     case .readRecords(let id, let zone, let type):
       submit(.readRecords(id, zone: zone, type: type), .read(id), at: moment)
     case .readAll(let id): submit(.readAll(id), .read(id), at: moment)
@@ -108,6 +116,7 @@ extension Agent {
         if found.hasAnswer, found.retryLater == nil, !found.clockAhead { backoff.reset() }
       }
       if case .loaded(let found) = result { homeLoaded(found, outcome.outbox, at: moment) }
+      if case .joined(_, let found) = result { homeLoaded(found, outcome.outbox, at: moment) }
       engine.finished(
         offered: job.hasOffer, applied: applied, batch: outcome.batch, outbox: outcome.outbox)
       if case .switched(_, _, let position?) = result { engine.positionMovedBack(to: position) }
@@ -127,6 +136,12 @@ extension Agent {
     case .edited(let order, let edited):
       if case .success = edited { edits += 1 }
       report(.edited(order, edited))
+    case .transacted(let order, let edited):
+      if case .success(let records) = edited { edits += records.count }
+      report(.transacted(order, edited))
+    case .joined(let order, let home):
+      if let identity = home.identity { report(.joined(order, .success(identity))) }
+    case .stateRead(let order, let state): report(.stateRead(order, .success(state)))
     case .answered(let order, let answer):
       if case .success = answer { edits += 1 }
       report(.answered(order, answer))
@@ -175,6 +190,9 @@ extension Agent {
   ) {
     switch job.kind {
     case .order(let id): report(.edited(id, .failure(.storage(error))))
+    case .transacting(let id): report(.transacted(id, .failure(.storage(error))))
+    case .joining(let id): report(.joined(id, .failure(error)))
+    case .readingState(let id): report(.stateRead(id, .failure(error)))
     case .answered(let id): report(.answered(id, .failure(.storage(error))))
     case .switching(let id): report(.switched(id, .failure(.storage(error))))
     case .read(let id): report(.read(id, .failure(error)))
@@ -187,7 +205,9 @@ extension Agent {
       switch job.kind {
       case .load, .sync: true
       case .chunk(let purpose): job.hasOffer || purpose.unblocksChanges
-      case .order, .answered, .read, .dueEdits, .note, .switching: job.hasOffer
+      case .order, .transacting, .joining, .readingState, .answered, .read, .dueEdits, .note,
+        .switching:
+        job.hasOffer
       }
     guard isSync else { return }
     report(.storeFailed(error))

@@ -12,6 +12,13 @@ public struct OrderID: Hashable, Sendable {
 public enum AgentOrder: Sendable {
   /// Changes one record. Reported as `edited`, and then `changed`, once it is durable.
   case edit(OrderID, EditRequest)
+  /// Makes several edits in one transaction, all or none. The script runs on the replica's worker:
+  /// it must be short, must not wait, and may run on a state that is newer than any report.
+  /// Reported as `transacted`, and then `changed`, once they are durable.
+  case transact(OrderID, EditScript)
+  /// Makes the home a device of an account, and connects. Edits that were made before are sent.
+  /// Reported as `joined`.
+  case join(OrderID, HomeIdentity)
   /// A user's order to an app, in the app's own format (`App.outcome`): all its changes are made in
   /// one transaction, or none. Reported as `answered`, and then `changed`.
   case perform(OrderID, app: String, JSONValue)
@@ -28,6 +35,8 @@ public enum AgentOrder: Sendable {
   case answerRestore(OrderID, app: String)
   /// Reads one record. Reported as `read`: empty if there is none, or it is deleted.
   case readRecord(OrderID, RecordKey)
+  /// Reads the sync state of one record. Reported as `stateRead`.
+  case readState(OrderID, RecordKey)
   /// Reads the records of one type in one zone, or of all types (nil), by name. Reported as `read`.
   case readRecords(OrderID, zone: Name, type: Name?)
   /// Reads all records that the device holds, tombstones included, by zone and name. Reported as
@@ -61,6 +70,10 @@ public enum AgentReport: Sendable {
   case ready(SyncStatus)
   /// The edit is durable, and this is the record now; or the edit was not made.
   case edited(OrderID, Result<Record, EditFailure>)
+  /// The edits are durable, and these are the records now, each once; or none was made.
+  case transacted(OrderID, Result<[Record], EditFailure>)
+  /// The home is a device of the account; or nothing was changed.
+  case joined(OrderID, Result<HomeIdentity, StorageError>)
   /// Result of an app; that of an order is durable. Or nothing was done.
   case answered(OrderID, Result<AppView, EditFailure>)
   /// The setting applies, also after restarts; true if it was different before.
@@ -69,6 +82,7 @@ public enum AgentReport: Sendable {
   /// deleted ones without fields. All that is reported is durable. Each change is reported once.
   case changed([Record])
   case read(OrderID, Result<[Record], StorageError>)
+  case stateRead(OrderID, Result<RecordSyncState, StorageError>)
   case statusRead(OrderID, SyncStatus)
   /// The chunk is durable, under this hash; or it was not stored.
   case chunkAdded(OrderID, Result<ChunkHash, ChunkFailure>)
@@ -86,6 +100,18 @@ public enum AgentReport: Sendable {
   /// syncing.
   case storeFailed(StorageError)
   case stopped
+}
+
+/// Sync state of one record.
+public enum RecordSyncState: Hashable, Sendable {
+  /// The relay has the record as it is shown, or neither has it.
+  case synced
+  /// A local change waits for the relay.
+  case waiting
+  /// The relay refused a local change for good.
+  case parked(Refusal)
+  /// A user must decide between the local change and this version of the relay.
+  case asking(Record)
 }
 
 /// Reason that an edit was not made. Nothing was changed, except after a disk failure

@@ -252,7 +252,9 @@ final class VaultEngine {
     case .changed(let records): handleChanges(records)
     case .chunkProgress(let progress):
       for name in tracks.keys where tracks[name]?.applyProgress(progress) ?? false { return }
-    case .ready, .answered, .switched, .synced, .storeFailed, .stopped, .milestone: break
+    case .ready, .transacted, .joined, .answered, .switched, .stateRead, .synced, .storeFailed,
+      .stopped, .milestone:
+      break
     }
   }
 

@@ -199,7 +199,9 @@ public struct PeopleNode: Node, ~Copyable {
       deviceStates[index].status = status
     case .changed(let records):
       for record in records { show(record, on: index) }
-    case .switched, .read, .stopped, .chunkAdded, .chunkRead, .chunkProgress, .milestone: break
+    case .transacted, .joined, .switched, .read, .stateRead, .stopped, .chunkAdded, .chunkRead,
+      .chunkProgress, .milestone:
+      break
     }
   }
 

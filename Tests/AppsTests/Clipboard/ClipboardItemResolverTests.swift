@@ -5,7 +5,7 @@ import Testing
 
 struct ClipboardItemResolverTests {
   private func outcome(_ one: Version, _ other: Version) -> JSONValue? {
-    resolved(ClipboardItemResolver(), base: nil, one, other)
+    resolved(RuleResolver(MergeRules(delete: .newest)), base: nil, one, other)
   }
 
   @Test func theNewerWinsAlsoOverADelete() {

@@ -7,7 +7,7 @@ struct HabitResolverTests {
   private let run: JSONValue = ["title": "Run", "kind": "checkbox", "target": 1]
 
   private func resolve(_ one: JSONValue?, _ other: JSONValue?) -> Resolution {
-    HabitResolver().resolve(
+    RuleResolver(MergeRules(asks: true)).resolve(
       Conflict(base: nil, local: version(one, at: 1), server: version(other, at: 2)))
   }
 

@@ -187,13 +187,13 @@ struct SettingsResolverTests {
     let one = version(try json(#"{"focusMinutes": 50, "longBreakEvery": 4}"#), at: 1, by: "b")
     let other = version(try json(#"{"focusMinutes": 30, "autoStart": false}"#), at: 1, by: "a")
     #expect(
-      resolved(SettingsResolver(), base: base, one, other)
+      resolved(RuleResolver(MergeRules()), base: base, one, other)
         == (try json(#"{"focusMinutes": 50, "autoStart": false}"#)))
   }
 
   @Test func changeOutlivesADelete() throws {
     let live = version(try json(#"{"focusMinutes": 25}"#), at: 1)
     #expect(
-      resolved(SettingsResolver(), base: live, live, version(nil, at: 9)) == live.fields)
+      resolved(RuleResolver(MergeRules()), base: live, live, version(nil, at: 9)) == live.fields)
   }
 }

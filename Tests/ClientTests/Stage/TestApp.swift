@@ -22,6 +22,10 @@ struct TestApp: App {
   /// `{"pieces": [hash…]}`: names chunks of files.
   static let album = Name(trusted: "Album")
 
+  /// Merged by a table of rules.
+  static let task = Name(trusted: "Task")
+  static let taskRules: MergeRules = ["done": .or, "count": .counter]
+
   var name: String { "desk" }
   var zone: Name { TestApp.zone }
 
@@ -32,9 +36,11 @@ struct TestApp: App {
     case TestApp.choice: ChoiceRule()
     case TestApp.draft: DraftRule()
     case TestApp.echo: EchoRule()
-    default: nil
+    default: rules(for: type).map { RuleResolver($0) }
     }
   }
+
+  func rules(for type: Name) -> MergeRules? { type == TestApp.task ? TestApp.taskRules : nil }
 
   var timedTypes: [Name] { [TestApp.egg] }
 

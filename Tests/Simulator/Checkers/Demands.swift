@@ -248,6 +248,7 @@ extension Demands {
     _ key: RecordKey, _ history: StampedHistory, _ fields: [UInt8]?
   ) -> String? {
     let newest = history.newest
+    let fields = FieldsText.unstamped(fields)
     // If a restored relay has lost a deletion, it is possible that no device holds it any more.
     let isForgotten =
       fields != nil && (history.hasLost || histories.maybeRevived.contains(key))

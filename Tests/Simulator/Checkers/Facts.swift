@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepModel
 import LockstepSimulation
 
 extension TimerFact: Deed {
@@ -73,12 +74,17 @@ package struct HabitFact: Deed {
 }
 
 enum FieldsText {
-  /// Returns nil if the bytes are not JSON.
+  /// Returns the fields without their stamps; nil if the bytes are not JSON.
   static func value(_ bytes: [UInt8]) -> JSONValue? {
     do throws(JSONFault) {
-      return try JSONValue(parsing: bytes)
+      return Stamps.removed(from: try JSONValue(parsing: bytes))
     } catch {
       return nil
     }
+  }
+
+  /// Returns the fields without their stamps, which a corrected clock changes.
+  static func unstamped(_ bytes: [UInt8]?) -> [UInt8]? {
+    bytes.map { value($0)?.serialized() ?? $0 }
   }
 }

@@ -10,7 +10,7 @@ package final class StampedHistory: RecordHistory {
     /// Number of the outbox entry that holds the act.
     var entry: Int64
     package var stamp: Int64
-    /// Fields that the act made; nil: deleted.
+    /// Fields that the act made, without stamps; nil: deleted.
     package var fields: [UInt8]?
     /// True if no user did it: the app trimmed the record.
     package var isByApp: Bool
@@ -38,14 +38,16 @@ package final class StampedHistory: RecordHistory {
   package func addInitial(_ record: Record) {
     acts.append(
       Act(
-        device: record.device, entry: 0, stamp: record.modifiedAt, fields: record.fields,
-        isByApp: true, isSaved: true))
+        device: record.device, entry: 0, stamp: record.modifiedAt,
+        fields: FieldsText.unstamped(record.fields), isByApp: true, isSaved: true))
   }
 
   package func deviceMade(
     _ entry: OutboxEntry, insteadOf before: OutboxEntry?, byPerson: Bool, on device: DeviceID
   ) {
-    if let before, before.fields == entry.fields {
+    if let before,
+      FieldsText.unstamped(before.fields) == FieldsText.unstamped(entry.fields)
+    {
       guard before.modifiedAt != entry.modifiedAt else { return }
       if let index = index(of: before, on: device) {
         acts[index].stamp = entry.modifiedAt
@@ -65,8 +67,8 @@ package final class StampedHistory: RecordHistory {
   private func append(_ entry: OutboxEntry, isByApp: Bool, on device: DeviceID) {
     acts.append(
       Act(
-        device: device, entry: entry.number, stamp: entry.modifiedAt, fields: entry.fields,
-        isByApp: isByApp))
+        device: device, entry: entry.number, stamp: entry.modifiedAt,
+        fields: FieldsText.unstamped(entry.fields), isByApp: isByApp))
   }
 
   package func deviceMerged(_ entry: OutboxEntry, into merged: OutboxEntry, on device: DeviceID) {

@@ -1,7 +1,7 @@
 import LockstepJSON
 import Testing
 
-@testable import LockstepApps
+@testable import LockstepModel
 
 struct FieldTableTests {
   @Test func fieldsAreFoundByTheBytesOfTheirNames() {

@@ -1,5 +1,5 @@
-import LockstepApps
 import LockstepJSON
+import LockstepModel
 import Testing
 
 struct GreaterTests {

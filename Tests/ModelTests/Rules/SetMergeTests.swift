@@ -1,4 +1,4 @@
-import LockstepApps
+import LockstepModel
 import Testing
 
 struct SetMergeTests {

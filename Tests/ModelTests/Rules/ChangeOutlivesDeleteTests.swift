@@ -1,17 +1,17 @@
-import LockstepApps
 import LockstepModel
 import Testing
 
 struct ChangeOutlivesDeleteTests {
   @Test func liveVersionStandsWholeEvenIfOlder() {
-    let live = version(timer(done: 3), at: 1)
+    let live = version(["completedPomodoros": 3], at: 1)
     let dead = version(nil, at: 9)
     for conflict in [
       Conflict(base: live, local: live, server: dead),
       Conflict(base: nil, local: dead, server: live),
     ] {
       #expect(
-        ChangeOutlivesDelete.resolution(of: conflict) == .merged(fields: timer(done: 3), copies: [])
+        ChangeOutlivesDelete.resolution(of: conflict)
+          == .merged(fields: ["completedPomodoros": 3], copies: [])
       )
     }
   }

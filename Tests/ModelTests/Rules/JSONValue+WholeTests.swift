@@ -1,4 +1,5 @@
-import LockstepApps
+import LockstepJSON
+import LockstepModel
 import Testing
 
 struct JSONValueWholeTests {

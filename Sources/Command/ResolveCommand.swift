@@ -16,7 +16,9 @@ enum ResolveCommand {
 
       A case is {"type", "base", "local", "server"}; each of the three is a version {"name", \
       "fields", "modifiedAt", "device", "deleted"}. A delete has null fields. "base", the version \
-      that the local change was made on, may be null.
+      that the local change was made on, may be null. In the place of "type", the name of a record \
+      type, a case may have "rules", the merge rules of one type: {"fields": {"done": "or"}, \
+      "delete": "deleteWins"}. With --rules, types are those of the table in the file.
 
       An answer is {"outcome", "fields", "deleted", "copies"}. The outcome is "merged", or "ask" \
       where a person has to choose.
@@ -24,13 +26,19 @@ enum ResolveCommand {
       A line that is no case gets an error with its number on standard error, and the exit code \
       is 1 at the end; the other lines are answered all the same. Empty lines are passed over.
       """,
-    action: { _ throws(CommandFailure) in try run() })
+    options: [RulesFile.option.entry],
+    action: { arguments throws(CommandFailure) in
+      try run(
+        try arguments[RulesFile.option].map { path throws(CommandFailure) in
+          try RulesFile.read(path)
+        })
+    })
 
-  private static func run() throws(CommandFailure) -> ExitCode {
+  private static func run(_ table: RuleTable?) throws(CommandFailure) -> ExitCode {
     if isatty(STDIN_FILENO) == 1 {
       TerminalOutput.writeToStandardError("lockstep resolve: one case a line, then Ctrl-D\n")
     }
-    var session = ResolveSession()
+    var session = ResolveSession(table: table)
     var buffer = [UInt8](repeating: 0, count: 64 << 10)
     while true {
       let count = try readInput(into: &buffer)
@@ -58,10 +66,14 @@ enum ResolveCommand {
 
 /// One run: numbers the lines, and writes answers and errors in the order of the lines.
 private struct ResolveSession {
+  /// Rules of the types; nil: those of the apps.
+  let table: RuleTable?
   private var lines = LineReader(bytesMax: Limits.resolveLineBytes)
   private var number = 0
   private var answers: [UInt8] = []
   private(set) var sawBadLine = false
+
+  init(table: RuleTable?) { self.table = table }
 
   mutating func receive(_ bytes: ArraySlice<UInt8>) { lines.receive(bytes) }
 
@@ -84,7 +96,7 @@ private struct ResolveSession {
       // A line of white space (RFC 8259 section 2) contains no case.
       if bytes.allSatisfy({ [0x20, 0x09, 0x0D].contains($0) }) { return }
       do throws(ResolveCase.Fault) {
-        answers += try ResolveCase.answer(to: bytes)
+        answers += try ResolveCase.answer(to: bytes, table)
         answers.append(UInt8(ascii: "\n"))
       } catch {
         try complain(error.reason)
@@ -114,22 +126,48 @@ package enum ResolveCase {
   }
 
   /// Returns the answer to one line: a JSON object without a line feed.
-  package static func answer(to line: [UInt8]) throws(Fault) -> [UInt8] {
+  ///
+  /// - Parameter table: Rules of the types; nil: those of the apps.
+  package static func answer(to line: [UInt8], _ table: RuleTable? = nil) throws(Fault) -> [UInt8] {
     let value = try parsed(line)
     guard value.members != nil else { throw Fault(reason: "a case is a JSON object") }
-    guard let type = value["type"] else {
-      throw Fault(
-        reason: value["case"] == nil
-          ? "\"type\" is missing" : "give what stands under \"case\", not the whole vector")
-    }
-    guard let name = type.string else { throw Fault(reason: "\"type\" is no string") }
-    guard let resolver = AppCatalog.resolver(forType: name) else {
-      throw Fault(reason: "no app here knows the record type \"\(Log.oneLine(name))\"")
-    }
+    let resolver = try resolver(of: value, table)
     let conflict = Conflict(
       base: try base(of: value), local: try version("local", of: value),
       server: try version("server", of: value))
     return form(resolver.resolve(conflict)).serialized()
+  }
+
+  private static func resolver(of value: JSONValue, _ table: RuleTable?) throws(Fault)
+    -> any Resolver
+  {
+    if let rules = value["rules"] {
+      guard value["type"] == nil else {
+        throw Fault(reason: "give either \"type\" or \"rules\", not both")
+      }
+      do throws(RuleFault) {
+        return RuleResolver(try MergeRules(rules, place: "\"rules\""))
+      } catch {
+        throw Fault(reason: error.reason)
+      }
+    }
+    guard let type = value["type"] else {
+      throw Fault(
+        reason: value["case"] == nil
+          ? "\"type\" is missing; give it, or \"rules\" in its place"
+          : "give what stands under \"case\", not the whole vector")
+    }
+    guard let name = type.string else { throw Fault(reason: "\"type\" is no string") }
+    if let table {
+      guard let rules = Name(name).flatMap({ table.rules(for: $0) }) else {
+        throw Fault(reason: "the rules have no record type \"\(Log.oneLine(name))\"")
+      }
+      return RuleResolver(rules)
+    }
+    guard let resolver = AppCatalog.resolver(forType: name) else {
+      throw Fault(reason: "no app here knows the record type \"\(Log.oneLine(name))\"")
+    }
+    return resolver
   }
 
   private static func parsed(_ line: [UInt8]) throws(Fault) -> JSONValue {
@@ -181,6 +219,26 @@ package enum ResolveCase {
         "outcome": "merged", "fields": fields ?? .null, "deleted": .bool(fields == nil),
         "copies": .array(copies.map { ["name": .string($0.name), "fields": $0.fields] }),
       ]
+    }
+  }
+}
+
+/// A file of merge rules, as `resolve --rules` and `agent run --rules` take it.
+enum RulesFile {
+  static let option = CommandOption.optional(
+    "rules", ValueKind.file,
+    "Merge rules of a zone's record types, as JSON: {\"zone\": \"Todos\", \"types\": {\"Todo\": "
+      + "{\"fields\": {\"done\": \"or\"}}}}.")
+
+  static func read(_ path: String) throws(CommandFailure) -> RuleTable {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw PlainFile.failure(path, "be read", errno) }
+    let file = PlainFile(path: path, descriptor: descriptor)
+    let bytes = try file.contents(atMost: Limits.rulesFileBytes, path)
+    do throws(RuleFault) {
+      return try RuleTable(parsing: bytes)
+    } catch {
+      throw CommandFailure("\(path): \(error.reason); see docs/rules.md")
     }
   }
 }

@@ -1,4 +1,4 @@
-import LockstepApps
+import LockstepJSON
 import LockstepModel
 import Testing
 

@@ -20,7 +20,8 @@ struct ResolveCaseTests {
   @Test func caseIsAnswered() {
     #expect(
       answer(line(local: version(#"{"a":1}"#), server: version(#"{"b":2}"#)))
-        == #"{"copies":[],"deleted":false,"fields":{"a":1,"b":2},"outcome":"merged"}"#)
+        == #"{"copies":[],"deleted":false,"fields":{"a":1,"b":2,"~":{"":[1,"mac"]}},"#
+        + #""outcome":"merged"}"#)
     let delete = version("null", deleted: "true")
     #expect(
       answer(line(local: delete, server: delete, base: version("{}")))
@@ -31,7 +32,7 @@ struct ResolveCaseTests {
     let good = version("{}")
     let cases = [
       ("[1]", "a case is a JSON object"),
-      ("{}", #""type" is missing"#),
+      ("{}", #""type" is missing; give it, or "rules" in its place"#),
       (#"{"case":{},"expect":{}}"#, #"give what stands under "case", not the whole vector"#),
       (#"{"type":7}"#, #""type" is no string"#),
       (#"{"type":"x\ny"}"#, #"no app here knows the record type "x\ny""#),

@@ -1,4 +1,3 @@
-import LockstepApps
 import LockstepModel
 import Testing
 

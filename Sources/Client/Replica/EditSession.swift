@@ -1,0 +1,113 @@
+import LockstepJSON
+import LockstepModel
+import LockstepStorage
+
+/// Edits of one transaction. Throws to make none of them.
+public typealias EditScript = @Sendable (EditSession) throws(EditFailure) -> Void
+
+/// Access to the replica for the edits of one transaction. Each edit sees those before it.
+public final class EditSession {
+  fileprivate var state: ReplicaState
+  private let clock: ClockReading
+  fileprivate private(set) var editedKeys: [RecordKey] = []
+  /// Failure of the store, which the script cannot see.
+  fileprivate private(set) var storageError: StorageError?
+
+  fileprivate init(_ state: consuming ReplicaState, _ clock: ClockReading) {
+    self.state = state
+    self.clock = clock
+  }
+
+  /// Returns the record as it is now, and the stamp of an edit of it.
+  public func context(for key: RecordKey) throws(EditFailure) -> EditContext {
+    let result: Result<EditContext, EditFailure>
+    do throws(StorageError) {
+      result = try state.context(for: key, clock)
+    } catch {
+      throw fail(error)
+    }
+    return try result.get()
+  }
+
+  /// Writes a record.
+  ///
+  /// - Parameter fields: The record's new fields; nil deletes it.
+  public func write(_ key: RecordKey, type: Name, fields: JSONValue?) throws(EditFailure) {
+    let context = try context(for: key)
+    let result: Result<Record, EditFailure>
+    do throws(StorageError) {
+      result = try state.write(key, type: type, fields, context, clock)
+    } catch {
+      throw fail(error)
+    }
+    _ = try result.get()
+    if !editedKeys.contains(key) { editedKeys.append(key) }
+  }
+
+  private func fail(_ error: StorageError) -> EditFailure {
+    storageError = error
+    return .storage(error)
+  }
+}
+
+extension ReplicaState {
+  /// Makes the edits of a script, all or none.
+  mutating func transact(_ script: EditScript, _ clock: ClockReading) throws(StorageError)
+    -> Result<[Record], EditFailure>
+  {
+    // The session holds the only copy of the state meanwhile, so nothing is copied by a write.
+    let session = EditSession(self, clock)
+    self = ReplicaState(store: session.state.transaction.store, apps: apps)
+    var failure: EditFailure?
+    do throws(EditFailure) {
+      try script(session)
+    } catch {
+      failure = error
+    }
+    self = session.state
+    session.state = ReplicaState(store: transaction.store, apps: [])
+    if let error = session.storageError { throw error }
+    if let failure {
+      try discard()
+      return .failure(failure)
+    }
+    bind(session.editedKeys)
+    var records: [Record] = []
+    for key in session.editedKeys {
+      if let record = try transaction.record(key) { records.append(record) }
+    }
+    return .success(records)
+  }
+
+  /// Binds the edits of a zone into one group, which is sent in one batch.
+  private mutating func bind(_ keys: [RecordKey]) {
+    guard keys.count > 1, keys.allSatisfy({ $0.zone == keys[0].zone }) else { return }
+    let group = transaction.outbox.nextNumber
+    let edited = keys.compactMap { transaction.outbox.open($0) }
+    let former = Set(edited.compactMap(\.group))
+    let members =
+      former.isEmpty
+      ? []
+      : transaction.outbox.entries.filter { entry in
+        entry.group.map { former.contains($0) } ?? false
+      }
+    for var entry in edited + members where entry.state == .waiting {
+      entry.group = group
+      transaction.put(entry)
+    }
+  }
+
+  /// Makes the home a device of an account. What was edited before becomes this device's.
+  mutating func join(_ identity: HomeIdentity) throws(StorageError) {
+    let isFirst = self.identity == nil
+    let before = device
+    self.identity = identity
+    transaction.setIdentity(identity)
+    guard isFirst else { return }
+    for var entry in transaction.outbox.entries {
+      entry.fields = merging.renamed(before, to: device, in: entry)
+      transaction.put(entry)
+      try transaction.put(try record(of: entry, tag: 0))
+    }
+  }
+}

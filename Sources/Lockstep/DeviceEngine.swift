@@ -1,0 +1,274 @@
+import LockstepClient
+import LockstepEventLoop
+import LockstepHome
+import LockstepModel
+import LockstepRuntime
+import LockstepStorage
+import LockstepStorageFiles
+import LockstepStorageSQLite
+import Synchronization
+
+/// A device that holds its home: the store, the agent on a thread of its own, and the socket on
+/// which other processes look into the home. Passes orders to the agent, and its reports to those
+/// who wait for them.
+final class DeviceEngine: Sendable {
+  /// Called on the agent's thread; must not block.
+  typealias Handler = @Sendable (AgentReport) -> Void
+
+  /// Orders and listeners, shared with the agent's thread.
+  private final class SharedState: Sendable {
+    struct State {
+      var orders: [OrderID: Handler] = [:]
+      var listeners: [UInt64: Handler] = [:]
+      var nextNumber = HomeOrder.firstNumber
+      var status = LockstepClient.SyncStatus()
+      var identity: HomeIdentity?
+      var isReady = false
+      var hasEnded = false
+      /// Calls that wait for the first status or for the end.
+      var waiting: [CheckedContinuation<Void, Never>] = []
+      /// Posts to the node, once there is one.
+      var post: (@Sendable (HomeOrder) -> Void)?
+    }
+
+    let state: Mutex<State>
+
+    init(_ identity: HomeIdentity?) { state = Mutex(State(identity: identity)) }
+
+    func handle(_ report: AgentReport) {
+      let (handler, listeners, resumed) = state.withLock {
+        state -> (Handler?, [Handler], [CheckedContinuation<Void, Never>]) in
+        var resumed: [CheckedContinuation<Void, Never>] = []
+        switch report {
+        case .ready(let status):
+          state.status = status
+          state.isReady = true
+          swap(&resumed, &state.waiting)
+        case .status(let status): state.status = status
+        case .joined(_, .success(let identity)): state.identity = identity
+        default: break
+        }
+        let handler = report.order.flatMap { state.orders.removeValue(forKey: $0) }
+        return (handler, state.listeners.sorted { $0.key < $1.key }.map(\.value), resumed)
+      }
+      handler?(report)
+      for listener in listeners { listener(report) }
+      for continuation in resumed { continuation.resume() }
+    }
+
+    /// Answers a command on the home's socket.
+    func answer(_ client: ConnectionID, _ reply: HomeReply) {
+      let post = state.withLock { $0.post }
+      post?(.answer(client, reply))
+    }
+
+    /// Ends all that waits: nothing will be reported any more.
+    func end() {
+      let (handlers, listeners, waiting) = state.withLock {
+        state -> ([Handler], [Handler], [CheckedContinuation<Void, Never>]) in
+        defer { (state.orders, state.listeners, state.waiting) = ([:], [:], []) }
+        state.post = nil
+        state.hasEnded = true
+        state.status.state = .stopped
+        return (Array(state.orders.values), Array(state.listeners.values), state.waiting)
+      }
+      for handler in handlers + listeners { handler(.stopped) }
+      for continuation in waiting { continuation.resume() }
+    }
+  }
+
+  private let group: NodeGroup<HomeNode>
+  private let shared: SharedState
+  let folder: HomeFolder
+  let trust: Trust
+
+  private init(
+    _ group: NodeGroup<HomeNode>, _ shared: SharedState, _ folder: HomeFolder, _ trust: Trust
+  ) {
+    self.group = group
+    self.shared = shared
+    self.folder = folder
+    self.trust = trust
+  }
+
+  // MARK: opening
+
+  /// Opens the home, and begins to sync if it has joined an account. Blocks for file operations.
+  static func open(
+    _ folder: HomeFolder, relay: RelayAddress, apps: [any App], _ configuration: AgentConfiguration,
+    trust: Trust
+  ) throws(LockstepError) -> DeviceEngine {
+    do {
+      guard let lock = try folder.lock() else { throw LockstepError.homeInUse(path: folder.path) }
+      let store = try SQLiteReplicaStore(home: folder.path)
+      let identity = try identity(in: store, relay)
+      let shared = SharedState(identity)
+      let group = try NodeGroup<HomeNode>(count: 1, settings(shared, trust))
+      var replica = Replica(store: store, apps: apps, editsBeforeJoining: true)
+      try group.addWorker(on: .commits) { assignments, _ in
+        assignments.map { (AgentWork.commit($0.job, on: &replica), nil) }
+      }
+      let files = try FileChunkStore(directory: folder.chunks)
+      try group.addWorker(on: .files) { assignments, _ in
+        assignments.map { (AgentWork.file($0.job, on: files), nil) }
+      }
+      let listener = try Listener.open(.local(path: folder.socket), listenerKind: .control)[0]
+      try group.add(
+        HomeNode(
+          identity: identity, configuration: configuration, random: Entropy.seededRandom(),
+          at: SystemClock.moment()),
+        listeners: [listener])
+      shared.state.withLock { $0.post = { group.post($0) } }
+      try supervise(group, shared, lock)
+      return DeviceEngine(group, shared, folder, trust)
+    } catch let error as LockstepError {
+      throw error
+    } catch {
+      throw .home(path: folder.path, reason: "\(error)")
+    }
+  }
+
+  /// Returns the home's identity. The relay may have moved to another address since.
+  private static func identity(in store: SQLiteReplicaStore, _ relay: RelayAddress)
+    throws(StorageError) -> HomeIdentity?
+  {
+    guard var identity = try store.identity() else { return nil }
+    if identity.relay != relay.url {
+      identity.relay = relay.url
+      try store.write([.setIdentity(identity)])
+    }
+    return identity
+  }
+
+  private static func settings(_ shared: SharedState, _ trust: Trust) -> GroupSettings<HomeReport> {
+    var settings = GroupSettings<HomeReport> { _, report in
+      switch report {
+      case .agentReport(let report): shared.handle(report)
+      case .mirrorRequest(let client, _):
+        shared.answer(client, .failure("the app that holds this home keeps no vault files"))
+      // The agent reports the first two as well.
+      case .failed, .stopped, .viewRequested: break
+      }
+    }
+    settings.isLastReport = { report in
+      if case .stopped = report { true } else { false }
+    }
+    settings.trust = trust
+    return settings
+  }
+
+  /// Starts a thread that runs the group until it ends, and then releases the home.
+  private static func supervise(
+    _ group: NodeGroup<HomeNode>, _ shared: SharedState, _ lock: DirectoryLock
+  ) throws(SystemFault) {
+    let held = Held(lock)
+    _ = try LoopThread("lockstep") {
+      do throws(SystemFault) {
+        _ = try group.run()
+      } catch {
+        group.stop()
+      }
+      held.release()
+      shared.end()
+    }
+  }
+
+  /// The home's lock, until the home is released.
+  private final class Held: @unchecked Sendable {
+    private var lock: DirectoryLock?
+    init(_ lock: DirectoryLock) { self.lock = lock }
+    func release() { lock = nil }
+  }
+
+  /// Waits until the home has been read.
+  func ready() async {
+    await withCheckedContinuation { continuation in
+      let isDone = shared.state.withLock { state in
+        if state.isReady || state.hasEnded { return true }
+        state.waiting.append(continuation)
+        return false
+      }
+      if isDone { continuation.resume() }
+    }
+  }
+
+  /// Stops, and waits until the pending work is durable and the home is released.
+  func close() async {
+    stop()
+    await withCheckedContinuation { continuation in
+      let isDone = shared.state.withLock { state in
+        if state.hasEnded { return true }
+        state.waiting.append(continuation)
+        return false
+      }
+      if isDone { continuation.resume() }
+    }
+  }
+
+  func stop() { group.stop() }
+
+  // MARK: orders
+
+  var status: SyncStatus {
+    shared.state.withLock { SyncStatus($0.status, hasJoined: $0.identity != nil) }
+  }
+
+  var engineStatus: LockstepClient.SyncStatus { shared.state.withLock { $0.status } }
+
+  var identity: HomeIdentity? { shared.state.withLock { $0.identity } }
+
+  /// Passes an order to the agent, and returns its report.
+  ///
+  /// - Parameter handle: Called with the report on the agent's thread, before any later report.
+  func perform(
+    _ make: (OrderID) -> AgentOrder, handle: Handler? = nil
+  ) async throws(LockstepError) -> AgentReport {
+    let report = await withCheckedContinuation {
+      (continuation: CheckedContinuation<AgentReport, Never>) in
+      let id = shared.state.withLock { state -> OrderID? in
+        guard !state.hasEnded else { return nil }
+        state.nextNumber += 1
+        let id = OrderID(rawValue: state.nextNumber)
+        state.orders[id] = { report in
+          handle?(report)
+          continuation.resume(returning: report)
+        }
+        return id
+      }
+      guard let id else { return continuation.resume(returning: .stopped) }
+      group.post(.agent(make(id)))
+    }
+    if case .stopped = report { throw .closed }
+    return report
+  }
+
+  /// Calls `handler` with every report from now on, until `stopListening`. After the end of the
+  /// engine it is called once with `stopped`.
+  func listen(_ handler: @escaping Handler) -> UInt64 {
+    let number = shared.state.withLock { state -> UInt64? in
+      guard !state.hasEnded else { return nil }
+      state.nextNumber += 1
+      state.listeners[state.nextNumber] = handler
+      return state.nextNumber
+    }
+    if number == nil { handler(.stopped) }
+    return number ?? 0
+  }
+
+  func stopListening(_ number: UInt64) {
+    _ = shared.state.withLock { $0.listeners.removeValue(forKey: number) }
+  }
+}
+
+extension AgentReport {
+  /// The order that is reported about; nil for reports about none.
+  fileprivate var order: OrderID? {
+    switch self {
+    case .edited(let id, _), .transacted(let id, _), .answered(let id, _), .switched(let id, _),
+      .read(let id, _), .stateRead(let id, _), .statusRead(let id, _), .chunkAdded(let id, _),
+      .chunkRead(let id, _), .synced(let id, _), .joined(let id, _):
+      id
+    case .ready, .changed, .chunkProgress, .milestone, .status, .storeFailed, .stopped: nil
+    }
+  }
+}

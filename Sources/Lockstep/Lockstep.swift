@@ -1,0 +1,376 @@
+import LockstepClient
+import LockstepCommandLine
+import LockstepEventLoop
+import LockstepHome
+import LockstepJSON
+import LockstepModel
+import LockstepStorage
+import Synchronization
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// A device of an account: records that are durable on this device at once, and in step with the
+/// account's other devices as soon as there is a network.
+///
+/// ```swift
+/// let lockstep = try await Lockstep.open(at: folder, relay: url, records: [Todo.self])
+/// try await lockstep.save(Todo(title: "milk"))
+/// for await todos in lockstep.live(Todo.self, where: { !$0.done }) { show(todos) }
+/// ```
+///
+/// All calls are safe from any task. What a call has reported as saved survives a crash.
+public final class Lockstep: Sendable {
+  /// Options of `open`.
+  public struct Options: Sendable {
+    /// Accept only certificates signed by an authority in this PEM file; nil: those that the system
+    /// trusts.
+    public var authorities: URL?
+
+    public init(authorities: URL? = nil) { self.authorities = authorities }
+  }
+
+  let engine: DeviceEngine
+  private let relay: RelayAddress
+  private let models: [any SyncedRecord.Type]
+
+  private init(
+    _ engine: DeviceEngine, _ relay: RelayAddress, _ models: [any SyncedRecord.Type]
+  ) {
+    self.engine = engine
+    self.relay = relay
+    self.models = models
+  }
+
+  /// Releases the home, as `close` does, without waiting.
+  deinit { engine.stop() }
+
+  /// Opens a home, and makes the folder if there is none. Works without a network, and before the
+  /// device has joined an account.
+  ///
+  /// - Parameters:
+  ///   - folder: The home: a folder of this device, for one process at a time.
+  ///   - relay: Address of the relay, such as `https://relay.example:5625`.
+  ///   - records: All types that are saved or read.
+  public static func open(
+    at folder: URL, relay: URL, records: [any SyncedRecord.Type], options: Options = Options()
+  ) async throws -> Lockstep {
+    guard let address = RelayAddress(url: relay.absoluteString) else {
+      throw LockstepError.invalidRelay(relay.absoluteString)
+    }
+    let apps = try RecordsApp.apps(records)
+    let home = HomeFolder(path: folder.path)
+    let engine = try await onThread {
+      let trust = try trust(home, options)
+      return try DeviceEngine.open(
+        home, relay: address, apps: apps, AgentConfiguration(), trust: trust)
+    }
+    await engine.ready()
+    return Lockstep(engine, address, records)
+  }
+
+  private static func trust(_ home: HomeFolder, _ options: Options) throws -> Trust {
+    do {
+      guard let file = options.authorities else { return try HomeTrust.of(home).trust }
+      return try HomeTrust.named(file.path).trust
+    } catch {
+      throw LockstepError.home(path: home.path, reason: "\(error)")
+    }
+  }
+
+  /// Stops, and waits until all that was reported is durable and the home is released. All
+  /// sequences end, and further calls throw `LockstepError.closed`.
+  public func close() async { await engine.close() }
+
+  // MARK: account
+
+  /// Makes this device the first of a new account. The relay must allow new accounts.
+  public func createAccount(deviceName: String) async throws {
+    try await join(nil, deviceName)
+  }
+
+  /// Joins the account that issued the code (`pairingCode`). Records of this device, also those
+  /// made before, are merged with those of the account.
+  ///
+  /// - Parameter code: A code, or the link that contains it.
+  public func join(code: String, deviceName: String) async throws {
+    try await join(code, deviceName)
+  }
+
+  private func join(_ code: String?, _ deviceName: String) async throws {
+    if let identity = engine.identity {
+      throw LockstepError.alreadyJoined(account: identity.credentials.account.text)
+    }
+    let relay = relay
+    let trust = engine.trust
+    let credentials = try await Self.onThread {
+      try Self.call { () throws(CommandFailure) in
+        try RelayCall(relay: relay, trust: trust).join(code: code, deviceName: deviceName)
+      }
+    }
+    let identity = HomeIdentity(
+      relay: relay.url, credentials: credentials, deviceName: deviceName)
+    let report = try await engine.perform({ .join($0, identity) })
+    guard case .joined(_, let result) = report else { throw LockstepError.closed }
+    if case .failure(let error) = result { throw LockstepError.storage(reason: "\(error)") }
+  }
+
+  /// Returns a new code with which another device joins the account, for ten minutes.
+  public func pairingCode() async throws -> String {
+    try await relayCall { call, token throws(CommandFailure) in
+      try call.pairingOffer(token: token).code
+    }
+  }
+
+  /// A device of the account.
+  public struct Device: Identifiable, Hashable, Sendable {
+    public let id: String
+    public let name: String
+    /// True for this device.
+    public let isCurrent: Bool
+    /// Relay time when the device was last connected, in milliseconds since the Unix epoch.
+    public let lastSeen: Int64
+  }
+
+  /// Returns the devices of the account. Needs the relay.
+  public func devices() async throws -> [Device] {
+    let own = engine.identity?.credentials.device
+    return try await relayCall { call, token throws(CommandFailure) in
+      try call.devices(token: token).devices.map { device in
+        Device(
+          id: device.id.text, name: device.description.deviceName, isCurrent: device.id == own,
+          lastSeen: device.lastSeen)
+      }
+    }
+  }
+
+  /// Revokes a device: it can no longer read or change anything of the account.
+  public func revoke(_ device: Device) async throws {
+    guard let id = DeviceID(text: device.id) else {
+      throw LockstepError.refused(reason: "there is no device \(device.id); list the devices again")
+    }
+    try await relayCall { call, token throws(CommandFailure) in
+      try call.revoke(id, token: token)
+    }
+  }
+
+  private func relayCall<Value: Sendable>(
+    _ body: @escaping @Sendable (RelayCall, String) throws(CommandFailure) -> Value
+  ) async throws -> Value {
+    guard let identity = engine.identity else { throw LockstepError.notJoined }
+    let call = RelayCall(relay: relay, trust: engine.trust)
+    return try await Self.onThread {
+      try Self.call { () throws(CommandFailure) in
+        try body(call, identity.credentials.token)
+      }
+    }
+  }
+
+  private static func call<Value>(_ body: () throws(CommandFailure) -> Value)
+    throws(LockstepError) -> Value
+  {
+    do throws(CommandFailure) {
+      return try body()
+    } catch {
+      throw .refused(reason: error.message ?? "\(error)")
+    }
+  }
+
+  /// Runs a call that blocks on a thread of its own.
+  static func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value)
+    async throws -> Value
+  {
+    try await withCheckedThrowingContinuation { continuation in
+      do {
+        _ = try LoopThread("lockstep call") {
+          continuation.resume(with: Result { try body() })
+        }
+      } catch {
+        continuation.resume(throwing: LockstepError.storage(reason: "\(error)"))
+      }
+    }
+  }
+
+  // MARK: edits
+
+  /// Saves a record, new or changed. Durable when the call returns.
+  public func save<Record: SyncedRecord>(_ record: Record) async throws {
+    try await edit { edits in try edits.save(record) }
+  }
+
+  /// Changes a record as it stands now, which may be newer than what the caller has read.
+  ///
+  /// - Throws: `LockstepError.noSuchRecord`, and what `change` throws; then nothing is changed.
+  public func update<Record: SyncedRecord>(
+    _ type: Record.Type, id: String, _ change: @escaping @Sendable (inout Record) throws -> Void
+  ) async throws {
+    try await edit { edits in try edits.update(type, id: id, change) }
+  }
+
+  /// Deletes a record. Does nothing if there is none.
+  public func delete<Record: SyncedRecord>(_ type: Record.Type, id: String) async throws {
+    try await edit { edits in try edits.delete(type, id: id) }
+  }
+
+  /// Makes several changes, all or none. They are durable when the call returns, and other devices
+  /// get those of one zone together (up to 500).
+  ///
+  /// - Parameter body: Runs where the records are stored: it must be short, and must not wait.
+  /// - Throws: What `body` throws; then nothing is changed.
+  public func transaction(_ body: @escaping @Sendable (Transaction) throws -> Void) async throws {
+    try await edit { edits in
+      let transaction = Transaction(edits)
+      defer { transaction.end() }
+      try body(transaction)
+      try transaction.check()
+    }
+  }
+
+  private func edit(_ body: @escaping @Sendable (RecordEdits) throws -> Void) async throws {
+    try Task.checkCancellation()
+    let models = models
+    let fault = ThrownError()
+    let report = try await engine.perform({ id in
+      RecordEdits.order(id, models, fault: fault, body)
+    })
+    guard case .transacted(_, let result) = report else { throw LockstepError.closed }
+    guard case .failure(let failure) = result else { return }
+    throw fault.error ?? LockstepError(failure)
+  }
+
+  // MARK: reading
+
+  /// Returns all records of a type, by id. Records that do not decode are left out; `changes` gives
+  /// their errors.
+  public func records<Record: SyncedRecord>(_ type: Record.Type) async throws -> [Record] {
+    let (zone, name) = try names(type)
+    let report = try await engine.perform({ .readRecords($0, zone: zone, type: name) })
+    return try read(report).compactMap { record in
+      do throws(LockstepError) {
+        return try Record.decoded(record)
+      } catch {
+        return nil
+      }
+    }
+  }
+
+  /// Returns a record; nil if there is none.
+  ///
+  /// - Throws: `LockstepError.undecodable`.
+  public func record<Record: SyncedRecord>(_ type: Record.Type, id: String) async throws -> Record?
+  {
+    let (zone, name) = try names(type)
+    guard let recordName = Name(id) else { return nil }
+    let key = RecordKey(zone: zone, name: recordName)
+    let report = try await engine.perform({ .readRecord($0, key) })
+    return try read(report).first { $0.type == name }.flatMap { try Record.decoded($0) }
+  }
+
+  private func read(_ report: AgentReport) throws(LockstepError) -> [LockstepModel.Record] {
+    guard case .read(_, let result) = report else { throw .closed }
+    switch result {
+    case .success(let records): return records
+    case .failure(let error): throw .storage(reason: "\(error)")
+    }
+  }
+
+  /// Returns the sync state of a record.
+  public func syncState<Record: SyncedRecord>(_ type: Record.Type, id: String) async throws
+    -> SyncState
+  {
+    let (zone, _) = try names(type)
+    guard let name = Name(id) else { throw LockstepError.invalidID(id) }
+    let key = RecordKey(zone: zone, name: name)
+    let report = try await engine.perform({ .readState($0, key) })
+    guard case .stateRead(_, let result) = report else { throw LockstepError.closed }
+    switch result {
+    case .success(.synced): return .synced
+    case .success(.waiting): return .waiting
+    case .success(.parked(let refusal)): return .refused(refusal.detail)
+    case .success(.asking): return .needsDecision
+    case .failure(let error): throw LockstepError.storage(reason: "\(error)")
+    }
+  }
+
+  /// Returns the records that `isIncluded` selects, in the order of `isBefore` and then of their
+  /// ids, and again after every change.
+  public func live<Record: SyncedRecord>(
+    _ type: Record.Type, where isIncluded: @escaping @Sendable (Record) -> Bool = { _ in true },
+    sortedBy isBefore: (@Sendable (Record, Record) -> Bool)? = nil
+  ) -> LiveQuery<Record> {
+    LiveQuery(
+      LiveSource(
+        engine, zone: type.zone, type: type.recordType, where: isIncluded, sortedBy: isBefore))
+  }
+
+  private func names(_ type: any SyncedRecord.Type) throws(LockstepError) -> (
+    zone: Name, type: Name
+  ) {
+    guard models.contains(where: { $0 == type }), let zone = Name(type.zone),
+      let name = Name(type.recordType)
+    else { throw .unknownModel(type: "\(type)") }
+    return (zone, name)
+  }
+
+  // MARK: status
+
+  /// The sync status now.
+  public var status: SyncStatus { engine.status }
+
+  /// Returns the status now, and after each change. A device is reported as in sync only after it
+  /// has stayed so for 300 ms, so that an indicator does not flicker with every edit.
+  public var statusUpdates: StatusUpdates { StatusUpdates(engine) }
+
+  /// Syncs now, and returns when all is synced, nothing more can be done, or the time has passed.
+  /// For a launch in the background.
+  public func sync(within duration: Duration = .seconds(20)) async throws -> SyncOutcome {
+    guard engine.identity != nil else { throw LockstepError.notJoined }
+    let changed = Mutex(false)
+    let listener = engine.listen { report in
+      if case .changed = report { changed.withLock { $0 = true } }
+    }
+    defer { engine.stopListening(listener) }
+    let status = try await withThrowingTaskGroup(of: SyncStatus?.self) { group in
+      group.addTask { [engine] in
+        guard case .synced = try await engine.perform({ .syncNow($0) }) else { return nil }
+        return engine.status
+      }
+      group.addTask {
+        try await Task.sleep(for: duration)
+        return nil
+      }
+      defer { group.cancelAll() }
+      return try await group.next() ?? nil
+    }
+    guard let status, status.state != .offline, status.state != .failed,
+      status.state != .syncing
+    else { return .offline(self.status.reason ?? "the relay did not answer in time") }
+    return changed.withLock { $0 } ? .newData : .nothingNew
+  }
+}
+
+extension LockstepError {
+  package init(_ failure: EditFailure) {
+    switch failure {
+    case .refused(let refusal): self = .refused(reason: refusal.reason)
+    case .tooLarge(let bytes): self = .recordTooLarge(bytes: bytes, limit: Limits.recordBytes)
+    case .outboxFull: self = .outboxFull
+    case .notJoined: self = .notJoined
+    case .nothingToDecide: self = .nothingToDecide(id: "")
+    case .restoreFirst(let app, let count):
+      self = .refused(reason: "\(app) first asks about \(count) records of other devices")
+    case .storage(let error): self = .storage(reason: "\(error)")
+    case .stopping: self = .closed
+    }
+  }
+}
+
+extension Lockstep {
+  /// Returns the changes of the records of a type from now on, by this device and others.
+  public func changes<Record: SyncedRecord>(_ type: Record.Type) -> RecordChanges<Record> {
+    RecordChanges(ChangeSource(engine))
+  }
+}

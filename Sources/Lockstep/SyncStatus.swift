@@ -1,0 +1,91 @@
+import LockstepClient
+import LockstepModel
+
+/// Sync status of a device. It is never `inSync` while a change waits.
+public struct SyncStatus: Hashable, Sendable {
+  public enum State: Hashable, Sendable, CaseIterable {
+    /// The home has not joined an account. Edits are durable, and are sent once it has.
+    case needsPairing
+    /// There is no connection; the device tries again by itself.
+    case offline
+    /// Changes are being sent or received.
+    case syncing
+    /// The device has everything from the relay, and the relay has everything from the device.
+    case inSync
+    /// A person must decide a conflict, or the relay has refused a change for good.
+    case needsDecision
+    /// The account's plan does not include a zone that has changes.
+    case planEnded
+    /// Sync has stopped until a person acts; `reason` says how.
+    case failed
+    /// `close` was called.
+    case closed
+  }
+
+  public var state: State
+  /// Sentence for a person about `offline`, `needsDecision`, `planEnded` and `failed`; nil for
+  /// other states.
+  public var reason: String?
+  /// Number of local changes that the relay has not acknowledged.
+  public var waiting: Int
+  /// Relay time when the device was last in sync, in milliseconds since the Unix epoch; nil: never.
+  public var lastSync: Int64?
+
+  public init(state: State, reason: String? = nil, waiting: Int = 0, lastSync: Int64? = nil) {
+    self.state = state
+    self.reason = reason
+    self.waiting = waiting
+    self.lastSync = lastSync
+  }
+
+  init(_ status: LockstepClient.SyncStatus, hasJoined: Bool) {
+    self.init(state: .syncing, waiting: status.waiting, lastSync: status.lastSync)
+    switch status.state {
+    case _ where !hasJoined: state = .needsPairing
+    case .starting, .syncing: state = .syncing
+    case .inSync: state = status.waiting == 0 ? .inSync : .syncing
+    case .needsPerson: (state, reason) = Self.need(status)
+    case .offline(_, let reason): (state, self.reason) = (.offline, reason)
+    case .failed(let reason): (state, self.reason) = (.failed, reason)
+    case .stopped: state = .closed
+    }
+  }
+
+  private static func need(_ status: LockstepClient.SyncStatus) -> (State, String) {
+    if let parked = status.parked.first {
+      return (
+        .needsDecision,
+        "the relay refused \(status.parkedCount) changes; the first, of \(parked.key.name): "
+          + parked.refusal.detail
+      )
+    }
+    if status.askingCount > 0 {
+      return (.needsDecision, "\(status.askingCount) conflicts wait for a decision")
+    }
+    if let zone = status.blockedZones.first {
+      return (.planEnded, "the account's plan does not include the zone \(zone)")
+    }
+    return (.needsDecision, "a person must decide")
+  }
+}
+
+/// Sync state of one record.
+public enum SyncState: Hashable, Sendable {
+  /// The relay has the record as it is shown.
+  case synced
+  /// A change waits for the relay.
+  case waiting
+  /// The relay refused a change for good, for this reason.
+  case refused(String)
+  /// A person must decide a conflict.
+  case needsDecision
+}
+
+/// Result of `Lockstep.sync`.
+public enum SyncOutcome: Hashable, Sendable {
+  /// Records have changed.
+  case newData
+  case nothingNew
+  /// The device could not sync in the time, for this reason.
+  case offline(String)
+}

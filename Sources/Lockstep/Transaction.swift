@@ -1,0 +1,152 @@
+import LockstepClient
+import LockstepJSON
+import LockstepModel
+import Synchronization
+
+/// The changes of one transaction. Valid until the closure that got it returns.
+public final class Transaction {
+  private var edits: RecordEdits?
+  /// The first error of a call that does not throw.
+  private var fault: (any Error)?
+
+  init(_ edits: RecordEdits) { self.edits = edits }
+
+  /// Saves a record, new or changed. A record that cannot be saved fails the whole transaction.
+  public func save<Record: SyncedRecord>(_ record: Record) {
+    attempt { try $0.save(record) }
+  }
+
+  /// Changes a record as it stands in the transaction.
+  ///
+  /// - Throws: `LockstepError.noSuchRecord`, and what `change` throws.
+  public func update<Record: SyncedRecord>(
+    _ type: Record.Type, id: String, _ change: (inout Record) throws -> Void
+  ) throws {
+    guard let edits else { throw LockstepError.closed }
+    try edits.update(type, id: id, change)
+  }
+
+  /// Deletes a record. Does nothing if there is none.
+  public func delete<Record: SyncedRecord>(_ type: Record.Type, id: String) {
+    attempt { try $0.delete(type, id: id) }
+  }
+
+  private func attempt(_ body: (RecordEdits) throws -> Void) {
+    guard fault == nil else { return }
+    do {
+      guard let edits else { throw LockstepError.closed }
+      try body(edits)
+    } catch {
+      fault = error
+    }
+  }
+
+  /// Throws the first error.
+  func check() throws {
+    if let fault { throw fault }
+  }
+
+  func end() { edits = nil }
+}
+
+/// Typed edits on top of the replica's, in one of its transactions.
+package struct RecordEdits {
+  private let models: [any SyncedRecord.Type]
+  private let session: EditSession
+
+  private init(_ models: [any SyncedRecord.Type], _ session: EditSession) {
+    self.models = models
+    self.session = session
+  }
+
+  /// Returns an order that makes the edits of `body`, all or none.
+  ///
+  /// - Parameter fault: Gets the error that `body` throws.
+  package static func order(
+    _ id: OrderID, _ models: [any SyncedRecord.Type], fault: ThrownError,
+    _ body: @escaping @Sendable (RecordEdits) throws -> Void
+  ) -> AgentOrder {
+    .transact(id) { session throws(EditFailure) in
+      do {
+        try body(RecordEdits(models, session))
+      } catch {
+        // A failure of the store is reported as such.
+        if !(error is EditFailure) { fault.set(error) }
+        throw (error as? EditFailure) ?? .refused(EditRefusal("\(error)"))
+      }
+    }
+  }
+
+  package func save<Record: SyncedRecord>(_ record: Record) throws {
+    let (key, type) = try target(Record.self, record.id)
+    let context = try session.context(for: key)
+    try write(key, type, try fields(of: record, over: context.current?.value, context))
+  }
+
+  package func update<Record: SyncedRecord>(
+    _ type: Record.Type, id: String, _ change: (inout Record) throws -> Void
+  ) throws {
+    let (key, typeName) = try target(type, id)
+    let context = try session.context(for: key)
+    guard let current = context.current?.value else {
+      throw LockstepError.noSuchRecord(type: type.recordType, id: id)
+    }
+    var record: Record
+    do {
+      record = try Record(fields: current, id: id)
+    } catch {
+      throw LockstepError.undecodable(
+        type: type.recordType, id: id, reason: FieldsFault.reason(error))
+    }
+    try change(&record)
+    record.id = id
+    try write(key, typeName, try fields(of: record, over: current, context))
+  }
+
+  package func delete<Record: SyncedRecord>(_ type: Record.Type, id: String) throws {
+    let (key, typeName) = try target(type, id)
+    guard try session.context(for: key).current != nil else { return }
+    try write(key, typeName, nil)
+  }
+
+  private func target<Record: SyncedRecord>(_ type: Record.Type, _ id: String) throws
+    -> (RecordKey, Name)
+  {
+    guard models.contains(where: { $0 == type }), let zone = Name(type.zone),
+      let typeName = Name(type.recordType)
+    else { throw LockstepError.unknownModel(type: "\(type)") }
+    guard let name = Name(id) else { throw LockstepError.invalidID(id) }
+    return (RecordKey(zone: zone, name: name), typeName)
+  }
+
+  private func fields(of record: some SyncedRecord, over current: JSONValue?, _ edit: EditContext)
+    throws -> JSONValue
+  {
+    do {
+      return try record.fields(over: current, by: edit.device.text)
+    } catch let error as EncodingError {
+      throw LockstepError.unencodable(
+        type: "\(Swift.type(of: record))", reason: FieldsFault.reason(error))
+    }
+  }
+
+  private func write(_ key: RecordKey, _ type: Name, _ fields: JSONValue?) throws {
+    do throws(EditFailure) {
+      try session.write(key, type: type, fields: fields)
+    } catch {
+      if case .storage = error { throw error }
+      throw LockstepError(error)
+    }
+  }
+}
+
+/// Error of a closure that ran on another thread.
+package final class ThrownError: Sendable {
+  private let thrown = Mutex<(any Error)?>(nil)
+
+  package init() {}
+
+  package var error: (any Error)? { thrown.withLock { $0 } }
+
+  func set(_ error: any Error) { thrown.withLock { $0 = error } }
+}

@@ -1,0 +1,268 @@
+import Foundation
+import Lockstep
+import Stages
+import TemporaryFolders
+import Testing
+
+/// Devices of one account on a relay in this process, as an app uses them.
+struct LibraryTests {
+  /// Opens a home that has not joined.
+  private func open(_ folder: String, _ relay: ServingRelay) async throws -> Lockstep {
+    try await Lockstep.open(
+      at: URL(filePath: folder), relay: try #require(URL(string: relay.address.url)),
+      records: [Todo.self, Note.self])
+  }
+
+  private func withTemporaryFolders(
+    _ count: Int, _ body: ([String]) async throws -> Void
+  ) async throws {
+    let folder = try TemporaryFolder()
+    try await body((0..<count).map { folder.path("\($0)") })
+  }
+
+  struct Note: SyncedRecord {
+    static let zone = "Notes"
+    var id = RecordID.random()
+    var text = ""
+    static let rules = MergeRules(delete: .deleteWins, asks: true)
+  }
+
+  /// Runs the body with a relay and two devices of one account.
+  private func withTwoDevices(
+    _ body: (_ phone: Lockstep, _ mac: Lockstep, ServingRelay) async throws -> Void
+  ) async throws {
+    try await withTemporaryFolders(3) { folders in
+      let relay = try ServingRelay(store: folders[0])
+      let phone = try await open(folders[1], relay)
+      let mac = try await open(folders[2], relay)
+      try await phone.createAccount(deviceName: "phone")
+      try await mac.join(code: try await phone.pairingCode(), deviceName: "mac")
+      try await body(phone, mac, relay)
+      await phone.close()
+      await mac.close()
+      try relay.stop()
+    }
+  }
+
+  @Test func editsBeforeJoiningReachTheOtherDevice() async throws {
+    try await withTemporaryFolders(3) { folders in
+      let relay = try ServingRelay(store: folders[0])
+      let phone = try await open(folders[1], relay)
+      #expect(phone.status.state == .needsPairing)
+      var milk = Todo(id: "1", title: "milk")
+      milk.minutes.add(5)
+      try await phone.save(milk)
+      try await phone.update(Todo.self, id: "1") { $0.done = true }
+      #expect(try await phone.syncState(Todo.self, id: "1") == .waiting)
+      await phone.close()
+
+      let again = try await open(folders[1], relay)
+      #expect(try await again.record(Todo.self, id: "1")?.done == true)
+      try await again.createAccount(deviceName: "phone")
+      let mac = try await open(folders[2], relay)
+      try await mac.join(code: try await again.pairingCode(), deviceName: "mac")
+      for await todos in mac.live(Todo.self) where !todos.isEmpty {
+        #expect(todos.map(\.title) == ["milk"])
+        #expect(todos[0].done)
+        #expect(todos[0].minutes.value == 5)
+        break
+      }
+      #expect(try await again.sync() != .offline(""))
+      #expect(try await again.syncState(Todo.self, id: "1") == .synced)
+      await again.close()
+      await mac.close()
+      try relay.stop()
+    }
+  }
+
+  @Test func aLiveQueryFollowsTheOtherDevice() async throws {
+    try await withTwoDevices { phone, mac, _ in
+      let open = mac.live(Todo.self, where: { !$0.done }, sortedBy: { $0.order < $1.order })
+      var lists = open.makeAsyncIterator()
+      #expect(await lists.next() == [])
+      try await phone.save(Todo(id: "b", title: "bread", order: 2))
+      try await phone.save(Todo(id: "a", title: "apples", order: 3))
+      try await phone.save(Todo(id: "c", title: "cheese", order: 1))
+      var last: [Todo] = []
+      while last.count < 3, let next = await lists.next() { last = next }
+      #expect(last.map(\.title) == ["cheese", "bread", "apples"])
+      try await phone.update(Todo.self, id: "b") { $0.done = true }
+      while last.count > 2, let next = await lists.next() { last = next }
+      #expect(last.map(\.title) == ["cheese", "apples"])
+      try await mac.delete(Todo.self, id: "c")
+      while last.count > 1, let next = await lists.next() { last = next }
+      #expect(last.map(\.id) == ["a"])
+    }
+  }
+
+  @Test func aTransactionIsAllOrNone() async throws {
+    try await withTwoDevices { phone, mac, _ in
+      try await phone.save(Todo(id: "1", title: "one"))
+      await #expect(throws: LockstepError.noSuchRecord(type: "Todo", id: "9")) {
+        try await phone.transaction { edit in
+          edit.save(Todo(id: "2", title: "two"))
+          try edit.update(Todo.self, id: "9") { $0.title = "nine" }
+        }
+      }
+      #expect(try await phone.records(Todo.self).map(\.id) == ["1"])
+      try await phone.transaction { edit in
+        edit.save(Todo(id: "2", title: "two"))
+        try edit.update(Todo.self, id: "2") { $0.title += "!" }
+        edit.delete(Todo.self, id: "1")
+        edit.delete(Todo.self, id: "none")
+      }
+      #expect(try await phone.records(Todo.self).map(\.title) == ["two!"])
+      for await todos in mac.live(Todo.self) where todos.map(\.title) == ["two!"] { break }
+    }
+  }
+
+  @Test func whatTheClosureThrowsReachesTheCaller() async throws {
+    struct Unready: Error {}
+    try await withTwoDevices { phone, _, _ in
+      try await phone.save(Todo(id: "1", title: "one"))
+      await #expect(throws: Unready.self) {
+        try await phone.update(Todo.self, id: "1") { _ in throw Unready() }
+      }
+      await #expect(throws: LockstepError.noSuchRecord(type: "Todo", id: "2")) {
+        try await phone.update(Todo.self, id: "2") { $0.done = true }
+      }
+      await #expect(throws: LockstepError.invalidID("")) {
+        try await phone.save(Todo(id: "", title: "none"))
+      }
+      try await phone.delete(Todo.self, id: "2")
+    }
+  }
+
+  @Test func aTypeThatWasNotNamedIsRefused() async throws {
+    struct Other: SyncedRecord {
+      static let zone = "Others"
+      var id = "1"
+    }
+    try await withTwoDevices { phone, _, _ in
+      await #expect(throws: LockstepError.unknownModel(type: "Other")) {
+        try await phone.save(Other())
+      }
+    }
+  }
+
+  @Test func closingEndsTheSequencesAndFurtherCallsSayIt() async throws {
+    try await withTemporaryFolders(2) { folders in
+      let relay = try ServingRelay(store: folders[0])
+      let phone = try await open(folders[1], relay)
+      let lists = phone.live(Todo.self)
+      let statuses = phone.statusUpdates
+      let changes = phone.changes(Todo.self)
+      async let ended: Void = { for await _ in lists {} }()
+      async let closed = statuses.reduce(into: [SyncStatus.State]()) { $0.append($1.state) }
+      async let changed: Void = { for await _ in changes {} }()
+      await phone.close()
+      await ended
+      await changed
+      #expect(await closed.last == .closed)
+      await #expect(throws: LockstepError.closed) { try await phone.save(Todo(title: "late")) }
+      // The home is free again.
+      let again = try await open(folders[1], relay)
+      await again.close()
+      try relay.stop()
+    }
+  }
+
+  @Test func aHomeHasOneHolder() async throws {
+    try await withTemporaryFolders(2) { folders in
+      let relay = try ServingRelay(store: folders[0])
+      let phone = try await open(folders[1], relay)
+      await #expect(throws: LockstepError.homeInUse(path: folders[1])) {
+        _ = try await open(folders[1], relay)
+      }
+      await phone.close()
+      try relay.stop()
+    }
+  }
+
+  @Test func changesNameWhatDoesNotDecode() async throws {
+    struct Strict: SyncedRecord {
+      static let zone = "Todos"
+      static let recordType = "Todo"
+      var id = RecordID.random()
+      var title = 0
+    }
+    try await withTemporaryFolders(3) { folders in
+      let relay = try ServingRelay(store: folders[0])
+      let url = try #require(URL(string: relay.address.url))
+      let phone = try await open(folders[1], relay)
+      try await phone.createAccount(deviceName: "phone")
+      let mac = try await Lockstep.open(
+        at: URL(filePath: folders[2]), relay: url, records: [Strict.self])
+      var changes = mac.changes(Strict.self).makeAsyncIterator()
+      try await mac.join(code: try await phone.pairingCode(), deviceName: "mac")
+      try await phone.save(Todo(id: "1", title: "milk"))
+      guard case .undecodable(let id, let error)? = await changes.next() else {
+        Issue.record("the record decoded")
+        return
+      }
+      #expect(id == "1")
+      #expect(
+        error
+          == .undecodable(
+            type: "Todo", id: "1", reason: "title must be a whole number"))
+      #expect(try await mac.records(Strict.self).isEmpty)
+      await #expect(throws: error) { _ = try await mac.record(Strict.self, id: "1") }
+      await phone.close()
+      await mac.close()
+      try relay.stop()
+    }
+  }
+
+  @Test func offlineEditsOfBothDevicesMeet() async throws {
+    try await withTemporaryFolders(3) { folders in
+      let relay = try ServingRelay(store: folders[0])
+      let phone = try await open(folders[1], relay)
+      let mac = try await open(folders[2], relay)
+      try await phone.createAccount(deviceName: "phone")
+      try await phone.save(Todo(id: "1", title: "milk", tags: ["shop"]))
+      try await mac.join(code: try await phone.pairingCode(), deviceName: "mac")
+      for await todos in mac.live(Todo.self) where todos.count == 1 { break }
+      await phone.close()
+      try await mac.update(Todo.self, id: "1") {
+        $0.title = "oat milk"
+        $0.minutes.add(5)
+        $0.tags.insert("soon")
+      }
+      #expect(try await mac.sync() == .newData)
+      let away = try await open(folders[1], relay)
+      try await away.update(Todo.self, id: "1") {
+        $0.done = true
+        $0.minutes.add(7)
+        $0.tags.remove("shop")
+      }
+      for await todos in away.live(Todo.self) {
+        guard let todo = todos.first, todo.title == "oat milk", todo.minutes.value == 12 else {
+          continue
+        }
+        #expect(todo.done && todo.tags == ["soon"])
+        break
+      }
+      for await todos in mac.live(Todo.self) where todos.first?.done == true {
+        #expect(todos[0].minutes.value == 12 && todos[0].tags == ["soon"])
+        break
+      }
+      await away.close()
+      await mac.close()
+      try relay.stop()
+    }
+  }
+
+  @Test func anAccountsDevicesAreListedAndRevoked() async throws {
+    try await withTwoDevices { phone, mac, _ in
+      let devices = try await phone.devices()
+      #expect(Set(devices.map(\.name)) == ["phone", "mac"])
+      #expect(devices.first(where: \.isCurrent)?.name == "phone")
+      let other = try #require(devices.first { $0.name == "mac" })
+      try await phone.revoke(other)
+      for await status in mac.statusUpdates where status.state == .failed {
+        #expect(status.reason != nil)
+        break
+      }
+    }
+  }
+}

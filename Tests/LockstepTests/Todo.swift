@@ -1,0 +1,17 @@
+import Foundation
+import Lockstep
+
+/// The to-do of the documentation.
+struct Todo: SyncedRecord {
+  static let zone = "Todos"
+  var id = RecordID.random()
+  var title = ""
+  var done = false
+  var order = 0.0
+  var dueDate: Date?
+  var tags: Set<String> = []
+  var minutes = SyncedCounter()
+  static let rules: MergeRules = [
+    "done": .or, "dueDate": .least, "tags": .set, "minutes": .counter,
+  ]
+}
