@@ -38,8 +38,13 @@ public struct BatchID: Hashable, Sendable {
 
   /// Makes a version 4 UUID of 122 random bits.
   public init(random: inout some RandomNumberGenerator) {
-    high = (random.next() & ~0xF000) | 0x4000
-    low = (random.next() & ~(0b11 << 62)) | (0b10 << 62)
+    self.init(randomHigh: random.next(), randomLow: random.next())
+  }
+
+  /// Makes a version 4 UUID of 122 of these random bits.
+  package init(randomHigh high: UInt64, randomLow low: UInt64) {
+    self.high = (high & ~0xF000) | 0x4000
+    self.low = (low & ~(0b11 << 62)) | (0b10 << 62)
   }
 
   /// Returns nil if `text` does not have the form 8-4-4-4-12 hexadecimal digits.

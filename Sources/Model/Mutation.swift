@@ -6,14 +6,20 @@ public struct Mutation: Hashable, Sendable {
   public var type: Name?
   /// Bytes of a JSON object; nil in a delete.
   public var fields: [UInt8]?
-  /// Relay time as the device estimates it, milliseconds since the Unix epoch.
+  /// Relay time as the device estimates it, milliseconds since the Unix epoch; with
+  /// `isStampedByRelay` the relay's own.
   public var modifiedAt: Int64
+  /// True if the request has no time: the version gets the relay's time, or one millisecond more
+  /// than the record's former version, if that is later.
+  public var isStampedByRelay: Bool
   /// Version that this change was made on. 0: the record must not exist (a tombstone does not
   /// count, except with `unlessDeleted`); n: it must still be n; nil: overwrite any version.
   public var baseTag: ChangeTag?
   /// True if, with `baseTag` 0, a tombstone counts as a record: the change was made on a version
   /// that the relay has lost, and another device may have deleted the record since.
   public var unlessDeleted: Bool
+  /// True if, without a `baseTag`, there must be a live record of that name, of any version.
+  public var onlyExisting: Bool
   /// The newest versions that the change was made on, and its own, after the relay has lost some.
   /// Shows other devices that hold one of them that theirs is not another change. At most
   /// `Limits.includes`. The record keeps them, also after further changes.
@@ -29,8 +35,10 @@ public struct Mutation: Hashable, Sendable {
   public init(
     name: Name, type: Name?, fields: [UInt8]?, modifiedAt: Int64, baseTag: ChangeTag?,
     unlessDeleted: Bool = false, includes: [VersionFingerprint] = [], chunks: [ChunkHash] = [],
-    refusal: Refusal? = nil
+    refusal: Refusal? = nil, isStampedByRelay: Bool = false, onlyExisting: Bool = false
   ) {
+    self.isStampedByRelay = isStampedByRelay
+    self.onlyExisting = onlyExisting
     self.includes = includes
     self.unlessDeleted = unlessDeleted
     self.name = name

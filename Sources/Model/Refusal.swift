@@ -56,6 +56,7 @@ public enum RefusalCode: String, Sendable, CaseIterable {
   case badToken, registrationClosed, originNotAllowed, badPairingCode, otherAccount, tooManyDevices
   case planRequired, hostNotAllowed
   case notFound, methodNotAllowed
+  case preconditionFailed, preconditionRequired
   case batchMismatch, batchAborted, conflictTooLarge, clockAhead, chunksMissing, recordTooLarge
   case hashMismatch, quotaExceeded, rangeNotSatisfiable, tooManySubscriptions
   case tokenExpired, storeRestored, filterChanged
@@ -80,6 +81,7 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     case .batchAborted, .conflictTooLarge: 409
     case .tokenExpired, .storeRestored, .filterChanged: 410
     case .lengthRequired: 411
+    case .preconditionFailed: 412
     case .bodyTooLarge, .recordTooLarge, .quotaExceeded: 413
     case .uriTooLong: 414
     case .unsupportedMediaType: 415
@@ -88,6 +90,7 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     case .hostNotAllowed: 421
     case .batchMismatch, .clockAhead, .chunksMissing, .hashMismatch: 422
     case .upgradeRequired: 426
+    case .preconditionRequired: 428
     case .tooManyRequests: 429
     case .headersTooLarge: 431
     case .internalError: 500
@@ -132,6 +135,8 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     case .planRequired: "The account's plan does not include this"
     case .notFound: "Nothing exists at this path"
     case .methodNotAllowed: "This path does not allow that method"
+    case .preconditionFailed: "The record is not the version that the request names"
+    case .preconditionRequired: "The request does not say which version it replaces"
     case .batchMismatch: "The batch id was used before with other content"
     case .batchAborted: "Another record of the atomic batch failed"
     case .conflictTooLarge: "The conflicting records are too large for this answer"
@@ -174,7 +179,7 @@ public enum RefusalCode: String, Sendable, CaseIterable {
       .helloRequired, .requestTimeout:
       .retry
     case .tokenExpired, .storeRestored, .filterChanged, .badChangeToken, .batchAborted,
-      .conflictTooLarge:
+      .conflictTooLarge, .preconditionFailed:
       .fetchFirst
     case .clockAhead: .stampAnew
     case .badToken, .registrationClosed, .originNotAllowed, .badPairingCode, .otherAccount,
@@ -183,7 +188,7 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     case .chunksMissing, .recordTooLarge, .badName: .park
     case .badRequest, .badJSON, .badMessage, .notFound, .methodNotAllowed, .batchMismatch,
       .hashMismatch, .rangeNotSatisfiable, .tooManySubscriptions, .bodyTooLarge, .uriTooLong,
-      .headersTooLarge, .tooManyRecords, .unsupportedMediaType,
+      .headersTooLarge, .tooManyRecords, .unsupportedMediaType, .preconditionRequired,
       .upgradeRequired, .expectationFailed, .lengthRequired, .unsupportedTransferCoding,
       .unsupportedVersion:
       .fixRequest

@@ -141,7 +141,7 @@ package struct SavePlan {
   /// True if the change may replace the current record (docs/protocol.md, "HTTP").
   private static func isApplicable(_ mutation: Mutation, on current: ExistingRecord?) -> Bool {
     switch mutation.baseTag {
-    case nil: true
+    case nil: !mutation.onlyExisting || current.map { !$0.isDeleted } ?? false
     case .some(0): current.map { $0.isDeleted && !mutation.unlessDeleted } ?? true
     case .some(let tag): current?.tag == tag
     }
@@ -164,8 +164,16 @@ package struct SavePlan {
       mutation.isDelete ? current?.type ?? mutation.type : mutation.type ?? current?.type
     return Record(
       zone: commit.request.zone, name: mutation.name, type: type ?? Record.typeOfNothing,
-      fields: mutation.fields, modifiedAt: mutation.modifiedAt, device: commit.device, tag: tag,
-      chunks: mutation.isDelete ? [] : mutation.chunks, includes: includes(mutation, over: current))
+      fields: mutation.fields, modifiedAt: modifiedAt(mutation, over: current),
+      device: commit.device, tag: tag, chunks: mutation.isDelete ? [] : mutation.chunks,
+      includes: includes(mutation, over: current))
+  }
+
+  /// Returns the new version's time. A time that the relay gives is later than that of the version
+  /// before, so that the change wins on devices where the newer version wins.
+  private static func modifiedAt(_ mutation: Mutation, over current: ExistingRecord?) -> Int64 {
+    guard mutation.isStampedByRelay, let current else { return mutation.modifiedAt }
+    return max(mutation.modifiedAt, min(current.modifiedAt, Limits.sequenceLimit - 2) + 1)
   }
 
   /// Returns the lost versions that the new version includes: those of the version on which it was
@@ -206,15 +214,17 @@ package struct ExistingRecord: Hashable {
   package var tag: ChangeTag
   package var type: Name
   package var isDeleted: Bool
+  package var modifiedAt: Int64
   package var chunks: [ChunkHash]
   /// `Record.storedBytes`.
   package var bytes: Int64
   package var includes: [VersionFingerprint]
 
   package init(
-    tag: ChangeTag, type: Name, isDeleted: Bool, chunks: [ChunkHash] = [], bytes: Int64 = 0,
-    includes: [VersionFingerprint] = []
+    tag: ChangeTag, type: Name, isDeleted: Bool, modifiedAt: Int64 = 0, chunks: [ChunkHash] = [],
+    bytes: Int64 = 0, includes: [VersionFingerprint] = []
   ) {
+    self.modifiedAt = modifiedAt
     self.includes = includes
     self.bytes = bytes
     self.tag = tag
@@ -225,8 +235,9 @@ package struct ExistingRecord: Hashable {
 
   package init(_ record: Record) {
     self.init(
-      tag: record.tag, type: record.type, isDeleted: record.isDeleted, chunks: record.chunks,
-      bytes: record.storedBytes, includes: record.includes)
+      tag: record.tag, type: record.type, isDeleted: record.isDeleted,
+      modifiedAt: record.modifiedAt, chunks: record.chunks, bytes: record.storedBytes,
+      includes: record.includes)
   }
 }
 

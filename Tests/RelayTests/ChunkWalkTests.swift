@@ -167,7 +167,7 @@ private struct ChunkWalk {
     let hashes = isNaming ? "\"\(chunks[index].hash.text)\"" : ""
     let body =
       #"{"id":"\#(batch(saves).text)","records":[{"name":"r\#(index)","type":"t","fields":{},"#
-      + #""modifiedAt":1,"chunks":[\#(hashes)]}]}"#
+      + #""modifiedAt":1,"baseTag":"any","chunks":[\#(hashes)]}]}"#
     let response = try HTTPClient(relay, node: node).call(
       "POST", "/v1/zones/z/records", token: device.token, body)
     guard response.status == 200 else { return }

@@ -55,8 +55,8 @@ struct RouterTests {
   }
 
   @Test(arguments: [
-    [("limit", "0")], [("limit", "")], [("limit", "+5")], [("limit", "1e3")], [("wait", "-1")],
-    [("wait", "1.5")], [("since", "")], [("zone", "")], [("limit", "1"), ("limit", "1")],
+    [("limit", "0")], [("limit", "+5")], [("limit", "1e3")], [("wait", "-1")],
+    [("wait", "1.5")], [("since", "x")], [("zone", "")], [("limit", "1"), ("limit", "1")],
   ])
   func aBadQueryIsRefusedToWhomSignsIn(_ query: [(String, String)]) {
     guard case .call(.signed(.refused)) = route("GET", ["v1", "changes"], query) else {

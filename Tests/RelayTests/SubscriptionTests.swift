@@ -276,7 +276,7 @@ struct SubscriptionTests {
       #expect(page.since == since && page.token == since)
       #expect(page.changes.isEmpty && !page.more)
     }
-    let own = park(device, "wait=60&zone=b&since=")
+    let own = park(device, "wait=60&zone=b&since=x")
     #expect(try own.next()?.status == 400)
   }
 

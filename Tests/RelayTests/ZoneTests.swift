@@ -41,8 +41,7 @@ struct ZoneTests {
     #expect(try zones(device, "?after=b") == ["zones": [["zone": "c"]], "more": false])
     #expect(try zones(relay.newAccount()) == ["zones": [], "more": false])
     for (query, code) in [
-      ("limit=0", "badRequest"), ("limit=x", "badRequest"), ("after=", "badName"),
-      ("after=%07", "badName"),
+      ("limit=0", "badRequest"), ("limit=x", "badRequest"), ("after=%07", "badName"),
     ] {
       #expect(try zones(device, "?" + query)?["code"]?.string == code)
     }

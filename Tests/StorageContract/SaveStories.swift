@@ -46,6 +46,29 @@ enum SaveStories {
       #expect(try scene.save(ZoneScene.put("a", #"{"n":2}"#, over: nil)).tags == [2])
       #expect(try scene.current("a")?.fields == Array(#"{"n":2}"#.utf8))
     },
+    ZoneStory("a time of the relay is later than that of the version before") { scene in
+      try scene.makeAccount()
+      var change = ZoneScene.put("a", over: nil)
+      change.modifiedAt = 70
+      try scene.save(change)
+      change.isStampedByRelay = true
+      change.modifiedAt = 60
+      try scene.save(change)
+      #expect(try scene.current("a")?.modifiedAt == 71)
+      change.modifiedAt = 90
+      try scene.save(change)
+      #expect(try scene.current("a")?.modifiedAt == 90)
+    },
+    ZoneStory("a change of an existing record conflicts if there is none") { scene in
+      try scene.makeAccount()
+      var change = ZoneScene.put("a", over: nil)
+      change.onlyExisting = true
+      #expect(try scene.save(change).conflicts.map(\.tag) == [0])
+      try scene.save(ZoneScene.put("a"))
+      #expect(try scene.save(change).tags == [2])
+      try scene.save(ZoneScene.delete("a", over: nil))
+      #expect(try scene.save(change).conflicts.map(\.tag) == [3])
+    },
     ZoneStory(
       "an edit of a record that never existed conflicts with a tombstone of tag 0"
     ) { scene in

@@ -24,6 +24,28 @@ struct SavePlanTests {
     }
   }
 
+  @Test func aChangeOfAnExistingRecordNeedsALiveOne() throws {
+    var change = mutation(fields: [], base: nil)
+    change.onlyExisting = true
+    #expect(try plan([change], over: nil).verdicts == [.conflict])
+    #expect(try plan([change], over: tombstone).verdicts == [.conflict])
+    #expect(try plan([change], over: live).records.map(\.tag) == [10])
+  }
+
+  /// The later version wins on devices where the newer one wins.
+  @Test func aTimeOfTheRelayIsLaterThanTheVersionBefore() throws {
+    for (former, wall, time) in [(5, 9, 9), (9, 9, 10), (20, 9, 21)] as [(Int64, Int64, Int64)] {
+      var existing = live
+      existing.modifiedAt = former
+      var change = mutation(fields: [])
+      change.modifiedAt = wall
+      #expect(try plan([change], over: existing).records.map(\.modifiedAt) == [wall])
+      change.isStampedByRelay = true
+      #expect(try plan([change], over: existing).records.map(\.modifiedAt) == [time])
+      #expect(try plan([change], over: nil).records.map(\.modifiedAt) == [wall])
+    }
+  }
+
   @Test func aTombstoneKeepsTheTypeThatTheRecordHad() throws {
     #expect(try plan([mutation(fields: nil)], over: live).records.map(\.type.text) == ["Old"])
     #expect(try plan([mutation(fields: nil)], over: nil).records.map(\.type.text) == ["New"])

@@ -166,7 +166,7 @@ struct RelayProbe {
     let id = BatchID(random: &random)
     guard let name = Name(id.text) else { return nil }
     let mutation = Mutation(
-      name: name, type: zone, fields: Array("{}".utf8), modifiedAt: 0, baseTag: nil)
+      name: name, type: zone, fields: Array("{}".utf8), modifiedAt: 0, baseTag: 0)
     let request = SaveRequest(id: id, zone: zone, atomic: false, mutations: [mutation])
     return HTTPCallRequest(
       "POST", path: ["v1", "zones", Self.zone, "records"], token: token,

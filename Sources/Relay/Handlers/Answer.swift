@@ -21,10 +21,11 @@ struct Answer: Hashable, Sendable {
     headers.append("Cache-Control", "no-store")
   }
 
-  private init(status: Int, problem refusal: Refusal) {
+  /// `record`: the record that the refusal is about, if it shows one.
+  init(status: Int, problem refusal: Refusal, record: Record? = nil) {
     self.status = status
     refused = refusal.code
-    body = refusal.encodedProblem()
+    body = refusal.encodedProblem(record: record)
     headers.append("Content-Type", "application/problem+json")
     headers.append("Cache-Control", "no-store")
   }
@@ -65,7 +66,8 @@ struct Answer: Hashable, Sendable {
     answer.headers.append("Access-Control-Allow-Methods", list)
     answer.headers.append(
       "Access-Control-Allow-Headers",
-      "Authorization, Content-Type, If-None-Match, If-Range, Last-Event-ID, Range")
+      "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, If-Range, "
+        + "Last-Event-ID, Range")
     answer.headers.append("Access-Control-Max-Age", "86400")
     return answer
   }
@@ -87,5 +89,18 @@ extension Answer {
     if isHeld { return }
     headers.append("Content-Type", "application/json")
     body = record.encodedBody()
+  }
+
+  /// `ifNoneMatch`: the entity tags that the client already has.
+  init(list page: ReadPage, ifNoneMatch: [String]) {
+    // Any save in the account makes another token.
+    let tag = "\"\(page.token.text)\""
+    let isHeld = Answer.isHeld(tag, by: ifNoneMatch)
+    self.init(status: isHeld ? 304 : 200)
+    headers.append("ETag", tag)
+    headers.append("Cache-Control", "private, no-cache")
+    if isHeld { return }
+    headers.append("Content-Type", "application/json")
+    body = page.bytes
   }
 }

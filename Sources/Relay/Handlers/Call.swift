@@ -33,6 +33,10 @@ enum SignedCall: Hashable, Sendable {
   case revokeDevice(DeviceID)
   case save(zone: Name)
   case record(RecordKey)
+  case listRecords(RecordListQuery)
+  case putRecord(RecordKey)
+  /// `base`: the version that the query names.
+  case deleteRecord(RecordKey, base: ReplacedVersion?)
   case changes(FetchQuery)
   /// An event stream; `Last-Event-ID` takes precedence over `since`.
   case events(since: ChangeToken?)
@@ -50,13 +54,24 @@ enum SignedCall: Hashable, Sendable {
   case refused(Refusal)
 }
 
+/// A page of the list of a zone's live records: a page of the snapshot of that zone.
+struct RecordListQuery: Hashable, Sendable {
+  var zone: Name
+  /// Token of the page before, in the middle of the list.
+  var after: ChangeToken?
+  /// Only records of this type. Pages are divided before the others are left out.
+  var type: Name?
+  var limit = Limits.pageRecords
+}
+
 extension SignedCall {
   /// True if the call is useful only if the account's plan has a zone. Devices may always be
   /// managed, and a save may be a retry of one that was made before.
   var needsPlan: Bool {
     switch self {
     case .issuePairing, .listDevices, .renameDevice, .revokeDevice, .save, .refused: false
-    case .record, .changes, .events, .listZones, .deleteZone, .listSubscriptions,
+    case .record, .listRecords, .putRecord, .deleteRecord, .changes, .events, .listZones,
+      .deleteZone, .listSubscriptions,
       .subscription, .putSubscription, .removeSubscription, .chunk, .renewChunk, .missingChunks:
       true
     }
@@ -74,13 +89,14 @@ extension Call {
   /// Maximum bytes of the body.
   var bodyLimit: Int {
     switch self {
-    case .signed(.save): Limits.batchBytes
+    case .signed(.save), .signed(.putRecord): Limits.batchBytes
     case .signed(.putSubscription): Limits.subscriptionBytes
     case .signed(.missingChunks): Limits.chunkHashesBytes
     // The error is reported whatever body follows.
     case .upload, .signed(.refused): Limits.chunkBytes
     case .owner(.setPlan): Limits.planBodyBytes
-    case .unauthenticated, .signed, .owner, .health, .page, .socket: Limits.smallBodyBytes
+    case .unauthenticated, .signed, .owner, .health, .page, .socket:
+      Limits.smallBodyBytes
     }
   }
 
@@ -88,11 +104,13 @@ extension Call {
   var readsBody: Bool {
     switch self {
     case .unauthenticated(.createAccount), .unauthenticated(.join), .signed(.renameDevice),
-      .signed(.save), .signed(.putSubscription), .signed(.missingChunks), .owner(.createAccount),
+      .signed(.save), .signed(.putRecord), .signed(.putSubscription), .signed(.missingChunks),
+      .owner(.createAccount),
       .owner(.setPlan):
       true
     case .unauthenticated(.time), .unauthenticated(.limits), .signed(.issuePairing),
       .signed(.listDevices), .signed(.revokeDevice), .signed(.record), .signed(.changes),
+      .signed(.listRecords), .signed(.deleteRecord),
       .signed(.events), .signed(.listZones), .signed(.deleteZone), .signed(.listSubscriptions),
       .signed(.subscription), .signed(.removeSubscription), .signed(.chunk), .signed(.renewChunk),
       .signed(.refused), .upload, .owner, .health, .page, .socket:

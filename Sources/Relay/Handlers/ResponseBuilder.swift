@@ -15,6 +15,9 @@ enum ResponseBuilder: Sendable {
   case revoked(AccountID, DeviceID)
   case saved(_ atomic: Bool, timed: Bool)
   case record(ifNoneMatch: [String])
+  case recordList(ifNoneMatch: [String], type: Name?)
+  /// After a retry, the record is read next.
+  case written(RecordKey, isDelete: Bool)
   case changes(FetchQuery)
   case events
   case zones

@@ -82,13 +82,22 @@ enum Router {
     Entry("POST", "v1/zones/*/records") { (target) throws(Refusal) in
       .signed(.save(zone: try name(target.path[2])))
     },
+    Entry("GET", "v1/zones/*/records") { (target) throws(Refusal) in
+      .signed(.listRecords(try recordListQuery(target)))
+    },
     Entry("GET", "v1/zones/*/records/*") { (target) throws(Refusal) in
-      .signed(.record(RecordKey(zone: try name(target.path[2]), name: try name(target.path[4]))))
+      .signed(.record(try recordKey(target)))
+    },
+    Entry("PUT", "v1/zones/*/records/*") { (target) throws(Refusal) in
+      .signed(.putRecord(try recordKey(target)))
+    },
+    Entry("DELETE", "v1/zones/*/records/*") { (target) throws(Refusal) in
+      .signed(.deleteRecord(try recordKey(target), base: try replacedVersion(target)))
     },
     Entry("GET", "v1/zones") { (target) throws(Refusal) in
       .signed(
         .listZones(
-          after: try target["after"].map(name),
+          after: try stated("after", in: target).map(name),
           limit: try limit(target, atMost: Limits.listedZones, of: "zones")))
     },
     Entry("DELETE", "v1/zones/*") { (target) throws(Refusal) in
@@ -172,7 +181,7 @@ enum Router {
           [Entry("GET", "") { _ in .page(page) }]
         })
     else {
-      return .refused(Refusal(.notFound, "Nothing exists at this path; check it."), methods: [])
+      return .refused(nothing(at: target), methods: [])
     }
     // HEAD gets the header of GET's answer (RFC 9110 section 9.3.2), or has its own call.
     let exact = found.first { $0.method == method }
@@ -204,6 +213,16 @@ enum Router {
     }
   }
 
+  private static func nothing(at target: RequestTarget) -> Refusal {
+    let isOfZone = target.path.starts(with: ["v1", "zones"])
+    return Refusal(
+      .notFound,
+      isOfZone
+        ? "Nothing exists at this path; quote a slash in a zone or a name as %2F (in Python: "
+          + "urllib.parse.quote(zone, safe=\"\"))."
+        : "Nothing exists at this path; check it.")
+  }
+
   /// Returns the route of a path. A literal path takes precedence over a pattern.
   private static func route(
     matching path: [String], at listenerKind: Opening.ListenerKind
@@ -227,6 +246,42 @@ enum Router {
     return name
   }
 
+  private static func recordKey(_ target: RequestTarget) throws(Refusal) -> RecordKey {
+    RecordKey(zone: try name(target.path[2]), name: try name(target.path[4]))
+  }
+
+  /// Returns the version that the query of a deletion names.
+  private static func replacedVersion(_ target: RequestTarget) throws(Refusal) -> ReplacedVersion? {
+    guard let text = stated("baseTag", in: target) else { return nil }
+    if text == "any" { return .any }
+    guard let tag = number(text, atMost: Limits.sequenceLimit - 1), tag > 0 else {
+      throw Refusal(
+        .badRequest, "`baseTag` must be the record's tag, or any to delete any version.")
+    }
+    return .version(tag)
+  }
+
+  private static func recordListQuery(
+    _ target: RequestTarget
+  ) throws(Refusal) -> RecordListQuery {
+    var query = RecordListQuery(zone: try name(target.path[2]))
+    query.after = try token("after", of: target)
+    if let after = query.after, after.pinned == nil {
+      throw Refusal(
+        .badChangeToken,
+        "`after` must be the `token` of a page of this list with `more` true; after the last page, "
+          + "that token goes to /v1/changes as `since`.")
+    }
+    query.type = try stated("type", in: target).map(name)
+    query.limit = try limit(target, atMost: Limits.pageRecords, of: "records")
+    return query
+  }
+
+  /// Returns the parameter's value; nil if it is missing or empty, as templates make it.
+  private static func stated(_ parameter: String, in target: RequestTarget) -> String? {
+    target[parameter].flatMap { $0.isEmpty ? nil : $0 }
+  }
+
   private static func chunk(_ segment: String) throws(Refusal) -> ChunkHash {
     guard let hash = ChunkHash(text: segment) else {
       throw Refusal(
@@ -248,6 +303,8 @@ enum Router {
     _ parameter: String, of target: RequestTarget
   ) throws(Refusal) -> ChangeToken? {
     guard let text = target[parameter] else { return nil }
+    // Without `through`, all of a zone is deleted, which must not be requested by mistake.
+    if text.isEmpty, parameter != "through" { return nil }
     guard let token = ChangeToken(text: text) else {
       throw Refusal(
         .badChangeToken,
@@ -278,7 +335,7 @@ enum Router {
   private static func limit(
     _ target: RequestTarget, atMost most: Int, of things: String
   ) throws(Refusal) -> Int {
-    guard let text = target["limit"] else { return most }
+    guard let text = stated("limit", in: target) else { return most }
     guard let limit = number(text, atMost: Int64(most)), limit > 0 else {
       throw Refusal(.badRequest, "`limit` must be a number of \(things), at least 1.")
     }
@@ -290,7 +347,7 @@ enum Router {
     query.since = try token("since", of: target)
     if let text = target["zone"] { query.zone = try name(text) }
     query.limit = try limit(target, atMost: Limits.pageRecords, of: "records")
-    if let text = target["wait"] {
+    if let text = stated("wait", in: target) {
       guard let seconds = number(text, atMost: Limits.longPollMilliseconds / 1_000) else {
         throw Refusal(.badRequest, "`wait` must be a number of whole seconds, at least 0.")
       }

@@ -38,6 +38,9 @@ struct Session: Hashable, Sendable {
         .saved(request.atomic, timed: request.timed))
     case .record(let key):
       return .read(.record(account, key), .record(ifNoneMatch: headers.list("If-None-Match")))
+    case .listRecords(let query): return list(query, headers)
+    case .putRecord(let key): return try put(body, at: key, headers, in: context)
+    case .deleteRecord(let key, let base): return try delete(key, on: base, headers, in: context)
     case .changes(let query):
       return .read(readRequest(for: query), .changes(query))
     case .events(let since):
@@ -69,6 +72,40 @@ struct Session: Hashable, Sendable {
     case .refused(let refusal):
       throw refusal
     }
+  }
+
+  private func list(_ query: RecordListQuery, _ headers: HTTPHeaders) -> HandlerResult {
+    .read(
+      .changes(account, since: query.after, zone: query.zone, limit: query.limit),
+      .recordList(ifNoneMatch: headers.list("If-None-Match"), type: query.type))
+  }
+
+  private func put(
+    _ body: [UInt8], at key: RecordKey, _ headers: HTTPHeaders, in context: CallContext
+  ) throws(Refusal) -> HandlerResult {
+    let (mutation, base) = try Mutation.decoded(recordBody: body, name: key.name)
+    return try write(mutation, to: key, on: base, headers, in: context)
+  }
+
+  private func delete(
+    _ key: RecordKey, on base: ReplacedVersion?, _ headers: HTTPHeaders, in context: CallContext
+  ) throws(Refusal) -> HandlerResult {
+    let mutation = Mutation(
+      name: key.name, type: nil, fields: nil, modifiedAt: 0, baseTag: nil, isStampedByRelay: true)
+    return try write(mutation, to: key, on: base, headers, in: context)
+  }
+
+  /// `base`: the version that the body or the query names.
+  private func write(
+    _ mutation: Mutation, to key: RecordKey, on base: ReplacedVersion?, _ headers: HTTPHeaders,
+    in context: CallContext
+  ) throws(Refusal) -> HandlerResult {
+    let write = try RecordWrite(mutation, named: base, headers: headers, secrets: context.secrets)
+    let request = SaveRequest(
+      id: write.id, zone: key.zone, atomic: false, mutations: [write.mutation])
+    return .commit(
+      .save(saveCommit(for: request, wall: context.wall)),
+      .written(key, isDelete: mutation.isDelete))
   }
 
   /// Returns the token at which a reconnecting stream continues. A browser sends it by itself,
@@ -115,6 +152,7 @@ struct Session: Hashable, Sendable {
     var checked = request
     // Reads `request`: a change copies `checked`, and usually nothing changes.
     for (index, mutation) in request.mutations.enumerated() where mutation.refusal == nil {
+      if mutation.isStampedByRelay { checked.mutations[index].modifiedAt = wall }
       guard mutation.modifiedAt > wall + Limits.clockAheadMilliseconds else { continue }
       checked.mutations[index].refusal = Refusal(
         .clockAhead, "`modifiedAt` is in the future; set it from the relay's time.",

@@ -359,6 +359,11 @@ extension RelayNode {
         if case .changes = request { .page(request, as: eventForm(slot)) } else { .read(request) }
       try checkMemory(slot)
       isSubmitted = submitJob(job, for: .call(id, .events))
+    case .read(let request, .recordList(let tags, let type)):
+      try checkMemory(slot)
+      isSubmitted = submitJob(
+        .page(request, as: PageForm(shape: .list(type: type))),
+        for: .call(id, .recordList(ifNoneMatch: tags, type: type)))
     case .read(let request, let continuation):
       isSubmitted = submitJob(.read(request), for: .call(id, continuation))
     }

@@ -6,9 +6,11 @@ import LockstepModel
 /// Each part is preceded by its length, so that two different batches never give the same bytes:
 ///
 ///     zone   atomic   count   ( name  type?  fields?  modifiedAt  baseTag?  refusal?
-///                             chunk …  unlessDeleted  includes ) …
+///                             chunk …  unlessDeleted  includes  isStampedByRelay
+///                             onlyExisting ) …
 ///     unlessDeleted: one byte 1 if it is true, otherwise nothing
 ///     includes: one byte 2, the number and the fingerprints, or nothing
+///     isStampedByRelay, onlyExisting: one byte 3, one byte 4, or nothing
 ///     refusal: the code of the decoder's error, which may be in a part that is not kept
 ///     text:   8 bytes of length, the bytes;   optional: one byte 0, or 1 and the part
 enum BatchDigest {
@@ -35,6 +37,8 @@ enum BatchDigest {
         bytes.append(2)
         bytes.add(mutation.includes.bytes)
       }
+      if mutation.isStampedByRelay { bytes.append(3) }
+      if mutation.onlyExisting { bytes.append(4) }
     }
     return SHA256.hash(bytes)
   }

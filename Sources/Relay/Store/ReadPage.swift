@@ -11,6 +11,8 @@ public struct PageForm: Sendable, Hashable {
     case event(isChunked: Bool)
     /// The body of an answer.
     case body
+    /// A list of records, of this type if there is one.
+    case list(type: Name?)
   }
 
   let shape: Shape
@@ -37,7 +39,9 @@ public struct ReadPage: Sendable, Hashable {
     token = page.token
     more = page.more
     isEmpty = page.changes.isEmpty
-    let changes = EncodedChanges(page.changes, lostTags: page.lostTags)
+    var shown = page.changes
+    if case .list(let type?) = form.shape { shown.removeAll { $0.type != type } }
+    let changes = EncodedChanges(shown, lostTags: page.lostTags)
     records = form.keepsRecords ? page.changes : []
     switch form.shape {
     case .frame(let request, let isCompressed):
@@ -48,6 +52,7 @@ public struct ReadPage: Sendable, Hashable {
       let event = changes.event(since: since, token: token, more: more)
       bytes = isChunked ? HTTPWriter.chunk(event) : event
     case .body: bytes = changes.body(since: since, token: token, more: more)
+    case .list: bytes = changes.list(token: token, more: more)
     }
   }
 }

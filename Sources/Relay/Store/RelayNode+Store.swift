@@ -288,6 +288,10 @@ extension RelayNode {
       if !submitJob(.read(.devices(session.account)), for: .call(id, .device(device))) {
         answer(slot, Answer(CommitQueue.overloaded))
       }
+    } else if case .written(let key, let isDelete) = continuation,
+      case .success(.saved(let outcome)) = result
+    {
+      answerWrite(slot, of: key, outcome, isDelete: isDelete)
     } else {
       do throws(Refusal) {
         answer(slot, try continuation.answer(to: try result.get()))
@@ -296,6 +300,25 @@ extension RelayNode {
       }
     }
     processInput(slot)
+  }
+
+  /// Answers a `PUT` or `DELETE` of one record.
+  private mutating func answerWrite(
+    _ slot: Hub.Slot, of key: RecordKey, _ outcome: SaveOutcome, isDelete: Bool
+  ) {
+    do throws(Refusal) {
+      if let written = try Answer(writing: outcome, isDelete: isDelete) {
+        answer(slot, written)
+        return
+      }
+      guard let session = connections[slot].session else { throw RelayNode.notSignedIn }
+      let isSubmitted = submitJob(
+        .read(.record(session.account, key)),
+        for: .call(connections[slot].id, .record(ifNoneMatch: [])))
+      if !isSubmitted { throw CommitQueue.overloaded }
+    } catch {
+      answer(slot, Answer(error))
+    }
   }
 
   private mutating func handleCallRead(
@@ -340,6 +363,7 @@ extension RelayNode {
     switch continuation {
     case .changes(let query): handlePollRead(slot, query, page)
     case .events: beginStream(slot, page)
+    case .recordList(let tags, _): answer(slot, Answer(list: page, ifNoneMatch: tags))
     default: answer(slot, Answer(ResponseBuilder.mismatch))
     }
     processInput(slot)

@@ -93,7 +93,8 @@ final class SaveBatchPlanner {
       let (type, chunks) = (try row.name(2), try row.chunks(4))
       let isDeleted = row.isNull(3)
       existingRecords[recordID] = ExistingRecord(
-        tag: row.integer(1), type: type, isDeleted: isDeleted, chunks: chunks,
+        tag: row.integer(1), type: type, isDeleted: isDeleted, modifiedAt: row.integer(6),
+        chunks: chunks,
         bytes: Record.storedBytes(
           zone: recordID.key.zone, name: recordID.key.name, type: type,
           fields: isDeleted ? 0 : Int(clamping: row.integer(3)), chunks: chunks.count),

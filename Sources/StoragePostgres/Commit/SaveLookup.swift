@@ -68,7 +68,7 @@ struct SaveLookup {
   static let records = PostgresStatement(
     "standing records",
     """
-    SELECT place, tag, type, octet_length(fields)::bigint, chunks, includes
+    SELECT place, tag, type, octet_length(fields)::bigint, chunks, includes, modified_at
     FROM unnest($1::bigint[], $2::text[], $3::text[])
       WITH ORDINALITY AS asked (account, zone, name, place)
     JOIN records USING (account, zone, name)

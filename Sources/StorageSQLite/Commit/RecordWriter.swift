@@ -41,7 +41,7 @@ final class RecordWriter {
       """)
     existingRecord = try connection.prepare(
       """
-      SELECT tag, type, length(fields), chunks, number, includes FROM records
+      SELECT tag, type, length(fields), chunks, number, includes, modified_at FROM records
       WHERE account = ? AND zone = ? AND name = ?
       """)
     insert = try connection.prepare(
@@ -211,8 +211,8 @@ final class RecordWriter {
         zone: commit.request.zone, name: name, type: type, fields: Int(clamping: row.integer(2)),
         chunks: chunks.count)
       let existingRecord = ExistingRecord(
-        tag: row.integer(0), type: type, isDeleted: row.isNull(2), chunks: chunks, bytes: bytes,
-        includes: row.fingerprints(5))
+        tag: row.integer(0), type: type, isDeleted: row.isNull(2), modifiedAt: row.integer(6),
+        chunks: chunks, bytes: bytes, includes: row.fingerprints(5))
       return (existingRecord, row.integer(4))
     }
   }

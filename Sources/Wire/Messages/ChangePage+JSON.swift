@@ -110,6 +110,20 @@ public struct EncodedChanges: Hashable, Sendable {
     return finish(writer, since: since, token: token, more: more)
   }
 
+  /// Returns the body of `GET /v1/zones/{zone}/records`.
+  public func list(token: ChangeToken, more: Bool) -> [UInt8] {
+    var writer = JSONWriter(capacity: array.count + 128)
+    writer.beginObject()
+    writer.member("token")
+    writer.token(token)
+    writer.member("more")
+    writer.bool(more)
+    writer.member("records")
+    writer.raw(array)
+    writer.endObject()
+    return writer.finish()
+  }
+
   /// Returns the `changes` event of a stream; its id is the token.
   public func event(since: ChangeToken?, token: ChangeToken, more: Bool) -> [UInt8] {
     EventStreamWriter.event(

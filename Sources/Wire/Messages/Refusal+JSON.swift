@@ -2,10 +2,11 @@ import LockstepJSON
 public import LockstepModel
 
 extension Refusal {
-  /// Encodes the refusal as `application/problem+json` (RFC 9457).
-  public func encodedProblem() -> [UInt8] {
-    var writer = JSONWriter(capacity: detail.utf8.count + 224)
-    writer.problem(self)
+  /// Encodes the refusal as `application/problem+json` (RFC 9457). `record`: the record as the
+  /// relay has it, for `preconditionFailed`.
+  public func encodedProblem(record: Record? = nil) -> [UInt8] {
+    var writer = JSONWriter(capacity: detail.utf8.count + 224 + (record?.encodedBytes ?? 0))
+    writer.problem(self, record: record)
     return writer.finish()
   }
 
@@ -116,7 +117,7 @@ extension MessageReader {
 }
 
 extension JSONWriter {
-  mutating func problem(_ refusal: Refusal) {
+  mutating func problem(_ refusal: Refusal, record: Record? = nil) {
     beginObject()
     member("type")
     string("urn:lockstep:problem:" + refusal.code.rawValue)
@@ -125,6 +126,10 @@ extension JSONWriter {
     member("status")
     integer(Int64(refusal.code.status))
     refusalMembers(refusal)
+    if let record {
+      member("record")
+      self.record(record)
+    }
     endObject()
   }
 

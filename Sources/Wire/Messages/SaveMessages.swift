@@ -281,53 +281,81 @@ extension MessageReader {
   }
 
   private mutating func mutation() throws(Refusal) -> Mutation {
-    var name: Name?
-    var type: Name?
-    var fields: [UInt8]?
-    var isFieldsNull = false
-    var isDeleted = false
-    var modifiedAt: Int64?
-    var baseTag: ChangeTag?
-    var unlessDeleted = false
-    var includes: [VersionFingerprint] = []
-    var chunks: [ChunkHash] = []
+    let members = try mutationMembers()
+    let name = try require(members.name, .name)
+    // A deletion overwrites no content, and devices delete without a base.
+    let base = members.base ?? (members.isDeleted ? .any : .absent)
+    return try mutation(members, named: name, on: base)
+  }
+
+  /// Reads the body of a `PUT` of one record: the mutation, and the version that the body names.
+  mutating func recordBody(name: Name) throws(Refusal) -> (Mutation, ReplacedVersion?) {
+    let members = try mutationMembers()
+    guard !members.isDeleted else {
+      throw fault("A body with \"deleted\":true saves nothing; send DELETE to delete the record.")
+    }
+    return (try mutation(members, named: name, on: .absent), members.base)
+  }
+
+  private mutating func mutationMembers() throws(Refusal) -> MutationMembers {
+    var members = MutationMembers()
+    var tag: ChangeTag?
     var seen = MemberSet()
     try enterObject()
     while let member = try nextMember(&seen) {
       switch member {
-      case .name: name = try self.name(.name)
-      case .type: type = try self.name(.type)
+      case .name: members.name = try name(.name)
+      case .type: members.type = try name(.type)
       case .fields:
-        isFieldsNull = try skipNull()
-        if !isFieldsNull { fields = try objectBytes(.fields) }
-      case .deleted: isDeleted = try bool(.deleted)
-      case .modifiedAt: modifiedAt = try instant(.modifiedAt)
-      case .baseTag: baseTag = try integer(.baseTag)
-      case .unlessDeleted: unlessDeleted = try bool(.unlessDeleted)
-      case .includes: includes = try fingerprints(.includes)
-      case .chunks: chunks = try chunkHashes(.chunks, atMost: Limits.chunksPerRecord)
+        members.isFieldsNull = try skipNull()
+        if !members.isFieldsNull { members.fields = try objectBytes(.fields) }
+      case .deleted: members.isDeleted = try bool(.deleted)
+      case .modifiedAt: members.modifiedAt = try skipNull() ? nil : try instant(.modifiedAt)
+      case .baseTag: members.base = try skipNull() ? nil : try replacedVersion(.baseTag)
+      case .tag: tag = try skipNull() ? nil : try integer(.tag)
+      case .unlessDeleted: members.unlessDeleted = try bool(.unlessDeleted)
+      case .includes: members.includes = try fingerprints(.includes)
+      case .chunks: members.chunks = try chunkHashes(.chunks, atMost: Limits.chunksPerRecord)
       default: try skip()
       }
     }
-    if isDeleted {
-      guard fields == nil else {
+    // A record that is sent back as it was read was changed on the version that was read.
+    if members.base == nil { members.base = tag.map { ReplacedVersion(tag: $0) } }
+    return members
+  }
+
+  private mutating func replacedVersion(_ member: Member) throws(Refusal) -> ReplacedVersion {
+    guard try kind() == .string else { return ReplacedVersion(tag: try integer(member)) }
+    guard try string(member) == "any" else {
+      throw wrong(member, "the tag of a version, 0 for a new record, or \"any\" for any version")
+    }
+    return .any
+  }
+
+  private func mutation(
+    _ members: MutationMembers, named name: Name, on base: ReplacedVersion
+  ) throws(Refusal) -> Mutation {
+    if members.isDeleted {
+      guard members.fields == nil else {
         throw fault("has both `fields` and `deleted`; send one of the two.")
       }
-      guard chunks.isEmpty else {
+      guard members.chunks.isEmpty else {
         throw fault("has both `chunks` and `deleted`; send one of the two.")
       }
     } else {
-      guard !isFieldsNull else {
+      guard !members.isFieldsNull else {
         throw wrong(.fields, "a JSON object; to delete a record send \"deleted\":true")
       }
-      _ = try require(fields, .fields)
-      _ = try require(type, .type)
+      _ = try require(members.fields, .fields)
+      _ = try require(members.type, .type)
     }
-    return Mutation(
-      name: try require(name, .name), type: type, fields: fields,
-      modifiedAt: try require(modifiedAt, .modifiedAt), baseTag: baseTag,
-      unlessDeleted: unlessDeleted, includes: includes, chunks: chunks,
-      refusal: refusal(fields: fields))
+    var mutation = Mutation(
+      name: name, type: members.type, fields: members.fields, modifiedAt: members.modifiedAt ?? 0,
+      baseTag: nil, unlessDeleted: members.unlessDeleted, includes: members.includes,
+      chunks: members.chunks, refusal: refusal(fields: members.fields),
+      isStampedByRelay: members.modifiedAt == nil)
+    mutation.setReplacedVersion(base)
+    return mutation
   }
 
   private func refusal(fields: [UInt8]?) -> Refusal? {
@@ -364,11 +392,16 @@ extension JSONWriter {
       member("deleted")
       bool(true)
     }
-    member("modifiedAt")
-    integer(mutation.modifiedAt)
+    if !mutation.isStampedByRelay {
+      member("modifiedAt")
+      integer(mutation.modifiedAt)
+    }
     if let baseTag = mutation.baseTag {
       member("baseTag")
       integer(baseTag)
+    } else if !mutation.isDelete {
+      member("baseTag")
+      string("any")
     }
     if mutation.unlessDeleted {
       member("unlessDeleted")
@@ -378,6 +411,20 @@ extension JSONWriter {
     chunkHashes(mutation.chunks)
     endObject()
   }
+}
+
+/// Members of a mutation, as they are read.
+private struct MutationMembers {
+  var name: Name?
+  var type: Name?
+  var fields: [UInt8]?
+  var isFieldsNull = false
+  var isDeleted = false
+  var modifiedAt: Int64?
+  var base: ReplacedVersion?
+  var unlessDeleted = false
+  var includes: [VersionFingerprint] = []
+  var chunks: [ChunkHash] = []
 }
 
 extension Mutation {

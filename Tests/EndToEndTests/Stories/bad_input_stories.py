@@ -43,6 +43,10 @@ def whole(value):
     return type(value) in (int, float) and value == int(value) and 0 <= value < 1 << 53
 
 
+def whole_or_none(value):
+    return value is None or whole(value)
+
+
 def kind(*types):
     return lambda value: isinstance(value, types)
 
@@ -66,11 +70,17 @@ BODIES = [
     ("POST", "/v1/zones/Notes/records", {"id": UUID, "atomic": True, "records": [SAVED]},
      {("id",): none_of_these, ("atomic",): kind(bool, type(None)), ("records",): lambda value: value == [],
       ONE: none_of_these, (*ONE, "name"): text(1), (*ONE, "type"): text(1),
-      (*ONE, "fields"): kind(dict), (*ONE, "modifiedAt"): whole, (*ONE, "baseTag"): whole},
-     (("atomic",), (*ONE, "baseTag"))),
+      (*ONE, "fields"): kind(dict), (*ONE, "modifiedAt"): whole_or_none,
+      (*ONE, "baseTag"): whole_or_none},
+     (("atomic",), (*ONE, "modifiedAt"), (*ONE, "baseTag"))),
     ("POST", "/v1/zones/Notes/records", {"id": UUID, "records": [{**DELETED, "type": "T"}]},
      {(*ONE, "name"): text(1), (*ONE, "deleted"): lambda value: value is True,
-      (*ONE, "type"): text(1), (*ONE, "modifiedAt"): whole}, ((*ONE, "type"),)),
+      (*ONE, "type"): text(1), (*ONE, "modifiedAt"): whole_or_none},
+     ((*ONE, "type"), (*ONE, "modifiedAt"))),
+    ("PUT", "/v1/zones/Notes/records/a", {"type": "T", "fields": {}, "modifiedAt": 1, "baseTag": 0},
+     {("type",): text(1), ("fields",): kind(dict), ("modifiedAt",): whole_or_none,
+      ("baseTag",): whole_or_none},
+     (("modifiedAt",), ("baseTag",))),
     ("PUT", "/v1/subscriptions/s", {"kind": "database"}, {("kind",): none_of_these}, ()),
     ("PUT", "/v1/subscriptions/s", {"kind": "zone", "zone": "Z"},
      {("kind",): none_of_these, ("zone",): text(1)}, ()),
@@ -193,20 +203,29 @@ NAMED = [
     ("POST", "/v1/zones/{name}/records", {"id": "", "records": []}),
     ("GET", "/v1/zones/{name}/records/a", None), ("GET", "/v1/zones/Notes/records/{name}", None),
     ("GET", "/v1/changes?zone={name}", None), ("GET", "/v1/zones?after={name}", None),
+    ("GET", "/v1/zones/{name}/records", None), ("GET", "/v1/zones/Notes/records?type={name}", None),
+    ("PUT", "/v1/zones/{name}/records/a", {"type": "T", "fields": {}, "baseTag": "any"}),
+    ("DELETE", "/v1/zones/Notes/records/{name}?baseTag=any", None),
     ("DELETE", "/v1/zones/{name}", None),
     ("GET", "/v1/subscriptions/{name}", None), ("DELETE", "/v1/subscriptions/{name}", None),
     ("PUT", "/v1/subscriptions/{name}", {"kind": "database"}),
 ]
-BAD_TOKENS = ["", "nonsense", "0", ".", "5", "5.", ".5", "zz.1", "5.-1", "5.1.", "5.01", "05.1", "F.1",
+# An empty parameter counts as omitted, except those without which more would be read or deleted.
+MAY_BE_EMPTY = ("?after={name}", "?type={name}")
+BAD_TOKENS = ["nonsense", "0", ".", "5", "5.", ".5", "zz.1", "5.-1", "5.1.", "5.01", "05.1", "F.1",
               "5." + "9" * 30, "5.9007199254740992", "100000000.1", "5.1.z", "5.1.p0", "5.1.zff.zff",
               "5.1" * 50, "%00", "%C3%A9", "5.1%20", "%205.1"]
 QUERIES = {
     "/v1/changes": {
         "since": ("badChangeToken", BAD_TOKENS),
-        "limit": ("badRequest", ["", "0", "-1", "abc", "1.5", "1e3", "0x10", "%2B5", "%205", "５", "null"]),
-        "wait": ("badRequest", ["", "-1", "soon", "1.5", "1e1", "%2B1", "1s", "true"]),
+        "limit": ("badRequest", ["0", "-1", "abc", "1.5", "1e3", "0x10", "%2B5", "%205", "５", "null"]),
+        "wait": ("badRequest", ["-1", "soon", "1.5", "1e1", "%2B1", "1s", "true"]),
     },
-    "/v1/zones": {"limit": ("badRequest", ["", "0", "-1", "abc", "1.5", "%2B5"])},
+    "/v1/zones": {"limit": ("badRequest", ["0", "-1", "abc", "1.5", "%2B5"])},
+    "/v1/zones/Notes/records": {
+        "limit": ("badRequest", ["0", "-1", "abc", "1.5", "%2B5"]),
+        "after": ("badChangeToken", [*BAD_TOKENS, "5.1", "5.1.zff"]),
+    },
 }
 
 
@@ -216,7 +235,7 @@ def story_wrong_names_in_a_path_or_a_query():
         person, *_ = scene(relay)
         line = Connection(relay, person)
         for method, path, body in NAMED:
-            for name in BAD_NAMES:
+            for name in BAD_NAMES[1:] if path.endswith(MAY_BE_EMPTY) else BAD_NAMES:
                 expect(line.request(method, path.format(name=name), body), 400, "badName")
             for name in BAD_ESCAPES:
                 expect(Connection(relay, person).request(method, path.format(name=name), body), 400, "badRequest")
@@ -258,6 +277,9 @@ def story_wrong_queries():
             expect(line.request("GET", f"/v1/events?since={value}"), 400, "badChangeToken")
             expect(line.request("DELETE", f"/v1/zones/Notes?through={value}"), 400,
                    "badChangeToken")
+        expect(line.request("DELETE", "/v1/zones/Notes?through="), 400, "badChangeToken")
+        for query in ("since=", "limit=", "wait=", "since=&limit=&wait="):
+            assert len(expect(line.request("GET", f"/v1/changes?{query}"), 200).json["changes"]) == 1
         expect(line.request("DELETE", f"/v1/zones/Notes?through={token}&through={token}"), 400)
         expect(line.request("DELETE", f"/v1/zones/Elsewhere?through={token}&since=x&limit=0"), 204)
         assert line.request("GET", "/v1/changes").json["token"] == token
@@ -589,7 +611,7 @@ def story_a_batch_at_its_limits():
         for length in (mebibyte - 1, mebibyte, mebibyte + 1):
             fields = '{"t":"' + "x" * (length - 8) + '"}'
             raw = (f'{{"id":"{new_id()}","records":[{{"name":"large","type":"T","fields":{fields},'
-                   f'"modifiedAt":1}},{{"name":"small","type":"T","fields":{{}},"modifiedAt":1}}]}}')
+                   f'"baseTag":"any"}},{{"name":"small","type":"T","fields":{{}},"baseTag":"any"}}]}}')
             answer = expect(line.request("POST", "/v1/zones/Notes/records", raw=raw.encode()), 200)
             large, small = answer.json["results"]
             assert "tag" in small, small

@@ -11,6 +11,7 @@ disconnect_stories, and scripts/openapi-check sends hundreds of requests to each
 | `GET`, `DELETE /v1/zones…` | zone_stories |
 | `POST /v1/zones/{zone}/records` | a_save_on_an_old_version…, an_atomic_batch…, a_retry_changes_nothing… |
 | `GET /v1/zones/{zone}/records/{name}` | one_record_with_its_etag |
+| `GET /v1/zones/{zone}/records`, `PUT`, `DELETE /v1/zones/{zone}/records/{name}` | plain_http_stories |
 | `GET /v1/changes` | a_long_poll_answers…, a_snapshot_comes_in_pages…, a_token_of_one_zone… |
 | `GET /v1/events` | events_stories |
 | `GET /v1/socket` | websocket_stories, websocket_rule_stories |

@@ -49,7 +49,8 @@ def check_problem(code, problem, status=None):
     assert problem["type"] == "urn:lockstep:problem:" + code, problem
     assert re.search(r"[.;!?].*|.{15}", problem["detail"]), problem
     extra = set(problem) - {"type", "title", "status", "code", "detail"}
-    assert extra <= {"retryAfter", "time", "restoredThrough", "token"}, problem
+    assert extra <= {"retryAfter", "time", "restoredThrough", "token", "record"}, problem
+    assert ("record" in extra) == (code == "preconditionFailed"), problem
 
 
 def check_response(answer, code):
@@ -97,6 +98,9 @@ def requests(relay, person, stranger):
     yield "notFound", line.request("GET", "/v1/zones/Notes/records/none")
     yield "notFound", line.request("GET", "/nothing")
     yield "methodNotAllowed", line.request("PUT", "/v1/changes")
+    content = {"type": "T", "fields": {}}
+    yield "preconditionRequired", line.request("PUT", f"{notes}/a", content)
+    yield "preconditionFailed", line.request("PUT", f"{notes}/a", {**content, "baseTag": 0})
     yield "batchMismatch", line.request("POST", notes, {"id": id, "records": [record("b")]})
     yield "hashMismatch", line.request("PUT", "/v1/chunks/" + "0" * 64, raw=b"x")
     yield "rangeNotSatisfiable", line.request("GET", f"/v1/chunks/{HASH}", headers={"Range": "bytes=9-"})

@@ -9,7 +9,8 @@ is kept unchanged, answers to retries, contents of a page. By curl and by raw re
 | A tag increases by one per saved record, and is never reused | tags_rise_by_one_a_record |
 | Tokens are opaque, stay valid, in the order of saves | retention: …, every_token_ever_given_is_good |
 | A delete may name the type | a_delete_may_name_a_type |
-| `baseTag` 0, n, absent | curl: a_save_on_an_old_version_is_a_conflict |
+| `baseTag` 0, n | curl: a_save_on_an_old_version_is_a_conflict |
+| `baseTag` absent or "any", `tag`, no `modifiedAt` | plain_http_stories |
 | `results` in order; conflicts; a tombstone that is not kept | curl, websocket_rule, retention |
 | Beyond 2 MiB of conflicts: `conflictTooLarge` | conflicts_have_two_mebibytes |
 | Atomic: all or none | curl: an_atomic_batch…, an_atomic_batch_with_any_fault |

@@ -282,7 +282,9 @@ def now():
 
 
 def record(name, text="hello", **members):
-    return {"name": name, "type": "Note", "fields": {"text": text}, "modifiedAt": now(), **members}
+    """A change that overwrites any version, unless `members` has a `baseTag`."""
+    return {"name": name, "type": "Note", "fields": {"text": text}, "modifiedAt": now(),
+            "baseTag": "any", **members}
 
 
 def tombstone(name, **members):

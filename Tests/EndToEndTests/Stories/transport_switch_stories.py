@@ -68,7 +68,8 @@ class Writer(threading.Thread):
         if self.random.random() < 0.15:
             return {"name": name, "deleted": True, "modifiedAt": now()}
         fields = {"number": number, "text": "x" * size}
-        return {"name": name, "type": "Note", "fields": fields, "modifiedAt": now()}
+        return {"name": name, "type": "Note", "fields": fields, "modifiedAt": now(),
+                "baseTag": "any"}
 
 
 class TransportEnded(Exception):

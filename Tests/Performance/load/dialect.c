@@ -30,7 +30,7 @@ static const struct dialect dialects[] = {
      .publisher_welcome = TEXT("{\"op\":\"welcome\""),
      .message = TEXT("{\"op\":\"save\",\"id\":\"%u\",\"zone\":\"Load\",\"records\":["
                      "{\"name\":\"%n\",\"type\":\"Load\",\"fields\":{\"text\":\"%p\"},"
-                     "\"modifiedAt\":0}]}"),
+                     "\"modifiedAt\":0,\"baseTag\":\"any\"}]}"),
      .has_accounts = true,
      .acknowledges = true,
      .poll_path = TEXT("/v1/changes?since=%c&wait=50"),

@@ -135,14 +135,14 @@ extension TestRelay {
   }
 }
 
-/// Returns the body of a save of one record.
+/// Returns the body of a save of one record; without `base` it overwrites any version.
 func saveBody(
   _ name: String, value: Int = 1, at modifiedAt: Int64 = 1_700_000_000_000, base: Int64? = nil,
   id: BatchID
 ) -> String {
-  let baseTag = base.map { #","baseTag":\#($0)"# } ?? ""
+  let baseTag = base.map { "\($0)" } ?? #""any""#
   return #"{"id":"\#(id.text)","records":[{"name":"\#(name)","type":"t","fields":{"v":\#(value)},"#
-    + #""modifiedAt":\#(modifiedAt)\#(baseTag)}]}"#
+    + #""modifiedAt":\#(modifiedAt),"baseTag":\#(baseTag)}]}"#
 }
 
 /// Returns the `number`-th batch id of a test.

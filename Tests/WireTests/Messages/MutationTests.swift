@@ -16,8 +16,6 @@ import Testing
       (#"{"type":"T","fields":{},"modifiedAt":1}"#, .badRequest, "`records[1].name` is missing."),
       (#"{"name":"a","fields":{},"modifiedAt":1}"#, .badRequest, "`records[1].type` is missing."),
       (#"{"name":"a","type":"T","modifiedAt":1}"#, .badRequest, "`records[1].fields` is missing."),
-      (#"{"name":"a","type":"T","fields":{}}"#, .badRequest, "`records[1].modifiedAt` is missing."),
-      (#"{"name":"a","deleted":true}"#, .badRequest, "`records[1].modifiedAt` is missing."),
       (
         #"{"name":"","type":"T","fields":{},"modifiedAt":1}"#, .badName,
         "`records[1].name` must be 1 to 255 bytes of UTF-8 without control characters."
@@ -52,7 +50,7 @@ import Testing
     #expect(refusal == Refusal(code, detail))
   }
 
-  @Test(arguments: ["-1", "1.5", "9007199254740992", "1e30", "\"1\"", "null", "true", "-0.5"])
+  @Test(arguments: ["-1", "1.5", "9007199254740992", "1e30", "\"1\"", "true", "-0.5"])
   func timeThatIsNoneIsRefused(_ number: String) {
     let refusal = refusal { () throws(Refusal) in
       try decode(#"{"name":"a","deleted":true,"modifiedAt":\#(number)}"#)
@@ -61,9 +59,8 @@ import Testing
     #expect(refusal == Refusal(.badRequest, "`records[0].modifiedAt` must be \(expectation)."))
   }
 
-  @Test(arguments: ["-1", "0.5", "9007199254740992", "\"1\"", "null"])
+  @Test(arguments: ["-1", "0.5", "9007199254740992", "true"])
   func baseTagThatIsNoneIsRefused(_ number: String) {
-    // A null would otherwise mean "overwrite", which must not be requested by mistake.
     let refusal = refusal { () throws(Refusal) in
       try decode(#"{"name":"a","deleted":true,"modifiedAt":1,"baseTag":\#(number)}"#)
     }
@@ -71,6 +68,44 @@ import Testing
       refusal
         == Refusal(
           .badRequest, "`records[0].baseTag` must be a whole number from 0 to 9007199254740991."))
+  }
+
+  @Test(arguments: ["1", "", "ANY", "*"])
+  func theOnlyWordForABaseTagIsAny(_ word: String) {
+    let refusal = refusal { () throws(Refusal) in
+      try decode(#"{"name":"a","type":"T","fields":{},"baseTag":"\#(word)"}"#)
+    }
+    #expect(
+      refusal
+        == Refusal(
+          .badRequest,
+          "`records[0].baseTag` must be the tag of a version, 0 for a new record, or \"any\" for "
+            + "any version."))
+  }
+
+  /// Only the word "any" overwrites a version that was not read; only a deletion may omit its base.
+  @Test(
+    arguments: [
+      ("", 0), (#","baseTag":null"#, 0), (#","baseTag":null,"tag":null"#, 0), (#","tag":7"#, 7),
+      (#","tag":0"#, 0), (#","tag":7,"baseTag":null"#, 7), (#","tag":7,"baseTag":3"#, 3),
+      (#","tag":7,"baseTag":"any""#, nil), (#","baseTag":"any""#, nil), (#","baseTag":3"#, 3),
+    ] as [(String, ChangeTag?)])
+  func theBaseIsStatedOrTheTagThatWasRead(_ members: String, _ base: ChangeTag?) throws {
+    let request = try decode(
+      #"{"name":"a","type":"T","fields":{}\#(members)},{"name":"b","deleted":true\#(members)}"#)
+    let isStated = members.contains("3") || members.contains("7") || members.contains(#""tag":0"#)
+    #expect(request.mutations.map(\.baseTag) == [base, isStated ? base : nil])
+    let again = try DeviceMessage.decode(DeviceMessage.save(request).encoded())
+    #expect(again == .save(request))
+  }
+
+  @Test(arguments: ["", #","modifiedAt":null"#])
+  func aTimeThatIsOmittedIsTheRelays(_ members: String) throws {
+    let request = try decode(
+      #"{"name":"a","type":"T","fields":{}\#(members)},{"name":"b","deleted":true,"modifiedAt":0}"#)
+    #expect(request.mutations.map(\.isStampedByRelay) == [true, false])
+    let again = try DeviceMessage.decode(DeviceMessage.save(request).encoded())
+    #expect(again == .save(request))
   }
 
   @Test func wholeNumbersMayBeWrittenOtherwise() throws {
