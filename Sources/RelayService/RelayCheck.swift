@@ -12,10 +12,14 @@ struct RelayCheck {
   /// Faults as sentences, each with its next step.
   var faults: [String]
 
-  init(_ arguments: Arguments, store: StoreLocation, certificate: String?, key: String?) {
+  init(
+    _ arguments: Arguments, store: StoreLocation, certificate: String?, key: String?,
+    pages: String?
+  ) {
     settings = arguments.settings
     faults = [
       RelayCheck.fault(of: store), RelayCheck.fault(ofCertificate: certificate, key: key),
+      pages.flatMap { OwnerPages.fault(of: $0) },
     ].compactMap(\.self)
   }
 

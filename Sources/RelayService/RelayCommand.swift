@@ -65,6 +65,10 @@ package enum RelayCommand {
   package static let origin = CommandOption.defaulted(
     "origin", .origins, default: "own",
     "Origins whose pages may use the relay from a browser, besides its own; * for any.")
+  static let pages = CommandOption.optional(
+    "pages", ValueKind<String>.folder,
+    "Folder with pages of your own, served under /pages/ from the relay's origin; none if not "
+      + "given.")
   package static let host = CommandOption.defaulted(
     "host", .hosts, default: "own",
     "Names by which clients may reach the relay, besides literal addresses, localhost, this "
@@ -108,7 +112,8 @@ package enum RelayCommand {
       store.entry, isOpen.entry, retention.entry, quota.entry, diskFloor.entry, keepAlive.entry,
       compression.entry,
       isRestored.entry,
-      loops.entry, limits.entry, exempt.entry, origin.entry, host.entry, trustProxy.entry,
+      loops.entry, limits.entry, exempt.entry, origin.entry, pages.entry, host.entry,
+      trustProxy.entry,
       logLevel.entry, logFormat.entry, ConfigFile.option.entry, isChecked.entry, json.entry,
     ],
     subcommands: [
@@ -119,7 +124,7 @@ package enum RelayCommand {
     if arguments[isChecked] {
       return try RelayCheck(
         arguments, store: arguments[store], certificate: arguments[certificate],
-        key: arguments[key]
+        key: arguments[key], pages: arguments[pages]
       ).report(isJSON: arguments[json])
     }
     var configuration = RelayConfiguration()
@@ -141,8 +146,12 @@ package enum RelayCommand {
     configuration.hosts = arguments[host]
     configuration.strictTransportMilliseconds = arguments[strictTransport] ?? 0
     configuration.trustedProxies = arguments[trustProxy]
+    if let fault = arguments[pages].flatMap({ OwnerPages.fault(of: $0) }) {
+      throw CommandFailure(fault, exitCode: .usage)
+    }
     configuration.pages = WebAssetCache(
-      PageBundle.all.map { PageFile(path: $0.path, bytes: $0.bytes) })
+      PageBundle.all.map { PageFile(path: $0.path, bytes: $0.bytes) },
+      hasFolder: arguments[pages] != nil)
     let service = RelayService(
       listen: arguments[listen], adminListen: arguments[adminListen],
       certificate: try RelayCertificate.named(arguments[certificate], key: arguments[key]),
@@ -150,7 +159,8 @@ package enum RelayCommand {
       configuration: configuration,
       isRestored: arguments[isRestored],
       log: Log(
-        "lockstep relay", level: arguments[logLevel], format: arguments[logFormat]))
+        "lockstep relay", level: arguments[logLevel], format: arguments[logFormat]),
+      pages: arguments[pages])
     try service.run()
     return .success
   }

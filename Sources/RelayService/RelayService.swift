@@ -19,6 +19,8 @@ package struct RelayService {
   /// True if the owner declares that the whole folder was restored from an older copy.
   package var isRestored: Bool
   package var log: Log
+  /// Folder of the owner's pages, below `/pages/`; nil if there is none.
+  package var pages: String?
 
   /// Returns the path of the socket on which the relay on that store accepts its owner's commands.
   package static func controlSocket(inStore store: String) -> String {
@@ -215,16 +217,18 @@ package struct RelayService {
     }
   }
 
-  /// Starts the files worker. Chunks have their own thread, so that other requests do not wait for
-  /// them.
+  /// Starts the files worker. Chunks and the owner's pages have their own thread, so that other
+  /// requests do not wait for them.
   private func startFiles(
     of group: NodeGroup<RelayNode>, on files: sending any ChunkStore
   ) throws {
+    let folder = pages
     try group.addWorker(on: .files) {
-      NodeGroup<RelayNode>.WorkerContext(
+      let pages = folder.map { OwnerPages($0) }
+      return NodeGroup<RelayNode>.WorkerContext(
         portions: StoreWork.portions, weigh: StoreWork.weight(of:)
       ) { assignments, _ in
-        assignments.map { (StoreWork.chunk($0.job, on: files), nil) }
+        assignments.map { (StoreWork.chunk($0.job, on: files, pages: pages), nil) }
       }
     }
   }

@@ -7,10 +7,21 @@ import LockstepRuntime
 public struct WebAssetCache: Sendable, Hashable {
   private static let ownerFolder = "status"
   private let files: [String: PageFile]
+  /// True if the owner has a folder of pages (`PageFolder`).
+  private let hasFolder: Bool
 
   /// If two pages have the same path, the first one is used.
-  public init(_ pages: [PageFile] = []) {
+  public init(_ pages: [PageFile] = [], hasFolder: Bool = false) {
     files = Dictionary(pages.map { ($0.path, $0) }) { first, _ in first }
+    self.hasFolder = hasFolder
+  }
+
+  /// Returns the call for a path of a page; nil if there is none on that listener.
+  func call(at path: [String], listenerKind: Opening.ListenerKind) -> Call? {
+    if hasFolder, listenerKind == .public, let names = PageFolderEntry.names(of: path) {
+      return .ownPage(names)
+    }
+    return page(at: path, listenerKind: listenerKind).map { .page($0) }
   }
 
   /// Returns the page at a path for requests on that listener; nil if there is none.
@@ -36,16 +47,22 @@ public struct PageFile: Sendable, Hashable {
 
   /// Entity tag (RFC 9110 section 8.8.3); equal bytes have equal tags. Computed on access, so that
   /// a relay's start does not wait for it.
-  var tag: String { "\"\((ChunkHash(bytes: SHA256.hash(bytes))?.text ?? "").prefix(24))\"" }
+  package var tag: String { "\"\((ChunkHash(bytes: SHA256.hash(bytes))?.text ?? "").prefix(24))\"" }
 
   /// Media type, derived from the file name's extension.
   var mediaType: String {
     switch path.split(separator: ".").last {
     case "html": "text/html; charset=utf-8"
-    case "js": "text/javascript; charset=utf-8"
+    case "js", "mjs": "text/javascript; charset=utf-8"
     case "css": "text/css; charset=utf-8"
     case "svg": "image/svg+xml"
     case "png": "image/png"
+    case "jpg", "jpeg": "image/jpeg"
+    case "gif": "image/gif"
+    case "webp": "image/webp"
+    case "ico": "image/x-icon"
+    case "txt": "text/plain; charset=utf-8"
+    case "json": "application/json"
     case "webmanifest": "application/manifest+json"
     default: "application/octet-stream"
     }
@@ -63,7 +80,10 @@ extension Answer {
 
   /// `ifNoneMatch`: the entity tags that the browser already has.
   init(page: PageFile, ifNoneMatch: [String]) {
-    let tag = page.tag
+    self.init(page: page, tag: page.tag, ifNoneMatch: ifNoneMatch)
+  }
+
+  init(page: PageFile, tag: String, ifNoneMatch: [String]) {
     let isHeld = Answer.isHeld(tag, by: ifNoneMatch)
     self.init(status: isHeld ? 304 : 200)
     headers.append("ETag", tag)

@@ -15,6 +15,8 @@ enum Call: Hashable, Sendable {
   case health(HealthCall)
   /// A page, or a file of one, for a browser.
   case page(PageFile)
+  /// A file of the owner's folder of pages, by its names.
+  case ownPage([String])
   /// An upgrade to WebSocket; a device may sign in before or after it.
   case socket
 }
@@ -95,7 +97,7 @@ extension Call {
     // The error is reported whatever body follows.
     case .upload, .signed(.refused): Limits.chunkBytes
     case .owner(.setPlan): Limits.planBodyBytes
-    case .unauthenticated, .signed, .owner, .health, .page, .socket:
+    case .unauthenticated, .signed, .owner, .health, .page, .ownPage, .socket:
       Limits.smallBodyBytes
     }
   }
@@ -113,7 +115,7 @@ extension Call {
       .signed(.listRecords), .signed(.deleteRecord),
       .signed(.events), .signed(.listZones), .signed(.deleteZone), .signed(.listSubscriptions),
       .signed(.subscription), .signed(.removeSubscription), .signed(.chunk), .signed(.renewChunk),
-      .signed(.refused), .upload, .owner, .health, .page, .socket:
+      .signed(.refused), .upload, .owner, .health, .page, .ownPage, .socket:
       false
     }
   }

@@ -31,6 +31,8 @@ enum ResponseBuilder: Sendable {
   case chunk(ChunkFetch)
   case renewedChunk(ChunkFetch)
   case missingChunks([ChunkHash])
+  /// A file of the owner's folder of pages.
+  case ownPage
 }
 
 extension ResponseBuilder {

@@ -177,8 +177,8 @@ enum Router {
   ) -> Routing {
     guard
       let found = route(matching: target.path, at: listenerKind)?.entries
-        ?? pages.page(at: target.path, listenerKind: listenerKind).map({ page in
-          [Entry("GET", "") { _ in .page(page) }]
+        ?? pages.call(at: target.path, listenerKind: listenerKind).map({ call in
+          [Entry("GET", "") { _ in call }]
         })
     else {
       return .refused(nothing(at: target), methods: [])

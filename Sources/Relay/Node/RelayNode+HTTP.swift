@@ -122,7 +122,7 @@ extension RelayNode {
     switch call {
     case .socket, .unauthenticated(.createAccount), .unauthenticated(.join):
       return CrossOrigin.refusal
-    case .unauthenticated, .signed, .owner, .upload, .health, .page: return nil
+    case .unauthenticated, .signed, .owner, .upload, .health, .page, .ownPage: return nil
     }
   }
 
@@ -148,7 +148,7 @@ extension RelayNode {
     guard let refusal = refusal(ofBodyOf: call, head) else { return call }
     switch call {
     case .signed, .upload: return .signed(.refused(refusal))
-    case .unauthenticated, .owner, .health, .page, .socket: return call
+    case .unauthenticated, .owner, .health, .page, .ownPage, .socket: return call
     }
   }
 
@@ -200,7 +200,7 @@ extension RelayNode {
       isNeeded = headers.contains("Authorization")
       // Behind a proxy, the request before on this connection may be from another client.
       if !isNeeded { signOut(slot) }
-    case .unauthenticated, .owner, .health, .page, nil: isNeeded = false
+    case .unauthenticated, .owner, .health, .page, .ownPage, nil: isNeeded = false
     }
     guard isNeeded, let token = RelayNode.bearerToken(headers) else {
       if isNeeded { connections[slot].http.exchange?.value.pendingAnswer = .missingToken }
@@ -293,6 +293,7 @@ extension RelayNode {
       case .page(let page):
         let held = connections[slot].http.exchange?.value.head.headers.list("If-None-Match")
         answer(slot, Answer(page: page, ifNoneMatch: held ?? []))
+      case .ownPage(let names): try readOwnPage(slot, names)
       case .socket: upgradeToWebSocket(slot)
       case .upload: break
       case .unauthenticated(let call):
@@ -312,6 +313,29 @@ extension RelayNode {
     } catch {
       answer(slot, Answer(error))
     }
+  }
+
+  private mutating func readOwnPage(_ slot: Hub.Slot, _ names: [String]) throws(Refusal) {
+    try checkMemory(slot)
+    connections[slot].http.exchange?.value.stage = .awaitingStore
+    let isSubmitted = submitJob(.pageFile(names), for: .call(connections[slot].id, .ownPage))
+    if !isSubmitted { throw CommitQueue.overloaded }
+  }
+
+  /// Sends one of the owner's pages, unless other answers have used up the memory meanwhile.
+  mutating func handlePageFile(
+    _ pendingRequest: PendingRequest, _ result: Result<PageFolderEntry, StorageError>
+  ) {
+    guard let slot = pendingRequest.connection.flatMap({ connections.slot(of: $0) }),
+      let head = connections[slot].http.exchange?.value.head
+    else { return }
+    do throws(Refusal) {
+      try checkMemory(slot)
+      answer(slot, Answer(ownPage: result, to: head))
+    } catch {
+      answer(slot, Answer(error))
+    }
+    processInput(slot)
   }
 
   /// Refuses new accounts on an open relay that has reached its limit, or has a nearly full disk.
@@ -584,7 +608,7 @@ extension RelayNode {
     switch connections[slot].http.exchange?.value.call {
     case .signed(let call): refusal = session.refusal(of: call)
     case .upload: refusal = session.plan.hasNoZone ? Session.needsPlan : nil
-    case .unauthenticated, .owner, .health, .page, .socket, nil: refusal = nil
+    case .unauthenticated, .owner, .health, .page, .ownPage, .socket, nil: refusal = nil
     }
     guard let refusal else { return }
     connections[slot].http.exchange?.value.pendingAnswer = Answer(refusal)
@@ -613,7 +637,7 @@ extension RelayNode {
     case .signed where isSending(slot): close(slot, .afterSending)
     case .signed, .upload: answer(slot, Answer(refusal), isLast: true)
     // The request does not need a signed-in device.
-    case .unauthenticated, .owner, .health, .page, .socket, nil: signOut(slot)
+    case .unauthenticated, .owner, .health, .page, .ownPage, .socket, nil: signOut(slot)
     }
   }
 

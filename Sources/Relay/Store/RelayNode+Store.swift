@@ -21,7 +21,7 @@ extension RelayNode {
       }
       lane = .reads
     case .read: lane = .reads
-    case .chunk: lane = .files
+    case .chunk, .pageFile: lane = .files
     }
     actions.append(.run(id, lane, job))
     return true
@@ -130,6 +130,7 @@ extension RelayNode {
       status.storeFailures += 1
       if health.recordReadFailure(error) { reportStoreFailure(error) }
       handleRead(pendingRequest, .failure(StoreHealth.unavailable))
+    case .pageFile(let result): handlePageFile(pendingRequest, result)
     case .chunk(.success(let result)): handleChunkResult(pendingRequest, result.orRefusal)
     case .chunk(.failure(let error)):
       status.storeFailures += 1

@@ -60,22 +60,33 @@ public enum StoreWork {
         let result = try store.read(request)
         if case .page(let page) = result { return .page(ReadPage(page, as: form)) }
         return .read(.success(result))
-      case .commit, .chunk: preconditionFailure("a job that is not a read is in the reads lane")
+      case .commit, .chunk, .pageFile:
+        preconditionFailure("a job that is not a read is in the reads lane")
       }
     } catch {
       return .read(.failure(error))
     }
   }
 
-  /// For the files lane.
-  public static func chunk(_ job: StoreJob, on store: some ChunkStore) -> StoreOutcome {
-    guard case .chunk(let request) = job else {
+  /// For the files lane. `pages`: the owner's pages, if there are any.
+  public static func chunk(
+    _ job: StoreJob, on store: some ChunkStore, pages: (any PageFolder)? = nil
+  ) -> StoreOutcome {
+    switch job {
+    case .chunk(let request):
+      do throws(StorageError) {
+        return .chunk(.success(try store.perform(request)))
+      } catch {
+        return .chunk(.failure(error))
+      }
+    case .pageFile(let names):
+      do throws(StorageError) {
+        return .pageFile(.success(try pages?.entry(at: names) ?? .missing))
+      } catch {
+        return .pageFile(.failure(error))
+      }
+    case .commit, .read, .page:
       preconditionFailure("a job that is not a chunk request is in the files lane")
-    }
-    do throws(StorageError) {
-      return .chunk(.success(try store.perform(request)))
-    } catch {
-      return .chunk(.failure(error))
     }
   }
 
@@ -173,6 +184,8 @@ extension StoreWork {
     case .read(let request), .page(let request, _):
       WorkWeight(owner: owner(of: request), cost: cost(of: request))
     case .chunk(let request): weight(of: request)
+    // One at a time: each may hold a large file.
+    case .pageFile: WorkWeight(cost: Limits.portionCost)
     }
   }
 
@@ -274,6 +287,8 @@ public enum StoreJob: Sendable, Hashable {
   case page(ReadRequest, as: PageForm)
   /// For `Lane.files`.
   case chunk(ChunkRequest)
+  /// For `Lane.files`: a file of the owner's folder of pages, by its names.
+  case pageFile([String])
 }
 
 /// The connection and the node of this process that requested a commit, so that a device is not
@@ -297,6 +312,7 @@ public enum StoreOutcome: Sendable, Hashable {
   /// The requested page. If there is none, `read` gives the reason.
   case page(ReadPage)
   case chunk(Result<ChunkResult, StorageError>)
+  case pageFile(Result<PageFolderEntry, StorageError>)
 
   /// Records the duration of a read in its page, for the node.
   public mutating func recordReadDuration(nanoseconds: Int64) {

@@ -2,13 +2,14 @@
 standard library alone."""
 
 import json
+import os
 import threading
 import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
 
-from story import PATIENCE, Answer, Person, Relay, expect, main, now, record
+from story import PATIENCE, Answer, Person, Relay, expect, main, now, record, refused
 
 
 class Script:
@@ -212,6 +213,71 @@ def story_a_retry_of_a_put_adds_nothing():
         expect(script.call("PUT", path, other, If_Match=tag), 200)
         late = expect(script.call("PUT", path, other, If_Match=tag), 412).json["record"]
         assert late["fields"] == other["fields"] and late["device"] == person.device, late
+
+
+def story_the_owners_pages_are_served_beside_the_relay():
+    """--pages: a page with its script is fetched under the relay's own policy; a changed file is
+    seen at once; nothing outside the folder, hidden, or too large is served."""
+    with Relay() as outside:
+        folder = os.path.join(outside.directory, "pages")
+        os.makedirs(os.path.join(folder, "sub"))
+
+        def write(name, text):
+            with open(os.path.join(folder, name), "w") as file:
+                file.write(text)
+
+        write("index.html", '<!doctype html><script type="module" src="app.js"></script>')
+        write("app.js", 'import { Lockstep } from "/lockstep.js";')
+        write("sub/index.html", "below")
+        write(".secret", "hidden")
+        write("../secret.txt", "outside")
+        os.symlink("../secret.txt", os.path.join(folder, "link.txt"))
+        os.symlink("..", os.path.join(folder, "up"))
+        os.mkfifo(os.path.join(folder, "pipe"))
+        with open(os.path.join(folder, "large.txt"), "wb") as file:
+            file.truncate((4 << 20) + 1)
+        with open(os.path.join(folder, "largest.txt"), "wb") as file:
+            file.truncate(4 << 20)
+        with Relay("--pages", folder) as relay:
+            script = Script(Person.new(relay))
+            page = expect(script.call("GET", "/pages/"), 200)
+            assert page.headers["content-type"] == "text/html; charset=utf-8", page
+            own = expect(script.call("GET", "/"), 200)
+            for field in ("content-security-policy", "x-content-type-options", "referrer-policy",
+                          "cache-control"):
+                assert page.headers[field] == own.headers[field], field
+            assert "unsafe" not in page.headers["content-security-policy"]
+            assert expect(script.call("GET", "/pages/sub/"), 200).body == b"below"
+            for path in ("/pages", "/pages/sub"):
+                moved = Person.call(script.person, "GET", path)
+                assert moved.status == 308 and moved.headers["location"] == path + "/", moved
+            code = expect(script.call("GET", "/pages/app.js"), 200)
+            assert code.headers["content-type"] == "text/javascript; charset=utf-8", code
+            expect(script.call("GET", "/lockstep.js"), 200)
+            tag = code.headers["etag"]
+            assert script.call("GET", "/pages/app.js", If_None_Match=tag).status == 304
+            write("app.js", "// changed")
+            changed = expect(script.call("GET", "/pages/app.js", If_None_Match=tag), 200)
+            assert changed.body == b"// changed", changed
+            assert len(expect(script.call("GET", "/pages/largest.txt"), 200).body) == 4 << 20
+            for path in ["/pages/../secret.txt", "/pages/%2e%2e/secret.txt", "/pages/..%2fsecret.txt",
+                         "/pages/sub/../../secret.txt", "/pages/.secret", "/pages/%2esecret",
+                         "/pages/link.txt", "/pages/up/secret.txt", "/pages/up/", "/pages//app.js",
+                         "/pages/./app.js", "/pages/pipe", "/pages/none", "/pages/app.js/",
+                         "/pages/app.js%00", "/pages/large.txt", "/pages" + "/sub" * 20]:
+                answer = script.person.call("GET", path, options=["--path-as-is"])
+                expect(answer, 404, "notFound")
+            expect(script.person.call("POST", "/pages/", {}), 405, "methodNotAllowed")
+            # A page may arrive later, and the folder may be replaced.
+            os.rename(folder, folder + "-old")
+            expect(script.call("GET", "/pages/"), 404, "notFound")
+            os.makedirs(folder)
+            write("index.html", "new")
+            assert expect(script.call("GET", "/pages/"), 200).body == b"new"
+        refused("relay", "--pages", folder + "/none", "--store", outside.directory + "/other", code=2,
+                says=["--pages", "No such file or directory"])
+        # Without the option there are no such paths.
+        expect(Person.new(outside).call("GET", "/pages/"), 404, "notFound")
 
 
 if __name__ == "__main__":

@@ -43,6 +43,8 @@ final class TestRelay {
   let areSeparateRelays: Bool
   var store: MemoryZoneStore
   let files: MemoryChunkStore
+  /// The owner's pages.
+  var pages: (any PageFolder)?
   var entries: [NodeEntry] = []
   var wires: [ConnectionID: Wire] = [:]
   var commits: [(node: Int, JobID, StoreJob)] = []
@@ -235,7 +237,8 @@ final class TestRelay {
   func runFileJob() -> Bool {
     guard !fileJobs.isEmpty else { return false }
     let (node, id, job) = fileJobs.removeFirst()
-    let outcome = chunkFault.map { .chunk(.failure($0)) } ?? StoreWork.chunk(job, on: files)
+    let outcome =
+      chunkFault.map { .chunk(.failure($0)) } ?? StoreWork.chunk(job, on: files, pages: pages)
     entries[node].fileEvents.append(.finished(id, outcome))
     return true
   }
