@@ -2,6 +2,7 @@ import { clipboardApp } from "./clipboard/clipboardApp.js";
 import { habitsApp } from "./habits/habitsApp.js";
 import { memosApp } from "./memos/memosApp.js";
 import { timerApp } from "./timer/timerApp.js";
+import { resolverOf } from "../model/app.js";
 
 /** The only list of a page's apps. The vault is not among them: a page does not transfer its
  * files. */
@@ -13,5 +14,5 @@ export const apps = Object.freeze([timerApp, clipboardApp, memosApp, habitsApp])
  * @returns {import("../model/resolver.js").Resolver | undefined}
  */
 export function resolverFor(type) {
-  return apps.find((app) => app.types.includes(type))?.resolvers[type];
+  return resolverOf(apps.find((app) => app.types.includes(type)), type);
 }

@@ -4,6 +4,12 @@ export const limits = Object.freeze({
   nameBytes: 255,
   /** One record's fields as canonical JSON, in bytes. */
   recordBytes: 1 << 20,
+  /** Rules of fields in the table of one record type, and types in one table. */
+  mergeRuleFields: 256,
+  mergeRuleTypes: 256,
+  /** Age at which the stamp of a removed field, element or member is dropped by a later edit: a
+   * device that was away for longer may bring the removed value back. */
+  removalStampMilliseconds: 90 * 86_400_000,
   /** One phase of a timer, in milliseconds: a day. A longer one is a typing error. */
   timerMilliseconds: 24 * 3_600_000,
   /** Acts of the timer that one further act names as replaced. */

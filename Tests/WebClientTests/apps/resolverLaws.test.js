@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { resolverFor } from "../../../Sources/WebClient/apps/appCatalog.js";
-import { sides } from "../../../Sources/WebClient/apps/mergeRules.js";
+import { apps, resolverFor } from "../../../Sources/WebClient/apps/appCatalog.js";
+import { sides } from "../../../Sources/WebClient/model/mergeParts.js";
 import { isNumber, numberText, serialize } from "../../../Sources/WebClient/json/jsonValue.js";
+import { rulesOf } from "../../../Sources/WebClient/model/app.js";
 import { parse } from "../../../Sources/WebClient/json/jsonParser.js";
 import { answer, exchanged, form } from "../support/conflicts.js";
 import { hostileCase } from "../support/hostileCases.js";
@@ -46,8 +47,12 @@ for (const type of types) {
       }
       // A rule that ignores the base asks again.
       if (type === "Habit") return;
-      // A device's next save: the outcome on top of the server's version.
-      const saved = answer({ type, base: it.server, local: outcome, server: it.server });
+      // A device's next save: the outcome on top of the server's version, which has had the stamps
+      // that it lacked since it arrived.
+      const rules = rulesOf(apps.find(({ types }) => types.includes(type)), type);
+      const server = rules
+        ? { ...it.server, fields: rules.completed(it.server, it.base) } : it.server;
+      const saved = answer({ type, base: server, local: outcome, server });
       assert.equal(serialize(saved), expected, seed);
     });
   });

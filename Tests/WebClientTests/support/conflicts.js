@@ -1,4 +1,5 @@
 import { resolverFor } from "../../../Sources/WebClient/apps/appCatalog.js";
+import { withoutStamps } from "../../../Sources/WebClient/model/stamps.js";
 
 // Cases and answers in the format of the vectors, and of `lockstep resolve`.
 
@@ -11,6 +12,9 @@ export function form(resolution) {
   const { merged, copies } = resolution;
   return { outcome: "merged", fields: merged, deleted: merged === null, copies };
 }
+
+/** The answer without the stamps of the fields. */
+export const unstamped = (answer) => ({ ...answer, fields: withoutStamps(answer.fields) });
 
 export const exchanged = (it) => ({ ...it, local: it.server, server: it.local });
 

@@ -1,9 +1,9 @@
 import { member } from "../../json/jsonValue.js";
 import { limits } from "../../model/limits.js";
+import { MergeRules } from "../../model/mergeRules.js";
 import { uuid } from "../../model/name.js";
 import { EditRefusal, findEntry, textMember } from "../edit.js";
 import { clipboardContents } from "./clipboardContents.js";
-import { clipboardItemResolver } from "./clipboardItemResolver.js";
 
 const zone = "Clipboard";
 const itemType = "ClipboardItem";
@@ -20,7 +20,9 @@ export const clipboardApp = Object.freeze({
   /** Types with a maximum number of records. */
   boundedTypes: Object.freeze([itemType]),
 
-  resolvers: Object.freeze({ [itemType]: clipboardItemResolver }),
+  /** The newer version of an item remains. At one instant a delete wins: the removed text may be a
+   * password. */
+  rules: Object.freeze({ [itemType]: MergeRules.of({ delete: "newest" }) }),
 
   /**
    * Returns the names of a bounded type's surplus records. Call it only on a device that is caught

@@ -1,6 +1,6 @@
 import { member, setting } from "../../json/jsonValue.js";
 import { merged } from "../../model/resolver.js";
-import { changeOutlivesDelete, greaterNumbers, sides } from "../mergeRules.js";
+import { changeOutlivesDelete, greaterNumbers, sides } from "../../model/mergeParts.js";
 
 /**
  * Resolver for one day of a habit. Each device counts only what was done and undone on itself, so

@@ -2,7 +2,7 @@ import { bool, member, members, text } from "../../json/jsonValue.js";
 import { dateOf } from "../../model/universalTime.js";
 import { compareText } from "../../json/utf8.js";
 import { recordsOf } from "../edit.js";
-import { copyName, wholeNumber, within } from "../mergeRules.js";
+import { copyName, wholeNumber, within } from "../../model/mergeParts.js";
 
 /** `checkbox`: done or not done. `count`: done a number of times. */
 export const habitKinds = Object.freeze(["checkbox", "count"]);

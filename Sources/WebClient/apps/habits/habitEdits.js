@@ -3,7 +3,7 @@ import { limits } from "../../model/limits.js";
 import { dateOf } from "../../model/universalTime.js";
 import { scalarCount } from "../../json/utf8.js";
 import { EditRefusal, isBlank, textMember, wholeMember } from "../edit.js";
-import { wholeNumber } from "../mergeRules.js";
+import { wholeNumber } from "../../model/mergeParts.js";
 import { checkInDay, checkInName, habitKinds } from "./habitContents.js";
 
 // Edits that a person's actions make to habits and their days.

@@ -1,10 +1,10 @@
 import { member } from "../../json/jsonValue.js";
+import { MergeRules } from "../../model/mergeRules.js";
 import { uuid } from "../../model/name.js";
 import { dayNumber, EditRefusal, findEntry, textMember, wholeMember } from "../edit.js";
 import { checkInResolver } from "./checkInResolver.js";
 import { HabitContents } from "./habitContents.js";
 import { added, changed, checked, counted, removed } from "./habitEdits.js";
-import { habitResolver } from "./habitResolver.js";
 import { habitConflicts } from "./habitWeek.js";
 
 const zone = "Habits";
@@ -28,7 +28,11 @@ export const habitsApp = Object.freeze({
    */
   asksToRestore: Object.freeze(["Habit"]),
 
-  resolvers: Object.freeze({ CheckIn: checkInResolver, Habit: habitResolver }),
+  resolvers: Object.freeze({ CheckIn: checkInResolver }),
+
+  /** A habit's text is a personal decision, so a conflict is never resolved automatically: the
+   * person chooses a version. */
+  rules: Object.freeze({ Habit: MergeRules.of({ conflict: "ask" }) }),
 
   outcome(state, action, random) {
     switch (member(action, "do")) {

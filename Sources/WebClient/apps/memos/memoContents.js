@@ -1,7 +1,7 @@
 import { member, text } from "../../json/jsonValue.js";
 import { compareText } from "../../json/utf8.js";
 import { deviceName, recordsOf } from "../edit.js";
-import { wholeNumber } from "../mergeRules.js";
+import { wholeNumber } from "../../model/mergeParts.js";
 import { titleOf } from "./memoResolver.js";
 
 /**

@@ -1,13 +1,19 @@
 import { equal, member, setting, text } from "../../json/jsonValue.js";
-import { limits } from "../../model/limits.js";
-import { merged } from "../../model/resolver.js";
 import { prefix } from "../../json/utf8.js";
-import { changeOutlivesDelete, copyName, fieldMerge, greaterNumber, instant, sides }
-  from "../mergeRules.js";
+import { limits } from "../../model/limits.js";
+import { copyName, greaterNumber, instant, sides } from "../../model/mergeParts.js";
+import { MergeRules } from "../../model/mergeRules.js";
+import { isDeleted, merged } from "../../model/resolver.js";
+import { ruleResolver } from "../../model/ruleResolver.js";
+import { hasStamps } from "../../model/stamps.js";
+
+export const memoRules = MergeRules.of({ fields: { content: "keepBoth" } });
+const byRules = ruleResolver(memoRules);
 
 /**
  * Merges a memo field by field. If both sides wrote a different text, the newer text stays and the
- * older one is kept whole as a separate memo.
+ * older one is kept whole as a separate memo. The date never goes back, and the title always follows
+ * from the text.
  *
  * @type {import("../../model/resolver.js").Resolver}
  */
@@ -15,26 +21,27 @@ export const memoResolver = Object.freeze({
   takesNewestStamp: false,
 
   resolve(conflict) {
-    const resolution = changeOutlivesDelete(conflict);
-    if (resolution) return resolution;
+    const resolution = byRules.resolve(conflict);
     const { newer, older } = sides(conflict);
-    const fields = fieldMerge(conflict.base?.fields, newer.fields, older.fields);
+    if (isDeleted(newer) || isDeleted(older)) return resolution;
+    const { merged: fields, copies } = resolution;
     const dates = [newer, older].map((version) => member(version.fields, "date"));
     const content = text(fields, "content");
     const derived = {
       date: greaterNumber(...dates) ?? member(fields, "date"),
       title: content === undefined ? member(fields, "title") : titleOf(content),
     };
-    return merged(setting(fields, derived), copies(conflict.base, newer, older));
+    return merged(
+      memoRules.normalized(setting(fields, derived), newer),
+      copies.map((copy) => ({ ...copy, name: nameOf(copy, [newer, older]) })));
   },
 });
 
-function copies(base, newer, older) {
-  const [was, ours, theirs] = [base, newer, older].map((it) => member(it?.fields, "content"));
-  const isLost = !equal(ours, was) && !equal(theirs, was) && !equal(ours, theirs);
-  if (!isLost || theirs === undefined) return [];
-  const name = copyName(older.name, `~${older.device}-${instant(older)}`);
-  return [{ name, fields: older.fields }];
+/** Returns the name of a copy. A version without stamps gives it its own, also if its text counts as
+ * a millisecond newer. */
+function nameOf(copy, versions) {
+  const lost = versions.find((it) => !hasStamps(it.fields) && equal(it.fields, copy.fields));
+  return lost ? copyName(lost.name, `~${lost.device}-${instant(lost)}`) : copy.name;
 }
 
 /** Returns the first line of a memo, at most its first hundred characters (Unicode scalars). */

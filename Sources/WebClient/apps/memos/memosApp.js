@@ -1,8 +1,8 @@
 import { equal, int64, member, setting } from "../../json/jsonValue.js";
 import { isName, uuid } from "../../model/name.js";
 import { EditRefusal, findEntry, isBlank, textMember } from "../edit.js";
-import { copyName } from "../mergeRules.js";
-import { memoResolver, titleOf } from "./memoResolver.js";
+import { copyName } from "../../model/mergeParts.js";
+import { memoResolver, memoRules, titleOf } from "./memoResolver.js";
 import { memoContents } from "./memoContents.js";
 
 const zone = "Memos";
@@ -20,6 +20,9 @@ export const memosApp = Object.freeze({
   types: Object.freeze([memoType]),
 
   resolvers: Object.freeze({ [memoType]: memoResolver }),
+
+  /** Of two concurrent texts, the older is kept as a separate memo. */
+  rules: Object.freeze({ [memoType]: memoRules }),
 
   /** Corrects the date too: it is the timestamp of the edit that wrote it. */
   restamped(fields, { type, base, from, to }) {

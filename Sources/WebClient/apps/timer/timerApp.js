@@ -1,7 +1,8 @@
 import { member, setting } from "../../json/jsonValue.js";
+import { MergeRules } from "../../model/mergeRules.js";
 import { isDeleted } from "../../model/resolver.js";
 import { EditRefusal } from "../edit.js";
-import { settingsResolver, timerResolver } from "./timerResolver.js";
+import { timerResolver } from "./timerResolver.js";
 import { afterZero, handle, timerEvents } from "./timerMachine.js";
 import { TimerState } from "./timerModel.js";
 import { settingChanges, TimerSettings } from "./timerSettings.js";
@@ -27,7 +28,10 @@ export const timerApp = Object.freeze({
   /** Record types for which `dueEdit` may return an edit. */
   timedTypes: Object.freeze([stateType]),
 
-  resolvers: Object.freeze({ [settingsType]: settingsResolver, [stateType]: timerResolver }),
+  resolvers: Object.freeze({ [stateType]: timerResolver }),
+
+  /** Settings are merged field by field. */
+  rules: Object.freeze({ [settingsType]: MergeRules.of({ fields: { "*": "newest" } }) }),
 
   /**
    * Returns the edit that the app makes without a person when relay time reaches `dueAt`, the end

@@ -1,7 +1,7 @@
 import { bool, integer, isObject, member, serialize, setting, text } from "../../json/jsonValue.js";
 import { limits } from "../../model/limits.js";
 import { compareText } from "../../json/utf8.js";
-import { wholeNumber } from "../mergeRules.js";
+import { wholeNumber } from "../../model/mergeParts.js";
 
 /**
  * Phases of the timer.

@@ -1,6 +1,6 @@
 import { bool, integer, member } from "../../json/jsonValue.js";
 import { limits } from "../../model/limits.js";
-import { wholeNumber } from "../mergeRules.js";
+import { wholeNumber } from "../../model/mergeParts.js";
 import { TimerSettings } from "./timerSettings.js";
 
 /**

@@ -1,7 +1,7 @@
 import { serialize } from "../../json/jsonValue.js";
 import { compareText } from "../../json/utf8.js";
 import { merged } from "../../model/resolver.js";
-import { changeOutlivesDelete, fieldMerge, setMerge, sides, union } from "../mergeRules.js";
+import { changeOutlivesDelete, setMerge, sides, union } from "../../model/mergeParts.js";
 import { concurrencyMilliseconds, further, TimerState } from "./timerModel.js";
 
 /**
@@ -86,19 +86,3 @@ function order(one, other) {
   // still be the same on every device.
   return compareText(serialize(otherEdit.object), serialize(edit.object));
 }
-
-/**
- * Merges the timer's settings field by field. A change outlives a delete.
- *
- * @type {import("../../model/resolver.js").Resolver}
- */
-export const settingsResolver = Object.freeze({
-  takesNewestStamp: false,
-
-  resolve(conflict) {
-    const resolution = changeOutlivesDelete(conflict);
-    if (resolution) return resolution;
-    const { newer, older } = sides(conflict);
-    return merged(fieldMerge(conflict.base?.fields, newer.fields, older.fields));
-  },
-});

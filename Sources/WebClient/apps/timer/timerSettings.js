@@ -2,7 +2,7 @@ import { bool, int64, isNumber, isObject, member, members, numberText, serialize
   from "../../json/jsonValue.js";
 import { limits } from "../../model/limits.js";
 import { EditRefusal } from "../edit.js";
-import { wholeNumber } from "../mergeRules.js";
+import { wholeNumber } from "../../model/mergeParts.js";
 
 /** Meaning of each setting for a person, by name. */
 export const settingMeanings = Object.freeze({

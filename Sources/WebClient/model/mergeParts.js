@@ -1,8 +1,8 @@
-import { equal, int64, isNumber, isObject, member, members, numberText, serialize }
+import { int64, isNumber, isObject, member, members, numberText, serialize }
   from "../json/jsonValue.js";
 import { byteCount, compareText, prefix, width } from "../json/utf8.js";
-import { limits } from "../model/limits.js";
-import { isDeleted, merged } from "../model/resolver.js";
+import { limits } from "./limits.js";
+import { isDeleted, merged } from "./resolver.js";
 
 /**
  * Order of two versions by age. True if `version` is newer: it has the greater
@@ -44,34 +44,13 @@ export function sides({ local, server }) {
  * base is and whichever version is newer. Losing written content is worse than restoring removed
  * content.
  *
- * @returns {import("../model/resolver.js").Resolution | undefined} undefined if both versions
+ * @returns {import("./resolver.js").Resolution | undefined} undefined if both versions
  *   are live; then the record type's own rule decides
  */
 export function changeOutlivesDelete({ local, server }) {
   if (isDeleted(local)) return merged(server.fields);
   if (isDeleted(server)) return merged(local.fields);
   return undefined;
-}
-
-/**
- * Three-way merge of JSON objects, field by field. A field changed on one side takes that side's
- * value; a field changed on both takes the newer value. Removing a field counts as a change.
- * Without a base, every field of a side counts as changed. A value that is not a JSON object counts
- * as an object without fields.
- */
-export function fieldMerge(base, newer, older) {
-  const names = new Set([...members(newer), ...members(older)].map(([name]) => name));
-  const merged = [];
-  for (const name of names) {
-    const value = choose(member(base, name), member(newer, name), member(older, name));
-    if (value !== undefined) merged.push([name, value]);
-  }
-  return Object.fromEntries(merged);
-}
-
-/** Returns undefined if the merged object does not have the field. */
-function choose(base, newer, older) {
-  return equal(newer, base) ? older : newer;
 }
 
 /**

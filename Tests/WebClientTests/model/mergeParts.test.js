@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { greaterNumber, greaterNumbers, isNewer, setMerge, union, wholeNumber }
-  from "../../../Sources/WebClient/apps/mergeRules.js";
+  from "../../../Sources/WebClient/model/mergeParts.js";
 import { serialize } from "../../../Sources/WebClient/json/jsonValue.js";
 import { parse } from "../../../Sources/WebClient/json/jsonParser.js";
 import { version } from "../support/conflicts.js";
