@@ -41,6 +41,7 @@ import { openStore } from "./client/store/indexedStore.js";
 import { Tabs } from "./client/tabs/tabs.js";
 import { systemEnvironment } from "./client/transport/environment.js";
 import { CallError } from "./client/transport/httpCall.js";
+import { withoutStamps } from "./model/stamps.js";
 
 export { CallError, EditError, RefusedError };
 
@@ -137,7 +138,8 @@ export class Lockstep {
   async unsent() {
     const { outbox } = await this.#store.load();
     const last = new Map(outbox.map((entry) => [`${entry.zone}\n${entry.name}`, entry]));
-    return [...last.values()].map(({ zone, name, type, fields }) => ({ zone, name, type, fields }));
+    return Array.from(last.values(), ({ zone, name, type, fields }) =>
+      ({ zone, name, type, fields: withoutStamps(fields) }));
   }
 
   async knownDevices() { return await this.#store.value("devices") ?? []; }

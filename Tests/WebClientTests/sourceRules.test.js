@@ -31,7 +31,7 @@ test("the sources are read", () => {
 test("folders import only the folders below them, and nothing from outside", () => {
   const allowed = {
     json: ["json"], model: ["model", "json"], apps: ["apps", "model", "json"],
-    client: ["client", "model", "json"], "lockstep.js": ["client"],
+    client: ["client", "model", "json"], "lockstep.js": ["client", "model"],
     page: ["page", "apps", "model", "json", "lockstep.js"],
     "serviceWorker.js": [],
     status: ["status"],

@@ -1,4 +1,5 @@
 import { equal, serialize } from "../json/jsonValue.js";
+import { withoutStamps } from "../model/stamps.js";
 import { limits } from "./limits.js";
 import { WireError } from "./wireError.js";
 
@@ -54,10 +55,11 @@ export const standsForLost = (record) => record.tag === 0 && record.modifiedAt >
  * Recognises a version that a device saves again after the relay has lost it, under another tag and
  * by another device. Every client computes it alike: two 32-bit FNV-1a hashes, of different first
  * values, over the decimal stamp, a line feed, the type, a line feed, and the canonical JSON of the
- * fields; nothing for a tombstone.
+ * fields without `"~"`, which a device may add to another program's version; nothing for a
+ * tombstone.
  */
 export function fingerprint({ modifiedAt, type, fields }) {
-  const text = `${modifiedAt}\n${type}\n${fields === null ? "" : contentOf(fields)}`;
+  const text = `${modifiedAt}\n${type}\n${fields === null ? "" : contentOf(withoutStamps(fields))}`;
   let [first, second] = [0x811c9dc5, 0x050c5d1f];
   for (const byte of new TextEncoder().encode(text)) {
     first = Math.imul(first ^ byte, 0x01000193);

@@ -1,9 +1,9 @@
 import { ruleResolver } from "./ruleResolver.js";
 
 /**
- * Rules of an app: `resolvers` by record type, and `rules` (`MergeRules`) by record type. A type may
- * be in both: its code then decides conflicts, and its table says how the stamps of its fields are
- * kept. A type that is only in `rules` is decided by the table.
+ * Rules of an app: `resolvers` by record type, and `rules` (`MergeRules`) by record type. A type
+ * may be in both: its code then decides conflicts, and its table says how the stamps of its fields
+ * are kept. A type that is only in `rules` is decided by the table.
  */
 
 /** True if the app has a rule for the record type. */

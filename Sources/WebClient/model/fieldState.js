@@ -289,5 +289,7 @@ export function inferredField(present, base, rule, own) {
 
 /** Returns the parts of a rule that only grows, with those of `known` that are greater or missing;
  * the field itself for all other rules. */
-export const keepingCounts = (present, known, rule) =>
-  (["counts", "numbers"].includes(forms.get(rule)) ? mergeField(undefined, present, known) : present);
+export function keepingCounts(present, known, rule) {
+  const isGrowing = ["counts", "numbers"].includes(forms.get(rule));
+  return isGrowing ? mergeField(undefined, present, known) : present;
+}

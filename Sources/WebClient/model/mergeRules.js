@@ -31,9 +31,9 @@ const deleteRules = Object.freeze(["changeWins", "deleteWins", "newest"]);
  * - `greatestEach`: an object of numbers; each member only grows.
  * - `keepBoth`: a text; the newest remains, and the other is kept as a copy record.
  *
- * `delete`: result of a live version against a deleted one: `changeWins` (default), `deleteWins`, or
- * `newest` (the version with the greater `(modifiedAt, deleted, device)`). `asks`: a person decides
- * every conflict, and no rule does.
+ * `delete`: result of a live version against a deleted one: `changeWins` (default), `deleteWins`,
+ * or `newest` (the version with the greater `(modifiedAt, deleted, device)`). `asks`: a person
+ * decides every conflict, and no rule does.
  */
 export class MergeRules {
   /** Rules by field. */
@@ -62,7 +62,8 @@ export class MergeRules {
   static of(value, place = "the type") {
     if (value instanceof MergeRules) return value;
     if (!isObject(value)) throw new RuleFault(`${place} must be an object of rules`);
-    checkMembers(value, ["fields", "delete", "conflict"], `${place} has`, "fields, delete, conflict");
+    checkMembers(value, ["fields", "delete", "conflict"], `${place} has`,
+      "fields, delete, conflict");
     const rule = member(value, "delete");
     if (rule !== undefined) checkRule(rule, deleteRules, `"delete" of ${place}`);
     const conflict = member(value, "conflict");
@@ -112,8 +113,8 @@ export class MergeRules {
     return StampedFields.read(version.fields, this, ownStamp(version), this.#read(replaced)).json;
   }
 
-  /** Returns fields of which a rule in code has replaced values: each keeps the stamp that it had, and
-   * the stamps have their one form again. */
+  /** Returns fields of which a rule in code has replaced values: each keeps the stamp that it had,
+   * and the stamps have their one form again. */
   normalized(fields, version) { return this.#read({ ...version, fields }).json; }
 
   /** Returns the newest stamp in a version, its own included. A later edit has a greater time. */
@@ -123,8 +124,8 @@ export class MergeRules {
     return newest && compareStamps(newest, own) > 0 ? newest : own;
   }
 
-  /** Returns the fields of a local change after the correction of its device's clock: the stamps that
-   * the change brought move by `to - from`. */
+  /** Returns the fields of a local change after the correction of its device's clock: the stamps
+   * that the change brought move by `to - from`. */
   restamped(fields, base, from, to) {
     // Without stamps all fields have the record's own, which the caller moves.
     if (!hasStamps(fields) || from === to) return fields;

@@ -45,7 +45,8 @@ function survivor(rule, { local, server }) {
   }
 }
 
-/** Returns copies of the versions whose text of a `keepBoth` field lost, each name once, by name. */
+/** Returns copies of the versions whose text of a `keepBoth` field lost, each name once, by
+ * name. */
 function copies(rules, base, one, other) {
   const found = new Map();
   for (const field of one.fields.names.filter((name) => rules.of(name) === "keepBoth")) {

@@ -50,8 +50,8 @@ export const isSameStamp = (left, right) =>
   left !== undefined && right !== undefined
   && left.time === right.time && left.device === right.device;
 
-/** Returns the stamp, or one a millisecond after `other` if the stamp is not later: a change is newer
- * than the value it changed, however wrong its device's clock was. */
+/** Returns the stamp, or one a millisecond after `other` if the stamp is not later: a change is
+ * newer than the value it changed, however wrong its device's clock was. */
 export const stampAfter = (stamp, other) =>
   (stamp.time > other.time ? stamp : { time: other.time + 1n, device: stamp.device });
 

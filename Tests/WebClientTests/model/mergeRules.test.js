@@ -53,7 +53,8 @@ test("the stamps of what is gone are dropped by an edit ninety days later, and b
 });
 
 test("a version of another program gets the stamps that it lacks from what it replaces", () => {
-  const held = at({ title: "milk", due: 5, "~": { "": [10, "mac"], tags: { 7: [9, "a", 0] } } }, 10);
+  const stamps = { "": [10, "mac"], tags: { 7: [9, "a", 0] } };
+  const held = at({ title: "milk", due: 5, "~": stamps }, 10);
   const written = at({ title: "milk", due: 4 }, 20, "curl");
   assert.deepEqual(rules.completed(written, held), { title: "milk", due: 4, tags: [], "~": {
     "": [10, "mac"], due: [20, "curl"], tags: { 7: [9, "a", 0] } } });

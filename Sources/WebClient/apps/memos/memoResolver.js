@@ -12,8 +12,8 @@ const byRules = ruleResolver(memoRules);
 
 /**
  * Merges a memo field by field. If both sides wrote a different text, the newer text stays and the
- * older one is kept whole as a separate memo. The date never goes back, and the title always follows
- * from the text.
+ * older one is kept whole as a separate memo. The date never goes back, and the title always
+ * follows from the text.
  *
  * @type {import("../../model/resolver.js").Resolver}
  */
@@ -37,8 +37,8 @@ export const memoResolver = Object.freeze({
   },
 });
 
-/** Returns the name of a copy. A version without stamps gives it its own, also if its text counts as
- * a millisecond newer. */
+/** Returns the name of a copy. A version without stamps gives it its own, also if its text counts
+ * as a millisecond newer. */
 function nameOf(copy, versions) {
   const lost = versions.find((it) => !hasStamps(it.fields) && equal(it.fields, copy.fields));
   return lost ? copyName(lost.name, `~${lost.device}-${instant(lost)}`) : copy.name;

@@ -3,7 +3,7 @@ import { advice, blamesContent, mayPass } from "../refusal.js";
 import { keyOf, nothingAt } from "../record.js";
 import { recordOf, waiting } from "./outbox.js";
 import { detectRestoreByAnswer } from "./restore.js";
-import { reconcile } from "./reconciling.js";
+import { completed, reconcile } from "./reconciling.js";
 
 /** Applies the relay's answer to a batch. */
 export function applyAnswer(state, id, answer, applied) {
@@ -90,7 +90,8 @@ function conflict(state, entry, server, isRestored, applied) {
   // The order of the two versions is unknown until the relay has reported how far back it went.
   if (isRestored) return;
   // A conflict with a tombstone that is no longer kept has no useful type.
-  reconcile(state, open, server.tag === 0 ? { ...server, type: entry.type } : server, applied);
+  const there = server.tag === 0 ? { ...server, type: entry.type } : server;
+  reconcile(state, open, completed(state, there, open.base), applied);
 }
 
 function refuse(state, entry, refusal, applied) {

@@ -1,6 +1,7 @@
 import { equal } from "../../json/jsonValue.js";
 import { faultOfFields, faultOfName, fitsRecord, sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
+import { shown } from "../../model/stamps.js";
 import { keyOf, lostVersion, standsForLost } from "../record.js";
 import { recordOf, waiting } from "./outbox.js";
 import { recordOffset, restampAll, stampAfter } from "./stamps.js";
@@ -35,20 +36,25 @@ export function changeRecords(state, make, clock) {
   makeDueEditsOfAll(state, clock);
   const { transaction } = state;
   const edits = editsOf(make, {
-    record: (zone, name) => alive(transaction.record(keyOf({ zone, name }))),
-    records: (zone, type) => transaction.records(zone, type),
-    stamp: (zone, name) => stampAfter(transaction.record(keyOf({ zone, name })), clock),
+    record: (zone, name) => shown(alive(transaction.record(keyOf({ zone, name })))),
+    records: (zone, type) => transaction.records(zone, type).map(shown),
+    stamp: (zone, name) => stampAfter(state, transaction.record(keyOf({ zone, name })), clock),
     now: clock.relayTime,
     device: state.device,
   });
-  checkEdits(state, edits);
-  return edits.map(({ zone, name, type, fields, chunks, stamp }) => {
-    const held = transaction.record(keyOf({ zone, name }));
-    return writeChange(state, {
-      zone, name, type: fields === null ? held.type : type, fields, chunks: chunks ?? [],
-      stamp: Math.max(stamp ?? clock.relayTime, (held?.modifiedAt ?? -Infinity) + 1),
-    }, clock);
-  });
+  checkForms(state, edits);
+  const changes = edits.map((edit) => changeOf(state, edit, clock));
+  checkRoom(state, changes);
+  return changes.map((change) => shown(writeChange(state, change, clock)));
+}
+
+/** Returns the change that an edit makes: with its stamp, and the stamps of its fields. */
+function changeOf(state, { zone, name, type, fields, chunks = [], stamp }, clock) {
+  const held = state.transaction.record(keyOf({ zone, name }));
+  const least = held ? state.merging.newestStamp(held) + 1 : -Infinity;
+  const change = { zone, name, type: fields === null ? held.type : type, fields, chunks,
+    stamp: Math.max(stamp ?? clock.relayTime, least) };
+  return { ...change, fields: state.merging.stamped(change, held) };
 }
 
 /** Calls `make`. If it throws an error, nothing is changed. */
@@ -63,23 +69,31 @@ export function editsOf(make, context) {
 
 const alive = (record) => (record && !record.deleted ? record : null);
 
-function checkEdits(state, edits) {
+function checkForms(state, edits) {
   if (!Array.isArray(edits)) throw new EditError("badEdit", "a change is a list of edits");
   if (edits.length > limits.editsOfOneChange) {
     throw new EditError("tooMany", `a change has at most ${limits.editsOfOneChange} edits`);
   }
-  const { outbox } = state.transaction;
   const keys = new Set();
-  let entries = outbox.size;
-  let bytes = outbox.bytes;
   for (const edit of edits) {
     const key = keyOf(edit);
-    const held = state.transaction.record(key);
     if (keys.has(key)) throw new EditError("badEdit", "a change names a record twice");
     keys.add(key);
-    checkEdit(edit, held);
+    checkEdit(edit, state.transaction.record(key));
+  }
+}
+
+function checkRoom({ transaction }, changes) {
+  const { outbox } = transaction;
+  let entries = outbox.size;
+  let bytes = outbox.bytes;
+  for (const change of changes) {
+    const key = keyOf(change);
+    if (!fitsRecord(change.fields)) {
+      throw new EditError("tooLarge", "a record has no room for so much; shorten it");
+    }
     if (!outbox.open(key)) entries += 1;
-    bytes += sizeOf(edit.fields) + sizeOf(held?.fields);
+    bytes += sizeOf(change.fields) + sizeOf(transaction.record(key)?.fields);
   }
   if (entries > limits.outboxRecords || bytes > limits.outboxBytes) {
     throw new EditError("outboxFull", "too many changes wait for the relay; connect first");
@@ -92,9 +106,6 @@ function checkEdit({ zone, name, type, fields, stamp, seen }, held) {
   if (fault) throw new EditError("badEdit", fault);
   if (fields === null && !alive(held)) {
     throw new EditError("nothingToDelete", "there is no record of that name to delete");
-  }
-  if (!fitsRecord(fields)) {
-    throw new EditError("tooLarge", "a record has no room for so much; shorten it");
   }
   if (stamp !== undefined && !Number.isSafeInteger(stamp)) {
     throw new EditError("badEdit", "a stamp is a whole number of milliseconds");
@@ -175,7 +186,7 @@ function makeDueEditsOfAll(state, clock) {
       const held = state.transaction.record(key);
       const edit = state.merging.dueEdit(held);
       if (!edit || !(clock.isTrusted || edit.owner === state.device)) break;
-      if (edit.dueAt > stampAfter(held, clock) || !hasRoomFor(state, edit.fields)) break;
+      if (edit.dueAt > stampAfter(state, held, clock) || !hasRoomFor(state, edit.fields)) break;
       makeDueEdit(state, held, edit, clock);
     }
   }
@@ -184,7 +195,7 @@ function makeDueEditsOfAll(state, clock) {
 function makeDueEdit(state, held, edit, clock) {
   return writeChange(state, {
     zone: held.zone, name: held.name, type: held.type, fields: edit.fields, chunks: [],
-    stamp: stampAfter(held, clock), isMadeByTime: true,
+    stamp: stampAfter(state, held, clock), isMadeByTime: true,
   }, clock);
 }
 
@@ -206,7 +217,7 @@ export function trim(state, clock) {
         const held = state.transaction.record(keyOf({ zone, name }));
         if (!alive(held) || !hasRoomFor(state, null)) continue;
         writeChange(state, {
-          zone, name, type, fields: null, chunks: [], stamp: stampAfter(held, clock),
+          zone, name, type, fields: null, chunks: [], stamp: stampAfter(state, held, clock),
         }, clock);
       }
     }

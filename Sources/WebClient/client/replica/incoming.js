@@ -7,7 +7,7 @@ import { knownTag, knows } from "./outbox.js";
 import {
   bringBackOver, endRestore, forgetCursor, hasLostTag, isLost, detectLosses, detectRestoreByPage,
 } from "./restore.js";
-import { reconcile, rebase } from "./reconciling.js";
+import { completed, reconcile, rebase } from "./reconciling.js";
 import { restampAll } from "./stamps.js";
 
 /**
@@ -141,21 +141,22 @@ export function applyOvertaken(state, applied) {
   if (state.cursor !== null) storePosition(state, state.position);
 }
 
-function applyRecord(state, server, isSnapshot, applied) {
+function applyRecord(state, arrived, isSnapshot, applied) {
   const { transaction } = state;
-  const key = keyOf(server);
+  const key = keyOf(arrived);
   // The answer to the change in flight must be applied first: only the answer shows if this version
   // was made on top of the change or independently.
   if (transaction.outbox.sent(key)) {
     const held = state.overtaken.find((other) => keyOf(other) === key);
-    if (held && held.tag >= server.tag) return;
+    if (held && held.tag >= arrived.tag) return;
     state.overtaken = state.overtaken.filter((other) => other !== held);
-    state.overtaken.push(server);
+    state.overtaken.push(arrived);
     return;
   }
-  const isNews = (known) => (isSnapshot ? server.tag !== known : server.tag > known);
+  const isNews = (known) => (isSnapshot ? arrived.tag !== known : arrived.tag > known);
   const entry = transaction.outbox.open(key);
   if (entry) {
+    const server = completed(state, arrived, entry.base);
     const known = knownTag(entry);
     // A tag of a lost history may have been assigned again, to another version.
     const isAnother = hasLostTag(state.restore, known) && !knows(entry, server);
@@ -163,6 +164,7 @@ function applyRecord(state, server, isSnapshot, applied) {
     return;
   }
   const held = transaction.record(key);
+  const server = completed(state, arrived, held);
   if (held && isLost(state, held) && !isSameVersion(held, server)) {
     bringBackOver(state, held, server, applied);
     return;

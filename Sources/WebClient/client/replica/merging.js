@@ -1,15 +1,19 @@
 import { equal } from "../../json/jsonValue.js";
 import { compareText } from "../../json/utf8.js";
+import { knowsType, resolverOf, rulesOf } from "../../model/app.js";
 import { faultOfFields } from "../fields.js";
+import { isSameVersion } from "../record.js";
 import { recordOf } from "./outbox.js";
 
 /**
- * Interface of an app to a replica: its conflict rules, and its edits that depend on time. All of
- * them are pure functions.
+ * Interface of an app to a replica: its conflict rules, as code or as tables (see `model/app.js`),
+ * and its edits that depend on time. All of them are pure functions. The replica keeps the stamps
+ * of the fields of the types in `rules`.
  *
  * @typedef {{
  *   zone: string,
- *   resolvers: {[type: string]: Resolver},
+ *   resolvers?: {[type: string]: Resolver},
+ *   rules?: {[type: string]: import("../../model/mergeRules.js").MergeRules},
  *   restamped?: (fields: object, moved: {type: string, base: object | null, from: number,
  *     to: number}) => object,
  *   timedTypes?: string[],
@@ -94,18 +98,49 @@ export class Merging {
   restamped(entry, to) {
     if (!entry.fields) return null;
     const app = this.#app(entry.zone, entry.type);
-    if (!app?.restamped) return entry.fields;
-    const moved = app.restamped(entry.fields, {
-      type: entry.type, base: entry.base?.fields ?? null, from: entry.modifiedAt, to,
-    });
+    const { type, base, modifiedAt: from } = entry;
+    let moved = app?.restamped?.(entry.fields, { type, base: base?.fields ?? null, from, to })
+      ?? entry.fields;
+    moved = rulesOf(app, type)?.restamped(moved, base && version(base), from, to) ?? moved;
     return equal(moved, entry.fields) ? entry.fields : moved;
   }
 
-  #app(zone, type) {
-    return this.apps.find((app) => app.zone === zone && Object.hasOwn(app.resolvers, type));
+  /** Returns the fields of a local edit with their stamps, if the type's rules are a table. `held`:
+   * the record as it is now, if there is one. */
+  stamped({ zone, type, fields, stamp }, held) {
+    const rules = this.#rules(zone, type);
+    if (!rules || fields === null) return fields;
+    const own = { time: BigInt(stamp), device: this.device };
+    return rules.stamped(fields, held && version(held), own);
   }
 
-  #resolver(zone, type) { return this.#app(zone, type)?.resolvers[type]; }
+  /** Returns a version of the relay with the stamps that it lacks, by comparison with the version
+   * that it replaces: another program wrote it. */
+  completed(server, replaced) {
+    const isNews = replaced && !server.deleted && !replaced.deleted
+      && server.tag > replaced.tag && server.type === replaced.type;
+    const rules = isNews ? this.#rules(server.zone, server.type) : undefined;
+    // The same version under a later tag stays as it is.
+    if (!rules || (isSameVersion(server, replaced) && server.device === replaced.device)) {
+      return server;
+    }
+    const fields = rules.completed(version(server), version(replaced));
+    return equal(fields, server.fields) ? server : { ...server, fields };
+  }
+
+  /** Returns the newest stamp in a record, its own included, milliseconds. */
+  newestStamp(record) {
+    const rules = this.#rules(record.zone, record.type);
+    return rules ? Number(rules.newestStamp(version(record)).time) : record.modifiedAt;
+  }
+
+  #app(zone, type) {
+    return this.apps.find((app) => app.zone === zone && knowsType(app, type));
+  }
+
+  #resolver(zone, type) { return resolverOf(this.#app(zone, type), type); }
+
+  #rules(zone, type) { return rulesOf(this.#app(zone, type), type); }
 
   #newer(local, server) {
     const isLocal = (local.fields === null) !== server.deleted

@@ -1,3 +1,4 @@
+import { shown, withoutStamps } from "../../model/stamps.js";
 import { sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
 import { isSameVersion, keyOf } from "../record.js";
@@ -116,7 +117,8 @@ export class Outbox {
       if (state.kind === "asking") {
         summary.askingCount += 1;
         if (summary.asking.length < limits.statusRecords) {
-          summary.asking.push({ zone, name, local: localVersion(entry), server: state.server });
+          summary.asking.push(
+            { zone, name, local: localVersion(entry), server: shown(state.server) });
         }
       }
     }
@@ -136,7 +138,8 @@ function bytesOfEntry(entry) {
   return sizeOf(entry.fields) + sizeOf(entry.base?.fields) + sizeOf(entry.timeMade?.fields);
 }
 
-const localVersion = ({ type, fields, modifiedAt }) => ({ type, fields, modifiedAt });
+const localVersion = ({ type, fields, modifiedAt }) =>
+  ({ type, fields: withoutStamps(fields), modifiedAt });
 
 /** Returns the tag of the relay's version that the change takes into account; a greater tag is
  * new. */

@@ -5,7 +5,15 @@ import {
   fingerprint, isSameVersion, keyOf, nothingAt, plain, standsForLost,
 } from "../record.js";
 import { knownTag, recordOf, waiting } from "./outbox.js";
-import { hasLostTag, precedesLoss } from "./restore.js";
+import { hasLostTag, isLost, precedesLoss } from "./restore.js";
+
+/** Returns the relay's version with the stamps that it lacks, by comparison with the version that
+ * it replaces. The author of a version may not have known one that the relay has lost: what only
+ * that one had was not removed. */
+export function completed(state, server, replaced) {
+  const isKnown = replaced && !isLost(state, replaced);
+  return isKnown ? state.merging.completed(server, replaced) : server;
+}
 
 /** Reconciles a local change with the relay's version: acknowledges, rebases, drops or merges the
  * change, or asks the person. */

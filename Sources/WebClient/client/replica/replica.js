@@ -1,3 +1,4 @@
+import { shown } from "../../model/stamps.js";
 import { knowing } from "../changeToken.js";
 import { keyOf } from "../record.js";
 import { refuseBatch, reopenParked, retryParked, setAside } from "./answers.js";
@@ -92,7 +93,7 @@ export class Replica {
       case "load": return reopenParked(this, ({ state }) => wasIntercepted(state.refusal)) ?? null;
       case "freezeBatch": return null;
       case "change": return this.#ordered(job, () => changeRecords(this, job.make, clock));
-      case "decide": return this.#ordered(job, () => decide(this, job.decision, clock));
+      case "decide": return this.#ordered(job, () => shown(decide(this, job.decision, clock)));
       case "join": return this.#join(job.identity);
       case "nameDevices": return this.transaction.setValue("devices", job.devices) ?? null;
       case "makeDueEdits": return makeDueEdits(this, job.isConnected, clock) ?? null;
@@ -150,17 +151,19 @@ export class Replica {
 
   #finish() {
     const { writes, changed } = this.transaction.finish();
-    const shown = [];
+    const visible = [];
+    const tagged = [];
     for (const { before, now } of changed) {
       const record = now ?? before;
       if (!record) continue;
       this.due.set(keyOf(record), now ? this.merging.dueEdit(now) : null);
       const difference = shownDifference(before, now);
-      if (difference) shown.push(difference);
+      if (difference) visible.push(difference);
+      else if (before && now && !now.deleted && before.tag !== now.tag) tagged.push(tagOf(now));
     }
     const outbox = this.#summary();
     outbox.mayBringBack = this.mayBringBack;
-    return { writes, changed: shown, outbox, due: this.due.times(this.device),
+    return { writes, changed: visible, tagged, outbox, due: this.due.times(this.device),
       position: this.position };
   }
 
@@ -227,6 +230,8 @@ export class Replica {
     };
   }
 }
+
+const tagOf = ({ zone, name, tag }) => ({ zone, name, tag });
 
 /** Returns the record to show, without fields if it is gone; null if a person sees no
  * difference. */

@@ -13,8 +13,9 @@ import { recordOf } from "./outbox.js";
 
 /** Returns a stamp for a new edit: later than every known version of the record, however wrong the
  * clock is. */
-export function stampAfter(held, clock) {
-  return held ? Math.max(clock.relayTime, held.modifiedAt + 1) : clock.relayTime;
+export function stampAfter({ merging }, held, clock) {
+  if (!held) return clock.relayTime;
+  return Math.max(clock.relayTime, merging.newestStamp(held) + 1);
 }
 
 /** Records the offset that untrusted stamps are made with, so that they can be corrected by the

@@ -52,8 +52,9 @@ export class Agent {
    * @param {{environment: import("../transport/environment.js").Environment, store: object,
    *   term: number, apps: import("../replica/merging.js").App[], relay: string,
    *   transports: string[], report: (news: object) => void}} options `report` receives
-   *   `{kind: "changed", previous, step, records}`, `{kind: "status", status}`,
-   *   `{kind: "deposed"}`. `previous` is the step of the report before.
+   *   `{kind: "changed", previous, step, records, tagged}`, `{kind: "status", status}`,
+   *   `{kind: "deposed"}`. `previous` is the step of the report before; `tagged` are records of
+   *   which only the tag has changed, `{zone, name, tag}`.
    */
   constructor({ environment, store, term, apps, relay, transports, report }) {
     this.#environment = environment;
@@ -195,9 +196,10 @@ export class Agent {
   }
 
   #handleOutcome(outcome, { job, resolve, reject }) {
-    if (outcome.changed.length > 0 && !this.#isStopped) {
+    const { changed, tagged } = outcome;
+    if (changed.length + tagged.length > 0 && !this.#isStopped) {
       this.#report({ kind: "changed", previous: this.#reportedStep, step: this.#step,
-        records: outcome.changed });
+        records: changed, tagged });
       this.#reportedStep = this.#step;
     }
     if (outcome.error) reject(outcome.error);

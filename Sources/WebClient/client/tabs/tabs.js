@@ -1,6 +1,7 @@
 import { Agent } from "../sync/agent.js";
 import { limits } from "../limits.js";
 import { EditError, editsOf } from "../replica/editing.js";
+import { Merging } from "../replica/merging.js";
 import { Deadline } from "../transport/environment.js";
 import { Leadership } from "./leadership.js";
 import { OrderReceiver, OrderSender } from "./orders.js";
@@ -18,6 +19,7 @@ export class Tabs {
   #channel;
   #leadership;
   #agent = null;
+  #merging;
   #sender;
   #receiver;
   #ping;
@@ -36,6 +38,7 @@ export class Tabs {
     this.#store = store;
     this.#channel = channel;
     this.#notify = notify;
+    this.#merging = new Merging(options.apps, "");
     this.view = new View(store);
     this.status = { state: "starting", reason: null, since: null, waiting: 0, parked: [],
       parkedCount: 0, asking: [], askingCount: 0, setAsideCount: 0, blockedZones: [],
@@ -143,7 +146,7 @@ export class Tabs {
     if (event.kind === "deposed") {
       this.#leadership.stepDown();
     } else if (event.kind === "changed") {
-      const isMany = event.records.length > limits.broadcastRecords;
+      const isMany = event.records.length + event.tagged.length > limits.broadcastRecords;
       this.#channel?.postMessage({ ...event, records: isMany ? null : event.records });
       this.#applyChanges(event);
     } else {
@@ -229,8 +232,10 @@ export class Tabs {
     return {
       record: (zone, name) => this.view.record(zone, name),
       records: (zone, type) => this.view.records(zone, type),
-      stamp: (zone, name) =>
-        Math.max(now, (this.view.record(zone, name)?.modifiedAt ?? -Infinity) + 1),
+      stamp: (zone, name) => {
+        const held = this.view.heldRecord(zone, name);
+        return held ? Math.max(now, this.#merging.newestStamp(held) + 1) : now;
+      },
       now, device,
     };
   }

@@ -1,12 +1,15 @@
+import { shown } from "../../model/stamps.js";
 import { keyOf } from "../record.js";
 
 /**
- * Records as this tab shows them: read from the store, then updated by the leading tab's messages.
- * If a message was missed, the store is read again.
+ * Records as this tab shows them, without the stamps of their fields: read from the store, then
+ * updated by the leading tab's messages. If a message was missed, the store is read again.
  */
 export class View {
   #store;
   #records = new Map();
+  /** The same records with the stamps of their fields. */
+  #held = new Map();
   #step = { term: 0, number: 0 };
   #reading = Promise.resolve();
   #next = null;
@@ -14,6 +17,8 @@ export class View {
   constructor(store) { this.#store = store; }
 
   record(zone, name) { return this.#records.get(keyOf({ zone, name })) ?? null; }
+
+  heldRecord(zone, name) { return this.#held.get(keyOf({ zone, name })) ?? null; }
 
   records(zone, type) {
     const found = [];
@@ -46,26 +51,44 @@ export class View {
     for (const { record } of records) if (!record.deleted) live.set(keyOf(record), record);
     const changed = [];
     for (const [key, record] of live) {
-      if (!isSame(this.#records.get(key), record)) changed.push(record);
+      const before = this.#held.get(key);
+      this.#put(key, record);
+      if (!isSame(before, record)) changed.push(this.#records.get(key));
     }
-    for (const [key, record] of this.#records) {
-      if (!live.has(key)) changed.push({ ...record, fields: null, deleted: true });
+    for (const [key, record] of [...this.#records]) {
+      if (live.has(key)) continue;
+      changed.push({ ...record, fields: null, deleted: true });
+      this.#remove(key);
     }
-    this.#records = live;
     this.#step = step;
     return changed;
   }
 
-  /** @returns {object[] | null} the changed records; null if a message was missed */
-  apply({ previous, step, records }) {
+  /** `tagged`: missing in the message of an earlier version of the page.
+   * @returns {object[] | null} the changed records; null if a message was missed */
+  apply({ previous, step, records, tagged = [] }) {
     if (isLater(previous, this.#step) || records === null) return null;
     if (!isLater(step, this.#step)) return [];
     for (const record of records) {
-      if (record.deleted) this.#records.delete(keyOf(record));
-      else this.#records.set(keyOf(record), record);
+      if (record.deleted) this.#remove(keyOf(record));
+      else this.#put(keyOf(record), record);
+    }
+    for (const { tag, ...place } of tagged) {
+      const held = this.#held.get(keyOf(place));
+      if (held) this.#put(keyOf(place), { ...held, tag });
     }
     this.#step = step;
-    return records;
+    return records.map(shown);
+  }
+
+  #put(key, record) {
+    this.#held.set(key, record);
+    this.#records.set(key, shown(record));
+  }
+
+  #remove(key) {
+    this.#held.delete(key);
+    this.#records.delete(key);
   }
 }
 

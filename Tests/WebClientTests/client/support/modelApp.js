@@ -1,13 +1,17 @@
 import { equal } from "../../../../Sources/WebClient/json/jsonValue.js";
+import { MergeRules } from "../../../../Sources/WebClient/model/mergeRules.js";
 
 /**
  * Rules that make losses visible: a `Set` joins the items of both sides; a `Note` keeps the newer
  * text, and the other as a copy; `Fields` are merged one by one, against the base; of a `Solo`,
  * which only one device edits, the newer wins; a `Choice` asks. An `Echo` keeps the newer, and the
- * other as a copy whose name is not unique.
+ * other as a copy whose name is not unique. A `Table` has its rules as data.
  */
 export const modelApp = {
   zone: "Model",
+  rules: {
+    Table: MergeRules.of({ fields: { items: "set", text: "keepBoth", least: "least" } }),
+  },
   resolvers: {
     Set: {
       resolve({ local, server }) {
@@ -76,3 +80,4 @@ export const note = (name, text) => edit("Note")(name, { text });
 export const echo = (name, text) => edit("Echo")(name, { text });
 export const choice = (name, title) => edit("Choice")(name, { title });
 export const fieldsOf = edit("Fields");
+export const table = edit("Table");

@@ -214,20 +214,24 @@ export function act(world, line, number) {
   if (random.chance(0.3)) return actAlone(world, line, number);
   const name = `r${random.below(4)}`;
   const isSet = random.chance(0.6);
-  const type = isSet ? "Set" : "Note";
-  const held = device.fields(`${type}-${name}`);
+  const isTable = random.chance(0.4);
+  const type = isTable ? "Table" : isSet ? "Set" : "Note";
+  const place = `${type}${isTable && isSet ? "Set" : ""}-${name}`;
+  const held = device.fields(place);
   const word = `${device.id}-${number}`;
   let fields;
   if (held && random.chance(0.1)) {
     fields = null;
     for (const item of held.items ?? [held.text]) taken.add(item);
   } else if (isSet) {
-    fields = { items: [...held?.items ?? [], word].sort() };
+    const items = [...held?.items ?? []];
+    if (isTable && items.length > 3) taken.add(items.shift());
+    fields = { items: [...items, word].sort() };
   } else {
     fields = { text: word };
     if (held) taken.add(held.text);
   }
-  device.change({ name: `${type}-${name}`, type, fields });
+  device.change({ name: place, type, fields });
   if (fields) made.set(word, device.id);
   return line.drive();
 }
