@@ -1,27 +1,39 @@
 /**
- * Lockstep for web pages: a page that is a device. A person's changes are in the browser's store,
- * and on the screen, at once; the relay and the account's other devices follow, also after hours
- * offline. All open tabs are one device. docs/page-client.md has an example.
+ * Lockstep for web pages and scripts: each is a device of an account. A person's changes are in the
+ * store, and on the screen, at once; the relay and the account's other devices follow, also after
+ * hours offline. All open tabs of a page are one device. docs/page-client.md has examples.
  *
- *     const lockstep = await Lockstep.open({ relay: "https://relay.example", apps });
- *     lockstep.subscribe(({ kind }) => show());
- *     await lockstep.pair("code", { deviceName: "Browser" });
- *     await lockstep.change(() => [{ zone: "Notes", name: "first", type: "Note",
- *       fields: { text: "hello" } }]);
+ *     const lockstep = await Lockstep.open({ relay: "https://relay.example", rules: {
+ *       zone: "Todos", types: { Todo: { fields: { done: "or" } } } } });
+ *     await lockstep.join("code", { deviceName: "Browser" });
+ *     const id = await lockstep.save("Todos", "Todo", { title: "milk", done: false });
+ *     await lockstep.update("Todos", id, (todo) => ({ ...todo, done: true }));
+ *     for await (const todos of lockstep.live("Todos", "Todo")) show(todos);
  *
- * Methods and properties:
- * - `change(make)`: `make({record, records, stamp, now, device})` returns a list of edits
- *   `{zone, name, type, fields, stamp?}`, `fields` null to delete; all are made or none. It may be
- *   called more than once, so it must have no side effects. Resolves with the records once they are
- *   in the store; rejects with an `EditError` (`code`, `message`) if nothing was changed.
- *   `stamp(zone, name)` is the record's next `modifiedAt`, for fields that contain it too.
- * - `records(zone?, type?)`, `record(zone, name)`: the live records. Do not change them in place.
+ * An item is the fields of a record and its name as `id`. Methods and properties:
+ * - `save(zone, type, item, {id?})`: writes the whole record; a new one without an `id`, in the
+ *   options or in the item. Resolves with the id once it is in the store.
+ * - `update(zone, id, make)`: `make` gets the item as it is then, and `{device, now}`, and returns
+ *   the new item. It may be called more than once, so it must have no side effects.
+ * - `delete(zone, id)`.
+ * - `live(zone, type, {where?, sortBy?})`: an async iterator of snapshots, arrays of items. `where`
+ *   selects items; `sortBy` is the name of a field, or compares two items.
+ * - `changes(zone, type)`: an async iterator of `{kind: "saved", id, item}` and
+ *   `{kind: "deleted", id}`; several changes of one record are given as the last.
+ * - `statusUpdates`: an async iterator of the status, without flicker.
+ * - `change(make)`: several edits at once. `make({record, records, stamp, now, device})` returns a
+ *   list of edits `{zone, name, type, fields, stamp?}`, `fields` null to delete; all are made or
+ *   none. It may be called more than once. Resolves with the records once they are in the store;
+ *   rejects with an `EditError` (`code`, `message`) if nothing was changed. `stamp(zone, name)` is
+ *   the record's next `modifiedAt`, for fields that contain it too.
+ * - `records(zone?, type?)`, `record(zone, id)`: the live records, `{zone, name, type, fields,
+ *   modifiedAt, device, tag}`. Do not change them in place.
  * - `decide({zone, name, keepLocal})`: decides a conflict in `status.asking`.
  * - `subscribe(listener)`: the listener receives `{kind: "changed", records}` (deleted ones without
  *   fields) and `{kind: "status", status}`. Returns a function that ends the subscription.
  * - `status`: the sync status; see `client/sync/status.js`. `now`: relay time.
  * - `syncNow()`: retries everything at once; resolves with the resulting status.
- * - `createAccount(device)`, `pair(code, device)`: `device` is
+ * - `createAccount(device)`, `join(code, device)` or `pair(code, device)`: `device` is
  *   `{deviceName, platform?, appVersion?}`. `issueCode()`: a code for another device,
  *   `{code, expiresAt}`. `devices()`, `rename(deviceID, deviceName)`, `revoke(deviceID)`,
  *   `signOut({discardUnsent?, offline?})`. These reject with a `RefusedError` (the relay refused)
@@ -29,60 +41,94 @@
  *   reload, with names only: `{deviceID, deviceName, platform}`.
  * - `unsent()`: changes that the relay does not have yet, `{zone, name, type, fields}` (`fields`
  *   null for a delete): for a person who is about to sign out.
- * - `close()`: closes this tab's client; another tab continues.
+ * - `close()`: closes this tab's client and ends its iterators; another tab continues. Resolves
+ *   once the store is closed.
  *
- * `apps`: the rules of each app (`App` in `client/replica/merging.js`).
+ * `counterValue(value)` and `counterAdded(value, device, by)` read and change a field with the rule
+ * `counter`.
  */
 
 import { Accounts, RefusedError } from "./client/accounts.js";
+import { appsOf } from "./client/appsOf.js";
 import { limits } from "./client/limits.js";
+import { fieldsOf, itemOf } from "./client/live/item.js";
+import { Each, Latest } from "./client/live/latest.js";
+import { LiveList } from "./client/live/liveList.js";
+import { SteadyStatus } from "./client/live/steadyStatus.js";
 import { EditError } from "./client/replica/editing.js";
 import { openStore } from "./client/store/indexedStore.js";
+import { MemoryStore, StoreError } from "./client/store/memoryStore.js";
 import { Tabs } from "./client/tabs/tabs.js";
 import { systemEnvironment } from "./client/transport/environment.js";
 import { CallError } from "./client/transport/httpCall.js";
+import { isObject } from "./json/jsonValue.js";
+import { counterAdded, counterValue } from "./model/counter.js";
+import { RuleFault } from "./model/mergeRules.js";
 import { withoutStamps } from "./model/stamps.js";
 
-export { CallError, EditError, RefusedError };
+export {
+  CallError, counterAdded, counterValue, EditError, RefusedError, RuleFault, StoreError,
+};
+
+/** Version of this package, and of the program that it belongs to. */
+export const version = "0.2.0";
+
+/** Store that lasts as long as the client: for tests, and for scripts that begin anew each time. */
+export const memoryStore = () => ({ open: async () => new MemoryStore() });
 
 export class Lockstep {
   #accounts;
+  #environment;
   #store;
   #tabs;
+  /** Iterators that have not ended. */
+  #iterators = new Set();
   #listeners = new Set();
   #removePageListeners;
+  #isClosed = false;
 
   /**
    * @param {{
    *   relay: string,
-   *   apps: import("./client/replica/merging.js").App[],
+   *   rules?: object | object[],
+   *   apps?: import("./client/replica/merging.js").App[],
+   *   store?: {open: () => Promise<object>},
    *   name?: string,
    *   transports?: ("websocket" | "events" | "long-poll" | "poll")[],
    *   browser?: object,
-   * }} options `relay`: its address, `http(s)://host[:port]`. `name`: name of the store in the
-   *   browser; two names are two devices. `transports`: best first. `browser`: the browser's
-   *   interfaces, for tests.
+   * }} options `relay`: its address, `http(s)://host[:port]`. `rules`: tables of merge rules, one
+   *   for each zone (`model/mergeRules.js`); without a table, all fields are `newest`-wins as a
+   *   whole record. `apps`: rules as code. `store`: IndexedDB if it is missing. `name`: name of the
+   *   store in the browser; two names are two devices. `transports`: best first. `browser`: the
+   *   browser's interfaces, for tests.
    */
-  static async open({ relay, apps, name = "lockstep", transports, browser = systemBrowser() }) {
+  static async open({ relay, rules = [], apps = [], store: from, name = "lockstep", transports,
+    browser = systemBrowser() }) {
+    const tables = appsOf(rules);
     const address = new URL(relay);
     if (!["http:", "https:"].includes(address.protocol) || address.pathname !== "/") {
       throw new TypeError("a relay's address has the form https://host[:port]");
     }
     const { environment, indexedDB, locks, openChannel, target } = browser;
-    const store = await openStore(indexedDB, name, environment);
+    const store = await (from ? from.open() : openStore(indexedDB, name, environment));
     const lockstep = new Lockstep({
-      environment, store, locks, name, apps, relay: address.origin, target,
-      // A store in memory belongs to this tab only.
-      channel: store.isDurable && openChannel ? openChannel(`lockstep ${name}`) : null,
+      environment, store, locks, name, apps: [...apps, ...tables], relay: address.origin, target,
+      channel: store.isShared && openChannel ? openChannel(`lockstep ${name}`) : null,
       transports: transports ?? ["websocket", "long-poll", "poll"],
     });
     store.onOutdated = () => lockstep.#end("a newer version of this page is open; reload it");
-    await lockstep.#tabs.start();
+    try {
+      await lockstep.#tabs.start();
+    } catch (error) {
+      await lockstep.close();
+      throw error;
+    }
     return lockstep;
   }
 
   /** Called by `open`. */
   constructor({ environment, relay, store, target, ...options }) {
+    this.#environment = environment;
     this.#accounts = new Accounts(environment, relay);
     this.#store = store;
     this.#tabs = new Tabs({ ...options, environment, relay, store,
@@ -101,6 +147,95 @@ export class Lockstep {
   subscribe(listener) {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** @returns {Promise<string>} the record's name */
+  async save(zone, type, item, { id = item?.id ?? this.#environment.uuid() } = {}) {
+    await this.change(({ record }) =>
+      [{ zone, name: id, type, fields: fieldsOf(item, record(zone, id)) }]);
+    return id;
+  }
+
+  async update(zone, id, make) {
+    await this.change(({ record, device, now }) => {
+      const held = record(zone, id);
+      if (!held) {
+        throw new EditError("nothingToUpdate", "there is no record of that name; save it first");
+      }
+      const item = make(structuredClone(itemOf(held)), { device, now });
+      if (!isObject(item)) {
+        throw new EditError("badEdit", "an update returns the whole item, and is not async");
+      }
+      return [{ zone, name: id, type: held.type, fields: fieldsOf(item, held) }];
+    });
+  }
+
+  async delete(zone, id) {
+    await this.change(({ record }) =>
+      [{ zone, name: id, type: record(zone, id)?.type, fields: null }]);
+  }
+
+  live(zone, type, options) {
+    const list = new LiveList(options);
+    list.fill(this.records(zone, type));
+    return this.#iterator(() => list.snapshot, ({ kind, records }) =>
+      kind === "changed" && records.filter((record) => record.zone === zone)
+        .map((record) => (record.type === type ? list.apply(record) : list.remove(record.name)))
+        .includes(true));
+  }
+
+  changes(zone, type) {
+    let changed = new Map();
+    const known = new Set(this.records(zone, type).map(({ name }) => name));
+    const batches = this.#iterator(() => {
+      const batch = changed;
+      changed = new Map();
+      return [...batch.values()];
+    }, ({ kind, records }) => {
+      if (kind !== "changed") return false;
+      for (const record of records.filter((it) => it.zone === zone)) {
+        const { name: id } = record;
+        const isThere = record.fields !== null && record.type === type;
+        if (!isThere && !known.has(id)) continue;
+        changed.delete(id);
+        changed.set(id, isThere ? { kind: "saved", id, item: itemOf(record) }
+          : { kind: "deleted", id });
+        if (isThere) known.add(id);
+        else known.delete(id);
+      }
+      return changed.size > 0;
+    }, { isNews: false });
+    return new Each(batches);
+  }
+
+  get statusUpdates() {
+    let steady = null;
+    const updates = this.#iterator(() => steady.status, ({ kind, status }) => {
+      if (kind === "status") steady.update(status);
+      return false;
+    }, { end: () => steady.close() });
+    steady = new SteadyStatus(this.#environment, this.status, () => updates.changed());
+    return updates;
+  }
+
+  /** Returns an iterator over a state that events of the client change. `apply` returns true if an
+   * event has changed it. */
+  #iterator(read, apply, { isNews = true, end = () => {} } = {}) {
+    const stop = this.subscribe((event) => {
+      try {
+        if (apply(event)) iterator.changed();
+      } catch (error) {
+        iterator.close(error);
+      }
+    });
+    const iterator = new Latest({ read, isNews, end: () => {
+      stop();
+      end();
+      this.#iterators.delete(iterator);
+    } });
+    if (this.#isClosed) iterator.close();
+    else this.#iterators.add(iterator);
+    return iterator;
   }
 
   change(make) {
@@ -123,6 +258,9 @@ export class Lockstep {
       return this.#accounts.pair(code, described, known?.accountID ?? null);
     }, device);
   }
+
+  /** The same as `pair`. */
+  join(code, device) { return this.pair(code, device); }
 
   async issueCode() { return this.#accounts.issueCode(await this.#token()); }
 
@@ -171,12 +309,15 @@ export class Lockstep {
     await this.#tabs.order("erase");
   }
 
-  close() { this.#end(null); }
+  async close() { await this.#end(null); }
 
   #end(reason) {
+    this.#isClosed = true;
     this.#removePageListeners();
-    this.#tabs.close(reason);
+    const closed = this.#tabs.close(reason);
+    for (const iterator of [...this.#iterators]) iterator.close();
     this.#listeners.clear();
+    return closed;
   }
 
   async #join(send, { deviceName, platform = "web", appVersion = "1" }) {

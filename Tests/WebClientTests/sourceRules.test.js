@@ -31,7 +31,9 @@ test("the sources are read", () => {
 test("folders import only the folders below them, and nothing from outside", () => {
   const allowed = {
     json: ["json"], model: ["model", "json"], apps: ["apps", "model", "json"],
-    client: ["client", "model", "json"], "lockstep.js": ["client", "model"],
+    client: ["client", "model", "json"], "lockstep.js": ["client", "model", "json"],
+    node: ["node", "client", "json"], "node.js": ["node", "lockstep.js"],
+    testing: ["testing", "client", "model", "json"], "testing.js": ["testing", "client"],
     page: ["page", "apps", "model", "json", "lockstep.js"],
     "serviceWorker.js": [],
     status: ["status"],
@@ -40,7 +42,8 @@ test("folders import only the folders below them, and nothing from outside", () 
     const folders = allowed[folderOf(file.path)];
     assert.ok(folders, `no rule for the imports of ${file.path}`);
     for (const it of importsOf(file)) {
-      const isAllowed = it.target.startsWith(".") && folders.includes(it.folder);
+      const isNodes = it.target.startsWith("node:") && folderOf(file.path) === "node";
+      const isAllowed = isNodes || (it.target.startsWith(".") && folders.includes(it.folder));
       assert.ok(isAllowed, `${file.path} imports ${it.target}`);
     }
   }
@@ -53,10 +56,11 @@ test("time, randomness and the browser are passed in as parameters", () => {
   ];
   const inRules = ["fetch(", "indexedDB", "document", "window", "await ", "navigator"];
   const areRules = ({ path }) => /^(?:apps|json|model|client\/replica)\//.test(path);
-  // Files that take time, randomness and the network from the browser, in one value each; and the
-  // hash that names the cache of a service worker.
+  // Files that take time, randomness and the network from the browser, in one value each; the hash
+  // that names the cache of a service worker; and the id of the process that has a file open.
   const edges = [
     "client/transport/environment.js", "page/browser.js", "serviceWorker.js", "status/status.js",
+    "node/fileStore.js",
   ];
   for (const file of files.filter(({ path }) => !edges.includes(path))) {
     const code = codeOf(file);

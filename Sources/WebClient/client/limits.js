@@ -87,6 +87,10 @@ export const limits = Object.freeze({
   planRetryMilliseconds: 3_600_000,
   /** Length of the longest message or body that a device accepts: a page with all its names. */
   relayMessageBytes: 8 << 20,
+  /** Time for which a device must be in sync before a steady status says so. */
+  steadyMilliseconds: 300,
+  /** Rounds of exchange after which the devices of a test are said never to agree. */
+  worldRounds: 1_000,
   /** Timeout of a manual sync. */
   syncMilliseconds: 20_000,
   /** Minimum wait after a failure of the store. */

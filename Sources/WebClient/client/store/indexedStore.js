@@ -10,6 +10,7 @@ import { MemoryStore, nextLead, StoreError } from "./memoryStore.js";
  */
 export class IndexedStore {
   isDurable = true;
+  isShared = true;
   reason = null;
   /** Called if another tab has opened a later version of the page. */
   onOutdated = null;

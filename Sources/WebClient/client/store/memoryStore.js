@@ -1,6 +1,6 @@
 /** Failure of the store. `code`: `full` (no room), `deposed` (another tab leads now), `newer` (a
  * later version of the page has written here), `refused` (the browser gives pages none), `closed`,
- * `failed` (anything else). */
+ * `inUse` (another process has it open), `failed` (anything else). */
 export class StoreError extends Error {
   constructor(code, message) {
     super(message);
@@ -19,6 +19,8 @@ export class StoreError extends Error {
  */
 export class MemoryStore {
   isDurable = false;
+  /** True if several tabs of a browser use the store, and one of them leads. */
+  isShared = false;
   #maps = { records: new Map(), outbox: new Map(), values: new Map() };
   #lead = { term: 0, holder: null, until: 0 };
 
@@ -37,7 +39,7 @@ export class MemoryStore {
 
   /** @param {{store: string, key: string | number, value?: any}[]} writes */
   async write(term, writes) {
-    if (term !== this.#lead.term) throw new StoreError("deposed", "another tab leads now");
+    this.checkTerm(term);
     for (const { store, key, value } of structuredClone(writes)) {
       if (value === undefined) this.#maps[store].delete(key);
       else this.#maps[store].set(key, value);
@@ -59,11 +61,27 @@ export class MemoryStore {
 
   /** Removes all content; the lead is unchanged. */
   async erase(term) {
-    if (term !== this.#lead.term) throw new StoreError("deposed", "another tab leads now");
+    this.checkTerm(term);
     for (const map of Object.values(this.#maps)) map.clear();
   }
 
   close() {}
+
+  // for stores that are built on this one
+
+  get term() { return this.#lead.term; }
+
+  /** @throws {StoreError} if the term is over */
+  checkTerm(term) {
+    if (term !== this.#lead.term) throw new StoreError("deposed", "another tab leads now");
+  }
+
+  /** Fills an empty store with what it held when it was closed. The terms continue: a view ignores
+   * changes of an earlier term than it has seen. */
+  restore({ term, ...contents }) {
+    for (const [name, rows] of Object.entries(contents)) this.#maps[name] = new Map(rows);
+    this.#lead = { term, holder: null, until: 0 };
+  }
 }
 
 /** Returns the lead after a claim: the same rule for every store. */

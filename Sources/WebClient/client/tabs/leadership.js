@@ -27,7 +27,7 @@ export class Leadership {
    *   holder: string, onLeading: (term: number) => void, onDeposed: () => void}} options */
   constructor({ store, locks, environment, name, holder, onLeading, onDeposed }) {
     this.#store = store;
-    this.#locks = store.isDurable ? locks : undefined;
+    this.#locks = store.isShared ? locks : undefined;
     this.#environment = environment;
     this.#name = `lockstep ${name}`;
     this.#holder = holder;

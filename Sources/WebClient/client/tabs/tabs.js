@@ -109,7 +109,7 @@ export class Tabs {
 
   /** `reason`: for a person, if the page did not request it. */
   close(reason = null) {
-    if (this.#isClosed) return;
+    if (this.#isClosed) return undefined;
     this.#isClosed = true;
     this.#setStatus({ ...this.status, state: "closed", reason, transport: null });
     this.#ping.clear();
@@ -120,7 +120,7 @@ export class Tabs {
       reject(new EditError("closed", "the client was closed"));
     }
     this.#channel?.close();
-    this.#store.close();
+    return this.#store.close();
   }
 
   // the leading tab

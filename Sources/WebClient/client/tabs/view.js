@@ -78,7 +78,7 @@ export class View {
       if (held) this.#put(keyOf(place), { ...held, tag });
     }
     this.#step = step;
-    return records.map(shown);
+    return records.map((it) => (it.deleted ? it : this.#records.get(keyOf(it))));
   }
 
   #put(key, record) {

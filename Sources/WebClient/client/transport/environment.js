@@ -2,10 +2,12 @@ import { uuid } from "../../model/name.js";
 
 /**
  * All external inputs of the client in one value: time, randomness, timers, and the network. Tests
- * provide their own.
+ * provide their own. `origin`: that of the page, by which a relay decides if it may use the relay;
+ * undefined outside of a browser.
  *
  * @typedef {{
  *   fetch: typeof fetch,
+ *   origin?: string,
  *   WebSocket: typeof WebSocket | undefined,
  *   wall: () => number,
  *   monotonic: () => number,
@@ -20,6 +22,7 @@ import { uuid } from "../../model/name.js";
 export function systemEnvironment() {
   return {
     fetch: (...request) => globalThis.fetch(...request),
+    origin: globalThis.window?.location?.origin,
     WebSocket: globalThis.WebSocket,
     wall: () => Date.now(),
     // Monotonic: setting the wall clock does not change it.

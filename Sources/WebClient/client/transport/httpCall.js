@@ -41,7 +41,41 @@ export async function open(environment, request) {
   } catch (error) {
     if (isLate) throw new CallError("unanswered", "the relay did not answer in time");
     if (controller.signal.aborted) throw new CallError("closed", "the call was given up");
-    throw new CallError("unreachable", `the relay could not be reached (${error.message})`);
+    throw await unreachable(environment, url, error);
+  } finally {
+    deadline.clear();
+  }
+}
+
+/** Returns the reason that a call got no answer. A browser reports a relay that does not accept the
+ * page's origin like one that is off; a request whose answer the page cannot read tells the two
+ * apart. */
+async function unreachable(environment, url, { message }) {
+  const { origin } = environment;
+  const relay = new URL(url).origin;
+  const isRefused = origin !== undefined && origin !== relay && await answers(environment, relay);
+  if (!isRefused) {
+    return new CallError("unreachable", `the relay could not be reached (${message})`);
+  }
+  const error = new CallError("unreachable", origin === "null"
+    ? "the relay accepts no page that was opened from a file; serve the page over http"
+    : `the relay does not accept pages of this origin; start the relay with --origin ${origin}`);
+  error.isOriginRefused = true;
+  return error;
+}
+
+async function answers(environment, relay) {
+  const controller = new AbortController();
+  const deadline = new Deadline(environment);
+  deadline.set(limits.connectMilliseconds, () => controller.abort());
+  try {
+    await environment.fetch(`${relay}/livez`, {
+      mode: "no-cors", signal: controller.signal, credentials: "omit", cache: "no-store",
+      referrerPolicy: "no-referrer",
+    });
+    return true;
+  } catch {
+    return false;
   } finally {
     deadline.clear();
   }

@@ -147,13 +147,14 @@ export class SocketUplink {
     this.#stage = "probing";
     this.#stageDeadline.clear();
     const url = `${this.#credentials.relay}/v1/time`;
-    let kind = "transport";
+    let [kind, cause] = ["transport", reason];
     try {
       await call(this.#environment, { url, milliseconds: limits.connectMilliseconds });
-    } catch {
+    } catch (error) {
       kind = "unreachable";
+      if (error.isOriginRefused) cause = error.message;
     }
-    if (this.#stage === "probing") this.#end(kind, reason);
+    if (this.#stage === "probing") this.#end(kind, cause);
   }
 
   // messages of the relay

@@ -1,0 +1,35 @@
+import { isObject, setting } from "../../json/jsonValue.js";
+
+/** Items: a record as an app's screens use it, its fields with `id`, the record's name. A field of
+ * that name, as another program may have written, is kept but not shown. */
+
+const items = new WeakMap();
+
+/** Returns the same item for the same version of a record. It is frozen, with all that it holds. */
+export function itemOf(record) {
+  let item = items.get(record);
+  if (!item) {
+    item = frozen(setting(record.fields, { id: record.name }));
+    items.set(record, item);
+  }
+  return item;
+}
+
+function frozen(value) {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const part of Object.values(value)) frozen(part);
+  return Object.freeze(value);
+}
+
+/** Returns the fields that an item gives a record. `held`: the record as it is now. */
+export function fieldsOf(item, held) {
+  return isObject(item) ? setting(defined(item), { id: held?.fields.id }) : item;
+}
+
+/** Returns a value without members that are undefined: they are absent. */
+export function defined(value) {
+  if (Array.isArray(value)) return value.map(defined);
+  if (!isObject(value)) return value;
+  const there = Object.entries(value).filter(([, it]) => it !== undefined);
+  return Object.fromEntries(there.map(([name, it]) => [name, defined(it)]));
+}

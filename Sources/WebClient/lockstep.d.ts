@@ -1,0 +1,279 @@
+// Types of the package. `Zones` names the app's record types by zone:
+//
+//     type Zones = { Todos: { Todo: { title: string; done: boolean } } };
+//     const lockstep = await Lockstep.open<Zones>({ relay, rules });
+
+/** Any zones, for an app without types. */
+export type AnyZones = { [zone: string]: { [type: string]: { [field: string]: any } } };
+
+/** Constraint of `Zones`: objects by zone and record type. */
+export type ZonesOf<Z> = { [K in keyof Z]: { [T in keyof Z[K]]: object } };
+
+export type FieldRule =
+  | "newest" | "greatest" | "least" | "or" | "and" | "counter" | "set" | "map" | "greatestEach"
+  | "keepBoth";
+
+/** Merge rules of a record type. `"*"`: of all fields without a rule; `newest` if it is missing. */
+export interface TypeRules<Fields = any> {
+  fields?: { [name in keyof Fields & string]?: FieldRule } & { "*"?: FieldRule };
+  /** A live version against a deleted one; `changeWins` if it is missing. */
+  delete?: "changeWins" | "deleteWins" | "newest";
+  /** A person decides every conflict. */
+  conflict?: "ask";
+}
+
+/** Merge rules of the record types of a zone. */
+export type RuleTable<Z extends ZonesOf<Z> = AnyZones> = {
+  [K in keyof Z & string]: {
+    zone: K;
+    types: { [T in keyof Z[K] & string]?: TypeRules<Z[K][T]> };
+  };
+}[keyof Z & string];
+
+/** The fields of a record, and its name. Frozen, with all that it holds. */
+export type Item<Fields> = Readonly<Fields> & { readonly id: string };
+
+/** A record with its stamps. `fields` is null only where a deleted record is reported. */
+export interface LockstepRecord<Fields = any> {
+  readonly zone: string;
+  readonly name: string;
+  readonly type: string;
+  readonly fields: Readonly<Fields>;
+  /** Relay time of the last edit, milliseconds. */
+  readonly modifiedAt: number;
+  /** Device of the last edit. */
+  readonly device: string;
+  /** The relay's version; 0 if it has none yet. */
+  readonly tag: number;
+  readonly deleted: boolean;
+}
+
+export interface Edit<Fields = any> {
+  zone: string;
+  name: string;
+  type: string;
+  /** null deletes the record. */
+  fields: Fields | null;
+  /** Relay time of the action, if the fields contain it too. */
+  stamp?: number;
+}
+
+export interface EditContext {
+  record(zone: string, name: string): LockstepRecord | null;
+  records(zone?: string, type?: string): LockstepRecord[];
+  /** The record's next `modifiedAt`. */
+  stamp(zone: string, name: string): number;
+  /** Relay time, milliseconds. */
+  readonly now: number;
+  /** Id of this device. */
+  readonly device: string;
+}
+
+export interface LiveOptions<Fields> {
+  where?: (item: Item<Fields>) => boolean;
+  /** A field, or a comparison. Items of one rank are in the order of their ids. */
+  sortBy?: (keyof Fields & string) | "id"
+    | ((left: Item<Fields>, right: Item<Fields>) => number);
+}
+
+export type Change<Fields> =
+  | { readonly kind: "saved"; readonly id: string; readonly item: Item<Fields> }
+  | { readonly kind: "deleted"; readonly id: string };
+
+export type SyncState =
+  | "starting" | "needsPairing" | "syncing" | "inSync" | "needsPerson" | "offline" | "plan"
+  | "failed" | "closed";
+
+export interface SyncStatus {
+  readonly state: SyncState;
+  /** Reason of the state, for a person. */
+  readonly reason: string | null;
+  /** Relay time since which the device is offline. */
+  readonly since: number | null;
+  /** Changes that the relay does not have yet. */
+  readonly waiting: number;
+  /** Relay time of the last sync. */
+  readonly lastSync: number | null;
+  readonly transport: "websocket" | "events" | "long-poll" | "poll" | null;
+  readonly parked: readonly { zone: string; name: string; refusal: Refusal }[];
+  readonly parkedCount: number;
+  readonly asking: readonly {
+    zone: string;
+    name: string;
+    local: { type: string; fields: any; modifiedAt: number };
+    server: LockstepRecord;
+  }[];
+  readonly askingCount: number;
+  readonly setAsideCount: number;
+  readonly blockedZones: readonly string[];
+  readonly clockOffset: number | null;
+  /** False if everything is lost when the page closes, for `storeReason`. */
+  readonly isDurable: boolean;
+  readonly storeReason: string | null;
+  readonly accountID: string | null;
+  readonly deviceID: string | null;
+}
+
+export type LockstepEvent =
+  | { readonly kind: "changed"; readonly records: readonly LockstepRecord[] }
+  | { readonly kind: "status"; readonly status: SyncStatus };
+
+export interface DeviceDescription {
+  deviceName: string;
+  platform?: string;
+  appVersion?: string;
+}
+
+export interface Device {
+  deviceID: string;
+  deviceName: string;
+  platform: string;
+  connected?: boolean;
+  [member: string]: unknown;
+}
+
+export interface Refusal {
+  code: string;
+  detail: string;
+  retryAfterMilliseconds?: number;
+}
+
+/** The relay refused a request. */
+export class RefusedError extends Error {
+  readonly code: string;
+  readonly refusal: Refusal;
+}
+
+/** A request without an answer. */
+export class CallError extends Error {
+  readonly kind: "unreachable" | "unanswered" | "closed";
+}
+
+/** An edit that was not made; nothing was changed. */
+export class EditError extends Error {
+  readonly code: string;
+}
+
+/** A store that cannot be used. */
+export class StoreError extends Error {
+  readonly code:
+    | "full" | "deposed" | "newer" | "refused" | "closed" | "inUse" | "failed";
+}
+
+/** A table of rules that cannot be used. */
+export class RuleFault extends Error {}
+
+/** Version of a record for a rule in code. */
+export interface Version<Fields = any> {
+  name: string;
+  fields: Fields | null;
+  modifiedAt: number;
+  device: string;
+  deleted: boolean;
+}
+
+/** A rule in code: it must give the same outcome on every device, and with local and server
+ * swapped. */
+export interface Resolver<Fields = any> {
+  resolve(conflict: {
+    type: string;
+    base: Version<Fields> | null;
+    local: Version<Fields>;
+    server: Version<Fields>;
+  }): { merged: Fields | null; copies?: { name: string; fields: Fields }[] } | { ask: true };
+  takesNewestStamp?: boolean;
+}
+
+export interface App {
+  zone: string;
+  resolvers: { [type: string]: Resolver };
+}
+
+/** Where a client keeps its data. */
+export interface Store {
+  open(): Promise<object>;
+}
+
+/** A store that lasts as long as the client. */
+export function memoryStore(): Store;
+
+export interface Options<Z extends ZonesOf<Z> = AnyZones> {
+  /** `http(s)://host[:port]` */
+  relay: string;
+  /** One table for each zone. */
+  rules?: RuleTable<Z> | RuleTable<Z>[];
+  /** Rules in code. */
+  apps?: App[];
+  /** IndexedDB if it is missing; in Node.js, memory. */
+  store?: Store;
+  /** Name of the store in the browser; two names are two devices. */
+  name?: string;
+  /** Best first. */
+  transports?: ("websocket" | "events" | "long-poll" | "poll")[];
+}
+
+type Names<T> = keyof T & string;
+
+/** A device of an account: local first, in sync with the relay. */
+export class Lockstep<Z extends ZonesOf<Z> = AnyZones> {
+  private constructor();
+  static open<Z extends ZonesOf<Z> = AnyZones>(options: Options<Z>): Promise<Lockstep<Z>>;
+
+  /** Writes the whole record. Resolves with its id once it is in the store. */
+  save<K extends Names<Z>, T extends Names<Z[K]>>(
+    zone: K, type: T, item: Z[K][T] & { readonly id?: string }, options?: { id?: string },
+  ): Promise<string>;
+  /** `make` may be called more than once, and must have no side effects. */
+  update<K extends Names<Z>, Fields = Z[K][Names<Z[K]>]>(
+    zone: K, id: string,
+    make: (item: Fields & { id: string }, context: { device: string; now: number }) => Fields,
+  ): Promise<void>;
+  delete(zone: Names<Z>, id: string): Promise<void>;
+
+  record<K extends Names<Z>>(zone: K, id: string): LockstepRecord<Z[K][Names<Z[K]>]> | null;
+  records<K extends Names<Z>, T extends Names<Z[K]>>(zone: K, type: T): LockstepRecord<Z[K][T]>[];
+  records(zone?: Names<Z>): LockstepRecord[];
+
+  /** Snapshots of the items, each time they have changed. */
+  live<K extends Names<Z>, T extends Names<Z[K]>>(
+    zone: K, type: T, options?: LiveOptions<Z[K][T]>,
+  ): AsyncIterableIterator<Item<Z[K][T]>[]>;
+  changes<K extends Names<Z>, T extends Names<Z[K]>>(
+    zone: K, type: T,
+  ): AsyncIterableIterator<Change<Z[K][T]>>;
+
+  /** Several edits at once; all are made or none. */
+  change(make: (context: EditContext) => Edit[]): Promise<LockstepRecord[]>;
+  decide(decision: { zone: string; name: string; keepLocal: boolean }): Promise<LockstepRecord>;
+  subscribe(listener: (event: LockstepEvent) => void): () => void;
+
+  readonly status: SyncStatus;
+  /** The status without flicker: "inSync" once it has lasted. */
+  readonly statusUpdates: AsyncIterableIterator<SyncStatus>;
+  /** Relay time, milliseconds. */
+  readonly now: number;
+  syncNow(): Promise<SyncStatus>;
+
+  createAccount(device: DeviceDescription): Promise<void>;
+  join(code: string, device: DeviceDescription): Promise<void>;
+  /** The same as `join`. */
+  pair(code: string, device: DeviceDescription): Promise<void>;
+  issueCode(): Promise<{ code: string; expiresAt: number }>;
+  devices(): Promise<Device[]>;
+  knownDevices(): Promise<{ deviceID: string; deviceName: string; platform: string }[]>;
+  rename(deviceID: string, deviceName: string): Promise<unknown>;
+  revoke(deviceID: string): Promise<void>;
+  signOut(options?: { discardUnsent?: boolean; offline?: boolean }): Promise<void>;
+  unsent(): Promise<{ zone: string; name: string; type: string; fields: any }[]>;
+  /** Ends all iterators. Resolves once the store is closed. */
+  close(): Promise<void>;
+}
+
+/** The value of a field with the rule `counter`. */
+export type Counter = { [device: string]: [up: number, down: number] };
+/** Returns the sum of all that was counted. */
+export function counterValue(value: Counter | undefined): number;
+/** Returns the counter after the device has counted `by` more. */
+export function counterAdded(value: Counter | undefined, device: string, by: number): Counter;
+
+export const version: string;

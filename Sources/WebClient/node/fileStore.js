@@ -1,0 +1,217 @@
+import { open, readFile, rename, unlink, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { MemoryStore, StoreError } from "../client/store/memoryStore.js";
+import { parseMessage } from "../json/jsonParser.js";
+import { serialize } from "../json/jsonValue.js";
+import { defined } from "../client/live/item.js";
+
+/**
+ * Store in one file, for Node.js and Deno: everything survives a crash of the process or of the
+ * machine. Each step writes the whole file as a draft, syncs it to the disk, and renames it, so
+ * that a file is always complete. That suits some thousands of records.
+ *
+ * @param {string} path the file; it is made if it is missing. It holds the device's token, so only
+ *   its owner may read it. `<path>.lock` beside it shows that a process has it open.
+ */
+export const fileStore = (path) => ({ open: () => FileStore.open(path) });
+
+/** Version of the format. A program that finds a later one does not open the file. */
+const version = 1;
+const names = ["records", "outbox", "values"];
+
+class FileStore {
+  isDurable = true;
+  isShared = false;
+  reason = null;
+  #path;
+  #memory = new MemoryStore();
+  /** JSON text of each row, by store and key: only what has changed is written anew. */
+  #texts = new Map(names.map((name) => [name, new Map()]));
+  #turn = Promise.resolve();
+  #isClosed = false;
+  #closing = null;
+
+  constructor(path) { this.#path = path; }
+
+  static async open(path) {
+    await lock(path);
+    try {
+      const store = new FileStore(path);
+      await store.#read();
+      return store;
+    } catch (error) {
+      await removeLock(path);
+      throw error;
+    }
+  }
+
+  load() { return this.#memory.load(); }
+
+  value(key) { return this.#memory.value(key); }
+
+  claim(claim) { return this.#memory.claim(claim); }
+
+  /** Nothing is changed if the file cannot be written. */
+  write(term, writes) {
+    return this.#inTurn(async () => {
+      this.#memory.checkTerm(term);
+      const before = writes.map(({ store, key, value }) => {
+        const rows = this.#texts.get(store);
+        const text = rows.get(key);
+        if (value === undefined) rows.delete(key);
+        else rows.set(key, serialize([key, defined(value)]));
+        return { rows, key, text };
+      });
+      try {
+        await this.#save();
+      } catch (error) {
+        for (const { rows, key, text } of before.reverse()) {
+          if (text === undefined) rows.delete(key);
+          else rows.set(key, text);
+        }
+        throw error;
+      }
+      await this.#memory.write(term, writes);
+    });
+  }
+
+  erase(term) {
+    return this.#inTurn(async () => {
+      this.#memory.checkTerm(term);
+      const before = this.#texts;
+      this.#texts = new Map(names.map((name) => [name, new Map()]));
+      try {
+        await this.#save();
+      } catch (error) {
+        this.#texts = before;
+        throw error;
+      }
+      await this.#memory.erase(term);
+    });
+  }
+
+  /** Resolves once another process may open the file. */
+  close() {
+    this.#isClosed = true;
+    this.#closing ??= this.#turn.then(() => removeLock(this.#path));
+    return this.#closing;
+  }
+
+  #inTurn(act) {
+    if (this.#isClosed) return Promise.reject(new StoreError("closed", "the store was closed"));
+    const done = this.#turn.then(act);
+    this.#turn = done.catch(() => {});
+    return done;
+  }
+
+  async #read() {
+    let text;
+    try {
+      text = await readFile(this.#path, "utf8");
+    } catch (error) {
+      if (error.code === "ENOENT") return;
+      throw new StoreError("failed", `${this.#path} cannot be read (${error.message})`);
+    }
+    const held = contentsOf(text, this.#path);
+    for (const name of names) {
+      const rows = held[name].map((row) => [row[0], serialize(row)]);
+      this.#texts.set(name, new Map(rows));
+    }
+    this.#memory.restore(held);
+  }
+
+  async #save() {
+    const rows = names.map((name) =>
+      `"${name}":[\n${[...this.#texts.get(name).values()].join(",\n")}\n]`);
+    const head = `{"lockstepStore":${version},"term":${this.#memory.term}`;
+    const draft = `${this.#path}.draft`;
+    try {
+      await writeSynced(draft, `${head},\n${rows.join(",\n")}}\n`);
+      await rename(draft, this.#path);
+      await syncFolder(dirname(this.#path));
+    } catch (error) {
+      const isFull = error.code === "ENOSPC" || error.code === "EDQUOT";
+      throw new StoreError(isFull ? "full" : "failed",
+        `${this.#path} cannot be written (${error.message})`);
+    }
+  }
+}
+
+function contentsOf(text, path) {
+  const advice = `${path} is no store of Lockstep, or is damaged; move it away, then pair again`;
+  let held;
+  try {
+    held = parseMessage(text);
+  } catch {
+    throw new StoreError("failed", advice);
+  }
+  if (Number.isSafeInteger(held?.lockstepStore) && held.lockstepStore > version) {
+    throw new StoreError("newer", `${path} was written by a later version; update this program`);
+  }
+  const isRow = (row) => Array.isArray(row) && row.length === 2;
+  const isStore = held?.lockstepStore === version && Number.isSafeInteger(held.term)
+    && names.every((name) => Array.isArray(held[name]) && held[name].every(isRow));
+  if (!isStore) throw new StoreError("failed", advice);
+  const { term, records, outbox, values } = held;
+  return { term, records, outbox, values };
+}
+
+async function writeSynced(path, text) {
+  const file = await open(path, "w", 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function syncFolder(path) {
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+const lockOf = (path) => `${path}.lock`;
+
+/** Makes the lock file, which names this process. One whose process has ended is replaced. */
+async function lock(path) {
+  for (let tries = 0; tries < 3; tries += 1) {
+    try {
+      await writeFile(lockOf(path), String(process.pid), { flag: "wx", mode: 0o600 });
+      return;
+    } catch (error) {
+      if (error.code !== "EEXIST") {
+        throw new StoreError("failed", `${path} cannot be opened (${error.message})`);
+      }
+    }
+    const holder = Number(await readFile(lockOf(path), "utf8").catch(() => ""));
+    if (isRunning(holder)) {
+      throw new StoreError("inUse", `${path} is open in process ${holder}; end that process, or `
+        + `remove ${lockOf(path)} if it is another program`);
+    }
+    await removeLock(path);
+  }
+  throw new StoreError("inUse", `${path} is being opened by another process; try again`);
+}
+
+async function removeLock(path) {
+  try {
+    await unlink(lockOf(path));
+  } catch (error) {
+    if (error.code !== "ENOENT") throw error;
+  }
+}
+
+function isRunning(pid) {
+  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === "EPERM";
+  }
+}

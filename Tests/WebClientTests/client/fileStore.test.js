@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { parse } from "../../../Sources/WebClient/json/jsonParser.js";
+import { serialize } from "../../../Sources/WebClient/json/jsonValue.js";
+import { fileStore } from "../../../Sources/WebClient/node.js";
+
+async function place(context) {
+  const folder = await mkdtemp(join(tmpdir(), "lockstep-store-"));
+  context.after(() => rm(folder, { recursive: true, force: true }));
+  return { folder, path: join(folder, "home.json") };
+}
+
+const claim = { holder: "script", now: 0, milliseconds: 10 };
+const row = (name, fields) => ({ record: { zone: "Z", name, fields }, snapshot: 0, isLost: false });
+const put = (store, key, value) => ({ store, key, value });
+
+test("what was written is there after a restart, every digit of it", async (context) => {
+  const { path } = await place(context);
+  const fields = parse('{"n": 9007199254740993, "t": "\\u2028é😀", "__proto__": 1}');
+  const first = await fileStore(path).open();
+  const { term } = await first.claim(claim);
+  await first.write(term, [
+    put("records", "Z\na", row("a", fields)), put("records", "Z\nb", row("b", {})),
+    put("outbox", 7, { number: 7, timeMade: undefined }), put("values", "identity", { x: 1 }),
+  ]);
+  await first.write(term, [put("records", "Z\nb", undefined)]);
+  await first.close();
+  const again = await fileStore(path).open();
+  context.after(() => again.close());
+  const { records, outbox, values } = await again.load();
+  assert.equal(serialize(records), serialize([row("a", fields)]));
+  assert.deepEqual(outbox, [{ number: 7 }]);
+  assert.deepEqual(values, [["identity", { x: 1 }]]);
+  assert.deepEqual(await again.value("identity"), { x: 1 });
+});
+
+test("the term rises over restarts, and an earlier one writes nothing", async (context) => {
+  const { path } = await place(context);
+  let last = 0;
+  for (let times = 0; times < 3; times += 1) {
+    const store = await fileStore(path).open();
+    const { isHeld, term } = await store.claim(claim);
+    assert.ok(isHeld && term > last, `${term} after ${last}`);
+    await assert.rejects(store.write(last, [put("values", "x", 1)]), { code: "deposed" });
+    await store.write(term, [put("values", "x", times)]);
+    last = term;
+    if (times === 1) await store.erase(term);
+    await store.close();
+  }
+});
+
+test("a write that fails changes nothing, and the next one succeeds", async (context) => {
+  const { folder, path } = await place(context);
+  const store = await fileStore(path).open();
+  context.after(() => store.close());
+  const { term } = await store.claim(claim);
+  await store.write(term, [put("values", "x", 1), put("values", "y", 1)]);
+  const before = await readFile(path, "utf8");
+  // A folder stands where the draft would be written.
+  await mkdir(`${path}.draft`);
+  await assert.rejects(store.write(term, [put("values", "x", 2), put("values", "y", undefined)]),
+    { code: "failed" });
+  await assert.rejects(store.erase(term), { code: "failed" });
+  assert.equal(await store.value("x"), 1);
+  assert.equal(await readFile(path, "utf8"), before);
+  await rm(`${path}.draft`, { recursive: true });
+  await store.write(term, [put("values", "z", 3)]);
+  assert.deepEqual((await store.load()).values, [["x", 1], ["y", 1], ["z", 3]]);
+});
+
+test("one process has a store open; a lock of one that has ended is replaced", async (context) => {
+  const { folder, path } = await place(context);
+  const store = await fileStore(path).open();
+  await assert.rejects(fileStore(path).open(),
+    (error) => error.code === "inUse" && error.message.includes(String(process.pid)));
+  const { term } = await store.claim(claim);
+  await store.write(term, [put("values", "x", 1)]);
+  assert.equal((await stat(path)).mode & 0o077, 0, "only its owner reads the token");
+  await store.close();
+  assert.deepEqual(await readdir(folder), ["home.json"]);
+  await assert.rejects(store.write(term, []), { code: "closed" });
+  // Above the greatest id of a process.
+  await writeFile(`${path}.lock`, "99999999");
+  const next = await fileStore(path).open();
+  assert.equal(await next.value("x"), 1);
+  await next.close();
+});
+
+test("a file that is no store is left as it is", async (context) => {
+  const { folder, path } = await place(context);
+  for (const [text, code] of [["", "failed"], ["{}", "failed"], ["[1]", "failed"],
+    ['{"lockstepStore":1,"term":1,"records":[1],"outbox":[],"values":[]}', "failed"],
+    ['{"lockstepStore":2}', "newer"]]) {
+    await writeFile(path, text);
+    await assert.rejects(fileStore(path).open(), { name: "StoreError", code }, text);
+    assert.equal(await readFile(path, "utf8"), text);
+    assert.deepEqual(await readdir(folder), ["home.json"]);
+  }
+});
