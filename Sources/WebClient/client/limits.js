@@ -91,6 +91,9 @@ export const limits = Object.freeze({
   steadyMilliseconds: 300,
   /** Rounds of exchange after which the devices of a test are said never to agree. */
   worldRounds: 1_000,
+  /** Time by which a stamp of a field may be newer than its record's own: more than any clock that
+   * a relay accepts is ahead. */
+  stampAheadMilliseconds: 86_400_000,
   /** Timeout of a manual sync. */
   syncMilliseconds: 20_000,
   /** Minimum wait after a failure of the store. */

@@ -6,7 +6,7 @@ import { isName } from "./name.js";
 import { isDeleted } from "./resolver.js";
 import { StampedFields } from "./stampedFields.js";
 import {
-  compareStamps, hasStamps, ownStamp, stampAfter, stampsMember, withoutStamps,
+  commonEntry, compareStamps, hasStamps, ownStamp, stampAfter, stampsMember, withoutStamps,
 } from "./stamps.js";
 
 /** Reason that a value is not a table of merge rules: one sentence for a person, with the place of
@@ -78,8 +78,12 @@ export class MergeRules {
     });
   }
 
-  /** Returns the rule of a field. */
-  of(field) { return this.#fields.get(field) ?? this.#otherFields; }
+  /** Returns the rule of a field. The field of the name "" has no entry in the stamps, which only
+   * `newest` can do without. */
+  of(field) {
+    if (field === commonEntry) return "newest";
+    return this.#fields.get(field) ?? this.#otherFields;
+  }
 
   /** Names of the fields that have a rule of their own, by their UTF-8 bytes. */
   get names() { return [...this.#fields.keys()].sort(compareText); }

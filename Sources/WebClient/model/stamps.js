@@ -1,6 +1,6 @@
 import { integer, isObject, member, serialize, setting } from "../json/jsonValue.js";
 import { compareText } from "../json/utf8.js";
-import { instant, wholeNumber } from "./mergeParts.js";
+import { instant, wholeNumber, within } from "./mergeParts.js";
 
 /**
  * Stamps of the fields of a record, and the reserved member `"~"` that holds them:
@@ -53,7 +53,7 @@ export const isSameStamp = (left, right) =>
 /** Returns the stamp, or one a millisecond after `other` if the stamp is not later: a change is
  * newer than the value it changed, however wrong its device's clock was. */
 export const stampAfter = (stamp, other) =>
-  (stamp.time > other.time ? stamp : { time: other.time + 1n, device: stamp.device });
+  (stamp.time > other.time ? stamp : { time: within(other.time + 1n), device: stamp.device });
 
 /** Returns the value with the greater stamp. At one stamp a value comes before a removal, and the
  * greater JSON text before the lesser. */

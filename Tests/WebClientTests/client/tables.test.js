@@ -49,6 +49,16 @@ test("the stamp of an edit follows from the fields, also if a merge has left the
   assert.ok(phone);
 });
 
+test("a stamp beyond all clocks does not make a record uneditable", () => {
+  const { relay, phone } = pair({ text: "a" });
+  write(relay, "t", { text: "a", "~": { "": [1e18, "broken"] } }, 1_500_000);
+  phone.sync(relay);
+  phone.change(table("t", { text: "b" }));
+  const { modifiedAt, fields } = phone.replica.transaction.record("Model\nt");
+  assert.ok(modifiedAt < 1_500_000 + 2 * 86_400_000, `${modifiedAt}`);
+  assert.equal(fields.text, "b");
+});
+
 test("fields that two devices changed are merged one by one, and both keep the same bytes", () => {
   const { relay, phone, laptop } = pair({ items: ["x"], least: 5, text: "a" });
   phone.change(table("t", { items: ["x", "y"], least: 3, text: "a" }));

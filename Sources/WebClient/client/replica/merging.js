@@ -2,6 +2,7 @@ import { equal } from "../../json/jsonValue.js";
 import { compareText } from "../../json/utf8.js";
 import { knowsType, resolverOf, rulesOf } from "../../model/app.js";
 import { faultOfFields } from "../fields.js";
+import { limits } from "../limits.js";
 import { isSameVersion } from "../record.js";
 import { recordOf } from "./outbox.js";
 
@@ -128,10 +129,13 @@ export class Merging {
     return equal(fields, server.fields) ? server : { ...server, fields };
   }
 
-  /** Returns the newest stamp in a record, its own included, milliseconds. */
+  /** Returns the newest stamp in a record, its own included, milliseconds. A stamp far beyond the
+   * record's own was not made by a device, and the relay would refuse an edit after it. */
   newestStamp(record) {
     const rules = this.#rules(record.zone, record.type);
-    return rules ? Number(rules.newestStamp(version(record)).time) : record.modifiedAt;
+    if (!rules) return record.modifiedAt;
+    const newest = Number(rules.newestStamp(version(record)).time);
+    return Math.min(newest, record.modifiedAt + limits.stampAheadMilliseconds);
   }
 
   #app(zone, type) {
