@@ -9,13 +9,15 @@ from stage import Story
 
 VECTORS = pathlib.Path(__file__).parents[2] / "AppsTests" / "Vectors"
 RESOLVE = """async (lines) => {
-  const [{ resolverFor }, { parse }, { serialize }] = await Promise.all(
-    ["/apps/appCatalog.js", "/json/jsonParser.js", "/json/jsonValue.js"].map((it) => import(it)));
+  const [{ resolverFor }, { parse }, { serialize }, { withoutStamps }] = await Promise.all(
+    ["/apps/appCatalog.js", "/json/jsonParser.js", "/json/jsonValue.js", "/model/stamps.js"]
+      .map((it) => import(it)));
   return lines.map(parse).filter(({ case: { type, base, local, server }, expect }) => {
     const { ask, merged, copies } = resolverFor(type).resolve({ base, local, server });
     const answer = ask
       ? { outcome: "ask", fields: null, deleted: false, copies: [] }
-      : { outcome: "merged", fields: merged, deleted: merged === null, copies };
+      : { outcome: "merged", fields: withoutStamps(merged),
+        deleted: merged === null, copies };
     return serialize(answer) !== serialize(expect);
   }).length;
 }"""

@@ -28,6 +28,7 @@ class Relay:
     """An open relay, on a port that the system chooses; a restarted relay keeps its port."""
 
     def __init__(self):
+        self.origin = None
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lockstep-browser-"))
         self.url = None
         self.owners_url = None
@@ -38,7 +39,8 @@ class Relay:
         listen = self.url.removeprefix("http://") if self.url else "127.0.0.1:0"
         self.process = subprocess.Popen(
             [PROGRAM, "relay", "--open", "--listen", listen, "--admin-listen", "127.0.0.1:0",
-             "--host", "relay.test", "--disk-floor", "0", "--store", self.folder / "store"],
+             "--host", "relay.test", "--disk-floor", "0", "--store", self.folder / "store",
+             *(["--origin", self.origin] if self.origin else [])],
             stderr=subprocess.PIPE, text=True)
         # The relay reports the address for metrics before the public address.
         for line in self.process.stderr:

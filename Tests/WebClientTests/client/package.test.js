@@ -104,6 +104,25 @@ test("two devices that were apart agree as the table of rules says", within, asy
   }
 });
 
+test("a tab that does not lead has live items too, and its updates are stamped like the leader's",
+  within, async (context) => {
+    const browser = new Browser();
+    const leader = await opened(context, browser);
+    await leader.createAccount(device);
+    const tab = await opened(context, browser);
+    const live = tab.live("Todos", "Todo");
+    const id = await leader.save("Todos", "Todo", { title: "milk", n: 1 });
+    assert.deepEqual(await snapshot(live, (items) => items.length === 1),
+      [{ id, title: "milk", n: 1 }]);
+    await Promise.all([1, 2, 3, 4].map((by) => [leader, tab][by % 2]
+      .update("Todos", id, (todo) => ({ ...todo, n: todo.n + by }))));
+    await snapshot(live, ([todo]) => todo.n === 11);
+    await leader.syncNow();
+    await until(tab, ({ status }) => status.waiting === 0
+      && tab.record("Todos", id).tag === leader.record("Todos", id).tag);
+    assert.deepEqual(tab.record("Todos", id).fields, { title: "milk", n: 11 });
+  });
+
 test("changes come once each, and a record's tag follows its acknowledgement", within,
   async (context) => {
     const { one, two } = await pair(context);
