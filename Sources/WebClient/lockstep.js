@@ -323,7 +323,7 @@ export class Lockstep {
   async #join(send, { deviceName, platform = "web", appVersion = "1" }) {
     const known = await this.#store.value("identity");
     if (known && this.status.state !== "needsPairing") {
-      throw new EditError("alreadyPaired", "this browser belongs to an account; sign out first");
+      throw new EditError("alreadyPaired", "this device belongs to an account; sign out first");
     }
     const identity = await send({ deviceName, platform, appVersion });
     try {

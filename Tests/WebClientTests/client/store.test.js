@@ -101,7 +101,7 @@ test("a browser that refuses pages a store gets one in memory, which says so", a
   factory.onOpen = () => { throw Object.assign(new Error("no"), { name: "SecurityError" }); };
   for (const store of [await openIndexed(factory), await openStore(null, "test", environment)]) {
     assert.equal(store.isDurable, false);
-    assert.match(store.reason, /this browser/u);
+    assert.match(store.reason, /store/u);
   }
 });
 

@@ -141,7 +141,7 @@ export class Replica {
   #join(identity) {
     const { identity: known } = this;
     if (known && known.accountID !== identity.accountID) {
-      const words = "this browser holds another account's data; sign out first";
+      const words = "this device holds another account's data; sign out first";
       throw new EditError("otherAccount", words);
     }
     this.transaction.setValue("identity", identity);

@@ -204,7 +204,9 @@ function storeError(error) {
  * throws the error and makes no other store.
  */
 export async function openStore(factory, name, environment) {
-  if (!factory) return new MemoryStore("this browser has no store for pages");
+  if (!factory) {
+    return new MemoryStore("there is no store here that outlasts the page or script");
+  }
   const nothing = "this browser keeps nothing beyond the open page";
   const { setTimer, clearTimer } = environment;
   try {

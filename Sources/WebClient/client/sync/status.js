@@ -50,7 +50,7 @@ function stateOf(engine, { failure, outage, pause }, isLoaded, identity) {
     return result(states[failure.code] ?? "failed", failure.reason);
   }
   if (!isLoaded) return result("starting");
-  if (!identity) return result("needsPairing", "this browser belongs to no account yet");
+  if (!identity) return result("needsPairing", "this device belongs to no account yet");
   if (outage) return result("offline", outage.reason, outage.since);
   if (engine.isPaused && pause) return result("offline", pause.reason, pause.since);
   if (!engine.isInSync) return result("syncing");
