@@ -152,6 +152,10 @@ public enum Limits {
   /// Age at which the stamp of a removed field, element or member is dropped by a later edit: a
   /// device that was away for longer may bring the removed value back.
   public static let removalStampMilliseconds: Int64 = 90 * 86_400_000
+  /// Time by which a stamp in a record may be later than the record's own: a change by another
+  /// program with a late clock, a millisecond after the value that it changed. Stamps beyond it are
+  /// not followed by a later edit's time.
+  public static let stampLeadMilliseconds: Int64 = 86_400_000
   /// Versions of a record that a device remembers as replaced by the one that it holds.
   public static let ancestors = 8
   /// Lost versions that a record names as included.

@@ -101,9 +101,10 @@ package struct MemoResolver: Resolver {
 
   package func resolve(_ conflict: Conflict) -> Resolution {
     guard case .merged(let fields, let copies) = RuleResolver(Self.rules).resolve(conflict),
-      var merged = fields, let local = conflict.local.fields, let server = conflict.server.fields
+      var merged = fields, let newer = conflict.sides.newer.fields,
+      let older = conflict.sides.older.fields
     else { return RuleResolver(Self.rules).resolve(conflict) }
-    if let date = Greater.number(local["date"], server["date"]) {
+    if let date = Greater.number(newer["date"], older["date"]) {
       merged = merged.setting("date", to: date)
     }
     if let content = merged["content"]?.string {

@@ -127,7 +127,12 @@ struct Merging: Sendable {
       let fields = rules.completed(new, over: known), fields != new.fields
     else { return server }
     var completed = server
-    completed.fields = fields.serialized()
+    let isSame =
+      new.stamp == known.stamp
+      && new.fields.map { Stamps.removed(from: $0) }
+        == known.fields.map { Stamps.removed(from: $0) }
+    // The same version under a later tag keeps the stamps that this device has given it.
+    completed.fields = isSame ? replaced.fields : fields.serialized()
     return completed
   }
 

@@ -154,10 +154,10 @@ extension ReplicaState {
       return try reconcile(entry, server, &applied)
     }
     let held = try transaction.record(key)
-    let server = completed(server, over: held)
     if let held, try isLost(held), !held.isSame(as: server) {
       return try bringBack(held, over: server, &applied)
     }
+    let server = completed(server, over: held)
     // Tags grow. Only the snapshot of a relay restored from a backup may bring a smaller one.
     let known = held?.tag ?? 0
     guard isSnapshot ? server.tag != known : server.tag > known else { return }
@@ -166,7 +166,7 @@ extension ReplicaState {
 
   /// Returns the relay's version with the stamps that it lacks. Not while the relay is being
   /// restored: what it has then may precede what this device holds.
-  private func completed(_ server: Record, over replaced: Record?) -> Record {
+  func completed(_ server: Record, over replaced: Record?) -> Record {
     guard restore == nil, let replaced, replaced.tag > 0, server.tag > replaced.tag else {
       return server
     }
@@ -383,7 +383,11 @@ extension ReplicaState {
   /// clock is.
   func stamp(after held: Record?, _ clock: ClockReading) -> Int64 {
     guard let held else { return clock.relayTime }
-    return max(clock.relayTime, merging.newestStamp(in: held) + 1)
+    // A stamp that no clock made, from another program, must not lift the record's time beyond what
+    // the relay accepts.
+    let newest = min(
+      merging.newestStamp(in: held), held.modifiedAt + Limits.stampLeadMilliseconds)
+    return max(clock.relayTime, newest + 1)
   }
 
   /// Records the offset that untrusted stamps are made with, so that they can be corrected by the

@@ -67,9 +67,9 @@ public struct MergeRules: Hashable, Sendable {
   /// Names of the fields that have a rule of their own, by their UTF-8 bytes.
   public var names: [String] { table.entries.map(\.key) }
 
-  /// The rule of a field.
+  /// The rule of a field. A field named "" has no entry among the stamps, so it is always `newest`.
   public subscript(_ field: String) -> FieldRule {
-    get { table[field] ?? otherFields }
+    get { field.isEmpty ? .newest : table[field] ?? otherFields }
     set { table[field] = newValue }
   }
 }

@@ -100,9 +100,9 @@ export class MergeRules {
    */
   stamped(fields, current, stamp) {
     const own = withoutStamps(fields);
-    if (!current || isDeleted(current)) {
-      return withoutStamps(StampedFields.read(own, this, stamp).json);
-    }
+    if (!current) return withoutStamps(StampedFields.read(own, this, stamp).json);
+    // A record made again has stamps, so that no device takes it for a change of the former.
+    if (isDeleted(current)) return StampedFields.read(own, this, stamp).json;
     const before = this.#read(current);
     return StampedFields.read(own, this, stamp, before).keepingCounts(before)
       .withoutRemovals(stamp.time - BigInt(limits.removalStampMilliseconds)).json;

@@ -1,4 +1,4 @@
-package import LockstepModel
+import LockstepModel
 
 /// Version of a record that a change replaces, as a client names it: in a body (`baseTag`, or the
 /// `tag` of a record that is sent back), or in a header (`If-Match`, `If-None-Match`).

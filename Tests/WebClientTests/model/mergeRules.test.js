@@ -17,8 +17,12 @@ test("a new record has no stamps, and what each value's rule cannot read is left
   const fields = { title: "milk", due: 5, tags: ["b", "a", "a"], minutes: { mac: [1] }, place: 7 };
   assert.deepEqual(rules.stamped(fields, null, stamp(10)),
     { title: "milk", due: 5, tags: ["a", "b"] });
+});
+
+test("a record that is made again has stamps", () => {
   const tombstone = at(null, 9);
-  assert.equal(rules.stamped({ title: "a" }, tombstone, stamp(10))["~"], undefined);
+  assert.deepEqual(rules.stamped({ title: "a" }, tombstone, stamp(10)),
+    { title: "a", "~": { "": [10, "mac"] } });
 });
 
 test("an edit stamps what it changed, and nothing else", () => {
