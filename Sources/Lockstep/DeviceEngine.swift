@@ -209,6 +209,8 @@ final class DeviceEngine: Sendable {
 
   // MARK: orders
 
+  func post(_ order: AgentOrder) { group.post(.agent(order)) }
+
   var status: SyncStatus {
     shared.state.withLock { SyncStatus($0.status, hasJoined: $0.identity != nil) }
   }

@@ -329,8 +329,11 @@ public final class Lockstep: Sendable {
   public func sync(within duration: Duration = .seconds(20)) async throws -> SyncOutcome {
     guard engine.identity != nil else { throw LockstepError.notJoined }
     let changed = Mutex(false)
+    let own = engine.identity?.credentials.device
     let listener = engine.listen { report in
-      if case .changed = report { changed.withLock { $0 = true } }
+      if case .changed(let records) = report, records.contains(where: { $0.device != own }) {
+        changed.withLock { $0 = true }
+      }
     }
     defer { engine.stopListening(listener) }
     let status = try await withThrowingTaskGroup(of: SyncStatus?.self) { group in

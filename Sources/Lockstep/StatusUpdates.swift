@@ -20,12 +20,12 @@ public struct StatusUpdates: AsyncSequence, Sendable {
     public typealias Failure = Never
 
     private let engine: DeviceEngine
-    private let subscription: Subscription
+    private let subscription: StatusSubscription
     private var last: SyncStatus?
 
     fileprivate init(_ engine: DeviceEngine) {
       self.engine = engine
-      subscription = Subscription(engine)
+      subscription = StatusSubscription(engine)
     }
 
     /// Returns the next status; nil after `closed`, and if the task is cancelled.
@@ -53,23 +53,24 @@ public struct StatusUpdates: AsyncSequence, Sendable {
       return subscription.signal.count == known || engine.status == status
     }
   }
+}
 
-  private final class Subscription: Sendable {
-    let signal = Signal()
-    private let engine: DeviceEngine
-    private let number: UInt64
+/// Signal of every change of the status, for as long as it exists.
+final class StatusSubscription: Sendable {
+  let signal = Signal()
+  private let engine: DeviceEngine
+  private let number: UInt64
 
-    init(_ engine: DeviceEngine) {
-      self.engine = engine
-      let signal = signal
-      number = engine.listen { report in
-        switch report {
-        case .status, .ready, .joined, .stopped: signal.send()
-        default: break
-        }
+  init(_ engine: DeviceEngine) {
+    self.engine = engine
+    let signal = signal
+    number = engine.listen { report in
+      switch report {
+      case .status, .ready, .joined, .stopped: signal.send()
+      default: break
       }
     }
-
-    deinit { engine.stopListening(number) }
   }
+
+  deinit { engine.stopListening(number) }
 }

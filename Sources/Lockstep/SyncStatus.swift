@@ -83,7 +83,7 @@ public enum SyncState: Hashable, Sendable {
 
 /// Result of `Lockstep.sync`.
 public enum SyncOutcome: Hashable, Sendable {
-  /// Records have changed.
+  /// Other devices have changed records.
   case newData
   case nothingNew
   /// The device could not sync in the time, for this reason.

@@ -126,7 +126,11 @@ struct MergeHistory<Record: SyncedRecord> {
       guard form(resolver.resolve(conflict)) == form(resolution) else {
         throw fault("the same conflict ends differently: \(text(local)) and \(text(server))")
       }
-      guard case .merged(let fields, _) = resolution else { return nil }
+      guard case .merged(var fields, _) = resolution else { return nil }
+      if let live = [local, server].first(where: { !$0.isDeleted }), fields == live.fields {
+        // A version that outlives a delete keeps its own stamps.
+        fields = rules.explicit(live)
+      }
       let merged = Version(
         name: "record", fields: fields, modifiedAt: max(local.modifiedAt, server.modifiedAt),
         device: local.device)

@@ -70,8 +70,9 @@ final class WorldDevice {
     driver.onJob = { [unowned driver] id, lane, job in
       // The effect is durable at once; its outcome is known a little later.
       let outcome = AgentWork.perform(job, on: &replica, files: files)
-      environment.timeline.after(Span.microseconds(300)) {
-        if driver.isAlive { driver.handle(.finished(id, outcome)) }
+      environment.timeline.after(Span.microseconds(300)) { [weak driver] in
+        // The process that waits for it may have ended.
+        if let driver, driver.isAlive { driver.handle(.finished(id, outcome)) }
       }
     }
     driver.onReport = { [unowned self] report in handle(report) }

@@ -1,8 +1,10 @@
 import Foundation
-import Lockstep
+import Observation
 import Stages
 import TemporaryFolders
 import Testing
+
+@testable import Lockstep
 
 /// Devices of one account on a relay in this process, as an app uses them.
 struct LibraryTests {
@@ -228,7 +230,7 @@ struct LibraryTests {
         $0.minutes.add(5)
         $0.tags.insert("soon")
       }
-      #expect(try await mac.sync() == .newData)
+      #expect(try await mac.sync() == .nothingNew)
       let away = try await open(folders[1], relay)
       try await away.update(Todo.self, id: "1") {
         $0.done = true
@@ -263,6 +265,59 @@ struct LibraryTests {
         #expect(status.reason != nil)
         break
       }
+    }
+  }
+
+  @Test func aPersonDecidesWhatNoRuleMay() async throws {
+    try await withTwoDevices { phone, mac, _ in
+      try await phone.save(Note(id: "1", text: "milk"))
+      for await notes in mac.live(Note.self) where notes.count == 1 { break }
+      // Both change it, the phone without a network.
+      try await withoutNetwork(phone) {
+        try await phone.update(Note.self, id: "1") { $0.text = "oat milk" }
+        try await mac.update(Note.self, id: "1") { $0.text = "soy milk" }
+        _ = try await mac.sync()
+      }
+      for await conflict in phone.undecidedConflicts {
+        #expect(conflict.id == "1" && conflict.recordType == "Note")
+        #expect(try conflict.local(Note.self)?.text == "oat milk")
+        #expect(try conflict.relay(Note.self)?.text == "soy milk")
+        #expect(try await phone.syncState(Note.self, id: "1") == .needsDecision)
+        #expect(phone.status.state == .needsDecision)
+        try await phone.decide(conflict, keep: .local)
+        await #expect(throws: LockstepError.nothingToDecide(id: "1")) {
+          try await phone.decide(conflict, keep: .relay)
+        }
+        break
+      }
+      for await notes in mac.live(Note.self) where notes.first?.text == "oat milk" { break }
+    }
+  }
+
+  /// Runs the body while the device behaves as without a network.
+  private func withoutNetwork(_ device: Lockstep, _ body: () async throws -> Void) async throws {
+    device.engine.post(.goOffline)
+    try await body()
+    device.engine.post(.goOnline)
+  }
+
+  @Test func anObservableObjectFollowsTheRecords() async throws {
+    try await withTwoDevices { phone, mac, _ in try await Self.follow(phone, mac) }
+  }
+
+  @MainActor private static func follow(_ phone: Lockstep, _ mac: Lockstep) async throws {
+    let todos = mac.liveRecords(Todo.self, sortedBy: { $0.order < $1.order })
+    try await phone.save(Todo(id: "1", title: "milk"))
+    while todos.records.map(\.title) != ["milk"] {
+      await withCheckedContinuation { continuation in
+        withObservationTracking {
+          _ = todos.records
+        } onChange: {
+          continuation.resume()
+        }
+      }
+      // The callback comes before the change.
+      await Task.yield()
     }
   }
 }

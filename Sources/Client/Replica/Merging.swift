@@ -15,7 +15,15 @@ struct Merging: Sendable {
     guard let resolver = resolver(zone: local.key.zone, type: type),
       let conflict = conflict(local, server)
     else { return newer(local, server) }
-    return resolve(conflict, by: resolver, madeByTime: local.timeMade.flatMap { version($0) })
+    let resolution = resolve(
+      conflict, by: resolver, madeByTime: local.timeMade.flatMap { version($0) })
+    // The change outlives a delete, and the record then has the later of the two times.
+    if server.isDeleted, case .merged(let fields?, let copies) = resolution,
+      fields == conflict.local.fields, let rules = rules(for: type, zone: local.key.zone)
+    {
+      return .merged(fields: rules.explicit(conflict.local), copies: copies)
+    }
+    return resolution
   }
 
   /// True if the local change has the content of the relay's version and a later stamp, and the

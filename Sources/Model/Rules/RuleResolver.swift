@@ -239,6 +239,14 @@ extension MergeRules {
     return stamped.isStamped(fields) ? stamped.json : fields
   }
 
+  /// Returns a version's fields with the stamps that it does not spell out, before its own stamp is
+  /// replaced by a later one. Nil for a deleted version.
+  package func explicit(_ version: Version) -> JSONValue? {
+    guard let fields = version.fields else { return nil }
+    let stamped = StampedFields(fields, rules: self, own: version.stamp)
+    return stamped.isStamped(fields) ? fields : stamped.json
+  }
+
   /// The newest stamp in a version, its own included. A later edit has a greater time.
   package func newestStamp(in version: Version) -> Stamp {
     guard let fields = version.fields else { return version.stamp }

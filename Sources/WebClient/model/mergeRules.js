@@ -108,6 +108,13 @@ export class MergeRules {
       .withoutRemovals(stamp.time - BigInt(limits.removalStampMilliseconds)).json;
   }
 
+  /** Returns a version's fields with the stamps that it does not spell out, before its own stamp is
+   * replaced by a later one. Null for a deleted version. */
+  explicit(version) {
+    if (isDeleted(version)) return null;
+    return hasStamps(version.fields) ? version.fields : this.#read(version).json;
+  }
+
   /** Returns the fields of a version that another program wrote without stamps, with stamps by
    * comparison with the version that it replaces. Returns the fields unchanged if they have stamps,
    * or if there was no version before. */

@@ -49,9 +49,18 @@ export class Merging {
       type, base: hasBase ? version(local.base) : null,
       local: version(recordOf(local, this.device, 0)), server: version(server),
     };
-    return local.timeMade
+    const answer = local.timeMade
       ? resolveTimeMade(conflict, resolver, version(local.timeMade))
       : resolved(resolver, conflict);
+    return this.#outliving(answer, conflict, this.#rules(local.zone, type));
+  }
+
+  /** A change that outlives a delete keeps its own stamps: its record then has the later time. */
+  #outliving(answer, conflict, rules) {
+    const { local, server } = conflict;
+    const outlives = rules && !answer.ask && server.fields === null && local.fields !== null
+      && answer.merged !== null && equal(answer.merged, local.fields);
+    return outlives ? { ...answer, merged: rules.explicit(local) } : answer;
   }
 
   /**
