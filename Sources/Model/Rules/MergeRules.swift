@@ -180,6 +180,16 @@ extension RuleTable {
     } catch {
       throw RuleFault(reason: "the rules are not JSON: \(error)")
     }
+    try self.init(value)
+  }
+
+  /// The table in the form that `init(_:)` reads.
+  package var json: JSONValue {
+    let types = types.map { JSONMember($0.name.text, $0.rules.json) }
+    return ["zone": .string(zone.text), "types": .object(types)]
+  }
+
+  package init(_ value: JSONValue) throws(RuleFault) {
     guard let members = value.members else {
       throw RuleFault(reason: "the rules must be an object {\"zone\", \"types\"}")
     }
