@@ -14,6 +14,7 @@ import LockstepStorageSQLite
 ///     HOME/vault.key         key of the vault
 ///     HOME/vault.json        files that are kept as the account has them; their history beside it
 ///     HOME/relay-ca.pem      authorities trusted for the relay; if missing, the system's
+///     HOME/rules.json        merge rules of zones that no app of this program knows
 ///     HOME/agent.sock        socket on which that process takes the requests of others
 package struct HomeFolder: Sendable {
   package let path: String
@@ -36,6 +37,9 @@ package struct HomeFolder: Sendable {
   var vaultHistory: String { path + "/vault-history.jsonl" }
   var olderVaultHistory: String { path + "/vault-history.1.jsonl" }
 
+  /// File with the merge rules of further zones.
+  package var rules: String { path + "/rules.json" }
+
   package var socket: String { SocketPath.of("agent.sock", in: path) }
 
   /// Locks the home, and creates its folder if needed. Returns nil if another process holds the
@@ -49,6 +53,19 @@ package struct HomeFolder: Sendable {
     }
   }
 
+  /// Replaces a file of the home, durably.
+  static func replace(_ path: String, by content: [UInt8]) throws(CommandFailure) {
+    let fresh = path + ".new"
+    let descriptor = PlainFile.makeDraft(fresh)
+    guard descriptor >= 0 else { throw PlainFile.failure(fresh, "be written", errno) }
+    let file = PlainFile(path: fresh, descriptor: descriptor)
+    try file.write(content)
+    let isDurable = withExtendedLifetime(file) { fsync(descriptor) == 0 }
+    guard isDurable, rename(fresh, path) == 0 else {
+      throw PlainFile.failure(path, "be written", errno)
+    }
+  }
+
   /// Removes the data of a device that left its account; only the empty folder remains.
   package func removeData() throws(CommandFailure) {
     try CommandFailure.wrap { () throws(StorageError) in
@@ -57,7 +74,8 @@ package struct HomeFolder: Sendable {
     try VaultKeyFile(self).removeAll()
     for name in [
       "replica.sqlite", "replica.sqlite-wal", "replica.sqlite-shm", "agent.sock", "vault.json",
-      "relay-ca.pem", "relay-ca.pem.new", "vault.json.new", "vault-history.jsonl",
+      "rules.json", "rules.json.new", "relay-ca.pem", "relay-ca.pem.new", "vault.json.new",
+      "vault-history.jsonl",
       "vault-history.1.jsonl",
     ]
     where unlink(path + "/" + name) != 0 && errno != ENOENT {
@@ -116,14 +134,6 @@ package struct HomeTrust {
   /// Stores the authorities in the home; the system's need no file.
   package func store(in folder: HomeFolder) throws(CommandFailure) {
     guard let text else { return }
-    let fresh = folder.authorities + ".new"
-    let descriptor = PlainFile.makeDraft(fresh)
-    guard descriptor >= 0 else { throw PlainFile.failure(fresh, "be written", errno) }
-    let file = PlainFile(path: fresh, descriptor: descriptor)
-    try file.write(text)
-    let isDurable = withExtendedLifetime(file) { fsync(descriptor) == 0 }
-    guard isDurable, rename(fresh, folder.authorities) == 0 else {
-      throw PlainFile.failure(folder.authorities, "be written", errno)
-    }
+    try HomeFolder.replace(folder.authorities, by: text)
   }
 }

@@ -18,9 +18,11 @@ package final class HomeHolder {
   private let log: Log
 
   /// Returns nil if another process holds the home.
+  ///
+  /// - Parameter rules: Merge rules of a further zone, which the home keeps from now on.
   package static func hold(
     _ folder: HomeFolder, _ configuration: AgentConfiguration = AgentConfiguration(), log: Log,
-    warnsOfPlainHTTP: Bool = false
+    rules: RuleTable? = nil, warnsOfPlainHTTP: Bool = false
   ) throws(CommandFailure) -> HomeHolder? {
     guard let lock = try folder.lock() else { return nil }
     do {
@@ -52,8 +54,10 @@ package final class HomeHolder {
       settings.trust = trust
       if log.level == .trace { settings.trace = { log.trace($0) } }
       let group = try NodeGroup<HomeNode>(count: 1, settings)
-      var replica = Replica(
-        store: store, apps: AppCatalog.all(vaultKey: VaultKeys.source(in: folder)))
+      var homeRules = try HomeRules(of: folder)
+      if let rules { try homeRules.store(rules) }
+      let apps = AppCatalog.all(vaultKey: VaultKeys.source(in: folder))
+      var replica = Replica(store: store, apps: apps + homeRules.apps)
       try group.addWorker(on: .commits) { assignments, _ in
         assignments.map { (AgentWork.commit($0.job, on: &replica), nil) }
       }

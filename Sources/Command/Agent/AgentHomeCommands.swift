@@ -128,8 +128,14 @@ enum AgentRunCommand {
   static let command = Command(
     name: "run",
     summary: "Keeps a home in sync until it is stopped.",
+    discussion: """
+      Meanwhile programs in any language save, read and watch records of their own through the \
+      home's socket; see docs/sidecar.md. --rules has the merge rules of their zone. The home \
+      keeps them: later runs, and commands without a run, merge by the same rules.
+      """,
     options: [
-      AgentCommand.home.entry, AgentCommand.transport.entry, AgentCommand.logLevel.entry,
+      AgentCommand.home.entry, RulesFile.option.entry, AgentCommand.transport.entry,
+      AgentCommand.logLevel.entry,
       AgentCommand.logFormat.entry, ConfigFile.option.entry,
     ]
   ) { arguments throws(CommandFailure) in
@@ -141,7 +147,11 @@ enum AgentRunCommand {
       "lockstep agent", level: arguments[AgentCommand.logLevel],
       format: arguments[AgentCommand.logFormat])
     let configuration = AgentCommand.configuration(arguments)
-    let held = try HomeHolder.hold(folder, configuration, log: log, warnsOfPlainHTTP: true)
+    let rules = try arguments[RulesFile.option].map { path throws(CommandFailure) in
+      try RulesFile.read(path)
+    }
+    let held = try HomeHolder.hold(
+      folder, configuration, log: log, rules: rules, warnsOfPlainHTTP: true)
     guard let holder = held else {
       throw CommandFailure("another process holds the home \(folder.path) already")
     }

@@ -1,0 +1,54 @@
+import Glibc
+import LockstepApps
+import LockstepCommandLine
+import LockstepModel
+
+/// Merge rules that a home keeps for zones that no app of this program knows:
+///
+///     HOME/rules.json     {"tables": [table…]}, one table a zone
+///
+/// The home has a copy of the file that a person names, because every command that holds the home
+/// must merge by the same rules. A table replaces the former one of its zone; the records and the
+/// changes that wait stay as they are.
+package struct HomeRules {
+  private let folder: HomeFolder
+  private var stored = RuleTables()
+
+  /// Reads what the home keeps.
+  package init(of folder: HomeFolder) throws(CommandFailure) {
+    self.folder = folder
+    let descriptor = open(folder.rules, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return }
+      throw PlainFile.failure(folder.rules, "be read", errno)
+    }
+    let file = PlainFile(path: folder.rules, descriptor: descriptor)
+    let bytes = try file.contents(
+      atMost: RuleTables.countMax * Limits.rulesFileBytes, folder.rules)
+    do throws(RuleFault) {
+      stored = try RuleTables(parsing: bytes)
+    } catch {
+      throw CommandFailure(
+        "\(folder.rules): \(error.reason); remove the file, and name the rules again with "
+          + "lockstep agent run --rules")
+    }
+  }
+
+  package var apps: [any App] { stored.apps }
+
+  /// Keeps a table. Throws if one of this program's apps has its zone.
+  package mutating func store(_ table: RuleTable) throws(CommandFailure) {
+    if let app = AppCatalog.all.first(where: { $0.zone == table.zone }) {
+      throw CommandFailure(
+        "the zone \(table.zone) has the rules of the app \(app.name); choose another zone")
+    }
+    let before = stored
+    do throws(RuleFault) {
+      try stored.put(table)
+    } catch {
+      throw CommandFailure("\(error.reason); use another home for further zones")
+    }
+    guard stored != before else { return }
+    try HomeFolder.replace(folder.rules, by: stored.json.serialized())
+  }
+}
