@@ -68,7 +68,7 @@ package final class HomeHolder {
       }
       let node = HomeNode(
         identity: identity, configuration: configuration, random: Entropy.seededRandom(),
-        at: SystemClock.moment())
+        appZones: apps.map(\.zone), at: SystemClock.moment())
       try group.add(node, listeners: [listener])
       let mirror = VaultMirror(folder, mail, log: log) { group.post($0) }
       let keeper = HomeNames(identity, trust, log: log) { group.post($0) }

@@ -7,6 +7,9 @@ import LockstepWire
 
 /// Node of the process that holds a home: its agent, and the commands that send requests through
 /// the home's socket. It contains no app logic: requests to an app go to the agent unchanged.
+///
+/// Programs in other languages use the same socket as a local store (`SidecarRequest`). Their
+/// requests are performed in order; a program that does not read its answers gets no further ones.
 package struct HomeNode: Node, ~Copyable {
   package typealias Job = AgentJob
   package typealias Outcome = AgentOutcome
@@ -23,6 +26,13 @@ package struct HomeNode: Node, ~Copyable {
   private static let untickedBytesMin = 64 << 10
   /// Unsent bytes beyond which a client is disconnected; it can connect again.
   private static let unsentBytesMax = 8 << 20
+  /// Requests of a sidecar's client that are performed at once; the next ones wait in the socket.
+  private static let requestsMax = 16
+  /// Unsent bytes beyond which no further request of a sidecar's client is performed, and changes
+  /// wait in its watches.
+  private static let unansweredBytesMax = 256 << 10
+  /// Watches of one sidecar's client: a program watches a few zones.
+  private static let watchesMax = 16
 
   private struct Client {
     let id: ConnectionID
@@ -31,6 +41,38 @@ package struct HomeNode: Node, ~Copyable {
     var watchesMirror = false
     /// Bytes that the client has not read yet.
     var unsent = 0
+    /// True after the first `SidecarRequest`.
+    var isSidecar = false
+    var recordWatches: [RecordWatch] = []
+    var isPaused = false
+
+    /// True if it is disconnected for the bytes that it does not read. A sidecar's client gets no
+    /// more than it has asked for.
+    var isDisconnectedIfSlow: Bool { !isSidecar || watch != nil || watchesMirror }
+  }
+
+  /// Records of a zone whose changes are sent to a client.
+  private struct RecordWatch {
+    let id: JSONValue
+    let zone: Name
+    let type: Name?
+    /// Names of the records that the client knows.
+    var shown: Set<Name> = []
+    /// Names of records that have changed since they were sent, each once, in the order of the
+    /// first change. A client that reads slowly gets the last state of each.
+    var changed: [Name] = []
+    var changedNames: Set<Name> = []
+    /// True while the records are being read.
+    var isReading = true
+    /// True once the list was sent.
+    var isListed = false
+
+    mutating func noteChange(of record: Record) {
+      guard record.zone == zone, type == nil || record.type == type || shown.contains(record.name),
+        changedNames.insert(record.name).inserted
+      else { return }
+      changed.append(record.name)
+    }
   }
 
   /// A view that is sent to a client after every change.
@@ -55,6 +97,21 @@ package struct HomeNode: Node, ~Copyable {
     var isForWatch = false
     /// Time of the answer at the latest.
     var deadline: Instant?
+    var sidecar: PendingSidecarRequest?
+  }
+
+  /// A `SidecarRequest` that waits for the agent.
+  private struct PendingSidecarRequest {
+    enum Purpose {
+      case answer
+      /// The list, or changes, of the watch at this index.
+      case watch(Int)
+      case sync
+    }
+
+    let id: JSONValue
+    let purpose: Purpose
+    let result = SidecarResult()
   }
 
   /// nil until the home has joined an account.
@@ -69,13 +126,20 @@ package struct HomeNode: Node, ~Copyable {
   private var orders: UInt64 = 0
   /// State of the mirror, as reported last; nil before the first report.
   private var mirror: JSONValue?
+  /// Source of the names of new records.
+  private var random: SeededRandom
+  /// Zones in which only an app of this program makes edits.
+  private let appZones: [Name]
   private var actions = ActionQueue<NodeAction<AgentJob, HomeReport, Never>>()
 
   package init(
     identity: HomeIdentity?, configuration: AgentConfiguration, random: SeededRandom,
-    at moment: Moment
+    appZones: [Name] = [], at moment: Moment
   ) {
     self.identity = identity
+    self.appZones = appZones
+    var generator = random
+    self.random = generator.branch()
     agent = Agent(configuration, random: random, at: moment)
   }
 
@@ -96,7 +160,10 @@ package struct HomeNode: Node, ~Copyable {
     case .opened(let id, let opening) where !id.isOutgoing: addClient(id, opening)
     case .closed(let id, _) where !id.isOutgoing: clients.removeAll { $0.id == id }
     case .drained(let id, let unsent) where !id.isOutgoing:
-      if let index = clients.firstIndex(where: { $0.id == id }) { clients[index].unsent = unsent }
+      if let index = clients.firstIndex(where: { $0.id == id }) {
+        clients[index].unsent = unsent
+        continueClient(id, at: moment)
+      }
     case .opened(let id, let opening): agent.handle(.opened(id, opening), at: moment)
     case .closed(let id, let cause): agent.handle(.closed(id, cause), at: moment)
     case .drained(let id, let unsent): agent.handle(.drained(id, unsent: unsent), at: moment)
@@ -131,32 +198,39 @@ package struct HomeNode: Node, ~Copyable {
   }
 
   private mutating func handleLines(of id: ConnectionID, at moment: Moment) {
-    while isReady, let index = clients.firstIndex(where: { $0.id == id }),
+    while isReady, let index = clients.firstIndex(where: { $0.id == id }), !isBusy(clients[index]),
       let end = clients[index].input.firstIndex(of: UInt8(ascii: "\n"))
     {
       let line = Array(clients[index].input[..<end])
       clients[index].input.removeSubrange(...end)
       handleLine(line, from: id, at: moment)
     }
-    if let index = clients.firstIndex(where: { $0.id == id }),
-      clients[index].input.count > Self.lineBytesMax
-    {
+    guard let index = clients.firstIndex(where: { $0.id == id }) else { return }
+    let isBusy = isBusy(clients[index])
+    if clients[index].input.count > Self.lineBytesMax, !isBusy {
       clients.remove(at: index)
-      actions.append(.close(id, .now))
+      return actions.append(.close(id, .now))
     }
+    guard clients[index].isPaused != isBusy else { return }
+    clients[index].isPaused = isBusy
+    actions.append(isBusy ? .pauseReading(id) : .resumeReading(id))
   }
 
   private mutating func handleLine(_ line: [UInt8], from id: ConnectionID, at moment: Moment) {
+    let value: JSONValue
     do throws(JSONFault) {
-      guard let request = HomeRequest(try JSONValue(parsing: line)) else {
-        return answer(
-          id,
-          .failure("unknown request: the process that holds this home may have another version"))
-      }
-      handleRequest(request, for: id, at: moment)
+      value = try JSONValue(parsing: line)
     } catch {
-      answer(id, .failure("the request is not JSON"))
+      let fault = SidecarFault(
+        code: "notJSON", message: "the line is no JSON object: \(error); see docs/sidecar.md")
+      return send(fault.line(.null), to: id)
     }
+    guard value["verb"] != nil else { return handleSidecarLine(value, from: id, at: moment) }
+    guard let request = HomeRequest(value) else {
+      return answer(
+        id, .failure("unknown request: the process that holds this home may have another version"))
+    }
+    handleRequest(request, for: id, at: moment)
   }
 
   private mutating func handleRequest(
@@ -222,11 +296,13 @@ package struct HomeNode: Node, ~Copyable {
   }
 
   private mutating func newOrder(
-    for id: ConnectionID, isForWatch: Bool = false, deadline: Instant? = nil
+    for id: ConnectionID, isForWatch: Bool = false, deadline: Instant? = nil,
+    sidecar: PendingSidecarRequest? = nil
   ) -> OrderID {
     orders += 1
     let order = OrderID(rawValue: orders)
-    pending[order] = PendingRequest(client: id, isForWatch: isForWatch, deadline: deadline)
+    pending[order] = PendingRequest(
+      client: id, isForWatch: isForWatch, deadline: deadline, sidecar: sidecar)
     pendingOrders.append(order)
     return order
   }
@@ -241,7 +317,8 @@ package struct HomeNode: Node, ~Copyable {
       guard let deadline = pending[order]?.deadline, deadline <= moment.instant,
         let overdue = removePending(order)
       else { continue }
-      answerStatus(overdue.client)
+      answerSync(overdue)
+      continueClient(overdue.client, at: moment)
     }
   }
 
@@ -258,8 +335,10 @@ package struct HomeNode: Node, ~Copyable {
       case .run(let id, let lane, let job): actions.append(.run(id, lane, job))
       }
     }
-    let stalled = clients.filter { $0.unsent > Self.unsentBytesMax }
-    clients.removeAll { $0.unsent > Self.unsentBytesMax }
+    let stalled = clients.filter {
+      $0.isDisconnectedIfSlow && $0.unsent > Self.unsentBytesMax
+    }
+    clients.removeAll { client in stalled.contains { $0.id == client.id } }
     for client in stalled { actions.append(.close(client.id, .now)) }
   }
 
@@ -272,9 +351,10 @@ package struct HomeNode: Node, ~Copyable {
       isReady = true
       for client in clients { handleLines(of: client.id, at: moment) }
     case .answered(let order, let result): handleResult(order, result, at: moment)
-    case .changed:
+    case .changed(let records):
       forward(report)
       requestViews(at: moment)
+      noteChanges(records, at: moment)
     case .status(let status):
       forward(report)
       let isSame =
@@ -288,7 +368,11 @@ package struct HomeNode: Node, ~Copyable {
     case .synced(let order, let status):
       self.status = status
       guard let request = removePending(order) else { return forward(report) }
-      answerStatus(request.client)
+      answerSync(request)
+      continueClient(request.client, at: moment)
+    case .transacted(let order, let result):
+      guard let request = removePending(order) else { return forward(report) }
+      handleSidecarResult(request, result, at: moment)
     case .storeFailed(let error): actions.append(.report(.failed(error)))
     case .stopped: actions.append(.report(.stopped))
     case .switched(let order, let result):
@@ -302,7 +386,7 @@ package struct HomeNode: Node, ~Copyable {
     case .joined(_, let result):
       if case .success(let identity) = result { self.identity = identity }
       forward(report)
-    case .edited, .transacted, .read, .stateRead, .statusRead, .chunkAdded, .chunkRead,
+    case .edited, .read, .stateRead, .statusRead, .chunkAdded, .chunkRead,
       .chunkProgress:
       forward(report)
     // A home does not trace changes.
@@ -341,6 +425,205 @@ package struct HomeNode: Node, ~Copyable {
 
   private static func line(_ view: AppView) -> JSONValue {
     ["view": view.json, "lines": .array(view.lines.map { .string($0) })]
+  }
+
+  // MARK: programs in other languages
+
+  /// True if the client's next requests have to wait.
+  private func isBusy(_ client: Client) -> Bool {
+    guard client.isSidecar else { return false }
+    return client.unsent > Self.unansweredBytesMax
+      || pendingOrders.count { pending[$0]?.client == client.id } >= Self.requestsMax
+  }
+
+  /// Continues with what had to wait for an answer, or for the client to read.
+  private mutating func continueClient(_ id: ConnectionID, at moment: Moment) {
+    guard let index = clients.firstIndex(where: { $0.id == id }), clients[index].isSidecar else {
+      return
+    }
+    readChanges(of: index, at: moment)
+    handleLines(of: id, at: moment)
+  }
+
+  private mutating func handleSidecarLine(
+    _ line: JSONValue, from client: ConnectionID, at moment: Moment
+  ) {
+    guard let index = clients.firstIndex(where: { $0.id == client }) else { return }
+    clients[index].isSidecar = true
+    var id = JSONValue.null
+    do throws(SidecarFault) {
+      id = try SidecarRequest.id(of: line)
+      let request = try SidecarRequest(line, random: &random)
+      try handleSidecarRequest(request, id, index, at: moment)
+    } catch {
+      send(error.line(id), to: client)
+    }
+  }
+
+  private mutating func handleSidecarRequest(
+    _ request: SidecarRequest, _ id: JSONValue, _ index: Int, at moment: Moment
+  ) throws(SidecarFault) {
+    let client = clients[index].id
+    let pending = PendingSidecarRequest(id: id, purpose: .answer)
+    let result = pending.result
+    switch request {
+    case .hello: send(hello(id), to: client)
+    case .status: send(["id": id, "status": try statusJSON()], to: client)
+    case .edits(let edits, let isTransaction):
+      let script = SidecarScript.edits(
+        edits, isTransaction: isTransaction, id, appZones: appZones, result)
+      transact(pending, script, for: client, at: moment)
+    case .record(let key):
+      transact(pending, SidecarScript.record(key, id, result), for: client, at: moment)
+    case .records(let zone, let type):
+      let script = SidecarScript.records(zone: zone, type: type, namesThem: false, id, result)
+      transact(pending, script, for: client, at: moment)
+    case .conflicts(let zone):
+      transact(pending, SidecarScript.conflicts(zone: zone, id, result), for: client, at: moment)
+    case .decide(let key, let keepLocal):
+      let script = SidecarScript.decide(key, keepLocal: keepLocal, id, result)
+      transact(pending, script, for: client, at: moment)
+    case .watch(let zone, let type):
+      let watches = clients[index].recordWatches.count
+      guard watches < Self.watchesMax else {
+        throw SidecarFault(
+          code: "tooManyWatches",
+          message: "a connection has at most \(Self.watchesMax) watches; open another one")
+      }
+      clients[index].recordWatches.append(RecordWatch(id: id, zone: zone, type: type))
+      let pending = PendingSidecarRequest(id: id, purpose: .watch(watches))
+      let script = SidecarScript.records(
+        zone: zone, type: type, namesThem: true, id, pending.result)
+      transact(pending, script, for: client, at: moment)
+    case .sync(let milliseconds):
+      _ = try statusJSON()
+      let order = newOrder(
+        for: client, deadline: moment.instant.advanced(milliseconds: milliseconds),
+        sidecar: PendingSidecarRequest(id: id, purpose: .sync))
+      agent.handle(.ordered(.syncNow(order)), at: moment)
+    }
+  }
+
+  private mutating func transact(
+    _ request: PendingSidecarRequest, _ script: @escaping EditScript, for client: ConnectionID,
+    at moment: Moment
+  ) {
+    let order = newOrder(for: client, sidecar: request)
+    agent.handle(.ordered(.transact(order, script)), at: moment)
+  }
+
+  private func hello(_ id: JSONValue) -> JSONValue {
+    func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
+    return [
+      "id": id, "protocol": .number(JSONNumber(SidecarRequest.version)),
+      "account": text(identity?.credentials.account.text),
+      "device": text(identity?.credentials.device.text), "deviceName": text(identity?.deviceName),
+      "relay": text(identity?.relay),
+    ]
+  }
+
+  private func statusJSON() throws(SidecarFault) -> JSONValue {
+    guard let identity else { throw SidecarFault(.notJoined) }
+    return HomeStatus(identity: identity, status: status).json
+  }
+
+  /// Answers `sync` with the status.
+  private mutating func answerSync(_ request: PendingRequest) {
+    guard let sidecar = request.sidecar else { return answerStatus(request.client) }
+    do throws(SidecarFault) {
+      send(["id": sidecar.id, "status": try statusJSON()], to: request.client)
+    } catch {
+      send(error.line(sidecar.id), to: request.client)
+    }
+  }
+
+  private mutating func handleSidecarResult(
+    _ request: PendingRequest, _ result: Result<[Record], EditFailure>, at moment: Moment
+  ) {
+    guard let sidecar = request.sidecar else { return }
+    let content = sidecar.result.value
+    let client = request.client
+    switch (result, sidecar.purpose) {
+    case (.failure(let failure), .watch(let watch)):
+      if let index = clients.firstIndex(where: { $0.id == client }) {
+        endWatch(watch, of: index, SidecarFault(failure))
+      }
+    case (.failure(let failure), _):
+      // After a failure of the store, that of the script may be missing.
+      var fault = SidecarFault(failure)
+      if case .refused = failure { fault = content.fault ?? fault }
+      send(fault.line(sidecar.id), to: client)
+    case (.success, .watch(let watch)): sendRecords(content, watch, of: client)
+    case (.success, _):
+      for line in content.lines { sendBytes(line, to: client) }
+    }
+    continueClient(client, at: moment)
+  }
+
+  private mutating func sendRecords(
+    _ content: SidecarResult.Content, _ watch: Int, of client: ConnectionID
+  ) {
+    guard let index = clients.firstIndex(where: { $0.id == client }) else { return }
+    clients[index].recordWatches[watch].isReading = false
+    let id = clients[index].recordWatches[watch].id
+    guard clients[index].recordWatches[watch].isListed else {
+      clients[index].recordWatches[watch].isListed = true
+      clients[index].recordWatches[watch].shown = Set(content.read.map(\.name))
+      for line in content.lines { sendBytes(line, to: client) }
+      return
+    }
+    var changed: [JSONValue] = []
+    var deleted: [JSONValue] = []
+    for (name, json) in content.read {
+      if let json {
+        changed.append(json)
+        clients[index].recordWatches[watch].shown.insert(name)
+      } else if clients[index].recordWatches[watch].shown.remove(name) != nil {
+        deleted.append(.string(name.text))
+      }
+    }
+    var members = [JSONMember("id", id)]
+    if !changed.isEmpty { members.append(JSONMember("changed", .array(changed))) }
+    if !deleted.isEmpty { members.append(JSONMember("deleted", .array(deleted))) }
+    if members.count > 1 { send(.object(members), to: client) }
+  }
+
+  /// A watch whose records cannot be read ends, so that the program opens another one.
+  private mutating func endWatch(_ watch: Int, of index: Int, _ fault: SidecarFault) {
+    let client = clients[index].id
+    send(fault.line(clients[index].recordWatches[watch].id), to: client)
+    // It stays busy reading, so nothing more is sent for it.
+    clients[index].recordWatches[watch].changed = []
+    clients[index].recordWatches[watch].isReading = true
+  }
+
+  private mutating func noteChanges(_ records: [Record], at moment: Moment) {
+    for index in clients.indices where !clients[index].recordWatches.isEmpty {
+      for watch in clients[index].recordWatches.indices {
+        for record in records { clients[index].recordWatches[watch].noteChange(of: record) }
+      }
+      readChanges(of: index, at: moment)
+    }
+  }
+
+  /// Maximum number of changed records that are read for one line.
+  private static let changesMax = 100
+
+  /// Reads what has changed for the watches of a client, unless it does not read its lines.
+  private mutating func readChanges(of index: Int, at moment: Moment) {
+    guard clients[index].unsent <= Self.unansweredBytesMax else { return }
+    for watch in clients[index].recordWatches.indices {
+      let state = clients[index].recordWatches[watch]
+      guard !state.isReading, !state.changed.isEmpty else { continue }
+      let names = Array(state.changed.prefix(Self.changesMax))
+      clients[index].recordWatches[watch].changed.removeFirst(names.count)
+      clients[index].recordWatches[watch].changedNames.subtract(names)
+      clients[index].recordWatches[watch].isReading = true
+      let request = PendingSidecarRequest(id: state.id, purpose: .watch(watch))
+      let script = SidecarScript.changes(
+        zone: state.zone, type: state.type, names, request.result)
+      transact(request, script, for: clients[index].id, at: moment)
+    }
   }
 
   // MARK: watching clients
@@ -408,8 +691,11 @@ package struct HomeNode: Node, ~Copyable {
   }
 
   private mutating func send(_ line: JSONValue, to id: ConnectionID) {
+    sendBytes(line.serialized() + [UInt8(ascii: "\n")], to: id)
+  }
+
+  private mutating func sendBytes(_ bytes: [UInt8], to id: ConnectionID) {
     guard let index = clients.firstIndex(where: { $0.id == id }) else { return }
-    let bytes = line.serialized() + [UInt8(ascii: "\n")]
     actions.append(.send(id, bytes))
     // `drained` reports what the kernel has no room for; from then on bytes are added up here.
     guard clients[index].unsent > 0 else { return }

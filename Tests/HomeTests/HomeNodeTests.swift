@@ -169,7 +169,7 @@ struct HomeNodeTests {
     for text in ["no\n", "{}\n", "\n"] {
       stage.send(1, Array(text.utf8))
       let line = try #require(stage.lines(1).first)
-      #expect(line["error"]?.string != nil, "\(text)")
+      #expect(line["error"]?["message"]?.string != nil, "\(text)")
     }
   }
 

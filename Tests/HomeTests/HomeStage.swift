@@ -18,6 +18,8 @@ struct HomeStage: ~Copyable {
   /// True if a connection attempt gets no answer at all; otherwise it is refused.
   var isSilent = false
   private(set) var closed: [ConnectionID] = []
+  /// Commands whose requests are not read at the moment.
+  private(set) var paused: [ConnectionID] = []
   /// Reports, except for those to the mirror.
   private(set) var reports: [HomeReport] = []
   private(set) var told: [AgentReport] = []
@@ -31,8 +33,10 @@ struct HomeStage: ~Copyable {
   private var sent: [ConnectionID: [UInt8]] = [:]
   private var now: Int64 = 0
 
-  /// `clockOffset`: offset of the relay's clock, as stored in the home.
-  init(isReading: Bool = true, clockOffset: Int64 = 0) throws {
+  /// - Parameters:
+  ///   - clockOffset: Offset of the relay's clock, as stored in the home.
+  ///   - rules: Merge rules of a further zone.
+  init(isReading: Bool = true, clockOffset: Int64 = 0, rules: RuleTable? = nil) throws {
     self.isReading = isReading
     let identity = HomeIdentity(
       relay: "http://relay:5625",
@@ -43,10 +47,11 @@ struct HomeStage: ~Copyable {
     try store.write([
       .setIdentity(identity), .setValue(key: "clock.offset", String(clockOffset)),
     ])
-    replica = Replica(store: store, apps: AppCatalog.all)
+    let apps = AppCatalog.all
+    replica = Replica(store: store, apps: apps + (rules.map { [RuleApp($0)] } ?? []))
     node = HomeNode(
       identity: identity, configuration: AgentConfiguration(), random: SeededRandom(seed: 1),
-      at: Moment(instant: Instant(nanoseconds: 0), wall: Self.epoch))
+      appZones: apps.map(\.zone), at: Moment(instant: Instant(nanoseconds: 0), wall: Self.epoch))
     settle()
   }
 
@@ -80,6 +85,11 @@ struct HomeStage: ~Copyable {
 
   mutating func ask(_ number: UInt64, _ request: HomeRequest) {
     send(number, request.line.serialized() + [UInt8(ascii: "\n")])
+  }
+
+  /// Sends a request of a program in another language.
+  mutating func ask(_ number: UInt64, _ line: JSONValue) {
+    send(number, line.serialized() + [UInt8(ascii: "\n")])
   }
 
   /// Handles an order of the mirror.
@@ -149,7 +159,9 @@ struct HomeStage: ~Copyable {
     case .report(.agentReport(let report)): told.append(report)
     case .report(.mirrorRequest(let id, let request)): asked.append((id, request))
     case .report(let report): reports.append(report)
-    case .multicast, .pauseReading, .resumeReading: break
+    case .pauseReading(let id): paused.append(id)
+    case .resumeReading(let id): paused.removeAll { $0 == id }
+    case .multicast: break
     }
   }
 }

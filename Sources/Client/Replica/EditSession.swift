@@ -44,9 +44,56 @@ public final class EditSession {
     if !editedKeys.contains(key) { editedKeys.append(key) }
   }
 
+  /// Applies a user's decision on a conflict that no rule decides.
+  public func decide(_ key: RecordKey, keepLocal: Bool) throws(EditFailure) {
+    let result: Result<Record, EditFailure>
+    do throws(StorageError) {
+      result = try state.decide(key, keepLocal: keepLocal, clock)
+    } catch {
+      throw fail(error)
+    }
+    _ = try result.get()
+  }
+
   private func fail(_ error: StorageError) -> EditFailure {
     storageError = error
     return .storage(error)
+  }
+}
+
+/// Reading in a transaction.
+extension EditSession {
+  /// Returns a live record; nil if there is none, or it is deleted.
+  public func record(_ key: RecordKey) throws(EditFailure) -> Record? {
+    do throws(StorageError) {
+      return try state.transaction.record(key).flatMap { $0.isDeleted ? nil : $0 }
+    } catch {
+      throw fail(error)
+    }
+  }
+
+  /// Returns the live records of a type, or of all types (nil), by name, as they were before the
+  /// transaction.
+  public func records(zone: Name, type: Name?) throws(EditFailure) -> [Record] {
+    do throws(StorageError) {
+      return try state.transaction.store.records(zone: zone, type: type)
+    } catch {
+      throw fail(error)
+    }
+  }
+
+  public func syncState(of key: RecordKey) -> RecordSyncState {
+    state.transaction.outbox.state(of: key)
+  }
+
+  /// Returns the keys of the zone's records that need a user's decision.
+  public func undecided(in zone: Name) -> [RecordKey] {
+    state.transaction.outbox.undecidedRecords(in: zone).map(\.key)
+  }
+
+  /// Returns the merge rules of a record type, if they are a table.
+  public func rules(for type: Name, in zone: Name) -> MergeRules? {
+    state.merging.rules(for: type, zone: zone)
   }
 }
 

@@ -151,7 +151,7 @@ struct Merging: Sendable {
     return rules.newestStamp(in: version).time
   }
 
-  private func rules(for type: Name, zone: Name) -> MergeRules? {
+  func rules(for type: Name, zone: Name) -> MergeRules? {
     app(of: type, zone: zone)?.rules(for: type)
   }
 
