@@ -41,13 +41,13 @@ public struct SyncStatus: Hashable, Sendable {
   init(_ status: LockstepClient.SyncStatus, hasJoined: Bool) {
     self.init(state: .syncing, waiting: status.waiting, lastSync: status.lastSync)
     switch status.state {
+    case .stopped: state = .closed
     case _ where !hasJoined: state = .needsPairing
     case .starting, .syncing: state = .syncing
     case .inSync: state = status.waiting == 0 ? .inSync : .syncing
     case .needsPerson: (state, reason) = Self.need(status)
     case .offline(_, let reason): (state, self.reason) = (.offline, reason)
     case .failed(let reason): (state, self.reason) = (.failed, reason)
-    case .stopped: state = .closed
     }
   }
 
