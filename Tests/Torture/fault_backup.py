@@ -126,6 +126,12 @@ class BackupFault(Fault):
                     del stored.expected[name]
                     stored.forgotten.add(name)
                     self.run_log.count("saves forgotten, which no device held")
+                elif (not has_devices and name not in self.before[account]
+                      and stored.tags.get(name, 0) < stored.expected[name]):
+                    # The copy was made while the disk failed: it holds an attempt that was
+                    # answered with an error and undone, and was then repeated.
+                    stored.expected[name] = stored.tags[name]
+                    self.run_log.count("saves of which an old copy holds a failed attempt")
             for name in stored.forgotten & set(stored.tags):
                 stored.expected[name] = stored.tags[name]
                 stored.forgotten.remove(name)
