@@ -338,8 +338,10 @@ public final class Lockstep: Sendable {
     defer { engine.stopListening(listener) }
     let status = try await withThrowingTaskGroup(of: SyncStatus?.self) { group in
       group.addTask { [engine] in
-        guard case .synced = try await engine.perform({ .syncNow($0) }) else { return nil }
-        return engine.status
+        guard case .synced(_, let status) = try await engine.perform({ .syncNow($0) }) else {
+          return nil
+        }
+        return SyncStatus(status, hasJoined: true)
       }
       group.addTask {
         try await Task.sleep(for: duration)
@@ -350,7 +352,9 @@ public final class Lockstep: Sendable {
     }
     guard let status, status.state != .offline, status.state != .failed,
       status.state != .syncing
-    else { return .offline(self.status.reason ?? "the relay did not answer in time") }
+    else {
+      return .offline(status?.reason ?? self.status.reason ?? "the relay did not answer in time")
+    }
     return changed.withLock { $0 } ? .newData : .nothingNew
   }
 }

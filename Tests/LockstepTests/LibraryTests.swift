@@ -294,6 +294,19 @@ struct LibraryTests {
     }
   }
 
+  @Test func aSyncAfterAnEditSaysThatItIsDone() async throws {
+    try await withTwoDevices { phone, mac, _ in
+      for number in 0..<20 {
+        try await phone.save(Todo(id: "\(number)", title: "milk"))
+        #expect(try await phone.sync() == .nothingNew)
+        #expect(try await phone.syncState(Todo.self, id: "\(number)") == .synced)
+      }
+      await phone.close()
+      await #expect(throws: LockstepError.closed) { _ = try await phone.sync() }
+      for await todos in mac.live(Todo.self) where todos.count == 20 { break }
+    }
+  }
+
   /// Runs the body while the device behaves as without a network.
   private func withoutNetwork(_ device: Lockstep, _ body: () async throws -> Void) async throws {
     device.engine.post(.goOffline)
