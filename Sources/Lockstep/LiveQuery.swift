@@ -42,10 +42,7 @@ final class LiveSource<Record: SyncedRecord>: Sendable {
   private struct Inbox {
     var isLoaded = false
     var changes: [String: LockstepModel.Record] = [:]
-    var version: UInt64 = 0
     var hasEnded = false
-    var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
-    var nextWaiting: UInt64 = 0
   }
 
   /// State that consumers see.
@@ -61,6 +58,8 @@ final class LiveSource<Record: SyncedRecord>: Sendable {
   private let isIncluded: @Sendable (Record) -> Bool
   private let precedes: @Sendable (Record, Record) -> Bool
   private let inbox = Mutex(Inbox())
+  /// Signal of every change of the inbox.
+  private let signal = Signal()
   private let model = Mutex(Model())
   private let listener = Mutex<UInt64?>(nil)
 
@@ -93,9 +92,10 @@ final class LiveSource<Record: SyncedRecord>: Sendable {
   func next(after seen: UInt64) async -> ([Record], UInt64)? {
     await start()
     while !Task.isCancelled {
-      let arrived = inbox.withLock { $0.version }
+      let known = signal.count
       if let found = current(), found.version > seen { return found }
-      guard await wait(after: arrived) else { return nil }
+      if inbox.withLock({ $0.hasEnded }) { return nil }
+      await signal.wait(after: known)
     }
     return nil
   }
@@ -122,7 +122,7 @@ final class LiveSource<Record: SyncedRecord>: Sendable {
   }
 
   private func load(_ records: [LockstepModel.Record]) {
-    signal { inbox in
+    changeInbox { inbox in
       inbox.isLoaded = true
       inbox.changes = Dictionary(records.map { ($0.name.text, $0) }) { first, _ in first }
     }
@@ -133,7 +133,7 @@ final class LiveSource<Record: SyncedRecord>: Sendable {
     case .changed(let records):
       let own = records.filter { $0.zone == names?.zone }
       guard !own.isEmpty else { return }
-      signal { inbox in
+      changeInbox { inbox in
         guard inbox.isLoaded else { return }
         for record in own { inbox.changes[record.name.text] = record }
       }
@@ -142,17 +142,12 @@ final class LiveSource<Record: SyncedRecord>: Sendable {
     }
   }
 
-  private func end() { signal { $0.hasEnded = true } }
+  private func end() { changeInbox { $0.hasEnded = true } }
 
   /// Changes the inbox, and wakes those who wait for a change.
-  private func signal(_ change: (inout Inbox) -> Void) {
-    let waiting = inbox.withLock { inbox in
-      change(&inbox)
-      inbox.version += 1
-      defer { inbox.waiting = [:] }
-      return Array(inbox.waiting.values)
-    }
-    for continuation in waiting { continuation.resume() }
+  private func changeInbox(_ change: (inout Inbox) -> Void) {
+    inbox.withLock { change(&$0) }
+    signal.send()
   }
 
   /// Returns the records after all changes that have arrived; nil before the first are read.
@@ -218,28 +213,6 @@ final class LiveSource<Record: SyncedRecord>: Sendable {
       // `Lockstep.changes` gives the error.
       return nil
     }
-  }
-
-  /// Waits until something has arrived since the inbox had the version. Returns false at the end.
-  private func wait(after arrived: UInt64) async -> Bool {
-    let number = inbox.withLock { inbox in
-      inbox.nextWaiting += 1
-      return inbox.nextWaiting
-    }
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let isDone = inbox.withLock { inbox in
-          if inbox.hasEnded || inbox.version != arrived || Task.isCancelled { return true }
-          inbox.waiting[number] = continuation
-          return false
-        }
-        if isDone { continuation.resume() }
-      }
-    } onCancel: {
-      let waiting = inbox.withLock { $0.waiting.removeValue(forKey: number) }
-      waiting?.resume()
-    }
-    return inbox.withLock { !$0.hasEnded } && !Task.isCancelled
   }
 }
 
