@@ -19,7 +19,10 @@ let unprefixed: Set<String> = [
 ]
 
 func dependencies(_ names: [String]) -> [Target.Dependency] {
-  names.map { .target(name: unprefixed.contains($0) ? $0 : "Lockstep" + $0) }
+  names.map { name in
+    if name == "Library" { return "Lockstep" }
+    return .target(name: unprefixed.contains(name) ? name : "Lockstep" + name)
+  }
 }
 
 func module(_ folder: String, _ uses: [String] = []) -> Target {
@@ -74,26 +77,28 @@ let package = Package(
     module("StorageSQLite", ["JSON", "Model", "Storage", "CSQLite"]),
     module("StoragePostgres", ["Model", "Crypto", "Storage", "CPostgres"]),
     module("StorageFiles", ["Model", "Crypto", "Storage"]),
+    // The library for apps: a device, its home folder and its socket.
+    .target(
+      name: "Lockstep",
+      dependencies: dependencies([
+        "JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "EventLoop",
+        "StorageSQLite", "StorageFiles",
+      ]),
+      path: "Sources/Lockstep", swiftSettings: strict),
     // The command line and the terminal.
     module("Terminal", ["JSON", "Model"]),
     module(
       "CommandLine",
-      ["JSON", "Model", "Wire", "Runtime", "Client", "Terminal", "EventLoop", "CLinux"]),
-    // A device's home folder, the relay's process, and the instruments.
+      [
+        "JSON", "Model", "Wire", "Runtime", "Client", "Terminal", "EventLoop", "Library", "CLinux",
+      ]),
+    // A device as a process of the program, the relay's process, and the instruments.
     module(
       "Home",
       [
         "JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "Terminal", "Apps",
-        "EventLoop", "StorageSQLite", "StorageFiles", "CommandLine", "CLinux",
+        "EventLoop", "StorageSQLite", "StorageFiles", "Library", "CommandLine", "CLinux",
       ]),
-    // The library for apps.
-    .target(
-      name: "Lockstep",
-      dependencies: dependencies([
-        "JSON", "Model", "Runtime", "Storage", "Client", "EventLoop", "StorageSQLite",
-        "StorageFiles", "CommandLine", "Home",
-      ]),
-      path: "Sources/Lockstep", swiftSettings: strict),
     module(
       "RelayService",
       [
@@ -220,7 +225,10 @@ let package = Package(
     .testTarget(
       name: "LockstepTests",
       dependencies: ["Lockstep"]
-        + dependencies(["JSON", "Model", "EventLoop", "Home", "Stages", "TemporaryFolders"]),
+        + dependencies([
+          "JSON", "Model", "Wire", "Runtime", "Storage", "Client", "Apps", "EventLoop",
+          "StorageFiles", "CommandLine", "Home", "Stages", "TemporaryFolders",
+        ]),
       swiftSettings: strict),
     .testTarget(
       name: "LockstepTestingTests", dependencies: ["Lockstep", "LockstepTesting"],

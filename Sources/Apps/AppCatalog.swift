@@ -92,13 +92,6 @@ extension JSONValue {
   }
 }
 
-extension Record {
-  /// nil if the record is deleted, or if another program wrote something that is not JSON.
-  package var value: JSONValue? {
-    fields.flatMap { JSONValue(ifJSON: $0) }
-  }
-}
-
 extension AppState {
   /// Returns the live records of a type.
   package func records(of type: Name) -> [Record] { records.filter { $0.type == type } }

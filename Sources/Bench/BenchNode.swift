@@ -153,7 +153,7 @@ public struct BenchNode: Node, ~Copyable {
     }
   }
 
-  private mutating func recordSyncStatus(_ agent: Int, _ status: SyncStatus, at moment: Moment) {
+  private mutating func recordSyncStatus(_ agent: Int, _ status: AgentStatus, at moment: Moment) {
     guard case .gathering(var missing) = phase else { return }
     if case .failed(let reason) = status.state {
       result.failures.append("device \(agent): \(reason)")

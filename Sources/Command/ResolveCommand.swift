@@ -3,6 +3,7 @@ import LockstepApps
 import LockstepCommandLine
 import LockstepJSON
 import LockstepModel
+import LockstepWire
 
 /// `lockstep resolve`: reads one conflict per line and prints one answer per line, in the same
 /// order.

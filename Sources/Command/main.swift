@@ -1,3 +1,3 @@
 import Glibc
 
-exit(Lockstep.start().rawValue)
+exit(RootCommand.start().rawValue)

@@ -101,11 +101,6 @@ package struct CommandFailure: Error, Hashable, Sendable {
   package static let outputClosed = CommandFailure()
 }
 
-/// Version of this package, which the program, the relay and the devices report.
-package enum LockstepVersion {
-  package static let current = "0.2.0"
-}
-
 extension CommandFailure {
   /// Runs `work`. Throws its error as a failure with the error's text.
   package static func wrap<Result, Failure: Error>(

@@ -1,72 +1,57 @@
+import Lockstep
 import LockstepClient
 import LockstepEventLoop
 import LockstepJSON
 import LockstepModel
 import LockstepWire
-import Synchronization
 
-/// One request to a relay, made by a command that waits for the answer.
+/// One request to a relay, made by a command that waits for the answer. Failures are those of
+/// `RelayClient`, as failures of the command.
 package struct RelayCall {
-  package let relay: RelayAddress
-  /// Trust policy for the relay's certificate, if the address uses TLS.
-  package var trust: Trust
+  package let client: RelayClient
 
   package init(relay: RelayAddress, trust: Trust = .system) {
-    self.relay = relay
-    self.trust = trust
+    client = RelayClient(relay: relay, trust: trust)
   }
+
+  package var relay: RelayAddress { client.relay }
 
   /// Returns the body of a response with a status of 200 to 299. Throws the relay's error text for
   /// any other status.
   package func perform(_ request: HTTPCallRequest) throws(CommandFailure) -> [UInt8] {
-    let (status, body) = try answer(request)
-    return try Self.body(body, status: status)
+    try CommandFailure.wrap { () throws(LockstepError) in try client.perform(request) }
   }
 
   /// Returns the response, whatever its status.
   package func answer(_ request: HTTPCallRequest) throws(CommandFailure) -> (
     status: Int, body: [UInt8]
   ) {
-    let report = try Self.outcome(
-      of: HTTPCall(request, to: relay, at: SystemClock.moment()), trust: trust)
-    switch report {
-    case .answered(let status, let body, _): return (status, body)
-    case .unreachable(let reason):
-      throw CommandFailure(
-        "the relay at \(relay.url) cannot be reached: \(reason); is it running, and is that its "
-          + "address?")
-    case .untrusted(let reason):
-      throw CommandFailure("\(relay.url) is not trusted, and nothing was sent to it: \(reason)")
-    case .unanswered(let reason):
-      throw CommandFailure("the relay at \(relay.url) gave no answer: \(reason); try again")
-    }
+    try CommandFailure.wrap { () throws(LockstepError) in try client.answer(request) }
   }
 
   /// Runs one call on its own event loop until it ends.
   package static func outcome(
     of call: sending HTTPCall, trust: Trust = .system
   ) throws(CommandFailure) -> HTTPCallReport {
-    let outcome = Mutex<HTTPCallReport?>(nil)
     do throws(SystemFault) {
-      var settings = GroupSettings<HTTPCallReport> { _, report in
-        outcome.withLock { $0 = report }
-      }
-      settings.isLastReport = { _ in true }
-      settings.trust = trust
-      let group = try NodeGroup<HTTPCall>(count: 1, settings)
-      try group.add(call)
-      _ = try group.run()
+      return try RelayClient.outcome(of: call, trust: trust)
     } catch {
       throw CommandFailure("\(error)")
     }
-    return outcome.withLock { $0 } ?? .unanswered(reason: "the call was interrupted")
   }
 
   /// Returns the body of a response with a status of 200 to 299; otherwise throws the relay's error
   /// text.
   package static func body(_ body: [UInt8], status: Int) throws(CommandFailure) -> [UInt8] {
-    if (200..<300).contains(status) { return body }
-    throw CommandFailure(Refusal.decoded(problem: body, status: status).detail)
+    try CommandFailure.wrap { () throws(LockstepError) in
+      try RelayClient.body(body, status: status)
+    }
+  }
+
+  package func decoded<Value>(
+    _ body: [UInt8], _ decode: ([UInt8]) throws(Refusal) -> Value
+  ) throws(CommandFailure) -> Value {
+    try CommandFailure.wrap { () throws(LockstepError) in try client.decoded(body, decode) }
   }
 }
 
@@ -74,10 +59,9 @@ package struct RelayCall {
 extension RelayCall {
   /// Joins the account that issued `code`, or a new account if `code` is nil.
   package func join(code: String?, deviceName: String) throws(CommandFailure) -> Credentials {
-    let path = ["v1", code == nil ? "accounts" : "devices"]
-    let body = try perform(
-      HTTPCallRequest("POST", path: path, body: joinBody(code, nil, deviceName)))
-    return try decoded(body) { body throws(Refusal) in try Credentials.decoded(body: body) }
+    try CommandFailure.wrap { () throws(LockstepError) in
+      try client.join(code: code, deviceName: deviceName)
+    }
   }
 
   /// Joins `account` again, for a home that has its data. Returns nil if the code is of another
@@ -87,7 +71,7 @@ extension RelayCall {
   ) throws(CommandFailure) -> Credentials? {
     let (status, body) = try answer(
       HTTPCallRequest(
-        "POST", path: ["v1", "devices"], body: joinBody(code, account, deviceName)))
+        "POST", path: ["v1", "devices"], body: RelayClient.joinBody(code, account, deviceName)))
     if status == RefusalCode.otherAccount.status,
       Refusal.decoded(problem: body, status: status).code == .otherAccount
     {
@@ -98,29 +82,19 @@ extension RelayCall {
     }
   }
 
-  private func joinBody(_ code: String?, _ account: AccountID?, _ deviceName: String) -> [UInt8] {
-    let description = DeviceDescription(
-      deviceName: deviceName, platform: "linux", appVersion: LockstepVersion.current)
-    return JoinRequest(code: code, account: account, description: description).encodedBody()
-  }
-
   package func pairingOffer(token: String) throws(CommandFailure) -> PairingOffer {
-    try decoded(try perform(HTTPCallRequest("POST", path: ["v1", "pairings"], token: token))) {
-      body throws(Refusal) in try PairingOffer.decoded(body: body)
-    }
+    try CommandFailure.wrap { () throws(LockstepError) in try client.pairingOffer(token: token) }
   }
 
   package func revoke(_ device: DeviceID, token: String) throws(CommandFailure) {
-    _ = try perform(HTTPCallRequest("DELETE", path: ["v1", "devices", device.text], token: token))
+    try CommandFailure.wrap { () throws(LockstepError) in try client.revoke(device, token: token) }
   }
 
   package func devices(
     token: String, milliseconds: Int64 = Limits.answerMilliseconds
   ) throws(CommandFailure) -> DeviceList {
-    var request = HTTPCallRequest("GET", path: ["v1", "devices"], token: token)
-    request.deadlineMilliseconds = milliseconds
-    return try decoded(try perform(request)) {
-      body throws(Refusal) in try DeviceList.decoded(body: body)
+    try CommandFailure.wrap { () throws(LockstepError) in
+      try client.devices(token: token, milliseconds: milliseconds)
     }
   }
 
@@ -150,16 +124,5 @@ extension RelayCall {
       members.append(try join(code: code, deviceName: "device \(number)"))
     }
     return members
-  }
-
-  package func decoded<Value>(
-    _ body: [UInt8], _ decode: ([UInt8]) throws(Refusal) -> Value
-  ) throws(CommandFailure) -> Value {
-    do throws(Refusal) {
-      return try decode(body)
-    } catch {
-      throw CommandFailure(
-        "what answers at \(relay.url) is not a Lockstep relay (\(error.detail))")
-    }
   }
 }

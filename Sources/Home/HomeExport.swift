@@ -1,5 +1,7 @@
 import Glibc
+import Lockstep
 import LockstepApps
+import LockstepClient
 import LockstepCommandLine
 import LockstepJSON
 import LockstepModel
@@ -41,6 +43,8 @@ package struct HomeExport {
     var outbox: [OutboxEntry]
     var chunks: [HeldChunk]
     var lastSync: Int64?
+    /// Folder of the chunks' files, if it is not the account's.
+    var chunkFolder: AccountID?
   }
 
   package static let folders = ["memos", files, unsealedFiles, "chunks"]
@@ -67,7 +71,7 @@ package struct HomeExport {
     if !others.isEmpty { try writeRecords(others, waiting, seal, to: "other.json") }
     outcome.memos = try writeMemos(live)
     outcome.conflicts = try writeConflicts(snapshot)
-    let account = identity.credentials.account
+    let account = snapshot.chunkFolder ?? identity.credentials.account
     let files = try writeFiles(live, seal, snapshot.chunks, of: account)
     outcome.files = files.count
     outcome.chunks = try writeChunks(
@@ -85,7 +89,8 @@ package struct HomeExport {
         Snapshot(
           identity: try store.identity(), records: try store.allRecords(),
           outbox: try store.outbox(), chunks: try store.chunks(after: nil, limit: .max),
-          lastSync: try store.value("sync.last").flatMap { Int64($0) })
+          lastSync: try store.value("sync.last").flatMap { Int64($0) },
+          chunkFolder: try store.value(ChunkFolder.key).flatMap { AccountID(text: $0) })
       }
     } catch {
       throw CommandFailure("\(error)")

@@ -1,10 +1,10 @@
+import Lockstep
 import LockstepApps
 import LockstepClient
 import LockstepCommandLine
 import LockstepEventLoop
 import LockstepModel
 import LockstepStorage
-import LockstepStorageFiles
 import LockstepStorageSQLite
 import LockstepWire
 
@@ -24,7 +24,9 @@ package final class HomeHolder {
     _ folder: HomeFolder, _ configuration: AgentConfiguration = AgentConfiguration(), log: Log,
     rules: RuleTable? = nil, warnsOfPlainHTTP: Bool = false
   ) throws(CommandFailure) -> HomeHolder? {
-    guard let lock = try folder.lock() else { return nil }
+    guard
+      let lock = try CommandFailure.wrap({ () throws(HomeFault) in try folder.lock() })
+    else { return nil }
     do {
       let store = try SQLiteReplicaStore(home: folder.path)
       guard let identity = try store.identity() else {
@@ -32,7 +34,6 @@ package final class HomeHolder {
           "the home \(folder.path) has not joined an account; see lockstep agent join --help")
       }
       if warnsOfPlainHTTP { warn(ofRelay: identity.relay, log) }
-      let listener = try Listener.open(.local(path: folder.socket), listenerKind: .control)[0]
       let mail = try Mailbox<VaultMessage>(isBlocking: true)
       let trust = try HomeTrust.of(folder).trust
       let names = Locked<HomeNames?>(nil)
@@ -53,23 +54,12 @@ package final class HomeHolder {
       settings.notice = { log.warning("\($0)") }
       settings.trust = trust
       if log.level == .trace { settings.trace = { log.trace($0) } }
-      let group = try NodeGroup<HomeNode>(count: 1, settings)
       var homeRules = try HomeRules(of: folder)
       if let rules { try homeRules.store(rules) }
       let apps = AppCatalog.all(vaultKey: VaultKeys.source(in: folder))
-      var replica = Replica(store: store, apps: apps + homeRules.apps)
-      try group.addWorker(on: .commits) { assignments, _ in
-        assignments.map { (AgentWork.commit($0.job, on: &replica), nil) }
-      }
-      // Chunks of files have their own thread, so that no edit waits for them.
-      let files = try FileChunkStore(directory: folder.chunks)
-      try group.addWorker(on: .files) { assignments, _ in
-        assignments.map { (AgentWork.file($0.job, on: files), nil) }
-      }
-      let node = HomeNode(
-        identity: identity, configuration: configuration, random: Entropy.seededRandom(),
-        appZones: apps.map(\.zone), at: SystemClock.moment())
-      try group.add(node, listeners: [listener])
+      let group = try HomeGroup.make(
+        folder, store: store, identity: identity, apps: apps + homeRules.apps,
+        appZones: apps.map(\.zone), configuration: configuration, settings)
       let mirror = VaultMirror(folder, mail, log: log) { group.post($0) }
       let keeper = HomeNames(identity, trust, log: log) { group.post($0) }
       names.withLock { $0 = keeper }

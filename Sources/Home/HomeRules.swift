@@ -1,4 +1,4 @@
-import Glibc
+import Lockstep
 import LockstepApps
 import LockstepCommandLine
 import LockstepModel
@@ -17,14 +17,11 @@ package struct HomeRules {
   /// Reads what the home keeps.
   package init(of folder: HomeFolder) throws(CommandFailure) {
     self.folder = folder
-    let descriptor = open(folder.rules, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else {
-      if errno == ENOENT { return }
-      throw PlainFile.failure(folder.rules, "be read", errno)
+    let content = try CommandFailure.wrap { () throws(HomeFault) in
+      try HomeFile.contents(
+        of: folder.rules, atMost: RuleTables.countMax * Limits.rulesFileBytes)
     }
-    let file = PlainFile(path: folder.rules, descriptor: descriptor)
-    let bytes = try file.contents(
-      atMost: RuleTables.countMax * Limits.rulesFileBytes, folder.rules)
+    guard let bytes = content else { return }
     do throws(RuleFault) {
       stored = try RuleTables(parsing: bytes)
     } catch {
@@ -49,6 +46,8 @@ package struct HomeRules {
       throw CommandFailure("\(error.reason); use another home for further zones")
     }
     guard stored != before else { return }
-    try HomeFolder.replace(folder.rules, by: stored.json.serialized())
+    try CommandFailure.wrap { () throws(HomeFault) in
+      try HomeFile.replace(folder.rules, by: stored.json.serialized())
+    }
   }
 }

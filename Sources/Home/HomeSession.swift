@@ -1,4 +1,5 @@
 import Glibc
+import Lockstep
 import LockstepClient
 import LockstepCommandLine
 import LockstepJSON

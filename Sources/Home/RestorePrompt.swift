@@ -1,4 +1,5 @@
 import Glibc
+import Lockstep
 import LockstepClient
 import LockstepCommandLine
 import LockstepModel
@@ -7,17 +8,6 @@ import LockstepWire
 /// Prompt on a device that started without records in an account that has some: accept them here,
 /// or delete them on all devices.
 package enum RestorePrompt {
-  /// Returns the error text of a command that cannot continue before the answer.
-  package static func explanation(_ app: String, _ count: Int64) -> String {
-    "other devices of this account have \(count) \(noun(app, count)), and this one started with "
-      + "none; lockstep agent \(app) restore yes accepts them, restore wipe deletes them everywhere"
-  }
-
-  /// Returns the app's name as a noun, such as `habits`, without the s for a count of one.
-  private static func noun(_ app: String, _ count: Int64) -> String {
-    count == 1 && app.hasSuffix("s") ? String(app.dropLast()) : app
-  }
-
   /// Asks a person at a terminal. If the person postpones, or there is none, the home itself
   /// refuses.
   package static func askIfNeeded(_ session: HomeSession, _ app: String, _ zone: Name)
@@ -28,7 +18,7 @@ package enum RestorePrompt {
     else { return }
     write(
       """
-      Other devices of this account have \(count) \(noun(app, count)); this one started with none.
+      Other devices of this account have \(count) \(EditFailure.noun(app, count)); this one started with none.
         yes    accept them
         wipe   delete them on all devices and start empty
         later  decide another time
@@ -48,7 +38,9 @@ package enum RestorePrompt {
   }
 
   package static func confirmDeletion(_ app: String, _ count: Int64) -> Bool {
-    write("This deletes \(count) \(noun(app, count)) on all devices, for good. Type wipe again: ")
+    write(
+      "This deletes \(count) \(EditFailure.noun(app, count)) on all devices, for good. Type wipe again: "
+    )
     return readAnswer() == "wipe"
   }
 

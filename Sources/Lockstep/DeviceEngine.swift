@@ -1,10 +1,8 @@
 import LockstepClient
 import LockstepEventLoop
-import LockstepHome
 import LockstepModel
 import LockstepRuntime
 import LockstepStorage
-import LockstepStorageFiles
 import LockstepStorageSQLite
 import Synchronization
 
@@ -21,7 +19,7 @@ final class DeviceEngine: Sendable {
       var orders: [OrderID: Handler] = [:]
       var listeners: [UInt64: Handler] = [:]
       var nextNumber = HomeOrder.firstNumber
-      var status = LockstepClient.SyncStatus()
+      var status = AgentStatus()
       var identity: HomeIdentity?
       var isReady = false
       var hasEnded = false
@@ -32,6 +30,14 @@ final class DeviceEngine: Sendable {
     }
 
     let state: Mutex<State>
+    /// Result of the removal of the home's data, once it was asked for and has happened.
+    let removal = Mutex<Removal>(.none)
+
+    enum Removal {
+      case none
+      case wanted
+      case failed(HomeFault)
+    }
 
     init(_ identity: HomeIdentity?) { state = Mutex(State(identity: identity)) }
 
@@ -48,7 +54,9 @@ final class DeviceEngine: Sendable {
         case .joined(_, .success(let identity)): state.identity = identity
         default: break
         }
-        let handler = report.order.flatMap { state.orders.removeValue(forKey: $0) }
+        let handler = report.order.flatMap {
+          report.isLastOfOrder ? state.orders.removeValue(forKey: $0) : state.orders[$0]
+        }
         return (handler, state.listeners.sorted { $0.key < $1.key }.map(\.value), resumed)
       }
       handler?(report)
@@ -60,6 +68,19 @@ final class DeviceEngine: Sendable {
     func answer(_ client: ConnectionID, _ reply: HomeReply) {
       let post = state.withLock { $0.post }
       post?(.answer(client, reply))
+    }
+
+    /// Removes the home's data while its lock is held, if `close` has asked for it.
+    func removeDataIfWanted(of folder: HomeFolder) {
+      removal.withLock { removal in
+        guard case .wanted = removal else { return }
+        do throws(HomeFault) {
+          try folder.removeData()
+          removal = .none
+        } catch {
+          removal = .failed(error)
+        }
+      }
     }
 
     /// Ends all that waits: nothing will be reported any more.
@@ -94,8 +115,11 @@ final class DeviceEngine: Sendable {
   // MARK: opening
 
   /// Opens the home, and begins to sync if it has joined an account. Blocks for file operations.
+  ///
+  /// - Parameter relay: Address of the relay, which may have moved; nil: the one that the home has.
   static func open(
-    _ folder: HomeFolder, relay: RelayAddress, apps: [any App], _ configuration: AgentConfiguration,
+    _ folder: HomeFolder, relay: RelayAddress?, apps: [any App],
+    _ configuration: AgentConfiguration,
     trust: Trust
   ) throws(LockstepError) -> DeviceEngine {
     do {
@@ -103,37 +127,27 @@ final class DeviceEngine: Sendable {
       let store = try SQLiteReplicaStore(home: folder.path)
       let identity = try identity(in: store, relay)
       let shared = SharedState(identity)
-      let group = try NodeGroup<HomeNode>(count: 1, settings(shared, trust))
-      var replica = Replica(store: store, apps: apps, editsBeforeJoining: true)
-      try group.addWorker(on: .commits) { assignments, _ in
-        assignments.map { (AgentWork.commit($0.job, on: &replica), nil) }
-      }
-      let files = try FileChunkStore(directory: folder.chunks)
-      try group.addWorker(on: .files) { assignments, _ in
-        assignments.map { (AgentWork.file($0.job, on: files), nil) }
-      }
-      let listener = try Listener.open(.local(path: folder.socket), listenerKind: .control)[0]
-      try group.add(
-        HomeNode(
-          identity: identity, configuration: configuration, random: Entropy.seededRandom(),
-          at: SystemClock.moment()),
-        listeners: [listener])
+      let group = try HomeGroup.make(
+        folder, store: store, identity: identity, apps: apps, configuration: configuration,
+        editsBeforeJoining: true, settings(shared, trust))
       shared.state.withLock { $0.post = { group.post($0) } }
-      try supervise(group, shared, lock)
+      try supervise(group, shared, folder, lock)
       return DeviceEngine(group, shared, folder, trust)
     } catch let error as LockstepError {
       throw error
+    } catch let error as StorageError {
+      throw LockstepError(error)
     } catch {
       throw .home(path: folder.path, reason: "\(error)")
     }
   }
 
   /// Returns the home's identity. The relay may have moved to another address since.
-  private static func identity(in store: SQLiteReplicaStore, _ relay: RelayAddress)
+  private static func identity(in store: SQLiteReplicaStore, _ relay: RelayAddress?)
     throws(StorageError) -> HomeIdentity?
   {
     guard var identity = try store.identity() else { return nil }
-    if identity.relay != relay.url {
+    if let relay, identity.relay != relay.url {
       identity.relay = relay.url
       try store.write([.setIdentity(identity)])
     }
@@ -159,7 +173,8 @@ final class DeviceEngine: Sendable {
 
   /// Starts a thread that runs the group until it ends, and then releases the home.
   private static func supervise(
-    _ group: NodeGroup<HomeNode>, _ shared: SharedState, _ lock: DirectoryLock
+    _ group: NodeGroup<HomeNode>, _ shared: SharedState, _ folder: HomeFolder,
+    _ lock: DirectoryLock
   ) throws(SystemFault) {
     let held = Held(lock)
     _ = try LoopThread("lockstep") {
@@ -168,6 +183,7 @@ final class DeviceEngine: Sendable {
       } catch {
         group.stop()
       }
+      shared.removeDataIfWanted(of: folder)
       held.release()
       shared.end()
     }
@@ -205,6 +221,16 @@ final class DeviceEngine: Sendable {
     }
   }
 
+  /// Closes, and removes the home's data before another process can open it.
+  func closeRemovingData() async throws(LockstepError) {
+    shared.removal.withLock { $0 = .wanted }
+    await close()
+    let removal = shared.removal.withLock { $0 }
+    if case .failed(let fault) = removal {
+      throw .home(path: folder.path, reason: fault.reason)
+    }
+  }
+
   func stop() { group.stop() }
 
   // MARK: orders
@@ -215,7 +241,7 @@ final class DeviceEngine: Sendable {
     shared.state.withLock { SyncStatus($0.status, hasJoined: $0.identity != nil) }
   }
 
-  var engineStatus: LockstepClient.SyncStatus { shared.state.withLock { $0.status } }
+  var engineStatus: AgentStatus { shared.state.withLock { $0.status } }
 
   var identity: HomeIdentity? { shared.state.withLock { $0.identity } }
 
@@ -227,21 +253,42 @@ final class DeviceEngine: Sendable {
   ) async throws(LockstepError) -> AgentReport {
     let report = await withCheckedContinuation {
       (continuation: CheckedContinuation<AgentReport, Never>) in
-      let id = shared.state.withLock { state -> OrderID? in
-        guard !state.hasEnded else { return nil }
-        state.nextNumber += 1
-        let id = OrderID(rawValue: state.nextNumber)
-        state.orders[id] = { report in
-          handle?(report)
-          continuation.resume(returning: report)
-        }
-        return id
+      let id = addOrder { report in
+        handle?(report)
+        continuation.resume(returning: report)
       }
       guard let id else { return continuation.resume(returning: .stopped) }
       group.post(.agent(make(id)))
     }
     if case .stopped = report { throw .closed }
     return report
+  }
+
+  /// Passes an order to the agent, and returns its reports, of which there may be several.
+  func reports(of make: (OrderID) -> AgentOrder) -> AsyncStream<AgentReport> {
+    let (stream, continuation) = AsyncStream.makeStream(of: AgentReport.self)
+    let id = addOrder { report in
+      continuation.yield(report)
+      if report.isLastOfOrder { continuation.finish() }
+    }
+    guard let id else {
+      continuation.yield(.stopped)
+      continuation.finish()
+      return stream
+    }
+    group.post(.agent(make(id)))
+    return stream
+  }
+
+  /// Returns the id of an order whose reports `handler` gets; nil after the end of the engine.
+  private func addOrder(_ handler: @escaping Handler) -> OrderID? {
+    shared.state.withLock { state -> OrderID? in
+      guard !state.hasEnded else { return nil }
+      state.nextNumber += 1
+      let id = OrderID(rawValue: state.nextNumber)
+      state.orders[id] = handler
+      return id
+    }
   }
 
   /// Calls `handler` with every report from now on, until `stopListening`. After the end of the
@@ -263,6 +310,11 @@ final class DeviceEngine: Sendable {
 }
 
 extension AgentReport {
+  /// False if more reports about the same order follow.
+  fileprivate var isLastOfOrder: Bool {
+    if case .chunkRead(_, .success(let portion)) = self { portion.isLast } else { true }
+  }
+
   /// The order that is reported about; nil for reports about none.
   fileprivate var order: OrderID? {
     switch self {

@@ -52,7 +52,7 @@ final class LiveSource<Record: SyncedRecord>: Sendable {
     var version: UInt64 = 0
   }
 
-  private let engine: DeviceEngine
+  private let source: any RecordSource
   /// nil for a type that `Lockstep.open` has refused; it has no records.
   private let names: (zone: Name, type: Name)?
   private let isIncluded: @Sendable (Record) -> Bool
@@ -64,11 +64,11 @@ final class LiveSource<Record: SyncedRecord>: Sendable {
   private let listener = Mutex<UInt64?>(nil)
 
   init(
-    _ engine: DeviceEngine, zone: String, type: String,
+    _ source: any RecordSource, zone: String, type: String,
     where isIncluded: @escaping @Sendable (Record) -> Bool,
     sortedBy isBefore: (@Sendable (Record, Record) -> Bool)?
   ) {
-    self.engine = engine
+    self.source = source
     if let zone = Name(zone), let type = Name(type) {
       names = (zone: zone, type: type)
     } else {
@@ -85,7 +85,7 @@ final class LiveSource<Record: SyncedRecord>: Sendable {
   }
 
   deinit {
-    if let number = listener.withLock({ $0 }) { engine.stopListening(number) }
+    if let number = listener.withLock({ $0 }) { source.stopListening(number) }
   }
 
   /// Waits for a version after `seen`. Returns nil at the end, and if the task is cancelled.
@@ -103,19 +103,15 @@ final class LiveSource<Record: SyncedRecord>: Sendable {
   private func start() async {
     let isFirst = listener.withLock { number in
       guard number == nil else { return false }
-      number = engine.listen { [weak self] report in self?.handle(report) }
+      number = source.listen { [weak self] report in self?.handle(report) }
       return true
     }
     guard isFirst else { return }
     guard let names else { return load([]) }
     do throws(LockstepError) {
-      // The reports before the answer are part of it, and those after it are not.
-      _ = try await engine.perform(
-        { .readRecords($0, zone: names.zone, type: names.type) },
-        handle: { [weak self] report in
-          guard case .read(_, .success(let records)) = report else { return }
-          self?.load(records)
-        })
+      try await source.read(zone: names.zone, type: names.type) { [weak self] records in
+        self?.load(records)
+      }
     } catch {
       end()
     }

@@ -1,7 +1,5 @@
 import LockstepClient
-import LockstepCommandLine
 import LockstepEventLoop
-import LockstepHome
 import LockstepJSON
 import LockstepModel
 import LockstepStorage
@@ -74,8 +72,8 @@ public final class Lockstep: Sendable {
 
   private static func trust(_ home: HomeFolder, _ options: Options) throws -> Trust {
     do {
-      guard let file = options.authorities else { return try HomeTrust.of(home).trust }
-      return try HomeTrust.named(file.path).trust
+      guard let file = options.authorities else { return try HomeTrust.kept(in: home).trust }
+      return try HomeTrust.file(file.path).trust
     } catch {
       throw LockstepError.home(path: home.path, reason: "\(error)")
     }
@@ -107,20 +105,18 @@ public final class Lockstep: Sendable {
     let relay = relay
     let trust = engine.trust
     let credentials = try await Self.onThread {
-      try Self.call { () throws(CommandFailure) in
-        try RelayCall(relay: relay, trust: trust).join(code: code, deviceName: deviceName)
-      }
+      try RelayClient(relay: relay, trust: trust).join(code: code, deviceName: deviceName)
     }
     let identity = HomeIdentity(
       relay: relay.url, credentials: credentials, deviceName: deviceName)
     let report = try await engine.perform({ .join($0, identity) })
     guard case .joined(_, let result) = report else { throw LockstepError.closed }
-    if case .failure(let error) = result { throw LockstepError.storage(reason: "\(error)") }
+    if case .failure(let error) = result { throw LockstepError(error) }
   }
 
   /// Returns a new code with which another device joins the account, for ten minutes.
   public func pairingCode() async throws -> String {
-    try await relayCall { call, token throws(CommandFailure) in
+    try await relayCall { call, token throws(LockstepError) in
       try call.pairingOffer(token: token).code
     }
   }
@@ -138,7 +134,7 @@ public final class Lockstep: Sendable {
   /// Returns the devices of the account. Needs the relay.
   public func devices() async throws -> [Device] {
     let own = engine.identity?.credentials.device
-    return try await relayCall { call, token throws(CommandFailure) in
+    return try await relayCall { call, token throws(LockstepError) in
       try call.devices(token: token).devices.map { device in
         Device(
           id: device.id.text, name: device.description.deviceName, isCurrent: device.id == own,
@@ -152,31 +148,43 @@ public final class Lockstep: Sendable {
     guard let id = DeviceID(text: device.id) else {
       throw LockstepError.refused(reason: "there is no device \(device.id); list the devices again")
     }
-    try await relayCall { call, token throws(CommandFailure) in
+    try await relayCall { call, token throws(LockstepError) in
       try call.revoke(id, token: token)
     }
   }
 
-  private func relayCall<Value: Sendable>(
-    _ body: @escaping @Sendable (RelayCall, String) throws(CommandFailure) -> Value
-  ) async throws -> Value {
-    guard let identity = engine.identity else { throw LockstepError.notJoined }
-    let call = RelayCall(relay: relay, trust: engine.trust)
-    return try await Self.onThread {
-      try Self.call { () throws(CommandFailure) in
-        try body(call, identity.credentials.token)
+  /// Leaves the account: removes this device from it, and all data from the home. The account and
+  /// its other devices are not affected. Afterwards this `Lockstep` is closed, and the folder can be
+  /// opened as a new home.
+  ///
+  /// - Parameter discardingUnsent: Leaves also with changes that were not sent, which are lost, and
+  ///   without the relay. The account then lists this device until another one revokes it.
+  /// - Throws: `unsentChanges`, or the reason why the relay cannot be asked; then nothing is changed.
+  public func leave(discardingUnsent: Bool = false) async throws {
+    let waiting = status.waiting
+    guard waiting == 0 || discardingUnsent else {
+      throw LockstepError.unsentChanges(count: waiting)
+    }
+    if let identity = engine.identity {
+      do {
+        try await relayCall { call, token throws(LockstepError) in
+          try call.revoke(identity.credentials.device, token: token)
+        }
+      } catch LockstepError.revoked {
+        // Another device has removed this one before.
+      } catch  where discardingUnsent {
+        // It was said to leave without the relay.
       }
     }
+    try await engine.closeRemovingData()
   }
 
-  private static func call<Value>(_ body: () throws(CommandFailure) -> Value)
-    throws(LockstepError) -> Value
-  {
-    do throws(CommandFailure) {
-      return try body()
-    } catch {
-      throw .refused(reason: error.message ?? "\(error)")
-    }
+  private func relayCall<Value: Sendable>(
+    _ body: @escaping @Sendable (RelayClient, String) throws(LockstepError) -> Value
+  ) async throws -> Value {
+    guard let identity = engine.identity else { throw LockstepError.notJoined }
+    let call = RelayClient(relay: relay, trust: engine.trust)
+    return try await Self.onThread { try body(call, identity.credentials.token) }
   }
 
   /// Runs a call that blocks on a thread of its own.
@@ -273,7 +281,7 @@ public final class Lockstep: Sendable {
     guard case .read(_, let result) = report else { throw .closed }
     switch result {
     case .success(let records): return records
-    case .failure(let error): throw .storage(reason: "\(error)")
+    case .failure(let error): throw LockstepError(error)
     }
   }
 
@@ -291,7 +299,7 @@ public final class Lockstep: Sendable {
     case .success(.waiting): return .waiting
     case .success(.parked(let refusal)): return .refused(refusal.detail)
     case .success(.asking): return .needsDecision
-    case .failure(let error): throw LockstepError.storage(reason: "\(error)")
+    case .failure(let error): throw LockstepError(error)
     }
   }
 
@@ -369,7 +377,7 @@ extension LockstepError {
     case .nothingToDecide: self = .nothingToDecide(id: "")
     case .restoreFirst(let app, let count):
       self = .refused(reason: "\(app) first asks about \(count) records of other devices")
-    case .storage(let error): self = .storage(reason: "\(error)")
+    case .storage(let error): self = LockstepError(error)
     case .stopping: self = .closed
     }
   }

@@ -1,3 +1,5 @@
+import LockstepStorage
+
 /// Reason why a call failed. `description` is a sentence for a person, with the next step.
 public enum LockstepError: Error, Hashable, Sendable {
   /// The relay's address is not of the form `https://HOST:PORT`.
@@ -10,6 +12,8 @@ public enum LockstepError: Error, Hashable, Sendable {
   case invalidID(String)
   /// Another process holds the home.
   case homeInUse(path: String)
+  /// The process that holds the home ended, or did not answer: an edit may have been made.
+  case holderGone(path: String)
   /// The home's files cannot be read or written.
   case home(path: String, reason: String)
   /// The value cannot be stored as the fields of a record.
@@ -29,7 +33,32 @@ public enum LockstepError: Error, Hashable, Sendable {
   /// The record needs no decision.
   case nothingToDecide(id: String)
   /// The relay cannot be reached, or did not answer.
-  case unreachable(reason: String)
+  case unreachable(relay: String, reason: String)
+  /// The home was written by a newer version of the library.
+  case homeTooNew(path: String, found: Int, known: Int)
+  /// There is no home at the path.
+  case noHome(path: String)
+  /// The disk has no space left. Nothing was changed.
+  case noSpace(path: String)
+  /// The file cannot be read or written.
+  case file(path: String, reason: String)
+  case fileTooLarge(path: String, limit: Int)
+  /// The content of a file is not available.
+  case fileUnavailable(name: String, reason: String)
+  /// Too many calls of one kind are in progress.
+  case busy
+  /// `leave` would lose changes that the relay does not have.
+  case unsentChanges(count: Int)
+  /// The device has no connection to the relay.
+  case offline(reason: String)
+  /// The relay's certificate is not trusted; nothing was sent to it.
+  case untrusted(relay: String, reason: String)
+  /// The connection to the relay ended before the answer: the call may have been performed.
+  case unanswered(relay: String, reason: String)
+  /// Another server answers at the address.
+  case noRelay(address: String, reason: String)
+  /// The account does not have this device any more.
+  case revoked(reason: String)
   /// The relay refused the call.
   case refused(reason: String)
   /// The home's store failed: the disk is full or damaged. Nothing that was reported as saved is
@@ -51,6 +80,9 @@ extension LockstepError: CustomStringConvertible {
       "\u{201C}\(id)\u{201D} cannot be an id; use 1 to 255 bytes of UTF-8, no control characters"
     case .homeInUse(let path):
       "another process holds the home \(path); close it there, or open another folder"
+    case .holderGone(let path):
+      "the process that holds the home \(path) did not answer; the edit may have been made: read "
+        + "the records before you repeat it"
     case .home(let path, let reason): "the home \(path) cannot be used: \(reason)"
     case .unencodable(let type, let reason): "this \(type) cannot be saved: \(reason)"
     case .undecodable(let type, let id, let reason):
@@ -66,10 +98,44 @@ extension LockstepError: CustomStringConvertible {
     case .alreadyJoined(let account):
       "this device belongs to the account \(account); call leave first, or open another folder"
     case .nothingToDecide(let id): "the record \(id) needs no decision"
-    case .unreachable(let reason): "the relay cannot be reached: \(reason); try again later"
-    case .refused(let reason): reason
+    case .homeTooNew(let path, let found, let known):
+      "the home \(path) has schema \(found), and this library knows up to \(known); update the app"
+    case .noHome(let path): "there is no home at \(path); open it with Lockstep.open first"
+    case .noSpace(let path): "no space is left for \(path); free some, then try again"
+    case .file(let path, let reason): "the file \(path) cannot be used: \(reason)"
+    case .fileTooLarge(let path, let limit):
+      "the file \(path) has over \(limit) bytes; attach it in parts"
+    case .fileUnavailable(let name, let reason):
+      "the content of \(name) is not available: \(reason); try again once the device that attached "
+        + "it has synced"
+    case .busy: "too many calls are in progress; await some of them first"
+    case .unsentChanges(let count):
+      "\(count) changes were not sent and would be lost; sync first, or leave and discard them"
+    case .offline(let reason): "the relay cannot be reached: \(reason); try again later"
+    case .unreachable(let relay, let reason):
+      "the relay at \(relay) cannot be reached: \(reason); is it running, and is that its address?"
+    case .untrusted(let relay, let reason):
+      "\(relay) is not trusted, and nothing was sent to it: \(reason)"
+    case .unanswered(let relay, let reason):
+      "the relay at \(relay) gave no answer: \(reason); try again"
+    case .noRelay(let address, let reason):
+      "what answers at \(address) is not a Lockstep relay (\(reason))"
+    case .revoked(let reason), .refused(let reason): reason
     case .storage(let reason): "the device's store failed: \(reason)"
     case .closed: "this Lockstep is closed; open the home again"
     }
+  }
+}
+
+extension LockstepError {
+  package init(_ error: StorageError) {
+    self =
+      switch error {
+      case .inUse(let path, _): .homeInUse(path: path)
+      case .tooNew(let path, let found, let known):
+        .homeTooNew(path: path, found: found, known: known)
+      case .diskFull(let path): .noSpace(path: path)
+      case .corrupt, .readOnly, .gone, .failed, .unavailable: .storage(reason: "\(error)")
+      }
   }
 }

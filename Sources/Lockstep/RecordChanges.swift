@@ -40,18 +40,18 @@ final class ChangeSource<Record: SyncedRecord>: Sendable {
     var hasEnded = false
   }
 
-  private let engine: DeviceEngine
+  private let source: any RecordSource
   private let queue = Mutex(Queue())
   private let signal = Signal()
   private let listener = Mutex<UInt64>(0)
 
-  init(_ engine: DeviceEngine) {
-    self.engine = engine
-    let number = engine.listen { [weak self] report in self?.handle(report) }
+  init(_ source: any RecordSource) {
+    self.source = source
+    let number = source.listen { [weak self] report in self?.handle(report) }
     listener.withLock { $0 = number }
   }
 
-  deinit { engine.stopListening(listener.withLock { $0 }) }
+  deinit { source.stopListening(listener.withLock { $0 }) }
 
   private func handle(_ report: AgentReport) {
     queue.withLock { queue in

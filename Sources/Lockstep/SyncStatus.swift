@@ -38,7 +38,7 @@ public struct SyncStatus: Hashable, Sendable {
     self.lastSync = lastSync
   }
 
-  init(_ status: LockstepClient.SyncStatus, hasJoined: Bool) {
+  init(_ status: AgentStatus, hasJoined: Bool) {
     self.init(state: .syncing, waiting: status.waiting, lastSync: status.lastSync)
     switch status.state {
     case .stopped: state = .closed
@@ -51,7 +51,7 @@ public struct SyncStatus: Hashable, Sendable {
     }
   }
 
-  private static func need(_ status: LockstepClient.SyncStatus) -> (State, String) {
+  private static func need(_ status: AgentStatus) -> (State, String) {
     if let parked = status.parked.first {
       return (
         .needsDecision,

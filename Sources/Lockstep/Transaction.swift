@@ -49,14 +49,38 @@ public final class Transaction {
   func end() { edits = nil }
 }
 
-/// Typed edits on top of the replica's, in one of its transactions.
+/// Records that a transaction reads and writes; each edit sees those before it.
+protocol EditTarget {
+  /// Returns the record as it is now.
+  func state(of key: RecordKey) throws -> EditedRecord
+  /// - Parameter fields: The record's new fields; nil deletes it.
+  func write(_ key: RecordKey, type: Name, fields: JSONValue?) throws(EditFailure)
+}
+
+struct EditedRecord {
+  var exists: Bool
+  /// nil if there is no live record, or its fields are not JSON.
+  var fields: JSONValue?
+  /// Id of the device that makes the edits.
+  var device: String
+}
+
+extension EditSession: EditTarget {
+  func state(of key: RecordKey) throws -> EditedRecord {
+    let context = try context(for: key)
+    return EditedRecord(
+      exists: context.current != nil, fields: context.current?.value, device: context.device.text)
+  }
+}
+
+/// Typed edits in one transaction.
 package struct RecordEdits {
   private let models: [any SyncedRecord.Type]
-  private let session: EditSession
+  private let records: any EditTarget
 
-  private init(_ models: [any SyncedRecord.Type], _ session: EditSession) {
+  init(_ models: [any SyncedRecord.Type], _ records: any EditTarget) {
     self.models = models
-    self.session = session
+    self.records = records
   }
 
   /// Returns an order that makes the edits of `body`, all or none.
@@ -79,16 +103,16 @@ package struct RecordEdits {
 
   package func save<Record: SyncedRecord>(_ record: Record) throws {
     let (key, type) = try target(Record.self, record.id)
-    let context = try session.context(for: key)
-    try write(key, type, try fields(of: record, over: context.current?.value, context))
+    let current = try records.state(of: key)
+    try write(key, type, try fields(of: record, over: current.fields, by: current.device))
   }
 
   package func update<Record: SyncedRecord>(
     _ type: Record.Type, id: String, _ change: (inout Record) throws -> Void
   ) throws {
     let (key, typeName) = try target(type, id)
-    let context = try session.context(for: key)
-    guard let current = context.current?.value else {
+    let state = try records.state(of: key)
+    guard let current = state.fields else {
       throw LockstepError.noSuchRecord(type: type.recordType, id: id)
     }
     var record: Record
@@ -100,12 +124,12 @@ package struct RecordEdits {
     }
     try change(&record)
     record.id = id
-    try write(key, typeName, try fields(of: record, over: current, context))
+    try write(key, typeName, try fields(of: record, over: current, by: state.device))
   }
 
   package func delete<Record: SyncedRecord>(_ type: Record.Type, id: String) throws {
     let (key, typeName) = try target(type, id)
-    guard try session.context(for: key).current != nil else { return }
+    guard try records.state(of: key).exists else { return }
     try write(key, typeName, nil)
   }
 
@@ -119,11 +143,11 @@ package struct RecordEdits {
     return (RecordKey(zone: zone, name: name), typeName)
   }
 
-  private func fields(of record: some SyncedRecord, over current: JSONValue?, _ edit: EditContext)
+  private func fields(of record: some SyncedRecord, over current: JSONValue?, by device: String)
     throws -> JSONValue
   {
     do {
-      return try record.fields(over: current, by: edit.device.text)
+      return try record.fields(over: current, by: device)
     } catch let error as EncodingError {
       throw LockstepError.unencodable(
         type: "\(Swift.type(of: record))", reason: FieldsFault.reason(error))
@@ -132,7 +156,7 @@ package struct RecordEdits {
 
   private func write(_ key: RecordKey, _ type: Name, _ fields: JSONValue?) throws {
     do throws(EditFailure) {
-      try session.write(key, type: type, fields: fields)
+      try records.write(key, type: type, fields: fields)
     } catch {
       if case .storage = error { throw error }
       throw LockstepError(error)

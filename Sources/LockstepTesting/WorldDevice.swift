@@ -17,7 +17,7 @@ final class WorldDevice {
   private var clock = VirtualClock()
   private var random: SeededRandom
   private var driver: NodeDriver<Agent>?
-  private var status: LockstepClient.SyncStatus?
+  private var status: AgentStatus?
   private var isOnline = true
   private var orders: UInt64 = 0
   private var starts: UInt64 = 0

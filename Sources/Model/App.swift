@@ -75,8 +75,10 @@ extension App {
 
   public func surplus(of type: Name, among records: [Record]) -> [RecordKey] { [] }
 
-  /// Returns no chunks: most records name no files.
-  public func chunks(in fields: JSONValue, of type: Name) -> [ChunkHash] { [] }
+  /// Returns the chunks of the `FileReference`s in the fields.
+  public func chunks(in fields: JSONValue, of type: Name) -> [ChunkHash] {
+    FileReference.chunks(in: fields)
+  }
 
   /// Returns the fields unchanged: fields without instants need no correction.
   public func restamped(

@@ -60,6 +60,10 @@ extension Record {
   }
 
   public var key: RecordKey { RecordKey(zone: zone, name: name) }
+
+  /// Fields as JSON; nil if the record is deleted, or if another program wrote something that is
+  /// not JSON.
+  package var value: JSONValue? { fields.flatMap { JSONValue(ifJSON: $0) } }
 }
 
 /// Hash of a record's version: its stamp, its type and its content. Recognises a version that a

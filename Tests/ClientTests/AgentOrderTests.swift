@@ -8,7 +8,7 @@ import Testing
 
 /// Orders of a user, and their reports.
 struct AgentOrderTests {
-  private func synced(_ device: TestDevice, _ id: OrderID) -> SyncStatus? {
+  private func synced(_ device: TestDevice, _ id: OrderID) -> AgentStatus? {
     for case .synced(id, let status) in device.reports { return status }
     return nil
   }

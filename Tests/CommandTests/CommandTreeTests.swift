@@ -5,7 +5,7 @@ import Testing
 
 struct CommandTreeTests {
   @Test func everyCommandExplainsItselfInEightyColumns() {
-    var paths = [[Lockstep.root]]
+    var paths = [[RootCommand.root]]
     while let path = paths.popLast() {
       let text = HelpText.text(for: path)
       #expect(text.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(text)")
@@ -15,7 +15,7 @@ struct CommandTreeTests {
   }
 
   @Test func everyDefaultIsAGoodValue() {
-    var commands = [Lockstep.root]
+    var commands = [RootCommand.root]
     while let command = commands.popLast() {
       for entry in command.options {
         if case .default(let text) = entry.presence {

@@ -10,7 +10,7 @@ struct HomeNamesTests {
   private let laptop = DeviceID(rawValue: 2)
 
   private func status(_ transport: Transport?) -> AgentReport {
-    var status = SyncStatus()
+    var status = AgentStatus()
     status.transport = transport
     return .status(status)
   }

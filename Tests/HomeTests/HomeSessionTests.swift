@@ -1,3 +1,4 @@
+import Lockstep
 import LockstepClient
 import LockstepCommandLine
 import LockstepModel

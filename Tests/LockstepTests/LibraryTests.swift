@@ -8,48 +8,10 @@ import Testing
 
 /// Devices of one account on a relay in this process, as an app uses them.
 struct LibraryTests {
-  /// Opens a home that has not joined.
-  private func open(_ folder: String, _ relay: ServingRelay) async throws -> Lockstep {
-    try await Lockstep.open(
-      at: URL(filePath: folder), relay: try #require(URL(string: relay.address.url)),
-      records: [Todo.self, Note.self])
-  }
-
-  private func withTemporaryFolders(
-    _ count: Int, _ body: ([String]) async throws -> Void
-  ) async throws {
-    let folder = try TemporaryFolder()
-    try await body((0..<count).map { folder.path("\($0)") })
-  }
-
-  struct Note: SyncedRecord {
-    static let zone = "Notes"
-    var id = RecordID.random()
-    var text = ""
-    static let rules = MergeRules(delete: .deleteWins, asks: true)
-  }
-
-  /// Runs the body with a relay and two devices of one account.
-  private func withTwoDevices(
-    _ body: (_ phone: Lockstep, _ mac: Lockstep, ServingRelay) async throws -> Void
-  ) async throws {
-    try await withTemporaryFolders(3) { folders in
-      let relay = try ServingRelay(store: folders[0])
-      let phone = try await open(folders[1], relay)
-      let mac = try await open(folders[2], relay)
-      try await phone.createAccount(deviceName: "phone")
-      try await mac.join(code: try await phone.pairingCode(), deviceName: "mac")
-      try await body(phone, mac, relay)
-      await phone.close()
-      await mac.close()
-      try relay.stop()
-    }
-  }
-
   @Test func editsBeforeJoiningReachTheOtherDevice() async throws {
-    try await withTemporaryFolders(3) { folders in
+    try await Devices.withFolders(3) { folders in
       let relay = try ServingRelay(store: folders[0])
-      let phone = try await open(folders[1], relay)
+      let phone = try await Devices.open(folders[1], relay)
       #expect(phone.status.state == .needsPairing)
       var milk = Todo(id: "1", title: "milk")
       milk.minutes.add(5)
@@ -58,10 +20,10 @@ struct LibraryTests {
       #expect(try await phone.syncState(Todo.self, id: "1") == .waiting)
       await phone.close()
 
-      let again = try await open(folders[1], relay)
+      let again = try await Devices.open(folders[1], relay)
       #expect(try await again.record(Todo.self, id: "1")?.done == true)
       try await again.createAccount(deviceName: "phone")
-      let mac = try await open(folders[2], relay)
+      let mac = try await Devices.open(folders[2], relay)
       try await mac.join(code: try await again.pairingCode(), deviceName: "mac")
       for await todos in mac.live(Todo.self) where !todos.isEmpty {
         #expect(todos.map(\.title) == ["milk"])
@@ -78,7 +40,7 @@ struct LibraryTests {
   }
 
   @Test func aLiveQueryFollowsTheOtherDevice() async throws {
-    try await withTwoDevices { phone, mac, _ in
+    try await Devices.withTwo { phone, mac, _ in
       let open = mac.live(Todo.self, where: { !$0.done }, sortedBy: { $0.order < $1.order })
       var lists = open.makeAsyncIterator()
       #expect(await lists.next() == [])
@@ -98,7 +60,7 @@ struct LibraryTests {
   }
 
   @Test func aTransactionIsAllOrNone() async throws {
-    try await withTwoDevices { phone, mac, _ in
+    try await Devices.withTwo { phone, mac, _ in
       try await phone.save(Todo(id: "1", title: "one"))
       await #expect(throws: LockstepError.noSuchRecord(type: "Todo", id: "9")) {
         try await phone.transaction { edit in
@@ -120,7 +82,7 @@ struct LibraryTests {
 
   @Test func whatTheClosureThrowsReachesTheCaller() async throws {
     struct Unready: Error {}
-    try await withTwoDevices { phone, _, _ in
+    try await Devices.withTwo { phone, _, _ in
       try await phone.save(Todo(id: "1", title: "one"))
       await #expect(throws: Unready.self) {
         try await phone.update(Todo.self, id: "1") { _ in throw Unready() }
@@ -140,7 +102,7 @@ struct LibraryTests {
       static let zone = "Others"
       var id = "1"
     }
-    try await withTwoDevices { phone, _, _ in
+    try await Devices.withTwo { phone, _, _ in
       await #expect(throws: LockstepError.unknownModel(type: "Other")) {
         try await phone.save(Other())
       }
@@ -148,9 +110,9 @@ struct LibraryTests {
   }
 
   @Test func closingEndsTheSequencesAndFurtherCallsSayIt() async throws {
-    try await withTemporaryFolders(2) { folders in
+    try await Devices.withFolders(2) { folders in
       let relay = try ServingRelay(store: folders[0])
-      let phone = try await open(folders[1], relay)
+      let phone = try await Devices.open(folders[1], relay)
       let lists = phone.live(Todo.self)
       let statuses = phone.statusUpdates
       let changes = phone.changes(Todo.self)
@@ -163,18 +125,18 @@ struct LibraryTests {
       #expect(await closed.last == .closed)
       await #expect(throws: LockstepError.closed) { try await phone.save(Todo(title: "late")) }
       // The home is free again.
-      let again = try await open(folders[1], relay)
+      let again = try await Devices.open(folders[1], relay)
       await again.close()
       try relay.stop()
     }
   }
 
   @Test func aHomeHasOneHolder() async throws {
-    try await withTemporaryFolders(2) { folders in
+    try await Devices.withFolders(2) { folders in
       let relay = try ServingRelay(store: folders[0])
-      let phone = try await open(folders[1], relay)
+      let phone = try await Devices.open(folders[1], relay)
       await #expect(throws: LockstepError.homeInUse(path: folders[1])) {
-        _ = try await open(folders[1], relay)
+        _ = try await Devices.open(folders[1], relay)
       }
       await phone.close()
       try relay.stop()
@@ -188,10 +150,10 @@ struct LibraryTests {
       var id = RecordID.random()
       var title = 0
     }
-    try await withTemporaryFolders(3) { folders in
+    try await Devices.withFolders(3) { folders in
       let relay = try ServingRelay(store: folders[0])
       let url = try #require(URL(string: relay.address.url))
-      let phone = try await open(folders[1], relay)
+      let phone = try await Devices.open(folders[1], relay)
       try await phone.createAccount(deviceName: "phone")
       let mac = try await Lockstep.open(
         at: URL(filePath: folders[2]), relay: url, records: [Strict.self])
@@ -216,10 +178,10 @@ struct LibraryTests {
   }
 
   @Test func offlineEditsOfBothDevicesMeet() async throws {
-    try await withTemporaryFolders(3) { folders in
+    try await Devices.withFolders(3) { folders in
       let relay = try ServingRelay(store: folders[0])
-      let phone = try await open(folders[1], relay)
-      let mac = try await open(folders[2], relay)
+      let phone = try await Devices.open(folders[1], relay)
+      let mac = try await Devices.open(folders[2], relay)
       try await phone.createAccount(deviceName: "phone")
       try await phone.save(Todo(id: "1", title: "milk", tags: ["shop"]))
       try await mac.join(code: try await phone.pairingCode(), deviceName: "mac")
@@ -231,7 +193,7 @@ struct LibraryTests {
         $0.tags.insert("soon")
       }
       #expect(try await mac.sync() == .nothingNew)
-      let away = try await open(folders[1], relay)
+      let away = try await Devices.open(folders[1], relay)
       try await away.update(Todo.self, id: "1") {
         $0.done = true
         $0.minutes.add(7)
@@ -255,7 +217,7 @@ struct LibraryTests {
   }
 
   @Test func anAccountsDevicesAreListedAndRevoked() async throws {
-    try await withTwoDevices { phone, mac, _ in
+    try await Devices.withTwo { phone, mac, _ in
       let devices = try await phone.devices()
       #expect(Set(devices.map(\.name)) == ["phone", "mac"])
       #expect(devices.first(where: \.isCurrent)?.name == "phone")
@@ -269,7 +231,7 @@ struct LibraryTests {
   }
 
   @Test func aPersonDecidesWhatNoRuleMay() async throws {
-    try await withTwoDevices { phone, mac, _ in
+    try await Devices.withTwo { phone, mac, _ in
       try await phone.save(Note(id: "1", text: "milk"))
       for await notes in mac.live(Note.self) where notes.count == 1 { break }
       // Both change it, the phone without a network.
@@ -295,7 +257,7 @@ struct LibraryTests {
   }
 
   @Test func aSyncAfterAnEditSaysThatItIsDone() async throws {
-    try await withTwoDevices { phone, mac, _ in
+    try await Devices.withTwo { phone, mac, _ in
       for number in 0..<20 {
         try await phone.save(Todo(id: "\(number)", title: "milk"))
         #expect(try await phone.sync() == .nothingNew)
@@ -315,7 +277,7 @@ struct LibraryTests {
   }
 
   @Test func anObservableObjectFollowsTheRecords() async throws {
-    try await withTwoDevices { phone, mac, _ in try await Self.follow(phone, mac) }
+    try await Devices.withTwo { phone, mac, _ in try await Self.follow(phone, mac) }
   }
 
   @MainActor private static func follow(_ phone: Lockstep, _ mac: Lockstep) async throws {

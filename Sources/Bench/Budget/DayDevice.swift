@@ -15,7 +15,7 @@ final class DayDevice {
   private let store: MemoryReplicaStore
   private var orders: UInt64 = 0
 
-  private(set) var status = SyncStatus()
+  private(set) var status = AgentStatus()
   private(set) var edits = 0
   /// Traffic of the agent, read at the end of each hour.
   private(set) var hours: [Traffic] = []

@@ -3,6 +3,7 @@ import LockstepCommandLine
 import LockstepEventLoop
 import LockstepHome
 import LockstepJSON
+import LockstepModel
 
 /// Output of a bench's run: its figures and the requested reports.
 struct BenchOutput {

@@ -17,9 +17,11 @@ extension Agent {
       return report(.chunkAdded(order, .failure(.busy)))
     }
     guard home != nil else { return chunks.early.append(.addChunk(order, bytes)) }
-    guard let hash = ChunkHash(bytes: SHA256.hash(bytes)), let file = makeFile() else {
-      return report(.chunkAdded(order, .failure(.notJoined)))
+    guard let hash = ChunkHash(bytes: SHA256.hash(bytes)) else {
+      return report(.chunkAdded(order, .failure(.damaged)))
     }
+    if credentials == nil { chunks.folder = ChunkFolder.home }
+    let file = makeFile()
     let chunk = HeldChunk(hash: hash, file: file.number, bytes: bytes.count)
     chunks.additions.append(ChunkCoordinator.Addition(order: order, chunk: chunk))
     // The file worker runs both in this order; if the first fails, so does the second.
@@ -37,20 +39,23 @@ extension Agent {
       }
       return chunks.early.append(.readChunk(order, hash, offset: offset, count: count))
     }
-    guard credentials != nil else { return report(.chunkRead(order, .failure(.notJoined))) }
     chunks.reader.addOrder(order, hash, offset: offset, count: count)
   }
 
-  /// Starts the work on chunks after the home was read.
+  /// Handles the orders that arrived before the home was read.
+  mutating func handleEarlyChunkOrders(at moment: Moment) {
+    let early = chunks.early
+    chunks.early = []
+    for order in early { handleOrder(order, at: moment) }
+  }
+
+  /// Starts the work on chunks after the home was read, or has joined an account.
   mutating func startChunks(at moment: Moment) {
     let first = min(Limits.chunkCleanupFirstMilliseconds, configuration.chunkCleanupMilliseconds)
     deadlines.set(.chunkCleanup, moment.instant.advanced(milliseconds: first))
     deadlines.set(
       .chunkCheck, moment.instant.advanced(milliseconds: Limits.chunkCleanupFirstMilliseconds))
     if let relay = credentials?.relay { makeChunkConnections(to: relay) }
-    let early = chunks.early
-    chunks.early = []
-    for order in early { handleOrder(order, at: moment) }
   }
 
   mutating func stopChunks() {
@@ -76,12 +81,12 @@ extension Agent {
 
   // MARK: jobs on the files
 
-  /// Returns the chunk file with this number; nil in a home that has not joined.
-  func file(_ number: UInt64) -> ChunkFile? {
-    credentials.map { ChunkFile(account: $0.account, number: number) }
-  }
+  /// Returns the chunk file with this number.
+  func file(_ number: UInt64) -> ChunkFile { ChunkFile(account: folder, number: number) }
 
-  mutating func makeFile() -> ChunkFile? { file(random.next()) }
+  private var folder: AccountID { chunks.folder ?? credentials?.account ?? ChunkFolder.home }
+
+  mutating func makeFile() -> ChunkFile { file(random.next()) }
 
   mutating func submitFile(
     _ request: ChunkRequest, _ purpose: ChunkCoordinator.FileJobPurpose
@@ -93,7 +98,7 @@ extension Agent {
   }
 
   mutating func removeFiles(_ numbers: [UInt64]) {
-    let files = numbers.compactMap { file($0) }
+    let files = numbers.map { file($0) }
     // A file that cannot be removed is removed by the sweep when the home is next opened.
     if !files.isEmpty { submitFile(.remove(files), .remove) }
   }
@@ -129,7 +134,9 @@ extension Agent {
       chunks.additions.remove(at: index)
       return report(.chunkAdded(order, .failure(failure)))
     }
-    submit(.chunks(.add(addition.chunk)), .chunk(.add(order)), at: moment)
+    submit(
+      .chunks(.add(addition.chunk, isInHomeFolder: chunks.folder != nil)), .chunk(.add(order)),
+      at: moment)
   }
 
   // MARK: jobs of the replica
@@ -190,8 +197,7 @@ extension Agent {
       case .find(let order, let hash):
         submit(.chunks(.find(hash)), .chunk(.find(order)), at: moment)
       case .read(let order, let chunk, let offset, let count):
-        guard let file = file(chunk.file) else { continue }
-        submitFile(.read(file, offset: offset, count: count), .read(order))
+        submitFile(.read(file(chunk.file), offset: offset, count: count), .read(order))
       case .download(let hash): download(hash)
       case .drop(let chunk):
         submit(.chunks(.drop(chunk)), .chunk(.drop), at: moment)
@@ -226,12 +232,12 @@ extension Agent {
   private mutating func filesListed(
     _ result: Result<ChunkResult, StorageError>, at moment: Moment
   ) {
-    guard !isStopping, let account = credentials?.account else { return }
+    guard !isStopping else { return }
     guard case .success(.files(let files)) = result, let last = files.last else {
       chunks.cleanup = .collecting(after: nil)
       return scheduleChunkCleanup(isOver: false, at: moment)
     }
-    let numbers = files.filter { $0.account == account }.map(\.number)
+    let numbers = files.filter { $0.account == folder }.map(\.number)
     submit(.chunks(.sweep(numbers)), .chunk(.sweep(last: last)), at: moment)
   }
 
@@ -256,9 +262,11 @@ extension ChunkFailure {
 /// Downloads of chunks of files from the relay into the home, for read orders.
 extension Agent {
   mutating func download(_ hash: ChunkHash) {
-    guard isNetworkOn, let file = makeFile() else {
+    guard credentials != nil else { return chunks.reader.downloaded(hash, .failure(.notJoined)) }
+    guard isNetworkOn else {
       return chunks.reader.downloaded(hash, .failure(.unreachable(reason: Agent.switchedOff)))
     }
+    let file = makeFile()
     chunks.fetches.append(ChunkFetchRequest(download: DeviceChunkDownload(hash, file: file.number)))
   }
 
@@ -307,7 +315,7 @@ extension Agent {
 
   /// Performs the actions of the download into this file.
   private mutating func advanceDownload(_ number: UInt64, at moment: Moment) {
-    guard let file = file(number) else { return }
+    let file = file(number)
     while let index = chunks.fetches.firstIndex(where: { $0.download.file == number }),
       let action = chunks.fetches[index].download.next()
     {
@@ -599,10 +607,9 @@ extension Agent {
       guard let chunk = chunks.uploads[index].chunk else { return }
       switch event {
       case .wantsBody:
-        guard let file = file(chunk.file) else { return }
         let part = chunks.uploads[index].nextPart
         submitFile(
-          .read(file, offset: part.lowerBound, count: part.count),
+          .read(file(chunk.file), offset: part.lowerBound, count: part.count),
           .upload(chunks.uploads[index].number))
       case .head, .body: chunks.uploads[index].handleEvent(event)
       case .end: uploadEnded(index, chunks.uploads[index].result)

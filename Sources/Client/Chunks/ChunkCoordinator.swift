@@ -2,6 +2,14 @@ import LockstepModel
 import LockstepRuntime
 import LockstepStorage
 
+/// Folder of a home's chunk files. It is the account's, unless the home got its first chunk before
+/// it joined one: then it stays `home`.
+package enum ChunkFolder {
+  package static let home = AccountID(rawValue: 0)
+  /// Key of the home's value that says so.
+  package static let key = "pieces.folder"
+}
+
 /// State of an agent's work on chunks of files.
 struct ChunkCoordinator {
   /// A chunk that is being written into the home.
@@ -32,6 +40,8 @@ struct ChunkCoordinator {
     case collecting(after: ChunkHash?)
   }
 
+  /// `ChunkFolder.home`, if the home keeps its files there; nil for the account's folder.
+  var folder: AccountID?
   /// Orders that arrived before the home was read.
   var early: [AgentOrder] = []
   var additions: [Addition] = []

@@ -5,7 +5,9 @@ import LockstepStorage
 /// the relay.
 enum ChunkTask: Hashable, Sendable {
   /// Adds a chunk whose file is complete.
-  case add(HeldChunk)
+  ///
+  /// - Parameter isInHomeFolder: True if the home keeps its files under `ChunkFolder.home`.
+  case add(HeldChunk, isInHomeFolder: Bool = false)
   case find(ChunkHash)
   /// Removes a chunk whose file is missing or damaged.
   case drop(HeldChunk)

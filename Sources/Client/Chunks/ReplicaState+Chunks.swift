@@ -7,7 +7,9 @@ extension ReplicaState {
     -> ChunkTransferResult
   {
     switch task {
-    case .add(let chunk): return try add(chunk, clock)
+    case .add(let chunk, let isInHomeFolder):
+      if isInHomeFolder { transaction.setValue(ChunkFolder.key, ChunkFolder.home.text) }
+      return try add(chunk, clock)
     case .find(let hash): return .found(try find(hash, clock))
     case .drop(let chunk):
       if try transaction.store.chunks([chunk.hash]).first?.file == chunk.file {

@@ -63,7 +63,7 @@ struct Outbox {
     summary.parkedCount = parked.count
     for number in parked.prefix(Limits.statusRecords) {
       guard let entry = entry(number), case .parked(let refusal) = entry.state else { continue }
-      summary.parked.append(SyncStatus.Parked(key: entry.key, refusal: refusal))
+      summary.parked.append(AgentStatus.Parked(key: entry.key, refusal: refusal))
     }
     summary.askingCount = asking.count
     summary.asking = asking.prefix(Limits.statusRecords).compactMap { entry($0)?.key }

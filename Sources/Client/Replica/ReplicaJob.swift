@@ -140,6 +140,8 @@ struct LoadedHome: Hashable, Sendable {
   /// Relay time minus wall clock, as last measured by any process of this home.
   var clockOffset: Int64?
   var lastSync: Int64?
+  /// Folder of the home's chunk files, if it is not the account's.
+  var chunkFolder: AccountID?
 }
 
 /// Result of a list of arrivals.
@@ -208,7 +210,7 @@ struct OutboxSummary: Hashable, Sendable {
   var heldBack: [ZoneCount] = []
   /// Number of those that are too large for the path to the relay.
   var setAsideCount = 0
-  var parked: [SyncStatus.Parked] = []
+  var parked: [AgentStatus.Parked] = []
   var parkedCount = 0
   var asking: [RecordKey] = []
   var askingCount = 0

@@ -182,7 +182,8 @@ struct ReplicaState {
   private func loadedHome() throws(StorageError) -> LoadedHome {
     LoadedHome(
       identity: identity, position: position, clockOffset: try number(ReplicaState.offsetKey),
-      lastSync: lastSync)
+      lastSync: lastSync,
+      chunkFolder: try transaction.store.value(ChunkFolder.key).flatMap { AccountID(text: $0) })
   }
 
   /// Handles a batch that is no longer in flight.

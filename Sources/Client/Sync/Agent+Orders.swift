@@ -156,6 +156,8 @@ extension Agent {
   ) {
     let isFirst = home == nil
     home = found
+    chunks.folder = chunks.folder ?? found.chunkFolder
+    defer { handleEarlyChunkOrders(at: moment) }
     catchUpDeadline = moment.instant.advanced(milliseconds: Limits.catchUpMilliseconds)
     engine.loaded(
       found.position, outbox, applications: jobs.count { $0.isApplication },

@@ -46,7 +46,7 @@ public struct Agent: Node {
   private var wakeDeadline: Instant?
   /// Time until which no due edits are written, after the store failed to write one.
   var dueEditsDeferredUntil: Instant?
-  var isNetworkOn = true
+  var isNetworkOn: Bool
   var isStopping = false
   var hasStopped = false
   /// Failure that a user must resolve.
@@ -63,7 +63,7 @@ public struct Agent: Node {
   /// Set until it is known if the relay is reachable.
   var cutLongPoll: CutLongPoll?
   var chunks: ChunkCoordinator
-  var reported = SyncStatus()
+  var reported = AgentStatus()
 
   struct Outage: Hashable, Sendable {
     var since: Int64
@@ -84,6 +84,7 @@ public struct Agent: Node {
   public init(_ configuration: AgentConfiguration, random: SeededRandom, at moment: Moment) {
     precondition(!configuration.transports.isEmpty, "at least one transport is required")
     self.configuration = configuration
+    isNetworkOn = configuration.connectsAtOnce
     self.random = random
     transportSelector = TransportSelector(
       configuration.transports, longPollMilliseconds: configuration.longPollMilliseconds)
@@ -284,6 +285,8 @@ public struct AgentConfiguration: Sendable {
   public var chunkCleanupMilliseconds = Limits.chunkCleanupMilliseconds
   /// True to report `AgentReport.milestone`, and to ask the relay for its times with every save.
   public var reportsMilestones = false
+  /// False to begin as after `goOffline`.
+  public var connectsAtOnce = true
   /// First number of connections and jobs, so that many agents can share one driver: give each
   /// agent a range of its own (`index << 32`).
   public var firstNumber: UInt64 = 0
@@ -364,15 +367,15 @@ extension Agent {
   /// one.
   public var cursor: ChangeToken? { engine.position.cursor }
 
-  func status(at moment: Moment) -> SyncStatus {
-    var status = SyncStatus()
+  func status(at moment: Moment) -> AgentStatus {
+    var status = AgentStatus()
     let reading = clock.reading(at: moment)
     status.state = state
     status.lastSync = lastSync
     status.transport = engine.transport
     status.waiting = engine.outbox.unsentWhileOn
     status.switchedOff = engine.outbox.off.map { zone in
-      SyncStatus.SwitchedOff(
+      AgentStatus.SwitchedOff(
         zone: zone, waiting: engine.outbox.waiting.first { $0.zone == zone }?.count ?? 0)
     }
     status.questions = engine.outbox.questions
@@ -413,7 +416,7 @@ extension Agent {
     report(.status(now))
   }
 
-  private var state: SyncStatus.State {
+  private var state: AgentStatus.State {
     if hasStopped { return .stopped }
     if let failure { return .failed(reason: failure) }
     guard home != nil else { return .starting }

@@ -30,7 +30,7 @@ public enum AgentOrder: Sendable {
   /// Switches the sync of a zone off, or on again. While it is off, its changes are neither sent
   /// nor applied; conflicts are resolved once it is on. Stored in the home. Reported as `switched`.
   case setSyncing(OrderID, zone: Name, Bool)
-  /// The user accepts the records of an app that other devices have made (`SyncStatus.questions`).
+  /// The user accepts the records of an app that other devices have made (`AgentStatus.questions`).
   /// Reported as `switched`.
   case answerRestore(OrderID, app: String)
   /// Reads one record. Reported as `read`: empty if there is none, or it is deleted.
@@ -44,7 +44,7 @@ public enum AgentOrder: Sendable {
   case readAll(OrderID)
   /// Reported as `statusRead`.
   case readStatus(OrderID)
-  /// A user's decision on a conflict that no rule decides (`SyncStatus.asking`): the local version
+  /// A user's decision on a conflict that no rule decides (`AgentStatus.asking`): the local version
   /// is saved, or the relay's accepted. Reported as `edited`.
   case decide(OrderID, RecordKey, keepLocal: Bool)
   /// Stores a chunk of a file, at most `Limits.chunkBytes` long, in the home. Reported as
@@ -67,7 +67,7 @@ public enum AgentOrder: Sendable {
 /// Report of an agent to its user or program.
 public enum AgentReport: Sendable {
   /// The home was read; the status describes its content. Reported once, first.
-  case ready(SyncStatus)
+  case ready(AgentStatus)
   /// The edit is durable, and this is the record now; or the edit was not made.
   case edited(OrderID, Result<Record, EditFailure>)
   /// The edits are durable, and these are the records now, each once; or none was made.
@@ -83,7 +83,7 @@ public enum AgentReport: Sendable {
   case changed([Record])
   case read(OrderID, Result<[Record], StorageError>)
   case stateRead(OrderID, Result<RecordSyncState, StorageError>)
-  case statusRead(OrderID, SyncStatus)
+  case statusRead(OrderID, AgentStatus)
   /// The chunk is durable, under this hash; or it was not stored.
   case chunkAdded(OrderID, Result<ChunkHash, ChunkFailure>)
   /// The next portion of the requested bytes, in order. After a failure nothing more follows:
@@ -94,8 +94,8 @@ public enum AgentReport: Sendable {
   /// Only if the configuration asks for it.
   case milestone(Milestone)
   /// The status has changed (its counters alone do not count).
-  case status(SyncStatus)
-  case synced(OrderID, SyncStatus)
+  case status(AgentStatus)
+  case synced(OrderID, AgentStatus)
   /// The device's own store failed. Nothing that was reported is lost; the agent has stopped
   /// syncing.
   case storeFailed(StorageError)

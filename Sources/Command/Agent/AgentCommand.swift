@@ -1,4 +1,5 @@
 import Glibc
+import Lockstep
 import LockstepBench
 import LockstepClient
 import LockstepCommandLine

@@ -1,4 +1,5 @@
 import Glibc
+import Lockstep
 import LockstepApps
 import LockstepCommandLine
 import LockstepHome

@@ -1,4 +1,5 @@
 import Glibc
+import Lockstep
 import LockstepClient
 import LockstepCommandLine
 import LockstepEventLoop
@@ -179,7 +180,7 @@ enum AgentLeaveCommand {
   ) { arguments throws(CommandFailure) in
     let folder = AgentCommand.folder(arguments)
     guard folder.exists else { throw HomeSession.noHome(folder) }
-    guard let lock = try folder.lock() else {
+    guard let lock = try CommandFailure.wrap({ () throws(HomeFault) in try folder.lock() }) else {
       throw CommandFailure("another process holds the home \(folder.path); stop that one first")
     }
     defer { withExtendedLifetime(lock) {} }
@@ -191,7 +192,7 @@ enum AgentLeaveCommand {
           + "(lockstep agent sync --home \(folder.path)), or leave with --force")
     }
     if let identity { try revokeDevice(identity, folder, isForced: isForced) }
-    try folder.removeData()
+    try CommandFailure.wrap { () throws(HomeFault) in try folder.removeData() }
     return try TerminalOutput.printed("\(folder.path) has left its account")
   }
 

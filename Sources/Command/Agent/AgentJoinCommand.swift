@@ -1,4 +1,5 @@
 import Glibc
+import Lockstep
 import LockstepClient
 import LockstepCommandLine
 import LockstepHome
@@ -48,7 +49,7 @@ enum AgentJoinCommand {
       Log("lockstep agent join", level: .warning).warning("\(warning)")
     }
     let folder = AgentCommand.folder(arguments)
-    guard let lock = try folder.lock() else {
+    guard let lock = try CommandFailure.wrap({ () throws(HomeFault) in try folder.lock() }) else {
       throw CommandFailure("another process holds the home \(folder.path); stop that one first")
     }
     defer { withExtendedLifetime(lock) {} }
@@ -71,7 +72,7 @@ enum AgentJoinCommand {
     } else {
       credentials = try call.join(code: typed?.code.relayPart, deviceName: deviceName)
     }
-    try trust.store(in: folder)
+    try CommandFailure.wrap { () throws(HomeFault) in try trust.store(in: folder) }
     // Records, outbox and cursor belong to the account and stay. This device sends a batch again
     // that the previous device had sent.
     let identity = HomeIdentity(

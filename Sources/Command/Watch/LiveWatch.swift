@@ -1,4 +1,5 @@
 import Glibc
+import Lockstep
 import LockstepCommandLine
 import LockstepEventLoop
 import LockstepHome

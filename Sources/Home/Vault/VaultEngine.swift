@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Lockstep
 import LockstepApps
 import LockstepClient
 import LockstepCommandLine
@@ -34,7 +35,7 @@ final class VaultEngine {
   private var recordChangesRead = 0
   /// Names of records that changed since `recordsByName` was read.
   private var changedRecords: Set<Name> = []
-  var sync = SyncStatus()
+  var sync = AgentStatus()
   /// True once a value of `sync` was reported.
   private var isSyncKnown = false
 
@@ -369,7 +370,7 @@ extension VaultEngine {
 /// Records of the account's files, and the progress of sent changes.
 extension VaultEngine {
   /// Handles a new sync status.
-  package func handleStatus(_ status: SyncStatus) {
+  package func handleStatus(_ status: AgentStatus) {
     let wasInReach = sync.transport != nil
     sync = status
     if !isSyncKnown {

@@ -27,7 +27,7 @@ public struct PeopleNode: Node, ~Copyable {
     var nextOrderAt: Instant
     var offlineUntil: Instant?
     var shown = ShownRecords()
-    var status = SyncStatus()
+    var status = AgentStatus()
   }
 
   /// Latest result of the check of one account.

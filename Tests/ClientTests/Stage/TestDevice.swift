@@ -180,13 +180,13 @@ final class TestDevice {
 
   func record(_ name: String) throws -> Record? { try store.record(.desk(name)) }
   func text(_ name: String) throws -> String? { try record(name)?.text }
-  var status: SyncStatus { agent.status(at: moment) }
+  var status: AgentStatus { agent.status(at: moment) }
 
   var changes: [[Record]] {
     reports.compactMap { if case .changed(let records) = $0 { records } else { nil } }
   }
 
-  var states: [SyncStatus.State] {
+  var states: [AgentStatus.State] {
     reports.compactMap { if case .status(let status) = $0 { status.state } else { nil } }
   }
 

@@ -1,4 +1,5 @@
 import Glibc
+import Lockstep
 import LockstepApps
 import LockstepClient
 import LockstepCommandLine

@@ -1,3 +1,4 @@
+import Lockstep
 import LockstepCommandLine
 import LockstepCrypto
 import LockstepModel

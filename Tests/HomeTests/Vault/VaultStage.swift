@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Lockstep
 import LockstepApps
 import LockstepClient
 import LockstepCommandLine

@@ -14,7 +14,7 @@ package final class DeviceMachine {
   package let store: WatchedReplicaStore
   package var clock: VirtualClock
   /// Status that the device last reported to its user.
-  package private(set) var status: SyncStatus?
+  package private(set) var status: AgentStatus?
   package private(set) var driver: NodeDriver<Agent>?
 
   let environment: WorldEnvironment
@@ -196,7 +196,7 @@ package final class DeviceMachine {
     }
   }
 
-  private func countTransitions(to new: SyncStatus) {
+  private func countTransitions(to new: AgentStatus) {
     if !new.blockedZones.isEmpty, status?.blockedZones != new.blockedZones {
       environment.tally.note(.zoneBlocked)
     }

@@ -175,7 +175,7 @@ extension DeviceMachine {
 // Reaction of a user to a question.
 extension DeviceMachine {
   /// Answers what the status asks after a random pause of 0.5 to 6 s.
-  func answer(_ status: SyncStatus) {
+  func answer(_ status: AgentStatus) {
     let isAsked = !status.asking.isEmpty || !status.questions.isEmpty
     guard isAsked, !isAnswering else { return }
     isAnswering = true

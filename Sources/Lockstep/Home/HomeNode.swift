@@ -117,7 +117,7 @@ package struct HomeNode: Node, ~Copyable {
   /// nil until the home has joined an account.
   private var identity: HomeIdentity?
   private var agent: Agent
-  private var status = SyncStatus()
+  private var status = AgentStatus()
   /// False until the home has been read; until then the requests of commands stay in their input.
   private var isReady = false
   private var clients: [Client] = []

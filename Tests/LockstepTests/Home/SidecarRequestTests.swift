@@ -3,7 +3,7 @@ import LockstepJSON
 import LockstepModel
 import Testing
 
-@testable import LockstepHome
+@testable import Lockstep
 
 struct SidecarRequestTests {
   private func request(_ line: JSONValue) throws(SidecarFault) -> SidecarRequest {

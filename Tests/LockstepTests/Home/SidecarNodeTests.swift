@@ -5,7 +5,7 @@ import LockstepModel
 import LockstepRuntime
 import Testing
 
-@testable import LockstepHome
+@testable import Lockstep
 
 /// The home's node as a local store for programs in other languages.
 struct SidecarNodeTests {

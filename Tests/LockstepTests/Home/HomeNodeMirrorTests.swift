@@ -3,7 +3,7 @@ import LockstepRuntime
 import LockstepWire
 import Testing
 
-@testable import LockstepHome
+@testable import Lockstep
 
 struct HomeNodeMirrorTests {
   @Test func aRequestGoesToTheMirrorAndItsAnswerBack() throws {

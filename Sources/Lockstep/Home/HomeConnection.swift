@@ -1,6 +1,6 @@
 import Glibc
-import LockstepCommandLine
 import LockstepJSON
+import LockstepWire
 
 /// Client of a home's socket: sends requests and waits for lines. Blocking, with a timeout for
 /// every wait, because a command does one thing at a time.
@@ -35,8 +35,11 @@ package final class HomeConnection {
 
   /// Returns false if the process that holds the home has ended; it has not received the request
   /// then.
-  package func send(_ request: HomeRequest) -> Bool {
-    var bytes = request.line.serialized()[...]
+  package func send(_ request: HomeRequest) -> Bool { send(request.line) }
+
+  /// Sends a request of any form; see `send(_:)`.
+  package func send(_ line: JSONValue) -> Bool {
+    var bytes = line.serialized()[...]
     bytes.append(UInt8(ascii: "\n"))
     while !bytes.isEmpty {
       let count = bytes.withUnsafeBytes {

@@ -4,12 +4,13 @@ import LockstepCommandLine
 import LockstepCrypto
 import LockstepDashboard
 import LockstepDoctor
+import LockstepModel
 import LockstepRelayService
 import LockstepStorageSQLite
 import LockstepWire
 
 /// The program: its command tree, and the dispatch to the requested command.
-package enum Lockstep {
+package enum RootCommand {
   /// Each top-level command has its own file and one line here.
   package static let root = Command(
     name: "lockstep",

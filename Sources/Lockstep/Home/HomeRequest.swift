@@ -36,7 +36,7 @@ package enum HomeRequest: Equatable {
   case watchMirror
 
   /// True if a repeated request has the same effect as a single one.
-  var mayBeRepeated: Bool {
+  package var mayBeRepeated: Bool {
     switch self {
     case .order: false
     case .show, .watch, .status, .names, .setSyncing, .answerRestore, .sync, .credentials, .mirror,

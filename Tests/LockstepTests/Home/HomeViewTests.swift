@@ -1,7 +1,7 @@
 import LockstepModel
 import Testing
 
-@testable import LockstepHome
+@testable import Lockstep
 
 struct HomeViewTests {
   @Test func aViewIsReadFromItsLine() {

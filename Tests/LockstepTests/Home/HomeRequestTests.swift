@@ -3,7 +3,7 @@ import LockstepJSON
 import LockstepModel
 import Testing
 
-@testable import LockstepHome
+@testable import Lockstep
 
 struct HomeRequestTests {
   private static let all: [HomeRequest] = [

@@ -7,7 +7,7 @@ import LockstepStorage
 import LockstepWire
 import Testing
 
-@testable import LockstepHome
+@testable import Lockstep
 
 struct HomeNodeTests {
   @Test func whatIsAskedBeforeTheHomeIsReadIsAnsweredAfter() throws {

@@ -1,6 +1,4 @@
 import LockstepClient
-import LockstepCommandLine
-import LockstepEventLoop
 import LockstepJSON
 import LockstepModel
 import LockstepStorage
@@ -10,7 +8,7 @@ import LockstepStorage
 package struct HomeStatus {
   package let json: JSONValue
 
-  package init(identity: HomeIdentity, status: SyncStatus) {
+  package init(identity: HomeIdentity, status: AgentStatus) {
     func number(_ value: Int64?) -> JSONValue { value.map { .number(JSONNumber($0)) } ?? .null }
     var members = [
       JSONMember("account", .string(identity.credentials.account.text)),
@@ -200,7 +198,7 @@ package struct HomeStatus {
   }
 }
 
-extension SyncStatus.State {
+extension AgentStatus.State {
   package var word: String {
     switch self {
     case .starting: "starting"
@@ -224,7 +222,7 @@ extension EditFailure {
     case .outboxFull: "too many changes wait for the relay; sync first, then try again"
     case .notJoined: "this home has not joined an account; see lockstep agent join --help"
     case .nothingToDecide: "that record has no open conflict"
-    case .restoreFirst(let app, let count): RestorePrompt.explanation(app, Int64(count))
+    case .restoreFirst(let app, let count): Self.restoreExplanation(app, Int64(count))
     // A change that reached a disk that failed to sync it reappears if the process ends before it
     // has overwritten it.
     case .storage(let error):
@@ -236,50 +234,15 @@ extension EditFailure {
     case .stopping: "this home is being closed; try again"
     }
   }
-}
 
-/// Relay, token and cursor of a home, for requests that a command makes itself.
-package struct HomeAccess {
-  package let relay: RelayAddress
-  package let token: String
-  /// Trust policy for the relay's certificate.
-  package let trust: Trust
-  /// Change token up to which the home has read; nil before its first sync is done.
-  package let cursor: String?
-
-  package init(relay: RelayAddress, token: String, trust: Trust = .system, cursor: String? = nil) {
-    self.relay = relay
-    self.token = token
-    self.trust = trust
-    self.cursor = cursor
+  /// Returns the error text of a command that cannot continue before the answer to a restore.
+  package static func restoreExplanation(_ app: String, _ count: Int64) -> String {
+    "other devices of this account have \(count) \(noun(app, count)), and this one started with "
+      + "none; lockstep agent \(app) restore yes accepts them, restore wipe deletes them everywhere"
   }
 
-  /// Asks for the credentials of the home that a command works on.
-  package init(of session: HomeSession) throws(CommandFailure) {
-    try self.init(session.send(.credentials), trust: HomeTrust.of(session.folder).trust)
-  }
-
-  package init(_ answer: JSONValue, trust: Trust = .system) throws(CommandFailure) {
-    guard let url = answer["relay"]?.string, let relay = RelayAddress(url: url),
-      let token = answer["token"]?.string
-    else { throw CommandFailure("the process that holds the home has another version; stop it") }
-    self.relay = relay
-    self.token = token
-    self.trust = trust
-    cursor = answer["cursor"]?.string
-  }
-
-  package var call: RelayCall { RelayCall(relay: relay, trust: trust) }
-}
-
-extension HomeStatus {
-  /// Returns a note on the sync status, for a command that changed something and waited briefly.
-  /// `syncsFurther`: another process holds the home and continues to sync.
-  package func syncNote(syncsFurther: Bool) -> String {
-    if isInSync { return "synced" }
-    // The status may contain text from the relay.
-    let line = Log.oneLine(self.line(wall: SystemClock.moment().wall))
-    if needsPerson || syncsFurther { return line }
-    return line + "; it will be synced with the next command, or by lockstep agent run"
+  /// Returns the app's name as a noun, such as `habits`, without the s for a count of one.
+  package static func noun(_ app: String, _ count: Int64) -> String {
+    count == 1 && app.hasSuffix("s") ? String(app.dropLast()) : app
   }
 }

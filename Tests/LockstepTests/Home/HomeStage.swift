@@ -8,7 +8,7 @@ import LockstepStorage
 import LockstepWire
 import Testing
 
-@testable import LockstepHome
+@testable import Lockstep
 
 /// Drives the node of a home with its replica in memory, without a relay, and with commands as
 /// numbered connections.

@@ -1,11 +1,10 @@
-import LockstepCommandLine
 import LockstepModel
 import LockstepStorage
 import LockstepStorageFiles
 import TemporaryFolders
 import Testing
 
-@testable import LockstepHome
+@testable import Lockstep
 
 struct HomeFolderTests {
   @Test func oneHoldsAHomeAtATime() throws {
@@ -33,7 +32,7 @@ struct HomeFolderTests {
     #expect {
       _ = try HomeFolder(path: folder.path + "/file/phone").lock()
     } throws: { error in
-      (error as? CommandFailure)?.message?.contains("/file/phone") == true
+      (error as? HomeFault)?.reason.contains("/file/phone") == true
     }
   }
 
@@ -42,12 +41,15 @@ struct HomeFolderTests {
     let files = try FileChunkStore(directory: HomeFolder(path: folder.path).chunks)
     let file = ChunkFile(account: AccountID(rawValue: 1), number: 2)
     _ = try files.perform(.append(file, []))
-    for name in ["replica.sqlite", "replica.sqlite-wal", "agent.sock", "notes.txt"] {
+    for name in [
+      "replica.sqlite", "replica.sqlite-wal", "agent.sock", "vault.key.new", "notes.txt",
+    ] {
       try folder.write("x", to: name)
     }
     try HomeFolder(path: folder.path).removeData()
     #expect(!folder.has("replica.sqlite") && !folder.has("replica.sqlite-wal"))
     #expect(!folder.has("agent.sock") && !folder.has("chunks"))
+    #expect(!folder.has("vault.key.new"))
     #expect(folder.has("notes.txt"))
     #expect(throws: Never.self) { try HomeFolder(path: folder.path).removeData() }
   }

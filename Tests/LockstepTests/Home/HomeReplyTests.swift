@@ -1,7 +1,7 @@
 import LockstepJSON
 import Testing
 
-@testable import LockstepHome
+@testable import Lockstep
 
 struct HomeReplyTests {
   @Test(arguments: [

@@ -1,7 +1,7 @@
 import LockstepModel
 
 /// Sync status of a device, for users. It is never "in sync" if the device is not.
-public struct SyncStatus: Hashable, Sendable {
+public struct AgentStatus: Hashable, Sendable {
   public var state: State
   /// Relay time when the device was last in sync, milliseconds; nil: not since the agent started,
   /// and none is stored in the home.

@@ -5,7 +5,7 @@ import LockstepModel
 import LockstepStorage
 import Testing
 
-@testable import LockstepHome
+@testable import Lockstep
 
 struct HomeStatusTests {
   private let identity = HomeIdentity(
@@ -15,9 +15,9 @@ struct HomeStatusTests {
     deviceName: "phone")
 
   private func status(
-    _ state: SyncStatus.State, _ change: (inout SyncStatus) -> Void = { _ in }
+    _ state: AgentStatus.State, _ change: (inout AgentStatus) -> Void = { _ in }
   ) -> HomeStatus {
-    var status = SyncStatus()
+    var status = AgentStatus()
     status.state = state
     change(&status)
     return HomeStatus(identity: identity, status: status)

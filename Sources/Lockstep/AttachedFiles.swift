@@ -1,0 +1,284 @@
+import Glibc
+import LockstepClient
+import LockstepCrypto
+import LockstepModel
+import Synchronization
+
+@_exported import struct LockstepModel.FileReference
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// Progress of a file on its way to this device.
+public struct FileProgress: Hashable, Sendable {
+  /// Bytes that are on this device.
+  public let bytesDone: Int
+  public let bytesInAll: Int
+}
+
+/// Content of files that fields of records name.
+extension Lockstep {
+  /// Stores the content of a file on this device. It is sent to the account's other devices with
+  /// the record that holds the reference; save that within a day, or the content is removed.
+  ///
+  /// ```swift
+  /// note.photo = try await lockstep.attach(contentsOf: url)
+  /// try await lockstep.save(note)
+  /// ```
+  ///
+  /// - Parameter url: A file of at most 16 GiB. It is copied, and may change or go afterwards.
+  /// - Returns: A reference for a field of a record.
+  public func attach(contentsOf url: URL) async throws -> FileReference {
+    let source = try await Self.onThread { try FileSource(url.path) }
+    var chunks: [ChunkHash] = []
+    var bytes = 0
+    while true {
+      try Task.checkCancellation()
+      let block = try await Self.onThread { try source.read(Limits.chunkBytes) }
+      if block.isEmpty { break }
+      guard chunks.count < Limits.chunksPerRecord else {
+        throw LockstepError.fileTooLarge(
+          path: url.path, limit: Limits.chunksPerRecord * Limits.chunkBytes)
+      }
+      chunks.append(try await add(block))
+      bytes += block.count
+    }
+    return FileReference(name: url.lastPathComponent, bytes: bytes, chunks: chunks)
+  }
+
+  private func add(_ block: [UInt8]) async throws -> ChunkHash {
+    let report = try await engine.perform({ .addChunk($0, block) })
+    guard case .chunkAdded(_, let result) = report else { throw LockstepError.closed }
+    switch result {
+    case .success(let hash): return hash
+    case .failure(let failure): throw LockstepError(failure)
+    }
+  }
+
+  /// Returns a file with the content, once all of it is on this device. Content that is not here
+  /// yet comes from the relay.
+  ///
+  /// The file is a copy in the home, for reading only. It stays for at least 7 days after the last
+  /// call for it; keep the reference, not the URL.
+  ///
+  /// - Parameter progress: Called as the content arrives, at most some times a second.
+  /// - Throws: `fileUnavailable` if neither this device nor the relay has the content, `unreachable`
+  ///   without a network.
+  public func file(
+    _ reference: FileReference, progress: (@Sendable (FileProgress) -> Void)? = nil
+  ) async throws -> URL {
+    let copies = FileCopies(engine.folder)
+    if let path = try copies.find(reference) { return URL(fileURLWithPath: path) }
+    let draft = try await Self.onThread { try copies.begin(reference) }
+    var done = 0
+    for hash in reference.chunks {
+      let before = done
+      done += try await read(hash, of: reference, into: draft) { bytes in
+        progress?(FileProgress(bytesDone: before + bytes, bytesInAll: reference.bytes))
+      }
+    }
+    guard done == reference.bytes else {
+      throw LockstepError.fileUnavailable(
+        name: reference.name, reason: "its chunks have \(done) bytes, not \(reference.bytes)")
+    }
+    return URL(fileURLWithPath: try await Self.onThread { try draft.finish() })
+  }
+
+  /// Appends a chunk to the copy, and returns its size.
+  private func read(
+    _ hash: ChunkHash, of reference: FileReference, into draft: FileCopies.Draft,
+    progress: @escaping @Sendable (Int) -> Void
+  ) async throws -> Int {
+    let listener = engine.listen { report in
+      guard case .chunkProgress(let progressed) = report, progressed.hash == hash,
+        progressed.direction == .down
+      else { return }
+      progress(progressed.bytesDone)
+    }
+    defer { engine.stopListening(listener) }
+    var count = 0
+    for await report in engine.reports(of: { .readChunk($0, hash, offset: 0, count: .max) }) {
+      try Task.checkCancellation()
+      guard case .chunkRead(_, let result) = report else { throw LockstepError.closed }
+      switch result {
+      case .success(let portion):
+        try draft.write(portion.bytes)
+        count += portion.bytes.count
+        progress(count)
+      case .failure(let failure): throw LockstepError(failure, file: reference.name)
+      }
+    }
+    return count
+  }
+}
+
+extension LockstepError {
+  init(_ failure: ChunkFailure, file name: String = "") {
+    switch failure {
+    case .unavailable:
+      self = .fileUnavailable(
+        name: name, reason: "neither this device nor the relay has its content")
+    case .damaged:
+      self = .fileUnavailable(
+        name: name, reason: "its content on this disk is damaged; ask for it again")
+    case .tooLarge: self = .fileTooLarge(path: name, limit: Limits.chunkBytes)
+    case .busy: self = .busy
+    case .notJoined: self = .notJoined
+    case .refused(let refusal): self = .refused(reason: refusal.detail)
+    case .unreachable(let reason): self = .offline(reason: reason)
+    case .storage(let error): self = LockstepError(error)
+    case .stopping: self = .closed
+    }
+  }
+}
+
+/// A file that is read from its beginning. For one thread at a time.
+private final class FileSource: @unchecked Sendable {
+  private let path: String
+  private let descriptor: Int32
+
+  init(_ path: String) throws(LockstepError) {
+    self.path = path
+    descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .file(path: path, reason: String(cString: strerror(errno))) }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Returns the next `count` bytes; fewer only at the end.
+  func read(_ count: Int) throws(LockstepError) -> [UInt8] {
+    var filled = 0
+    var code: Int32 = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+      while filled < count {
+        let read = Glibc.read(descriptor, buffer.baseAddress.map { $0 + filled }, count - filled)
+        if read < 0 && errno == EINTR { continue }
+        if read < 0 { code = errno }
+        guard read > 0 else { break }
+        filled += read
+      }
+      initialized = filled
+    }
+    guard code == 0 else { throw .file(path: path, reason: String(cString: strerror(code))) }
+    return bytes
+  }
+}
+
+/// Copies of files in a home, each in a folder of its own, named by its content:
+///
+///     HOME/files/<hash of the reference's chunks>/<name>
+struct FileCopies {
+  /// Time for which an unused copy stays, in seconds.
+  private static let keepSeconds = 7 * 24 * 3_600
+  private static let nameBytesMax = 200
+
+  private let home: HomeFolder
+
+  init(_ home: HomeFolder) { self.home = home }
+
+  /// Returns the path of the whole copy; nil if there is none.
+  func find(_ reference: FileReference) throws(LockstepError) -> String? {
+    let path = folder(of: reference) + "/" + Self.name(of: reference)
+    var status = stat()
+    guard stat(path, &status) == 0, Int(status.st_size) == reference.bytes else { return nil }
+    // The time of the last use.
+    _ = utimes(path, nil)
+    return path
+  }
+
+  func begin(_ reference: FileReference) throws(LockstepError) -> Draft {
+    let folder = folder(of: reference)
+    for path in [home.files, folder] where mkdir(path, 0o700) != 0 && errno != EEXIST {
+      throw .file(path: path, reason: String(cString: strerror(errno)))
+    }
+    return try Draft(folder + "/" + Self.name(of: reference))
+  }
+
+  /// Removes what was not used for a while, and what a crash left.
+  func removeUnused() {
+    let oldest = time(nil) - Self.keepSeconds
+    for entry in HomeFile.names(in: home.files) {
+      let folder = home.files + "/" + entry
+      for name in HomeFile.names(in: folder) {
+        var status = stat()
+        let path = folder + "/" + name
+        guard stat(path, &status) == 0, status.st_mtim.tv_sec < oldest else { continue }
+        unlink(path)
+      }
+      rmdir(folder)
+    }
+  }
+
+  private func folder(of reference: FileReference) -> String {
+    home.files + "/" + reference.contentID
+  }
+
+  /// Returns the reference's name as the name of a file in one folder.
+  private static func name(of reference: FileReference) -> String {
+    let bytes = reference.name.utf8.map { byte -> UInt8 in
+      byte == UInt8(ascii: "/") || byte < 0x20 ? UInt8(ascii: "_") : byte
+    }
+    // A cut in the middle of a character is repaired by the decoding.
+    let name = String(decoding: bytes.prefix(nameBytesMax), as: UTF8.self)
+    return ["", ".", ".."].contains(name) ? "file" : name
+  }
+
+  /// A copy that is being written. Removed unless it is finished. For one thread at a time.
+  final class Draft: @unchecked Sendable {
+    private static let number = Atomic<UInt64>(0)
+
+    private let path: String
+    private let draft: String
+    private let descriptor: Int32
+
+    fileprivate init(_ path: String) throws(LockstepError) {
+      self.path = path
+      let number = Self.number.add(1, ordering: .relaxed).newValue
+      draft = "\(path).\(getpid())-\(number)"
+      unlink(draft)
+      descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+      guard descriptor >= 0 else { throw Self.failure(draft) }
+    }
+
+    deinit {
+      close(descriptor)
+      unlink(draft)
+    }
+
+    func write(_ bytes: [UInt8]) throws(LockstepError) {
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        if count < 0 && errno == EINTR { continue }
+        guard count >= 0 else { throw Self.failure(draft) }
+        rest = rest.dropFirst(count)
+      }
+    }
+
+    /// Returns the path of the whole copy.
+    func finish() throws(LockstepError) -> String {
+      // For reading only, since it stands for the content. Durable before it has its name, so that
+      // a copy is whole after a crash.
+      fchmod(descriptor, 0o400)
+      guard fsync(descriptor) == 0, rename(draft, path) == 0 else { throw Self.failure(path) }
+      return path
+    }
+
+    private static func failure(_ path: String) -> LockstepError {
+      errno == ENOSPC
+        ? .noSpace(path: path) : .file(path: path, reason: String(cString: strerror(errno)))
+    }
+  }
+}
+
+extension FileReference {
+  /// Identifies the content: the SHA-256 of its chunks' hashes, in hexadecimal.
+  fileprivate var contentID: String {
+    let digest = SHA256()
+    for chunk in chunks { digest.update(chunk.bytes) }
+    return ChunkHash(bytes: digest.finish())?.text ?? ""
+  }
+}

@@ -1,0 +1,77 @@
+import Glibc
+
+/// Failure of a home's files. `reason` is a sentence for a person.
+package struct HomeFault: Error, Hashable, CustomStringConvertible {
+  package let reason: String
+
+  package init(_ reason: String) { self.reason = reason }
+
+  /// - Parameter action: Continues "PATH cannot", such as "be read".
+  package init(_ path: String, _ action: String, _ code: Int32) {
+    reason = "\(path) cannot \(action): \(String(cString: strerror(code)))"
+  }
+
+  package var description: String { reason }
+}
+
+/// Small files of a home, which are read and replaced as a whole.
+package enum HomeFile {
+  private static let blockBytes = 64 << 10
+
+  /// Returns the content; nil if there is no file. Throws if it has more than `limit` bytes.
+  package static func contents(of path: String, atMost limit: Int) throws(HomeFault) -> [UInt8]? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return nil }
+      throw HomeFault(path, "be read", errno)
+    }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var block = [UInt8](repeating: 0, count: blockBytes)
+    while true {
+      let count = block.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+      if count < 0 && errno == EINTR { continue }
+      guard count >= 0 else { throw HomeFault(path, "be read", errno) }
+      if count == 0 { return bytes }
+      bytes += block.prefix(count)
+      guard bytes.count <= limit else {
+        throw HomeFault("\(path) has over \(limit) bytes; nothing was changed")
+      }
+    }
+  }
+
+  /// Replaces a file, durably. Removes the remains of an interruption, and does not follow a link.
+  package static func replace(_ path: String, by content: [UInt8]) throws(HomeFault) {
+    let draft = path + ".new"
+    guard unlink(draft) == 0 || errno == ENOENT else { throw HomeFault(draft, "be written", errno) }
+    let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw HomeFault(draft, "be written", errno) }
+    defer { close(descriptor) }
+    var rest = content[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+      if count < 0 && errno == EINTR { continue }
+      guard count >= 0 else { throw HomeFault(draft, "be written", errno) }
+      rest = rest.dropFirst(count)
+    }
+    guard fsync(descriptor) == 0, rename(draft, path) == 0 else {
+      throw HomeFault(path, "be written", errno)
+    }
+  }
+
+  /// Returns the names in a folder, in no particular order; none if it cannot be read.
+  static func names(in folder: String) -> [String] {
+    guard let stream = opendir(folder) else { return [] }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        pointer.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) {
+          String(cString: $0)
+        }
+      }
+      if name != "." && name != ".." { names.append(name) }
+    }
+    return names
+  }
+}

@@ -1,0 +1,237 @@
+import Glibc
+import LockstepClient
+import LockstepEventLoop
+import LockstepJSON
+import LockstepModel
+import LockstepStorage
+import LockstepStorageSQLite
+import Synchronization
+
+/// Changes of a home that another process holds. While there is a holder, it reports them on the
+/// home's socket; in between, the store's files show that something has changed.
+final class HomeObserver: RecordSource {
+  private struct State {
+    var listeners: [UInt64: Handler] = [:]
+    var nextNumber: UInt64 = 0
+    /// The live records of the zones, as they were reported last.
+    var known: [RecordKey: Record] = [:]
+    var hasStarted = false
+    var hasEnded = false
+  }
+
+  /// Interval at which the files are looked at, and a holder is looked for, in milliseconds.
+  private static let pauseMilliseconds: Int32 = 250
+
+  private let home: HomeFolder
+  private let zones: [Name]
+  private let state = Mutex(State())
+
+  init(_ home: HomeFolder, zones: [Name]) {
+    self.home = home
+    self.zones = zones
+  }
+
+  func listen(_ handler: @escaping Handler) -> UInt64 {
+    let number = state.withLock { state -> UInt64 in
+      guard !state.hasEnded else { return 0 }
+      start(&state)
+      state.nextNumber += 1
+      state.listeners[state.nextNumber] = handler
+      return state.nextNumber
+    }
+    if number == 0 { handler(.stopped) }
+    return number
+  }
+
+  func stopListening(_ number: UInt64) {
+    _ = state.withLock { $0.listeners.removeValue(forKey: number) }
+  }
+
+  func read(
+    zone: Name, type: Name, handle: @escaping @Sendable ([Record]) -> Void
+  ) async throws(LockstepError) {
+    guard zones.contains(zone) else { throw .unknownModel(type: type.text) }
+    do {
+      try await Lockstep.onThread { [self] in
+        // No change is reported in between.
+        try state.withLock { _ in
+          handle(
+            try HomeReading.perform(home) { store throws(StorageError) in
+              try store.records(zone: zone, type: type)
+            })
+        }
+      }
+    } catch {
+      throw (error as? LockstepError) ?? .storage(reason: "\(error)")
+    }
+  }
+
+  func stop() {
+    let handlers = state.withLock { state in
+      state.hasEnded = true
+      defer { state.listeners = [:] }
+      return Array(state.listeners.values)
+    }
+    for handler in handlers { handler(.stopped) }
+  }
+
+  // MARK: observing
+
+  /// Reads what there is, and starts the thread that looks for changes.
+  private func start(_ state: inout State) {
+    guard !state.hasStarted else { return }
+    state.hasStarted = true
+    state.known = liveRecords() ?? [:]
+    do throws(SystemFault) {
+      try LoopThread("lockstep reader") { [self] in
+        while !hasEnded { observe() }
+      }.detach()
+    } catch {
+      state.hasEnded = true
+    }
+  }
+
+  private var hasEnded: Bool { state.withLock { $0.hasEnded } }
+
+  /// Observes the holder as long as there is one, or else looks at the files once.
+  private func observe() {
+    var seen = FileState(of: home)
+    while !hasEnded {
+      if let connection = HomeConnection(socket: home.socket) {
+        follow(connection)
+        seen = FileState(of: home)
+        reportAll()
+        continue
+      }
+      usleep(UInt32(Self.pauseMilliseconds) * 1_000)
+      let now = FileState(of: home)
+      if now != seen { reportAll() }
+      seen = now
+    }
+  }
+
+  /// Reports the changes that the holder reports, until it ends.
+  private func follow(_ connection: HomeConnection) {
+    for (index, zone) in zones.enumerated() {
+      let request: JSONValue = [
+        "id": .number(JSONNumber(Int64(index))), "do": "watch", "zone": .string(zone.text),
+      ]
+      guard connection.send(request) else { return }
+    }
+    while !hasEnded {
+      switch connection.next(milliseconds: Self.pauseMilliseconds) {
+      case .line(let line): handle(line)
+      case .timeout, .other: continue
+      case .closed: return
+      }
+    }
+  }
+
+  private func handle(_ line: JSONValue) {
+    guard let index = line["id"]?.int64, zones.indices.contains(Int(clamping: index)) else {
+      return
+    }
+    let zone = zones[Int(clamping: index)]
+    // The list that begins a watch: all later changes follow.
+    guard line["records"] == nil else { return reportAll() }
+    let names =
+      (line["changed"]?.array ?? []).compactMap { $0["name"]?.string }
+      + (line["deleted"]?.array ?? []).compactMap(\.string)
+    report(names.compactMap { Name($0) }.map { RecordKey(zone: zone, name: $0) })
+  }
+
+  // MARK: reporting
+
+  private func liveRecords() -> [RecordKey: Record]? {
+    do throws(LockstepError) {
+      return try HomeReading.perform(home) { store throws(StorageError) in
+        var records: [RecordKey: Record] = [:]
+        for zone in zones {
+          for record in try store.records(zone: zone, type: nil) { records[record.key] = record }
+        }
+        return records
+      }
+    } catch {
+      // The holder is replacing its files, or has gone; the next look finds them.
+      return nil
+    }
+  }
+
+  /// Reports the records that have changed since they were reported last.
+  private func reportAll() {
+    state.withLock { state in
+      guard let now = liveRecords() else { return }
+      let gone = state.known.keys.filter { now[$0] == nil }
+      let changed = now.values.filter { !$0.isSame(as: state.known[$0.key]) }.map(\.key)
+      notify(&state, (gone + changed).sorted()) { now[$0] }
+    }
+  }
+
+  private func report(_ keys: [RecordKey]) {
+    state.withLock { state in
+      do throws(LockstepError) {
+        let now = try HomeReading.perform(home) { store throws(StorageError) in
+          var records: [RecordKey: Record] = [:]
+          for key in keys { records[key] = try store.record(key) }
+          return records
+        }
+        let changed = keys.filter { key in
+          let record = now[key].flatMap { $0.isDeleted ? nil : $0 }
+          return record.map { !$0.isSame(as: state.known[key]) } ?? (state.known[key] != nil)
+        }
+        notify(&state, changed) { now[$0] }
+      } catch {
+        // The connection to the holder ends as well, and then all is read.
+      }
+    }
+  }
+
+  private func notify(
+    _ state: inout State, _ keys: [RecordKey], _ record: (RecordKey) -> Record?
+  ) {
+    var reported: [Record] = []
+    for key in keys {
+      let live = record(key).flatMap { $0.isDeleted ? nil : $0 }
+      if let live {
+        reported.append(live)
+      } else if var gone = state.known[key] {
+        gone.fields = nil
+        reported.append(gone)
+      }
+      state.known[key] = live
+    }
+    guard !reported.isEmpty else { return }
+    for number in state.listeners.keys.sorted() { state.listeners[number]?(.changed(reported)) }
+  }
+}
+
+extension Record {
+  /// True if both are shown alike. An acknowledgement changes the tag only.
+  fileprivate func isSame(as other: Record?) -> Bool {
+    guard let other else { return false }
+    return fields == other.fields && type == other.type && modifiedAt == other.modifiedAt
+      && device == other.device
+  }
+}
+
+/// State of a store's files, by which a change shows.
+private struct FileState: Hashable {
+  private struct File: Hashable {
+    var number: UInt
+    var size: Int
+    var seconds: Int
+    var nanoseconds: Int
+  }
+
+  private var files: [File?]
+
+  init(of home: HomeFolder) {
+    files = ["replica.sqlite", "replica.sqlite-wal"].map { name in
+      var status = stat()
+      guard stat(home.path + "/" + name, &status) == 0 else { return nil }
+      return File(
+        number: UInt(status.st_ino), size: Int(status.st_size),
+        seconds: Int(status.st_mtim.tv_sec), nanoseconds: Int(status.st_mtim.tv_nsec))
+    }
+  }
+}

@@ -1,0 +1,177 @@
+import LockstepClient
+import LockstepEventLoop
+import LockstepJSON
+import LockstepModel
+import LockstepStorage
+import LockstepStorageSQLite
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// A home that another process holds, such as that of the app whose widget or extension this is:
+/// reads its records, observes them, and hands edits to the holder. If there is no holder, an edit
+/// holds the home for as long as it takes, without a network; the app sends it when it runs next.
+///
+/// ```swift
+/// let reader = try await Lockstep.reader(at: folder, records: [Todo.self])
+/// let todos = try await reader.records(Todo.self)
+/// try await reader.update(Todo.self, id: id) { $0.done = true }
+/// ```
+public final class LockstepReader: Sendable {
+  private let home: HomeFolder
+  private let models: [any SyncedRecord.Type]
+  private let observer: HomeObserver
+
+  /// - Throws: `noHome`.
+  fileprivate init(_ home: HomeFolder, _ models: [any SyncedRecord.Type]) throws(LockstepError) {
+    guard home.exists else { throw .noHome(path: home.path) }
+    _ = try RecordsApp.apps(models)
+    self.home = home
+    self.models = models
+    observer = HomeObserver(home, zones: models.compactMap { Name($0.zone) })
+  }
+
+  deinit { observer.stop() }
+
+  /// Ends the sequences of this reader.
+  public func close() { observer.stop() }
+
+  // MARK: reading
+
+  /// Returns all records of a type, by id. Records that do not decode are left out.
+  public func records<Record: SyncedRecord>(_ type: Record.Type) async throws -> [Record] {
+    let (zone, name) = try names(type)
+    let home = home
+    let records = try await Lockstep.onThread {
+      try HomeReading.perform(home) { store throws(StorageError) in
+        try store.records(zone: zone, type: name)
+      }
+    }
+    return records.compactMap { record in
+      do throws(LockstepError) {
+        return try Record.decoded(record)
+      } catch {
+        return nil
+      }
+    }
+  }
+
+  /// Returns a record; nil if there is none.
+  ///
+  /// - Throws: `LockstepError.undecodable`.
+  public func record<Record: SyncedRecord>(_ type: Record.Type, id: String) async throws -> Record?
+  {
+    let (zone, name) = try names(type)
+    guard let recordName = Name(id) else { return nil }
+    let key = RecordKey(zone: zone, name: recordName)
+    let home = home
+    let record = try await Lockstep.onThread {
+      try HomeReading.perform(home) { store throws(StorageError) in try store.record(key) }
+    }
+    return try record.flatMap { $0.type == name ? try Record.decoded($0) : nil }
+  }
+
+  /// Returns the records that `isIncluded` selects, in the order of `isBefore` and then of their
+  /// ids, and again after every change.
+  public func live<Record: SyncedRecord>(
+    _ type: Record.Type, where isIncluded: @escaping @Sendable (Record) -> Bool = { _ in true },
+    sortedBy isBefore: (@Sendable (Record, Record) -> Bool)? = nil
+  ) -> LiveQuery<Record> {
+    LiveQuery(
+      LiveSource(
+        observer, zone: type.zone, type: type.recordType, where: isIncluded, sortedBy: isBefore))
+  }
+
+  /// Returns the changes of the records of a type from now on, by any process or device.
+  public func changes<Record: SyncedRecord>(_ type: Record.Type) -> RecordChanges<Record> {
+    RecordChanges(ChangeSource(observer))
+  }
+
+  private func names(_ type: any SyncedRecord.Type) throws(LockstepError) -> (
+    zone: Name, type: Name
+  ) {
+    guard models.contains(where: { $0 == type }), let zone = Name(type.zone),
+      let name = Name(type.recordType)
+    else { throw .unknownModel(type: "\(type)") }
+    return (zone, name)
+  }
+
+  // MARK: edits
+
+  /// Saves a record, new or changed. Durable when the call returns.
+  public func save<Record: SyncedRecord>(_ record: Record) async throws {
+    try await edit { edits in try edits.save(record) }
+  }
+
+  /// Changes a record. Of fields that the holder changes meanwhile, those that `change` has not
+  /// changed stay as they are.
+  ///
+  /// - Parameter change: May run twice, if the holder of the home begins or ends meanwhile.
+  /// - Throws: `LockstepError.noSuchRecord`, and what `change` throws; then nothing is changed.
+  public func update<Record: SyncedRecord>(
+    _ type: Record.Type, id: String, _ change: @escaping @Sendable (inout Record) throws -> Void
+  ) async throws {
+    try await edit { edits in try edits.update(type, id: id, change) }
+  }
+
+  /// Deletes a record. Does nothing if there is none.
+  public func delete<Record: SyncedRecord>(_ type: Record.Type, id: String) async throws {
+    try await edit { edits in try edits.delete(type, id: id) }
+  }
+
+  /// Makes several changes, all or none; at most 500.
+  ///
+  /// - Parameter body: May run twice, if the holder of the home begins or ends meanwhile.
+  /// - Throws: What `body` throws; then nothing is changed.
+  public func transaction(_ body: @escaping @Sendable (Transaction) throws -> Void) async throws {
+    try await edit { edits in
+      let transaction = Transaction(edits)
+      defer { transaction.end() }
+      try body(transaction)
+      try transaction.check()
+    }
+  }
+
+  private func edit(_ body: @escaping @Sendable (RecordEdits) throws -> Void) async throws {
+    try Task.checkCancellation()
+    let delegation = EditDelegation(home, models)
+    for _ in 0..<EditDelegation.attemptsMax {
+      if try await Lockstep.onThread({ try delegation.handOver(body) }) { return }
+      if try await delegation.holdAndMake(body) { return }
+      try await Task.sleep(for: EditDelegation.pause)
+    }
+    throw LockstepError.homeInUse(path: home.path)
+  }
+}
+
+extension Lockstep {
+  /// Opens a home that another process holds.
+  ///
+  /// - Parameters:
+  ///   - folder: The home, which `open` has made.
+  ///   - records: All types that are saved or read.
+  /// - Throws: `noHome`.
+  public static func reader(at folder: URL, records: [any SyncedRecord.Type] = []) async throws
+    -> LockstepReader
+  {
+    try LockstepReader(HomeFolder(path: folder.path), records)
+  }
+}
+
+/// Access to the store of a home that any process may hold.
+enum HomeReading {
+  static func perform<Value>(
+    _ home: HomeFolder, _ body: (SQLiteReplicaStore) throws(StorageError) -> Value
+  ) throws(LockstepError) -> Value {
+    do throws(StorageError) {
+      let store = try SQLiteReplicaStore(reading: home.path)
+      defer { store.close() }
+      return try store.onOneView { () throws(StorageError) in try body(store) }
+    } catch {
+      throw LockstepError(error)
+    }
+  }
+}

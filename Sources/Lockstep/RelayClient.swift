@@ -1,0 +1,117 @@
+import LockstepClient
+import LockstepEventLoop
+import LockstepModel
+import LockstepWire
+import Synchronization
+
+/// Single requests to a relay. Each call blocks until the answer.
+package struct RelayClient: Sendable {
+  package let relay: RelayAddress
+  /// Trust policy for the relay's certificate, if the address uses TLS.
+  package var trust: Trust
+
+  package init(relay: RelayAddress, trust: Trust) {
+    self.relay = relay
+    self.trust = trust
+  }
+
+  /// Returns the response, whatever its status.
+  package func answer(_ request: HTTPCallRequest) throws(LockstepError) -> (
+    status: Int, body: [UInt8]
+  ) {
+    let report: HTTPCallReport
+    do throws(SystemFault) {
+      report = try Self.outcome(
+        of: HTTPCall(request, to: relay, at: SystemClock.moment()), trust: trust)
+    } catch {
+      throw .storage(reason: "\(error)")
+    }
+    switch report {
+    case .answered(let status, let body, _): return (status, body)
+    case .unreachable(let reason): throw .unreachable(relay: relay.url, reason: reason)
+    case .untrusted(let reason): throw .untrusted(relay: relay.url, reason: reason)
+    case .unanswered(let reason): throw .unanswered(relay: relay.url, reason: reason)
+    }
+  }
+
+  /// Returns the body of a response with a status of 200 to 299. Throws the relay's error text for
+  /// any other status.
+  package func perform(_ request: HTTPCallRequest) throws(LockstepError) -> [UInt8] {
+    let (status, body) = try answer(request)
+    return try Self.body(body, status: status)
+  }
+
+  /// Returns the body of a response with a status of 200 to 299; otherwise throws the relay's error
+  /// text.
+  package static func body(_ body: [UInt8], status: Int) throws(LockstepError) -> [UInt8] {
+    if (200..<300).contains(status) { return body }
+    let refusal = Refusal.decoded(problem: body, status: status)
+    throw refusal.code == .badToken
+      ? .revoked(reason: refusal.detail) : .refused(reason: refusal.detail)
+  }
+
+  package func decoded<Value>(
+    _ body: [UInt8], _ decode: ([UInt8]) throws(Refusal) -> Value
+  ) throws(LockstepError) -> Value {
+    do throws(Refusal) {
+      return try decode(body)
+    } catch {
+      throw .noRelay(address: relay.url, reason: error.detail)
+    }
+  }
+
+  /// Runs one call on its own event loop until it ends.
+  package static func outcome(of call: sending HTTPCall, trust: Trust) throws(SystemFault)
+    -> HTTPCallReport
+  {
+    let outcome = Mutex<HTTPCallReport?>(nil)
+    var settings = GroupSettings<HTTPCallReport> { _, report in
+      outcome.withLock { $0 = report }
+    }
+    settings.isLastReport = { _ in true }
+    settings.trust = trust
+    let group = try NodeGroup<HTTPCall>(count: 1, settings)
+    try group.add(call)
+    _ = try group.run()
+    return outcome.withLock { $0 } ?? .unanswered(reason: "the call was interrupted")
+  }
+}
+
+/// Calls about devices.
+extension RelayClient {
+  /// Joins the account that issued `code`, or a new account if `code` is nil.
+  package func join(code: String?, deviceName: String) throws(LockstepError) -> Credentials {
+    let path = ["v1", code == nil ? "accounts" : "devices"]
+    let body = try perform(
+      HTTPCallRequest("POST", path: path, body: Self.joinBody(code, nil, deviceName)))
+    return try decoded(body) { body throws(Refusal) in try Credentials.decoded(body: body) }
+  }
+
+  package static func joinBody(_ code: String?, _ account: AccountID?, _ deviceName: String)
+    -> [UInt8]
+  {
+    let description = DeviceDescription(
+      deviceName: deviceName, platform: "linux", appVersion: LockstepVersion.current)
+    return JoinRequest(code: code, account: account, description: description).encodedBody()
+  }
+
+  package func pairingOffer(token: String) throws(LockstepError) -> PairingOffer {
+    try decoded(try perform(HTTPCallRequest("POST", path: ["v1", "pairings"], token: token))) {
+      body throws(Refusal) in try PairingOffer.decoded(body: body)
+    }
+  }
+
+  package func revoke(_ device: DeviceID, token: String) throws(LockstepError) {
+    _ = try perform(HTTPCallRequest("DELETE", path: ["v1", "devices", device.text], token: token))
+  }
+
+  package func devices(
+    token: String, milliseconds: Int64 = Limits.answerMilliseconds
+  ) throws(LockstepError) -> DeviceList {
+    var request = HTTPCallRequest("GET", path: ["v1", "devices"], token: token)
+    request.deadlineMilliseconds = milliseconds
+    return try decoded(try perform(request)) {
+      body throws(Refusal) in try DeviceList.decoded(body: body)
+    }
+  }
+}

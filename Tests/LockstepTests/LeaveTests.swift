@@ -1,0 +1,39 @@
+import Foundation
+import Stages
+import TemporaryFolders
+import Testing
+
+@testable import Lockstep
+
+struct LeaveTests {
+  @Test func aDeviceThatLeavesIsNoDeviceAndHasNoData() async throws {
+    try await Devices.withTwo { phone, mac, relay in
+      try await phone.save(Todo(id: "1", title: "milk"))
+      for await todos in mac.live(Todo.self) where !todos.isEmpty { break }
+      _ = try await mac.sync()
+      try await mac.leave()
+      #expect(mac.status.state == .closed)
+      await #expect(throws: LockstepError.closed) { try await mac.records(Todo.self) }
+      #expect(try await phone.devices().map(\.name) == ["phone"])
+      #expect(try await phone.records(Todo.self).map(\.title) == ["milk"])
+      // The folder is a new home.
+      let fresh = try await Devices.open(mac.engine.folder.path, relay)
+      #expect(fresh.status.state == .needsPairing)
+      #expect(try await fresh.records(Todo.self) == [])
+      await fresh.close()
+    }
+  }
+
+  @Test func leavingWouldLoseWhatWasNotSent() async throws {
+    try await Devices.withTwo { phone, mac, relay in
+      _ = mac
+      try relay.stop()
+      try await phone.save(Todo(id: "1", title: "milk"))
+      await #expect(throws: LockstepError.unsentChanges(count: 1)) { try await phone.leave() }
+      #expect(try await phone.records(Todo.self).map(\.title) == ["milk"])
+      try await phone.leave(discardingUnsent: true)
+      #expect(phone.status.state == .closed)
+      #expect(!phone.engine.folder.exists)
+    }
+  }
+}
