@@ -3,9 +3,6 @@ import LockstepModel
 import LockstepTerminal
 
 /// Clipboard history of all devices: zone `Clipboard`, one record per item.
-///
-///     {"do": "add", "name", "content"} · {"do": "remove", "item"} · {"do": "clear"}
-///     {"show": "list"} · {"show": "item", "item"}
 package struct ClipboardApp: App {
   package static let zone = Name(trusted: "Clipboard")
   package static let itemType = Name(trusted: "ClipboardItem")
@@ -31,45 +28,40 @@ package struct ClipboardApp: App {
 
   package func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
     let contents = ClipboardContents(state.records)
-    switch order["do"]?.string {
-    case "add":
-      let content = try order.textMember("content")
+    switch try ClipboardAction(json: order) {
+    case .add(let content, let name):
       if content.isEmpty { throw EditRefusal("there is nothing to add") }
-      let edit = ClipboardApp.edit(try AppState.newName(order)) { _ in
-        ["content": .string(content)]
-      }
+      let edit = ClipboardApp.edit(name) { _ in ["content": .string(content)] }
       return AppOutcome(
         [.edit(edit)],
         view: AppView(
           json: ["name": .string(edit.key.name.text)], lines: ["added: " + RowText.line(content)]))
-    case "remove":
-      let item = contents.items[try contents.choice.findEntry(try order.textMember("item"))]
+    case .remove(let item):
+      let item = contents.items[try contents.choice.findEntry(item)]
       return AppOutcome(
         [.edit(ClipboardApp.edit(item.record.name) { _ in nil })],
         view: AppView(
           json: ["name": .string(item.record.name.text)],
           lines: ["removed: " + RowText.line(item.content)]))
-    case "clear":
+    case .clear:
       let count = contents.items.count
       return AppOutcome(
         contents.items.map { .edit(ClipboardApp.edit($0.record.name) { _ in nil }) },
         view: AppView(
           json: ["removed": JSONValue(integerLiteral: Int64(count))],
           lines: [count == 1 ? "1 item removed" : "\(count) items removed"]))
-    default: throw EditRefusal("the clipboard does not know that order")
     }
   }
 
   package func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView {
     let contents = ClipboardContents(state.records)
-    switch question["show"]?.string {
-    case "list": return contents.view(of: state)
-    case "item":
-      let item = contents.items[try contents.choice.findEntry(try question.textMember("item"))]
+    switch try ClipboardQuestion(json: question) {
+    case .list: return contents.view(of: state)
+    case .item(let item):
+      let item = contents.items[try contents.choice.findEntry(item)]
       return AppView(
         json: ["name": .string(item.record.name.text), "content": .string(item.content)],
         lines: [RowText.line(item.content)])
-    default: throw EditRefusal("the clipboard has no such view")
     }
   }
 

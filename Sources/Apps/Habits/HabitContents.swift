@@ -71,6 +71,11 @@ package struct HabitContents: Sendable {
     Choice("habit", habits.map { Choice.Entry(name: $0.record.name.text, title: $0.title) })
   }
 
+  /// Returns the habit that a person selects by these words.
+  func habit(_ word: String) throws(EditRefusal) -> Habit {
+    habits[try choice.findEntry(word)]
+  }
+
   /// Returns the name of the record for one day of a habit.
   package static func name(of habit: Name, on day: HabitDay) -> Name {
     Name(trusted: CopyName.text(habit.text, "/" + day.text))

@@ -4,36 +4,26 @@ import LockstepTerminal
 
 /// Edits that orders make to habits and their days.
 enum HabitEdits {
-  static func added(_ order: JSONValue) throws(EditRefusal) -> AppOutcome {
-    let name = try AppState.newName(order)
-    let fields: JSONValue = [
-      "title": .string(try title(order)), "kind": .string(try kind(order).rawValue),
-      "target": .number(JSONNumber(try target(order))),
-    ]
+  static func added(
+    _ name: Name, _ title: String, _ kind: HabitKind, _ target: Int64
+  ) throws(EditRefusal) -> AppOutcome {
+    let fields = JSONValue.object(try members(title, kind, target))
     return AppOutcome(
-      [.edit(habitEdit(name) { _ in fields })], view: changeView("added", name, try title(order)))
+      [.edit(habitEdit(name) { _ in fields })], view: changeView("added", name, title))
   }
 
   /// Keeps fields that this version does not know.
   static func changed(
-    _ habit: HabitContents.Habit, _ order: JSONValue
+    _ habit: HabitContents.Habit, _ title: String?, _ kind: HabitKind?, _ target: Int64?
   ) throws(EditRefusal) -> AppOutcome {
-    var changes: [JSONMember] = []
-    if order["title"] != nil { changes.append(JSONMember("title", .string(try title(order)))) }
-    if order["kind"] != nil {
-      changes.append(JSONMember("kind", .string(try kind(order).rawValue)))
-    }
-    if order["target"] != nil {
-      changes.append(JSONMember("target", .number(JSONNumber(try target(order)))))
-    }
+    let changes = try members(title, kind, target)
     if changes.isEmpty { throw EditRefusal("say what is to change: its title, kind or target") }
-    let members = changes
     let edit = habitEdit(habit.record.name) { context in
-      (context.current?.value ?? [:]).setting(members)
+      (context.current?.value ?? [:]).setting(changes)
     }
     return AppOutcome(
       [.edit(edit)],
-      view: changeView("changed", habit.record.name, order["title"]?.string ?? habit.title))
+      view: changeView("changed", habit.record.name, title ?? habit.title))
   }
 
   /// Keeps the records of its days: if the habit is restored, they are shown again.
@@ -44,9 +34,8 @@ enum HabitEdits {
   }
 
   static func checked(
-    _ habit: HabitContents.Habit, on day: HabitDay, _ order: JSONValue
+    _ habit: HabitContents.Habit, on day: HabitDay, _ isDone: Bool
   ) throws(EditRefusal) -> AppOutcome {
-    guard let isDone = order["done"]?.bool else { throw EditRefusal("done must be true or false") }
     guard habit.kind == .checkbox else {
       throw EditRefusal("\u{201C}\(RowText.line(habit.title))\u{201D} is counted; use count")
     }
@@ -121,28 +110,24 @@ enum HabitEdits {
 
   // MARK: Validation and text
 
-  private static func title(_ order: JSONValue) throws(EditRefusal) -> String {
-    let title = try order.textMember("title")
-    let isBlank = title.unicodeScalars.allSatisfy { $0.properties.isWhitespace }
-    guard !isBlank, title.unicodeScalars.count <= Limits.habitTitle else {
-      throw EditRefusal("a habit's title has 1 to \(Limits.habitTitle) characters")
+  /// Returns the valid fields of a habit that are not nil.
+  private static func members(
+    _ title: String?, _ kind: HabitKind?, _ target: Int64?
+  ) throws(EditRefusal) -> [JSONMember] {
+    if let title {
+      let isBlank = title.unicodeScalars.allSatisfy { $0.properties.isWhitespace }
+      guard !isBlank, title.unicodeScalars.count <= Limits.habitTitle else {
+        throw EditRefusal("a habit's title has 1 to \(Limits.habitTitle) characters")
+      }
     }
-    return title
-  }
-
-  private static func kind(_ order: JSONValue) throws(EditRefusal) -> HabitKind {
-    guard let kind = HabitKind(rawValue: try order.textMember("kind")) else {
-      throw EditRefusal("a habit is a checkbox or a count")
-    }
-    return kind
-  }
-
-  private static func target(_ order: JSONValue) throws(EditRefusal) -> Int64 {
-    let target = try order.wholeMember("target")
-    guard (1...Limits.habitCount).contains(target) else {
+    if let target, !(1...Limits.habitCount).contains(target) {
       throw EditRefusal("a target is 1 to \(Limits.habitCount)")
     }
-    return target
+    return [
+      title.map { JSONMember("title", .string($0)) },
+      kind.map { JSONMember("kind", .string($0.rawValue)) },
+      target.map { JSONMember("target", .number(JSONNumber($0))) },
+    ].compactMap { $0 }
   }
 
   private static func changeView(_ what: String, _ name: Name, _ title: String) -> AppView {

@@ -4,12 +4,6 @@ import LockstepTerminal
 
 /// Habits and their days: zone `Habits`, one record per habit, and one record per habit and day on
 /// which something was done.
-///
-///     {"do": "add", "name", "title", "kind", "target"} ·
-///     {"do": "edit", "habit", "title"?, "kind"?, "target"?} · {"do": "remove", "habit"} ·
-///     {"do": "check", "habit", "day", "done"} · {"do": "count", "habit", "day", "by"} ·
-///     {"do": "keep", "habit", "version": "local" or "cloud"}
-///     {"show": "week", "day"} · {"show": "day", "day"} · {"show": "conflicts"}
 package struct HabitsApp: App {
   package static let zone = Name(trusted: "Habits")
   package static let habitType = Name(trusted: "Habit")
@@ -36,22 +30,21 @@ package struct HabitsApp: App {
 
   package func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
     let week = HabitWeek(state)
-    switch order["do"]?.string {
-    case "add": return try HabitEdits.added(order)
-    case "edit": return try HabitEdits.changed(try HabitsApp.habit(order, week.contents), order)
-    case "remove": return HabitEdits.removed(try HabitsApp.habit(order, week.contents))
-    case "check":
-      let habit = try HabitsApp.habit(order, week.contents)
-      return try HabitEdits.checked(habit, on: try HabitsApp.day(order), order)
-    case "count":
-      let habit = try HabitsApp.habit(order, week.contents)
-      let day = try HabitsApp.day(order)
+    switch try HabitAction(json: order) {
+    case .add(let name, let title, let kind, let target):
+      return try HabitEdits.added(name, title, kind, target)
+    case .edit(let habit, let title, let kind, let target):
+      return try HabitEdits.changed(try week.contents.habit(habit), title, kind, target)
+    case .remove(let habit): return HabitEdits.removed(try week.contents.habit(habit))
+    case .check(let habit, let day, let isDone):
+      let habit = try week.contents.habit(habit)
+      return try HabitEdits.checked(habit, on: try HabitsApp.day(day), isDone)
+    case .count(let habit, let day, let amount):
+      let (habit, day) = (try week.contents.habit(habit), try HabitsApp.day(day))
       return try HabitEdits.counted(
-        habit, on: day, by: try order.wholeMember("by"),
-        of: week.contents.day(day, of: habit.record.name))
-    case "keep":
-      let place = try week.conflictChoice.findEntry(try order.textMember("habit"))
-      let version = try order.textMember("version")
+        habit, on: day, by: amount, of: week.contents.day(day, of: habit.record.name))
+    case .keep(let habit, let version):
+      let place = try week.conflictChoice.findEntry(habit)
       guard ["local", "cloud"].contains(version) else {
         throw EditRefusal("keep local or cloud, not \u{201C}\(RowText.line(version))\u{201D}")
       }
@@ -61,28 +54,19 @@ package struct HabitsApp: App {
         view: AppView(
           json: ["name": .string(key.name.text), "kept": .string(version)],
           lines: ["kept the \(version) version; it goes to all devices"]))
-    default: throw EditRefusal("habits do not know that order")
     }
   }
 
   package func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView {
     let week = HabitWeek(state)
-    switch question["show"]?.string {
-    case "week": return week.week(until: try HabitsApp.day(question))
-    case "day": return week.day(try HabitsApp.day(question))
-    case "conflicts": return week.conflictView()
-    default: throw EditRefusal("habits have no such view")
+    switch try HabitQuestion(json: question) {
+    case .week(let day): return week.week(until: try HabitsApp.day(day))
+    case .day(let day): return week.day(try HabitsApp.day(day))
+    case .conflicts: return week.conflictView()
     }
   }
 
-  private static func habit(
-    _ order: JSONValue, _ contents: HabitContents
-  ) throws(EditRefusal) -> HabitContents.Habit {
-    contents.habits[try contents.choice.findEntry(try order.textMember("habit"))]
-  }
-
-  private static func day(_ order: JSONValue) throws(EditRefusal) -> HabitDay {
-    let text = try order.textMember("day")
+  private static func day(_ text: String) throws(EditRefusal) -> HabitDay {
     guard let day = HabitDay(text) else {
       throw EditRefusal("\u{201C}\(RowText.line(text))\u{201D} is no day; write it as 2026-03-01")
     }

@@ -3,10 +3,6 @@ import LockstepModel
 import LockstepTerminal
 
 /// Notes: zone `Memos`, one record per memo.
-///
-///     {"do": "add", "name", "content"} · {"do": "edit", "memo", "was", "content"} ·
-///     {"do": "remove", "memo"}
-///     {"show": "list"} · {"show": "search", "words"} · {"show": "memo", "memo"}
 package struct MemosApp: App {
   package static let zone = Name(trusted: "Memos")
   package static let memoType = Name(trusted: "Memo")
@@ -38,37 +34,35 @@ package struct MemosApp: App {
 
   package func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
     let contents = MemoContents(state.records)
-    switch order["do"]?.string {
-    case "add":
-      let content = try MemosApp.content(order)
-      let name = try AppState.newName(order)
+    switch try MemoAction(json: order) {
+    case .add(let content, let name):
+      try MemosApp.check(content)
       return AppOutcome(
         [.edit(MemosApp.memoEdit(content, to: name))],
         view: MemosApp.changeView("added", name, content))
-    case "edit":
-      let memo = contents.memos[try contents.choice.findEntry(try order.textMember("memo"))]
-      return try edited(memo, order)
-    case "remove":
-      let memo = contents.memos[try contents.choice.findEntry(try order.textMember("memo"))]
+    case .edit(let memo, let content, let was):
+      let memo = contents.memos[try contents.choice.findEntry(memo)]
+      return try edited(memo, was: was, content)
+    case .remove(let memo):
+      let memo = contents.memos[try contents.choice.findEntry(memo)]
       let edit = EditRequest(key: memo.record.key, type: MemosApp.memoType) {
         _ throws(EditRefusal) in nil
       }
       return AppOutcome(
         [.edit(edit)], view: MemosApp.changeView("removed", memo.record.name, memo.content))
-    default: throw EditRefusal("memos do not know that order")
     }
   }
 
   package func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView {
     let contents = MemoContents(state.records)
-    switch question["show"]?.string {
-    case "list":
+    switch try MemoQuestion(json: question) {
+    case .list:
       return contents.view(Array(contents.memos.indices), of: state, empty: "there is no memo yet")
-    case "search":
-      let places = contents.indices(with: try question.textMember("words"))
+    case .search(let words):
+      let places = contents.indices(with: words)
       return contents.view(places, of: state, empty: "no memo has these words")
-    case "memo":
-      let memo = contents.memos[try contents.choice.findEntry(try question.textMember("memo"))]
+    case .memo(let memo):
+      let memo = contents.memos[try contents.choice.findEntry(memo)]
       return AppView(
         json: [
           "name": .string(memo.record.name.text), "title": .string(memo.title),
@@ -77,17 +71,15 @@ package struct MemosApp: App {
         lines: memo.content.split(separator: "\n", omittingEmptySubsequences: false).map {
           RowText.line(String($0))
         })
-    default: throw EditRefusal("memos have no such view")
     }
   }
 
   /// Edits a text that may have changed while the person was writing. In that case both texts are
   /// kept, as in a conflict between two devices.
   private func edited(
-    _ memo: MemoContents.Memo, _ order: JSONValue
+    _ memo: MemoContents.Memo, was: String, _ content: String
   ) throws(EditRefusal) -> AppOutcome {
-    let content = try MemosApp.content(order)
-    let was = try order.textMember("was")
+    try MemosApp.check(content)
     var steps = [AppOutcome.Step.edit(MemosApp.memoEdit(content, to: memo.record.name))]
     if !memo.content.utf8.elementsEqual(was.utf8), !memo.content.utf8.elementsEqual(content.utf8),
       let fields = memo.record.value,
@@ -103,11 +95,9 @@ package struct MemosApp: App {
     return AppOutcome(steps, view: MemosApp.changeView("changed", memo.record.name, content))
   }
 
-  private static func content(_ order: JSONValue) throws(EditRefusal) -> String {
-    let content = try order.textMember("content")
+  private static func check(_ content: String) throws(EditRefusal) {
     let isBlank = content.unicodeScalars.allSatisfy { $0.properties.isWhitespace }
     if isBlank { throw EditRefusal("a memo without a word is not kept; remove it instead") }
-    return content
   }
 
   /// Keeps fields that this version does not know.

@@ -3,9 +3,6 @@ import LockstepModel
 
 /// Files that are the same on every device: zone `Vault`, one record per file.
 ///
-///     {"do": "clean"} · {"do": "settle"}
-///     {"show": "files"} · {"show": "conflicts"} · {"show": "codes"}
-///
 /// The record `key` says which key seals the vault. Records `code/…` contain keys for other
 /// devices (`WrappedVaultKey`). Both have the type `VaultKey` and are written without the
 /// outbox.
@@ -39,8 +36,8 @@ package struct VaultApp: App {
   }
 
   package func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
-    switch order["do"]?.string {
-    case "clean":
+    switch try VaultAction(json: order) {
+    case .clean:
       let contents = VaultContents(state.records, key: key())
       let redundant = contents.copies.filter(contents.isRedundant)
       let others = contents.copies.count - redundant.count
@@ -52,21 +49,19 @@ package struct VaultApp: App {
             "left": JSONValue(integerLiteral: Int64(others)),
           ],
           lines: VaultApp.removalLines(removed: redundant.count, left: others)))
-    case "settle": return resolveConflicts(of: state)
-    default: throw EditRefusal("the vault does not know that order")
+    case .settle: return resolveConflicts(of: state)
     }
   }
 
   package func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView {
-    switch question["show"]?.string {
-    case "files":
+    switch try VaultQuestion(json: question) {
+    case .files:
       let contents = VaultContents(state.records, key: key())
       return contents.view(contents.files, of: state, empty: "there is no file in the vault yet")
-    case "conflicts":
+    case .conflicts:
       let contents = VaultContents(state.records, key: key())
       return contents.view(contents.copies, of: state, empty: "there are no conflict copies")
-    case "codes": return VaultApp.codes(of: state)
-    default: throw EditRefusal("the vault has no such view")
+    case .codes: return VaultApp.codes(of: state)
     }
   }
 

@@ -1,3 +1,4 @@
+import LockstepApps
 import LockstepJSON
 import LockstepModel
 import LockstepSimulation
@@ -76,40 +77,39 @@ private struct DayWriter {
     for start in stride(
       from: DayScript.work.lowerBound, to: DayScript.work.upperBound, by: 30 * 60_000)
     {
-      add(start, .order(["do": "start"]))
+      add(start, .order(TimerAction.event(.start(length: nil)).json))
       guard Int.random(in: 0..<3, using: &random) > 0 else { continue }
       let pause = start + DayScript.minute * Int64.random(in: 3...12, using: &random)
-      add(pause, .order(["do": "pause"]))
-      add(pause + 2 * DayScript.minute, .order(["do": "resume"]))
+      add(pause, .order(TimerAction.event(.pause).json))
+      add(pause + 2 * DayScript.minute, .order(TimerAction.event(.resume).json))
     }
-    add(DayScript.work.upperBound, .order(["do": "stop"]))
+    add(DayScript.work.upperBound, .order(TimerAction.event(.stop).json))
   }
 
   /// Adds eighty copied items: most are lines, some are pages.
   mutating func copies() {
     for number in 0..<80 {
       let letters = number % 10 == 0 ? 4_000 : Int.random(in: 8...300, using: &random)
-      let order: JSONValue = [
-        "do": "add", "name": .string("copy \(number)"), "content": .string(text(letters)),
-      ]
-      add(moment(), .order(order))
+      let action = ClipboardAction.add(
+        content: text(letters), name: Name(trusted: "copy \(number)"))
+      add(moment(), .order(action.json))
     }
   }
 
   /// Adds six memos, each edited several times.
   mutating func memos() {
     for number in 0..<6 {
-      let name = JSONValue.string("memo \(number)")
+      let name = Name(trusted: "memo \(number)")
       var content = text(400)
       var at = DayScript.work.lowerBound + DayScript.minute * Int64(number)
-      add(at, .order(["do": "add", "name": name, "content": .string(content)]))
+      add(at, .order(MemoAction.add(content: content, name: name).json))
       for _ in 0..<8 {
         at += DayScript.minute * Int64.random(in: 5...50, using: &random)
         let was = content
         content += " " + text(80)
         add(
           at,
-          .order(["do": "edit", "memo": name, "was": .string(was), "content": .string(content)]))
+          .order(MemoAction.edit(memo: name.text, content: content, was: was).json))
       }
     }
   }
@@ -117,21 +117,17 @@ private struct DayWriter {
   /// Adds four habits that are checked once, and four that are counted during the day.
   mutating func habits() {
     for number in 0..<8 {
-      let name = JSONValue.string("habit \(number)")
-      let kind: JSONValue = number % 2 == 0 ? "checkbox" : "count"
-      add(
-        DayScript.work.lowerBound,
-        .order([
-          "do": "add", "name": name, "title": .string("habit \(number)"), "kind": kind,
-          "target": 8,
-        ]))
-      for _ in 0..<(number % 2 == 0 ? 1 : 8) {
+      let name = Name(trusted: "habit \(number)")
+      let kind: HabitKind = number % 2 == 0 ? .checkbox : .count
+      let adding = HabitAction.add(name: name, title: name.text, kind: kind, target: 8)
+      add(DayScript.work.lowerBound, .order(adding.json))
+      for _ in 0..<(kind == .checkbox ? 1 : 8) {
         let at = max(moment(), DayScript.work.lowerBound + DayScript.minute)
-        let order: JSONValue =
-          number % 2 == 0
-          ? ["do": "check", "habit": name, "day": "2026-11-21", "done": true]
-          : ["do": "count", "habit": name, "day": "2026-11-21", "by": 1]
-        add(at, .order(order))
+        let action: HabitAction =
+          kind == .checkbox
+          ? .check(habit: name.text, day: "2026-11-21", isDone: true)
+          : .count(habit: name.text, day: "2026-11-21", by: 1)
+        add(at, .order(action.json))
       }
     }
   }

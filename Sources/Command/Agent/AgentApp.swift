@@ -119,9 +119,9 @@ enum AgentApp {
   }
 
   /// Random name for a new record, unique across devices.
-  static var newName: JSONValue {
+  static var newName: Name {
     var random = Entropy.seededRandom()
-    return .string(BatchID(random: &random).text)
+    return Name(trusted: BatchID(random: &random).text)
   }
 
   /// Returns the text of the operand, or of standard input if there is none. `noun`: name of the

@@ -34,12 +34,14 @@ enum AgentClipboardCommand {
   ) { arguments throws(CommandFailure) in
     let text = try AgentApp.text(arguments.operands, "the text")
     return try AgentApp.order(
-      arguments, app, ["do": "add", "name": AgentApp.newName, "content": .string(text)])
+      arguments, app, ClipboardAction.add(content: text, name: AgentApp.newName).json)
   }
 
   private static let list = Command(
     name: "list", summary: "Shows the items, the newest first.", options: AgentApp.options
-  ) { arguments throws(CommandFailure) in try AgentApp.show(arguments, app, ["show": "list"]) }
+  ) { arguments throws(CommandFailure) in
+    try AgentApp.show(arguments, app, ClipboardQuestion.list.json)
+  }
 
   private static let copy = Command(
     name: "copy",
@@ -52,7 +54,7 @@ enum AgentClipboardCommand {
     options: AgentApp.options, operands: item
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      let question: JSONValue = ["show": "item", "item": .string(arguments.operands[0])]
+      let question = ClipboardQuestion.item(arguments.operands[0]).json
       let (view, _) = try AgentApp.view(session, app, question)
       if arguments[AgentCommand.json] { return try TerminalOutput.printed(view.json.text) }
       try TerminalOutput.standard.writeForPerson(view.json["content"]?.string ?? "")
@@ -64,16 +66,18 @@ enum AgentClipboardCommand {
     name: "remove", summary: "Removes an item from all devices.", options: AgentApp.options,
     operands: item
   ) { arguments throws(CommandFailure) in
-    try AgentApp.order(arguments, app, ["do": "remove", "item": .string(arguments.operands[0])])
+    try AgentApp.order(arguments, app, ClipboardAction.remove(item: arguments.operands[0]).json)
   }
 
   private static let clear = Command(
     name: "clear", summary: "Removes all items from all devices.", options: AgentApp.options
-  ) { arguments throws(CommandFailure) in try AgentApp.order(arguments, app, ["do": "clear"]) }
+  ) { arguments throws(CommandFailure) in
+    try AgentApp.order(arguments, app, ClipboardAction.clear.json)
+  }
 
   private static let watch = HomeWatch.command(
     "Shows the clipboard live; without a terminal, a JSON line per change.", app: app,
-    question: { _ throws(CommandFailure) in ["show": "list"] })
+    question: { _ throws(CommandFailure) in ClipboardQuestion.list.json })
 }
 
 /// `lockstep agent clipboard on|off|status`.
@@ -93,7 +97,7 @@ enum AgentClipboardSyncCommands {
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       let app = ClipboardApp()
-      let (view, _) = try AgentApp.view(session, app.name, ["show": "list"])
+      let (view, _) = try AgentApp.view(session, app.name, ClipboardQuestion.list.json)
       let status = HomeStatus(json: try session.send(.status))
       let waiting = status.waitingChanges(inDisabled: app.zone)
       let count = Int64(view.json["items"]?.array?.count ?? 0)

@@ -33,33 +33,27 @@ enum AgentHabitsCommand {
     "title", ValueKind.text("TITLE"), "The new title.")
   private static let isUndone = CommandOption.flag("undo", "Subtract instead.")
 
-  private static func day(_ arguments: Arguments) -> JSONValue {
-    .string(arguments[on] ?? AgentApp.today)
-  }
+  private static func day(_ arguments: Arguments) -> String { arguments[on] ?? AgentApp.today }
 
   private static let add = Command(
     name: "add", summary: "Adds a habit.",
     options: [isCount.entry, target.entry] + AgentApp.options,
     operands: Command.Operands("TITLE", "Its title.")
   ) { arguments throws(CommandFailure) in
-    try AgentApp.order(
-      arguments, app,
-      [
-        "do": "add", "name": AgentApp.newName, "title": .string(arguments.operands[0]),
-        "kind": .string(HabitKind(isCounted: arguments[isCount]).rawValue),
-        "target": .number(JSONNumber(Int64(arguments[target] ?? 1))),
-      ])
+    let action = HabitAction.add(
+      name: AgentApp.newName, title: arguments.operands[0],
+      kind: arguments[isCount] ? .count : .checkbox, target: Int64(arguments[target] ?? 1))
+    return try AgentApp.order(arguments, app, action.json)
   }
 
   private static let edit = Command(
     name: "edit", summary: "Changes a habit's title or target.",
     options: [title.entry, target.entry] + AgentApp.options, operands: habit
   ) { arguments throws(CommandFailure) in
-    let order: JSONValue = ["do": "edit", "habit": .string(arguments.operands[0])]
-    return try AgentApp.order(
-      arguments, app,
-      order.setting("title", to: arguments[title].map { .string($0) })
-        .setting("target", to: arguments[target].map { .number(JSONNumber(Int64($0))) }))
+    let action = HabitAction.edit(
+      habit: arguments.operands[0], title: arguments[title],
+      target: arguments[target].map { Int64($0) })
+    return try AgentApp.order(arguments, app, action.json)
   }
 
   private static let remove = Command(
@@ -67,19 +61,16 @@ enum AgentHabitsCommand {
     summary: "Removes a habit; its days are kept, and shown again if it is restored.",
     options: AgentApp.options, operands: habit
   ) { arguments throws(CommandFailure) in
-    try AgentApp.order(arguments, app, ["do": "remove", "habit": .string(arguments.operands[0])])
+    try AgentApp.order(arguments, app, HabitAction.remove(habit: arguments.operands[0]).json)
   }
 
   private static func check(_ name: String, _ summary: String, _ isDone: Bool) -> Command {
     Command(
       name: name, summary: summary, options: [on.entry] + AgentApp.options, operands: habit
     ) { arguments throws(CommandFailure) in
-      try AgentApp.order(
-        arguments, app,
-        [
-          "do": "check", "habit": .string(arguments.operands[0]), "day": day(arguments),
-          "done": .bool(isDone),
-        ])
+      let action = HabitAction.check(
+        habit: arguments.operands[0], day: day(arguments), isDone: isDone)
+      return try AgentApp.order(arguments, app, action.json)
     }
   }
 
@@ -95,19 +86,17 @@ enum AgentHabitsCommand {
         "\"\(Log.oneLine(word))\" is not a number to count by; give a whole number, such as 3",
         exitCode: .usage)
     }
-    return try AgentApp.order(
-      arguments, app,
-      [
-        "do": "count", "habit": .string(arguments.operands[0]), "day": day(arguments),
-        "by": .number(JSONNumber(arguments[isUndone] ? 0 - amount : amount)),
-      ])
+    let action = HabitAction.count(
+      habit: arguments.operands[0], day: day(arguments),
+      by: arguments[isUndone] ? 0 - amount : amount)
+    return try AgentApp.order(arguments, app, action.json)
   }
 
   private static let list = Command(
     name: "list", summary: "Shows all habits with the last seven days.",
     options: [on.entry] + AgentApp.options
   ) { arguments throws(CommandFailure) in
-    try AgentApp.show(arguments, app, ["show": "week", "day": day(arguments)])
+    try AgentApp.show(arguments, app, HabitQuestion.week(day: day(arguments)).json)
   }
 
   private static let day = Command(
@@ -115,14 +104,14 @@ enum AgentHabitsCommand {
     operands: Command.Operands("DATE", "Such as 2026-03-01; today if not given.", counts: 0...1)
   ) { arguments throws(CommandFailure) in
     let date = arguments.operands.first ?? AgentApp.today
-    return try AgentApp.show(arguments, app, ["show": "day", "day": .string(date)])
+    return try AgentApp.show(arguments, app, HabitQuestion.day(date).json)
   }
 
   private static let conflicts = Command(
     name: "conflicts", summary: "Shows habits that were changed on two devices, side by side.",
     options: AgentApp.options
   ) { arguments throws(CommandFailure) in
-    try AgentApp.show(arguments, app, ["show": "conflicts"])
+    try AgentApp.show(arguments, app, HabitQuestion.conflicts.json)
   }
 
   private static let keep = Command(
@@ -130,12 +119,9 @@ enum AgentHabitsCommand {
     options: AgentApp.options,
     operands: Command.Operands("VERSION HABIT", "local or cloud, and the habit.", counts: 2...2)
   ) { arguments throws(CommandFailure) in
-    try AgentApp.order(
-      arguments, app,
-      [
-        "do": "keep", "version": .string(arguments.operands[0]),
-        "habit": .string(arguments.operands[1]),
-      ])
+    let (version, habit) = (arguments.operands[0], arguments.operands[1])
+    return try AgentApp.order(
+      arguments, app, HabitAction.keep(habit: habit, version: version).json)
   }
 
   private static let status = Command(
@@ -144,11 +130,7 @@ enum AgentHabitsCommand {
 
   private static let watch = HomeWatch.command(
     "Shows the week live; without a terminal, a JSON line per change.", app: app,
-    question: { _ throws(CommandFailure) in ["show": "week", "day": .string(AgentApp.today)] })
-}
-
-extension HabitKind {
-  fileprivate init(isCounted: Bool) { self = isCounted ? .count : .checkbox }
+    question: { _ throws(CommandFailure) in HabitQuestion.week(day: AgentApp.today).json })
 }
 
 /// `lockstep agent habits restore`: decides about habits that existed before this device joined.

@@ -25,7 +25,7 @@ enum AgentMemoCommand {
   ) { arguments throws(CommandFailure) in
     let text = try AgentApp.text(arguments.operands, "the memo")
     return try AgentApp.order(
-      arguments, app, ["do": "add", "name": AgentApp.newName, "content": .string(text)])
+      arguments, app, MemoAction.add(content: text, name: AgentApp.newName).json)
   }
 
   private static let edit = Command(
@@ -37,19 +37,18 @@ enum AgentMemoCommand {
       """,
     options: AgentApp.options, operands: memo
   ) { arguments throws(CommandFailure) in
-    let question: JSONValue = ["show": "memo", "memo": .string(arguments.operands[0])]
+    let question = MemoQuestion.memo(arguments.operands[0]).json
     // The home is closed while the person writes, so that other commands can use it.
     let before = try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       try AgentApp.view(session, app, question).0.json
     }
-    let (name, was) = (before["name"] ?? .null, before["content"]?.string ?? "")
+    let (name, was) = (before["name"]?.string ?? "", before["content"]?.string ?? "")
     return try Editor.edit(was, suffix: ".md", "the memo") { text throws(CommandFailure) in
       if text.utf8.elementsEqual(was.utf8) {
         return try TerminalOutput.printed("nothing was changed")
       }
       return try AgentApp.order(
-        arguments, app,
-        ["do": "edit", "memo": name, "was": .string(was), "content": .string(text)])
+        arguments, app, MemoAction.edit(memo: name, content: text, was: was).json)
     }
   }
 
@@ -57,7 +56,7 @@ enum AgentMemoCommand {
     name: "show", summary: "Prints a memo.", options: AgentApp.options, operands: memo
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      let question: JSONValue = ["show": "memo", "memo": .string(arguments.operands[0])]
+      let question = MemoQuestion.memo(arguments.operands[0]).json
       let (view, _) = try AgentApp.view(session, app, question)
       // Escaped on a terminal, so that the text cannot move the cursor; a file gets it byte for
       // byte.
@@ -72,12 +71,13 @@ enum AgentMemoCommand {
     name: "remove", summary: "Removes a memo from all devices.", options: AgentApp.options,
     operands: memo
   ) { arguments throws(CommandFailure) in
-    try AgentApp.order(arguments, app, ["do": "remove", "memo": .string(arguments.operands[0])])
+    try AgentApp.order(arguments, app, MemoAction.remove(memo: arguments.operands[0]).json)
   }
 
   private static let list = Command(
     name: "list", summary: "Shows all memos, the most recent first.", options: AgentApp.options
-  ) { arguments throws(CommandFailure) in try AgentApp.show(arguments, app, ["show": "list"]) }
+  ) { arguments throws(CommandFailure) in try AgentApp.show(arguments, app, MemoQuestion.list.json)
+  }
 
   private static let search = Command(
     name: "search", summary: "Shows the memos that contain all words.",
@@ -85,10 +85,10 @@ enum AgentMemoCommand {
     operands: Command.Operands("WORDS", "Words, in upper or lower case.", counts: 1...50)
   ) { arguments throws(CommandFailure) in
     let words = arguments.operands.joined(separator: " ")
-    return try AgentApp.show(arguments, app, ["show": "search", "words": .string(words)])
+    return try AgentApp.show(arguments, app, MemoQuestion.search(words: words).json)
   }
 
   private static let watch = HomeWatch.command(
     "Shows the memos live; without a terminal, a JSON line per change.", app: app,
-    question: { _ throws(CommandFailure) in ["show": "list"] })
+    question: { _ throws(CommandFailure) in MemoQuestion.list.json })
 }

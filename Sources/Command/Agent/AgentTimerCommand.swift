@@ -36,7 +36,8 @@ enum AgentTimerCommand {
       let length = takesMinutes ? arguments[minutes] : nil
       return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
         let event = event(try length.map(milliseconds))
-        let (screen, status) = try AgentApp.perform(session, TimerApp().name, event.order)
+        let (screen, status) = try AgentApp.perform(
+          session, TimerApp().name, TimerAction.event(event).json)
         return try TerminalOutput.printed(
           arguments[AgentCommand.json]
             ? screen.json.text
@@ -58,7 +59,8 @@ enum AgentTimerCommand {
     options: AgentApp.options
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      let (screen, status) = try AgentApp.view(session, TimerApp().name, TimerApp.screen)
+      let (screen, status) = try AgentApp.view(
+        session, TimerApp().name, TimerQuestion.screen.json)
       return try TerminalOutput.printed(
         arguments[AgentCommand.json]
           ? screen.json.text
@@ -82,7 +84,9 @@ enum AgentTimerSettingsCommand {
 
   private static let get = Command(
     name: "get", summary: "Shows all current settings.", options: AgentApp.options
-  ) { arguments throws(CommandFailure) in try AgentApp.show(arguments, app, TimerApp.settings) }
+  ) { arguments throws(CommandFailure) in
+    try AgentApp.show(arguments, app, TimerQuestion.settings.json)
+  }
 
   private static let set = Command(
     name: "set", summary: "Changes settings: focusMinutes=50 autoStart=false",
@@ -99,8 +103,7 @@ enum AgentTimerSettingsCommand {
       }
       settings.append(JSONMember(String(parts[0]), value(String(parts[1]))))
     }
-    let all = JSONValue.null.setting(settings)
-    return try AgentApp.order(arguments, app, ["do": "set", "settings": all])
+    return try AgentApp.order(arguments, app, TimerAction.set(settings).json)
   }
 
   /// Returns the text as a JSON number or Boolean if it is one, otherwise as a string.
@@ -133,7 +136,7 @@ enum AgentTimerWatchCommand {
     options: [withoutBell.entry, withoutNotifications.entry],
     app: TimerApp().name,
     live: HomeWatch.Live(
-      question: TimerApp.board, isTicking: true, ringsBell: { !$0[withoutBell] },
+      question: TimerQuestion.board.json, isTicking: true, ringsBell: { !$0[withoutBell] },
       notifies: { !$0[withoutNotifications] }, view: { TimerView() }),
-    question: { _ throws(CommandFailure) in TimerApp.screen })
+    question: { _ throws(CommandFailure) in TimerQuestion.screen.json })
 }

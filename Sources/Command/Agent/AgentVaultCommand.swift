@@ -94,7 +94,7 @@ enum AgentVaultCommand {
   private static func isSealed(
     _ name: String, _ session: HomeSession
   ) throws(CommandFailure) -> Bool {
-    let view = HomeView(try session.send(.show(app: app, ["show": "files"])))
+    let view = HomeView(try session.send(.show(app: app, VaultQuestion.files.json)))
     let standing = view.json["files"]?.array?.first { $0["file"]?.string == name }
     return standing?["isSealed"]?.bool ?? true
   }
@@ -184,7 +184,9 @@ enum AgentVaultCommand {
 
   private static let list = Command(
     name: "list", summary: "Shows the files that the account has.", options: AgentApp.options
-  ) { arguments throws(CommandFailure) in try AgentApp.show(arguments, app, ["show": "files"]) }
+  ) { arguments throws(CommandFailure) in
+    try AgentApp.show(arguments, app, VaultQuestion.files.json)
+  }
 
   private static let conflicts = Command(
     name: "conflicts",
@@ -194,14 +196,14 @@ enum AgentVaultCommand {
       "clean", "Remove the copies that are identical to their file.", counts: 0...1)
   ) { arguments throws(CommandFailure) in
     guard let word = arguments.operands.first else {
-      return try AgentApp.show(arguments, app, ["show": "conflicts"])
+      return try AgentApp.show(arguments, app, VaultQuestion.conflicts.json)
     }
     guard word == "clean" else {
       throw CommandFailure(
         "\u{201C}\(word)\u{201D} is not an action; the only one is clean", exitCode: .usage)
     }
     return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      let (view, _) = try AgentApp.perform(session, app, ["do": "clean"])
+      let (view, _) = try AgentApp.perform(session, app, VaultAction.clean.json)
       // Wait until the files of the copies are removed too.
       _ = try VaultWait(
         AgentCommand.folder(arguments), names: nil,

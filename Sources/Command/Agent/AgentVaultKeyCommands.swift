@@ -132,7 +132,7 @@ enum AgentVaultKeyCommands {
 
   /// Returns the number of files that are sealed with a key that this device does not have.
   private static func unreadable(_ session: HomeSession) throws(CommandFailure) -> Int {
-    let view = HomeView(try session.send(.show(app: VaultApp().name, ["show": "files"])))
+    let view = HomeView(try session.send(.show(app: VaultApp().name, VaultQuestion.files.json)))
     let troubles = (view.json["others"]?.array ?? []).compactMap { $0["trouble"]?.string }
     let unopened: [VaultContents.VaultProblem] = [.noKey, .otherKey]
     return troubles.count { unopened.map(\.rawValue).contains($0) }
@@ -140,7 +140,7 @@ enum AgentVaultKeyCommands {
 
   /// Resolves conflicts that arrived while the device had no key.
   private static func resolveConflicts(_ session: HomeSession) throws(CommandFailure) {
-    _ = try session.send(.order(app: VaultApp().name, ["do": "settle"]))
+    _ = try session.send(.order(app: VaultApp().name, VaultAction.settle.json))
   }
 
   /// Reads the nine words of the phrase; each may be on its own line.

@@ -92,15 +92,15 @@ struct TimerView: WatchView {
 
   mutating func handleKey(_ key: UInt8) -> WatchKeyAction {
     switch key {
-    case UInt8(ascii: "s"): return .order(TimerEvent.start(length: nil).order)
-    case UInt8(ascii: "p"): return .order(TimerEvent.pause.order)
-    case UInt8(ascii: "r"): return .order(TimerEvent.resume.order)
+    case UInt8(ascii: "s"): return .order(TimerAction.event(.start(length: nil)).json)
+    case UInt8(ascii: "p"): return .order(TimerAction.event(.pause).json)
+    case UInt8(ascii: "r"): return .order(TimerAction.event(.resume).json)
     case UInt8(ascii: " "):
       let isPaused = board?.screen.isPaused ?? false
-      return .order((isPaused ? TimerEvent.resume : TimerEvent.pause).order)
-    case UInt8(ascii: "x"): return .order(TimerEvent.stop.order)
-    case UInt8(ascii: "k"): return .order(TimerEvent.skip.order)
-    case UInt8(ascii: "z"): return .order(TimerEvent.snooze(length: nil).order)
+      return .order(TimerAction.event(isPaused ? .resume : .pause).json)
+    case UInt8(ascii: "x"): return .order(TimerAction.event(.stop).json)
+    case UInt8(ascii: "k"): return .order(TimerAction.event(.skip).json)
+    case UInt8(ascii: "z"): return .order(TimerAction.event(.snooze(length: nil)).json)
     case UInt8(ascii: "?"), UInt8(ascii: "h"):
       showsHelp.toggle()
       return .nothing

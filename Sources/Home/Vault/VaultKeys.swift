@@ -105,7 +105,7 @@ package enum VaultKeys {
     guard let key = try VaultKeyFile(session.folder).key(),
       let code = VaultCode(offer: offer.code, secret: VaultSecret(word: Entropy.secrets.word()))
     else { return nil }
-    let view = HomeView(try session.send(.show(app: VaultApp().name, ["show": "codes"])))
+    let view = HomeView(try session.send(.show(app: VaultApp().name, VaultQuestion.codes.json)))
     let expired = (view.json["codes"]?.array ?? []).compactMap { code -> Name? in
       guard let expiresAt = code["expiresAt"]?.int64, let name = code["name"]?.string,
         expiresAt < offer.expiresAt - Limits.pairingMilliseconds

@@ -77,14 +77,14 @@ struct ClipboardPlay: AppPlay {
       guard let item = items.randomElement(using: &random) else { return nil }
       pending.add(order, .removed(item.name))
       return .perform(
-        order, app: ClipboardApp().name, ["do": "remove", "item": .string(item.name.text)])
+        order, app: ClipboardApp().name, ClipboardAction.remove(item: item.name.text).json)
     }
     copies += 1
     let name = Name(trusted: "copy \(copies)")
     pending.add(order, .added(name))
     return .perform(
       order, app: ClipboardApp().name,
-      ["do": "add", "name": .string(name.text), "content": .string("text \(copies)")])
+      ClipboardAction.add(content: "text \(copies)", name: name).json)
   }
 
   mutating func recordApplied(_ order: OrderID) {
@@ -128,36 +128,25 @@ struct HabitPlay: AppPlay {
     count += 1
     let draw = Int.random(in: 0..<20, using: &random)
     guard habits.count >= 2, draw > 0, let habit = habits.randomElement(using: &random) else {
-      return perform(
-        order,
-        [
-          "do": "add", "name": .string("habit \(count)"), "title": .string("habit \(count)"),
-          "kind": "count", "target": 5,
-        ])
+      let name = Name(trusted: "habit \(count)")
+      return perform(order, .add(name: name, title: name.text, kind: .count, target: 5))
     }
-    let name = JSONValue.string(habit.name.text)
+    let name = habit.name.text
     switch draw {
-    case 1: return perform(order, ["do": "remove", "habit": name])
-    case 2...4:
-      return perform(
-        order, ["do": "edit", "habit": name, "title": .string("another title \(count)")])
+    case 1: return perform(order, .remove(habit: name))
+    case 2...4: return perform(order, .edit(habit: name, title: "another title \(count)"))
     default:
       let date = HabitPlay.days[Int.random(in: 0..<HabitPlay.days.count, using: &random)]
       guard let day = HabitDay(date) else { return nil }
       let amount: Int64 = draw == 5 ? -1 : Int64.random(in: 1...3, using: &random)
       pending.add(
         order, Counted(day: HabitContents.name(of: habit.name, on: day), amount: amount))
-      return perform(
-        order,
-        [
-          "do": "count", "habit": name, "day": .string(date),
-          "by": .number(JSONNumber(amount)),
-        ])
+      return perform(order, .count(habit: name, day: date, by: amount))
     }
   }
 
-  private func perform(_ order: OrderID, _ words: JSONValue) -> AgentOrder {
-    .perform(order, app: HabitsApp().name, words)
+  private func perform(_ order: OrderID, _ action: HabitAction) -> AgentOrder {
+    .perform(order, app: HabitsApp().name, action.json)
   }
 
   mutating func recordApplied(_ order: OrderID) {
@@ -203,7 +192,7 @@ struct MemoPlay: AppPlay {
       texts.recordOrder(order, old: nil, new: text)
       return .perform(
         order, app: app,
-        ["do": "add", "name": .string("memo \(count)"), "content": .string(text)])
+        MemoAction.add(content: text, name: Name(trusted: "memo \(count)")).json)
     }
     if draw == 1 {
       texts.recordOrder(order, old: old, new: nil)
@@ -220,11 +209,7 @@ struct MemoPlay: AppPlay {
     }
     texts.recordOrder(order, old: old, new: text)
     return .perform(
-      order, app: app,
-      [
-        "do": "edit", "memo": .string(memo.name.text), "was": .string(old),
-        "content": .string(text),
-      ])
+      order, app: app, MemoAction.edit(memo: memo.name.text, content: text, was: old).json)
   }
 
   mutating func recordApplied(_ order: OrderID) { texts.recordApplied(order) }

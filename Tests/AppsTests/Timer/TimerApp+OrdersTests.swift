@@ -4,26 +4,16 @@ import Testing
 
 /// A person presses the timer's buttons, sent as orders.
 struct TimerAppOrdersTests {
-  @Test func everyButtonIsAnOrderAndBack() {
-    let events: [TimerEvent] = [
-      .start(length: nil), .start(length: 1_500_000), .pause, .resume, .stop, .skip,
-      .snooze(length: nil), .snooze(length: 60_000),
-    ]
-    for event in events { #expect(TimerEvent(order: event.order) == event) }
-    #expect(TimerEvent(order: ["do": "explode"]) == nil)
-    #expect(TimerEvent(order: [:]) == nil)
-  }
-
   @Test func anOrderIsAnsweredWithTheScreen() throws {
     var table = AppTable(TimerApp())
-    #expect(try table.view(TimerApp.screen).lines == ["idle"])
-    try table.order(TimerEvent.start(length: 60_000).order)
-    let view = try table.view(TimerApp.screen)
+    #expect(try table.view(TimerQuestion.screen.json).lines == ["idle"])
+    try table.order(TimerAction.event(.start(length: 60_000)).json)
+    let view = try table.view(TimerQuestion.screen.json)
     #expect(view.lines == ["focus 00:59"])
     #expect(view.changesAt == table.now + 1_000)
     let stableJSON = view.stableJSON
     table.now += 5_000
-    #expect(try table.view(TimerApp.screen).stableJSON == stableJSON)
+    #expect(try table.view(TimerQuestion.screen.json).stableJSON == stableJSON)
     #expect(throws: EditRefusal.self) { try table.view(["show": "dance"]) }
     #expect(table.refusal(["do": "dance"]) != nil)
   }
@@ -31,13 +21,13 @@ struct TimerAppOrdersTests {
   @Test func theSettingsThatTheDeviceHoldsAreTaken() throws {
     var table = AppTable(TimerApp())
     table.take("settings", TimerApp.settingsType, ["focusMinutes": 50], at: 1)
-    try table.order(TimerEvent.start(length: nil).order)
-    #expect(try table.view(TimerApp.screen).lines == ["focus 49:59"])
+    try table.order(TimerAction.event(.start(length: nil)).json)
+    #expect(try table.view(TimerQuestion.screen.json).lines == ["focus 49:59"])
   }
 
   @Test func settingsAreChangedOneByOne() throws {
     var table = AppTable(TimerApp())
-    #expect(try table.view(TimerApp.settings).json["focusMinutes"] == 25)
+    #expect(try table.view(TimerQuestion.settings.json).json["focusMinutes"] == 25)
     table.take("settings", TimerApp.settingsType, ["focusMinutes": 50, "theme": "dark"], at: 1)
     let view = try table.order(
       ["do": "set", "settings": ["shortBreakMinutes": try json("7.5"), "autoStart": false]])

@@ -167,12 +167,14 @@ struct HomeStage: ~Copyable {
 }
 
 extension HomeRequest {
-  static func timer(_ event: TimerEvent) -> HomeRequest { .order(app: "timer", event.order) }
+  static func timer(_ event: TimerEvent) -> HomeRequest {
+    .order(app: "timer", TimerAction.event(event).json)
+  }
 
-  static var screen: HomeRequest { .show(app: "timer", TimerApp.screen) }
+  static var screen: HomeRequest { .show(app: "timer", TimerQuestion.screen.json) }
 
   static func watchTimer(isTicking: Bool) -> HomeRequest {
-    .watch(app: "timer", TimerApp.screen, isTicking: isTicking)
+    .watch(app: "timer", TimerQuestion.screen.json, isTicking: isTicking)
   }
 }
 
