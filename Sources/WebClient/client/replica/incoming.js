@@ -3,9 +3,10 @@ import { limits } from "../limits.js";
 import { isSameVersion, keyOf, lostVersion, nothingAt } from "../record.js";
 import { applyAnswer } from "./answers.js";
 import { trim } from "./editing.js";
+import { hasLostTag, isLost } from "./lostTags.js";
 import { knownTag, knows } from "./outbox.js";
 import {
-  bringBackOver, endRestore, forgetCursor, hasLostTag, isLost, detectLosses, detectRestoreByPage,
+  bringBackOver, detectLosses, detectRestoreByPage, endRestore, forgetCursor,
 } from "./restore.js";
 import { completed, reconcile, rebase } from "./reconciling.js";
 import { restampAll } from "./stamps.js";

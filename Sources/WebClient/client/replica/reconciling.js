@@ -4,8 +4,8 @@ import { limits } from "../limits.js";
 import {
   fingerprint, isSameVersion, keyOf, nothingAt, plain, standsForLost,
 } from "../record.js";
+import { hasLostTag, isLost, precedesLoss } from "./lostTags.js";
 import { knownTag, recordOf, waiting } from "./outbox.js";
-import { hasLostTag, isLost, precedesLoss } from "./restore.js";
 
 /** Returns the relay's version with the stamps that it lacks, by comparison with the version that
  * it replaces. The author of a version may not have known one that the relay has lost: what only

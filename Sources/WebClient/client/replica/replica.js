@@ -8,9 +8,10 @@ import { applyArrivals, applyOvertaken } from "./incoming.js";
 import { WriteTransaction } from "./writeTransaction.js";
 import { limits } from "../limits.js";
 import { wasIntercepted } from "../refusal.js";
+import { notes } from "./lostTags.js";
 import { Merging } from "./merging.js";
 import { freezeBatch } from "./outgoing.js";
-import { bringBack, endRestore, forgetCursor, hasRoom, notes } from "./restore.js";
+import { bringBack, endRestore, forgetCursor, hasRoom } from "./restore.js";
 import { followSteps } from "./stamps.js";
 
 /**
@@ -22,8 +23,8 @@ import { followSteps } from "./stamps.js";
  * Position up to which the device has read (`position`): `nothing` (nothing is known, or the cursor
  * was lost: a snapshot comes next), `snapshot` (during a snapshot, up to `token`), `cursor`.
  *
- * One file per topic: `answers`, `editing`, `incoming`, `outgoing`, `reconciling`, `restore`,
- * `stamps`.
+ * One file per topic: `answers`, `editing`, `incoming`, `lostTags`, `outgoing`, `reconciling`,
+ * `restore`, `stamps`.
  */
 export class Replica {
   /**

@@ -1,41 +1,9 @@
 import { generationOf, reach, readToken } from "../changeToken.js";
 import { limits } from "../limits.js";
 import { keyOf, lostVersion } from "../record.js";
+import { lostRanges, precedesLoss } from "./lostTags.js";
 import { reconcile, rebase } from "./reconciling.js";
 import { waiting } from "./outbox.js";
-
-/**
- * A relay restored from a backup has lost later saves. Those that this device holds are saved again
- * through the outbox, as changes made on the relay's present versions.
- *
- * Three notes, stored so that they survive a crash:
- * - `restore` `{lost, least, isSnapshotDone}`: the relay may have lost the tags of each range
- *   `[after, through]` of `lost`; tags greater than the last of these are of the relay's present
- *   history. Up to the tag `least` nothing is lost, nor was lost by an earlier restore whose
- *   records are not all saved again.
- * - `preRestoreTag` `{tag, seenIn}`: the greatest tag that was held when the first answer of a
- *   generation showed that the relay was restored.
- * - `lostCursor` `{token, seenIn}`: the device's position before it lost its cursor, and the
- *   generation in which the relay has reported, for this position, how far back it went (null: the
- *   generation is unknown).
- */
-export const notes = {
-  restore: "restore", preRestoreTag: "restore.held", lostCursor: "cursor.former",
-};
-
-/** True if the relay may have lost the version of this tag. Once the snapshot is complete, nothing
- * in the device refers to such a version by its tag. */
-export function hasLostTag(restore, tag) {
-  return !!restore && !restore.isSnapshotDone && lostRanges(restore).some(isIn(tag));
-}
-
-const isIn = (tag) => ([after, through]) => tag > after && tag <= through;
-
-/** An earlier version of this program has stored one range, named by its ends. */
-const lostRanges = ({ lost, through, held }) => lost ?? [[through, held]];
-
-/** True if the relay's version of this tag was there before the backup was made. */
-export const precedesLoss = (restore, tag) => tag > 0 && tag <= restore.least;
 
 /** Detects a restore by an answer of another generation than the cursor's. The answer does not show
  * how far back the relay went: the greatest held tag is recorded. */
@@ -159,10 +127,6 @@ function greatestTagBefore(state, generation) {
   const isKnown = preRestoreTag && (!generation || preRestoreTag.seenIn === generation);
   if (isKnown) return preRestoreTag.tag;
   return state.transaction.greatestTag();
-}
-
-export function isLost(state, held) {
-  return hasLostTag(state.restore, held.tag) || state.transaction.isLost(keyOf(held));
 }
 
 /** True if more of what is lost fits into the outbox. Half of the outbox is reserved for a
