@@ -65,7 +65,7 @@ export interface EditContext {
   stamp(zone: string, name: string): number;
   /** Relay time, milliseconds. */
   readonly now: number;
-  /** Id of this device. */
+  /** Id of this device; sixteen zeros before it has joined an account. */
   readonly device: string;
 }
 
@@ -81,8 +81,8 @@ export type Change<Fields> =
   | { readonly kind: "deleted"; readonly id: string };
 
 export type SyncState =
-  | "starting" | "needsPairing" | "syncing" | "inSync" | "needsPerson" | "offline" | "plan"
-  | "failed" | "closed";
+  | "needsPairing" | "syncing" | "inSync" | "needsPerson" | "offline" | "plan" | "failed"
+  | "closed";
 
 export interface SyncStatus {
   readonly state: SyncState;
@@ -256,8 +256,6 @@ export class Lockstep<Z extends ZonesOf<Z> = AnyZones> {
 
   createAccount(device: DeviceDescription): Promise<void>;
   join(code: string, device: DeviceDescription): Promise<void>;
-  /** The same as `join`. */
-  pair(code: string, device: DeviceDescription): Promise<void>;
   issueCode(): Promise<{ code: string; expiresAt: number }>;
   devices(): Promise<Device[]>;
   knownDevices(): Promise<{ deviceID: string; deviceName: string; platform: string }[]>;
@@ -275,5 +273,19 @@ export type Counter = { [device: string]: [up: number, down: number] };
 export function counterValue(value: Counter | undefined): number;
 /** Returns the counter after the device has counted `by` more. */
 export function counterAdded(value: Counter | undefined, device: string, by: number): Counter;
+
+/** A number of which a JavaScript number would lose a digit. */
+export interface ExactNumber {
+  readonly text: string;
+  readonly exact: bigint;
+}
+/** Returns the value of a JSON number's text: a JavaScript number if that loses no digit. */
+export function numberOf(text: string): number | ExactNumber;
+/** Returns a number's text in canonical form; undefined if the value is not a number. */
+export function numberText(value: unknown): string | undefined;
+/** True if two values are the same JSON: numbers by value, members in any order. */
+export function equal(left: unknown, right: unknown): boolean;
+/** Returns the canonical JSON of a value: equal values have the same text. */
+export function serialize(value: unknown): string;
 
 export const version: string;

@@ -33,9 +33,9 @@
  *   fields) and `{kind: "status", status}`. Returns a function that ends the subscription.
  * - `status`: the sync status; see `client/sync/status.js`. `now`: relay time.
  * - `syncNow()`: retries everything at once; resolves with the resulting status.
- * - `createAccount(device)`, `join(code, device)` or `pair(code, device)`: `device` is
- *   `{deviceName, platform?, appVersion?}`. `issueCode()`: a code for another device,
- *   `{code, expiresAt}`. `devices()`, `rename(deviceID, deviceName)`, `revoke(deviceID)`,
+ * - `createAccount(device)`, `join(code, device)`: `device` is `{deviceName, platform?,
+ *   appVersion?}`. What was edited before goes to the account. `issueCode()`: a code for another
+ *   device, `{code, expiresAt}`. `devices()`, `rename(deviceID, deviceName)`, `revoke(deviceID)`,
  *   `signOut({discardUnsent?, offline?})`. These reject with a `RefusedError` (the relay refused)
  *   or a `CallError` (no answer). `knownDevices()`: the last result of `devices()`, also after a
  *   reload, with names only: `{deviceID, deviceName, platform}`.
@@ -45,7 +45,8 @@
  *   once the store is closed.
  *
  * `counterValue(value)` and `counterAdded(value, device, by)` read and change a field with the rule
- * `counter`.
+ * `counter`. `numberOf(text)`, `numberText(value)`, `equal(left, right)` and `serialize(value)` are
+ * for values with numbers that JavaScript would round.
  */
 
 import { Accounts, RefusedError } from "./client/accounts.js";
@@ -55,19 +56,21 @@ import { fieldsOf, itemOf } from "./client/live/item.js";
 import { Each, Latest } from "./client/live/latest.js";
 import { LiveList } from "./client/live/liveList.js";
 import { SteadyStatus } from "./client/live/steadyStatus.js";
+import { unjoinedDevice } from "./client/record.js";
 import { EditError } from "./client/replica/editing.js";
 import { openStore } from "./client/store/indexedStore.js";
 import { MemoryStore, StoreError } from "./client/store/memoryStore.js";
 import { Tabs } from "./client/tabs/tabs.js";
 import { systemEnvironment } from "./client/transport/environment.js";
 import { CallError } from "./client/transport/httpCall.js";
-import { isObject } from "./json/jsonValue.js";
+import { equal, isObject, numberOf, numberText, serialize } from "./json/jsonValue.js";
 import { counterAdded, counterValue } from "./model/counter.js";
 import { RuleFault } from "./model/mergeRules.js";
 import { withoutStamps } from "./model/stamps.js";
 
 export {
-  CallError, counterAdded, counterValue, EditError, RefusedError, RuleFault, StoreError,
+  CallError, counterAdded, counterValue, EditError, equal, numberOf, numberText, RefusedError,
+  RuleFault, serialize, StoreError,
 };
 
 /** Version of this package, and of the program that it belongs to. */
@@ -239,7 +242,8 @@ export class Lockstep {
   }
 
   change(make) {
-    const deviceOf = async () => (await this.#store.value("identity"))?.deviceID ?? "";
+    const deviceOf = async () =>
+      (await this.#store.value("identity"))?.deviceID ?? unjoinedDevice;
     // Copied, so that later changes by the caller do not change stored objects.
     return this.#tabs.change((context) => copied(make(context)), { deviceOf });
   }
@@ -252,15 +256,12 @@ export class Lockstep {
     return this.#join((described) => this.#accounts.create(described), device);
   }
 
-  pair(code, device) {
+  join(code, device) {
     return this.#join(async (described) => {
       const known = await this.#store.value("identity");
       return this.#accounts.pair(code, described, known?.accountID ?? null);
     }, device);
   }
-
-  /** The same as `pair`. */
-  join(code, device) { return this.pair(code, device); }
 
   async issueCode() { return this.#accounts.issueCode(await this.#token()); }
 
@@ -299,14 +300,17 @@ export class Lockstep {
       throw new EditError("unsent", "changes that no other device has would be lost");
     }
     const identity = await this.#store.value("identity");
-    if (!identity) return;
+    if (identity) await this.#leave(identity, offline);
+    await this.#tabs.order("erase");
+  }
+
+  async #leave({ token, deviceID }, offline) {
     try {
-      await this.#accounts.revoke(identity.token, identity.deviceID);
+      await this.#accounts.revoke(token, deviceID);
     } catch (error) {
       const isGone = error.code === "badToken" || error.code === "notFound";
       if (!isGone && !(offline && error instanceof CallError)) throw error;
     }
-    await this.#tabs.order("erase");
   }
 
   async close() { await this.#end(null); }

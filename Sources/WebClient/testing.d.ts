@@ -17,8 +17,8 @@ export class World<Z extends ZonesOf<Z> = AnyZones> {
   settle(): void;
 }
 
-export class TestDevice<Z extends ZonesOf<Z> = AnyZones> {
-  private constructor();
+/** A device that `World.device` has made. */
+export interface TestDevice<Z extends ZonesOf<Z> = AnyZones> {
   readonly name: string;
   save<K extends Names<Z>, T extends Names<Z[K]>>(
     zone: K, type: T, item: Z[K][T] & { readonly id?: string }, options?: { id?: string },

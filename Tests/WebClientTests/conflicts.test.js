@@ -172,7 +172,7 @@ test("on a live relay: what two pages did offline meets, and a person decides fo
       const page = await browser.open(relay, { apps });
       context.after(() => page.close());
       if (pages.length === 0) await page.createAccount({ deviceName: "page" });
-      else await page.pair((await pages[0].issueCode()).code, { deviceName: "page" });
+      else await page.join((await pages[0].issueCode()).code, { deviceName: "page" });
       await until(page, inState("inSync"));
       pages.push(page);
     }

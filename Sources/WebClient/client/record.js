@@ -11,6 +11,10 @@ import { WireError } from "./wireError.js";
  *   device: string, tag: number, deleted: boolean, chunks?: string[], includes?: string[]}} Record
  */
 
+/** Device of edits that are made before the device has joined an account, as in Swift; at the join
+ * they become those of the device. */
+export const unjoinedDevice = "0000000000000000";
+
 /** Unique text for zone and name, which have no control characters. */
 export const keyOf = ({ zone, name }) => `${zone}\n${name}`;
 

@@ -1,4 +1,4 @@
-import { equal, int64, isNumber, member, members, numberText, serialize }
+import { equal, int64, isNumber, isObject, member, members, numberText, serialize }
   from "../json/jsonValue.js";
 import { compareText } from "../json/utf8.js";
 import { compareStamps, isSameStamp, newestOf, stampAfter, stampElements, stampOf }
@@ -26,6 +26,42 @@ const forms = new Map(Object.entries({
 
 /** Names of all rules of fields. */
 export const fieldRules = Object.freeze([...forms.keys()]);
+
+/** Kinds of values by rule, as words in a sentence; a rule that is missing takes any value. A value
+ * of another kind reads as nothing, so an edit that sets one is refused. */
+const kinds = new Map(Object.entries({
+  greatest: { words: "a number or a text", has: isNumberOrText },
+  least: { words: "a number or a text", has: isNumberOrText },
+  or: { words: "a Boolean", has: isBoolean }, and: { words: "a Boolean", has: isBoolean },
+  counter: {
+    words: 'an object {"device": [up, down]}, which counterAdded makes',
+    has: (value) => isObject(value) && members(value).every(([, parts]) => isCount(parts)),
+  },
+  set: {
+    words: "an array of scalars",
+    has: (value) => Array.isArray(value)
+      && value.every((element) => !Array.isArray(element) && !isObject(element)),
+  },
+  map: { words: "an object", has: isObject },
+  greatestEach: {
+    words: "an object of numbers",
+    has: (value) => isObject(value) && members(value).every(([, number]) => isNumber(number)),
+  },
+  keepBoth: { words: "a text", has: (value) => typeof value === "string" },
+}));
+
+function isNumberOrText(value) { return isNumber(value) || typeof value === "string"; }
+
+function isBoolean(value) { return typeof value === "boolean"; }
+
+const isCount = (parts) =>
+  Array.isArray(parts) && parts.length === 2 && parts.every(isNumber);
+
+/** Returns the kind of value that the rule requires, if the value has another one. */
+export function requiredKind(rule, value) {
+  const kind = kinds.get(rule);
+  return !kind || kind.has(value) ? undefined : kind.words;
+}
 
 const state = (form, content) => ({ form, content });
 
@@ -76,8 +112,7 @@ export function readField(value, entry, rule, common) {
     }
     case "members": return readMembers(value, entry, rule, common);
     case "counts": {
-      const counts = members(value).filter(([, parts]) =>
-        Array.isArray(parts) && parts.length === 2 && parts.every(isNumber));
+      const counts = members(value).filter(([, parts]) => isCount(parts));
       return filled("counts", new Map(counts));
     }
     default: return filled("numbers", new Map(members(value).filter(([, it]) => isNumber(it))));

@@ -1,6 +1,6 @@
-import { isObject, member, members, serialize } from "../json/jsonValue.js";
+import { equal, isObject, member, members, serialize } from "../json/jsonValue.js";
 import { compareText } from "../json/utf8.js";
-import { fieldRules } from "./fieldState.js";
+import { fieldRules, requiredKind } from "./fieldState.js";
 import { limits } from "./limits.js";
 import { isName } from "./name.js";
 import { isDeleted } from "./resolver.js";
@@ -88,6 +88,27 @@ export class MergeRules {
   /** Names of the fields that have a rule of their own, by their UTF-8 bytes. */
   get names() { return [...this.#fields.keys()].sort(compareText); }
 
+  /**
+   * Returns the sentence for a field that an edit sets to a value of another kind than its rule's;
+   * null if there is none.
+   *
+   * @param {object} fields
+   * @param {object | null} current the fields before the edit: what another program has set stays
+   *   as it is
+   * @param {string} type
+   */
+  kindFault(fields, current, type) {
+    for (const [name, value] of members(fields)) {
+      if (name === stampsMember) continue;
+      const rule = this.of(name);
+      const kind = requiredKind(rule, value);
+      if (!kind || equal(member(current, name), value)) continue;
+      return `the field ${serialize(name)} of ${type} must be ${kind}, as its rule "${rule}" `
+        + "requires; give it such a value, or leave it out";
+    }
+    return null;
+  }
+
   // Stamps of a device's own edits, and of versions that have none.
 
   /**
@@ -149,6 +170,19 @@ export class MergeRules {
       const moved = { time: time < end ? time : end, device: stamp.device };
       return newest ? stampAfter(moved, newest) : moved;
     }).json;
+  }
+
+  /** Returns the fields with the stamps and counts of one device as those of another: those of a
+   * device that had no id yet. */
+  renamed(device, other, fields) {
+    const counted = Object.fromEntries(members(fields).map(([name, value]) => {
+      if (this.of(name) !== "counter" || !isObject(value)) return [name, value];
+      const parts = members(value).map(([owner, part]) => [owner === device ? other : owner, part]);
+      return [name, Object.fromEntries(parts)];
+    }));
+    if (!hasStamps(counted)) return counted;
+    return StampedFields.read(counted, this, { time: 0n, device }).mapStamps((stamp) =>
+      (stamp.device === device ? { time: stamp.time, device: other } : stamp)).json;
   }
 
   #read(version) { return StampedFields.read(version.fields, this, ownStamp(version)); }

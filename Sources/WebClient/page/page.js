@@ -58,9 +58,8 @@ export class Page {
       { words: "Reload", act: () => location.reload() });
   }
 
-  /** Opens the view in the address, once it is known if this browser is a device. */
+  /** Opens the view in the address. */
   #openFromAddress() {
-    if (this.#controller.status.state === "starting") return;
     const [name, code] = [location.hash.slice(1), /^#code=([\w-]+)$/.exec(location.hash)?.[1]];
     if (code) this.#offerCode(code);
     this.#open(this.#shell.has(name) ? name : this.#shell.first);

@@ -13,8 +13,8 @@ assert.equal(manifest.version, version);
 
 const home = () => Lockstep.open({ relay, rules, store: fileStore("home.json") });
 const first = await home();
-await first.createAccount({ deviceName: "script" });
 const id = await first.save("Todos", "Todo", { title: "milk", done: false });
+await first.createAccount({ deviceName: "script" });
 const { code } = await first.issueCode();
 await first.close();
 

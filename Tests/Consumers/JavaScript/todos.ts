@@ -1,7 +1,10 @@
 // Types of the package, as an app uses them. Only checked, never run.
 
-import { counterAdded, fileStore, Lockstep, type RuleTable } from "lockstep";
-import { World } from "lockstep/testing";
+import {
+  counterAdded, EditError, equal, type ExactNumber, fileStore, Lockstep, numberOf, numberText,
+  type RuleTable, serialize, type SyncState,
+} from "lockstep";
+import { type TestDevice, World } from "lockstep/testing";
 
 interface Todo {
   title: string;
@@ -41,6 +44,19 @@ const record = lockstep.record("Notes", "n");
 const text: string | undefined = record?.fields.text;
 console.log(text, lockstep.records("Todos", "Todo")[0].fields.done);
 
+const exact: number | ExactNumber = numberOf("9007199254740993");
+console.log(numberText(exact), serialize({ exact }), equal(exact, 1));
+try {
+  await lockstep.join("code", { deviceName: "script" });
+} catch (error) {
+  if (error instanceof EditError) console.log(error.code);
+}
+
+// @ts-expect-error: a state that there is not
+const state: SyncState = "starting";
+// @ts-expect-error: `join` is its only name
+await lockstep.pair("code", { deviceName: "script" });
+console.log(state);
 // @ts-expect-error: a zone that the app does not have
 await lockstep.save("Todo", "Todo", { title: "milk", done: false });
 // @ts-expect-error: a field is missing
@@ -59,7 +75,7 @@ const untyped = await Lockstep.open({ relay: "http://127.0.0.1:5625" });
 await untyped.update("Any", "thing", (item) => ({ ...item, n: item.n + 1 }));
 
 const world = new World<Zones>({ rules });
-const phone = world.device("phone");
+const phone: TestDevice<Zones> = world.device("phone");
 phone.save("Notes", "Note", { text: "a" }, { id: "1" });
 world.settle();
 const found: string | undefined = phone.record("Notes", "1")?.text;

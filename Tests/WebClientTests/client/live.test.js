@@ -135,7 +135,7 @@ test("one change of many records compares a few, and gives the others as they we
 test("a status without flicker says in sync once it has lasted, and all else at once", async () => {
   const environment = new FakeEnvironment();
   const shown = [];
-  const steady = new SteadyStatus(environment, { state: "starting" },
+  const steady = new SteadyStatus(environment, { state: "syncing" },
     () => shown.push(steady.status.state));
   const update = (state) => steady.update({ state });
   update("syncing");

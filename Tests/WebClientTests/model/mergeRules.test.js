@@ -19,6 +19,32 @@ test("a new record has no stamps, and what each value's rule cannot read is left
     { title: "milk", due: 5, tags: ["a", "b"] });
 });
 
+test("each rule takes values of its kind", () => {
+  const all = MergeRules.of({ fields: { least: "least", or: "or", count: "counter", set: "set",
+    map: "map", each: "greatestEach", text: "keepBoth" } });
+  const good = { free: [1], least: "a", or: false, count: { a: [1, 2] }, set: [1, "a", true, null],
+    map: { a: [1] }, each: { a: 1 }, text: "a", "~": 1, "": 1 };
+  assert.equal(all.kindFault(good, null, "T"), null);
+  const wrong = { least: [true, null], or: [1], count: [5, { a: [1] }, { a: ["1", 2] }],
+    set: ["a", { a: 1 }, [["a"]]], map: ["a", [1]], each: [{ a: "1" }], text: [1, null] };
+  for (const [name, values] of Object.entries(wrong)) {
+    for (const value of values) {
+      assert.match(all.kindFault({ ...good, [name]: value }, null, "T"), new RegExp(name, "u"));
+      assert.equal(all.kindFault({ [name]: value }, { [name]: value }, "T"), null);
+    }
+  }
+});
+
+test("stamps and counts of one device become those of another, and no others", () => {
+  const fields = { title: "a", minutes: { old: [1, 0], mac: [2, 0] }, tags: ["a"], place: { x: 1 },
+    "~": { "": [5, "old"], title: [4, "mac"], tags: { '"b"': [3, "old", 0] } } };
+  assert.deepEqual(rules.renamed("old", "phone", fields), { title: "a",
+    minutes: { phone: [1, 0], mac: [2, 0] }, tags: ["a"], place: { x: 1 },
+    "~": { "": [5, "phone"], title: [4, "mac"], tags: { '"b"': [3, "phone", 0] } } });
+  assert.deepEqual(rules.renamed("old", "phone", { minutes: { old: [1, 0] } }),
+    { minutes: { phone: [1, 0] } });
+});
+
 test("a record that is made again has stamps", () => {
   const tombstone = at(null, 9);
   assert.deepEqual(rules.stamped({ title: "a" }, tombstone, stamp(10)),

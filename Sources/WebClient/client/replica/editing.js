@@ -31,7 +31,6 @@ export class EditError extends Error {
  * @param {(context: object) => Edit[]} make
  */
 export function changeRecords(state, make, clock) {
-  if (!state.identity) throw new EditError("notPaired", "pair this device with an account first");
   restampAll(state, clock);
   makeDueEditsOfAll(state, clock);
   const { transaction } = state;
@@ -57,6 +56,18 @@ function changeOf(state, { zone, name, type, fields, chunks = [], stamp }, clock
   return { ...change, fields: state.merging.stamped(change, held) };
 }
 
+/** Makes what was edited before the join edits of this device. `before`: the device that they
+ * name. The fields of an app with rules in code must name no device before the join. */
+export function adoptEdits(state, before) {
+  const { transaction } = state;
+  for (const old of transaction.outbox.entries()) {
+    const entry = { ...old, fields: state.merging.renamed(old, before) };
+    if (old.timeMade) entry.timeMade = { ...old.timeMade, device: state.device };
+    transaction.putEntry(entry);
+    transaction.put(recordOf(entry, state.device, 0));
+  }
+}
+
 /** Calls `make`. If it throws an error, nothing is changed. */
 export function editsOf(make, context) {
   try {
@@ -79,7 +90,10 @@ function checkForms(state, edits) {
     const key = keyOf(edit);
     if (keys.has(key)) throw new EditError("badEdit", "a change names a record twice");
     keys.add(key);
-    checkEdit(edit, state.transaction.record(key));
+    const held = state.transaction.record(key);
+    checkEdit(edit, held);
+    const fault = edit.fields === null ? null : state.merging.kindFault(edit, held);
+    if (fault) throw new EditError("wrongKind", fault);
   }
 }
 

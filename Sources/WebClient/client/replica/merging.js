@@ -124,6 +124,20 @@ export class Merging {
     return rules.stamped(fields, held && version(held), own);
   }
 
+  /** Returns the sentence for a field that an edit sets to a value of another kind than its rule's;
+   * null if there is none. `held`: the record as it is now. */
+  kindFault({ zone, type, fields }, held) {
+    const current = held?.type === type ? held.fields : null;
+    return this.#rules(zone, type)?.kindFault(fields, current, type) ?? null;
+  }
+
+  /** Returns the fields of an entry with the stamps and counts of `device` as those of this
+   * device. */
+  renamed({ zone, type, fields }, device) {
+    const rules = fields && this.#rules(zone, type);
+    return rules ? rules.renamed(device, this.device, fields) : fields;
+  }
+
   /** Returns a version of the relay with the stamps that it lacks, by comparison with the version
    * that it replaces: another program wrote it. */
   completed(server, replaced) {

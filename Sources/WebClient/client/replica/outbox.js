@@ -94,36 +94,7 @@ export class Outbox {
     this.bytes -= bytesOfEntry(old);
   }
 
-  /** Counts of the outbox for the engine and the status. `waiting`: sendable entries per zone. */
-  get summary() {
-    const summary = {
-      unsent: 0, frozen: null, waiting: new Map(), parked: [], parkedCount: 0, asking: [],
-      askingCount: 0, setAsideCount: 0, mayBringBack: false, mayRetryParked: false,
-    };
-    for (const entry of this.entries()) {
-      const { zone, name, state } = entry;
-      if (state.kind === "waiting" || state.kind === "sent") summary.unsent += 1;
-      if (state.kind === "sent") summary.frozen ??= state.batch;
-      if (state.kind === "waiting") {
-        summary.waiting.set(zone, (summary.waiting.get(zone) ?? 0) + 1);
-      }
-      if (state.kind === "parked") {
-        summary.parkedCount += 1;
-        summary.mayRetryParked ||= mayPass(state.refusal);
-        if (summary.parked.length < limits.statusRecords) {
-          summary.parked.push({ zone, name, refusal: state.refusal });
-        }
-      }
-      if (state.kind === "asking") {
-        summary.askingCount += 1;
-        if (summary.asking.length < limits.statusRecords) {
-          summary.asking.push(
-            { zone, name, local: localVersion(entry), server: shown(state.server) });
-        }
-      }
-    }
-    return summary;
-  }
+  get summary() { return summaryOf(this.entries()); }
 
   #first(key, matches) {
     for (const number of this.#numbers.get(key) ?? []) {
@@ -132,6 +103,37 @@ export class Outbox {
     }
     return undefined;
   }
+}
+
+/** Counts of the outbox for the engine and the status. `waiting`: sendable entries per zone. */
+export function summaryOf(entries) {
+  const summary = {
+    unsent: 0, frozen: null, waiting: new Map(), parked: [], parkedCount: 0, asking: [],
+    askingCount: 0, setAsideCount: 0, mayBringBack: false, mayRetryParked: false,
+  };
+  for (const entry of entries) {
+    const { zone, name, state } = entry;
+    if (state.kind === "waiting" || state.kind === "sent") summary.unsent += 1;
+    if (state.kind === "sent") summary.frozen ??= state.batch;
+    if (state.kind === "waiting") {
+      summary.waiting.set(zone, (summary.waiting.get(zone) ?? 0) + 1);
+    }
+    if (state.kind === "parked") {
+      summary.parkedCount += 1;
+      summary.mayRetryParked ||= mayPass(state.refusal);
+      if (summary.parked.length < limits.statusRecords) {
+        summary.parked.push({ zone, name, refusal: state.refusal });
+      }
+    }
+    if (state.kind === "asking") {
+      summary.askingCount += 1;
+      if (summary.asking.length < limits.statusRecords) {
+        summary.asking.push(
+          { zone, name, local: localVersion(entry), server: shown(state.server) });
+      }
+    }
+  }
+  return summary;
 }
 
 function bytesOfEntry(entry) {

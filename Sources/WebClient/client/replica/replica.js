@@ -1,9 +1,9 @@
 import { shown } from "../../model/stamps.js";
 import { knowing } from "../changeToken.js";
-import { keyOf } from "../record.js";
+import { keyOf, unjoinedDevice } from "../record.js";
 import { refuseBatch, reopenParked, retryParked, setAside } from "./answers.js";
 import { DueIndex } from "./dueIndex.js";
-import { changeRecords, decide, EditError, makeDueEdits } from "./editing.js";
+import { adoptEdits, changeRecords, decide, EditError, makeDueEdits } from "./editing.js";
 import { applyArrivals, applyOvertaken } from "./incoming.js";
 import { WriteTransaction } from "./writeTransaction.js";
 import { limits } from "../limits.js";
@@ -138,15 +138,17 @@ export class Replica {
     return result;
   }
 
-  /** Stores the account. A device's data belongs to one account and is never given to another. */
+  /** Stores the account. A device's data belongs to one account and is never given to another; what
+   * was edited before the first join goes to its account. */
   #join(identity) {
-    const { identity: known } = this;
+    const { identity: known, device } = this;
     if (known && known.accountID !== identity.accountID) {
       const words = "this device holds another account's data; sign out first";
       throw new EditError("otherAccount", words);
     }
     this.transaction.setValue("identity", identity);
     this.merging = new Merging(this.apps, this.device);
+    if (!known) adoptEdits(this, device);
     return identity;
   }
 
@@ -192,8 +194,8 @@ export class Replica {
 
   get identity() { return this.transaction.value("identity") ?? null; }
 
-  /** Id of this device; empty before it is paired. */
-  get device() { return this.identity?.deviceID ?? ""; }
+  /** Id of this device. */
+  get device() { return this.identity?.deviceID ?? unjoinedDevice; }
 
   /** null before and during a snapshot. */
   get cursor() { return this.position.kind === "cursor" ? this.position.token : null; }

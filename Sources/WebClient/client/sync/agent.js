@@ -90,6 +90,9 @@ export class Agent {
   /** Stores the account's devices, as the relay has just listed them. */
   nameDevices(devices) { return this.#order({ task: "nameDevices", devices }); }
 
+  /** False until the store has been read. */
+  get isLoaded() { return this.#isLoaded; }
+
   get status() {
     return statusOf({
       engine: this.#engine, connection: this.#connection, isLoaded: this.#isLoaded,
@@ -327,6 +330,8 @@ export class Agent {
   /** Reports the status if it has changed. Changes of the clock offset by a few milliseconds, and
    * of the time of the last sync, are not reported on their own. */
   #reportStatus() {
+    // The status of the store is known meanwhile.
+    if (!this.#isLoaded && !this.#connection.failure) return;
     const { status } = this;
     const comparable = {
       ...status, lastSync: null,

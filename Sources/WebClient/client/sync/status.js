@@ -2,7 +2,6 @@
  * Sync status of a device, for a person. It is never "in sync" if the device is not.
  *
  * `state`:
- * - `starting`: the store is being read.
  * - `needsPairing`: the device has no account, or the relay no longer accepts its token (`reason`).
  * - `syncing`: changes are being sent or received.
  * - `inSync`: the device has everything from the relay, and the relay has everything from the
@@ -20,6 +19,20 @@
  *   isDurable: boolean, storeReason: string | null, accountID: string | null,
  *   deviceID: string | null}} Status
  */
+
+/**
+ * Returns the status of a tab that has read the store, and has not heard from the leading tab.
+ *
+ * @param {Map<string, any>} values the stored values
+ * @returns {Status}
+ */
+export function storedStatus({ outbox, values, store }) {
+  return statusOf({
+    engine: { outbox, transport: null, blockedZones: [], isPaused: false, isInSync: false },
+    connection: { failure: null, outage: null, pause: null }, isLoaded: true, store, clock: null,
+    identity: values.get("identity"), lastSync: values.get("sync.last") ?? null,
+  });
+}
 
 /** @returns {Status} */
 export function statusOf({ engine, connection, isLoaded, identity, lastSync, store, clock }) {
@@ -49,7 +62,7 @@ function stateOf(engine, { failure, outage, pause }, isLoaded, identity) {
     const states = { badToken: "needsPairing", planRequired: "plan" };
     return result(states[failure.code] ?? "failed", failure.reason);
   }
-  if (!isLoaded) return result("starting");
+  if (!isLoaded) return result("syncing");
   if (!identity) return result("needsPairing", "this device belongs to no account yet");
   if (outage) return result("offline", outage.reason, outage.since);
   if (engine.isPaused && pause) return result("offline", pause.reason, pause.since);

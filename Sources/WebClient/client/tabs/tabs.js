@@ -1,4 +1,5 @@
 import { Agent } from "../sync/agent.js";
+import { storedStatus } from "../sync/status.js";
 import { limits } from "../limits.js";
 import { EditError, editsOf } from "../replica/editing.js";
 import { Merging } from "../replica/merging.js";
@@ -40,10 +41,7 @@ export class Tabs {
     this.#notify = notify;
     this.#merging = new Merging(options.apps, "");
     this.view = new View(store);
-    this.status = { state: "starting", reason: null, since: null, waiting: 0, parked: [],
-      parkedCount: 0, asking: [], askingCount: 0, setAsideCount: 0, blockedZones: [],
-      isDurable: store.isDurable, storeReason: store.reason, lastSync: null, transport: null,
-      clockOffset: null, accountID: null, deviceID: null };
+    this.#readStatus();
     const post = (message) => this.#channel?.postMessage(message);
     this.#sender = new OrderSender({ environment, post, onSilence: () => this.#takeOver() });
     this.#receiver = new OrderReceiver({ post, perform: (order) => this.#performOrder(order) });
@@ -57,14 +55,24 @@ export class Tabs {
 
   async start() {
     await this.view.read();
+    this.#readStatus();
     this.#leadership.start();
     this.#requestStatus();
+  }
+
+  /** The status until the leading tab reports its own. */
+  #readStatus() {
+    const { outbox, values } = this.view;
+    this.status = storedStatus({ outbox, values, store: this.#store });
+    this.#clockOffset = values.get("clock.offset") ?? 0;
   }
 
   get isLeading() { return this.#agent !== null; }
 
   /** Relay time, milliseconds. */
-  get now() { return this.#agent?.now ?? this.#environment.wall() + this.#clockOffset; }
+  get now() {
+    return this.#agent?.isLoaded ? this.#agent.now : this.#environment.wall() + this.#clockOffset;
+  }
 
   /** Performs an order in the leading tab. `what` is also its name in messages between
    * tabs: `change`, `decide`, `join`, `noteDevices`, `syncNow`, `erase`. */
@@ -195,7 +203,7 @@ export class Tabs {
     if (this.#isClosed) return;
     if (this.#agent) {
       if (message.kind === "order") this.#receiver.handleOrder(message.order);
-      if (message.kind === "who leads") this.#postStatus(this.#agent.status);
+      if (message.kind === "who leads") this.#postStatus(this.status);
       return;
     }
     switch (message.kind) {

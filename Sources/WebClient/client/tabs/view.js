@@ -1,11 +1,16 @@
 import { shown } from "../../model/stamps.js";
 import { keyOf } from "../record.js";
+import { summaryOf } from "../replica/outbox.js";
 
 /**
  * Records as this tab shows them, without the stamps of their fields: read from the store, then
  * updated by the leading tab's messages. If a message was missed, the store is read again.
  */
 export class View {
+  /** What the store held besides the records at the last read: the summary of the outbox, and the
+   * values. */
+  outbox = summaryOf([]);
+  values = new Map();
   #store;
   #records = new Map();
   /** The same records with the stamps of their fields. */
@@ -45,8 +50,10 @@ export class View {
   }
 
   async #readOnce() {
-    const { records, values } = await this.#store.load();
-    const step = new Map(values).get("step") ?? { term: 0, number: 0 };
+    const { records, outbox, values } = await this.#store.load();
+    this.outbox = summaryOf(outbox);
+    this.values = new Map(values);
+    const step = this.values.get("step") ?? { term: 0, number: 0 };
     const live = new Map();
     for (const { record } of records) if (!record.deleted) live.set(keyOf(record), record);
     const changed = [];

@@ -22,8 +22,6 @@ export function syncText(status, now, minutesAhead) {
 }
 
 const statusTexts = {
-  starting: () => ({ tone: "busy", short: "Starting", canSync: false }),
-
   needsPairing: ({ reason }) =>
     ({ tone: "away", short: "Not paired", lines: sentences(reason), canSync: false }),
 
@@ -92,7 +90,7 @@ function others(status, now, minutesAhead) {
   if (lastSync !== null && state !== "inSync") {
     lines.push(`Last in sync ${at(lastSync, now, minutesAhead)}.`);
   }
-  if (!status.isDurable && state !== "starting") {
+  if (!status.isDurable) {
     lines.push(`Nothing outlives this tab: ${sentence(status.storeReason ?? "no store")}`);
   }
   return lines;

@@ -64,7 +64,7 @@ export class WelcomeView {
     show(this.#problem, false);
     this.#setBusy(true);
     try {
-      if (code) await lockstep.pair(code, { deviceName });
+      if (code) await lockstep.join(code, { deviceName });
       else await lockstep.createAccount({ deviceName });
       this.#code.value = "";
     } catch (error) {
