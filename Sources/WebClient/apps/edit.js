@@ -2,7 +2,7 @@ import { int64, isNumber, member, serialize } from "../json/jsonValue.js";
 import { byteCount, wellFormed } from "../json/utf8.js";
 import { limits } from "../model/limits.js";
 import { isDeleted } from "../model/resolver.js";
-import { dayOf } from "../model/universalTime.js";
+import { dayOf } from "./universalTime.js";
 
 /** Error of an app for an action that is not valid in the present state; nothing is changed. */
 export class EditRefusal extends Error {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import test from "node:test";
 import { isName, uuid } from "../../../Sources/WebClient/model/name.js";
-import { dateOf, dayOf } from "../../../Sources/WebClient/model/universalTime.js";
+import { dateOf, dayOf } from "../../../Sources/WebClient/apps/universalTime.js";
 import { byteCount, compareText, hasLoneSurrogate, prefix, scalarCount, wellFormed }
   from "../../../Sources/WebClient/json/utf8.js";
 import { SeededRandom } from "../support/seededRandom.js";

@@ -1,5 +1,5 @@
 import { member } from "../../json/jsonValue.js";
-import { limits } from "../../model/limits.js";
+import { limits } from "../limits.js";
 import { MergeRules } from "../../model/mergeRules.js";
 import { uuid } from "../../model/name.js";
 import { EditRefusal, findEntry, textMember } from "../edit.js";

@@ -1,5 +1,5 @@
 import { text } from "../../json/jsonValue.js";
-import { limits } from "../../model/limits.js";
+import { limits } from "../limits.js";
 import { compareText, prefix } from "../../json/utf8.js";
 import { deviceName, recordsOf } from "../edit.js";
 

@@ -1,5 +1,5 @@
 import { bool, member, members, text } from "../../json/jsonValue.js";
-import { dateOf } from "../../model/universalTime.js";
+import { dateOf } from "../universalTime.js";
 import { compareText } from "../../json/utf8.js";
 import { recordsOf } from "../edit.js";
 import { copyName, wholeNumber, within } from "../../model/mergeParts.js";

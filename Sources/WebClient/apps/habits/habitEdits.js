@@ -1,6 +1,6 @@
 import { integer, member, setting } from "../../json/jsonValue.js";
-import { limits } from "../../model/limits.js";
-import { dateOf } from "../../model/universalTime.js";
+import { limits } from "../limits.js";
+import { dateOf } from "../universalTime.js";
 import { scalarCount } from "../../json/utf8.js";
 import { EditRefusal, isBlank, textMember, wholeMember } from "../edit.js";
 import { wholeNumber } from "../../model/mergeParts.js";

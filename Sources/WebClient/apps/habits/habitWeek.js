@@ -1,5 +1,5 @@
 import { isDeleted } from "../../model/resolver.js";
-import { dateOf } from "../../model/universalTime.js";
+import { dateOf } from "../universalTime.js";
 import { dayNumber, deviceName, recordsOf } from "../edit.js";
 import { HabitContents, habitOf } from "./habitContents.js";
 

@@ -1,6 +1,6 @@
 import { equal, member, setting, text } from "../../json/jsonValue.js";
 import { prefix } from "../../json/utf8.js";
-import { limits } from "../../model/limits.js";
+import { limits } from "../limits.js";
 import { copyName, greaterNumber, instant, sides } from "../../model/mergeParts.js";
 import { MergeRules } from "../../model/mergeRules.js";
 import { isDeleted, merged } from "../../model/resolver.js";

@@ -1,5 +1,5 @@
 import { int64, isNumber } from "../../json/jsonValue.js";
-import { limits } from "../../model/limits.js";
+import { limits } from "../limits.js";
 import { EditRefusal } from "../edit.js";
 import { TimerEdit, concurrencyMilliseconds } from "./timerModel.js";
 import { TimerPlan } from "./timerPlan.js";

@@ -1,5 +1,5 @@
 import { bool, integer, isObject, member, serialize, setting, text } from "../../json/jsonValue.js";
-import { limits } from "../../model/limits.js";
+import { limits } from "../limits.js";
 import { compareText } from "../../json/utf8.js";
 import { wholeNumber } from "../../model/mergeParts.js";
 

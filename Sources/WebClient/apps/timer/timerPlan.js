@@ -1,5 +1,5 @@
 import { bool, integer, member } from "../../json/jsonValue.js";
-import { limits } from "../../model/limits.js";
+import { limits } from "../limits.js";
 import { wholeNumber } from "../../model/mergeParts.js";
 import { TimerSettings } from "./timerSettings.js";
 

@@ -1,6 +1,6 @@
 import { bool, int64, isNumber, isObject, member, members, numberText, serialize }
   from "../../json/jsonValue.js";
-import { limits } from "../../model/limits.js";
+import { limits } from "../limits.js";
 import { EditRefusal } from "../edit.js";
 import { wholeNumber } from "../../model/mergeParts.js";
 

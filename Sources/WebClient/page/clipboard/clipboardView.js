@@ -1,5 +1,4 @@
 import { clipboardApp } from "../../apps/clipboard/clipboardApp.js";
-import { member } from "../../json/jsonValue.js";
 import { button, emptyNote, field, form, iconButton, searchField }
   from "../components/controls.js";
 import { confirmAction } from "../components/dialog.js";
@@ -65,7 +64,7 @@ export class ClipboardView {
 
   #content(name) {
     const record = this.#controller.lockstep.record(clipboardApp.zone, name);
-    return member(record?.fields, "content") ?? "";
+    return record?.fields.content ?? "";
   }
 
   async #add() {

@@ -1,4 +1,4 @@
-import { serialize } from "../../json/jsonValue.js";
+import { serialize } from "../../lockstep.js";
 
 /**
  * Rows of a list that changes while a person uses it. An unchanged row stays the same element, and

@@ -1,4 +1,4 @@
-import { limits } from "../../model/limits.js";
+import { limits } from "../../apps/limits.js";
 import { button, field, form, iconButton, newID } from "../components/controls.js";
 import { confirmAction, openDialog } from "../components/dialog.js";
 import { element, icon, show } from "../components/element.js";

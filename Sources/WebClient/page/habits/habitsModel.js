@@ -1,5 +1,5 @@
 import { habitConflicts, habitWeek } from "../../apps/habits/habitWeek.js";
-import { dateOf, dayOf } from "../../model/universalTime.js";
+import { dateOf, dayOf } from "../../apps/universalTime.js";
 import { ago, longDate, plural, weekday } from "../text/time.js";
 import { deviceLabel } from "../text/deviceText.js";
 

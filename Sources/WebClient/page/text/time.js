@@ -1,4 +1,4 @@
-import { dateOf, dayOf } from "../../model/universalTime.js";
+import { dateOf, dayOf } from "../../apps/universalTime.js";
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -1,4 +1,4 @@
-import { serialize } from "../../json/jsonValue.js";
+import { serialize } from "../../lockstep.js";
 import { plural } from "../text/time.js";
 
 /** Maximum number of rows of unsent changes; further ones are only counted. */
