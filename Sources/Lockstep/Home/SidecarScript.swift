@@ -164,7 +164,9 @@ extension SidecarEdit {
     do throws(EditFailure) {
       let context = try session.context(for: key)
       switch change {
-      case .save(let type, let fields): try session.write(key, type: type, fields: fields)
+      case .save(let type, let fields):
+        try SidecarEdit.checkKinds(fields, type, over: context.current, key.zone, session)
+        try session.write(key, type: type, fields: fields)
       case .delete:
         guard let current = context.current else { return }
         try session.write(key, type: current.type, fields: nil)
@@ -186,13 +188,27 @@ extension SidecarEdit {
             count.number, to: edited[count.field], by: context.device.text)
           counts.append(JSONMember(count.field, value))
         }
-        try session.write(key, type: current.type, fields: edited.setting(counts))
+        let changed = edited.setting(counts)
+        try SidecarEdit.checkKinds(changed, current.type, over: current, key.zone, session)
+        try session.write(key, type: current.type, fields: changed)
       }
     } catch {
       var fault = SidecarFault(error)
       if case .refused(SidecarEdit.noRecord(key)) = error { fault.code = "notFound" }
       throw fault
     }
+  }
+
+  /// Checks that each field has a value of its rule's kind: another one would read as nothing.
+  private static func checkKinds(
+    _ fields: JSONValue, _ type: Name, over current: Record?, _ zone: Name, _ session: EditSession
+  ) throws(EditFailure) {
+    guard let rules = session.rules(for: type, in: zone) else { return }
+    let known = current?.type == type ? current?.fields.flatMap { JSONValue(ifJSON: $0) } : nil
+    guard let field = rules.wrongField(in: fields, over: known) else { return }
+    let isCounter = rules[field] == .counter
+    let advice = isCounter ? "; count with \"add\" of an update" : ""
+    throw .refused(EditRefusal(rules.kindFault(field, of: type) + advice))
   }
 
   private static func noRecord(_ key: RecordKey) -> EditRefusal {

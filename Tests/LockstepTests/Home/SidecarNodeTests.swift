@@ -98,6 +98,24 @@ struct SidecarNodeTests {
     }
   }
 
+  @Test func aValueOfAnotherKindThanItsRulesIsRefused() throws {
+    var stage = try stage()
+    stage.ask(1, save("1", ["done": "yes"]))
+    let error = try #require(stage.lines(1).first?["error"])
+    #expect(error["code"] == "refused")
+    #expect(
+      error["message"]
+        == .string(
+          "the field \"done\" of Todo must be a Boolean, as its rule \"or\" requires; give it such a "
+            + "value, or leave it out"))
+    stage.ask(1, save("1", ["done": true]))
+    _ = stage.lines(1)
+    stage.ask(1, update("1", [JSONMember("fields", ["minutes": 5])]))
+    #expect(
+      stage.lines(1).first?["error"]?["message"]?.string?.contains("count with \"add\"") == true)
+    #expect(records(&stage).map { $0["fields"] } == [["done": true]])
+  }
+
   @Test func anUpdateOfNoRecordIsRefusedAndADeleteIsNot() throws {
     var stage = try stage()
     stage.ask(1, update("1", [JSONMember("fields", ["a": 1])]))

@@ -1,0 +1,33 @@
+import LockstepJSON
+import LockstepModel
+import Testing
+
+struct FieldKindsTests {
+  private let rules: MergeRules = [
+    "least": .least, "or": .or, "count": .counter, "set": .set, "map": .map,
+    "each": .greatestEach, "text": .keepBoth,
+  ]
+
+  @Test(
+    arguments: [
+      ("free", [1]), ("least", 1), ("least", "a"), ("or", false), ("count", ["a": [1, 2]]),
+      ("count", [:]), ("set", [1, "a", true, .null]), ("set", []), ("map", ["a": [1]]),
+      ("each", ["a": 1]), ("text", "a"), ("~", 1), ("", 1),
+    ] as [(String, JSONValue)])
+  func aValueOfTheRulesKindIsGood(_ field: String, _ value: JSONValue) {
+    let fields = JSONValue.object([JSONMember(field, value)])
+    #expect(rules.wrongField(in: fields, over: nil) == nil)
+  }
+
+  @Test(
+    arguments: [
+      ("least", true), ("least", .null), ("or", 1), ("count", 5), ("count", ["a": [1]]),
+      ("count", ["a": ["1", 2]]), ("set", "a"), ("set", ["a": 1]), ("set", [["a"]]), ("map", "a"),
+      ("each", ["a": "1"]), ("text", 1),
+    ] as [(String, JSONValue)])
+  func anotherKindIsRefusedUnlessItWasThere(_ field: String, _ value: JSONValue) {
+    let fields = JSONValue.object([JSONMember("free", 1), JSONMember(field, value)])
+    #expect(rules.wrongField(in: fields, over: nil) == field)
+    #expect(rules.wrongField(in: fields, over: fields) == nil)
+  }
+}
