@@ -138,7 +138,10 @@ let package = Package(
       name: "EmbedAssets", capability: .buildTool(), dependencies: ["embed-assets"],
       path: "Sources/EmbedAssets/Plugin"),
     .executableTarget(
-      name: "embed-assets", path: "Sources/EmbedAssets/Generator", swiftSettings: strict),
+      name: "embed-assets", dependencies: dependencies(["ModuleBundler"]),
+      path: "Sources/EmbedAssets/Generator", swiftSettings: strict),
+    .target(
+      name: "LockstepModuleBundler", path: "Sources/EmbedAssets/Bundler", swiftSettings: strict),
     // The program.
     .executableTarget(
       name: "LockstepCommand",
@@ -220,7 +223,7 @@ let package = Package(
       ]),
     tests(
       "Dashboard", ["JSON", "Model", "Client", "Terminal", "Apps", "CommandLine", "Dashboard"]),
-    tests("WebAssets", ["WebAssets"]),
+    tests("WebAssets", ["WebAssets", "ModuleBundler"]),
     tests("Command", ["JSON", "Model", "Wire", "Apps", "CommandLine", "Home", "Command"]),
     .testTarget(
       name: "LockstepTests",
@@ -272,7 +275,7 @@ if Context.environment["LOCKSTEP_FUZZING"] != nil {
   // No program is built with a fuzzer in it, nor what only a program needs.
   let programs: Set<String> = [
     "LockstepCommand", "CommandTests", "LockstepWebAssets", "WebAssetsTests", "EmbedAssets",
-    "embed-assets",
+    "embed-assets", "LockstepModuleBundler",
   ]
   package.targets.removeAll { programs.contains($0.name) }
   package.products.removeAll { $0.name == "lockstep" }

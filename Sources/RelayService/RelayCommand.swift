@@ -150,7 +150,8 @@ package enum RelayCommand {
       throw CommandFailure(fault, exitCode: .usage)
     }
     configuration.pages = WebAssetCache(
-      PageBundle.all.map { PageFile(path: $0.path, bytes: $0.bytes) },
+      PageBundle.all.map { PageFile(path: $0.path, bytes: $0.bytes) }
+        + ClientModule.pages(PageBundle.module, version: LockstepVersion.current),
       hasFolder: arguments[pages] != nil)
     let service = RelayService(
       listen: arguments[listen], adminListen: arguments[adminListen],

@@ -6,4 +6,7 @@ public enum PageBundle {
       (page.path, page.text.withUTF8Buffer { Array($0) })
     } + embeddedIcons
   }
+
+  /// The package for web pages (`lockstep.js` with all that it imports) as one module.
+  public static var module: [UInt8] { embeddedModule.withUTF8Buffer { Array($0) } }
 }

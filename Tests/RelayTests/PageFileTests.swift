@@ -10,6 +10,8 @@ struct PageFileTests {
       $0.pages = WebAssetCache([
         PageFile(path: "index.html", bytes: Array("<!doctype html>".utf8)),
         PageFile(path: "status/index.html", bytes: Array("<!doctype html>…".utf8)),
+        PageFile(
+          path: "lockstep-1.2.3.js", bytes: Array("export {};".utf8), isImmutable: true),
       ])
     }
   }
@@ -26,6 +28,16 @@ struct PageFileTests {
     let again = try client.call("GET", "/", headers: [("If-None-Match", tag)])
     #expect(again.status == 304 && again.body.isEmpty)
     #expect(try client.call("GET", "/", headers: [("If-None-Match", "\"old\"")]).status == 200)
+  }
+
+  @Test func aFileWhosePathNamesItsVersionIsKeptForGood() throws {
+    let client = HTTPClient(relay())
+    let file = try client.call("GET", "/lockstep-1.2.3.js")
+    #expect(file.headers["Cache-Control"] == "public, max-age=31536000, immutable")
+    #expect(file.headers["Content-Type"] == "text/javascript; charset=utf-8")
+    let other = try client.call("GET", "/lockstep-1.2.4.js")
+    #expect(other.status == 404)
+    #expect(other.json?["detail"]?.string?.contains("/lockstep.json names it") == true)
   }
 
   @Test func aPageIsOnlyRead() throws {

@@ -39,10 +39,13 @@ public struct PageFile: Sendable, Hashable {
   /// Path from the root, without the leading slash: `client/limits.js`.
   public let path: String
   public let bytes: [UInt8]
+  /// True if the path names the version, so that a browser may keep the file for good.
+  public let isImmutable: Bool
 
-  public init(path: String, bytes: [UInt8]) {
+  public init(path: String, bytes: [UInt8], isImmutable: Bool = false) {
     self.path = path
     self.bytes = bytes
+    self.isImmutable = isImmutable
   }
 
   /// Entity tag (RFC 9110 section 8.8.3); equal bytes have equal tags. Computed on access, so that
@@ -87,8 +90,10 @@ extension Answer {
     let isHeld = Answer.isHeld(tag, by: ifNoneMatch)
     self.init(status: isHeld ? 304 : 200)
     headers.append("ETag", tag)
-    // A newer program has newer pages, so browsers must revalidate.
-    headers.append("Cache-Control", "no-cache")
+    // A newer program has newer pages, so browsers must revalidate. A year is the usual maximum
+    // (RFC 9111 section 1.2.2); `immutable` is RFC 8246.
+    headers.append(
+      "Cache-Control", page.isImmutable ? "public, max-age=31536000, immutable" : "no-cache")
     headers.append("Content-Security-Policy", Answer.policy)
     if isHeld { return }
     headers.append("Content-Type", page.mediaType)

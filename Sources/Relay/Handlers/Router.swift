@@ -215,6 +215,13 @@ enum Router {
 
   private static func nothing(at target: RequestTarget) -> Refusal {
     let isOfZone = target.path.starts(with: ["v1", "zones"])
+    if let name = target.path.first, target.path.count == 1, name.hasPrefix("lockstep-"),
+      name.hasSuffix(".js")
+    {
+      return Refusal(
+        .notFound,
+        "The relay serves the JavaScript package of its own version only; /lockstep.json names it.")
+    }
     return Refusal(
       .notFound,
       isOfZone

@@ -1,54 +1,32 @@
 """The example of docs/page-client.md: a page of an app, of another origin than the relay's."""
 
-import functools
-import http.server
 import pathlib
 import re
-import threading
+import urllib.request
 
 from playwright.sync_api import expect
 
+from files import serve
 from relay import Agent
 from stage import Story
 
 ROOT = pathlib.Path(__file__).parents[3]
-CLIENT = ROOT / "Sources" / "WebClient"
 EXAMPLE = (ROOT / "docs" / "page-client.md").read_text(encoding="utf-8")
 EXAMPLES_RELAY = "http://127.0.0.1:5625"
-
-
-class Files(http.server.SimpleHTTPRequestHandler):
-    """Serves the modules, and the example as the entry page."""
-
-    def __init__(self, *request, relay, **options):
-        self.relay = relay
-        super().__init__(*request, directory=str(CLIENT), **options)
-
-    def do_GET(self):
-        if self.path != "/":
-            super().do_GET()
-            return
-        page = re.search(r"```html\n(.*?)```", EXAMPLE, re.DOTALL)[1]
-        body = page.replace(EXAMPLES_RELAY, self.relay.url).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *words):
-        pass
 
 
 class PackageStories(Story):
     def setUp(self):
         super().setUp()
-        server = http.server.ThreadingHTTPServer(
-            ("127.0.0.1", 0), functools.partial(Files, relay=self.relay))
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
-        self.origin = f"http://127.0.0.1:{server.server_port}"
+        folder = self.relay.folder / "shopping"
+        folder.mkdir()
+        self.origin = serve(self, folder, self.example)
+        package = re.search(rf"-o shopping/(\S+) {EXAMPLES_RELAY}(/\S+)", EXAMPLE)
+        urllib.request.urlretrieve(self.relay.url + package[2], folder / package[1])
+
+    def example(self):
+        page = re.search(r"```html\n(.*?)```", EXAMPLE, re.DOTALL)[1]
+        return page.replace(EXAMPLES_RELAY, self.relay.url)
 
     def allows_the_origin(self, origin):
         self.relay.stop()

@@ -29,6 +29,7 @@ class Relay:
 
     def __init__(self):
         self.origin = None
+        self.pages = None
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lockstep-browser-"))
         self.url = None
         self.owners_url = None
@@ -40,7 +41,8 @@ class Relay:
         self.process = subprocess.Popen(
             [PROGRAM, "relay", "--open", "--listen", listen, "--admin-listen", "127.0.0.1:0",
              "--host", "relay.test", "--disk-floor", "0", "--store", self.folder / "store",
-             *(["--origin", self.origin] if self.origin else [])],
+             *(["--origin", self.origin] if self.origin else []),
+             *(["--pages", self.pages] if self.pages else [])],
             stderr=subprocess.PIPE, text=True)
         # The relay reports the address for metrics before the public address.
         for line in self.process.stderr:

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { Lockstep } from "../../../Sources/WebClient/lockstep.js";
+import { Lockstep, version } from "../../../Sources/WebClient/lockstep.js";
 
 const document = await readFile(new URL("../../../docs/page-client.md", import.meta.url), "utf8");
 const script = /<script type="module">\n([\s\S]*?)<\/script>/u.exec(document)[1];
@@ -25,5 +25,15 @@ test("the document and the head of the module name the same things", async () =>
   for (const name of names.filter((it) => it !== "constructor")) {
     assert.match(head, new RegExp(`\`${name}\\b`, "u"), name);
     assert.match(document, new RegExp(`\`${name}\\b`, "u"), name);
+  }
+});
+
+test("the documents and the consumer name the package's file of this version", async () => {
+  for (const path of ["docs/page-client.md", "docs/operations.md", "README.md",
+    "Tests/Consumers/ShoppingList/shopping.js"]) {
+    const text = await readFile(new URL(`../../../${path}`, import.meta.url), "utf8");
+    const named = [...text.matchAll(/\blockstep-(\d[\w.]*)\.js\b/gu)].map(([, it]) => it);
+    assert.ok(named.length > 0, path);
+    assert.deepEqual(named.filter((it) => it !== version), [], path);
   }
 });
