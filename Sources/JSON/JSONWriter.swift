@@ -103,7 +103,10 @@ package struct JSONWriter: ~Copyable {
 
   /// Writes the characters of a string as JSON; escapes only those that need it.
   private mutating func escape(_ text: String) {
-    let characters = text.utf8Span.span.bytes
+    text.withUTF8Bytes { escape($0.bytes) }
+  }
+
+  private mutating func escape(_ characters: RawSpan) {
     var plainStart = 0
     var offset = 0
     while true {
@@ -147,19 +150,20 @@ package struct JSONWriter: ~Copyable {
 extension [UInt8] {
   package mutating func appendDecimal(_ value: Int64) {
     // A sign and nineteen digits.
-    var digits = InlineArray<20, UInt8>(repeating: UInt8(ascii: "0"))
-    var start = digits.count
-    var rest = value.magnitude
-    repeat {
-      start -= 1
-      digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-      rest /= 10
-    } while rest > 0
-    if value < 0 {
-      start -= 1
-      digits[start] = UInt8(ascii: "-")
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+      var start = digits.count
+      var rest = value.magnitude
+      repeat {
+        start -= 1
+        digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+        rest /= 10
+      } while rest > 0
+      if value < 0 {
+        start -= 1
+        digits[start] = UInt8(ascii: "-")
+      }
+      append(contentsOf: digits[start...])
     }
-    append(digits.span.extracting(start...))
   }
 
   /// Appends lowercase digits without leading zeros.
@@ -169,17 +173,14 @@ extension [UInt8] {
 
   /// Appends the last `count` digits, at most sixteen, in lowercase.
   package mutating func appendHexadecimal(_ value: UInt64, digits count: Int) {
-    var digits = InlineArray<16, UInt8>(repeating: UInt8(ascii: "0"))
-    var rest = value
-    for index in (0..<count).reversed() {
-      let digit = UInt8(truncatingIfNeeded: rest & 0xF)
-      digits[index] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit
-      rest >>= 4
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 16) { digits in
+      var rest = value
+      for index in (0..<count).reversed() {
+        let digit = UInt8(truncatingIfNeeded: rest & 0xF)
+        digits[index] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit
+        rest >>= 4
+      }
+      append(contentsOf: digits[..<count])
     }
-    append(digits.span.extracting(..<count))
-  }
-
-  private mutating func append(_ digits: Span<UInt8>) {
-    digits.withUnsafeBufferPointer { append(contentsOf: $0) }
   }
 }

@@ -42,7 +42,10 @@ public struct ChangeToken: Hashable, Sendable {
   package var tags: [ChangeTag] { [sequence, pinned, horizon].compactMap(\.self) }
 
   /// Returns nil if `text` is not a token that this relay could have made.
-  public init?(text: String) { self.init(bytes: text.utf8Span.span) }
+  public init?(text: String) {
+    guard let token = text.withUTF8Bytes({ ChangeToken(bytes: $0) }) else { return nil }
+    self = token
+  }
 
   /// Same as `init(text:)`, from the text's bytes.
   package init?(bytes: Span<UInt8>) {

@@ -15,7 +15,10 @@ public struct ChunkHash: Hashable, Comparable, Sendable {
   }
 
   /// Returns nil if `text` is not 64 hexadecimal digits.
-  public init?(text: String) { self.init(digits: text.utf8Span.span.bytes) }
+  public init?(text: String) {
+    guard let hash = text.withUTF8Bytes({ ChunkHash(digits: $0.bytes) }) else { return nil }
+    self = hash
+  }
 
   /// Returns nil if `digits` are not 64 hexadecimal digits in ASCII.
   package init?(digits: RawSpan) {

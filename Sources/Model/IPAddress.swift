@@ -14,7 +14,8 @@ public struct IPAddress: Hashable, Sendable {
   /// Parses a literal address, without brackets. The zone of an IPv6 address (`%eth0`) is ignored.
   /// Returns nil for any other text, including a name.
   public init?(_ text: some StringProtocol) {
-    self.init(parsing: String(text).utf8Span.span)
+    guard let address = String(text).withUTF8Bytes({ IPAddress(parsing: $0) }) else { return nil }
+    self = address
   }
 
   private init?(parsing text: Span<UInt8>) {

@@ -49,7 +49,11 @@ public struct BatchID: Hashable, Sendable {
 
   /// Returns nil if `text` does not have the form 8-4-4-4-12 hexadecimal digits.
   public init?(text: String) {
-    let bytes = text.utf8Span.span
+    guard let bits = text.withUTF8Bytes({ Self(parsing: $0) }) else { return nil }
+    self = bits
+  }
+
+  private init?(parsing bytes: Span<UInt8>) {
     guard bytes.count == 36 else { return nil }
     var words: (high: UInt64, low: UInt64) = (0, 0)
     for index in bytes.indices {
@@ -98,7 +102,9 @@ package enum HexText {
     }
   }
 
-  package static func parse(_ text: String) -> UInt64? { parse(text.utf8Span.span.bytes) }
+  package static func parse(_ text: String) -> UInt64? {
+    text.withUTF8Bytes { parse($0.bytes) }
+  }
 
   package static func parse(_ text: ArraySlice<UInt8>) -> UInt64? { parse(text.span.bytes) }
 

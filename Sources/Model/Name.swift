@@ -35,8 +35,9 @@ public struct Name: Sendable {
 extension Name: Hashable, Comparable, CustomStringConvertible {
   public static func == (left: Name, right: Name) -> Bool {
     if haveSameBits(left.text, right.text) { return true }
-    let (left, right) = (left.text.utf8Span.span, right.text.utf8Span.span)
-    return left.count == right.count && left.bytes.commonPrefix(with: right.bytes) == left.count
+    return left.text.withUTF8Bytes(and: right.text) { left, right in
+      left.count == right.count && left.bytes.commonPrefix(with: right.bytes) == left.count
+    }
   }
 
   /// True if both values have the same bits: the same short text, or the same storage. Values with
@@ -63,14 +64,15 @@ extension Name: Hashable, Comparable, CustomStringConvertible {
   /// True if the first differing byte is smaller on the left; nil if the shorter name is a prefix
   /// of the longer one.
   private static func precedence(_ left: Name, _ right: Name) -> Bool? {
-    let (left, right) = (left.text.utf8Span.span, right.text.utf8Span.span)
-    let common = left.bytes.commonPrefix(with: right.bytes)
-    guard common < left.count, common < right.count else { return nil }
-    return left[common] < right[common]
+    left.text.withUTF8Bytes(and: right.text) { left, right in
+      let common = left.bytes.commonPrefix(with: right.bytes)
+      guard common < left.count, common < right.count else { return nil }
+      return left[common] < right[common]
+    }
   }
 
   public func hash(into hasher: inout Hasher) {
-    text.utf8Span.span.withUnsafeBytes { hasher.combine(bytes: $0) }
+    text.withUTF8Bytes { bytes in bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
     // No UTF-8 text contains this byte, so adjacent names cannot run together.
     hasher.combine(UInt8(0xFF))
   }

@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 import LockstepRuntime
 import LockstepWire

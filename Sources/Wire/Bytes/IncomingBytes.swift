@@ -1,3 +1,5 @@
+import LockstepJSON
+
 /// Buffer of received bytes that are not yet parsed: appended at the end, removed from the front.
 /// Owns no memory while it is empty, so that an idle connection costs none.
 package struct IncomingBytes: Sendable {

@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 
 /// Framing of a message's body: the rule that gives its length (RFC 9112 section 6.3).

@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 
 /// Reads the requests of one connection, one after another (RFC 9112, the server's side).
@@ -111,7 +112,10 @@ extension HTTPRequestHead {
     framing = try fields.framing(minorVersion: line.minorVersion) ?? .none
     keepsAlive = fields.keepsAlive(minorVersion: line.minorVersion)
     let expectations = line.minorVersion == 0 ? [] : headers.list("Expect")
-    guard expectations.allSatisfy({ equalIgnoringCase($0.utf8Span.span, "100-continue") }) else {
+    let isContinue = { (text: String) in
+      text.withUTF8Bytes { equalIgnoringCase($0, "100-continue") }
+    }
+    guard expectations.allSatisfy(isContinue) else {
       throw Refusal(.expectationFailed, "The only supported expectation is 100-continue.")
     }
     let hasBody = framing != .none && framing != .length(0)

@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 
 /// Target of a request: the path is split at its slashes and only then unescaped, so that `a%2Fb`
@@ -222,7 +223,10 @@ package struct Authority: Hashable, Sendable {
   package let host: Host
 
   /// Returns nil if the grammar does not allow `text`.
-  package init?(_ text: some StringProtocol) { self.init(parsing: String(text).utf8Span.span) }
+  package init?(_ text: some StringProtocol) {
+    guard let authority = String(text).withUTF8Bytes({ Authority(parsing: $0) }) else { return nil }
+    self = authority
+  }
 
   init?(parsing text: Span<UInt8>) {
     guard Authority.isWellFormed(text) else { return nil }
@@ -317,7 +321,8 @@ package enum ByteRange: Hashable, Sendable {
   private static func parse(_ text: String.UTF8View, _ size: Int) -> ByteRange? {
     let unit: StaticString = "bytes="
     let start = text.prefix(unit.utf8CodeUnitCount)
-    guard text.count > start.count, equalIgnoringCase(Substring(start).utf8Span.span, unit)
+    guard text.count > start.count,
+      String(Substring(start)).withUTF8Bytes({ equalIgnoringCase($0, unit) })
     else { return nil }
     let ends = text.dropFirst(start.count).split(
       separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)

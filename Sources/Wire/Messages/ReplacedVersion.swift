@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 
 /// Version of a record that a change replaces, as a client names it: in a body (`baseTag`, or the

@@ -1,4 +1,5 @@
 import CZlib
+import LockstepJSON
 import LockstepModel
 
 /// Compresses the messages that one end sends (RFC 7692 section 7.2.1): DEFLATE without a header,

@@ -1,3 +1,5 @@
+import LockstepJSON
+
 /// End of a WebSocket: a server sends unmasked frames, a client masked ones.
 package enum WebSocketRole: Hashable, Sendable {
   case server
