@@ -1,68 +1,70 @@
-private import COpenSSL
+#if canImport(COpenSSL)
+  private import COpenSSL
 
-/// Authenticated encryption without a nonce: AES-256-SIV (RFC 5297). The same bytes under the same
-/// key and the same associated data give the same result; nothing more is revealed.
-///
-///     16 bytes   the synthetic nonce, which is also the authentication tag
-///      n bytes   as long as the plaintext
-package struct SIV: Sendable {
-  /// Bytes of a key.
-  package static let keyBytes = 64
-  /// Bytes by which the sealed form is longer.
-  package static let overhead = 16
+  /// Authenticated encryption without a nonce: AES-256-SIV (RFC 5297). The same bytes under the same
+  /// key and the same associated data give the same result; nothing more is revealed.
+  ///
+  ///     16 bytes   the synthetic nonce, which is also the authentication tag
+  ///      n bytes   as long as the plaintext
+  package struct SIV: Sendable {
+    /// Bytes of a key.
+    package static let keyBytes = 64
+    /// Bytes by which the sealed form is longer.
+    package static let overhead = 16
 
-  private let key: [UInt8]
+    private let key: [UInt8]
 
-  package init(key: [UInt8]) {
-    precondition(key.count == SIV.keyBytes, "AES-256-SIV takes a key of 64 bytes")
-    self.key = key
-  }
+    package init(key: [UInt8]) {
+      precondition(key.count == SIV.keyBytes, "AES-256-SIV takes a key of 64 bytes")
+      self.key = key
+    }
 
-  /// Encrypts `bytes`, at least one. `data` is authenticated but not contained in the result:
-  /// opening needs the same `data`.
-  package func sealed(_ bytes: [UInt8], data: [UInt8]) -> [UInt8] {
-    precondition(!bytes.isEmpty, "the plaintext is empty")
-    var result = [UInt8](repeating: 0, count: SIV.overhead + bytes.count)
-    let isDone = SIV.withCipher { context, cipher in
-      var count: Int32 = 0
-      return result.withUnsafeMutableBufferPointer { result in
-        guard let tag = result.baseAddress else { return false }
-        return EVP_EncryptInit_ex(context, cipher, nil, key, nil) == 1
-          && EVP_EncryptUpdate(context, nil, &count, data, Int32(data.count)) == 1
-          && EVP_EncryptUpdate(
-            context, tag + SIV.overhead, &count, bytes, Int32(bytes.count)) == 1
-          && EVP_EncryptFinal_ex(context, tag + SIV.overhead + Int(count), &count) == 1
-          && EVP_CIPHER_CTX_ctrl(
-            context, EVP_CTRL_AEAD_GET_TAG, Int32(SIV.overhead), tag) == 1
+    /// Encrypts `bytes`, at least one. `data` is authenticated but not contained in the result:
+    /// opening needs the same `data`.
+    package func sealed(_ bytes: [UInt8], data: [UInt8]) -> [UInt8] {
+      precondition(!bytes.isEmpty, "the plaintext is empty")
+      var result = [UInt8](repeating: 0, count: SIV.overhead + bytes.count)
+      let isDone = SIV.withCipher { context, cipher in
+        var count: Int32 = 0
+        return result.withUnsafeMutableBufferPointer { result in
+          guard let tag = result.baseAddress else { return false }
+          return EVP_EncryptInit_ex(context, cipher, nil, key, nil) == 1
+            && EVP_EncryptUpdate(context, nil, &count, data, Int32(data.count)) == 1
+            && EVP_EncryptUpdate(
+              context, tag + SIV.overhead, &count, bytes, Int32(bytes.count)) == 1
+            && EVP_EncryptFinal_ex(context, tag + SIV.overhead + Int(count), &count) == 1
+            && EVP_CIPHER_CTX_ctrl(
+              context, EVP_CTRL_AEAD_GET_TAG, Int32(SIV.overhead), tag) == 1
+        }
       }
+      precondition(isDone, "AES-256-SIV failed")
+      return result
     }
-    precondition(isDone, "AES-256-SIV failed")
-    return result
-  }
 
-  /// Returns nil if it was not sealed with this key and this data, bit for bit.
-  package func opened(_ sealed: [UInt8], data: [UInt8]) -> [UInt8]? {
-    guard sealed.count > SIV.overhead, sealed.count <= Int(Int32.max) else { return nil }
-    var tag = Array(sealed[..<SIV.overhead])
-    let body = Array(sealed[SIV.overhead...])
-    var bytes = [UInt8](repeating: 0, count: body.count)
-    let isDone = SIV.withCipher { context, cipher in
-      var count: Int32 = 0
-      return EVP_DecryptInit_ex(context, cipher, nil, key, nil) == 1
-        && EVP_CIPHER_CTX_ctrl(
-          context, EVP_CTRL_AEAD_SET_TAG, Int32(SIV.overhead), &tag) == 1
-        && EVP_DecryptUpdate(context, nil, &count, data, Int32(data.count)) == 1
-        && EVP_DecryptUpdate(context, &bytes, &count, body, Int32(body.count)) == 1
-        && EVP_DecryptFinal_ex(context, nil, &count) == 1
+    /// Returns nil if it was not sealed with this key and this data, bit for bit.
+    package func opened(_ sealed: [UInt8], data: [UInt8]) -> [UInt8]? {
+      guard sealed.count > SIV.overhead, sealed.count <= Int(Int32.max) else { return nil }
+      var tag = Array(sealed[..<SIV.overhead])
+      let body = Array(sealed[SIV.overhead...])
+      var bytes = [UInt8](repeating: 0, count: body.count)
+      let isDone = SIV.withCipher { context, cipher in
+        var count: Int32 = 0
+        return EVP_DecryptInit_ex(context, cipher, nil, key, nil) == 1
+          && EVP_CIPHER_CTX_ctrl(
+            context, EVP_CTRL_AEAD_SET_TAG, Int32(SIV.overhead), &tag) == 1
+          && EVP_DecryptUpdate(context, nil, &count, data, Int32(data.count)) == 1
+          && EVP_DecryptUpdate(context, &bytes, &count, body, Int32(body.count)) == 1
+          && EVP_DecryptFinal_ex(context, nil, &count) == 1
+      }
+      return isDone ? bytes : nil
     }
-    return isDone ? bytes : nil
-  }
 
-  private static func withCipher(_ body: (OpaquePointer, OpaquePointer) -> Bool) -> Bool {
-    guard let cipher = EVP_CIPHER_fetch(nil, "AES-256-SIV", nil) else { return false }
-    defer { EVP_CIPHER_free(cipher) }
-    guard let context = EVP_CIPHER_CTX_new() else { return false }
-    defer { EVP_CIPHER_CTX_free(context) }
-    return body(context, cipher)
+    private static func withCipher(_ body: (OpaquePointer, OpaquePointer) -> Bool) -> Bool {
+      guard let cipher = EVP_CIPHER_fetch(nil, "AES-256-SIV", nil) else { return false }
+      defer { EVP_CIPHER_free(cipher) }
+      guard let context = EVP_CIPHER_CTX_new() else { return false }
+      defer { EVP_CIPHER_CTX_free(context) }
+      return body(context, cipher)
+    }
   }
-}
+#endif
