@@ -1,7 +1,12 @@
-import Glibc
 import LockstepCrypto
 import LockstepModel
 import LockstepStorage
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
 
 /// Chunks of files in a folder, for one thread of one process: the process that has the store of
 /// this folder open.

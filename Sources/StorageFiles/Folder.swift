@@ -1,5 +1,10 @@
-import Glibc
 import LockstepStorage
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
 
 /// Open folder. Its content is accessed relative to the descriptor and not by path, so that no
 /// other folder can be put in its place. Symbolic links are never followed.
@@ -15,7 +20,16 @@ final class Folder {
     } else if errno != EEXIST {
       throw StorageError(errno: errno, path: path, operation: "create the folder")
     }
-    try self.init(path: path, descriptor: Glibc.open(path, Folder.flags))
+    try self.init(path: path, descriptor: open(path, Folder.flags))
+  }
+
+  /// Error of `unlink` for a folder: POSIX names EPERM, and Linux has another.
+  private static var notAFile: Int32 {
+    #if canImport(Darwin)
+      EPERM
+    #else
+      EISDIR
+    #endif
   }
 
   private static let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
@@ -32,7 +46,7 @@ final class Folder {
 
   private static func sync(parentOf path: String) throws(StorageError) {
     let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-    let descriptor = Glibc.open(parent.isEmpty ? "/" : parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let descriptor = open(parent.isEmpty ? "/" : parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else {
       throw StorageError(errno: errno, path: parent, operation: "open the folder")
     }
@@ -98,7 +112,7 @@ final class Folder {
   /// Removes the file of that name, if it exists. Also removes an empty folder that has its place.
   func removeFile(_ name: String) throws(StorageError) {
     if unlinkat(descriptor, name, 0) == 0 || errno == ENOENT { return }
-    guard errno == EISDIR else { throw fault("remove a file of") }
+    guard errno == Folder.notAFile else { throw fault("remove a file of") }
     try removeFolder(name)
   }
 
@@ -147,7 +161,7 @@ final class Folder {
   /// Makes all entries created, moved or removed in the folder durable: the changes survive a power
   /// failure.
   func sync() throws(StorageError) {
-    guard fsync(descriptor) == 0 else { throw fault("sync") }
+    guard FileSync.flush(descriptor) else { throw fault("sync") }
   }
 
   private func fault(_ operation: String) -> StorageError {
@@ -186,7 +200,7 @@ final class OpenFile {
 
   /// Makes all bytes durable: they survive a power failure.
   func sync() throws(StorageError) {
-    guard fsync(descriptor) == 0 else {
+    guard FileSync.flush(descriptor) else {
       throw StorageError(errno: errno, path: path, operation: "sync the file")
     }
   }
@@ -213,7 +227,7 @@ final class OpenFile {
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
       while filled < count {
         let place = buffer.baseAddress.map { $0 + filled }
-        let got = pread(descriptor, place, count - filled, offset + filled)
+        let got = pread(descriptor, place, count - filled, off_t(offset + filled))
         if got > 0 {
           filled += got
         } else if got == 0 {

@@ -1,6 +1,11 @@
-import Glibc
 import LockstepModel
 import LockstepStorage
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
 
 /// The relay's store in one SQLite database, held by one process: the writer. `makeReader` creates
 /// connections for other threads, which never wait for the writer.
@@ -58,6 +63,7 @@ package final class SQLiteZoneStore: ZoneStore {
     self.directory = directory
     lock = try DirectoryLock(directory: directory)
     try SQLiteZoneStore.requireComplete(of: directory)
+    SQLiteConnection.omitMemoryStatistics()
     connection = try SQLiteConnection(
       path: SQLiteZoneStore.path(in: directory), role: .writer, schema: .zones)
     self.opening = try StoreOpening(connection, directory: directory)

@@ -1,5 +1,11 @@
-import Glibc
 import LockstepStorage
+import LockstepStorageFiles
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
 
 /// Locks a store's directory for one process, from `init` to `release`.
 ///
@@ -80,7 +86,7 @@ package final class DirectoryLock {
       throw StorageError(errno: errno, path: directory, operation: "open the directory")
     }
     defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else {
+    guard FileSync.flush(descriptor) else {
       throw StorageError(errno: errno, path: directory, operation: "sync the directory")
     }
   }

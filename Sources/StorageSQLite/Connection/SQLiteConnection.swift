@@ -1,7 +1,12 @@
 import CSQLite
-import Glibc
 import LockstepModel
 import LockstepStorage
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
 
 /// One connection to one database file, for one thread at a time. Independent of the meaning of the
 /// tables.
@@ -34,7 +39,6 @@ final class SQLiteConnection {
     pendingPages = .allocate(capacity: 1)
     pendingPages.initialize(to: 0)
     if role == .writer || role == .copy { try SQLiteConnection.create(path) }
-    _ = SQLiteConnection.isUncounted
     // Only one thread at a time uses this connection, so SQLite need not lock it.
     let access =
       role == .reader ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
@@ -215,15 +219,25 @@ final class SQLiteConnection {
 
   // MARK: Settings
 
-  /// Process-wide: SQLite's memory statistics are off. Must be set before the first connection.
-  private static let isUncounted = lockstep_sqlite_uncounted()
+  /// Makes SQLite keep no statistics of its memory, which cost a lock for each allocation. It is a
+  /// setting of the whole process, and has no effect after the first connection: only for a process
+  /// of this program, not for an app that opens a home and may use SQLite itself.
+  static func omitMemoryStatistics() {
+    #if os(Linux)
+      _ = isUncounted
+    #endif
+  }
+
+  #if os(Linux)
+    private static let isUncounted = lockstep_sqlite_uncounted()
+  #endif
 
   /// Creates a new database file, accessible to its owner only, whatever the directory allows;
   /// SQLite gives the log the same rights. An empty file is an empty database.
   private static func create(_ path: String) throws(StorageError) {
     let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     if descriptor >= 0 {
-      Glibc.close(descriptor)
+      closeDescriptor(descriptor)
     } else if errno != EEXIST {
       throw StorageError(errno: errno, path: path, operation: "create its file")
     }
@@ -249,7 +263,16 @@ final class SQLiteConnection {
     -- waiting for it. The store does it in its pauses instead; see `checkpoint`.
     PRAGMA wal_autocheckpoint = 0;
 
-    """
+    """ + flushing
+
+  /// Darwin's `fsync` leaves the data in the drive's cache; `fullfsync` flushes that too.
+  private static var flushing: String {
+    #if canImport(Darwin)
+      "PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;\n"
+    #else
+      ""
+    #endif
+  }
 
   private func configureWriter() throws(StorageError) {
     try execute(SQLiteConnection.common)
@@ -276,6 +299,9 @@ final class SQLiteConnection {
       }, pendingPages)
   }
 }
+
+/// `close(2)`: the name is taken within the connection.
+private func closeDescriptor(_ descriptor: Int32) { close(descriptor) }
 
 /// The SQLite library that the program uses. A release links it statically, so only the program can
 /// report its version.

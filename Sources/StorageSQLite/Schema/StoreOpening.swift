@@ -1,6 +1,12 @@
-import Glibc
 import LockstepModel
 import LockstepStorage
+import LockstepStorageFiles
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
 
 /// Detects that an older copy of the database was put back, and then gives every account a new
 /// generation (docs/protocol.md, "Terms").
@@ -143,7 +149,7 @@ final class StoreOpening {
     let descriptor = try StoreFile.make("opening.new", in: directory, "write its opening file")
     let isWritten =
       text.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) } == text.count
-      && fsync(descriptor) == 0
+      && FileSync.flush(descriptor)
     let reason = errno
     close(descriptor)
     guard isWritten else { throw fileFault(reason) }
@@ -206,6 +212,9 @@ package struct StoreIdentity: Sendable {
   }
 }
 
+/// `open(2)`: the name is taken within `StoreFile`. A created file is accessible to its owner only.
+private func openDescriptor(_ path: String, _ flags: Int32) -> Int32 { open(path, flags, 0o600) }
+
 /// Opens the small files of a store. If another user may write to the store's folder, that user
 /// could replace a file with a symbolic link, a hard link to a file that only that user may write,
 /// or a pipe. So only regular files that belong to the store alone are accepted.
@@ -219,7 +228,7 @@ enum StoreFile {
     _ name: String, in directory: String, _ flags: Int32, _ operation: String
   ) throws(StorageError) -> Int32? {
     let path = directory + "/" + name
-    let descriptor = Glibc.open(path, flags | careful, 0o600)
+    let descriptor = openDescriptor(path, flags | careful)
     guard descriptor >= 0 else {
       if errno == ENOENT, flags & O_CREAT == 0 { return nil }
       if errno == ELOOP { throw foreignFile(path, operation, "it is a symbolic link") }

@@ -1,5 +1,10 @@
 #pragma once
 #include <sqlite3.h>
+
+// On other systems the library is the system's own, in a process that may use it itself: it gets no
+// settings, and its files keep their methods.
+#ifdef __linux__
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -151,3 +156,5 @@ static inline void lockstep_observe_log(
 }
 
 static inline void lockstep_forget_log(struct lockstep_log *_Nonnull log) { free(log); }
+
+#endif
