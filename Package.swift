@@ -18,10 +18,15 @@ let unprefixed: Set<String> = [
   "AppLaws", "Simulator", "Stages", "StorageContract", "TemporaryFolders", "WireLaws",
 ]
 
+/// C libraries that only Linux has; other systems have their own functions in their place.
+let linuxOnly: Set<String> = ["CLinux", "COpenSSL"]
+
 func dependencies(_ names: [String]) -> [Target.Dependency] {
   names.map { name in
     if name == "Library" { return "Lockstep" }
-    return .target(name: unprefixed.contains(name) ? name : "Lockstep" + name)
+    return .target(
+      name: unprefixed.contains(name) ? name : "Lockstep" + name,
+      condition: linuxOnly.contains(name) ? .when(platforms: [.linux]) : nil)
   }
 }
 
@@ -46,13 +51,20 @@ func tests(
 }
 
 func library(_ name: String, pkgConfig: String, package: String) -> Target {
-  .systemLibrary(
+  // Apple's SDKs have their own SQLite and zlib, which pkg-config does not know.
+  #if os(Linux)
+    let pkgConfig: String? = pkgConfig
+  #else
+    let pkgConfig: String? = nil
+  #endif
+  return .systemLibrary(
     name: name, path: "Sources/SystemLibraries/\(name)", pkgConfig: pkgConfig,
     providers: [.apt([package])])
 }
 
 let package = Package(
   name: "lockstep",
+  platforms: [.macOS(.v15), .iOS(.v18)],
   products: [
     .library(name: "Lockstep", targets: ["Lockstep"]),
     .library(name: "LockstepTesting", targets: ["LockstepTesting"]),
@@ -74,9 +86,11 @@ let package = Package(
     // I/O.
     module(
       "EventLoop", ["Model", "Runtime", "CLinux", "COpenSSL"]),
-    module("StorageSQLite", ["JSON", "Model", "Storage", "CSQLite"]),
-    module("StoragePostgres", ["Model", "Crypto", "Storage", "CPostgres"]),
     module("StorageFiles", ["Model", "Crypto", "Storage"]),
+    module("StorageSQLite", ["JSON", "Model", "Storage", "StorageFiles", "CSQLite"]),
+    module("StoragePostgres", ["Model", "Crypto", "Storage", "CPostgres"]),
+    // The driver for Apple's systems; on Linux only the tests use it.
+    module("DispatchDriver", ["Model", "Crypto", "Runtime"]),
     // The library for apps: a device, its home folder and its socket.
     .target(
       name: "Lockstep",
@@ -163,7 +177,7 @@ let package = Package(
     // Unit tests, and what they share.
     tests("JSON", ["JSON", "Model"]),
     tests("Model", ["JSON", "Model"], exclude: ["Vectors"]),
-    tests("Crypto", ["Crypto"]),
+    tests("Crypto", ["Crypto", "COpenSSL"]),
     tests("Wire", ["JSON", "Model", "Wire", "WireLaws", "CZlib"]),
     tests("Runtime", ["Model", "Runtime"]),
     tests("Storage", ["JSON", "Model", "Storage", "StorageContract"]),
@@ -189,6 +203,7 @@ let package = Package(
     tests(
       "StorageFiles",
       ["Model", "Crypto", "Storage", "StorageFiles", "StorageContract", "TemporaryFolders"]),
+    tests("DispatchDriver", ["Model", "Runtime", "EventLoop", "DispatchDriver"]),
     tests("Terminal", ["JSON", "Terminal", "Apps"]),
     tests(
       "CommandLine",

@@ -13,7 +13,7 @@ enum WordRule {
   /// instruments only the commands do.
   static let outer = [
     "EventLoop", "CommandLine", "Home", "RelayService", "Bench/Commands", "Doctor/Commands",
-    "Dashboard/Commands", "Command", "Lockstep",
+    "Dashboard/Commands", "Command", "Lockstep", "DispatchDriver",
   ]
 
   static let bans: [Ban] = [
@@ -47,13 +47,15 @@ enum WordRule {
       allowed: outer),
     Ban(
       words: ["Foundation", "FoundationEssentials", "Dispatch"],
-      reason: "the program runs without Foundation", allowed: ["Lockstep", "LockstepTesting"]),
+      reason: "the program runs without Foundation",
+      allowed: ["Lockstep", "LockstepTesting", "DispatchDriver"]),
     Ban(
       words: ["Synchronization"],
       reason: "locks and atomics live in EventLoop and the outer modules alone",
       allowed: outer),
     Ban(
-      words: ["Glibc"], reason: "I/O is done by EventLoop, the stores and the outer modules alone",
+      words: ["Glibc", "Darwin"],
+      reason: "I/O is done by EventLoop, the stores and the outer modules alone",
       allowed: outer + ["StorageSQLite", "StoragePostgres", "StorageFiles", "wire-echo"]),
     Ban(
       words: ["fatalError"],
@@ -80,6 +82,7 @@ enum WordRule {
         let isMember = text.has(".", at: index - 1) && token.text != "hashValue"
         let isDeclared = ["case", "func", "var", "let"].contains { text.has($0, at: index - 1) }
         let isLabel = text.has(":", at: index + 1)
+        if text.has("canImport", at: index - 2) { return nil }
         if isMember || isDeclared || isLabel { return nil }
         if ban.callOnly && !text.has("(", at: index + 1) { return nil }
         return Fault(
