@@ -1,0 +1,3 @@
+// For the headers of zlib.
+#pragma once
+#include <sys/types.h>
