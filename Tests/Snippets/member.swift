@@ -1,0 +1,10 @@
+import Foundation
+import Lockstep
+
+struct Todo: SyncedRecord {
+  static let zone = "Todos"
+  var id = RecordID.random()
+  var title = ""
+  var done = false
+  // SNIPPET
+}

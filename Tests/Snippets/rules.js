@@ -1,0 +1,1 @@
+const rules = { zone: "Todos", types: { Todo: { fields: { done: "or" } } } };

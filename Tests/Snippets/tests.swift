@@ -1,0 +1,14 @@
+import Foundation
+import Lockstep
+import LockstepTesting
+import Testing
+
+struct Todo: SyncedRecord {
+  static let zone = "Todos"
+  var id = RecordID.random()
+  var title = ""
+  var done = false
+  static let rules: MergeRules = ["done": .or]
+}
+
+// SNIPPET
