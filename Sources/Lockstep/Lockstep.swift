@@ -53,6 +53,7 @@ public final class Lockstep: Sendable {
   ///   - folder: The home: a folder of this device, for one process at a time.
   ///   - relay: Address of the relay, such as `https://relay.example:5625`.
   ///   - records: All types that are saved or read.
+  ///   - options: Rarely needed.
   public static func open(
     at folder: URL, relay: URL, records: [any SyncedRecord.Type], options: Options = Options()
   ) async throws -> Lockstep {
@@ -93,7 +94,9 @@ public final class Lockstep: Sendable {
   /// Joins the account that issued the code (`pairingCode`). Records of this device, also those
   /// made before, are merged with those of the account.
   ///
-  /// - Parameter code: A code, or the link that contains it.
+  /// - Parameters:
+  ///   - code: A code, or the link that contains it.
+  ///   - deviceName: Name of this device, for people.
   public func join(code: String, deviceName: String) async throws {
     try await join(code, deviceName)
   }

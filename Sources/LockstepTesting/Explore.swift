@@ -28,6 +28,7 @@ public struct WorldFault: Error, CustomStringConvertible, Sendable {
 /// A seed that fails is played again with fewer and fewer steps, until none can be left out.
 ///
 /// - Parameters:
+///   - type: Type of the records.
 ///   - seeds: One world for each.
 ///   - faults: Faults that may happen.
 /// - Throws: `WorldFault`, or the error of a type whose values cannot be drawn.

@@ -17,6 +17,7 @@ public struct MergeLawFault: Error, CustomStringConvertible, Sendable {
 /// The values of the fields are drawn by the type's `Codable` conformance.
 ///
 /// - Parameters:
+///   - type: Type of the record.
 ///   - histories: Number of histories.
 ///   - samples: Draws a value, for a type whose values cannot be drawn; `nil` draws them.
 /// - Throws: `MergeLawFault`, or the error of a type whose values cannot be drawn.

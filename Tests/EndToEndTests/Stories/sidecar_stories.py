@@ -112,6 +112,7 @@ def story_two_homes_count_and_merge_what_they_did_offline():
             fields = records[0]["fields"]
             assert records[0]["sync"] == "synced" and fields["done"] is True, records
             assert fields["tags"] == ["home", "shop", "work"] and "~" not in fields, fields
+            assert fields["title"] == "milk", fields
 
 
 def story_a_person_decides_what_no_rule_decides():
