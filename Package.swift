@@ -117,7 +117,8 @@ let package = Package(
       "RelayService",
       [
         "JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "Terminal", "Apps",
-        "Relay", "EventLoop", "StorageSQLite", "StoragePostgres", "StorageFiles", "CommandLine",
+        "Relay", "EventLoop", "StorageSQLite", "StoragePostgres", "StorageFiles", "Library",
+        "CommandLine",
         "WebAssets", "CLinux",
       ]),
     module(
@@ -133,17 +134,21 @@ let package = Package(
       "Bench",
       [
         "JSON", "Model", "Wire", "Runtime", "Storage", "Client", "Terminal", "Apps", "EventLoop",
-        "StorageSQLite", "CommandLine", "Home", "RelayService", "Simulation",
+        "StorageSQLite", "Library", "CommandLine", "Home", "RelayService", "Simulation",
       ]),
     module(
       "Doctor",
       [
         "JSON", "Model", "Wire", "Runtime", "Storage", "Client", "Terminal", "Apps", "Relay",
-        "EventLoop", "StorageSQLite", "StoragePostgres", "CommandLine", "Home", "RelayService",
+        "EventLoop", "StorageSQLite", "StoragePostgres", "Library", "CommandLine", "Home",
+        "RelayService",
       ]),
     module(
       "Dashboard",
-      ["JSON", "Model", "Wire", "Client", "Terminal", "Apps", "EventLoop", "CommandLine"]),
+      [
+        "JSON", "Model", "Wire", "Client", "Terminal", "Apps", "EventLoop", "Library",
+        "CommandLine",
+      ]),
     // The web client's files, embedded in the program.
     .target(
       name: "LockstepWebAssets", path: "Sources/WebAssets", swiftSettings: strict,
@@ -161,7 +166,8 @@ let package = Package(
       name: "LockstepCommand",
       dependencies: dependencies([
         "JSON", "Model", "Crypto", "Wire", "Storage", "Client", "Terminal", "Apps", "EventLoop",
-        "StorageSQLite", "CommandLine", "Home", "RelayService", "Bench", "Doctor", "Dashboard",
+        "StorageSQLite", "Library", "CommandLine", "Home", "RelayService", "Bench", "Doctor",
+        "Dashboard",
       ]),
       path: "Sources/Command", swiftSettings: strict),
     // A WebSocket echo for conformance suites; not part of the release.
@@ -215,7 +221,8 @@ let package = Package(
       "Home",
       [
         "JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "Apps", "EventLoop",
-        "StorageSQLite", "StorageFiles", "CommandLine", "Home", "Stages", "TemporaryFolders",
+        "StorageSQLite", "StorageFiles", "Library", "CommandLine", "Home", "Stages",
+        "TemporaryFolders",
       ]),
     tests(
       "RelayService",
@@ -234,12 +241,14 @@ let package = Package(
       "Doctor",
       [
         "JSON", "Model", "Wire", "Storage", "Client", "Relay", "EventLoop", "StorageSQLite",
-        "CommandLine", "Home", "RelayService", "Simulation", "Doctor", "Stages", "TemporaryFolders",
+        "Library", "CommandLine", "Home", "RelayService", "Simulation", "Doctor", "Stages",
+        "TemporaryFolders",
       ]),
     tests(
       "Dashboard", ["JSON", "Model", "Client", "Terminal", "Apps", "CommandLine", "Dashboard"]),
     tests("WebAssets", ["WebAssets", "ModuleBundler"]),
-    tests("Command", ["JSON", "Model", "Wire", "Apps", "CommandLine", "Home", "Command"]),
+    tests(
+      "Command", ["JSON", "Model", "Wire", "Apps", "Library", "CommandLine", "Home", "Command"]),
     .testTarget(
       name: "LockstepTests",
       dependencies: ["Lockstep"]
@@ -255,9 +264,9 @@ let package = Package(
     testModule(
       "Stages",
       [
-        "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "Apps", "Relay", "EventLoop",
-        "StorageSQLite", "StorageFiles", "CommandLine", "RelayService", "Simulation", "Bench",
-        "TemporaryFolders",
+        "JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "Apps", "Relay",
+        "EventLoop", "StorageSQLite", "StorageFiles", "Library", "CommandLine", "RelayService",
+        "Simulation", "Bench", "TemporaryFolders",
       ]),
     testModule("StorageContract", ["JSON", "Model", "Crypto", "Storage"]),
     testModule("WireLaws", ["JSON", "Model", "Wire"]),

@@ -111,6 +111,8 @@ extension Lockstep {
       case .failure(let failure): throw LockstepError(failure, file: reference.name)
       }
     }
+    // The reports end as well if the task is cancelled.
+    try Task.checkCancellation()
     return count
   }
 }

@@ -247,21 +247,35 @@ final class DeviceEngine: Sendable {
 
   /// Passes an order to the agent, and returns its report.
   ///
-  /// - Parameter handle: Called with the report on the agent's thread, before any later report.
+  /// - Parameters:
+  ///   - isCancellable: Throws `closed` as soon as the task is cancelled; the order is carried out
+  ///     nevertheless. For orders that wait for the network.
+  ///   - handle: Called with the report on the agent's thread, before any later report.
   func perform(
-    _ make: (OrderID) -> AgentOrder, handle: Handler? = nil
+    _ make: (OrderID) -> AgentOrder, isCancellable: Bool = false, handle: Handler? = nil
   ) async throws(LockstepError) -> AgentReport {
-    let report = await withCheckedContinuation {
-      (continuation: CheckedContinuation<AgentReport, Never>) in
-      let id = addOrder { report in
-        handle?(report)
-        continuation.resume(returning: report)
+    let order = Mutex<OrderID?>(nil)
+    let report = await withTaskCancellationHandler {
+      await withCheckedContinuation { (continuation: CheckedContinuation<AgentReport, Never>) in
+        let id = addOrder { report in
+          handle?(report)
+          continuation.resume(returning: report)
+        }
+        guard let id else { return continuation.resume(returning: .stopped) }
+        order.withLock { $0 = id }
+        group.post(.agent(make(id)))
+        if isCancellable && Task.isCancelled { cancel(id) }
       }
-      guard let id else { return continuation.resume(returning: .stopped) }
-      group.post(.agent(make(id)))
+    } onCancel: {
+      if isCancellable, let id = order.withLock({ $0 }) { cancel(id) }
     }
     if case .stopped = report { throw .closed }
     return report
+  }
+
+  /// Stops to wait for the report of an order.
+  private func cancel(_ id: OrderID) {
+    shared.state.withLock { $0.orders.removeValue(forKey: id) }?(.stopped)
   }
 
   /// Passes an order to the agent, and returns its reports, of which there may be several.

@@ -15,6 +15,8 @@ final class HomeObserver: RecordSource {
     var nextNumber: UInt64 = 0
     /// The live records of the zones, as they were reported last.
     var known: [RecordKey: Record] = [:]
+    /// Zones that are observed; one is added at its first use.
+    var zones: [Name] = []
     var hasStarted = false
     var hasEnded = false
   }
@@ -23,18 +25,23 @@ final class HomeObserver: RecordSource {
   private static let pauseMilliseconds: Int32 = 250
 
   private let home: HomeFolder
-  private let zones: [Name]
   private let state = Mutex(State())
 
-  init(_ home: HomeFolder, zones: [Name]) {
-    self.home = home
-    self.zones = zones
+  init(_ home: HomeFolder) { self.home = home }
+
+  /// Observes a zone from now on.
+  func add(_ zone: Name) {
+    state.withLock { state in
+      guard !state.hasEnded, !state.zones.contains(zone) else { return }
+      state.zones.append(zone)
+      for (key, record) in liveRecords([zone]) ?? [:] { state.known[key] = record }
+      start(&state)
+    }
   }
 
   func listen(_ handler: @escaping Handler) -> UInt64 {
     let number = state.withLock { state -> UInt64 in
       guard !state.hasEnded else { return 0 }
-      start(&state)
       state.nextNumber += 1
       state.listeners[state.nextNumber] = handler
       return state.nextNumber
@@ -50,9 +57,9 @@ final class HomeObserver: RecordSource {
   func read(
     zone: Name, type: Name, handle: @escaping @Sendable ([Record]) -> Void
   ) async throws(LockstepError) {
-    guard zones.contains(zone) else { throw .unknownModel(type: type.text) }
     do {
       try await Lockstep.onThread { [self] in
+        add(zone)
         // No change is reported in between.
         try state.withLock { _ in
           handle(
@@ -77,11 +84,10 @@ final class HomeObserver: RecordSource {
 
   // MARK: observing
 
-  /// Reads what there is, and starts the thread that looks for changes.
+  /// Starts the thread that looks for changes.
   private func start(_ state: inout State) {
     guard !state.hasStarted else { return }
     state.hasStarted = true
-    state.known = liveRecords() ?? [:]
     do throws(SystemFault) {
       try LoopThread("lockstep reader") { [self] in
         while !hasEnded { observe() }
@@ -90,6 +96,8 @@ final class HomeObserver: RecordSource {
       state.hasEnded = true
     }
   }
+
+  private var zones: [Name] { state.withLock { $0.zones } }
 
   private var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
@@ -112,13 +120,15 @@ final class HomeObserver: RecordSource {
 
   /// Reports the changes that the holder reports, until it ends.
   private func follow(_ connection: HomeConnection) {
-    for (index, zone) in zones.enumerated() {
-      let request: JSONValue = [
-        "id": .number(JSONNumber(Int64(index))), "do": "watch", "zone": .string(zone.text),
-      ]
-      guard connection.send(request) else { return }
-    }
+    var watched = 0
     while !hasEnded {
+      for (index, zone) in zones.enumerated().dropFirst(watched) {
+        let request: JSONValue = [
+          "id": .number(JSONNumber(Int64(index))), "do": "watch", "zone": .string(zone.text),
+        ]
+        guard connection.send(request) else { return }
+        watched += 1
+      }
       switch connection.next(milliseconds: Self.pauseMilliseconds) {
       case .line(let line): handle(line)
       case .timeout, .other: continue
@@ -128,6 +138,7 @@ final class HomeObserver: RecordSource {
   }
 
   private func handle(_ line: JSONValue) {
+    let zones = zones
     guard let index = line["id"]?.int64, zones.indices.contains(Int(clamping: index)) else {
       return
     }
@@ -142,7 +153,7 @@ final class HomeObserver: RecordSource {
 
   // MARK: reporting
 
-  private func liveRecords() -> [RecordKey: Record]? {
+  private func liveRecords(_ zones: [Name]) -> [RecordKey: Record]? {
     do throws(LockstepError) {
       return try HomeReading.perform(home) { store throws(StorageError) in
         var records: [RecordKey: Record] = [:]
@@ -160,7 +171,7 @@ final class HomeObserver: RecordSource {
   /// Reports the records that have changed since they were reported last.
   private func reportAll() {
     state.withLock { state in
-      guard let now = liveRecords() else { return }
+      guard let now = liveRecords(state.zones) else { return }
       let gone = state.known.keys.filter { now[$0] == nil }
       let changed = now.values.filter { !$0.isSame(as: state.known[$0.key]) }.map(\.key)
       notify(&state, (gone + changed).sorted()) { now[$0] }

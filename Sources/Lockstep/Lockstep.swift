@@ -349,10 +349,14 @@ public final class Lockstep: Sendable {
     defer { engine.stopListening(listener) }
     let status = try await withThrowingTaskGroup(of: SyncStatus?.self) { group in
       group.addTask { [engine] in
-        guard case .synced(_, let status) = try await engine.perform({ .syncNow($0) }) else {
-          return nil
+        do throws(LockstepError) {
+          let report = try await engine.perform({ .syncNow($0) }, isCancellable: true)
+          guard case .synced(_, let status) = report else { return nil }
+          return SyncStatus(status, hasJoined: true)
+        } catch {
+          if Task.isCancelled { return nil }
+          throw error
         }
-        return SyncStatus(status, hasJoined: true)
       }
       group.addTask {
         try await Task.sleep(for: duration)
@@ -361,6 +365,7 @@ public final class Lockstep: Sendable {
       defer { group.cancelAll() }
       return try await group.next() ?? nil
     }
+    try Task.checkCancellation()
     guard let status, status.state != .offline, status.state != .failed,
       status.state != .syncing
     else {

@@ -31,7 +31,7 @@ public final class LockstepReader: Sendable {
     _ = try RecordsApp.apps(models)
     self.home = home
     self.models = models
-    observer = HomeObserver(home, zones: models.compactMap { Name($0.zone) })
+    observer = HomeObserver(home)
   }
 
   deinit { observer.stop() }
@@ -87,15 +87,17 @@ public final class LockstepReader: Sendable {
 
   /// Returns the changes of the records of a type from now on, by any process or device.
   public func changes<Record: SyncedRecord>(_ type: Record.Type) -> RecordChanges<Record> {
-    RecordChanges(ChangeSource(observer))
+    if let zone = Name(type.zone) { observer.add(zone) }
+    return RecordChanges(ChangeSource(observer))
   }
 
   private func names(_ type: any SyncedRecord.Type) throws(LockstepError) -> (
     zone: Name, type: Name
   ) {
-    guard models.contains(where: { $0 == type }), let zone = Name(type.zone),
-      let name = Name(type.recordType)
-    else { throw .unknownModel(type: "\(type)") }
+    guard let zone = Name(type.zone), let name = Name(type.recordType) else {
+      throw .invalidModel(
+        type: "\(type)", reason: "its zone and record type must have 1 to 255 bytes of UTF-8")
+    }
     return (zone, name)
   }
 
@@ -103,7 +105,7 @@ public final class LockstepReader: Sendable {
 
   /// Saves a record, new or changed. Durable when the call returns.
   public func save<Record: SyncedRecord>(_ record: Record) async throws {
-    try await edit { edits in try edits.save(record) }
+    try await edit(with: Record.self) { edits in try edits.save(record) }
   }
 
   /// Changes a record. Of fields that the holder changes meanwhile, those that `change` has not
@@ -114,20 +116,21 @@ public final class LockstepReader: Sendable {
   public func update<Record: SyncedRecord>(
     _ type: Record.Type, id: String, _ change: @escaping @Sendable (inout Record) throws -> Void
   ) async throws {
-    try await edit { edits in try edits.update(type, id: id, change) }
+    try await edit(with: type) { edits in try edits.update(type, id: id, change) }
   }
 
   /// Deletes a record. Does nothing if there is none.
   public func delete<Record: SyncedRecord>(_ type: Record.Type, id: String) async throws {
-    try await edit { edits in try edits.delete(type, id: id) }
+    try await edit(with: type) { edits in try edits.delete(type, id: id) }
   }
 
   /// Makes several changes, all or none; at most 500.
   ///
-  /// - Parameter body: May run twice, if the holder of the home begins or ends meanwhile.
+  /// - Parameter body: Edits of types that `Lockstep.reader` has got. May run twice, if the holder of
+  ///   the home begins or ends meanwhile.
   /// - Throws: What `body` throws; then nothing is changed.
   public func transaction(_ body: @escaping @Sendable (Transaction) throws -> Void) async throws {
-    try await edit { edits in
+    try await edit(with: nil) { edits in
       let transaction = Transaction(edits)
       defer { transaction.end() }
       try body(transaction)
@@ -135,9 +138,14 @@ public final class LockstepReader: Sendable {
     }
   }
 
-  private func edit(_ body: @escaping @Sendable (RecordEdits) throws -> Void) async throws {
+  /// - Parameter type: The type that is edited, if it is only one.
+  private func edit(
+    with type: (any SyncedRecord.Type)?,
+    _ body: @escaping @Sendable (RecordEdits) throws -> Void
+  ) async throws {
     try Task.checkCancellation()
-    let delegation = EditDelegation(home, models)
+    let isKnown = type.map { type in models.contains { $0 == type } } ?? true
+    let delegation = EditDelegation(home, models + (isKnown ? [] : [type].compactMap(\.self)))
     for _ in 0..<EditDelegation.attemptsMax {
       if try await Lockstep.onThread({ try delegation.handOver(body) }) { return }
       if try await delegation.holdAndMake(body) { return }
@@ -152,7 +160,8 @@ extension Lockstep {
   ///
   /// - Parameters:
   ///   - folder: The home, which `open` has made.
-  ///   - records: All types that are saved or read.
+  ///   - records: The types that a transaction edits, and those whose rules the home needs if no
+  ///     process holds it.
   /// - Throws: `noHome`.
   public static func reader(at folder: URL, records: [any SyncedRecord.Type] = []) async throws
     -> LockstepReader

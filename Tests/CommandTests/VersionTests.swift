@@ -1,5 +1,6 @@
 import Foundation
 import LockstepCommandLine
+import LockstepModel
 import Testing
 
 @testable import LockstepCommand

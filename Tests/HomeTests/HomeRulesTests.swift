@@ -48,7 +48,7 @@ struct HomeRulesTests {
   @Test func aDamagedFileIsNamed() throws {
     let folder = try TemporaryFolder()
     let home = try home(folder)
-    try HomeFolder.replace(home.rules, by: Array("{".utf8))
+    try HomeFile.replace(home.rules, by: Array("{".utf8))
     let failure = #expect(throws: CommandFailure.self) { try HomeRules(of: home) }
     #expect(failure?.message?.contains("rules.json") == true)
   }

@@ -4,6 +4,7 @@ import LockstepCommandLine
 import LockstepModel
 import LockstepStorage
 import LockstepStorageSQLite
+import Stages
 import TemporaryFolders
 import Testing
 

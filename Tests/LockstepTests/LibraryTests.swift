@@ -143,6 +143,66 @@ struct LibraryTests {
     }
   }
 
+  @Test func aHomeOfANewerLibraryStaysAsItIs() async throws {
+    try await Devices.withFolders(2) { folders in
+      let relay = try ServingRelay(store: folders[0])
+      let phone = try await Devices.open(folders[1], relay)
+      try await phone.save(Todo(id: "1", title: "milk"))
+      await phone.close()
+      // The version of the schema in the header of an SQLite file.
+      let url = URL(filePath: folders[1] + "/replica.sqlite")
+      var file = try Data(contentsOf: url)
+      let version = file[60..<64]
+      file.replaceSubrange(60..<64, with: [0, 0, 0, 99])
+      try file.write(to: url)
+      let failure = await #expect(throws: LockstepError.self) {
+        try await Devices.open(folders[1], relay)
+      }
+      guard case .homeTooNew(_, found: 99, _) = failure else {
+        Issue.record("it failed with \(String(describing: failure))")
+        return
+      }
+      file.replaceSubrange(60..<64, with: version)
+      try file.write(to: url)
+      let again = try await Devices.open(folders[1], relay)
+      #expect(try await again.records(Todo.self).map(\.title) == ["milk"])
+      await again.close()
+      try relay.stop()
+    }
+  }
+
+  @Test func aRevokedDeviceIsToldSoAndKeepsItsRecords() async throws {
+    try await Devices.withTwo { phone, mac, _ in
+      try await mac.save(Todo(id: "1", title: "milk"))
+      _ = try await mac.sync()
+      let devices = try await phone.devices()
+      try await phone.revoke(try #require(devices.first { $0.name == "mac" }))
+      for await status in mac.statusUpdates where status.state == .failed {
+        #expect(status.reason?.isEmpty == false)
+        break
+      }
+      let failure = await #expect(throws: LockstepError.self) { try await mac.pairingCode() }
+      guard case .revoked = failure else {
+        Issue.record("it failed with \(String(describing: failure))")
+        return
+      }
+      #expect(try await mac.records(Todo.self).map(\.title) == ["milk"])
+      try await mac.save(Todo(id: "2", title: "tea"))
+      #expect(mac.status.state == .failed)
+    }
+  }
+
+  @Test func aCancelledSyncEndsAtOnce() async throws {
+    try await Devices.withTwo { phone, mac, relay in
+      _ = mac
+      try relay.stop()
+      for await status in phone.statusUpdates where status.state == .offline { break }
+      let syncing = Task { try await phone.sync(within: .seconds(600)) }
+      syncing.cancel()
+      await #expect(throws: CancellationError.self) { try await syncing.value }
+    }
+  }
+
   @Test func changesNameWhatDoesNotDecode() async throws {
     struct Strict: SyncedRecord {
       static let zone = "Todos"

@@ -59,8 +59,12 @@ struct LockstepReaderTests {
         try await widget.update(Todo.self, id: "9") { $0.done = true }
       }
       await #expect(throws: LockstepError.unknownModel(type: "Photo")) {
-        try await widget.save(Photo())
+        try await widget.transaction { $0.save(Photo()) }
       }
+      // A single edit names its type.
+      try await widget.save(Photo(id: "p", title: "lake"))
+      #expect(try await widget.record(Photo.self, id: "p")?.title == "lake")
+      #expect(try await phone.record(Photo.self, id: "p")?.title == "lake")
     }
   }
 

@@ -4,6 +4,8 @@ export const limits = Object.freeze({
   nameBytes: 255,
   /** One record's fields as canonical JSON, in bytes. */
   recordBytes: 1 << 20,
+  /** Chunks of files that one record may name. */
+  chunksPerRecord: 4_096,
   /** Rules of fields in the table of one record type, and types in one table. */
   mergeRuleFields: 256,
   mergeRuleTypes: 256,

@@ -1,3 +1,4 @@
+import Lockstep
 import LockstepApps
 import LockstepHome
 import LockstepJSON

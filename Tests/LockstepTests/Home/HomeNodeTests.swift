@@ -1,10 +1,12 @@
 import LockstepApps
 import LockstepClient
 import LockstepCommandLine
+import LockstepHome
 import LockstepModel
 import LockstepRuntime
 import LockstepStorage
 import LockstepWire
+import Stages
 import Testing
 
 @testable import Lockstep

@@ -165,20 +165,3 @@ struct HomeStage: ~Copyable {
     }
   }
 }
-
-extension HomeRequest {
-  static func timer(_ event: TimerEvent) -> HomeRequest {
-    .order(app: "timer", TimerAction.event(event).json)
-  }
-
-  static var screen: HomeRequest { .show(app: "timer", TimerQuestion.screen.json) }
-
-  static func watchTimer(isTicking: Bool) -> HomeRequest {
-    .watch(app: "timer", TimerQuestion.screen.json, isTicking: isTicking)
-  }
-}
-
-extension JSONValue {
-  /// First row of a view that was sent.
-  var row: String? { self["lines"]?.array?.first?.string }
-}

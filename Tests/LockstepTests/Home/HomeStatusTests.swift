@@ -1,5 +1,6 @@
 import LockstepClient
 import LockstepCommandLine
+import LockstepHome
 import LockstepJSON
 import LockstepModel
 import LockstepStorage

@@ -3,6 +3,7 @@ import LockstepClient
 import LockstepJSON
 import LockstepModel
 import LockstepRuntime
+import Stages
 import Testing
 
 @testable import Lockstep

@@ -1,5 +1,4 @@
-import LockstepCommand
-import LockstepCommandLine
+import LockstepWire
 import Testing
 
 struct LineReaderTests {

@@ -1,6 +1,7 @@
 import { equal } from "../../json/jsonValue.js";
 import { faultOfFields, faultOfName, fitsRecord, sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
+import { chunksNamed } from "../../model/fileReference.js";
 import { shown } from "../../model/stamps.js";
 import { keyOf, lostVersion, standsForLost } from "../record.js";
 import { recordOf, waiting } from "./outbox.js";
@@ -53,7 +54,8 @@ function changeOf(state, { zone, name, type, fields, chunks = [], stamp }, clock
   const least = held ? state.merging.newestStamp(held) + 1 : -Infinity;
   const change = { zone, name, type: fields === null ? held.type : type, fields, chunks,
     stamp: Math.max(stamp ?? clock.relayTime, least) };
-  return { ...change, fields: state.merging.stamped(change, held) };
+  const stamped = state.merging.stamped(change, held);
+  return { ...change, fields: stamped, chunks: chunksNamed(chunks, stamped) };
 }
 
 /** Makes what was edited before the join edits of this device. `before`: the device that they

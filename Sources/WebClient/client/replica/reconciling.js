@@ -1,4 +1,5 @@
 import { equal } from "../../json/jsonValue.js";
+import { chunksIn, chunksNamed } from "../../model/fileReference.js";
 import { fittingName } from "../fields.js";
 import { limits } from "../limits.js";
 import {
@@ -109,9 +110,14 @@ function asksAboutOther({ restore }, { state }) {
     && !hasLostTag(restore, state.server.tag);
 }
 
-/** Returns the chunks of files that merged fields name: those of the version with these fields. */
+/** Returns the chunks of files that merged fields name: those of the references in them, and those
+ * of the version with these fields. */
 function chunksOf(merged, entry, server) {
-  return equal(merged, server.fields) ? server.chunks ?? [] : entry.chunks ?? [];
+  if (merged === null) return [];
+  const named = equal(merged, server.fields) ? server.chunks : entry.chunks;
+  // Of references that the merge has dropped, the account need not keep the content.
+  const dropped = new Set([...chunksIn(entry.fields), ...chunksIn(server.fields)]);
+  return chunksNamed((named ?? []).filter((chunk) => !dropped.has(chunk)), merged);
 }
 
 /** True if the relay's version is this change: it was acknowledged, or another device has saved the
@@ -173,9 +179,9 @@ function collectCopies(state, copy, entry, server, wanted, depth = 0) {
   if (held && equal(copy.fields, held.fields)) return;
   let change = {
     number: state.transaction.outbox.allocateNumber(), zone: entry.zone, name,
-    type: entry.fields === null ? server.type : entry.type, fields: copy.fields, chunks: [],
-    modifiedAt: Math.max(entry.modifiedAt, server.modifiedAt), isStampTrusted: true, base: null,
-    state: waiting,
+    type: entry.fields === null ? server.type : entry.type, fields: copy.fields,
+    chunks: chunksIn(copy.fields), modifiedAt: Math.max(entry.modifiedAt, server.modifiedAt),
+    isStampTrusted: true, base: null, state: waiting,
   };
   let further = [];
   const steps = Math.max(depth, wanted.length);

@@ -1,10 +1,8 @@
 import LockstepEventLoop
-import LockstepHome
-import LockstepWire
 import TemporaryFolders
 import Testing
 
-@testable import LockstepCommandLine
+@testable import Lockstep
 
 struct SocketPathTests {
   @Test func aShortPathStaysAsItIs() {
