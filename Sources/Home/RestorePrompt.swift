@@ -16,9 +16,10 @@ package enum RestorePrompt {
     guard isatty(STDIN_FILENO) == 1, TerminalOutput.standardError.isTerminal,
       let count = HomeStatus(json: try session.send(.status)).restoreCount(of: app)
     else { return }
+    let records = "\(count) \(EditFailure.noun(app, count))"
     write(
       """
-      Other devices of this account have \(count) \(EditFailure.noun(app, count)); this one started with none.
+      Other devices of this account have \(records); this one started with none.
         yes    accept them
         wipe   delete them on all devices and start empty
         later  decide another time

@@ -65,7 +65,7 @@ extension Lockstep {
   /// call for it; keep the reference, not the URL.
   ///
   /// - Parameter progress: Called as the content arrives, at most some times a second.
-  /// - Throws: `fileUnavailable` if neither this device nor the relay has the content, `unreachable`
+  /// - Throws: `fileUnavailable` if neither this device nor the relay has the content, `offline`
   ///   without a network.
   public func file(
     _ reference: FileReference, progress: (@Sendable (FileProgress) -> Void)? = nil

@@ -157,12 +157,13 @@ public final class Lockstep: Sendable {
   }
 
   /// Leaves the account: removes this device from it, and all data from the home. The account and
-  /// its other devices are not affected. Afterwards this `Lockstep` is closed, and the folder can be
-  /// opened as a new home.
+  /// its other devices are not affected. Afterwards this `Lockstep` is closed, and the folder can
+  /// be opened as a new home.
   ///
   /// - Parameter discardingUnsent: Leaves also with changes that were not sent, which are lost, and
   ///   without the relay. The account then lists this device until another one revokes it.
-  /// - Throws: `unsentChanges`, or the reason why the relay cannot be asked; then nothing is changed.
+  /// - Throws: `unsentChanges`, or the reason why the relay cannot be asked; then nothing is
+  ///   changed.
   public func leave(discardingUnsent: Bool = false) async throws {
     let waiting = status.waiting
     guard waiting == 0 || discardingUnsent else {

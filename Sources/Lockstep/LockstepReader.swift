@@ -126,8 +126,8 @@ public final class LockstepReader: Sendable {
 
   /// Makes several changes, all or none; at most 500.
   ///
-  /// - Parameter body: Edits of types that `Lockstep.reader` has got. May run twice, if the holder of
-  ///   the home begins or ends meanwhile.
+  /// - Parameter body: Edits of types that `Lockstep.reader` has got. May run twice, if the holder
+  ///   of the home begins or ends meanwhile.
   /// - Throws: What `body` throws; then nothing is changed.
   public func transaction(_ body: @escaping @Sendable (Transaction) throws -> Void) async throws {
     try await edit(with: nil) { edits in
