@@ -14,6 +14,7 @@ import Testing
 package final class ServingRelay {
   package let address: RelayAddress
   private let group: NodeGroup<RelayNode>
+  private var isStopped = false
 
   package init(store folder: String, isOpen: Bool = true) throws {
     let store = try SQLiteZoneStore(directory: folder, opening: 1)
@@ -61,7 +62,10 @@ package final class ServingRelay {
     try group.start()
   }
 
+  /// Stops the relay, unless it has stopped.
   package func stop() throws {
+    guard !isStopped else { return }
+    isStopped = true
     group.stop()
     _ = try group.waitForEnd()
   }
