@@ -12,9 +12,9 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-/// C libraries, and modules of the tests: their targets have no prefix.
+/// C libraries, the library for apps, and modules of the tests: their targets have no prefix.
 let unprefixed: Set<String> = [
-  "CLinux", "COpenSSL", "CPostgres", "CSQLite", "CZlib",
+  "CLinux", "COpenSSL", "CPostgres", "CSQLite", "CZlib", "Lockstep",
   "AppLaws", "Simulator", "Stages", "StorageContract", "TemporaryFolders", "WireLaws",
 ]
 
@@ -135,6 +135,7 @@ let package = Package(
       [
         "JSON", "Model", "Wire", "Runtime", "Storage", "Client", "Terminal", "Apps", "EventLoop",
         "StorageSQLite", "Library", "CommandLine", "Home", "RelayService", "Simulation",
+        "CSQLite",
       ]),
     module(
       "Doctor",
@@ -280,7 +281,9 @@ let package = Package(
       ]),
     .executableTarget(
       name: "simulate",
-      dependencies: dependencies(["JSON", "Model", "Storage", "Simulator"]),
+      dependencies: dependencies([
+        "JSON", "Model", "Storage", "EventLoop", "Simulator", "AppLaws", "WireLaws",
+      ]),
       path: "Tests/Simulate", swiftSettings: strict),
     tests(
       "Simulation",

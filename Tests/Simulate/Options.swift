@@ -1,3 +1,4 @@
+import AppLaws
 import Glibc
 import Simulator
 
@@ -12,6 +13,8 @@ struct Options {
     case hunts([Breakage])
     /// A part of a run, in a process of its own.
     case slice(Slice)
+    /// Histories of each merge rule.
+    case rules(UInt64)
   }
 
   static let seedsUsual: UInt64 = 1_000
@@ -28,6 +31,8 @@ struct Options {
   var isTwice = false
   var isJSON = false
   var excerpt = Excerpt()
+  /// Rules whose histories are played.
+  var subjects = RuleHistory.Subject.all
 
   var profile: WorldProfile { profileNamed ?? breakage?.profile ?? .trial }
 
@@ -46,6 +51,8 @@ struct Options {
       scripts/simulate [SEEDS]            this many seeds (default \(seedsUsual)), starting at 1
       scripts/simulate --seed N           one seed, with its traffic log
       scripts/simulate --break NAME       inject a bug, and check that it is detected; 'all': each
+      scripts/simulate --rules [N]        N random histories of each merge rule (default
+                                          \(RuleRun.historiesUsual)), in every order of arrival
 
       --first N        first seed (default 1)
       --profile NAME   profile of the simulations (default 'trial'); --profiles lists them; 'all':
@@ -54,6 +61,7 @@ struct Options {
       --twice          run each seed in two processes; both results must be identical
       --faults LIST, --acts LIST
                        with --seed: apply only these of its faults, and of its user actions
+      --rule NAME      with --rules: only this rule
       --json           print the findings as one line of JSON
 
     A seed that fails is printed with its violations, its traffic log, and the smallest part of its
@@ -77,6 +85,12 @@ struct Options {
       case "--seed": task = .seed(try Options.number(word, rest.popFirst(), least: 0))
       case "--profile": try setProfile(try Options.value(word, rest.popFirst()))
       case "--break": try setBreakage(try Options.value(word, rest.popFirst()))
+      case "--rules":
+        let next = rest.first.flatMap { UInt64($0) }
+        task = .rules(
+          next == nil
+            ? RuleRun.historiesUsual : try Options.number(word, rest.popFirst(), least: 1))
+      case "--rule": subjects = [try Options.subject(try Options.value(word, rest.popFirst()))]
       case "--faults": excerpt.faults = try Options.places(word, rest.popFirst())
       case "--acts": excerpt.acts = try Options.places(word, rest.popFirst())
       case "--slice":
@@ -125,6 +139,14 @@ struct Options {
       throw UsageFault(reason: "there is no profile '\(name)'; --profiles lists them")
     }
     return profile
+  }
+
+  private static func subject(_ name: String) throws(UsageFault) -> RuleHistory.Subject {
+    guard let subject = RuleHistory.Subject(name: name) else {
+      let names = RuleHistory.Subject.all.map(\.name).joined(separator: ", ")
+      throw UsageFault(reason: "there is no rule '\(name)'; there are \(names)")
+    }
+    return subject
   }
 
   private static func value(_ option: String, _ value: String?) throws(UsageFault) -> String {

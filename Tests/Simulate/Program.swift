@@ -32,6 +32,8 @@ enum Program {
       return passed
     case .seed(let seed): return try Story(seed: seed, options: options).writeReport()
     case .hunts(let breakages): return try Hunt(options: options).run(breakages)
+    case .rules(let histories):
+      return try RuleRun(options: options, histories: histories, subjects: options.subjects).run()
     case .run where options.isOfAllProfiles: return try runAllProfiles(options)
     case .run:
       var run = GreatRun(options: options)
