@@ -29,6 +29,10 @@ package enum Breakage: String, CaseIterable {
   case neverAsks = "never-asks"
   case addsCounts = "adds-counts"
   case trimsUnread = "trims-unread"
+  // Bugs in the rules of a table.
+  case dropsCandidates = "drops-candidates"
+  case forgetsTableBase = "forgets-table-base"
+  case dropsStamps = "drops-stamps"
   // Bugs of the vault.
   case takesPlainForSealed = "takes-plain-for-sealed"
 
@@ -62,6 +66,9 @@ package enum Breakage: String, CaseIterable {
     case .neverAsks: "the newer of two habits is taken without a user's decision"
     case .addsCounts: "counts of both sides are added up"
     case .trimsUnread: "a device trims items before it is caught up"
+    case .dropsCandidates: "of concurrent values of a least, greatest, or, and, one is kept"
+    case .forgetsTableBase: "the rules of a table do not get the common base version"
+    case .dropsStamps: "the fields of a table are judged by the stamps of the records"
     case .takesPlainForSealed: "a device accepts a plain record for a sealed file"
     }
   }
@@ -102,6 +109,7 @@ package enum Breakage: String, CaseIterable {
         profile.span = 60_000...90_000
         profile.faults = 6...10
       }
+    case .dropsCandidates, .forgetsTableBase, .dropsStamps: .tables
     case .takesPlainForSealed: .strangers
     }
   }
@@ -129,6 +137,7 @@ package enum Breakage: String, CaseIterable {
     case .neverAsks: ["by nobody's choice", "of Habits is"]
     case .addsCounts: ["of Habits counts"]
     case .trimsUnread: ["lets go of"]
+    case .dropsCandidates, .forgetsTableBase, .dropsStamps: ["of Tables has"]
     case .takesPlainForSealed: ["takes what nobody with the key wrote"]
     }
   }

@@ -89,6 +89,16 @@ private struct BrokenResolver: Resolver {
       return .merged(fields: nil, copies: [])
     case (.addsCounts, .merged(let fields?, let copies)) where type == HabitsApp.checkInType:
       return .merged(fields: added(fields, conflict), copies: copies)
+    case (.dropsCandidates, .merged(let fields?, let copies)) where type == TablesApp.type:
+      return .merged(fields: withoutCandidates(fields), copies: copies)
+    case (.forgetsTableBase, _) where type == TablesApp.type:
+      return resolver.resolve(
+        Conflict(base: nil, local: conflict.local, server: conflict.server))
+    case (.dropsStamps, _) where type == TablesApp.type:
+      return resolver.resolve(
+        Conflict(
+          base: conflict.base.map(withoutStamps), local: withoutStamps(conflict.local),
+          server: withoutStamps(conflict.server)))
     default: return right
     }
   }
@@ -103,6 +113,24 @@ private struct BrokenResolver: Resolver {
     version.fields = version.fields?.setting(
       "edits", to: .array(edits.map { $0.setting("replaces", to: nil) }))
     return version
+  }
+
+  private func withoutStamps(_ version: Version) -> Version {
+    var version = version
+    version.fields = version.fields.map { Stamps.removed(from: $0) }
+    return version
+  }
+
+  /// Keeps the last one of several concurrent values of a field.
+  private func withoutCandidates(_ fields: JSONValue) -> JSONValue {
+    var stamps = fields[Stamps.member] ?? [:]
+    var kept = fields
+    for entry in stamps.members ?? [] {
+      guard let last = entry.value.array?.last?.array, last.count >= 2 else { continue }
+      stamps = stamps.setting(entry.name, to: .array([last[0], last[1]]))
+      kept = kept.setting(entry.name, to: last.count > 2 ? last[2] : nil)
+    }
+    return kept.setting(Stamps.member, to: stamps)
   }
 
   /// Adds up the counts of both sides, as if neither had been made on top of the other.

@@ -151,7 +151,10 @@ extension World {
     let apps = AppCatalog.all.map { app -> any App in
       breakage.map { BrokenApp(app: app, breakage: $0) } ?? app
     }
-    return profile.notes > 0 ? apps + [NotesApp()] : apps
+    let notes: [any App] = profile.notes > 0 ? [NotesApp()] : []
+    guard profile.apps.contains(.tables) else { return apps + notes }
+    let tables: any App = TablesApp.app
+    return apps + notes + [breakage.map { BrokenApp(app: tables, breakage: $0) } ?? tables]
   }
 
   private func injectBreakage() {

@@ -91,7 +91,7 @@ extension WorldProfile {
   package static let apps = WorldProfile(
     name: "apps", kinds: FaultPlan.Kind.usual, faults: 0...8, devicesPerAccount: 2...4,
     actsPerAccount: 60...120, span: 15_000...60_000, clockOffset: -60_000...60_000,
-    apps: PlayedApp.allCases, clipboardItems: 97, notes: 4)
+    apps: PlayedApp.ofProgram, clipboardItems: 97, notes: 4)
 }
 
 /// Profiles in which the relay's history is cut, restored or restricted.
@@ -158,7 +158,7 @@ extension WorldProfile {
     trial, wideTrial, sharedTrial, quiet, partitions, away, crashes, slowReaders, clockJumps,
     everything, crowded,
     forgetful, restored, rolledBack, plans, large, whole, wholeAndLarge, unrestored, files,
-    strangers,
+    strangers, tables,
     zonesOff, zonesOffAndRestored, apps,
   ]
 }

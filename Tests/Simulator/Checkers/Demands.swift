@@ -52,7 +52,9 @@ package struct Demands {
     let difference: String? =
       switch histories[key] {
       case let history as CausalHistory<TimerFact>: timer(history, fields ?? [])
-      case let history as CausalHistory<SettingFact>: settings(history, fields ?? [])
+      case let history as SettingsHistory:
+        settings(history.facts, fields ?? []) ?? history.table.difference(fields, copies: [])
+      case let history as TableHistory: row(key, history, fields)
       case let history as CausalHistory<NoteFact>: note(history, fields)
       case let history as CausalHistory<MemoFact>: memo(key, history, fields)
       case let history as CausalHistory<FileFact>: file(key, history, fields)
@@ -257,6 +259,14 @@ extension Demands {
     if isRight || isForgotten { return nil }
     let shown = fields.map { String(decoding: $0, as: UTF8.self) } ?? "gone"
     return "is \(shown) by this history:\n\(history.description)"
+  }
+
+  /// Returns nil if each field is what its rule demands, and no text is lost.
+  private func row(_ key: RecordKey, _ history: TableHistory, _ fields: [UInt8]?) -> String? {
+    let copies = histories.recordKeys.filter {
+      $0.zone == key.zone && $0.name.text.hasPrefix(key.name.text + "~")
+    }.compactMap { current($0)?.fields.flatMap { FieldsText.value($0) } }
+    return history.difference(fields, copies: copies)
   }
 
   /// Returns nil if there are at most a hundred items.

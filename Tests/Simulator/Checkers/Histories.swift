@@ -46,7 +46,9 @@ package final class Histories {
       // Sealed files are checked by `VaultKeeper`, whatever a writer without the key makes of them.
       case _ where key.zone == VaultApp.zone && SealedFiles.isSealed(key.name): nil
       case TimerApp.stateType: CausalHistory<TimerFact>(environment: environment)
-      case TimerApp.settingsType: CausalHistory<SettingFact>(environment: environment)
+      case TimerApp.settingsType:
+        SettingsHistory(CausalHistory<SettingFact>(environment: environment))
+      case TablesApp.type: TableHistory(rules: TablesApp.rules)
       case NotesApp.type: CausalHistory<NoteFact>(environment: environment)
       case MemosApp.memoType:
         CausalHistory<MemoFact>(environment: environment, countsDeletions: true)

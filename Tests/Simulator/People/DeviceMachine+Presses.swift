@@ -26,6 +26,8 @@ extension DeviceMachine {
     case .habit(let press): self.press(press)
     case .clipboard(let press): self.press(press)
     case .vault(let press): self.press(press)
+    case .table(let row, let field, let number, let act):
+      edit(TablesApp.edit(row, field: field, number: number, act: act))
     case .syncNow: order(.syncNow(nextOrderID()))
     case .readStatus: order(.readStatus(nextOrderID()))
     }

@@ -4,6 +4,11 @@ import LockstepModel
 /// An app that simulated users use.
 package enum PlayedApp: String, CaseIterable {
   case timer, memos, habits, clipboard, vault
+  /// No app of the program: a table of all merge rules.
+  case tables
+
+  /// The apps of the program.
+  package static let ofProgram: [PlayedApp] = allCases.filter { $0 != .tables }
 
   package var zone: Name {
     switch self {
@@ -12,6 +17,7 @@ package enum PlayedApp: String, CaseIterable {
     case .habits: HabitsApp.zone
     case .clipboard: ClipboardApp.zone
     case .vault: VaultApp.zone
+    case .tables: TablesApp.zone
     }
   }
 
@@ -23,6 +29,7 @@ package enum PlayedApp: String, CaseIterable {
     case .habits: .habit(habitPress(&random, act))
     case .clipboard: .clipboard(clipboardPress(&random, act))
     case .vault: .vault(vaultPress(&random, act))
+    case .tables: tablePress(&random, act)
     }
   }
 
@@ -86,6 +93,12 @@ package enum PlayedApp: String, CaseIterable {
     case 14...18: .write(pick: random.count(in: 0...3), content: "copied \(act)")
     default: random.chance(1, of: 4) ? .clear : .remove(pick: 0)
     }
+  }
+
+  private func tablePress(_ random: inout SeededRandom, _ act: Int) -> People.Press {
+    .table(
+      row: random.count(in: 0...2), field: random.count(in: 0...TablesApp.fields.count - 1),
+      number: random.number(in: 0...5), act: Int64(act))
   }
 
   private func vaultPress(_ random: inout SeededRandom, _ act: Int) -> People.VaultPress {

@@ -19,6 +19,8 @@ extension People {
     case habit(HabitPress)
     case clipboard(ClipboardPress)
     case vault(VaultPress)
+    /// Edits one field of a row of a table; see `TablesApp.edit`.
+    case table(row: Int, field: Int, number: Int64, act: Int64)
     case syncNow
     case readStatus
   }
