@@ -12,11 +12,11 @@ public struct UndecidedConflict: Hashable, Sendable, Identifiable {
   /// Relay time of the two changes, milliseconds since the Unix epoch.
   public let localTime: Int64
   public let relayTime: Int64
-  let key: RecordKey
+  package let key: RecordKey
   private let localFields: [UInt8]?
   private let relayFields: [UInt8]?
 
-  init(_ key: RecordKey, local: LockstepModel.Record?, relay: LockstepModel.Record) {
+  package init(_ key: RecordKey, local: LockstepModel.Record?, relay: LockstepModel.Record) {
     self.key = key
     id = key.name.text
     zone = key.zone.text

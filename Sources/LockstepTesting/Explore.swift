@@ -23,7 +23,9 @@ public struct WorldFault: Error, CustomStringConvertible, Sendable {
 }
 
 /// Plays random worlds: two to four devices save, change and delete records of a type, with faults.
-/// At the end, all networks are back, and every device must show the same records.
+/// At the end, all networks are back, and every device must show the same records. Of a type that
+/// asks, persons decide some conflicts meanwhile and all others at the end, each for one of the two
+/// versions at random.
 ///
 /// A seed that fails is played again with fewer and fewer steps, until none can be left out.
 ///
@@ -60,7 +62,13 @@ struct WorldPlan<Record: SyncedRecord> {
     case restart(device: Int)
     case setClock(device: Int, milliseconds: Int64)
     case wait(seconds: Int64)
+    /// Decides the first conflict that waits for a person on this device.
+    case decide(device: Int, ConflictSide)
   }
+
+  /// Limit of the decisions at the end. A decision may meet a change that it did not know, and
+  /// another person decides again.
+  private static var decisionsMost: Int { 200 }
 
   private let seed: UInt64
   private let devices: Int
@@ -91,6 +99,10 @@ struct WorldPlan<Record: SyncedRecord> {
         steps.append(.setClock(device: device, milliseconds: error))
       default: steps.append(.wait(seconds: Int64.random(in: 0...3, using: &random)))
       }
+      // Plans of other types are not changed by this.
+      if Record.rules.asks, Int.random(in: 0..<6, using: &random) == 0 {
+        steps.append(.decide(device: device, Self.side(&random)))
+      }
     }
   }
 
@@ -100,6 +112,10 @@ struct WorldPlan<Record: SyncedRecord> {
     self.steps = steps
   }
 
+  private static func side(_ random: inout SeededRandom) -> ConflictSide {
+    Bool.random(using: &random) ? .local : .relay
+  }
+
   /// Plays the world. Returns nil if all devices end with the same records.
   func play() throws -> String? {
     var world = World(seed: seed, records: [Record.self])
@@ -107,11 +123,35 @@ struct WorldPlan<Record: SyncedRecord> {
     for step in steps { try perform(step, devices, &world) }
     for device in devices { world.heal(device) }
     guard world.settle() else { return "the devices are not in sync after ten minutes" }
+    guard try decideAll(devices, &world) else {
+      return "conflicts wait after \(Self.decisionsMost) decisions"
+    }
     let lists = try devices.map { try world.records(Record.self, on: $0) }
     for (index, list) in lists.enumerated() where list != lists[0] {
       return "device0 shows \(lists[0]), and device\(index) \(list)"
     }
     return nil
+  }
+
+  /// Decides all conflicts. Returns false if there are more and more of them.
+  private func decideAll(_ devices: [World.Device], _ world: inout World) throws -> Bool {
+    guard Record.rules.asks else { return true }
+    var random = SeededRandom(seed: seed)
+    for _ in 0..<Self.decisionsMost {
+      var isDone = true
+      for device in devices {
+        guard let conflict = try world.undecidedConflicts(Record.self, on: device).first else {
+          continue
+        }
+        isDone = false
+        try world.decide(conflict, keep: Self.side(&random), on: device)
+        // Sometimes two persons decide at once.
+        if Bool.random(using: &random) { world.settle() }
+      }
+      if isDone { return true }
+      guard world.settle() else { return false }
+    }
+    return false
   }
 
   private func perform(_ step: Step, _ devices: [World.Device], _ world: inout World) throws {
@@ -135,6 +175,11 @@ struct WorldPlan<Record: SyncedRecord> {
     case .setClock(let device, let milliseconds):
       world.setClockError(milliseconds: milliseconds, of: devices[device])
     case .wait(let seconds): world.run(seconds: seconds)
+    case .decide(let device, let side):
+      guard
+        let conflict = try world.undecidedConflicts(Record.self, on: devices[device]).first
+      else { return }
+      try world.decide(conflict, keep: side, on: devices[device])
     }
   }
 
@@ -178,6 +223,8 @@ struct WorldPlan<Record: SyncedRecord> {
     case .setClock(let device, let milliseconds):
       "the clock of device\(device) is wrong by \(milliseconds) ms"
     case .wait(let seconds): "\(seconds) s pass"
+    case .decide(let device, let side):
+      "a person decides a conflict on device\(device) for the version \(side)"
     }
   }
 }

@@ -92,6 +92,23 @@ public struct World {
     try machine(device).records(type)
   }
 
+  // MARK: decisions
+
+  /// Returns the conflicts of a type that asks (`MergeRules.asks`) which wait for a person on a
+  /// device, in the order of the changes.
+  public func undecidedConflicts<Record: SyncedRecord>(
+    _ type: Record.Type, on device: Device
+  ) throws -> [UndecidedConflict] {
+    try machine(device).undecidedConflicts(type)
+  }
+
+  /// Decides a conflict on a device. Throws what `Lockstep.decide` throws.
+  public func decide(
+    _ conflict: UndecidedConflict, keep side: ConflictSide, on device: Device
+  ) throws {
+    try machine(device).decide(conflict, keep: side)
+  }
+
   // MARK: faults
 
   /// Takes a device off the network. Its edits stay on the device.

@@ -22,6 +22,7 @@ final class WorldDevice {
   private var orders: UInt64 = 0
   private var starts: UInt64 = 0
   private var result: Result<[LockstepModel.Record], EditFailure>?
+  private var decision: Result<LockstepModel.Record, EditFailure>?
   /// Number of reports about changed records so far.
   private(set) var changes = 0
 
@@ -117,7 +118,8 @@ final class WorldDevice {
       self.status = status
     case .changed: changes += 1
     case .transacted(_, let result): self.result = result
-    case .edited, .joined, .answered, .switched, .read, .stateRead, .chunkAdded, .chunkRead,
+    case .edited(_, let result): decision = result
+    case .joined, .answered, .switched, .read, .stateRead, .chunkAdded, .chunkRead,
       .chunkProgress, .milestone, .storeFailed, .stopped:
       break
     }
@@ -134,8 +136,37 @@ final class WorldDevice {
       .ordered(RecordEdits.order(OrderID(rawValue: orders), models, fault: fault, body)))
     let end = relay.environment.timeline.now + Span.seconds(60)
     while result == nil, relay.environment.timeline.step(until: end) {}
-    guard let result else { throw LockstepError.storage(reason: "the device did not answer") }
+    guard let result else { throw Self.noAnswer }
     if case .failure(let failure) = result { throw fault.error ?? LockstepError(failure) }
+  }
+
+  private static let noAnswer = LockstepError.storage(reason: "the device did not answer")
+
+  func undecidedConflicts<Model: SyncedRecord>(_ type: Model.Type) throws -> [UndecidedConflict] {
+    try store.outbox().compactMap { entry in
+      guard case .asking(let relay) = entry.state, entry.key.zone.text == type.zone,
+        relay.type.text == type.recordType
+      else { return nil }
+      let local = try store.record(entry.key)
+      return UndecidedConflict(
+        entry.key, local: local.flatMap { $0.isDeleted ? nil : $0 }, relay: relay)
+    }
+  }
+
+  /// Decides a conflict, and waits in virtual time until the decision is durable.
+  func decide(_ conflict: UndecidedConflict, keep side: ConflictSide) throws {
+    decision = nil
+    orders += 1
+    driver?.handle(
+      .ordered(.decide(OrderID(rawValue: orders), conflict.key, keepLocal: side == .local)))
+    let end = relay.environment.timeline.now + Span.seconds(60)
+    while decision == nil, relay.environment.timeline.step(until: end) {}
+    switch decision {
+    case nil: throw Self.noAnswer
+    case .success: return
+    case .failure(.nothingToDecide): throw LockstepError.nothingToDecide(id: conflict.id)
+    case .failure(let failure): throw LockstepError(failure)
+    }
   }
 
   func records<Model: SyncedRecord>(_ type: Model.Type) throws -> [Model] {

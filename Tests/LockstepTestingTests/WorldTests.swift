@@ -1,7 +1,8 @@
 import Foundation
 import Lockstep
-import LockstepTesting
 import Testing
+
+@testable import LockstepTesting
 
 struct WorldTests {
   struct Todo: SyncedRecord {
@@ -81,6 +82,54 @@ struct WorldTests {
   @Test func rulesHold() throws { try checkMergeLaws(Todo.self, histories: 400) }
 
   @Test func anyWorld() throws { try explore(Todo.self, seeds: 1...15, faults: .all) }
+
+  /// A type whose conflicts a person decides.
+  struct Plan: SyncedRecord {
+    static let zone = "Plans"
+    var id = "1"
+    var title = ""
+    var days = 0
+    static let rules = MergeRules(asks: true)
+  }
+
+  @Test func aPersonDecidesAndTheDevicesAreEqual() throws {
+    var world = World(seed: 11, records: [Plan.self])
+    let phone = world.device("phone")
+    let mac = world.device("mac")
+    try world.save(Plan(title: "first"), on: phone)
+    #expect(world.settle())
+    world.cut(phone)
+    try world.update(Plan.self, id: "1", on: phone) { $0.title = "from the phone" }
+    try world.update(Plan.self, id: "1", on: mac) { $0.days = 3 }
+    world.settle()
+    world.heal(phone)
+    #expect(world.settle())
+    #expect(
+      try world.records(Plan.self, on: phone) != (try world.records(Plan.self, on: mac)))
+    let conflict = try #require(try world.undecidedConflicts(Plan.self, on: phone).first)
+    #expect(try conflict.local(Plan.self)?.title == "from the phone")
+    #expect(try conflict.relay(Plan.self)?.days == 3)
+    #expect(try world.undecidedConflicts(Plan.self, on: mac).isEmpty)
+    try world.decide(conflict, keep: .local, on: phone)
+    #expect(world.settle())
+    let plans = try world.records(Plan.self, on: mac)
+    #expect(plans.map(\.title) == ["from the phone"] && plans.map(\.days) == [0])
+    #expect(plans == (try world.records(Plan.self, on: phone)))
+    #expect(throws: LockstepError.nothingToDecide(id: "1")) {
+      try world.decide(conflict, keep: .local, on: phone)
+    }
+  }
+
+  @Test func anyWorldInWhichPersonsDecide() throws {
+    try explore(Plan.self, seeds: 1...30, faults: .all)
+  }
+
+  @Test func plansOfATypeThatAsksHaveDecisions() throws {
+    let texts = try (UInt64(1)...20).map { try WorldPlan<Plan>(seed: $0, faults: .all).text }
+    #expect(texts.contains { $0.contains("a person decides a conflict") })
+    #expect(
+      try !WorldPlan<Todo>(seed: 1, faults: .all).text.contains("a person decides a conflict"))
+  }
 }
 
 /// Rules with a mistake, which the checks must find.
