@@ -12,9 +12,9 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-/// C libraries, the library for apps, and modules of the tests: their targets have no prefix.
+/// C libraries, and modules of the tests: their targets have no prefix.
 let unprefixed: Set<String> = [
-  "CLinux", "COpenSSL", "CPostgres", "CSQLite", "CZlib", "Lockstep",
+  "CLinux", "COpenSSL", "CPostgres", "CSQLite", "CZlib",
   "AppLaws", "Simulator", "Stages", "StorageContract", "TemporaryFolders", "WireLaws",
 ]
 
@@ -23,8 +23,7 @@ let linuxOnly: Set<String> = ["CLinux", "COpenSSL"]
 
 func dependencies(_ names: [String]) -> [Target.Dependency] {
   names.map { name in
-    if name == "Library" { return "Lockstep" }
-    return .target(
+    .target(
       name: unprefixed.contains(name) ? name : "Lockstep" + name,
       condition: linuxOnly.contains(name) ? .when(platforms: [.linux]) : nil)
   }
@@ -104,20 +103,20 @@ let package = Package(
     module(
       "CommandLine",
       [
-        "JSON", "Model", "Wire", "Runtime", "Client", "Terminal", "EventLoop", "Library", "CLinux",
+        "JSON", "Model", "Wire", "Runtime", "Client", "Terminal", "EventLoop", "Lockstep", "CLinux",
       ]),
     // A device as a process of the program, the relay's process, and the instruments.
     module(
       "Home",
       [
         "JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "Terminal", "Apps",
-        "EventLoop", "StorageSQLite", "StorageFiles", "Library", "CommandLine", "CLinux",
+        "EventLoop", "StorageSQLite", "StorageFiles", "Lockstep", "CommandLine", "CLinux",
       ]),
     module(
       "RelayService",
       [
         "JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "Terminal", "Apps",
-        "Relay", "EventLoop", "StorageSQLite", "StoragePostgres", "StorageFiles", "Library",
+        "Relay", "EventLoop", "StorageSQLite", "StoragePostgres", "StorageFiles", "Lockstep",
         "CommandLine",
         "WebAssets", "CLinux",
       ]),
@@ -134,20 +133,20 @@ let package = Package(
       "Bench",
       [
         "JSON", "Model", "Wire", "Runtime", "Storage", "Client", "Terminal", "Apps", "EventLoop",
-        "StorageSQLite", "Library", "CommandLine", "Home", "RelayService", "Simulation",
+        "StorageSQLite", "Lockstep", "CommandLine", "Home", "RelayService", "Simulation",
         "CSQLite",
       ]),
     module(
       "Doctor",
       [
         "JSON", "Model", "Wire", "Runtime", "Storage", "Client", "Terminal", "Apps", "Relay",
-        "EventLoop", "StorageSQLite", "StoragePostgres", "Library", "CommandLine", "Home",
+        "EventLoop", "StorageSQLite", "StoragePostgres", "Lockstep", "CommandLine", "Home",
         "RelayService",
       ]),
     module(
       "Dashboard",
       [
-        "JSON", "Model", "Wire", "Client", "Terminal", "Apps", "EventLoop", "Library",
+        "JSON", "Model", "Wire", "Client", "Terminal", "Apps", "EventLoop", "Lockstep",
         "CommandLine",
       ]),
     // The web client's files, embedded in the program.
@@ -167,7 +166,7 @@ let package = Package(
       name: "LockstepCommand",
       dependencies: dependencies([
         "JSON", "Model", "Crypto", "Wire", "Storage", "Client", "Terminal", "Apps", "EventLoop",
-        "StorageSQLite", "Library", "CommandLine", "Home", "RelayService", "Bench", "Doctor",
+        "StorageSQLite", "Lockstep", "CommandLine", "Home", "RelayService", "Bench", "Doctor",
         "Dashboard",
       ]),
       path: "Sources/Command", swiftSettings: strict),
@@ -222,7 +221,7 @@ let package = Package(
       "Home",
       [
         "JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "Apps", "EventLoop",
-        "StorageSQLite", "StorageFiles", "Library", "CommandLine", "Home", "Stages",
+        "StorageSQLite", "StorageFiles", "Lockstep", "CommandLine", "Home", "Stages",
         "TemporaryFolders",
       ]),
     tests(
@@ -242,14 +241,14 @@ let package = Package(
       "Doctor",
       [
         "JSON", "Model", "Wire", "Storage", "Client", "Relay", "EventLoop", "StorageSQLite",
-        "Library", "CommandLine", "Home", "RelayService", "Simulation", "Doctor", "Stages",
+        "Lockstep", "CommandLine", "Home", "RelayService", "Simulation", "Doctor", "Stages",
         "TemporaryFolders",
       ]),
     tests(
       "Dashboard", ["JSON", "Model", "Client", "Terminal", "Apps", "CommandLine", "Dashboard"]),
     tests("WebAssets", ["WebAssets", "ModuleBundler"]),
     tests(
-      "Command", ["JSON", "Model", "Wire", "Apps", "Library", "CommandLine", "Home", "Command"]),
+      "Command", ["JSON", "Model", "Wire", "Apps", "Lockstep", "CommandLine", "Home", "Command"]),
     .testTarget(
       name: "LockstepTests",
       dependencies: ["Lockstep"]
@@ -266,7 +265,7 @@ let package = Package(
       "Stages",
       [
         "JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "Apps", "Relay",
-        "EventLoop", "StorageSQLite", "StorageFiles", "Library", "CommandLine", "RelayService",
+        "EventLoop", "StorageSQLite", "StorageFiles", "Lockstep", "CommandLine", "RelayService",
         "Simulation", "Bench", "TemporaryFolders",
       ]),
     testModule("StorageContract", ["JSON", "Model", "Crypto", "Storage"]),

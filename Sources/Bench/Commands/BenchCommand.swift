@@ -7,14 +7,14 @@ import LockstepHome
 import LockstepModel
 import LockstepStorage
 
-/// `lockstep bench`: measures a relay and its event loop.
+/// `lockstep bench`: measures a relay, its event loop, and the library for apps.
 package enum BenchCommand {
   package static let command = Command(
-    name: "bench", summary: "Measures a relay and its event loop.",
+    name: "bench", summary: "Measures a relay, its event loop, and the library for apps.",
     subcommands: [
       LatencyBenchCommand.command, FirstSyncBenchCommand.command,
       ConnectionLoadBenchCommand.command,
-      BudgetBenchCommand.command, SeamBenchCommand.command,
+      BudgetBenchCommand.command, SeamBenchCommand.command, LibraryBenchCommand.command,
     ])
 }
 
@@ -151,13 +151,17 @@ struct LatencyBench {
 /// Waits of a bench: until a condition holds, a signal arrives, or a timeout expires.
 struct BenchWait {
   private let signals: Signals
-
-  /// Timeout in seconds; longer than anything that a bench waits for.
-  private static let timeoutSeconds: Int64 = 600
-  private static let pauseMicroseconds: UInt32 = 2_000
+  private let pauseMilliseconds: UInt32
+  private let timeoutSeconds: Int64
 
   /// Must run on the main thread, before any other thread starts.
-  init() throws(CommandFailure) {
+  ///
+  /// - Parameters:
+  ///   - pauseMilliseconds: Time between two polls.
+  ///   - timeoutSeconds: Longer than anything that the bench waits for.
+  init(pauseMilliseconds: UInt32 = 2, timeoutSeconds: Int64 = 600) throws(CommandFailure) {
+    self.pauseMilliseconds = pauseMilliseconds
+    self.timeoutSeconds = timeoutSeconds
     signals = try CommandFailure.wrap { () throws(SystemFault) in
       try Signals()
     }
@@ -168,14 +172,14 @@ struct BenchWait {
   func wait<Result>(
     for what: String, _ poll: () throws(CommandFailure) -> Result?
   ) throws(CommandFailure) -> Result {
-    let end = SystemClock.instant().advanced(milliseconds: Self.timeoutSeconds * 1_000)
+    let end = SystemClock.instant().advanced(milliseconds: timeoutSeconds * 1_000)
     while true {
       if let result = try poll() { return result }
       try checkSignals()
       guard SystemClock.instant() < end else {
-        throw CommandFailure("\(what) did not end within \(Self.timeoutSeconds) s")
+        throw CommandFailure("\(what) did not end within \(timeoutSeconds) s")
       }
-      usleep(Self.pauseMicroseconds)
+      usleep(pauseMilliseconds * 1_000)
     }
   }
 

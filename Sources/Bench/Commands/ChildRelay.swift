@@ -21,7 +21,7 @@ final class ChildRelay {
         // Its log is not read after the start.
         "--log-level", "error",
       ] + options)
-    let output = child.readErrors(until: "listening on http://")
+    let output = child.readOutput(until: "listening on http://")
     guard let found = output.firstRange(of: "listening on "),
       let url = output[found.upperBound...].split(whereSeparator: \.isWhitespace).first,
       let address = RelayAddress(url: String(url))
@@ -44,11 +44,12 @@ final class ChildRelay {
 /// side.
 final class ChildProcess {
   let process: Int32
-  /// Read end of the child's standard error. Stays open, so that later writes of the child succeed.
-  private let errors: Int32
+  /// Read end of the child's output. Stays open, so that later writes of the child succeed.
+  private let output: Int32
 
-  /// `arguments`: words after the program's name.
-  init(_ arguments: [String]) throws(CommandFailure) {
+  /// `arguments`: words after the program's name. `descriptor`: the output that is read; standard
+  /// error if not given.
+  init(_ arguments: [String], capturing descriptor: Int32 = STDERR_FILENO) throws(CommandFailure) {
     var ends: [Int32] = [0, 0]
     guard pipe(&ends) == 0 else {
       throw CommandFailure("pipe: \(String(cString: strerror(errno)))")
@@ -56,7 +57,7 @@ final class ChildProcess {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 2)
+    posix_spawn_file_actions_adddup2(&actions, ends[1], descriptor)
     posix_spawn_file_actions_addclose(&actions, ends[0])
     posix_spawn_file_actions_addclose(&actions, ends[1])
     var pointers = (["lockstep"] + arguments).map { strdup($0) } + [nil]
@@ -69,15 +70,15 @@ final class ChildProcess {
       throw CommandFailure("cannot start \(arguments[0]): \(String(cString: strerror(code)))")
     }
     self.process = process
-    errors = ends[0]
+    output = ends[0]
   }
 
-  /// Returns the child's standard error up to the line that contains `mark`, or up to its end.
-  func readErrors(until mark: String) -> String {
+  /// Returns the child's output up to the line that contains `mark`, or up to its end.
+  func readOutput(until mark: String) -> String {
     var text = ""
     var buffer = [UInt8](repeating: 0, count: 4 << 10)
     while !(text.contains(mark) && text.hasSuffix("\n")) {
-      let count = read(errors, &buffer, buffer.count)
+      let count = read(output, &buffer, buffer.count)
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { break }
       text += String(decoding: buffer.prefix(count), as: UTF8.self)
@@ -90,7 +91,7 @@ final class ChildProcess {
     kill(process, signal)
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0 && errno == EINTR {}
-    close(errors)
+    close(output)
   }
 }
 

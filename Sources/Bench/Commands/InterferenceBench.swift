@@ -252,7 +252,7 @@ final class AgentLoad: InterferenceLoad {
     try waiting.wait(for: "the first sync") { () throws(CommandFailure) -> Void? in
       guard connection.send(.status), case .line(let line) = connection.next(milliseconds: 10_000),
         case .success(let value) = HomeReply(line)
-      else { throw CommandFailure("the agent ended: \(child.readErrors(until: "\n"))") }
+      else { throw CommandFailure("the agent ended: \(child.readOutput(until: "\n"))") }
       let status = HomeStatus(json: value)
       if status.isFailed { throw CommandFailure(status.line(wall: 0)) }
       return status.isInSync ? () : nil

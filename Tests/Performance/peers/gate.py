@@ -1,5 +1,5 @@
-"""Checks the relay's cost against recorded limits. The figures are reproducible on a busy machine:
-counts, and the memory of idle connections."""
+"""Checks the cost of the relay and of the library against recorded limits. The figures are
+reproducible on a busy machine: counts, and the memory of idle connections."""
 
 import argparse
 import json
@@ -8,6 +8,7 @@ import os
 import statistics
 
 import counting
+import library
 import programs
 from progress import run_measurement
 from programs import RunError
@@ -16,8 +17,9 @@ from table import short, table
 from workloads import Shape
 
 DESCRIPTION = """\
-Measures the relay with `scripts/peers --count`, and compares user instructions,
-allocations, system calls and the memory of an idle connection with the limits in
+Measures the relay with `scripts/peers --count`, and a save by the library for apps,
+and compares user instructions, allocations, system calls, the memory of an idle
+connection, and the syncs of a save with the limits in
 Tests/Performance/peers/limits.json. Fails on cost regressions. Takes a few
 minutes; if a figure exceeds its limit, all are measured again, and the lower
 value counts. Needs valgrind and strace; figures not measured are reported.
@@ -90,6 +92,9 @@ def measure(root, tools, binary, progress):
             setting.prepare(*counting.POPULATION)
         progress("idle connections")
         few, many = (idle_memory(setting, shape) for shape in (FEW_IDLE, MANY_IDLE))
+        saves, reasons = library.count(setting, progress)
+        measured.update(saves)
+        skipped.update(reasons)
         measured[IDLE_BYTES] = (many - few) / (connections(MANY_IDLE) - connections(FEW_IDLE))
         progress.end()
     return measured, skipped
