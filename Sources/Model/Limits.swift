@@ -421,6 +421,9 @@ public enum Limits {
   /// Pages of 4 KiB in the log of a device's store from which it is checkpointed: a first sync
   /// writes the same pages again and again, and each is to be checkpointed seldom.
   public static let replicaLogPages = 8_000
+  /// Bytes of a device's log that are written ahead of its commits, in a pause; at most twice as
+  /// many: thirty small edits, or a transaction of a hundred.
+  public static let replicaLogReserveBytes = 512 << 10
 
   // wire-echo.
   /// Bytes of one message: the longest that conformance suites send.

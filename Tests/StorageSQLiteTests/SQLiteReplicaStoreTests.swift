@@ -46,6 +46,49 @@ struct SQLiteReplicaStoreTests {
     }
   }
 
+  /// Zeros ahead of the log's end are no commits, wherever a crash comes.
+  @Test func aReservedLogHoldsWhatWasWrittenAndNothingElse() throws {
+    let directory = try TemporaryFolder()
+    let store = try SQLiteReplicaStore(home: directory.path)
+    func logBytes() throws -> [UInt8] { try directory.bytes("replica.sqlite-wal") }
+    store.reserveLog()
+    let reserved = try logBytes().count
+    for number in 0..<30 as Range<Int64> {
+      let token = ChangeToken(generation: 1, sequence: number)
+      let value = String(repeating: "v", count: Int(number) * 900)
+      try store.write([.setCursor(token), .setValue(key: "k", value)])
+      if number % 7 == 3 { store.reserveLog() }
+      #expect(try logBytes().count >= reserved)
+      let crashed = try directory.crashed()
+      let copy = try SQLiteReplicaStore(home: crashed.path)
+      #expect(try copy.cursor() == token)
+      #expect(try copy.value("k") == value)
+      #expect(try copy.integrityErrors(limit: 1).isEmpty)
+      // A store that was opened after a crash continues, also with space of its own.
+      copy.reserveLog()
+      try copy.write([.setValue(key: "k", "after")])
+      #expect(try copy.value("k") == "after")
+    }
+    #expect(try logBytes().count >= reserved)
+    #if os(Linux)
+      #expect(reserved >= Limits.replicaLogReserveBytes)
+      #expect(try logBytes().suffix(1_000).allSatisfy { $0 == 0 })
+    #endif
+  }
+
+  @Test func aLogWithSpaceEnoughIsNotMadeLonger() throws {
+    let directory = try TemporaryFolder()
+    let store = try SQLiteReplicaStore(home: directory.path)
+    store.reserveLog()
+    let first = try directory.bytes("replica.sqlite-wal").count
+    try store.write([.setValue(key: "k", "v")])
+    store.reserveLog()
+    #expect(try directory.bytes("replica.sqlite-wal").count == first)
+    store.close()
+    #expect(!directory.has("replica.sqlite-wal"))
+    store.reserveLog()
+  }
+
   @Test func aReaderSeesOneStateAndWritesNothing() throws {
     let directory = try TemporaryFolder()
     let store = try SQLiteReplicaStore(home: directory.path)

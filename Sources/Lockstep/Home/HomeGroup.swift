@@ -20,10 +20,15 @@ package enum HomeGroup {
     editsBeforeJoining: Bool = false, _ settings: GroupSettings<HomeReport>
   ) throws -> NodeGroup<HomeNode> {
     let group = try NodeGroup<HomeNode>(count: 1, settings)
-    var replica = Replica(store: store, apps: apps, editsBeforeJoining: editsBeforeJoining)
-    try group.addWorker(on: .commits) { assignments, _ in
-      assignments.map { (AgentWork.commit($0.job, on: &replica), nil) }
-    }
+    try group.addWorker(
+      on: .commits,
+      at: {
+        var replica = Replica(store: store, apps: apps, editsBeforeJoining: editsBeforeJoining)
+        return NodeGroup<HomeNode>.WorkerContext(
+          perform: { assignments, _ in
+            assignments.map { (AgentWork.commit($0.job, on: &replica), nil) }
+          }, performIdleWork: { store.reserveLog() })
+      })
     // Chunks of files have their own thread, so that no edit waits for them.
     let files = try FileChunkStore(directory: folder.chunks)
     try group.addWorker(on: .files) { assignments, _ in

@@ -75,6 +75,11 @@ package enum LogProgress: Sendable {
         }, Unmanaged.passUnretained(self).toOpaque())
     }
 
+    /// Makes the file longer than its content: see `SQLiteReplicaStore.reserveLog`.
+    func reserve(_ bytes: Int, of handle: OpaquePointer?) {
+      if let handle { _ = lockstep_reserve_log(handle, log, Int64(bytes)) }
+    }
+
     deinit { lockstep_forget_log(log) }
   }
 #else
@@ -84,5 +89,7 @@ package enum LogProgress: Sendable {
     init?(of handle: OpaquePointer?) { return nil }
 
     func observeSyncs(_ observer: @escaping (_ nanoseconds: Int64) -> Void) {}
+
+    func reserve(_ bytes: Int, of handle: OpaquePointer?) {}
   }
 #endif

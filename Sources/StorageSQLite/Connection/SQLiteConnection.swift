@@ -206,6 +206,10 @@ final class SQLiteConnection {
     return log != nil
   }
 
+  /// Makes the log's file longer than its content, by this many bytes at least. Does nothing if
+  /// that fails, as on a full disk: commits need no such space.
+  func reserveLog(bytes: Int) { log?.reserve(bytes, of: handle) }
+
   // MARK: Faults
 
   func fault(_ code: Int32, _ operation: String) -> StorageError {

@@ -144,6 +144,11 @@ public final class SQLiteReplicaStore: ReplicaStore {
     }
   }
 
+  /// Makes the log's file longer than its content, for the next commits. They then write over
+  /// blocks that the file has, and their syncs need no change of its size: on ext4, such a sync
+  /// takes less than half of the time. To be called in pauses.
+  public func reserveLog() { connection.reserveLog(bytes: Limits.replicaLogReserveBytes) }
+
   private func perform(_ change: ReplicaChange) throws(StorageError) {
     switch change {
     case .setIdentity(nil): try deleteIdentity.run()

@@ -155,6 +155,32 @@ static inline void lockstep_observe_log(
   log->context = context;
 }
 
+/// Fills the log file with zeros beyond its end, up to twice `bytes`, if there are fewer than
+/// `bytes`, and syncs it. SQLite takes them for no frames (sqlite.org/fileformat.html, section 4.3).
+/// Call it outside transactions. After an error the log is as usable as before.
+static inline int lockstep_reserve_log(
+    sqlite3 *_Nonnull connection, struct lockstep_log *_Nonnull log, sqlite3_int64 bytes) {
+  sqlite3_file *file = NULL;
+  int code = sqlite3_file_control(connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file);
+  if (code != SQLITE_OK) return code;
+  if (file == NULL || file->pMethods != &log->methods) return SQLITE_MISUSE;
+  code = lockstep_log_flush(file);
+  if (code != SQLITE_OK) return code;
+  sqlite3_int64 size = 0;
+  code = log->original->xFileSize(file, &size);
+  if (code != SQLITE_OK || size - log->end >= bytes) return code;
+  static const char zeros[1 << 16] = {0};
+  sqlite3_int64 end = log->end + 2 * bytes;
+  for (sqlite3_int64 offset = size > log->end ? size : log->end; offset < end;) {
+    sqlite3_int64 count = end - offset;
+    if (count > (sqlite3_int64)sizeof zeros) count = sizeof zeros;
+    code = log->original->xWrite(file, zeros, (int)count, offset);
+    if (code != SQLITE_OK) return code;
+    offset += count;
+  }
+  return log->original->xSync(file, SQLITE_SYNC_NORMAL);
+}
+
 static inline void lockstep_forget_log(struct lockstep_log *_Nonnull log) { free(log); }
 
 #endif
