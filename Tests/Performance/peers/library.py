@@ -27,7 +27,11 @@ def count(setting, progress):
             skipped["a library's save"] = f"{kind.tool} is not installed ({kind.about})"
             continue
         progress(f"{kind.names[0]}: {SAVE}")
-        few, many = (per_run(setting, saves) for saves in (FEW, MANY))
+        try:
+            few, many = (per_run(setting, saves) for saves in (FEW, MANY))
+        except RunError as error:
+            skipped[f"{kind.names[0]} of {SAVE}"] = str(error)
+            continue
         for name, total in many.items():
             found[name, SAVE] = (total - few[name]) / (2 * (MANY - FEW))
     progress.end()
