@@ -63,7 +63,6 @@ where N.News == Never, N: SendableMetatype {
   private var jobsInFlight = 0
   private var stage = Stage.running
 
-  /// Starts the node.
   package init(_ node: consuming sending N, _ surroundings: sending Surroundings) {
     precondition(surroundings.lanes.count == Lane.allCases.count, "each lane needs a worker")
     self.node = consume node
@@ -72,8 +71,9 @@ where N.News == Never, N: SendableMetatype {
     timer = DispatchSource.makeTimerSource(queue: queue)
     timer.setEventHandler { [weak self] in self?.expire() }
     timer.resume()
-    queue.async { self.performActions() }
   }
+
+  package func start() { queue.async { self.performActions() } }
 
   deinit { timer.cancel() }
 

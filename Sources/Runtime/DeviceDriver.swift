@@ -17,6 +17,9 @@
 package protocol DeviceDriver<Order>: AnyObject, Sendable {
   associatedtype Order: Sendable
 
+  /// Starts the node. Called once, before anything else.
+  func start() throws
+
   /// Passes an order to the node; does nothing after the end. Any thread may call it.
   func post(_ order: Order)
 

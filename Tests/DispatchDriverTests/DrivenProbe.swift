@@ -12,110 +12,60 @@ final class DrivenProbe: Sendable {
 
   typealias Reports = [ProbeNode.Report]
 
-  private struct State {
-    var reports: Reports = []
-    var ends = 0
-    var waiting: [(condition: @Sendable (State) -> Bool, continuation: Continuation)] = []
-  }
-
-  private typealias Continuation = CheckedContinuation<Void, Never>
-
-  private let state = Mutex(State())
+  private let log = Log()
   private let driver: any DeviceDriver<ProbeNode.Order>
 
   /// `perform`: does the jobs of all lanes, each lane's on a thread of its own.
   init(
     _ kind: Kind, perform: @escaping @Sendable (Lane, Int) -> Int = { _, number in number }
   ) throws {
-    let relay = Relay()
     driver =
       switch kind {
-      case .eventLoop: try Self.eventLoop(relay, perform)
-      case .dispatch: Self.dispatch(relay, perform)
+      case .eventLoop: try Self.eventLoop(log, perform)
+      case .dispatch: Self.dispatch(log, perform)
       }
-    relay.connect(to: self)
-  }
-
-  /// Passes on what the driver says; keeps it until the probe is made.
-  private final class Relay: Sendable {
-    private let early = Mutex<(probe: DrivenProbe?, changes: [@Sendable (DrivenProbe) -> Void])>(
-      (nil, []))
-
-    func pass(_ change: @escaping @Sendable (DrivenProbe) -> Void) {
-      early.withLock { early in
-        if let probe = early.probe { change(probe) } else { early.changes.append(change) }
-      }
-    }
-
-    func connect(to probe: DrivenProbe) {
-      early.withLock { early in
-        early.probe = probe
-        for change in early.changes { change(probe) }
-        early.changes = []
-      }
-    }
+    try driver.start()
   }
 
   private static func eventLoop(
-    _ relay: Relay, _ perform: @escaping @Sendable (Lane, Int) -> Int
+    _ log: Log, _ perform: @escaping @Sendable (Lane, Int) -> Int
   ) throws -> any DeviceDriver<ProbeNode.Order> {
-    var settings = GroupSettings<ProbeNode.Report> { _, report in
-      relay.pass { $0.add(report) }
-    }
+    var settings = GroupSettings<ProbeNode.Report> { _, report in log.add(report) }
     settings.isLastReport = { $0 == .last }
-    return try EventLoopDriver(
-      ProbeNode(), settings,
-      addWorkers: { group throws(SystemFault) in
-        for lane in Lane.allCases {
-          try group.addWorker(on: lane) { assignments, _ in
-            assignments.map { (perform(lane, $0.job.number), nil) }
-          }
-        }
-      }, ended: { relay.pass { $0.end() } })
+    let group = try NodeGroup<ProbeNode>(count: 1, settings)
+    for lane in Lane.allCases {
+      try group.addWorker(on: lane) { assignments, _ in
+        assignments.map { (perform(lane, $0.job.number), nil) }
+      }
+    }
+    try group.add(ProbeNode())
+    return EventLoopDriver(group, ended: { log.end() })
   }
 
   private static func dispatch(
-    _ relay: Relay, _ perform: @escaping @Sendable (Lane, Int) -> Int
+    _ log: Log, _ perform: @escaping @Sendable (Lane, Int) -> Int
   ) -> any DeviceDriver<ProbeNode.Order> {
     DispatchDriver(
       ProbeNode(),
       DispatchDriver<ProbeNode>.Surroundings(
         connect: { SocketStream($0, on: $1) },
         lanes: Lane.allCases.map { lane in { perform(lane, $0.number) } },
-        now: { SystemClock.moment() }, report: { report in relay.pass { $0.add(report) } },
-        isLastReport: { $0 == .last }, ended: { relay.pass { $0.end() } }))
+        now: { SystemClock.moment() }, report: { log.add($0) }, isLastReport: { $0 == .last },
+        ended: { log.end() }))
   }
-
-  private func add(_ report: ProbeNode.Report) { change { $0.reports.append(report) } }
-
-  private func end() { change { $0.ends += 1 } }
-
-  private func change(_ change: (inout State) -> Void) {
-    let met = state.withLock { state in
-      change(&state)
-      let waiting = state.waiting
-      state.waiting = []
-      let now = state
-      state.waiting = waiting.filter { !$0.condition(now) }
-      return waiting.filter { $0.condition(now) }
-    }
-    for waiting in met { waiting.continuation.resume() }
-  }
-
-  // MARK: use
 
   func post(_ orders: ProbeNode.Order...) { for order in orders { driver.post(order) } }
 
   func stop() { driver.stop() }
 
-  var reports: Reports { state.withLock { $0.reports } }
+  var reports: Reports { log.state.withLock { $0.reports } }
 
-  var ends: Int { state.withLock { $0.ends } }
+  var ends: Int { log.state.withLock { $0.ends } }
 
   /// Waits for reports that meet the condition, and returns all so far.
   @discardableResult
   func reports(until condition: @escaping @Sendable (Reports) -> Bool) async -> Reports {
-    await wait { condition($0.reports) }
+    await log.wait { condition($0.reports) }
     return reports
   }
 
@@ -126,18 +76,47 @@ final class DrivenProbe: Sendable {
 
   /// Waits for the end, and returns all reports.
   func ended() async -> Reports {
-    await wait { $0.ends > 0 }
+    await log.wait { $0.ends > 0 }
     return reports
   }
 
-  private func wait(_ condition: @escaping @Sendable (State) -> Bool) async {
-    await withCheckedContinuation { continuation in
-      let isMet = state.withLock { state in
-        if condition(state) { return true }
-        state.waiting.append((condition, continuation))
-        return false
+  /// What the driver has said.
+  private final class Log: Sendable {
+    struct State {
+      var reports: Reports = []
+      var ends = 0
+      var waiting: [(condition: @Sendable (State) -> Bool, continuation: Continuation)] = []
+    }
+
+    typealias Continuation = CheckedContinuation<Void, Never>
+
+    let state = Mutex(State())
+
+    func add(_ report: ProbeNode.Report) { change { $0.reports.append(report) } }
+
+    func end() { change { $0.ends += 1 } }
+
+    private func change(_ change: (inout State) -> Void) {
+      let met = state.withLock { state in
+        change(&state)
+        let waiting = state.waiting
+        state.waiting = []
+        let now = state
+        state.waiting = waiting.filter { !$0.condition(now) }
+        return waiting.filter { $0.condition(now) }
       }
-      if isMet { continuation.resume() }
+      for waiting in met { waiting.continuation.resume() }
+    }
+
+    func wait(_ condition: @escaping @Sendable (State) -> Bool) async {
+      await withCheckedContinuation { continuation in
+        let isMet = state.withLock { state in
+          if condition(state) { return true }
+          state.waiting.append((condition, continuation))
+          return false
+        }
+        if isMet { continuation.resume() }
+      }
     }
   }
 }

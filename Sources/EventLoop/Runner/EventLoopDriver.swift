@@ -1,22 +1,21 @@
 import LockstepRuntime
 
-/// Driver of a node on an event loop with a thread of its own, and a thread for each lane.
+/// Driver of a group's one node on an event loop, with a thread of its own, and of the group's
+/// workers.
 package final class EventLoopDriver<N: Node & SendableMetatype & ~Copyable>: DeviceDriver {
   package typealias Order = N.Order
 
   private let group: NodeGroup<N>
+  private let ended: @Sendable () -> Void
 
-  /// Starts the node. `addWorkers` adds the workers of its lanes. `ended` is called once, on the
-  /// driver's thread, when all jobs are done and all sockets closed.
-  package init(
-    _ node: consuming sending N, listeners: [Listener] = [], _ settings: GroupSettings<N.Report>,
-    addWorkers: (NodeGroup<N>) throws(SystemFault) -> Void = { _ in },
-    ended: @escaping @Sendable () -> Void
-  ) throws(SystemFault) {
-    let group = try NodeGroup<N>(count: 1, settings)
+  /// `ended` is called once, on the driver's thread, when all jobs are done and all sockets closed.
+  package init(_ group: NodeGroup<N>, ended: @escaping @Sendable () -> Void) {
     self.group = group
-    try addWorkers(group)
-    try group.add(node, listeners: listeners)
+    self.ended = ended
+  }
+
+  package func start() throws(SystemFault) {
+    let (group, ended) = (group, ended)
     let thread = try LoopThread("lockstep") {
       do throws(SystemFault) {
         _ = try group.run()
