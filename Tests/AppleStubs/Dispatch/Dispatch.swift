@@ -5,13 +5,9 @@ public class DispatchObject {
 }
 
 public class DispatchQueue: DispatchObject, @unchecked Sendable {
-  public struct Attributes: OptionSet, Sendable {
-    public let rawValue: UInt64
-    public init(rawValue: UInt64) { self.rawValue = rawValue }
-    public static let concurrent = Attributes(rawValue: 2)
-  }
-
   public convenience init(label: String) { self.init() }
+
+  public class func global() -> DispatchQueue { DispatchQueue() }
 
   public func async(execute work: @escaping @Sendable @convention(block) () -> Void) {}
 
@@ -70,4 +66,10 @@ final class StubTimer: DispatchObject, DispatchSourceTimer {
   func setEventHandler(handler: (@convention(block) () -> Void)?) {}
   func resume() {}
   func cancel() {}
+}
+
+public class DispatchSemaphore: DispatchObject, @unchecked Sendable {
+  public convenience init(value: Int) { self.init() }
+  public func wait() {}
+  @discardableResult public func signal() -> Int { 0 }
 }
