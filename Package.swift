@@ -18,8 +18,8 @@ let unprefixed: Set<String> = [
   "AppLaws", "Simulator", "Stages", "StorageContract", "TemporaryFolders", "WireLaws",
 ]
 
-/// C libraries that only Linux has; other systems have their own functions in their place.
-let linuxOnly: Set<String> = ["CLinux", "COpenSSL"]
+/// Targets that only Linux has; other systems have their own in their place.
+let linuxOnly: Set<String> = ["CLinux", "COpenSSL", "EventLoop"]
 
 func dependencies(_ names: [String]) -> [Target.Dependency] {
   names.map { name in
@@ -96,7 +96,10 @@ let package = Package(
       dependencies: dependencies([
         "JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "EventLoop",
         "StorageSQLite", "StorageFiles",
-      ]),
+      ]) + [
+        .target(
+          name: "LockstepDispatchDriver", condition: .when(platforms: [.macOS, .iOS]))
+      ],
       path: "Sources/Lockstep", swiftSettings: strict),
     // The command line and the terminal.
     module("Terminal", ["JSON", "Model"]),

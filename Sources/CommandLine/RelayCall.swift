@@ -34,7 +34,7 @@ package struct RelayCall {
     of call: sending HTTPCall, trust: Trust = .system
   ) throws(CommandFailure) -> HTTPCallReport {
     do throws(SystemFault) {
-      return try RelayClient.outcome(of: call, trust: trust)
+      return try DevicePlatform.outcome(of: call, trust: trust)
     } catch {
       throw CommandFailure("\(error)")
     }

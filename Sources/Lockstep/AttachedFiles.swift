@@ -1,10 +1,16 @@
-import Glibc
 import LockstepClient
 import LockstepCrypto
 import LockstepModel
+import LockstepStorageFiles
 import Synchronization
 
 @_exported import struct LockstepModel.FileReference
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -156,7 +162,8 @@ private final class FileSource: @unchecked Sendable {
     var code: Int32 = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
       while filled < count {
-        let read = Glibc.read(descriptor, buffer.baseAddress.map { $0 + filled }, count - filled)
+        let read = SystemCalls.read(
+          descriptor, buffer.baseAddress.map { $0 + filled }, count - filled)
         if read < 0 && errno == EINTR { continue }
         if read < 0 { code = errno }
         guard read > 0 else { break }
@@ -207,7 +214,7 @@ struct FileCopies {
       for name in HomeFile.names(in: folder) {
         var status = stat()
         let path = folder + "/" + name
-        guard stat(path, &status) == 0, status.st_mtim.tv_sec < oldest else { continue }
+        guard stat(path, &status) == 0, status.modification.tv_sec < oldest else { continue }
         unlink(path)
       }
       rmdir(folder)
@@ -253,7 +260,7 @@ struct FileCopies {
     func write(_ bytes: [UInt8]) throws(LockstepError) {
       var rest = bytes[...]
       while !rest.isEmpty {
-        let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        let count = rest.withUnsafeBytes { SystemCalls.write(descriptor, $0.baseAddress, $0.count) }
         if count < 0 && errno == EINTR { continue }
         guard count >= 0 else { throw Self.failure(draft) }
         rest = rest.dropFirst(count)
@@ -265,7 +272,7 @@ struct FileCopies {
       // For reading only, since it stands for the content. Durable before it has its name, so that
       // a copy is whole after a crash.
       fchmod(descriptor, 0o400)
-      guard fsync(descriptor) == 0, rename(draft, path) == 0 else { throw Self.failure(path) }
+      guard FileSync.flush(descriptor), rename(draft, path) == 0 else { throw Self.failure(path) }
       return path
     }
 

@@ -1,10 +1,13 @@
 import LockstepClient
-import LockstepEventLoop
 import LockstepModel
 import LockstepRuntime
 import LockstepStorage
 import LockstepStorageSQLite
 import Synchronization
+
+#if os(Linux)
+  import LockstepEventLoop
+#endif
 
 /// A device that holds its home: the store, the agent on a thread of its own, and the socket on
 /// which other processes look into the home. Passes orders to the agent, and its reports to those
@@ -98,15 +101,16 @@ final class DeviceEngine: Sendable {
     }
   }
 
-  private let group: NodeGroup<HomeNode>
+  private let driver: any DeviceDriver<HomeOrder>
   private let shared: SharedState
   let folder: HomeFolder
   let trust: Trust
 
   private init(
-    _ group: NodeGroup<HomeNode>, _ shared: SharedState, _ folder: HomeFolder, _ trust: Trust
+    _ driver: any DeviceDriver<HomeOrder>, _ shared: SharedState, _ folder: HomeFolder,
+    _ trust: Trust
   ) {
-    self.group = group
+    self.driver = driver
     self.shared = shared
     self.folder = folder
     self.trust = trust
@@ -127,12 +131,18 @@ final class DeviceEngine: Sendable {
       let store = try SQLiteReplicaStore(home: folder.path)
       let identity = try identity(in: store, relay)
       let shared = SharedState(identity)
-      let group = try HomeGroup.make(
+      let held = Held(lock)
+      let driver = try DevicePlatform.driver(
         folder, store: store, identity: identity, apps: apps, configuration: configuration,
-        editsBeforeJoining: true, settings(shared, trust))
-      shared.state.withLock { $0.post = { group.post($0) } }
-      try supervise(group, shared, folder, lock)
-      return DeviceEngine(group, shared, folder, trust)
+        trust: trust, report: { handle($0, shared) },
+        ended: {
+          shared.removeDataIfWanted(of: folder)
+          held.release()
+          shared.end()
+        })
+      shared.state.withLock { $0.post = { driver.post($0) } }
+      try driver.start()
+      return DeviceEngine(driver, shared, folder, trust)
     } catch let error as LockstepError {
       throw error
     } catch let error as StorageError {
@@ -154,38 +164,13 @@ final class DeviceEngine: Sendable {
     return identity
   }
 
-  private static func settings(_ shared: SharedState, _ trust: Trust) -> GroupSettings<HomeReport> {
-    var settings = GroupSettings<HomeReport> { _, report in
-      switch report {
-      case .agentReport(let report): shared.handle(report)
-      case .mirrorRequest(let client, _):
-        shared.answer(client, .failure("the app that holds this home keeps no vault files"))
-      // The agent reports the first two as well.
-      case .failed, .stopped, .viewRequested: break
-      }
-    }
-    settings.isLastReport = { report in
-      if case .stopped = report { true } else { false }
-    }
-    settings.trust = trust
-    return settings
-  }
-
-  /// Starts a thread that runs the group until it ends, and then releases the home.
-  private static func supervise(
-    _ group: NodeGroup<HomeNode>, _ shared: SharedState, _ folder: HomeFolder,
-    _ lock: DirectoryLock
-  ) throws(SystemFault) {
-    let held = Held(lock)
-    _ = try LoopThread("lockstep") {
-      do throws(SystemFault) {
-        _ = try group.run()
-      } catch {
-        group.stop()
-      }
-      shared.removeDataIfWanted(of: folder)
-      held.release()
-      shared.end()
+  private static func handle(_ report: HomeReport, _ shared: SharedState) {
+    switch report {
+    case .agentReport(let report): shared.handle(report)
+    case .mirrorRequest(let client, _):
+      shared.answer(client, .failure("the app that holds this home keeps no vault files"))
+    // The agent reports the first two as well.
+    case .failed, .stopped, .viewRequested: break
     }
   }
 
@@ -231,11 +216,11 @@ final class DeviceEngine: Sendable {
     }
   }
 
-  func stop() { group.stop() }
+  func stop() { driver.stop() }
 
   // MARK: orders
 
-  func post(_ order: AgentOrder) { group.post(.agent(order)) }
+  func post(_ order: AgentOrder) { driver.post(.agent(order)) }
 
   var status: SyncStatus {
     shared.state.withLock { SyncStatus($0.status, hasJoined: $0.identity != nil) }
@@ -263,7 +248,7 @@ final class DeviceEngine: Sendable {
         }
         guard let id else { return continuation.resume(returning: .stopped) }
         order.withLock { $0 = id }
-        group.post(.agent(make(id)))
+        driver.post(.agent(make(id)))
         if isCancellable && Task.isCancelled { cancel(id) }
       }
     } onCancel: {
@@ -290,7 +275,7 @@ final class DeviceEngine: Sendable {
       continuation.finish()
       return stream
     }
-    group.post(.agent(make(id)))
+    driver.post(.agent(make(id)))
     return stream
   }
 
@@ -338,5 +323,12 @@ extension AgentReport {
       id
     case .ready, .changed, .chunkProgress, .milestone, .status, .storeFailed, .stopped: nil
     }
+  }
+}
+
+extension HomeReport {
+  /// True for the report that says that the node is done.
+  var isLast: Bool {
+    if case .stopped = self { true } else { false }
   }
 }

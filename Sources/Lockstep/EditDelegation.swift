@@ -1,9 +1,12 @@
 import LockstepClient
-import LockstepEventLoop
 import LockstepJSON
 import LockstepModel
 import LockstepStorage
 import LockstepStorageSQLite
+
+#if os(Linux)
+  import LockstepEventLoop
+#endif
 
 /// Edits for a home that another process may hold: made by the holder, or by this process if there
 /// is none.

@@ -1,11 +1,19 @@
-import Glibc
 import LockstepClient
-import LockstepEventLoop
 import LockstepJSON
 import LockstepModel
 import LockstepStorage
 import LockstepStorageSQLite
 import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+#if os(Linux)
+  import LockstepEventLoop
+#endif
 
 /// Changes of a home that another process holds. While there is a holder, it reports them on the
 /// home's socket; in between, the store's files show that something has changed.
@@ -89,9 +97,9 @@ final class HomeObserver: RecordSource {
     guard !state.hasStarted else { return }
     state.hasStarted = true
     do throws(SystemFault) {
-      try LoopThread("lockstep reader") { [self] in
+      try DevicePlatform.startThread("lockstep reader") { [self] in
         while !hasEnded { observe() }
-      }.detach()
+      }
     } catch {
       state.hasEnded = true
     }
@@ -242,7 +250,7 @@ private struct FileState: Hashable {
       guard stat(home.path + "/" + name, &status) == 0 else { return nil }
       return File(
         number: UInt(status.st_ino), size: Int(status.st_size),
-        seconds: Int(status.st_mtim.tv_sec), nanoseconds: Int(status.st_mtim.tv_nsec))
+        seconds: Int(status.modification.tv_sec), nanoseconds: Int(status.modification.tv_nsec))
     }
   }
 }

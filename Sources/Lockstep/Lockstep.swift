@@ -1,9 +1,12 @@
 import LockstepClient
-import LockstepEventLoop
 import LockstepJSON
 import LockstepModel
 import LockstepStorage
 import Synchronization
+
+#if os(Linux)
+  import LockstepEventLoop
+#endif
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -197,7 +200,7 @@ public final class Lockstep: Sendable {
   {
     try await withCheckedThrowingContinuation { continuation in
       do {
-        _ = try LoopThread("lockstep call") {
+        try DevicePlatform.startThread("lockstep call") {
           continuation.resume(with: Result { try body() })
         }
       } catch {

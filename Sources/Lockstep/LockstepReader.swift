@@ -1,9 +1,12 @@
 import LockstepClient
-import LockstepEventLoop
 import LockstepJSON
 import LockstepModel
 import LockstepStorage
 import LockstepStorageSQLite
+
+#if os(Linux)
+  import LockstepEventLoop
+#endif
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials

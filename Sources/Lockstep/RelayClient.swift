@@ -1,8 +1,11 @@
 import LockstepClient
-import LockstepEventLoop
 import LockstepModel
 import LockstepWire
 import Synchronization
+
+#if os(Linux)
+  import LockstepEventLoop
+#endif
 
 /// Single requests to a relay. Each call blocks until the answer.
 package struct RelayClient: Sendable {
@@ -21,8 +24,8 @@ package struct RelayClient: Sendable {
   ) {
     let report: HTTPCallReport
     do throws(SystemFault) {
-      report = try Self.outcome(
-        of: HTTPCall(request, to: relay, at: SystemClock.moment()), trust: trust)
+      report = try DevicePlatform.outcome(
+        of: HTTPCall(request, to: relay, at: DevicePlatform.moment()), trust: trust)
     } catch {
       throw .storage(reason: "\(error)")
     }
@@ -59,22 +62,6 @@ package struct RelayClient: Sendable {
       throw .noRelay(address: relay.url, reason: error.detail)
     }
   }
-
-  /// Runs one call on its own event loop until it ends.
-  package static func outcome(of call: sending HTTPCall, trust: Trust) throws(SystemFault)
-    -> HTTPCallReport
-  {
-    let outcome = Mutex<HTTPCallReport?>(nil)
-    var settings = GroupSettings<HTTPCallReport> { _, report in
-      outcome.withLock { $0 = report }
-    }
-    settings.isLastReport = { _ in true }
-    settings.trust = trust
-    let group = try NodeGroup<HTTPCall>(count: 1, settings)
-    try group.add(call)
-    _ = try group.run()
-    return outcome.withLock { $0 } ?? .unanswered(reason: "the call was interrupted")
-  }
 }
 
 /// Calls about devices.
@@ -91,7 +78,7 @@ extension RelayClient {
     -> [UInt8]
   {
     let description = DeviceDescription(
-      deviceName: deviceName, platform: "linux", appVersion: LockstepVersion.current)
+      deviceName: deviceName, platform: DevicePlatform.name, appVersion: LockstepVersion.current)
     return JoinRequest(code: code, account: account, description: description).encodedBody()
   }
 

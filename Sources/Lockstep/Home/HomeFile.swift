@@ -1,4 +1,10 @@
-import Glibc
+import LockstepStorageFiles
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
 
 /// Failure of a home's files. `reason` is a sentence for a person.
 package struct HomeFault: Error, Hashable, CustomStringConvertible {
@@ -54,7 +60,7 @@ package enum HomeFile {
       guard count >= 0 else { throw HomeFault(draft, "be written", errno) }
       rest = rest.dropFirst(count)
     }
-    guard fsync(descriptor) == 0, rename(draft, path) == 0 else {
+    guard FileSync.flush(descriptor), rename(draft, path) == 0 else {
       throw HomeFault(path, "be written", errno)
     }
   }

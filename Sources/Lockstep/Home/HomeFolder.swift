@@ -1,8 +1,16 @@
-import Glibc
-import LockstepEventLoop
 import LockstepStorage
 import LockstepStorageFiles
 import LockstepStorageSQLite
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+#if os(Linux)
+  import LockstepEventLoop
+#endif
 
 /// Folder that holds a device's data, used by one process at a time:
 ///

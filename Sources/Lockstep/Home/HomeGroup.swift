@@ -1,45 +1,47 @@
-import LockstepClient
-import LockstepEventLoop
-import LockstepModel
-import LockstepStorage
-import LockstepStorageFiles
-import LockstepStorageSQLite
+#if os(Linux)
+  import LockstepClient
+  import LockstepEventLoop
+  import LockstepModel
+  import LockstepStorage
+  import LockstepStorageFiles
+  import LockstepStorageSQLite
 
-/// Event loop of a held home: its node, and the workers of its store and of its files.
-package enum HomeGroup {
-  /// Opens the home's files and socket. Blocks for file operations. The caller holds the home's
-  /// lock, and runs the group.
-  ///
-  /// - Parameters:
-  ///   - store: The home's store.
-  ///   - appZones: Zones in which programs in other languages make no edits.
-  ///   - editsBeforeJoining: Takes edits also before the home has joined an account.
-  package static func make(
-    _ folder: HomeFolder, store: sending SQLiteReplicaStore, identity: HomeIdentity?,
-    apps: [any App], appZones: [Name] = [], configuration: AgentConfiguration,
-    editsBeforeJoining: Bool = false, _ settings: GroupSettings<HomeReport>
-  ) throws -> NodeGroup<HomeNode> {
-    let group = try NodeGroup<HomeNode>(count: 1, settings)
-    try group.addWorker(
-      on: .commits,
-      at: {
-        var replica = Replica(store: store, apps: apps, editsBeforeJoining: editsBeforeJoining)
-        return NodeGroup<HomeNode>.WorkerContext(
-          perform: { assignments, _ in
-            assignments.map { (AgentWork.commit($0.job, on: &replica), nil) }
-          }, performIdleWork: { store.reserveLog() })
-      })
-    // Chunks of files have their own thread, so that no edit waits for them.
-    let files = try FileChunkStore(directory: folder.chunks)
-    try group.addWorker(on: .files) { assignments, _ in
-      assignments.map { (AgentWork.file($0.job, on: files), nil) }
+  /// Event loop of a held home: its node, and the workers of its store and of its files.
+  package enum HomeGroup {
+    /// Opens the home's files and socket. Blocks for file operations. The caller holds the home's
+    /// lock, and runs the group.
+    ///
+    /// - Parameters:
+    ///   - store: The home's store.
+    ///   - appZones: Zones in which programs in other languages make no edits.
+    ///   - editsBeforeJoining: Takes edits also before the home has joined an account.
+    package static func make(
+      _ folder: HomeFolder, store: sending SQLiteReplicaStore, identity: HomeIdentity?,
+      apps: [any App], appZones: [Name] = [], configuration: AgentConfiguration,
+      editsBeforeJoining: Bool = false, _ settings: GroupSettings<HomeReport>
+    ) throws -> NodeGroup<HomeNode> {
+      let group = try NodeGroup<HomeNode>(count: 1, settings)
+      try group.addWorker(
+        on: .commits,
+        at: {
+          var replica = Replica(store: store, apps: apps, editsBeforeJoining: editsBeforeJoining)
+          return NodeGroup<HomeNode>.WorkerContext(
+            perform: { assignments, _ in
+              assignments.map { (AgentWork.commit($0.job, on: &replica), nil) }
+            }, performIdleWork: { store.reserveLog() })
+        })
+      // Chunks of files have their own thread, so that no edit waits for them.
+      let files = try FileChunkStore(directory: folder.chunks)
+      try group.addWorker(on: .files) { assignments, _ in
+        assignments.map { (AgentWork.file($0.job, on: files), nil) }
+      }
+      let listener = try Listener.open(.local(path: folder.socket), listenerKind: .control)[0]
+      try group.add(
+        HomeNode(
+          identity: identity, configuration: configuration, random: Entropy.seededRandom(),
+          appZones: appZones, at: SystemClock.moment()),
+        listeners: [listener])
+      return group
     }
-    let listener = try Listener.open(.local(path: folder.socket), listenerKind: .control)[0]
-    try group.add(
-      HomeNode(
-        identity: identity, configuration: configuration, random: Entropy.seededRandom(),
-        appZones: appZones, at: SystemClock.moment()),
-      listeners: [listener])
-    return group
   }
-}
+#endif

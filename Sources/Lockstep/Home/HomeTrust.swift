@@ -1,6 +1,14 @@
-import Glibc
-import LockstepEventLoop
 import LockstepModel
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+#if os(Linux)
+  import LockstepEventLoop
+#endif
 
 /// Authorities that a command or a home trusts for a relay's certificate: those that the system
 /// trusts, or only those in a file that a person names.

@@ -22,6 +22,11 @@ struct timespec {
   long tv_nsec;
 };
 
+struct timeval {
+  time_t tv_sec;
+  int32_t tv_usec;
+};
+
 struct stat {
   dev_t st_dev;
   mode_t st_mode;
@@ -98,6 +103,7 @@ int access(const char *, int);
 int clock_gettime(clockid_t, struct timespec *);
 int close(int);
 int closedir(DIR *);
+int fchmod(int, mode_t);
 int fchown(int, uid_t, gid_t);
 DIR *fdopendir(int);
 int flock(int, int);
@@ -120,6 +126,9 @@ int renameat(int, const char *, int, const char *);
 int rmdir(const char *);
 int stat(const char *, struct stat *);
 char *strerror(int);
+time_t time(time_t *);
 int unlink(const char *);
 int unlinkat(int, const char *, int);
+int usleep(uint32_t);
+int utimes(const char *, const struct timeval *);
 ssize_t write(int, const void *, size_t);

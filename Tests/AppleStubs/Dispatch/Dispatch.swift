@@ -7,8 +7,6 @@ public class DispatchObject {
 public class DispatchQueue: DispatchObject, @unchecked Sendable {
   public convenience init(label: String) { self.init() }
 
-  public class func global() -> DispatchQueue { DispatchQueue() }
-
   public func async(execute work: @escaping @Sendable @convention(block) () -> Void) {}
 
   public func asyncAfter(

@@ -50,6 +50,7 @@ public struct URL: Hashable, Sendable {
   public init(fileURLWithPath path: String) {}
   public var absoluteString: String { "" }
   public var path: String { "" }
+  public var lastPathComponent: String { "" }
 }
 
 extension Data: Codable {
