@@ -20,16 +20,16 @@ where N.News == Never {
   private var timer: DeadlineTimer?
   private var lanes: [LaneQueue<N>]
   /// nil after the end.
-  private var surroundings: DriverSurroundings<N>?
+  private var environment: DriverEnvironment<N>?
   private var node: N?
   private var streams = StreamTable()
   private var jobsInFlight = 0
   private var stage = Stage.running
 
-  package init(_ node: consuming sending N, _ surroundings: sending DriverSurroundings<N>) {
+  package init(_ node: consuming sending N, _ environment: sending DriverEnvironment<N>) {
     self.node = consume node
-    lanes = surroundings.lanes.map { LaneQueue($0) }
-    self.surroundings = surroundings
+    lanes = environment.lanes.map { LaneQueue($0) }
+    self.environment = environment
   }
 
   package func start() {
@@ -53,13 +53,13 @@ where N.News == Never {
   }
 
   private func handle(_ event: NodeEvent<N.Outcome, N.Order, Never>) {
-    guard stage != .over, let now = surroundings?.now() else { return }
+    guard stage != .over, let now = environment?.now() else { return }
     node?.handle(event, at: now)
     performActions()
   }
 
   private func handle(_ event: ByteStreamEvent, of id: ConnectionID, _ peer: PeerAddress) {
-    guard stage != .over, streams.contains(id), let now = surroundings?.now() else { return }
+    guard stage != .over, streams.contains(id), let now = environment?.now() else { return }
     switch event {
     case .opened(let isSecure):
       handle(.opened(id, Opening(listenerKind: .outgoing, peer: peer, isSecure: isSecure)))
@@ -82,13 +82,13 @@ where N.News == Never {
   }
 
   private func expire() {
-    guard let deadline = node?.nextDeadline, let now = surroundings?.now(), deadline <= now.instant
+    guard let deadline = node?.nextDeadline, let now = environment?.now(), deadline <= now.instant
     else { return setTimer() }
     handle(.deadlineReached)
   }
 
   private func setTimer() {
-    guard let now = surroundings?.now() else { return }
+    guard let now = environment?.now() else { return }
     timer?.set(node?.nextDeadline, at: now.instant)
   }
 
@@ -102,7 +102,7 @@ where N.News == Never {
   private func perform(_ action: NodeAction<N.Job, N.Report, Never>) {
     switch action {
     case .open(let id, let peer):
-      guard let stream = surroundings?.connect(peer, queue) else { return }
+      guard let stream = environment?.connect(peer, queue) else { return }
       streams.add(stream, id)
       stream.open { self.handle($0, of: id, peer) }
     case .send(let id, let bytes): streams.send(bytes, to: id)
@@ -112,8 +112,8 @@ where N.News == Never {
     case .resumeReading(let id): streams.setReading(id, isPaused: false)
     case .run(let id, let lane, let job): run(id, lane, job)
     case .report(let report):
-      surroundings?.report(report)
-      if surroundings?.isLastReport(report) == true { end() }
+      environment?.report(report)
+      if environment?.isLastReport(report) == true { end() }
     }
   }
 
@@ -135,8 +135,8 @@ where N.News == Never {
   }
 
   private func releaseIfDone() {
-    guard stage == .over, jobsInFlight == 0, let ended = surroundings?.ended else { return }
-    surroundings = nil
+    guard stage == .over, jobsInFlight == 0, let ended = environment?.ended else { return }
+    environment = nil
     // After the event that is under way, in which the node may be in use.
     queue.async {
       self.timer?.cancel()

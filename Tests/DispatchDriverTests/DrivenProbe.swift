@@ -47,7 +47,7 @@ final class DrivenProbe: Sendable {
   ) -> any DeviceDriver<ProbeNode.Order> {
     DispatchDriver(
       ProbeNode(),
-      DriverSurroundings<ProbeNode>(
+      DriverEnvironment<ProbeNode>(
         connect: { SocketStream($0, on: $1) },
         lanes: Lane.allCases.map { lane in { perform(lane, $0.number) } },
         now: { SystemClock.moment() }, report: { log.add($0) }, isLastReport: { $0 == .last },

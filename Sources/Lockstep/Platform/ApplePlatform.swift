@@ -34,7 +34,7 @@
         random: SeededRandom(seed: random.next()), at: DeviceClock.moment())
       return DispatchDriver(
         node,
-        DriverSurroundings<HomeNode>(
+        DriverEnvironment<HomeNode>(
           connect: { NetworkStream($0, trust, on: $1) },
           lanes: Lane.allCases.map { lane in
             lane == .files
@@ -50,7 +50,7 @@
       let end = DispatchSemaphore(value: 0)
       let driver = DispatchDriver(
         call,
-        DriverSurroundings<HTTPCall>(
+        DriverEnvironment<HTTPCall>(
           connect: { NetworkStream($0, trust, on: $1) },
           now: { DeviceClock.moment() },
           report: { report in outcome.withLock { $0 = report } }, isLastReport: { _ in true },

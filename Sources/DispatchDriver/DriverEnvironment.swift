@@ -4,7 +4,7 @@ import LockstepRuntime
 
 /// Parts of a `DispatchDriver` that its owner supplies. All but `lanes` and `ended` are called on
 /// the driver's queue.
-package struct DriverSurroundings<N: Node & SendableMetatype & ~Copyable> {
+package struct DriverEnvironment<N: Node & SendableMetatype & ~Copyable> {
   /// Makes a stream to a peer, whose events come on the queue.
   package var connect: (PeerAddress, DispatchQueue) -> any ByteStream
   /// Does the jobs of each lane, on the lane's queue alone; by lane. Empty for a node without jobs.
