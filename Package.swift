@@ -12,9 +12,9 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-/// C libraries, and modules of the tests: their targets have no prefix.
+/// C libraries, the library for apps, and modules of the tests: their targets have no prefix.
 let unprefixed: Set<String> = [
-  "CLinux", "COpenSSL", "CPostgres", "CSQLite", "CZlib",
+  "CLinux", "COpenSSL", "CPostgres", "CSQLite", "CZlib", "Lockstep",
   "AppLaws", "Simulator", "Stages", "StorageContract", "TemporaryFolders", "WireLaws",
 ]
 
