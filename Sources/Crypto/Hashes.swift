@@ -3,7 +3,8 @@
 
   /// SHA-256 (FIPS 180-4): of bytes at once, or incremental.
   ///
-  /// An incremental hash belongs to one owner: it accepts bytes until `finish`, and none after that.
+  /// An incremental hash belongs to one owner: it accepts bytes until `finish`, and none after
+  /// that.
   package final class SHA256 {
     /// Fetched once: OpenSSL looks it up by name under a lock, at many times the cost of a short
     /// hash. It is never changed, so all threads may use it.

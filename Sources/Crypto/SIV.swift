@@ -1,8 +1,8 @@
 #if canImport(COpenSSL)
   private import COpenSSL
 
-  /// Authenticated encryption without a nonce: AES-256-SIV (RFC 5297). The same bytes under the same
-  /// key and the same associated data give the same result; nothing more is revealed.
+  /// Authenticated encryption without a nonce: AES-256-SIV (RFC 5297). The same bytes under the
+  /// same key and the same associated data give the same result; nothing more is revealed.
   ///
   ///     16 bytes   the synthetic nonce, which is also the authentication tag
   ///      n bytes   as long as the plaintext

@@ -80,7 +80,7 @@ final class DrivenProbe: Sendable {
     return reports
   }
 
-  /// What the driver has said.
+  /// Messages of the driver so far.
   private final class Log: Sendable {
     struct State {
       var reports: Reports = []

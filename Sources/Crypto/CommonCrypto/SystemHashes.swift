@@ -3,7 +3,8 @@
 
   /// SHA-256 (FIPS 180-4): of bytes at once, or incremental.
   ///
-  /// An incremental hash belongs to one owner: it accepts bytes until `finish`, and none after that.
+  /// An incremental hash belongs to one owner: it accepts bytes until `finish`, and none after
+  /// that.
   package final class SHA256 {
     private let context = UnsafeMutableRawPointer.allocate(
       byteCount: MemoryLayout<CC_SHA256_CTX>.size, alignment: 16)

@@ -7,7 +7,8 @@
   /// every wait, because a command does one thing at a time.
   package final class HomeConnection {
     private let descriptor: Int32
-    /// Unlimited, because a list of all that an account has is one line. Each byte is searched once.
+    /// Unlimited, because a list of all that an account has is one line. Each byte is searched
+    /// once.
     private var lines = LineReader(bytesMax: .max)
 
     /// Connects to the process that holds the home; returns nil if there is none.
