@@ -206,9 +206,21 @@ final class SQLiteConnection {
     return log != nil
   }
 
-  /// Makes the log's file longer than its content, by this many bytes at least. Does nothing if
-  /// that fails, as on a full disk: commits need no such space.
-  func reserveLog(bytes: Int) { log?.reserve(bytes, of: handle) }
+  /// Makes the log's file longer than its content, by this many bytes at least. Does nothing on a
+  /// disk that is small or almost full, since commits need the space, and if the writing fails.
+  func reserveLog(bytes: Int) {
+    guard let log, freeBytes >= UInt64(clamping: bytes) << 6 else { return }
+    log.reserve(bytes, of: handle)
+  }
+
+  /// Free bytes of the file system; 0 if they are not known.
+  private var freeBytes: UInt64 {
+    var space = statvfs()
+    guard statvfs(path, &space) == 0 else { return 0 }
+    let (bytes, overflows) = UInt64(space.f_bavail).multipliedReportingOverflow(
+      by: UInt64(space.f_frsize))
+    return overflows ? .max : bytes
+  }
 
   // MARK: Faults
 

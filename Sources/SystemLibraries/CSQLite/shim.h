@@ -175,7 +175,10 @@ static inline int lockstep_reserve_log(
     sqlite3_int64 count = end - offset;
     if (count > (sqlite3_int64)sizeof zeros) count = sizeof zeros;
     code = log->original->xWrite(file, zeros, (int)count, offset);
-    if (code != SQLITE_OK) return code;
+    if (code != SQLITE_OK) {
+      log->original->xTruncate(file, size);
+      return code;
+    }
     offset += count;
   }
   return log->original->xSync(file, SQLITE_SYNC_NORMAL);

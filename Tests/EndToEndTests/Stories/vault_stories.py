@@ -133,9 +133,14 @@ def story_a_file_is_added_and_arrives():
         assert "from device1" in phone.home.run("vault", "history")
         # A change made while no process watched is sent by the next command that syncs.
         phone.write(b"third")
-        phone.home.run("sync")
-        laptop.home.run("sync")
-        assert laptop.read() == b"third"
+
+        def is_synced():
+            # A command waits two seconds for the files, which may be too short on a busy machine.
+            phone.home.run("sync")
+            laptop.home.run("sync")
+            return laptop.read() == b"third"
+
+        wait_until(is_synced, "the change to be sent by a command")
 
 
 def story_an_editor_writes_beside_it_and_renames():
