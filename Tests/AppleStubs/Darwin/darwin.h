@@ -46,6 +46,20 @@ struct stat {
   uint32_t st_gen;
 };
 
+struct statvfs {
+  unsigned long f_bsize;
+  unsigned long f_frsize;
+  uint32_t f_blocks;
+  uint32_t f_bfree;
+  uint32_t f_bavail;
+  uint32_t f_files;
+  uint32_t f_ffree;
+  uint32_t f_favail;
+  unsigned long f_fsid;
+  unsigned long f_flag;
+  unsigned long f_namemax;
+};
+
 struct dirent {
   uint64_t d_ino;
   uint64_t d_seekoff;
@@ -125,6 +139,7 @@ int rename(const char *, const char *);
 int renameat(int, const char *, int, const char *);
 int rmdir(const char *);
 int stat(const char *, struct stat *);
+int statvfs(const char *, struct statvfs *);
 char *strerror(int);
 time_t time(time_t *);
 int unlink(const char *);
