@@ -181,8 +181,9 @@ extension ReplicaState {
     return record
   }
 
-  /// Returns each chunk once. If no app knows the type, another version of the program made the
-  /// edit: the chunks are then those of the held record.
+  /// Returns each chunk once. If no app knows the type, another version of the program or a program
+  /// in another language made the edit: the chunks are then those of the references in the fields,
+  /// and those that the version before named in another form.
   mutating func chunks(of entry: OutboxEntry) throws(StorageError) -> [ChunkHash] {
     guard let fields = entry.fields else { return [] }
     if let found = merging.chunks(in: fields, of: entry.type, zone: entry.key.zone) {
@@ -191,7 +192,11 @@ extension ReplicaState {
     if let held = try transaction.record(entry.key), Merging.equal(held.fields, fields) {
       return held.chunks
     }
-    return entry.base?.chunks ?? []
+    let references = Merging.value(fields).map { FileReference.chunks(in: $0) } ?? []
+    let before = entry.base?.fields.flatMap { Merging.value($0) }
+    let dropped = Set(before.map { FileReference.chunks(in: $0) } ?? [])
+    let others = (entry.base?.chunks ?? []).filter { !dropped.contains($0) }
+    return others + references.filter { !others.contains($0) }
   }
 }
 
