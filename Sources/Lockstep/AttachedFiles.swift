@@ -31,8 +31,8 @@ extension Lockstep {
   /// the record that holds the reference; save that within a day, or the content is removed.
   ///
   /// ```swift
-  /// note.photo = try await lockstep.attach(contentsOf: url)
-  /// try await lockstep.save(note)
+  /// let image = try await lockstep.attach(contentsOf: url)
+  /// try await lockstep.save(Photo(title: "lake", image: image))
   /// ```
   ///
   /// - Parameter url: A file of at most 16 GiB. It is copied, and may change or go afterwards.
@@ -70,7 +70,9 @@ extension Lockstep {
   /// The file is a copy in the home, for reading only. It stays for at least 7 days after the last
   /// call for it; keep the reference, not the URL.
   ///
-  /// - Parameter progress: Called as the content arrives, at most some times a second.
+  /// - Parameters:
+  ///   - reference: A reference from a field of a record.
+  ///   - progress: Called as the content arrives.
   /// - Throws: `fileUnavailable` if neither this device nor the relay has the content, `offline`
   ///   without a network.
   public func file(
@@ -98,6 +100,15 @@ extension Lockstep {
     _ hash: ChunkHash, of reference: FileReference, into draft: FileCopies.Draft,
     progress: @escaping @Sendable (Int) -> Void
   ) async throws -> Int {
+    // The bytes of the download come first, and then those that are read here.
+    let reported = Mutex(0)
+    let progress = { @Sendable (bytes: Int) in
+      let isNew = reported.withLock { reported in
+        defer { reported = max(reported, bytes) }
+        return bytes > reported
+      }
+      if isNew { progress(bytes) }
+    }
     let listener = engine.listen { report in
       guard case .chunkProgress(let progressed) = report, progressed.hash == hash,
         progressed.direction == .down
@@ -150,8 +161,15 @@ private final class FileSource: @unchecked Sendable {
 
   init(_ path: String) throws(LockstepError) {
     self.path = path
-    descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    // Without waiting for the other end of a pipe.
+    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw .file(path: path, reason: String(cString: strerror(errno))) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw .file(path: path, reason: "it is no regular file")
+    }
+    let limit = Limits.chunksPerRecord * Limits.chunkBytes
+    guard Int(status.st_size) <= limit else { throw .fileTooLarge(path: path, limit: limit) }
   }
 
   deinit { close(descriptor) }
@@ -208,17 +226,7 @@ struct FileCopies {
 
   /// Removes what was not used for a while, and what a crash left.
   func removeUnused() {
-    let oldest = time(nil) - Self.keepSeconds
-    for entry in HomeFile.names(in: home.files) {
-      let folder = home.files + "/" + entry
-      for name in HomeFile.names(in: folder) {
-        var status = stat()
-        let path = folder + "/" + name
-        guard stat(path, &status) == 0, status.modification.tv_sec < oldest else { continue }
-        unlink(path)
-      }
-      rmdir(folder)
-    }
+    home.removeCopies(unusedSince: time(nil) - Self.keepSeconds)
   }
 
   private func folder(of reference: FileReference) -> String {

@@ -26,6 +26,8 @@ final class DeviceEngine: Sendable {
       var identity: HomeIdentity?
       var isReady = false
       var hasEnded = false
+      /// True while a call makes the home a device of an account.
+      var isJoining = false
       /// Calls that wait for the first status or for the end.
       var waiting: [CheckedContinuation<Void, Never>] = []
       /// Posts to the node, once there is one.
@@ -128,6 +130,7 @@ final class DeviceEngine: Sendable {
   ) throws(LockstepError) -> DeviceEngine {
     do {
       guard let lock = try folder.lock() else { throw LockstepError.homeInUse(path: folder.path) }
+      FileCopies(folder).removeUnused()
       let store = try SQLiteReplicaStore(home: folder.path)
       let identity = try identity(in: store, relay)
       let shared = SharedState(identity)
@@ -215,6 +218,24 @@ final class DeviceEngine: Sendable {
       throw .home(path: folder.path, reason: fault.reason)
     }
   }
+
+  var hasEnded: Bool { shared.state.withLock { $0.hasEnded } }
+
+  /// Throws if the home has joined an account, or another call is about to.
+  func beginJoining() throws(LockstepError) {
+    let fault = shared.state.withLock { state -> LockstepError? in
+      if state.hasEnded { return .closed }
+      if let identity = state.identity {
+        return .alreadyJoined(account: identity.credentials.account.text)
+      }
+      if state.isJoining { return .busy }
+      state.isJoining = true
+      return nil
+    }
+    if let fault { throw fault }
+  }
+
+  func endJoining() { shared.state.withLock { $0.isJoining = false } }
 
   func stop() { driver.stop() }
 

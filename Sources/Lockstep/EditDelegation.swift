@@ -32,11 +32,21 @@ struct EditDelegation: Sendable {
     guard let connection = HomeConnection(socket: home.socket) else { return false }
     let edits = try edits(of: body)
     if edits.isEmpty { return true }
+    guard edits.count <= Limits.batchRecords else {
+      throw LockstepError.refused(
+        reason: "a transaction of a reader has at most \(Limits.batchRecords) edits; make several")
+    }
     let request: JSONValue = ["id": 1, "do": "transaction", "edits": .array(edits.map(\.json))]
+    let bytes = request.serialized().count
+    guard bytes < HomeNode.lineBytesMax else {
+      throw LockstepError.recordTooLarge(bytes: bytes, limit: HomeNode.lineBytesMax)
+    }
     guard connection.send(request) else { return false }
     switch connection.next(milliseconds: Self.answerMilliseconds) {
     case .line(let line):
       guard let error = line["error"] else { return true }
+      // Nothing was made: the next attempt finds another holder, or none.
+      if error["code"]?.string == "closing" { return false }
       throw Self.error(error, edits)
     // The edits may have been made: a repetition could count something twice.
     case .closed, .timeout, .other: throw LockstepError.holderGone(path: home.path)
@@ -64,7 +74,6 @@ struct EditDelegation: Sendable {
       return .noSuchRecord(type: edits[index].type.text, id: edits[index].key.name.text)
     case "outboxFull": return .outboxFull
     case "storage": return .storage(reason: reason)
-    case "closing": return .closed
     default: return .refused(reason: reason)
     }
   }
@@ -106,7 +115,9 @@ private final class StoredRecords: EditTarget {
   private let store: SQLiteReplicaStore
   private let models: [any SyncedRecord.Type]
   private let device: String
-  private var written: [RecordKey: JSONValue?] = [:]
+  /// Fields of the records as the edits have seen them: what the holder changes meanwhile is no
+  /// difference that the edits make.
+  private var seen: [RecordKey: EditedRecord] = [:]
   private(set) var edits: [DelegatedEdit] = []
 
   init(_ home: HomeFolder, _ models: [any SyncedRecord.Type]) throws(StorageError) {
@@ -118,26 +129,30 @@ private final class StoredRecords: EditTarget {
 
   deinit { store.close() }
 
-  func state(of key: RecordKey) throws -> EditedRecord {
-    let fields = try fields(of: key)
-    return EditedRecord(exists: fields != nil, fields: fields, device: device)
-  }
+  func state(of key: RecordKey) throws -> EditedRecord { try record(key) }
 
-  private func fields(of key: RecordKey) throws(StorageError) -> JSONValue? {
-    if let fields = written[key] { return fields }
-    return try store.record(key)?.value.map { Stamps.removed(from: $0) }
+  private func record(_ key: RecordKey) throws(StorageError) -> EditedRecord {
+    if let record = seen[key] { return record }
+    let held = try store.record(key).flatMap { $0.isDeleted ? nil : $0 }
+    let record = EditedRecord(
+      type: held?.type, fields: held?.value.map { Stamps.removed(from: $0) }, device: device)
+    seen[key] = record
+    return record
   }
 
   func write(_ key: RecordKey, type: Name, fields: JSONValue?) throws(EditFailure) {
-    let before: JSONValue?
+    let before: EditedRecord
     do throws(StorageError) {
-      before = try self.fields(of: key)
+      before = try record(key)
     } catch {
       throw .storage(error)
     }
+    if let bytes = fields?.serialized().count, bytes > Limits.recordBytes {
+      throw .tooLarge(bytes: bytes)
+    }
     let rules = models.first { $0.zone == key.zone.text && $0.recordType == type.text }?.rules
-    let edit = DelegatedEdit(key, type, from: before, to: fields, rules ?? MergeRules())
-    written[key] = .some(fields)
+    let edit = DelegatedEdit(key, type, from: before.fields, to: fields, rules ?? MergeRules())
+    seen[key] = EditedRecord(type: fields == nil ? nil : type, fields: fields, device: device)
     if let edit { edits.append(edit) }
   }
 }
@@ -171,10 +186,8 @@ struct DelegatedEdit {
     let changed = (after.members ?? []).filter { before[$0.name] != $0.value }
     let removed = (before.members ?? []).filter { after[$0.name] == nil }.map(\.name)
     let added = changed.filter { rules[$0.name] == .counter }.map { member in
-      let counted = CounterField.value(of: member.value).subtractingReportingOverflow(
-        CounterField.value(of: before[member.name]))
-      return JSONMember(
-        member.name, .number(JSONNumber(counted.overflow ? 0 : counted.partialValue)))
+      let counted = CounterField.counted(from: before[member.name], to: member.value)
+      return JSONMember(member.name, .number(JSONNumber(counted)))
     }
     let set = changed.filter { rules[$0.name] != .counter }
     guard !(set.isEmpty && removed.isEmpty && added.isEmpty) else { return nil }

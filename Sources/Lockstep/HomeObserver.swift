@@ -21,8 +21,6 @@ final class HomeObserver: RecordSource {
   private struct State {
     var listeners: [UInt64: Handler] = [:]
     var nextNumber: UInt64 = 0
-    /// The live records of the zones, as they were reported last.
-    var known: [RecordKey: Record] = [:]
     /// Zones that are observed; one is added at its first use.
     var zones: [Name] = []
     var hasStarted = false
@@ -34,16 +32,23 @@ final class HomeObserver: RecordSource {
 
   private let home: HomeFolder
   private let state = Mutex(State())
+  /// The live records of the zones, as they were reported last. Locked while handlers are called,
+  /// so that they get changes in order; a handler may call what only locks `state`.
+  private let known = Mutex<[RecordKey: Record]>([:])
 
   init(_ home: HomeFolder) { self.home = home }
 
   /// Observes a zone from now on.
   func add(_ zone: Name) {
-    state.withLock { state in
-      guard !state.hasEnded, !state.zones.contains(zone) else { return }
-      state.zones.append(zone)
-      for (key, record) in liveRecords([zone]) ?? [:] { state.known[key] = record }
-      start(&state)
+    known.withLock { known in
+      let isNew = state.withLock { state in
+        guard !state.hasEnded, !state.zones.contains(zone) else { return false }
+        state.zones.append(zone)
+        return true
+      }
+      guard isNew else { return }
+      for (key, record) in liveRecords([zone]) ?? [:] { known[key] = record }
+      state.withLock { start(&$0) }
     }
   }
 
@@ -69,7 +74,7 @@ final class HomeObserver: RecordSource {
       try await Lockstep.onThread { [self] in
         add(zone)
         // No change is reported in between.
-        try state.withLock { _ in
+        try known.withLock { _ in
           handle(
             try HomeReading.perform(home) { store throws(StorageError) in
               try store.records(zone: zone, type: type)
@@ -117,7 +122,6 @@ final class HomeObserver: RecordSource {
         follow(connection)
         seen = FileState(of: home)
         reportAll()
-        continue
       }
       usleep(UInt32(Self.pauseMilliseconds) * 1_000)
       let now = FileState(of: home)
@@ -178,16 +182,16 @@ final class HomeObserver: RecordSource {
 
   /// Reports the records that have changed since they were reported last.
   private func reportAll() {
-    state.withLock { state in
-      guard let now = liveRecords(state.zones) else { return }
-      let gone = state.known.keys.filter { now[$0] == nil }
-      let changed = now.values.filter { !$0.isSame(as: state.known[$0.key]) }.map(\.key)
-      notify(&state, (gone + changed).sorted()) { now[$0] }
+    known.withLock { known in
+      guard let now = liveRecords(zones) else { return }
+      let gone = known.keys.filter { now[$0] == nil }
+      let changed = now.values.filter { !$0.isSame(as: known[$0.key]) }.map(\.key)
+      notify(&known, (gone + changed).sorted()) { now[$0] }
     }
   }
 
   private func report(_ keys: [RecordKey]) {
-    state.withLock { state in
+    known.withLock { known in
       do throws(LockstepError) {
         let now = try HomeReading.perform(home) { store throws(StorageError) in
           var records: [RecordKey: Record] = [:]
@@ -196,9 +200,9 @@ final class HomeObserver: RecordSource {
         }
         let changed = keys.filter { key in
           let record = now[key].flatMap { $0.isDeleted ? nil : $0 }
-          return record.map { !$0.isSame(as: state.known[key]) } ?? (state.known[key] != nil)
+          return record.map { !$0.isSame(as: known[key]) } ?? (known[key] != nil)
         }
-        notify(&state, changed) { now[$0] }
+        notify(&known, changed) { now[$0] }
       } catch {
         // The connection to the holder ends as well, and then all is read.
       }
@@ -206,21 +210,24 @@ final class HomeObserver: RecordSource {
   }
 
   private func notify(
-    _ state: inout State, _ keys: [RecordKey], _ record: (RecordKey) -> Record?
+    _ known: inout [RecordKey: Record], _ keys: [RecordKey], _ record: (RecordKey) -> Record?
   ) {
     var reported: [Record] = []
     for key in keys {
       let live = record(key).flatMap { $0.isDeleted ? nil : $0 }
       if let live {
         reported.append(live)
-      } else if var gone = state.known[key] {
+      } else if var gone = known[key] {
         gone.fields = nil
         reported.append(gone)
       }
-      state.known[key] = live
+      known[key] = live
     }
     guard !reported.isEmpty else { return }
-    for number in state.listeners.keys.sorted() { state.listeners[number]?(.changed(reported)) }
+    let handlers = state.withLock { state in
+      state.listeners.sorted { $0.key < $1.key }.map(\.value)
+    }
+    for handler in handlers { handler(.changed(reported)) }
   }
 }
 

@@ -41,14 +41,14 @@ final class LiveSource<Record: SyncedRecord>: Sendable {
   /// Changes that were not applied yet, from the agent's thread: the newest version of each record.
   private struct Inbox {
     var isLoaded = false
-    var changes: [String: LockstepModel.Record] = [:]
+    var changes: [Name: LockstepModel.Record] = [:]
     var hasEnded = false
   }
 
   /// State that consumers see.
   private struct Model {
     var sorted: [Record] = []
-    var byID: [String: Record] = [:]
+    var byID: [Name: Record] = [:]
     var version: UInt64 = 0
   }
 
@@ -120,7 +120,7 @@ final class LiveSource<Record: SyncedRecord>: Sendable {
   private func load(_ records: [LockstepModel.Record]) {
     changeInbox { inbox in
       inbox.isLoaded = true
-      inbox.changes = Dictionary(records.map { ($0.name.text, $0) }) { first, _ in first }
+      inbox.changes = Dictionary(records.map { ($0.name, $0) }) { first, _ in first }
     }
   }
 
@@ -131,7 +131,7 @@ final class LiveSource<Record: SyncedRecord>: Sendable {
       guard !own.isEmpty else { return }
       changeInbox { inbox in
         guard inbox.isLoaded else { return }
-        for record in own { inbox.changes[record.name.text] = record }
+        for record in own { inbox.changes[record.name] = record }
       }
     case .stopped: end()
     default: break
@@ -161,7 +161,7 @@ final class LiveSource<Record: SyncedRecord>: Sendable {
     }
   }
 
-  private func loadModel(_ model: inout Model, _ records: [String: LockstepModel.Record]) -> Bool {
+  private func loadModel(_ model: inout Model, _ records: [Name: LockstepModel.Record]) -> Bool {
     for (id, record) in records {
       if let value = decode(record) { model.byID[id] = value }
     }
@@ -169,7 +169,7 @@ final class LiveSource<Record: SyncedRecord>: Sendable {
     return true
   }
 
-  private func apply(_ changes: [String: LockstepModel.Record], to model: inout Model) -> Bool {
+  private func apply(_ changes: [Name: LockstepModel.Record], to model: inout Model) -> Bool {
     // Many changes at once, such as a first sync, are cheaper to sort than to insert one by one.
     if changes.count > 64, changes.count > model.sorted.count / 16 {
       for (id, record) in changes { model.byID[id] = decode(record) }
@@ -182,11 +182,21 @@ final class LiveSource<Record: SyncedRecord>: Sendable {
       let new = decode(record)
       guard old != new else { continue }
       hasChanged = true
-      if let old { model.sorted.remove(at: index(of: old, in: model.sorted)) }
+      if let old { remove(old, id, from: &model.sorted) }
       if let new { model.sorted.insert(new, at: index(of: new, in: model.sorted)) }
       model.byID[id] = new
     }
     return hasChanged
+  }
+
+  private func remove(_ record: Record, _ id: Name, from sorted: inout [Record]) {
+    let index = index(of: record, in: sorted)
+    if index < sorted.count, Name(sorted[index].id) == id {
+      sorted.remove(at: index)
+    } else {
+      // The app's order is no strict one, such as `<=`.
+      sorted.removeAll { Name($0.id) == id }
+    }
   }
 
   /// Returns the index of a record, or that at which it belongs.

@@ -65,14 +65,25 @@ public final class Lockstep: Sendable {
     }
     let apps = try RecordsApp.apps(records)
     let home = HomeFolder(path: folder.path)
-    let engine = try await onThread {
-      let trust = try trust(home, options)
-      return try DeviceEngine.open(
-        home, relay: address, apps: apps, AgentConfiguration(), trust: trust)
+    for attempt in 1... {
+      do {
+        let engine = try await onThread {
+          let trust = try trust(home, options)
+          return try DeviceEngine.open(
+            home, relay: address, apps: apps, AgentConfiguration(), trust: trust)
+        }
+        await engine.ready()
+        return Lockstep(engine, address, records)
+      } catch LockstepError.homeInUse where attempt < openAttempts {
+        // An edit of a reader holds the home for a moment.
+        try await Task.sleep(for: openPause)
+      }
     }
-    await engine.ready()
-    return Lockstep(engine, address, records)
+    throw LockstepError.homeInUse(path: home.path)
   }
+
+  private static let openAttempts = 20
+  private static let openPause = Duration.milliseconds(25)
 
   private static func trust(_ home: HomeFolder, _ options: Options) throws -> Trust {
     do {
@@ -105,9 +116,8 @@ public final class Lockstep: Sendable {
   }
 
   private func join(_ code: String?, _ deviceName: String) async throws {
-    if let identity = engine.identity {
-      throw LockstepError.alreadyJoined(account: identity.credentials.account.text)
-    }
+    try engine.beginJoining()
+    defer { engine.endJoining() }
     let relay = relay
     let trust = engine.trust
     let credentials = try await Self.onThread {
@@ -168,6 +178,7 @@ public final class Lockstep: Sendable {
   /// - Throws: `unsentChanges`, or the reason why the relay cannot be asked; then nothing is
   ///   changed.
   public func leave(discardingUnsent: Bool = false) async throws {
+    guard !engine.hasEnded else { throw LockstepError.closed }
     let waiting = status.waiting
     guard waiting == 0 || discardingUnsent else {
       throw LockstepError.unsentChanges(count: waiting)
@@ -189,23 +200,41 @@ public final class Lockstep: Sendable {
   private func relayCall<Value: Sendable>(
     _ body: @escaping @Sendable (RelayClient, String) throws(LockstepError) -> Value
   ) async throws -> Value {
+    guard !engine.hasEnded else { throw LockstepError.closed }
     guard let identity = engine.identity else { throw LockstepError.notJoined }
     let call = RelayClient(relay: relay, trust: engine.trust)
-    return try await Self.onThread { try body(call, identity.credentials.token) }
+    return try await Self.onThread(isCancellable: true) {
+      try body(call, identity.credentials.token)
+    }
   }
 
   /// Runs a call that blocks on a thread of its own.
-  static func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value)
-    async throws -> Value
-  {
-    try await withCheckedThrowingContinuation { continuation in
-      do {
-        try DevicePlatform.startThread("lockstep call") {
-          continuation.resume(with: Result { try body() })
-        }
-      } catch {
-        continuation.resume(throwing: LockstepError.storage(reason: "\(error)"))
+  ///
+  /// - Parameter isCancellable: Throws `CancellationError` as soon as the task is cancelled; the
+  ///   call goes on nevertheless.
+  static func onThread<Value: Sendable>(
+    isCancellable: Bool = false, _ body: @escaping @Sendable () throws -> Value
+  ) async throws -> Value {
+    let waiting = Mutex<CheckedContinuation<Value, any Error>?>(nil)
+    @Sendable func finish(_ result: Result<Value, any Error>) {
+      let continuation = waiting.withLock { waiting in
+        defer { waiting = nil }
+        return waiting
       }
+      continuation?.resume(with: result)
+    }
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        waiting.withLock { $0 = continuation }
+        do {
+          try DevicePlatform.startThread("lockstep call") { finish(Result { try body() }) }
+        } catch {
+          finish(.failure(LockstepError.storage(reason: "\(error)")))
+        }
+        if isCancellable && Task.isCancelled { finish(.failure(CancellationError())) }
+      }
+    } onCancel: {
+      if isCancellable { finish(.failure(CancellationError())) }
     }
   }
 
@@ -231,7 +260,7 @@ public final class Lockstep: Sendable {
   }
 
   /// Makes several changes, all or none. They are durable when the call returns, and other devices
-  /// get those of one zone together (up to 500).
+  /// get those of one zone together (up to 400).
   ///
   /// - Parameter body: Runs where the records are stored: it must be short, and must not wait.
   /// - Throws: What `body` throws; then nothing is changed.
@@ -344,6 +373,8 @@ public final class Lockstep: Sendable {
   public func sync(within duration: Duration = .seconds(20)) async throws -> SyncOutcome {
     guard engine.identity != nil else { throw LockstepError.notJoined }
     let changed = Mutex(false)
+    // Beyond it, times do not fit their types.
+    let longestSync = Duration.seconds(24 * 3_600)
     let own = engine.identity?.credentials.device
     let listener = engine.listen { report in
       if case .changed(let records) = report, records.contains(where: { $0.device != own }) {
@@ -363,7 +394,7 @@ public final class Lockstep: Sendable {
         }
       }
       group.addTask {
-        try await Task.sleep(for: duration)
+        try await Task.sleep(for: min(duration, longestSync))
         return nil
       }
       defer { group.cancelAll() }

@@ -114,7 +114,10 @@ public final class LockstepReader: Sendable {
   /// Changes a record. Of fields that the holder changes meanwhile, those that `change` has not
   /// changed stay as they are.
   ///
-  /// - Parameter change: May run twice, if the holder of the home begins or ends meanwhile.
+  /// - Parameters:
+  ///   - type: Type of the record.
+  ///   - id: Id of the record.
+  ///   - change: May run twice, if the holder of the home begins or ends meanwhile.
   /// - Throws: `LockstepError.noSuchRecord`, and what `change` throws; then nothing is changed.
   public func update<Record: SyncedRecord>(
     _ type: Record.Type, id: String, _ change: @escaping @Sendable (inout Record) throws -> Void
@@ -127,7 +130,7 @@ public final class LockstepReader: Sendable {
     try await edit(with: type) { edits in try edits.delete(type, id: id) }
   }
 
-  /// Makes several changes, all or none; at most 500.
+  /// Makes several changes, all or none; at most 400.
   ///
   /// - Parameter body: Edits of types that `Lockstep.reader` has got. May run twice, if the holder
   ///   of the home begins or ends meanwhile.

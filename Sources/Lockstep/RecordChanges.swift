@@ -35,8 +35,8 @@ public struct RecordChanges<Record: SyncedRecord>: AsyncSequence, Sendable {
 /// Queue of the changes that were not taken yet: at most one for each record.
 final class ChangeSource<Record: SyncedRecord>: Sendable {
   private struct Queue {
-    var order: [String] = []
-    var records: [String: LockstepModel.Record] = [:]
+    var order: [Name] = []
+    var records: [Name: LockstepModel.Record] = [:]
     var hasEnded = false
   }
 
@@ -59,7 +59,7 @@ final class ChangeSource<Record: SyncedRecord>: Sendable {
       case .changed(let records):
         for record in records
         where record.zone.text == Record.zone && record.type.text == Record.recordType {
-          let id = record.name.text
+          let id = record.name
           if queue.records.updateValue(record, forKey: id) == nil { queue.order.append(id) }
         }
       case .stopped: queue.hasEnded = true

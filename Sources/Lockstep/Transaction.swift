@@ -58,7 +58,8 @@ protocol EditTarget {
 }
 
 struct EditedRecord {
-  var exists: Bool
+  /// Type of the live record; nil if there is none.
+  var type: Name?
   /// nil if there is no live record, or its fields are not JSON.
   var fields: JSONValue?
   /// Id of the device that makes the edits.
@@ -69,7 +70,7 @@ extension EditSession: EditTarget {
   func state(of key: RecordKey) throws -> EditedRecord {
     let context = try context(for: key)
     return EditedRecord(
-      exists: context.current != nil, fields: context.current?.value, device: context.device.text)
+      type: context.current?.type, fields: context.current?.value, device: context.device.text)
   }
 }
 
@@ -104,6 +105,10 @@ package struct RecordEdits {
   package func save<Record: SyncedRecord>(_ record: Record) throws {
     let (key, type) = try target(Record.self, record.id)
     let current = try records.state(of: key)
+    if let other = current.type, other != type {
+      throw LockstepError.refused(
+        reason: "the id \(record.id) belongs to a record of the type \(other); choose another id")
+    }
     try write(key, type, try fields(of: record, over: current.fields, by: current.device))
   }
 
@@ -112,7 +117,7 @@ package struct RecordEdits {
   ) throws {
     let (key, typeName) = try target(type, id)
     let state = try records.state(of: key)
-    guard let current = state.fields else {
+    guard let current = state.fields, state.type == typeName else {
       throw LockstepError.noSuchRecord(type: type.recordType, id: id)
     }
     var record: Record
@@ -129,7 +134,7 @@ package struct RecordEdits {
 
   package func delete<Record: SyncedRecord>(_ type: Record.Type, id: String) throws {
     let (key, typeName) = try target(type, id)
-    guard try records.state(of: key).exists else { return }
+    guard try records.state(of: key).type == typeName else { return }
     try write(key, typeName, nil)
   }
 

@@ -289,7 +289,7 @@ def start_shell(stage, text, folder, environment):
     text = re.sub(r"\b8000\b", page, text)
     text = text.replace("$(scripts/build)", LOCKSTEP)
     text = re.sub(r"^xdg-open (\S+).*$", r"curl -q -fsS -o page \1", text, flags=re.MULTILINE)
-    text = re.sub(r"^(.*python3 -m http.server .*)$", rf"\1 &\n{wait_for(page, 'lockstep.js')}", text,
+    text = re.sub(r"^(.*python3 -m http.server .*)$", rf"\1 &\n{wait_for(page, '')}", text,
                   flags=re.MULTILINE)
     text = re.sub(r"^(.*agent run --home (\S+).*)$",
                   r"\1 &\nuntil [ -S \2/agent.sock ]; do kill -0 $!; sleep 0.05; done", text,

@@ -78,6 +78,15 @@ class Swift:
         return [word for folder in folders for word in ("-I", folder)] \
             + [word for path in maps for word in ("-Xcc", f"-fmodule-map-file={path}")]
 
+    @staticmethod
+    def has_source(path):
+        """False for the object of a source that was moved or removed since an earlier build."""
+        module = re.search(r"([^/]*)\.build/", path).group(1)
+        folder = os.path.join(ROOT, "Sources", module.removeprefix("Lockstep") or module)
+        source = os.path.basename(path).removesuffix(".o")
+        return not source.endswith(".swift") or source.startswith("Embedded") \
+            or bool(glob.glob(os.path.join(folder, "**", source), recursive=True))
+
     def link(self, block, output, changed):
         """Builds a program out of a block, whose text may be changed before."""
         folder = os.path.dirname(output)
@@ -88,7 +97,8 @@ class Swift:
                    if re.match(r"(Lockstep|C)[A-Z]\w*\.build$|Lockstep\.build$",
                                os.path.basename(module))
                    and not self.is_left_out(os.path.basename(module)[:-len(".build")])
-                   for path in glob.glob(os.path.join(module, "**/*.o"), recursive=True)]
+                   for path in glob.glob(os.path.join(module, "**/*.o"), recursive=True)
+                   if self.has_source(path)]
         libraries = ["-lssl", "-lcrypto", "-lsqlite3", "-lz"]
         done = subprocess.run(
             ["swiftc", "-o", output, *self.options(block), file, *objects, *libraries],

@@ -15,6 +15,13 @@ struct Todo: SyncedRecord {
   ]
 }
 
+struct Photo: SyncedRecord {
+  static let zone = "Photos"
+  var id = RecordID.random()
+  var title = ""
+  var image: FileReference?
+}
+
 func show<Record: SyncedRecord>(_ records: [Record]) {}
 
 func snippet(lockstep: Lockstep, folder: URL, url: URL, code: String, id: String) async throws {

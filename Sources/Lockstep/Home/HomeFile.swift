@@ -65,6 +65,12 @@ package enum HomeFile {
     }
   }
 
+  /// True for a folder that is no link to one.
+  static func isFolder(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+  }
+
   /// Returns the names in a folder, in no particular order; none if it cannot be read.
   static func names(in folder: String) -> [String] {
     guard let stream = opendir(folder) else { return [] }

@@ -1,3 +1,4 @@
+import LockstepModel
 import LockstepStorage
 import LockstepStorageFiles
 import LockstepStorageSQLite
@@ -70,17 +71,38 @@ package struct HomeFolder: Sendable {
     } catch {
       throw HomeFault("\(error)")
     }
-    for folder in HomeFile.names(in: files).map({ files + "/" + $0 }) + [files] {
-      for name in HomeFile.names(in: folder) { unlink(folder + "/" + name) }
-      guard rmdir(folder) == 0 || errno == ENOENT else {
-        throw HomeFault(folder, "be removed", errno)
-      }
-    }
+    for folder in copyFolders { removeCopies(in: folder) { _ in true } }
+    // Files of the person's own stay.
+    rmdir(files)
     for name in HomeFile.names(in: path) where Self.isData(name) {
       guard unlink(path + "/" + name) == 0 || errno == ENOENT else {
         throw HomeFault(path + "/" + name, "be removed", errno)
       }
     }
+  }
+
+  /// Folders of copies: those whose names are hashes, and that are no links.
+  private var copyFolders: [String] {
+    HomeFile.names(in: files).filter { ChunkHash(text: $0) != nil }.map { files + "/" + $0 }
+      .filter { HomeFile.isFolder($0) }
+  }
+
+  /// Removes the copies of whole files that were not used since a time, in seconds since the Unix
+  /// epoch, and what a crash left.
+  func removeCopies(unusedSince time: Int) {
+    for folder in copyFolders {
+      removeCopies(in: folder) { path in
+        var status = stat()
+        return lstat(path, &status) == 0 && status.modification.tv_sec < time
+      }
+    }
+  }
+
+  private func removeCopies(in folder: String, where isUnused: (String) -> Bool) {
+    for name in HomeFile.names(in: folder) where isUnused(folder + "/" + name) {
+      unlink(folder + "/" + name)
+    }
+    rmdir(folder)
   }
 
   private static let dataNames: Set<String> = [

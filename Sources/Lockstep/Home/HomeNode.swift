@@ -20,7 +20,7 @@ package struct HomeNode: Node, ~Copyable {
   /// Maximum number of connected commands; a person has a few terminals.
   private static let clientsMax = 32
   /// Maximum bytes of a request: an order with two records of maximum size, such as an edited memo.
-  private static let lineBytesMax = 4 << 20
+  static let lineBytesMax = 4 << 20
   /// Unsent bytes beyond which a client gets no ticks. A stopped terminal (Ctrl-S) reads no lines,
   /// and the ticks would be old by the time it continues.
   private static let untickedBytesMin = 64 << 10

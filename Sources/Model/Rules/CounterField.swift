@@ -24,6 +24,15 @@ package enum CounterField {
     return (field ?? [:]).setting(device, to: pair)
   }
 
+  /// Returns what was counted between two versions of the field: each part only ever grows, so a
+  /// part that is less in the second is of an older version.
+  package static func counted(from before: JSONValue?, to after: JSONValue?) -> Int64 {
+    (after?.members ?? []).reduce(0) { sum, member in
+      let (new, old) = (part(member.value), part(before?[member.name]))
+      return sum.addingInRange(max(0, new.up - old.up)).addingInRange(-max(0, new.down - old.down))
+    }
+  }
+
   private static func part(_ value: JSONValue?) -> (up: Int64, down: Int64) {
     guard let numbers = value?.array, numbers.count == 2, let up = numbers[0].wholeNumber,
       let down = numbers[1].wholeNumber

@@ -9,7 +9,7 @@ import ssl
 import time
 import uuid
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 from urllib.parse import quote, urlencode, urlsplit
 
 from ._errors import Conflict, RelayError, RelayUnreachable
@@ -53,7 +53,8 @@ class Device:
 @dataclass(frozen=True)
 class RelayRecord:
     """A version of a record. tag: number of this version, as in `ETag`. modified_at: relay time,
-    milliseconds since 1970."""
+    milliseconds since 1970. chunks: hashes of the content of files, which the account keeps as long
+    as a record names them."""
 
     zone: str
     name: str
@@ -63,6 +64,7 @@ class RelayRecord:
     fields: Mapping[str, Any] = field(default_factory=dict)
     modified_at: int = 0
     device: str = ""
+    chunks: Sequence[str] = ()
 
 
 def _record(value: Mapping[str, Any], zone: Optional[str] = None) -> RelayRecord:
@@ -71,7 +73,8 @@ def _record(value: Mapping[str, Any], zone: Optional[str] = None) -> RelayRecord
     return RelayRecord(
         zone=value.get("zone", zone or ""), name=value["name"], tag=value.get("tag", 0),
         deleted=value.get("deleted", False), type=value.get("type", ""), fields=fields,
-        modified_at=value.get("modifiedAt", 0), device=value.get("device", ""))
+        modified_at=value.get("modifiedAt", 0), device=value.get("device", ""),
+        chunks=tuple(value.get("chunks") or ()))
 
 
 class Cursor:
@@ -204,8 +207,11 @@ class Relay:
         over: Optional[RelayRecord] = None, overwrite: bool = False,
     ) -> RelayRecord:
         """Writes a record: a new one; or, with `over`, in the place of that version; or, with
-        `overwrite`, in the place of any. Raises `Conflict` if the record is another version."""
-        body = {"type": type, "fields": dict(fields)}
+        `overwrite`, in the place of any. Raises `Conflict` if the record is another version. The
+        content of files that `over` names is kept."""
+        body: Dict[str, Any] = {"type": type, "fields": dict(fields)}
+        if over is not None and over.chunks:
+            body["chunks"] = list(over.chunks)
         headers = {"Idempotency-Key": str(uuid.uuid4())}
         if overwrite:
             body["baseTag"] = "any"
