@@ -26,6 +26,8 @@ final class DeviceEngine: Sendable {
       var identity: HomeIdentity?
       var isReady = false
       var hasEnded = false
+      /// True from an edit until the next status, which counts it.
+      var hasUncountedEdit = false
       /// True while a call makes the home a device of an account.
       var isJoining = false
       /// Calls that wait for the first status or for the end.
@@ -55,7 +57,11 @@ final class DeviceEngine: Sendable {
           state.status = status
           state.isReady = true
           swap(&resumed, &state.waiting)
-        case .status(let status): state.status = status
+        case .status(let status):
+          state.status = status
+          state.hasUncountedEdit = false
+        case .transacted(_, .success(let records)):
+          state.hasUncountedEdit = state.hasUncountedEdit || !records.isEmpty
         case .joined(_, .success(let identity)): state.identity = identity
         default: break
         }
@@ -244,7 +250,14 @@ final class DeviceEngine: Sendable {
   func post(_ order: AgentOrder) { driver.post(.agent(order)) }
 
   var status: SyncStatus {
-    shared.state.withLock { SyncStatus($0.status, hasJoined: $0.identity != nil) }
+    shared.state.withLock { state in
+      var status = SyncStatus(state.status, hasJoined: state.identity != nil)
+      if state.hasUncountedEdit {
+        if status.state == .inSync { status.state = .syncing }
+        status.waiting = max(1, status.waiting)
+      }
+      return status
+    }
   }
 
   var engineStatus: AgentStatus { shared.state.withLock { $0.status } }

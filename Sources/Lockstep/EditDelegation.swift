@@ -183,7 +183,11 @@ struct DelegatedEdit {
       json = .object([JSONMember("do", "save")] + members)
       return
     }
-    let changed = (after.members ?? []).filter { before[$0.name] != $0.value }
+    // A missing field reads as the zero value of its type.
+    let changed = (after.members ?? []).filter { member in
+      guard let value = before[member.name] else { return !Self.isZero(member.value) }
+      return value != member.value
+    }
     let removed = (before.members ?? []).filter { after[$0.name] == nil }.map(\.name)
     let added = changed.filter { rules[$0.name] == .counter }.map { member in
       let counted = CounterField.counted(from: before[member.name], to: member.value)
@@ -197,5 +201,16 @@ struct DelegatedEdit {
     }
     if !added.isEmpty { members.append(JSONMember("add", .object(added))) }
     json = .object([JSONMember("do", "update")] + members)
+  }
+
+  private static func isZero(_ value: JSONValue) -> Bool {
+    switch value {
+    case .null, .bool(false): true
+    case .bool(true): false
+    case .number(let number): number == JSONNumber(Int64(0))
+    case .string(let text): text.isEmpty
+    case .array(let elements): elements.isEmpty
+    case .object(let members): members.isEmpty
+    }
   }
 }

@@ -43,6 +43,7 @@ struct AttachedFilesTests {
       let steps = progress.withLock { $0 }
       #expect(steps.last == FileProgress(bytesDone: 5 << 20, bytesInAll: 5 << 20))
       #expect(steps.allSatisfy { $0.bytesDone <= $0.bytesInAll })
+      #expect(steps.map(\.bytesDone) == steps.map(\.bytesDone).sorted())
       // The second call needs no relay, and gives the same copy.
       #expect(try await mac.file(reference) == copy)
     }
@@ -114,6 +115,19 @@ struct AttachedFilesTests {
       #expect("\(try #require(failure))".contains("none.jpg"))
       await phone.close()
       try relay.stop()
+    }
+  }
+
+  @Test func whatIsNoRegularFileIsRefused() async throws {
+    try await Devices.withTwo { phone, mac, _ in
+      _ = mac
+      let folder = try TemporaryFolder()
+      #expect(mkfifo(folder.path("pipe"), 0o600) == 0)
+      for path in [folder.path("pipe"), folder.path, "/dev/zero"] {
+        await #expect(throws: LockstepError.file(path: path, reason: "it is no regular file")) {
+          try await phone.attach(contentsOf: URL(filePath: path))
+        }
+      }
     }
   }
 

@@ -24,6 +24,28 @@ struct LeaveTests {
     }
   }
 
+  @Test func filesOfThePersonsOwnStay() async throws {
+    try await Devices.withTwo { phone, mac, _ in
+      _ = mac
+      let photos = try TemporaryFolder()
+      try photos.write("lake", to: "a.jpg")
+      try photos.write("hello", to: "b")
+      let reference = try await phone.attach(contentsOf: URL(filePath: photos.path("b")))
+      let copy = try await phone.file(reference)
+      let files = phone.engine.folder.files
+      try FileManager.default.createDirectory(
+        atPath: files + "/photos", withIntermediateDirectories: true)
+      try Data("own".utf8).write(to: URL(filePath: files + "/photos/own.jpg"))
+      let link = files + "/" + String(repeating: "a", count: 64)
+      try FileManager.default.createSymbolicLink(
+        atPath: link, withDestinationPath: photos.path)
+      try await phone.leave()
+      #expect(!FileManager.default.fileExists(atPath: copy.path))
+      #expect(FileManager.default.fileExists(atPath: files + "/photos/own.jpg"))
+      #expect(photos.has("a.jpg"))
+    }
+  }
+
   @Test func leavingWouldLoseWhatWasNotSent() async throws {
     try await Devices.withTwo { phone, mac, relay in
       _ = mac

@@ -143,6 +143,70 @@ struct LibraryTests {
     }
   }
 
+  @Test func twoJoinsAtOnceMakeOneAccount() async throws {
+    try await Devices.withFolders(2) { folders in
+      let relay = try ServingRelay(store: folders[0])
+      let phone = try await Devices.open(folders[1], relay)
+      let joined = await withTaskGroup(of: Bool.self) { group in
+        for name in ["one", "two", "three"] {
+          group.addTask {
+            do {
+              try await phone.createAccount(deviceName: name)
+              return true
+            } catch {
+              return false
+            }
+          }
+        }
+        return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+      }
+      #expect(joined == 1)
+      #expect(try await phone.devices().count == 1)
+      await phone.close()
+      await #expect(throws: LockstepError.closed) { try await phone.leave() }
+      #expect(phone.engine.folder.exists)
+      try relay.stop()
+    }
+  }
+
+  @Test func recordsOfAnotherTypeAreOutOfReach() async throws {
+    struct Label: SyncedRecord {
+      static let zone = "Todos"
+      var id = RecordID.random()
+      var text = ""
+    }
+    try await Devices.withFolders(2) { folders in
+      let relay = try ServingRelay(store: folders[0])
+      let phone = try await Lockstep.open(
+        at: URL(filePath: folders[1]), relay: try #require(URL(string: relay.address.url)),
+        records: [Todo.self, Label.self])
+      try await phone.save(Label(id: "1", text: "shop"))
+      await #expect(throws: LockstepError.noSuchRecord(type: "Todo", id: "1")) {
+        try await phone.update(Todo.self, id: "1") { $0.done = true }
+      }
+      try await phone.delete(Todo.self, id: "1")
+      await #expect(throws: LockstepError.self) { try await phone.save(Todo(id: "1")) }
+      #expect(try await phone.record(Label.self, id: "1")?.text == "shop")
+      await phone.close()
+      try relay.stop()
+    }
+  }
+
+  @Test func anOrderThatIsNotStrictAndIDsThatLookAlikeAreFine() async throws {
+    try await Devices.withTwo { phone, mac, _ in
+      _ = mac
+      let ids = ["\u{e9}", "e\u{301}", "c", "d"]
+      for id in ids { try await phone.save(Todo(id: id)) }
+      var lists = phone.live(Todo.self, sortedBy: { $0.order <= $1.order }).makeAsyncIterator()
+      #expect(await lists.next()?.count == 4)
+      for id in ids {
+        try await phone.update(Todo.self, id: id) { $0.done = true }
+        #expect(await lists.next()?.count == 4)
+      }
+      #expect(try await phone.records(Todo.self).allSatisfy(\.done))
+    }
+  }
+
   @Test func aHomeOfANewerLibraryStaysAsItIs() async throws {
     try await Devices.withFolders(2) { folders in
       let relay = try ServingRelay(store: folders[0])

@@ -68,6 +68,63 @@ struct LockstepReaderTests {
     }
   }
 
+  @Test func whatTheHolderChangesMeanwhileStays() async throws {
+    try await Devices.withTwo { phone, mac, _ in
+      _ = mac
+      try await phone.save(Todo(id: "1", title: "milk"))
+      let widget = try await reader(phone)
+      let (isReading, isChanged) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      // On a thread of its own, since the reader's closure waits for it.
+      Thread.detachNewThread {
+        isReading.wait()
+        Task {
+          try await phone.update(Todo.self, id: "1") { todo in
+            todo.title = "oat milk"
+            todo.minutes.add(10)
+            todo.tags.insert("shop")
+          }
+          isChanged.signal()
+        }
+      }
+      try await widget.update(Todo.self, id: "1") { todo in
+        isReading.signal()
+        isChanged.wait()
+        todo.done = true
+        todo.minutes.add(1)
+      }
+      let found = try #require(try await phone.record(Todo.self, id: "1"))
+      #expect(found.title == "oat milk" && found.done && found.tags == ["shop"])
+      #expect(found.minutes.value == 11)
+    }
+  }
+
+  @Test func aValueThatWasReadEarlierTakesNoCountsBack() async throws {
+    try await Devices.withTwo { phone, mac, _ in
+      _ = mac
+      try await phone.save(Todo(id: "1", title: "milk"))
+      let widget = try await reader(phone)
+      var stale = try #require(try await widget.record(Todo.self, id: "1"))
+      try await phone.update(Todo.self, id: "1") { $0.minutes.add(10) }
+      stale.title = "oat milk"
+      try await widget.save(stale)
+      let found = try #require(try await phone.record(Todo.self, id: "1"))
+      #expect(found.title == "oat milk" && found.minutes.value == 10)
+    }
+  }
+
+  @Test func aLiveListOfAReaderMayEndOnAChange() async throws {
+    try await Devices.withTwo { phone, mac, _ in
+      _ = mac
+      let widget = try await reader(phone)
+      for number in 1...5 {
+        async let saved: Void = phone.save(Todo(id: "\(number)"))
+        for await todos in widget.live(Todo.self) where todos.count == number { break }
+        try await saved
+      }
+      #expect(try await widget.records(Todo.self).count == 5)
+    }
+  }
+
   @Test func withoutAHolderAnEditIsMadeAndSentLater() async throws {
     try await Devices.withFolders(2) { folders in
       let relay = try ServingRelay(store: folders[0])
