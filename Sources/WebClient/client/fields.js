@@ -38,11 +38,21 @@ function faultOfValue(value, depth) {
   if (value === null) return null;
   if (!Array.isArray(value) && !isObject(value)) return "the fields hold what is no JSON object";
   if (depth > depthMax) return "a record's fields are nested too deeply";
+  if (Array.isArray(value) && hasHole(value)) {
+    return "an array in the fields has a hole, which JSON does not have; remove the element whole";
+  }
   for (const [name, item] of Object.entries(value)) {
     const fault = hasLoneSurrogate(name) ? "a name is no Unicode" : faultOfValue(item, depth + 1);
     if (fault) return fault;
   }
   return null;
+}
+
+function hasHole(array) {
+  for (let index = 0; index < array.length; index += 1) {
+    if (!Object.hasOwn(array, index)) return true;
+  }
+  return false;
 }
 
 /** An exact number made by a page must be in canonical form, like those that were parsed. */

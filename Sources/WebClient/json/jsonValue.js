@@ -145,7 +145,8 @@ function textOf(value, depth) {
     throw new TypeError(`arrays and objects are nested more than ${messageDepthMax} deep`);
   }
   if (Array.isArray(value)) {
-    return `[${value.map((element) => textOf(element, depth + 1)).join(",")}]`;
+    // Unlike `map`, this reads a hole as undefined, which is no JSON.
+    return `[${Array.from(value, (element) => textOf(element, depth + 1)).join(",")}]`;
   }
   if (!isObject(value)) throw new TypeError(`${typeof value} is no JSON`);
   const written = Object.keys(value).sort(compareText)

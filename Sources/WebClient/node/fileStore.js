@@ -55,20 +55,18 @@ class FileStore {
   write(term, writes) {
     return this.#inTurn(async () => {
       this.#memory.checkTerm(term);
-      const before = writes.map(({ store, key, value }) => {
-        const rows = this.#texts.get(store);
-        const text = rows.get(key);
-        if (value === undefined) rows.delete(key);
-        else rows.set(key, serialize([key, defined(value)]));
-        return { rows, key, text };
+      // A value that is no JSON throws an error here, before anything is changed.
+      const changes = writes.map(({ store, key, value }) => ({ rows: this.#texts.get(store), key,
+        text: value === undefined ? undefined : serialize([key, defined(value)]) }));
+      const before = changes.map(({ rows, key, text }) => {
+        const old = rows.get(key);
+        setRow(rows, key, text);
+        return { rows, key, text: old };
       });
       try {
         await this.#save();
       } catch (error) {
-        for (const { rows, key, text } of before.reverse()) {
-          if (text === undefined) rows.delete(key);
-          else rows.set(key, text);
-        }
+        for (const { rows, key, text } of before.reverse()) setRow(rows, key, text);
         throw error;
       }
       await this.#memory.write(term, writes);
@@ -135,6 +133,11 @@ class FileStore {
         `${this.#path} cannot be written (${error.message})`);
     }
   }
+}
+
+function setRow(rows, key, text) {
+  if (text === undefined) rows.delete(key);
+  else rows.set(key, text);
 }
 
 function contentsOf(text, path) {

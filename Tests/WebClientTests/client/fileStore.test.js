@@ -71,6 +71,20 @@ test("a write that fails changes nothing, and the next one succeeds", async (con
   assert.deepEqual((await store.load()).values, [["x", 1], ["y", 1], ["z", 3]]);
 });
 
+test("a value that is no JSON is refused whole, and the file stays as it is", async (context) => {
+  const { path } = await place(context);
+  const store = await fileStore(path).open();
+  context.after(() => store.close());
+  const { term } = await store.claim(claim);
+  await store.write(term, [put("values", "x", 1)]);
+  const before = await readFile(path, "utf8");
+  const writes = [put("values", "x", 2), put("values", "y", [1, , 3])];
+  await assert.rejects(store.write(term, writes), TypeError);
+  assert.equal(await readFile(path, "utf8"), before);
+  await store.write(term, [put("values", "z", 3)]);
+  assert.deepEqual(parse(await readFile(path, "utf8")).values, [["x", 1], ["z", 3]]);
+});
+
 test("one process has a store open; a lock of one that has ended is replaced", async (context) => {
   const { folder, path } = await place(context);
   const store = await fileStore(path).open();

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { parseMessage } from "../../../Sources/WebClient/json/jsonParser.js";
+import { fileStore, Lockstep } from "../../../Sources/WebClient/node.js";
+
+// Mistakes of a caller: each is refused with a sentence, and the client goes on.
+
+const rules = { zone: "Todos", types: { Todo: {}, Choice: { conflict: "ask" } } };
+
+/** A client without a relay. */
+async function opened(context, options = {}) {
+  const lockstep = await Lockstep.open({ relay: "http://127.0.0.1:1", rules, ...options });
+  context.after(() => lockstep.close());
+  return lockstep;
+}
+
+/** An edit after the mistake is stored, and the client has not failed. */
+async function assertGoesOn(lockstep) {
+  const id = await lockstep.save("Todos", "Todo", { title: "after" });
+  assert.equal(lockstep.record("Todos", id).fields.title, "after");
+  assert.equal(lockstep.status.state, "needsPairing");
+}
+
+test("an array with a hole is refused, and the file of the store stays readable",
+  async (context) => {
+    const folder = await mkdtemp(join(tmpdir(), "lockstep-callers-"));
+    context.after(() => rm(folder, { recursive: true, force: true }));
+    const path = join(folder, "home.json");
+    const lockstep = await opened(context, { store: fileStore(path) });
+    const list = ["a", "b", "c"];
+    delete list[1];
+    for (const item of [{ list }, { deep: [{ list }] }, { list: new Array(3) }]) {
+      await assert.rejects(lockstep.save("Todos", "Todo", item),
+        { name: "EditError", code: "badEdit", message: /hole/ });
+    }
+    await assertGoesOn(lockstep);
+    const { records } = parseMessage(await readFile(path, "utf8"));
+    assert.equal(records.length, 1);
+  });
