@@ -30,7 +30,8 @@
  *   modifiedAt, device, tag}`. Do not change them in place.
  * - `decide({zone, name, keepLocal})`: decides a conflict in `status.asking`.
  * - `subscribe(listener)`: the listener receives `{kind: "changed", records}` (deleted ones without
- *   fields) and `{kind: "status", status}`. Returns a function that ends the subscription.
+ *   fields) and `{kind: "status", status}`. Returns a function that ends the subscription. An error
+ *   that a listener throws stops nothing; it is an uncaught error of the app.
  * - `status`: the sync status; see `client/sync/status.js`. `now`: relay time.
  * - `syncNow()`: retries everything at once; resolves with the resulting status.
  * - `createAccount(device)`, `join(code, device)`: `device` is `{deviceName, platform?,
@@ -346,7 +347,14 @@ export class Lockstep {
   }
 
   #notify(event) {
-    for (const listener of [...this.#listeners]) listener(event);
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener(event);
+      } catch (error) {
+        // Reported like any uncaught error of the app; the other listeners and the sync go on.
+        queueMicrotask(() => { throw error; });
+      }
+    }
   }
 }
 

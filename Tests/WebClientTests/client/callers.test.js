@@ -40,3 +40,27 @@ test("an array with a hole is refused, and the file of the store stays readable"
     const { records } = parseMessage(await readFile(path, "utf8"));
     assert.equal(records.length, 1);
   });
+
+test("a listener that throws an error stops neither the others nor the client",
+  async (context) => {
+    const lockstep = await opened(context);
+    const faults = [];
+    const heard = [];
+    lockstep.subscribe(() => { throw new Error("of a listener"); });
+    lockstep.subscribe(({ kind }) => heard.push(kind));
+    const catching = (fault) => faults.push(fault.message);
+    // The runner's own handler would count the error as a failure of this test.
+    const others = process.listeners("uncaughtException");
+    process.removeAllListeners("uncaughtException");
+    process.on("uncaughtException", catching);
+    context.after(() => {
+      process.off("uncaughtException", catching);
+      for (const other of others) process.on("uncaughtException", other);
+    });
+    await assertGoesOn(lockstep);
+    await assertGoesOn(lockstep);
+    await new Promise((resolve) => { setImmediate(resolve); });
+    assert.ok(heard.filter((kind) => kind === "changed").length >= 2, heard.join());
+    assert.ok(faults.length >= 2, "each error is reported");
+    assert.deepEqual([...new Set(faults)], ["of a listener"]);
+  });
