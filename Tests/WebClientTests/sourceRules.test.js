@@ -61,7 +61,7 @@ test("time, randomness and the browser are passed in as parameters", () => {
   // that names the cache of a service worker; and the id of the process that has a file open.
   const edges = [
     "client/transport/environment.js", "page/browser.js", "serviceWorker.js", "status/status.js",
-    "node/fileStore.js",
+    "node/fileLock.js",
   ];
   for (const file of files.filter(({ path }) => !edges.includes(path))) {
     const code = codeOf(file);

@@ -1,9 +1,10 @@
-import { open, readFile, rename, unlink, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { open, readFile, readdir, rename, unlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { MemoryStore, StoreError } from "../client/store/memoryStore.js";
 import { parseMessage } from "../json/jsonParser.js";
 import { serialize } from "../json/jsonValue.js";
 import { defined } from "../client/live/item.js";
+import { FileLock } from "./fileLock.js";
 
 /**
  * Store in one file, for Node.js and Deno: everything survives a crash of the process or of the
@@ -24,6 +25,7 @@ class FileStore {
   isShared = false;
   reason = null;
   #path;
+  #lock;
   #memory = new MemoryStore();
   /** JSON text of each row, by store and key: only what has changed is written anew. */
   #texts = new Map(names.map((name) => [name, new Map()]));
@@ -31,16 +33,21 @@ class FileStore {
   #isClosed = false;
   #closing = null;
 
-  constructor(path) { this.#path = path; }
+  constructor(path, lock) {
+    this.#path = path;
+    this.#lock = lock;
+  }
 
   static async open(path) {
-    await lock(path);
+    const lock = new FileLock(lockOf(path));
+    await lockedBy(lock, path);
     try {
-      const store = new FileStore(path);
+      await removeDrafts(path);
+      const store = new FileStore(path, lock);
       await store.#read();
       return store;
     } catch (error) {
-      await removeLock(path);
+      await lock.release();
       throw error;
     }
   }
@@ -91,7 +98,7 @@ class FileStore {
   /** Resolves once another process may open the file. */
   close() {
     this.#isClosed = true;
-    this.#closing ??= this.#turn.then(() => removeLock(this.#path));
+    this.#closing ??= this.#turn.then(() => this.#lock.release());
     return this.#closing;
   }
 
@@ -122,7 +129,7 @@ class FileStore {
     const rows = names.map((name) =>
       `"${name}":[\n${[...this.#texts.get(name).values()].join(",\n")}\n]`);
     const head = `{"lockstepStore":${version},"term":${this.#memory.term}`;
-    const draft = `${this.#path}.draft`;
+    const draft = `${this.#path}.${this.#lock.id}.draft`;
     try {
       await writeSynced(draft, `${head},\n${rows.join(",\n")}}\n`);
       await rename(draft, this.#path);
@@ -180,41 +187,26 @@ async function syncFolder(path) {
 
 const lockOf = (path) => `${path}.lock`;
 
-/** Makes the lock file, which names this process. One whose process has ended is replaced. */
-async function lock(path) {
-  for (let tries = 0; tries < 3; tries += 1) {
-    try {
-      await writeFile(lockOf(path), String(process.pid), { flag: "wx", mode: 0o600 });
-      return;
-    } catch (error) {
-      if (error.code !== "EEXIST") {
-        throw new StoreError("failed", `${path} cannot be opened (${error.message})`);
-      }
-    }
-    const holder = Number(await readFile(lockOf(path), "utf8").catch(() => ""));
-    if (isRunning(holder)) {
-      throw new StoreError("inUse", `${path} is open in process ${holder}; end that process, or `
-        + `remove ${lockOf(path)} if it is another program`);
-    }
-    await removeLock(path);
+/** Takes the lock of a file, or throws an error that names its holder. */
+async function lockedBy(lock, path) {
+  let holder;
+  try {
+    holder = await lock.take();
+  } catch (error) {
+    throw new StoreError("failed", `${path} cannot be opened (${error.message})`);
   }
-  throw new StoreError("inUse", `${path} is being opened by another process; try again`);
+  if (holder === null) return;
+  throw new StoreError("inUse", `${path} is open in ${holder}; end that process, or `
+    + `remove ${lockOf(path)} if it is another program`);
 }
 
-async function removeLock(path) {
-  try {
-    await unlink(lockOf(path));
-  } catch (error) {
-    if (error.code !== "ENOENT") throw error;
-  }
-}
-
-function isRunning(pid) {
-  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error.code === "EPERM";
+/** Removes drafts of processes that were killed, as far as possible. Requires the lock. */
+async function removeDrafts(path) {
+  const folder = dirname(path);
+  const start = `${basename(path)}.`;
+  for (const name of await readdir(folder).catch(() => [])) {
+    const isDraft = name.startsWith(start)
+      && /^[0-9a-f]{16}\.draft$/.test(name.slice(start.length));
+    if (isDraft) await unlink(join(folder, name)).catch(() => {});
   }
 }

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
+import {
+  mkdir, mkdtemp, readFile, readdir, rm, stat, utimes, writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -16,6 +18,9 @@ async function place(context) {
 const claim = { holder: "script", now: 0, milliseconds: 10 };
 const row = (name, fields) => ({ record: { zone: "Z", name, fields }, snapshot: 0, isLost: false });
 const put = (store, key, value) => ({ store, key, value });
+
+/** Id of the lock that is held, its last line. */
+const lockID = async (path) => (await readFile(`${path}.lock`, "utf8")).trim().split("\n").at(-1);
 
 test("what was written is there after a restart, every digit of it", async (context) => {
   const { path } = await place(context);
@@ -60,13 +65,14 @@ test("a write that fails changes nothing, and the next one succeeds", async (con
   await store.write(term, [put("values", "x", 1), put("values", "y", 1)]);
   const before = await readFile(path, "utf8");
   // A folder stands where the draft would be written.
-  await mkdir(`${path}.draft`);
+  const draft = `${path}.${await lockID(path)}.draft`;
+  await mkdir(draft);
   await assert.rejects(store.write(term, [put("values", "x", 2), put("values", "y", undefined)]),
     { code: "failed" });
   await assert.rejects(store.erase(term), { code: "failed" });
   assert.equal(await store.value("x"), 1);
   assert.equal(await readFile(path, "utf8"), before);
-  await rm(`${path}.draft`, { recursive: true });
+  await rm(draft, { recursive: true });
   await store.write(term, [put("values", "z", 3)]);
   assert.deepEqual((await store.load()).values, [["x", 1], ["y", 1], ["z", 3]]);
 });
@@ -113,4 +119,46 @@ test("a file that is no store is left as it is", async (context) => {
     assert.equal(await readFile(path, "utf8"), text);
     assert.deepEqual(await readdir(folder), ["home.json"]);
   }
+});
+
+test("of all who find the lock of an ended process, one takes it", async (context) => {
+  const { folder, path } = await place(context);
+  for (let rounds = 0; rounds < 20; rounds += 1) {
+    await writeFile(`${path}.lock`, "99999999");
+    const opened = await Promise.allSettled(
+      Array.from({ length: 8 }, () => fileStore(path).open()));
+    const stores = opened.filter(({ value }) => value).map(({ value }) => value);
+    assert.equal(stores.length, 1, `round ${rounds}`);
+    for (const { reason } of opened.filter((it) => it.status === "rejected")) {
+      assert.equal(reason.code, "inUse");
+    }
+    await stores[0].close();
+    assert.deepEqual(await readdir(folder), [], "nothing is left over");
+  }
+});
+
+test("the end of a store does not remove a lock that is not its own", async (context) => {
+  const { path } = await place(context);
+  const store = await fileStore(path).open();
+  await writeFile(`${path}.lock`, "another's");
+  await store.close();
+  assert.equal(await readFile(`${path}.lock`, "utf8"), "another's");
+});
+
+test("a lock that is being made is not taken over; an old empty one is", async (context) => {
+  const { path } = await place(context);
+  await writeFile(`${path}.lock`, "");
+  await assert.rejects(fileStore(path).open(), { code: "inUse" });
+  await utimes(`${path}.lock`, 1, 1);
+  await (await fileStore(path).open()).close();
+});
+
+test("drafts of processes that were killed are removed, and no other file", async (context) => {
+  const { folder, path } = await place(context);
+  for (const name of ["home.json.0123456789abcdef.draft", "home.json.bak", "other.draft"]) {
+    await writeFile(join(folder, name), "x");
+  }
+  const store = await fileStore(path).open();
+  await store.close();
+  assert.deepEqual((await readdir(folder)).sort(), ["home.json.bak", "other.draft"]);
 });
