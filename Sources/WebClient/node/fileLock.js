@@ -11,8 +11,11 @@ const unnamedMilliseconds = 10_000;
 const linkless = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"];
 
 /**
- * Lock between processes: a file that names its holder, one line each: the process's id, and the
- * lock's own id, which is random.
+ * Lock between processes: a file that names its holder, one line each: the process's id, the id of
+ * this run of the system, the process's start in it (both only on Linux), and the lock's own id,
+ * which is random. The id of a process alone does not name it: after a restart of the machine, and
+ * of a container above all, another process has it. So a folder must not be shared by containers
+ * that run at once.
  *
  * A lock whose process has ended is replaced by a rename. Only one process at a time may do that:
  * the one that holds a second lock, which is named by the content of the first. So whoever has read
@@ -20,16 +23,35 @@ const linkless = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"];
  */
 export class FileLock {
   id = randomBytes(8).toString("hex");
+  /** Ids of the locks that this process holds or is about to take. */
+  static #own = new Set();
   #path;
-  #text;
+  #text = null;
 
-  constructor(path) {
-    this.#path = path;
-    this.#text = `${process.pid}\n${this.id}\n`;
-  }
+  constructor(path) { this.#path = path; }
 
   /** Takes the lock. Returns null, or words for the process that holds it. */
   async take() {
+    FileLock.#own.add(this.id);
+    let isTaken = false;
+    try {
+      const holder = await this.#take();
+      isTaken = holder === null;
+      return holder;
+    } finally {
+      if (!isTaken) FileLock.#own.delete(this.id);
+    }
+  }
+
+  /** Leaves a lock that another process has made after someone had removed this one. */
+  async release() {
+    if (await textAt(this.#path) === this.#text) await remove(this.#path);
+    FileLock.#own.delete(this.id);
+  }
+
+  async #take() {
+    const { boot, start } = await bornOf(process.pid);
+    this.#text = `${[process.pid, boot, start, this.id].join("\n")}\n`;
     const draft = `${this.#path}.${this.id}`;
     await writeFile(draft, this.#text, { flag: "wx", mode: 0o600 });
     try {
@@ -37,7 +59,7 @@ export class FileLock {
         if (await this.#isMade(draft)) return null;
         const found = await textAt(this.#path);
         if (found === null) continue;
-        const holder = await holderOf(this.#path, found);
+        const holder = await holderOf(this.#path, found, (id) => FileLock.#own.has(id));
         if (holder !== null) return holder;
         if (await this.#replace(found, draft)) return null;
       }
@@ -45,11 +67,6 @@ export class FileLock {
     } finally {
       await remove(draft);
     }
-  }
-
-  /** Leaves a lock that another process has made after someone had removed this one. */
-  async release() {
-    if (await textAt(this.#path) === this.#text) await remove(this.#path);
   }
 
   /** Makes the lock file with its content in one step. Returns false if there is one. */
@@ -81,13 +98,38 @@ export class FileLock {
 }
 
 /** Returns words for the process that holds a lock; null if it has ended. */
-async function holderOf(path, text) {
-  const [pid] = text.split("\n");
-  if (/^[1-9][0-9]{0,14}$/.test(pid)) return isRunning(Number(pid)) ? `process ${pid}` : null;
+async function holderOf(path, text, isOwn) {
+  const [pid, boot = "", start = "", id = ""] = text.split("\n");
+  if (/^[1-9][0-9]{0,14}$/.test(pid)) {
+    const holder = { pid: Number(pid), boot, start, id };
+    return await isHolding(holder, isOwn) ? `process ${pid}` : null;
+  }
   // Older programs make the file before they write their id.
   const made = await stat(path).catch(() => null);
   const isNew = made !== null && Date.now() - made.mtimeMs < unnamedMilliseconds;
   return isNew ? "another process" : null;
+}
+
+/** True if the process of that id is still the one that took the lock, as far as is known. */
+async function isHolding({ pid, boot, start, id }, isOwn) {
+  if (!isRunning(pid)) return false;
+  const now = await bornOf(pid);
+  const isKnown = [boot, start, now.boot, now.start].every((it) => it !== "");
+  if (isKnown) return boot === now.boot && start === now.start;
+  const isOther = boot !== "" && now.boot !== "" && boot !== now.boot;
+  return !isOther && (pid !== process.pid || isOwn(id));
+}
+
+/** Returns the id of this run of the system, and the start of a process in it; "" if the system
+ * does not say. */
+async function bornOf(pid) {
+  const [boot, status] = await Promise.all(
+    ["/proc/sys/kernel/random/boot_id", `/proc/${pid}/stat`].map((path) =>
+      readFile(path, "utf8").catch(() => "")));
+  // The second field, the program's name in parentheses, may hold any character. The start is the
+  // twenty-second.
+  const [, start = ""] = /^.*\)(?: \S+){19} (\S+)/s.exec(status) ?? [];
+  return { boot: boot.trim(), start };
 }
 
 function isRunning(pid) {

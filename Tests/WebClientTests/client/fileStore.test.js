@@ -162,3 +162,43 @@ test("drafts of processes that were killed are removed, and no other file", asyn
   await store.close();
   assert.deepEqual((await readdir(folder)).sort(), ["home.json.bak", "other.draft"]);
 });
+
+const hasProc = { skip: process.platform !== "linux" && "only Linux says when a process began" };
+
+/** The lines of a lock that a process of this run of the system holds. */
+async function linesOf(pid) {
+  const boot = (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8");
+  const start = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+  return { pid, boot, start, id: "0123456789abcdef" };
+}
+
+test("a lock whose process id belongs to another process now is replaced", hasProc,
+  async (context) => {
+    const { path } = await place(context);
+    for (const pid of [process.ppid, process.pid]) {
+      const held = await linesOf(pid);
+      const write = (change) =>
+        writeFile(`${path}.lock`, `${Object.values({ ...held, ...change }).join("\n")}\n`);
+      await write({});
+      await assert.rejects(fileStore(path).open(), { code: "inUse" });
+      for (const change of [{ boot: "11111111-2222-3333-4444-555555555555" }, { start: "1" }]) {
+        await write(change);
+        await (await fileStore(path).open()).close();
+      }
+    }
+  });
+
+test("a lock with this process's id alone is of an earlier process, as in a container",
+  async (context) => {
+    const { path } = await place(context);
+    for (const text of [`${process.pid}`, `${process.pid}\n\n\n0123456789abcdef\n`]) {
+      await writeFile(`${path}.lock`, text);
+      const store = await fileStore(path).open();
+      await assert.rejects(fileStore(path).open(), { code: "inUse" });
+      await store.close();
+    }
+    // Nothing shows that this one has ended.
+    await writeFile(`${path}.lock`, `${process.ppid}`);
+    await assert.rejects(fileStore(path).open(), { code: "inUse" });
+  });
