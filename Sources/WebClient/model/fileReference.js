@@ -5,6 +5,11 @@ import { limits } from "./limits.js";
 
 const hash = /^[0-9a-f]{64}$/;
 
+/** True if a value is a list of names of chunks that a record may have. */
+export const areChunks = (value) =>
+  Array.isArray(value) && value.length <= limits.chunksPerRecord
+    && Array.from(value).every((chunk) => typeof chunk === "string" && hash.test(chunk));
+
 /** Returns the chunks that the references in a record's fields name, each once. */
 export function chunksIn(fields) {
   const found = new Set();
@@ -25,9 +30,7 @@ function collect(value, found) {
 /** Returns the chunks of an object that is a reference; none for any other object. */
 function chunksOfReference({ name, bytes, chunks }) {
   const isReference = typeof name === "string" && Number.isSafeInteger(bytes) && bytes >= 0
-    && Array.isArray(chunks) && chunks.length <= limits.chunksPerRecord
-    && (bytes === 0) === (chunks.length === 0)
-    && chunks.every((chunk) => typeof chunk === "string" && hash.test(chunk));
+    && areChunks(chunks) && (bytes === 0) === (chunks.length === 0);
   return isReference ? chunks : [];
 }
 
@@ -35,4 +38,12 @@ function chunksOfReference({ name, bytes, chunks }) {
  * references in its fields. */
 export function chunksNamed(named, fields) {
   return [...new Set([...named, ...chunksIn(fields)])];
+}
+
+/** Returns the chunks that a record names beside the references in its fields: its writer knows
+ * files in another form. None for a record that is missing or deleted. */
+export function chunksBeside(record) {
+  if (!record?.chunks || record.deleted) return [];
+  const inFields = new Set(chunksIn(record.fields));
+  return record.chunks.filter((chunk) => !inFields.has(chunk));
 }

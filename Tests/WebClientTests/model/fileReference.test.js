@@ -37,3 +37,25 @@ test("an edit of another field keeps the content that a record names", async () 
     { name: "1", type: "Table", fields: { image: reference([one]), text: "lake" } });
   assert.deepEqual(device.socket.last("save").records[0].chunks, [one]);
 });
+
+test("an edit keeps the content that another program named outside of the fields", async () => {
+  const device = await TestDevice.start();
+  await device.welcome();
+  const named = async (edit) => {
+    await device.change({ name: "1", type: "Table", ...edit });
+    return device.socket.last("save").records[0].chunks;
+  };
+  const fields = { image: reference([one]), sound: two };
+  await device.receive({ op: "changes", since: "a1.0", token: "a1.1", more: false, changes: [{
+    zone: "Model", name: "1", type: "Table", fields, modifiedAt: 1, device: "curl", tag: 1,
+    deleted: false, chunks: [one, two] }] });
+  assert.deepEqual(await named({ fields: { ...fields, text: "lake" } }), [two, one]);
+  await device.save(2);
+  assert.deepEqual(await named({ fields: { sound: two } }), [two], "the reference has gone");
+  await device.save(3);
+  assert.deepEqual(await named({ fields: { sound: one }, chunks: [one] }), [one]);
+  await device.save(4);
+  await assert.rejects(device.change({ name: "1", type: "Table", fields: {}, chunks: 5 }),
+    { code: "badEdit" });
+  assert.equal(await named({ fields: null }), undefined);
+});

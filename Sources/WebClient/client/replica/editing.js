@@ -1,7 +1,7 @@
 import { equal } from "../../json/jsonValue.js";
 import { faultOfFields, faultOfName, fitsRecord, sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
-import { chunksNamed } from "../../model/fileReference.js";
+import { areChunks, chunksBeside, chunksNamed } from "../../model/fileReference.js";
 import { shown } from "../../model/stamps.js";
 import { keyOf, lostVersion, standsForLost } from "../record.js";
 import { recordOf, waiting } from "./outbox.js";
@@ -19,7 +19,8 @@ export class EditError extends Error {
 /**
  * Change of one record by a person's action. `fields`: null deletes it. `stamp`: relay time of the
  * action if the fields contain it too; later than the record's own. `seen`: for an edit of another
- * tab, the version on which it was made, null if there was none.
+ * tab, the version on which it was made, null if there was none. `chunks`: those that the writer
+ * names beside the references in the fields; the record's own stay if it is missing.
  *
  * @typedef {{zone: string, name: string, type: string, fields: object | null, chunks?: string[],
  *   stamp?: number, seen?: {modifiedAt: number, device: string} | null}} Edit
@@ -49,13 +50,14 @@ export function changeRecords(state, make, clock) {
 }
 
 /** Returns the change that an edit makes: with its stamp, and the stamps of its fields. */
-function changeOf(state, { zone, name, type, fields, chunks = [], stamp }, clock) {
+function changeOf(state, { zone, name, type, fields, chunks, stamp }, clock) {
   const held = state.transaction.record(keyOf({ zone, name }));
+  const named = fields === null ? [] : chunks ?? chunksBeside(held);
   const least = held ? state.merging.newestStamp(held) + 1 : -Infinity;
-  const change = { zone, name, type: fields === null ? held.type : type, fields, chunks,
+  const change = { zone, name, type: fields === null ? held.type : type, fields, chunks: named,
     stamp: Math.max(stamp ?? clock.relayTime, least) };
   const stamped = state.merging.stamped(change, held);
-  return { ...change, fields: stamped, chunks: chunksNamed(chunks, stamped) };
+  return { ...change, fields: stamped, chunks: chunksNamed(named, stamped) };
 }
 
 /** Makes what was edited before the join edits of this device. `before`: the device that they
@@ -116,7 +118,7 @@ function checkRoom({ transaction }, changes) {
   }
 }
 
-function checkEdit({ zone, name, type, fields, stamp, seen }, held) {
+function checkEdit({ zone, name, type, fields, chunks, stamp, seen }, held) {
   const fault = faultOfName(zone) ?? faultOfName(name)
     ?? (fields === null ? null : faultOfName(type) ?? faultOfFields(fields));
   if (fault) throw new EditError("badEdit", fault);
@@ -125,6 +127,9 @@ function checkEdit({ zone, name, type, fields, stamp, seen }, held) {
   }
   if (stamp !== undefined && !Number.isSafeInteger(stamp)) {
     throw new EditError("badEdit", "a stamp is a whole number of milliseconds");
+  }
+  if (chunks !== undefined && !areChunks(chunks)) {
+    throw new EditError("badEdit", "chunks are a list of SHA-256 hashes in lower case");
   }
   if (seen === undefined) return;
   const now = alive(held);
@@ -210,7 +215,8 @@ function makeDueEditsOfAll(state, clock) {
 
 function makeDueEdit(state, held, edit, clock) {
   return writeChange(state, {
-    zone: held.zone, name: held.name, type: held.type, fields: edit.fields, chunks: [],
+    zone: held.zone, name: held.name, type: held.type, fields: edit.fields,
+    chunks: chunksNamed(chunksBeside(held), edit.fields),
     stamp: stampAfter(state, held, clock), isMadeByTime: true,
   }, clock);
 }
