@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { parseMessage } from "../../../Sources/WebClient/json/jsonParser.js";
 import { fileStore, Lockstep } from "../../../Sources/WebClient/node.js";
+import { World } from "../../../Sources/WebClient/testing.js";
 
 // Mistakes of a caller: each is refused with a sentence, and the client goes on.
 
@@ -64,3 +65,18 @@ test("a listener that throws an error stops neither the others nor the client",
     assert.ok(faults.length >= 2, "each error is reported");
     assert.deepEqual([...new Set(faults)], ["of a listener"]);
   });
+
+test("saving what is no item is refused, and deletes nothing", async (context) => {
+  const lockstep = await opened(context);
+  const id = await lockstep.save("Todos", "Todo", { title: "milk" });
+  for (const item of [null, undefined, "milk", [], Promise.resolve({})]) {
+    await assert.rejects(lockstep.save("Todos", "Todo", item, { id }),
+      { name: "EditError", code: "badEdit" });
+  }
+  assert.equal(lockstep.record("Todos", id).fields.title, "milk");
+  const device = new World({ rules }).device("phone");
+  device.save("Todos", "Todo", { title: "milk" }, { id });
+  assert.throws(() => device.save("Todos", "Todo", null, { id }), { code: "badEdit" });
+  assert.throws(() => device.update("Todos", id, () => null), { code: "badEdit" });
+  assert.equal(device.record("Todos", id).title, "milk");
+});

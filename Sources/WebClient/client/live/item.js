@@ -1,4 +1,5 @@
 import { isObject, setting } from "../../json/jsonValue.js";
+import { EditError } from "../replica/editing.js";
 
 /** Items: a record as an app's screens use it, its fields with `id`, the record's name. A field of
  * that name, as another program may have written, is kept but not shown. */
@@ -21,9 +22,14 @@ function frozen(value) {
   return Object.freeze(value);
 }
 
-/** Returns the fields that an item gives a record. `held`: the record as it is now. */
+/** Returns the fields that an item gives a record. `held`: the record as it is now. Refuses what is
+ * no item: null, above all, as the fields of an edit, would delete the record. */
 export function fieldsOf(item, held) {
-  return isObject(item) ? setting(defined(item), { id: held?.fields.id }) : item;
+  if (!isObject(item)) {
+    throw new EditError("badEdit",
+      "an item is an object of fields; to remove a record, call `delete`");
+  }
+  return setting(defined(item), { id: held?.fields.id });
 }
 
 /** Returns a value without members that are undefined: they are absent. */
