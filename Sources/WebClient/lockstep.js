@@ -358,7 +358,9 @@ export class Lockstep {
   }
 }
 
+/** Returns edits that share nothing with the caller; what is no list of edits as it is. */
 function copied(edits) {
+  if (!Array.isArray(edits) || !Array.from(edits).every(isObject)) return edits;
   return edits.map((edit) => ({ ...edit, fields: structuredClone(edit.fields) }));
 }
 

@@ -80,3 +80,49 @@ test("saving what is no item is refused, and deletes nothing", async (context) =
   assert.throws(() => device.update("Todos", id, () => null), { code: "badEdit" });
   assert.equal(device.record("Todos", id).title, "milk");
 });
+
+test("a decision says which version stays; anything else decides nothing", async (context) => {
+  const world = new World({ rules });
+  const [phone, laptop] = [world.device("phone"), world.device("laptop")];
+  const id = phone.save("Todos", "Choice", { title: "a" });
+  world.settle();
+  phone.update("Todos", id, () => ({ title: "b" }));
+  laptop.update("Todos", id, () => ({ title: "c" }));
+  world.settle();
+  const [device] = [phone, laptop].filter(({ asking }) => asking.length > 0);
+  const place = { zone: "Todos", name: id };
+  const before = device.record("Todos", id);
+  for (const wrong of [undefined, null, "local", place, { ...place, keepLocal: undefined },
+    { ...place, keepLocal: "no" }]) {
+    assert.throws(() => device.decide(wrong), { name: "EditError", code: "badEdit" });
+    assert.equal(device.asking.length, 1);
+  }
+  assert.deepEqual(device.record("Todos", id), before);
+  device.decide({ ...place, keepLocal: false });
+  assert.deepEqual(device.asking, []);
+  const lockstep = await opened(context);
+  await assert.rejects(lockstep.decide(), { name: "EditError", code: "badEdit" });
+  await assertGoesOn(lockstep);
+});
+
+test("a change that throws anything, or gives no edits, is an error of that change alone",
+  async (context) => {
+    const lockstep = await opened(context);
+    for (const thrown of [null, undefined, "text", new Error("of the app")]) {
+      await assert.rejects(lockstep.change(() => { throw thrown; }),
+        { name: "EditError", code: "refused" });
+      await assert.rejects(lockstep.update("Todos", "x", () => { throw thrown; }),
+        { name: "EditError" });
+    }
+    const wrong = [null, undefined, {}, [null], [[]], ["text"], Promise.resolve([]),
+      [{ zone: Symbol("Todos"), name: "x", type: "Todo", fields: {} }]];
+    for (const edits of wrong) {
+      await assert.rejects(lockstep.change(() => edits), { name: "EditError", code: "badEdit" });
+    }
+    await assertGoesOn(lockstep);
+    // A device without the copies that `Lockstep.change` makes.
+    const device = new World({ rules }).device("phone");
+    for (const edits of wrong) {
+      assert.throws(() => device.change(() => edits), { name: "EditError", code: "badEdit" });
+    }
+  });

@@ -1,4 +1,4 @@
-import { equal } from "../../json/jsonValue.js";
+import { equal, isObject } from "../../json/jsonValue.js";
 import { faultOfFields, faultOfName, fitsRecord, sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
 import { areChunks, chunksBeside, chunksNamed } from "../../model/fileReference.js";
@@ -72,25 +72,34 @@ export function adoptEdits(state, before) {
   }
 }
 
-/** Calls `make`. If it throws an error, nothing is changed. */
+/** Returns the edits of `make`. If it throws an error, nothing is changed. */
 export function editsOf(make, context) {
+  const edits = madeBy(make, context);
+  if (!Array.isArray(edits) || !Array.from(edits).every(isObject)) {
+    throw new EditError("badEdit", "a change is a list of edits, and is not async");
+  }
+  return edits;
+}
+
+function madeBy(make, context) {
   try {
     return make(context);
   } catch (error) {
     if (error instanceof EditError) throw error;
-    throw new EditError("refused", error.message, { cause: error });
+    const reason = typeof error === "string" ? error : error?.message;
+    throw new EditError("refused", reason ?? "the change threw what is no Error", { cause: error });
   }
 }
 
 const alive = (record) => (record && !record.deleted ? record : null);
 
 function checkForms(state, edits) {
-  if (!Array.isArray(edits)) throw new EditError("badEdit", "a change is a list of edits");
   if (edits.length > limits.editsOfOneChange) {
     throw new EditError("tooMany", `a change has at most ${limits.editsOfOneChange} edits`);
   }
   const keys = new Set();
   for (const edit of edits) {
+    checkNames(edit);
     const key = keyOf(edit);
     if (keys.has(key)) throw new EditError("badEdit", "a change names a record twice");
     keys.add(key);
@@ -118,9 +127,13 @@ function checkRoom({ transaction }, changes) {
   }
 }
 
-function checkEdit({ zone, name, type, fields, chunks, stamp, seen }, held) {
-  const fault = faultOfName(zone) ?? faultOfName(name)
-    ?? (fields === null ? null : faultOfName(type) ?? faultOfFields(fields));
+function checkNames({ zone, name }) {
+  const fault = faultOfName(zone) ?? faultOfName(name);
+  if (fault) throw new EditError("badEdit", fault);
+}
+
+function checkEdit({ type, fields, chunks, stamp, seen }, held) {
+  const fault = fields === null ? null : faultOfName(type) ?? faultOfFields(fields);
   if (fault) throw new EditError("badEdit", fault);
   if (fields === null && !alive(held)) {
     throw new EditError("nothingToDelete", "there is no record of that name to delete");
@@ -139,7 +152,8 @@ function checkEdit({ zone, name, type, fields, chunks, stamp, seen }, held) {
 }
 
 /** Applies a person's decision on a conflict. */
-export function decide(state, { zone, name, keepLocal }, clock) {
+export function decide(state, decision, clock) {
+  const { zone, name, keepLocal } = checkedDecision(decision);
   const { transaction } = state;
   const key = keyOf({ zone, name });
   const entry = transaction.outbox.open(key);
@@ -172,6 +186,14 @@ export function decide(state, { zone, name, keepLocal }, clock) {
   const record = recordOf(decided, state.device, decided.base?.tag ?? 0);
   transaction.put(record, 0, [transaction.record(key), server]);
   return record;
+}
+
+function checkedDecision(decision) {
+  const isNamed = [decision?.zone, decision?.name].every((it) => typeof it === "string");
+  if (isNamed && typeof decision.keepLocal === "boolean") return decision;
+  throw new EditError("badEdit",
+    "a decision is {zone, name, keepLocal}; keepLocal is true for this device's version, and "
+    + "false for the relay's");
 }
 
 /** Makes the edits that are due, one after the other if one leads to the next. */
