@@ -30,5 +30,7 @@ export function counterAdded(value, device, by) {
 
 function partsOf(parts) {
   const isCount = Array.isArray(parts) && parts.length === 2 && parts.every(isNumber);
-  return isCount ? parts.map(wholeNumber) : [0n, 0n];
+  if (!isCount) return [0n, 0n];
+  // Another program may have written a number below zero, which nobody counts.
+  return parts.map(wholeNumber).map((part) => (part > 0n ? part : 0n));
 }

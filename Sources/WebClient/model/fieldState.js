@@ -34,8 +34,9 @@ const kinds = new Map(Object.entries({
   least: { words: "a number or a text", has: isNumberOrText },
   or: { words: "a Boolean", has: isBoolean }, and: { words: "a Boolean", has: isBoolean },
   counter: {
-    words: 'an object {"device": [up, down]}, which counterAdded makes',
-    has: (value) => isObject(value) && members(value).every(([, parts]) => isCount(parts)),
+    words: 'an object {"device": [up, down]} of whole numbers from 0, which counterAdded makes',
+    has: (value, current) => isObject(value) && members(value).every(([device, parts]) =>
+      (device !== "" && isOwnCount(parts)) || equal(member(current, device), parts)),
   },
   set: {
     words: "an array of scalars",
@@ -57,10 +58,15 @@ function isBoolean(value) { return typeof value === "boolean"; }
 const isCount = (parts) =>
   Array.isArray(parts) && parts.length === 2 && parts.every(isNumber);
 
-/** Returns the kind of value that the rule requires, if the value has another one. */
-export function requiredKind(rule, value) {
+/** True for parts that a device may write. Those of other programs are read in any form of
+ * `isCount`, in every language alike. */
+const isOwnCount = (parts) => isCount(parts) && parts.every((part) => int64(part) >= 0);
+
+/** Returns the kind of value that the rule requires, if the value has another one. `current`: the
+ * value before the edit; parts of a counter that another program has set stay as they are. */
+export function requiredKind(rule, value, current) {
   const kind = kinds.get(rule);
-  return !kind || kind.has(value) ? undefined : kind.words;
+  return !kind || kind.has(value, current) ? undefined : kind.words;
 }
 
 const state = (form, content) => ({ form, content });

@@ -101,7 +101,7 @@ export class MergeRules {
     for (const [name, value] of members(fields)) {
       if (name === stampsMember) continue;
       const rule = this.of(name);
-      const kind = requiredKind(rule, value);
+      const kind = requiredKind(rule, value, member(current, name));
       if (!kind || equal(member(current, name), value)) continue;
       return `the field ${serialize(name)} of ${type} must be ${kind}, as its rule "${rule}" `
         + "requires; give it such a value, or leave it out";
