@@ -70,6 +70,12 @@ export function faultOfName(name) {
   return `a name has 1 to ${limits.nameBytes} bytes of UTF-8 and no control characters`;
 }
 
+/** The same for a zone that this device writes. Requests have its name in their path. */
+export function faultOfZone(name) {
+  if (name !== "." && name !== "..") return faultOfName(name);
+  return 'a zone cannot be named "." or "..": browsers remove these from the path of a request';
+}
+
 /** Shortens a composed name that is too long. Keeps the end, which is unique. */
 export function fittingName(name) {
   let start = name.length;

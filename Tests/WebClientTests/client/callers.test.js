@@ -126,3 +126,14 @@ test("a change that throws anything, or gives no edits, is an error of that chan
       assert.throws(() => device.change(() => edits), { name: "EditError", code: "badEdit" });
     }
   });
+
+test("a zone whose name a URL loses is refused", async (context) => {
+  const lockstep = await opened(context);
+  for (const zone of [".", ".."]) {
+    await assert.rejects(lockstep.save(zone, "Todo", {}), { code: "badEdit", message: /path/ });
+    await assert.rejects(lockstep.delete(zone, "x"), { code: "badEdit", message: /path/ });
+  }
+  for (const zone of ["...", ".a", "%2e"]) await lockstep.save(zone, "Todo", {});
+  await lockstep.save("Todos", "Todo", {}, { id: ".." });
+  await assertGoesOn(lockstep);
+});

@@ -1,5 +1,5 @@
 import { equal, isObject } from "../../json/jsonValue.js";
-import { faultOfFields, faultOfName, fitsRecord, sizeOf } from "../fields.js";
+import { faultOfFields, faultOfName, faultOfZone, fitsRecord, sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
 import { areChunks, chunksBeside, chunksNamed } from "../../model/fileReference.js";
 import { shown } from "../../model/stamps.js";
@@ -128,7 +128,7 @@ function checkRoom({ transaction }, changes) {
 }
 
 function checkNames({ zone, name }) {
-  const fault = faultOfName(zone) ?? faultOfName(name);
+  const fault = faultOfZone(zone) ?? faultOfName(name);
   if (fault) throw new EditError("badEdit", fault);
 }
 
