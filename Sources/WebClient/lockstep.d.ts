@@ -149,7 +149,7 @@ export class CallError extends Error {
   readonly kind: "unreachable" | "unanswered" | "closed";
 }
 
-/** An edit that was not made; nothing was changed. */
+/** An edit that was not made, or a wrong argument; nothing was changed. */
 export class EditError extends Error {
   readonly code: string;
 }

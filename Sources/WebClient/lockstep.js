@@ -64,6 +64,7 @@ import { MemoryStore, StoreError } from "./client/store/memoryStore.js";
 import { Tabs } from "./client/tabs/tabs.js";
 import { systemEnvironment } from "./client/transport/environment.js";
 import { CallError } from "./client/transport/httpCall.js";
+import { checkedTransports } from "./client/transport/transportSelector.js";
 import { equal, isObject, numberOf, numberText, serialize } from "./json/jsonValue.js";
 import { counterAdded, counterValue } from "./model/counter.js";
 import { RuleFault } from "./model/mergeRules.js";
@@ -106,9 +107,10 @@ export class Lockstep {
    *   store in the browser; two names are two devices. `transports`: best first. `browser`: the
    *   browser's interfaces, for tests.
    */
-  static async open({ relay, rules = [], apps = [], store: from, name = "lockstep", transports,
-    browser = systemBrowser() }) {
+  static async open({ relay, rules = [], apps = [], store: from, name = "lockstep",
+    transports: names = ["websocket", "long-poll", "poll"], browser = systemBrowser() }) {
     const tables = appsOf(rules);
+    const transports = checkedTransports(names);
     const address = new URL(relay);
     if (!["http:", "https:"].includes(address.protocol) || address.pathname !== "/") {
       throw new TypeError("a relay's address has the form https://host[:port]");
@@ -118,7 +120,7 @@ export class Lockstep {
     const lockstep = new Lockstep({
       environment, store, locks, name, apps: [...apps, ...tables], relay: address.origin, target,
       channel: store.isShared && openChannel ? openChannel(`lockstep ${name}`) : null,
-      transports: transports ?? ["websocket", "long-poll", "poll"],
+      transports,
     });
     store.onOutdated = () => lockstep.#end("a newer version of this page is open; reload it");
     try {
@@ -259,6 +261,9 @@ export class Lockstep {
 
   join(code, device) {
     return this.#join(async (described) => {
+      if (typeof code !== "string") {
+        throw new EditError("badCode", "a code is a text, which another device's issueCode gives");
+      }
       const known = await this.#store.value("identity");
       return this.#accounts.pair(code, described, known?.accountID ?? null);
     }, device);
@@ -285,6 +290,7 @@ export class Lockstep {
   async knownDevices() { return await this.#store.value("devices") ?? []; }
 
   async rename(deviceID, deviceName) {
+    checkDevice({ deviceName });
     return this.#accounts.rename(await this.#token(), deviceID, deviceName);
   }
 
@@ -325,7 +331,9 @@ export class Lockstep {
     return closed;
   }
 
-  async #join(send, { deviceName, platform = "web", appVersion = "1" }) {
+  async #join(send, device) {
+    checkDevice(device);
+    const { deviceName, platform = "web", appVersion = "1" } = device;
     const known = await this.#store.value("identity");
     if (known && this.status.state !== "needsPairing") {
       throw new EditError("alreadyPaired", "this device belongs to an account; sign out first");
@@ -356,6 +364,14 @@ export class Lockstep {
       }
     }
   }
+}
+
+function checkDevice(device) {
+  const isText = (value) => typeof value === "string";
+  const isDevice = isText(device?.deviceName)
+    && [device.platform, device.appVersion].every((it) => it === undefined || isText(it));
+  if (isDevice) return;
+  throw new EditError("badDevice", "a device is {deviceName, platform?, appVersion?}, all texts");
 }
 
 /** Returns edits that share nothing with the caller; what is no list of edits as it is. */

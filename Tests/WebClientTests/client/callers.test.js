@@ -137,3 +137,28 @@ test("a zone whose name a URL loses is refused", async (context) => {
   await lockstep.save("Todos", "Todo", {}, { id: ".." });
   await assertGoesOn(lockstep);
 });
+
+test("transports that are none are refused when the client is opened", async (context) => {
+  for (const transports of [[], ["websockets"], ["poll", "carrier pigeon"], "poll", [undefined],
+    null]) {
+    await assert.rejects(opened(context, { transports }),
+      { name: "TypeError", message: /websocket, events, long-poll, poll/ }, String(transports));
+  }
+  for (const transports of [undefined, ["poll"]]) {
+    await assertGoesOn(await opened(context, { transports }));
+  }
+});
+
+test("a device without a name, and a code that is no text, are refused", async (context) => {
+  const lockstep = await opened(context);
+  const bad = { name: "EditError", code: "badDevice" };
+  for (const device of [undefined, null, "laptop", {}, { deviceName: 5 },
+    { deviceName: "laptop", platform: 5 }, { deviceName: "laptop", appVersion: null }]) {
+    await assert.rejects(lockstep.createAccount(device), bad);
+    await assert.rejects(lockstep.join("CODE", device), bad);
+  }
+  await assert.rejects(lockstep.join(12345, { deviceName: "laptop" }),
+    { name: "EditError", code: "badCode" });
+  await assert.rejects(lockstep.rename("id", 5), bad);
+  await assertGoesOn(lockstep);
+});

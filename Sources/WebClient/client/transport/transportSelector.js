@@ -1,5 +1,16 @@
 import { limits } from "../limits.js";
 
+/** All transports, best first. */
+const known = Object.freeze(["websocket", "events", "long-poll", "poll"]);
+
+/** Returns an app's list of transports. @throws {TypeError} if a name is unknown, or none given */
+export function checkedTransports(names) {
+  if (Array.isArray(names) && names.length > 0 && names.every((name) => known.includes(name))) {
+    return [...names];
+  }
+  throw new TypeError(`transports are a list of one or more of: ${known.join(", ")}`);
+}
+
 /**
  * Chooses the transport, and the time for which a long-poll asks to be held. Instants are
  * milliseconds of the monotonic clock.
