@@ -162,7 +162,7 @@ extension [UInt8] {
         start -= 1
         digits[start] = UInt8(ascii: "-")
       }
-      append(contentsOf: UnsafeMutableBufferPointer(rebasing: digits[start...]))
+      append(contentsOf: UnsafeBufferPointer(rebasing: digits[start...]))
     }
   }
 
@@ -180,7 +180,7 @@ extension [UInt8] {
         digits[index] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit
         rest >>= 4
       }
-      append(contentsOf: UnsafeMutableBufferPointer(rebasing: digits[..<count]))
+      append(contentsOf: UnsafeBufferPointer(rebasing: digits[..<count]))
     }
   }
 }
