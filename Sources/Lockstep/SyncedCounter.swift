@@ -4,6 +4,9 @@ import LockstepModel
 /// A number that several devices count up and down at the same time. The field's rule is `counter`:
 /// nothing is counted twice, and nothing is lost.
 ///
+/// A value counts from what it was read with: saving it twice counts once, and it adds nothing to
+/// what this device has counted since. Count in `update`, which reads what stands then.
+///
 /// ```swift
 /// try await lockstep.update(Todo.self, id: id) { $0.minutes.add(25) }
 /// ```
