@@ -81,7 +81,7 @@ class Swift:
     @staticmethod
     def has_source(path):
         """False for the object of a source that was moved or removed since an earlier build."""
-        module = re.search(r"([^/]*)\.build/", path).group(1)
+        module = re.findall(r"([^/]+)\.build/", path)[-1]
         folder = os.path.join(ROOT, "Sources", module.removeprefix("Lockstep") or module)
         source = os.path.basename(path).removesuffix(".o")
         return not source.endswith(".swift") or source.startswith("Embedded") \
