@@ -11,6 +11,7 @@ public var errno: Int32 {
 public var S_IFMT: mode_t { 0o170000 }
 
 public var S_IFREG: mode_t { 0o100000 }
+public var S_IFDIR: mode_t { 0o040000 }
 
 public func open(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32 { -1 }
 

@@ -138,6 +138,7 @@ struct dirent *readdir(DIR *);
 int rename(const char *, const char *);
 int renameat(int, const char *, int, const char *);
 int rmdir(const char *);
+int lstat(const char *, struct stat *);
 int stat(const char *, struct stat *);
 int statvfs(const char *, struct statvfs *);
 char *strerror(int);
