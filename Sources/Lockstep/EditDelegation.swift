@@ -95,17 +95,13 @@ struct EditDelegation: Sendable {
       return false
     }
     await engine.ready()
-    let fault = ThrownError()
-    let report: AgentReport
     do {
-      report = try await engine.perform({ RecordEdits.order($0, self.models, fault: fault, body) })
+      try await engine.transact(models, body)
     } catch {
       await engine.close()
       throw error
     }
     await engine.close()
-    guard case .transacted(_, let result) = report else { throw LockstepError.closed }
-    if case .failure(let failure) = result { throw fault.error ?? LockstepError(failure) }
     return true
   }
 }

@@ -223,6 +223,17 @@ final class LiveSource<Record: SyncedRecord>: Sendable {
 }
 
 extension SyncedRecord {
+  /// Returns the records that are live and decode. `Lockstep.changes` gives the errors of others.
+  static func decodable(_ records: [LockstepModel.Record]) -> [Self] {
+    records.compactMap { record in
+      do throws(LockstepError) {
+        return try decoded(record)
+      } catch {
+        return nil
+      }
+    }
+  }
+
   /// Decodes a record; nil if it is deleted. Throws `LockstepError.undecodable`.
   package static func decoded(_ record: LockstepModel.Record) throws(LockstepError) -> Self? {
     guard let bytes = record.fields else { return nil }

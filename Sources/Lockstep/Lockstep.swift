@@ -266,23 +266,13 @@ public final class Lockstep: Sendable {
   /// - Throws: What `body` throws; then nothing is changed.
   public func transaction(_ body: @escaping @Sendable (Transaction) throws -> Void) async throws {
     try await edit { edits in
-      let transaction = Transaction(edits)
-      defer { transaction.end() }
-      try body(transaction)
-      try transaction.check()
+      try Transaction.run(body, on: edits)
     }
   }
 
   private func edit(_ body: @escaping @Sendable (RecordEdits) throws -> Void) async throws {
     try Task.checkCancellation()
-    let models = models
-    let fault = ThrownError()
-    let report = try await engine.perform({ id in
-      RecordEdits.order(id, models, fault: fault, body)
-    })
-    guard case .transacted(_, let result) = report else { throw LockstepError.closed }
-    guard case .failure(let failure) = result else { return }
-    throw fault.error ?? LockstepError(failure)
+    try await engine.transact(models, body)
   }
 
   // MARK: reading
@@ -292,13 +282,7 @@ public final class Lockstep: Sendable {
   public func records<Record: SyncedRecord>(_ type: Record.Type) async throws -> [Record] {
     let (zone, name) = try names(type)
     let report = try await engine.perform({ .readRecords($0, zone: zone, type: name) })
-    return try read(report).compactMap { record in
-      do throws(LockstepError) {
-        return try Record.decoded(record)
-      } catch {
-        return nil
-      }
-    }
+    return Record.decodable(try read(report))
   }
 
   /// Returns a record; nil if there is none.

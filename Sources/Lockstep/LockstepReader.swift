@@ -53,13 +53,7 @@ public final class LockstepReader: Sendable {
         try store.records(zone: zone, type: name)
       }
     }
-    return records.compactMap { record in
-      do throws(LockstepError) {
-        return try Record.decoded(record)
-      } catch {
-        return nil
-      }
-    }
+    return Record.decodable(records)
   }
 
   /// Returns a record; nil if there is none.
@@ -137,10 +131,7 @@ public final class LockstepReader: Sendable {
   /// - Throws: What `body` throws; then nothing is changed.
   public func transaction(_ body: @escaping @Sendable (Transaction) throws -> Void) async throws {
     try await edit(with: nil) { edits in
-      let transaction = Transaction(edits)
-      defer { transaction.end() }
-      try body(transaction)
-      try transaction.check()
+      try Transaction.run(body, on: edits)
     }
   }
 

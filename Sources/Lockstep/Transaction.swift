@@ -9,7 +9,7 @@ public final class Transaction {
   /// The first error of a call that does not throw.
   private var fault: (any Error)?
 
-  init(_ edits: RecordEdits) { self.edits = edits }
+  private init(_ edits: RecordEdits) { self.edits = edits }
 
   /// Saves a record, new or changed. A record that cannot be saved fails the whole transaction.
   public func save<Record: SyncedRecord>(_ record: Record) {
@@ -41,12 +41,20 @@ public final class Transaction {
     }
   }
 
+  /// Runs the body on edits, and throws its error, or the first of a call that does not throw.
+  static func run(_ body: (Transaction) throws -> Void, on edits: RecordEdits) throws {
+    let transaction = Transaction(edits)
+    defer { transaction.end() }
+    try body(transaction)
+    try transaction.check()
+  }
+
   /// Throws the first error.
-  func check() throws {
+  private func check() throws {
     if let fault { throw fault }
   }
 
-  func end() { edits = nil }
+  private func end() { edits = nil }
 }
 
 /// Records that a transaction reads and writes; each edit sees those before it.
@@ -166,6 +174,19 @@ package struct RecordEdits {
       if case .storage = error { throw error }
       throw LockstepError(error)
     }
+  }
+}
+
+extension DeviceEngine {
+  /// Makes edits in one transaction, all or none. Throws what `body` throws, or why the edits were
+  /// not made.
+  func transact(
+    _ models: [any SyncedRecord.Type], _ body: @escaping @Sendable (RecordEdits) throws -> Void
+  ) async throws {
+    let fault = ThrownError()
+    let report = try await perform({ RecordEdits.order($0, models, fault: fault, body) })
+    guard case .transacted(_, let result) = report else { throw LockstepError.closed }
+    if case .failure(let failure) = result { throw fault.error ?? LockstepError(failure) }
   }
 }
 
