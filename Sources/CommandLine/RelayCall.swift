@@ -65,20 +65,17 @@ extension RelayCall {
   }
 
   /// Joins `account` again, for a home that has its data. Returns nil if the code is of another
-  /// account; the code stays valid then.
+  /// account.
   package func join(
     again account: AccountID, code: String, deviceName: String
   ) throws(CommandFailure) -> Credentials? {
-    let (status, body) = try answer(
-      HTTPCallRequest(
-        "POST", path: ["v1", "devices"], body: RelayClient.joinBody(code, account, deviceName)))
-    if status == RefusalCode.otherAccount.status,
-      Refusal.decoded(problem: body, status: status).code == .otherAccount
-    {
-      return nil
-    }
-    return try decoded(try Self.body(body, status: status)) { body throws(Refusal) in
-      try Credentials.decoded(body: body)
+    try CommandFailure.wrap { () throws(LockstepError) in
+      do throws(LockstepError) {
+        return try client.join(again: account, code: code, deviceName: deviceName)
+      } catch {
+        if case .otherAccount = error { return nil }
+        throw error
+      }
     }
   }
 

@@ -227,18 +227,15 @@ final class DeviceEngine: Sendable {
 
   var hasEnded: Bool { shared.state.withLock { $0.hasEnded } }
 
-  /// Throws if the home has joined an account, or another call is about to.
-  func beginJoining() throws(LockstepError) {
-    let fault = shared.state.withLock { state -> LockstepError? in
-      if state.hasEnded { return .closed }
-      if let identity = state.identity {
-        return .alreadyJoined(account: identity.credentials.account.text)
-      }
-      if state.isJoining { return .busy }
+  /// Returns the home's identity, if it has joined an account before. Throws if another call is
+  /// about to join.
+  func beginJoining() throws(LockstepError) -> HomeIdentity? {
+    try shared.state.withLock { state throws(LockstepError) in
+      if state.hasEnded { throw .closed }
+      if state.isJoining { throw .busy }
       state.isJoining = true
-      return nil
+      return state.identity
     }
-    if let fault { throw fault }
   }
 
   func endJoining() { shared.state.withLock { $0.isJoining = false } }

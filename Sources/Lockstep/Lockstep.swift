@@ -101,6 +101,9 @@ public final class Lockstep: Sendable {
   // MARK: account
 
   /// Makes this device the first of a new account. The relay must allow new accounts.
+  ///
+  /// - Throws: `alreadyJoined`; `otherAccount` if the account that the records are from has revoked
+  ///   this device.
   public func createAccount(deviceName: String) async throws {
     try await join(nil, deviceName)
   }
@@ -108,20 +111,24 @@ public final class Lockstep: Sendable {
   /// Joins the account that issued the code (`pairingCode`). Records of this device, also those
   /// made before, are merged with those of the account.
   ///
+  /// A device that its account has revoked joins that account again: its records stay, and its
+  /// unsent changes are sent.
+  ///
   /// - Parameters:
   ///   - code: A code, or the link that contains it.
   ///   - deviceName: Name of this device, for people.
+  /// - Throws: `alreadyJoined`; `otherAccount` if this device was revoked, and the code is of another
+  ///   account than its records.
   public func join(code: String, deviceName: String) async throws {
     try await join(code, deviceName)
   }
 
   private func join(_ code: String?, _ deviceName: String) async throws {
-    try engine.beginJoining()
+    let former = try engine.beginJoining()
     defer { engine.endJoining() }
-    let relay = relay
-    let trust = engine.trust
+    let client = RelayClient(relay: relay, trust: engine.trust)
     let credentials = try await Self.onThread {
-      try RelayClient(relay: relay, trust: trust).join(code: code, deviceName: deviceName)
+      try client.join(code: code, deviceName: deviceName, former: former?.credentials)
     }
     let identity = HomeIdentity(
       relay: relay.url, credentials: credentials, deviceName: deviceName)

@@ -30,6 +30,9 @@ public enum LockstepError: Error, Hashable, Sendable {
   case notJoined
   /// The home has joined an account already.
   case alreadyJoined(account: String)
+  /// The account that the home's records are from has revoked this device, and the call was about
+  /// another account. Records of one account are never sent to another.
+  case otherAccount(account: String)
   /// The record needs no decision.
   case nothingToDecide(id: String)
   /// The relay cannot be reached, or did not answer.
@@ -97,6 +100,9 @@ extension LockstepError: CustomStringConvertible {
       "this device has not joined an account; call createAccount or join first"
     case .alreadyJoined(let account):
       "this device belongs to the account \(account); call leave first, or open another folder"
+    case .otherAccount(let account):
+      "the account \(account) has revoked this device, which still has its records: call join with "
+        + "a code of that account, open another folder, or call leave, which removes the records"
     case .nothingToDecide(let id): "the record \(id) needs no decision"
     case .homeTooNew(let path, let found, let known):
       "the home \(path) has schema \(found), and this library knows up to \(known); update the app"

@@ -74,7 +74,58 @@ extension RelayClient {
     return try decoded(body) { body throws(Refusal) in try Credentials.decoded(body: body) }
   }
 
-  package static func joinBody(_ code: String?, _ account: AccountID?, _ deviceName: String)
+  /// Joins an account, for a home that may have the data of one already.
+  ///
+  /// - Parameter former: The home's credentials; nil if it has none.
+  /// - Throws: `alreadyJoined` if they are still valid; `otherAccount`.
+  func join(code: String?, deviceName: String, former: Credentials?) throws(LockstepError)
+    -> Credentials
+  {
+    guard let former else { return try join(code: code, deviceName: deviceName) }
+    let account = former.account
+    if try isMember(former) { throw .alreadyJoined(account: account.text) }
+    guard let code else { throw .otherAccount(account: account.text) }
+    return try join(again: account, code: code, deviceName: deviceName)
+  }
+
+  /// Returns false if the account has revoked the device.
+  private func isMember(_ credentials: Credentials) throws(LockstepError) -> Bool {
+    do throws(LockstepError) {
+      _ = try devices(token: credentials.token)
+      return true
+    } catch {
+      if case .revoked = error { return false }
+      throw error
+    }
+  }
+
+  /// Joins `account` again, for a home that has its data.
+  ///
+  /// - Throws: `otherAccount` if the code is of another account; the code stays valid then.
+  package func join(
+    again account: AccountID, code: String, deviceName: String
+  ) throws(LockstepError) -> Credentials {
+    let (status, body) = try answer(
+      HTTPCallRequest(
+        "POST", path: ["v1", "devices"], body: Self.joinBody(code, account, deviceName)))
+    if status == RefusalCode.otherAccount.status,
+      Refusal.decoded(problem: body, status: status).code == .otherAccount
+    {
+      throw .otherAccount(account: account.text)
+    }
+    let credentials = try decoded(try Self.body(body, status: status)) { body throws(Refusal) in
+      try Credentials.decoded(body: body)
+    }
+    guard credentials.account == account else {
+      // An older relay, which has used up the code. That account must not list a device that no one
+      // uses.
+      try revoke(credentials.device, token: credentials.token)
+      throw .otherAccount(account: account.text)
+    }
+    return credentials
+  }
+
+  private static func joinBody(_ code: String?, _ account: AccountID?, _ deviceName: String)
     -> [UInt8]
   {
     let description = DeviceDescription(

@@ -256,6 +256,56 @@ struct LibraryTests {
     }
   }
 
+  @Test func aRevokedDeviceJoinsItsAccountAgainAndSendsWhatWaits() async throws {
+    try await Devices.withTwo { phone, mac, relay in
+      try await phone.save(Todo(id: "1", title: "milk"))
+      for await todos in mac.live(Todo.self) where todos.count == 1 { break }
+      let devices = try await phone.devices()
+      let device = try #require(devices.first { $0.name == "mac" })
+      try await phone.revoke(device)
+      for await status in mac.statusUpdates where status.state == .failed { break }
+      try await mac.save(Todo(id: "2", title: "tea"))
+      try await mac.update(Todo.self, id: "1") { $0.minutes.add(5) }
+
+      try await mac.join(code: try await phone.pairingCode(), deviceName: "mac again")
+      for await todos in phone.live(Todo.self) where todos.count == 2 {
+        guard todos[0].minutes.value == 5 else { continue }
+        #expect(todos.map(\.title) == ["milk", "tea"])
+        break
+      }
+      _ = try await mac.sync()
+      #expect(mac.status.waiting == 0)
+      let current = try await mac.devices()
+      #expect(Set(current.map(\.name)) == ["phone", "mac again"])
+      #expect(current.first(where: \.isCurrent).map { $0.id != device.id } == true)
+    }
+  }
+
+  @Test func aRevokedDeviceJoinsNoOtherAccountWithItsRecords() async throws {
+    try await Devices.withTwo { phone, mac, relay in
+      let account = try #require(mac.engine.identity?.credentials.account.text)
+      await #expect(throws: LockstepError.alreadyJoined(account: account)) {
+        try await mac.createAccount(deviceName: "mac")
+      }
+      let devices = try await phone.devices()
+      try await phone.revoke(try #require(devices.first { $0.name == "mac" }))
+      await #expect(throws: LockstepError.otherAccount(account: account)) {
+        try await mac.createAccount(deviceName: "mac")
+      }
+      let folder = try TemporaryFolder()
+      let stranger = try await Devices.open(folder.path, relay)
+      try await stranger.createAccount(deviceName: "stranger")
+      let code = try await stranger.pairingCode()
+      await #expect(throws: LockstepError.otherAccount(account: account)) {
+        try await mac.join(code: code, deviceName: "mac")
+      }
+      #expect(try await stranger.devices().count == 1)
+      await stranger.close()
+      // Nothing has changed.
+      try await mac.join(code: try await phone.pairingCode(), deviceName: "mac")
+    }
+  }
+
   @Test func aCancelledSyncEndsAtOnce() async throws {
     try await Devices.withTwo { phone, mac, relay in
       _ = mac

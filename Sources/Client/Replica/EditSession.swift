@@ -144,7 +144,8 @@ extension ReplicaState {
     }
   }
 
-  /// Makes the home a device of an account. What was edited before becomes this device's.
+  /// Makes the home a device of an account. What was edited before becomes this device's. A home
+  /// that joins its account again keeps records, outbox and cursor: they belong to the account.
   mutating func join(_ identity: HomeIdentity) throws(StorageError) {
     let isFirst = self.identity == nil
     let before = device

@@ -116,7 +116,11 @@ extension Agent {
         if found.hasAnswer, found.retryLater == nil, !found.clockAhead { backoff.reset() }
       }
       if case .loaded(let found) = result { homeLoaded(found, outcome.outbox, at: moment) }
-      if case .joined(_, let found) = result { homeLoaded(found, outcome.outbox, at: moment) }
+      if case .joined(_, let found) = result {
+        // A revoked device that joins again may be about to use its former token.
+        if uplink != nil { disconnect(because: "the device joins again", at: moment) }
+        homeLoaded(found, outcome.outbox, at: moment)
+      }
       engine.finished(
         offered: job.hasOffer, applied: applied, batch: outcome.batch, outbox: outcome.outbox)
       if case .switched(_, _, let position?) = result { engine.positionMovedBack(to: position) }

@@ -112,12 +112,6 @@ enum AgentJoinCommand {
     guard
       let credentials = try call.join(again: account, code: code, deviceName: deviceName)
     else { throw belongsTo(owner, folder) }
-    guard credentials.account == account else {
-      // An older relay, which has used up the code. That account must not list a device that no one
-      // uses.
-      try call.revoke(credentials.device, token: credentials.token)
-      throw belongsTo(owner, folder)
-    }
     return credentials
   }
 
