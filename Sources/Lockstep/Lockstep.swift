@@ -102,7 +102,7 @@ public final class Lockstep: Sendable {
 
   /// Makes this device the first of a new account. The relay must allow new accounts.
   ///
-  /// - Throws: `alreadyJoined`; `otherAccount` if the account that the records are from has revoked
+  /// - Throws: `CancellationError` as `join`; `alreadyJoined`; `otherAccount` if the account that the records are from has revoked
   ///   this device.
   public func createAccount(deviceName: String) async throws {
     try await join(nil, deviceName)
@@ -117,7 +117,9 @@ public final class Lockstep: Sendable {
   /// - Parameters:
   ///   - code: A code, or the link that contains it.
   ///   - deviceName: Name of this device, for people.
-  /// - Throws: `alreadyJoined`; `otherAccount` if this device was revoked, and the code is of another
+  /// - Throws: `CancellationError` if the task is cancelled before the relay's answer: the home has
+  ///   not joined, and the device that the relay may have made is revoked. The code may be used up.
+  ///   `alreadyJoined`; `otherAccount` if this device was revoked, and the code is of another
   ///   account than its records.
   public func join(code: String, deviceName: String) async throws {
     try await join(code, deviceName)
@@ -127,7 +129,7 @@ public final class Lockstep: Sendable {
     let former = try engine.beginJoining()
     defer { engine.endJoining() }
     let client = RelayClient(relay: relay, trust: engine.trust)
-    let credentials = try await Self.onThread {
+    let credentials = try await Self.onThread(isCancellable: true, undo: client.discard) {
       try client.join(code: code, deviceName: deviceName, former: former?.credentials)
     }
     let identity = HomeIdentity(
@@ -217,10 +219,13 @@ public final class Lockstep: Sendable {
 
   /// Runs a call that blocks on a thread of its own.
   ///
-  /// - Parameter isCancellable: Throws `CancellationError` as soon as the task is cancelled; the
-  ///   call goes on nevertheless.
+  /// - Parameters:
+  ///   - isCancellable: Throws `CancellationError` as soon as the task is cancelled; the call goes
+  ///     on nevertheless.
+  ///   - undo: Called on the thread with the value of a call whose task was cancelled before.
   static func onThread<Value: Sendable>(
-    isCancellable: Bool = false, _ body: @escaping @Sendable () throws -> Value
+    isCancellable: Bool = false, undo: (@Sendable (Value) -> Void)? = nil,
+    _ body: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
     let waiting = Mutex<CheckedContinuation<Value, any Error>?>(nil)
     @Sendable func finish(_ result: Result<Value, any Error>) {
@@ -228,7 +233,8 @@ public final class Lockstep: Sendable {
         defer { waiting = nil }
         return waiting
       }
-      continuation?.resume(with: result)
+      if let continuation { return continuation.resume(with: result) }
+      if case .success(let value) = result { undo?(value) }
     }
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in

@@ -88,6 +88,15 @@ extension RelayClient {
     return try join(again: account, code: code, deviceName: deviceName)
   }
 
+  /// Revokes a device that no home will use.
+  func discard(_ credentials: Credentials) {
+    do throws(LockstepError) {
+      try revoke(credentials.device, token: credentials.token)
+    } catch {
+      // The account lists it until another device revokes it.
+    }
+  }
+
   /// Returns false if the account has revoked the device.
   private func isMember(_ credentials: Credentials) throws(LockstepError) -> Bool {
     do throws(LockstepError) {

@@ -1,4 +1,6 @@
+import Dispatch
 import Foundation
+import LockstepEventLoop
 import Observation
 import Stages
 import TemporaryFolders
@@ -303,6 +305,54 @@ struct LibraryTests {
       await stranger.close()
       // Nothing has changed.
       try await mac.join(code: try await phone.pairingCode(), deviceName: "mac")
+    }
+  }
+
+  @Test func aCancelledJoinEndsAtOnceAndLeavesTheHomeAsItWas() async throws {
+    try await Devices.withFolders(2) { folders in
+      // It accepts connections, and answers nothing.
+      let silent = try Listener.open(.host("127.0.0.1", port: 0), listenerKind: .public)[0]
+      guard case .host(let host, let port) = silent.address else { return }
+      let phone = try await Lockstep.open(
+        at: URL(filePath: folders[1]), relay: try #require(URL(string: "http://\(host):\(port)")),
+        records: [Todo.self])
+      try await phone.save(Todo(id: "1", title: "milk"))
+      for _ in 0..<2 {
+        let joining = Task { try await phone.createAccount(deviceName: "phone") }
+        joining.cancel()
+        await #expect(throws: CancellationError.self) { try await joining.value }
+        #expect(phone.status.state == .needsPairing)
+      }
+      await phone.close()
+      let relay = try ServingRelay(store: folders[0])
+      let again = try await Devices.open(folders[1], relay)
+      try await again.createAccount(deviceName: "phone")
+      _ = try await again.sync()
+      #expect(try await again.syncState(Todo.self, id: "1") == .synced)
+      await again.close()
+      try relay.stop()
+    }
+  }
+
+  @Test func theValueOfACancelledCallIsUndone() async throws {
+    let (calls, called) = AsyncStream.makeStream(of: Void.self)
+    let (undone, undo) = AsyncStream.makeStream(of: Int.self)
+    let gate = DispatchSemaphore(value: 0)
+    let record: @Sendable (Int) -> Void = { undo.yield($0) }
+    let task = Task {
+      try await Lockstep.onThread(isCancellable: true, undo: record) {
+        called.yield()
+        gate.wait()
+        return 5
+      }
+    }
+    for await _ in calls { break }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    gate.signal()
+    for await value in undone {
+      #expect(value == 5)
+      break
     }
   }
 
