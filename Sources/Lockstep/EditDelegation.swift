@@ -47,6 +47,7 @@ struct EditDelegation: Sendable {
       guard let error = line["error"] else { return true }
       // Nothing was made: the next attempt finds another holder, or none.
       if error["code"]?.string == "closing" { return false }
+      if error["code"]?.string == "busy" { throw LockstepError.holderBusy(path: home.path) }
       throw Self.error(error, edits)
     // The edits may have been made: a repetition could count something twice.
     case .closed, .timeout, .other: throw LockstepError.holderGone(path: home.path)

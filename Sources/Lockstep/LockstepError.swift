@@ -14,6 +14,8 @@ public enum LockstepError: Error, Hashable, Sendable {
   case homeInUse(path: String)
   /// The process that holds the home ended, or did not answer: an edit may have been made.
   case holderGone(path: String)
+  /// The process that holds the home has too many connections. Nothing was changed.
+  case holderBusy(path: String)
   /// The home's files cannot be read or written.
   case home(path: String, reason: String)
   /// The value cannot be stored as the fields of a record.
@@ -86,6 +88,8 @@ extension LockstepError: CustomStringConvertible {
     case .holderGone(let path):
       "the process that holds the home \(path) did not answer; the edit may have been made: read "
         + "the records before you repeat it"
+    case .holderBusy(let path):
+      "the process that holds the home \(path) has too many connections; close some, or try again"
     case .home(let path, let reason): "the home \(path) cannot be used: \(reason)"
     case .unencodable(let type, let reason): "this \(type) cannot be saved: \(reason)"
     case .undecodable(let type, let id, let reason):

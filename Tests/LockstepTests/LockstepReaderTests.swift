@@ -1,4 +1,5 @@
 import Foundation
+import LockstepJSON
 import Stages
 import TemporaryFolders
 import Testing
@@ -32,6 +33,25 @@ struct LockstepReaderTests {
       #expect(last.map(\.id) == ["1", "3"])
       widget.close()
       #expect(await lists.next() == nil)
+    }
+  }
+
+  @Test func aReaderIsToldThatTheHolderHasTooManyConnections() async throws {
+    try await Devices.withTwo { phone, _, _ in
+      let home = phone.engine.folder
+      let widget = try await reader(phone)
+      var connections: [HomeConnection] = []
+      for _ in 0..<32 {
+        let connection = try #require(HomeConnection(socket: home.socket))
+        #expect(connection.send(["id": 1, "do": "hello"]))
+        _ = connection.next(milliseconds: -1)
+        connections.append(connection)
+      }
+      await #expect(throws: LockstepError.holderBusy(path: home.path)) {
+        try await widget.save(Todo(id: "1", title: "milk"))
+      }
+      #expect(try await phone.records(Todo.self).isEmpty)
+      connections.removeAll()
     }
   }
 

@@ -193,10 +193,16 @@ package struct HomeNode: Node, ~Copyable {
       .compactMap(\.self).min()
   }
 
+  private static let busy = SidecarFault(
+    code: "busy",
+    message: "the process that holds this home has \(clientsMax) connections already; close one, "
+      + "or try again")
+
   private mutating func addClient(_ id: ConnectionID, _ opening: Opening) {
     guard clients.count < Self.clientsMax else {
-      actions.append(.close(id, .now))
-      return
+      let bytes = Self.busy.line(.null).serialized() + [UInt8(ascii: "\n")]
+      actions.append(.send(id, bytes))
+      return actions.append(.close(id, .afterSending))
     }
     clients.append(Client(id: id))
   }
@@ -215,9 +221,10 @@ package struct HomeNode: Node, ~Copyable {
       clients.remove(at: index)
       return actions.append(.close(id, .now))
     }
-    guard clients[index].isPaused != isBusy else { return }
-    clients[index].isPaused = isBusy
-    actions.append(isBusy ? .pauseReading(id) : .resumeReading(id))
+    let isPaused = isBusy || hasUnansweredRequests(clients[index])
+    guard clients[index].isPaused != isPaused else { return }
+    clients[index].isPaused = isPaused
+    actions.append(isPaused ? .pauseReading(id) : .resumeReading(id))
   }
 
   private mutating func handleLine(_ line: [UInt8], from id: ConnectionID, at moment: Moment) {
@@ -438,6 +445,18 @@ package struct HomeNode: Node, ~Copyable {
     guard client.isSidecar else { return false }
     return client.unsent > Self.unansweredBytesMax
       || pendingOrders.count { pending[$0]?.client == client.id } >= Self.requestsMax
+  }
+
+  /// True if reading pauses until the client's requests are answered: it may end its stream after
+  /// them, and a connection whose end was read gets no later answers. `sync` may take long, so the
+  /// next requests do not wait for it.
+  private func hasUnansweredRequests(_ client: Client) -> Bool {
+    guard client.isSidecar else { return false }
+    return pendingOrders.contains { order in
+      guard let request = pending[order], request.client == client.id else { return false }
+      if case .sync = request.sidecar?.purpose { return false }
+      return true
+    }
   }
 
   /// Continues with what had to wait for an answer, or for the client to read.

@@ -151,7 +151,7 @@ package enum HomeReply: Equatable {
   package init?(_ line: JSONValue) {
     if let value = line["answer"] {
       self = .success(value)
-    } else if let reason = line["error"]?.string {
+    } else if let reason = line["error"]?.string ?? line["error"]?["message"]?.string {
       self = .failure(reason)
     } else {
       return nil

@@ -186,6 +186,12 @@ struct HomeNodeTests {
     var stage = try HomeStage()
     for number in 1...33 { stage.connect(UInt64(number)) }
     #expect(stage.closed == [ConnectionID(rawValue: 33)])
+    let answer = try #require(stage.lines(33).first)
+    #expect(answer["error"]?["code"] == "busy")
+    guard case .failure = HomeReply(answer) else {
+      Issue.record("a command does not understand the answer")
+      return
+    }
     stage.gone(1)
     stage.connect(34)
     #expect(stage.closed.count == 1)

@@ -227,6 +227,23 @@ struct SidecarNodeTests {
     #expect(stage.paused.isEmpty)
   }
 
+  @Test func theEndOfAClientsStreamIsReadAfterItsRequestsAreAnswered() throws {
+    var stage = try stage()
+    stage.isReading = false
+    stage.ask(1, save("1", ["a": 1]))
+    #expect(stage.paused == [ConnectionID(rawValue: 1)])
+    stage.isReading = true
+    stage.settle()
+    #expect(stage.lines(1).map { $0["id"] } == ["1"])
+    #expect(stage.paused.isEmpty)
+    // Other requests do not wait for a sync.
+    stage.isSilent = true
+    stage.ask(1, ["id": 2, "do": "sync", "milliseconds": 5_000])
+    #expect(stage.paused.isEmpty)
+    stage.ask(1, ["id": 3, "do": "status"])
+    #expect(stage.lines(1).first?["id"] == 3)
+  }
+
   @Test func requestsInAHurryAreAnsweredInOrderAFewAtATime() throws {
     var stage = try stage()
     stage.isReading = false
