@@ -9,7 +9,7 @@ extension FieldRule {
     case .newest: nil
     case .greatest, .least: "a number or a text"
     case .or, .and: "a Boolean"
-    case .counter: "an object {\"device\": [up, down]}"
+    case .counter: "an object {\"device\": [up, down]} of whole numbers from 0"
     case .set: "an array of scalars"
     case .map: "an object"
     case .greatestEach: "an object of numbers"
@@ -17,12 +17,16 @@ extension FieldRule {
     }
   }
 
-  package func accepts(_ value: JSONValue) -> Bool {
+  ///
+  /// - Parameter held: The field before the edit. Parts of a counter that another program has set
+  ///   stay as they are.
+  package func accepts(_ value: JSONValue, over held: JSONValue? = nil) -> Bool {
     switch self {
     case .newest: true
     case .greatest, .least: value.number != nil || value.string != nil
     case .or, .and: if case .bool = value { true } else { false }
-    case .counter: value.members?.allSatisfy { Self.isCount($0.value) } ?? false
+    case .counter:
+      value.members?.allSatisfy { Self.isCount($0.value) || held?[$0.name] == $0.value } ?? false
     case .set: value.array?.allSatisfy { $0.array == nil && $0.members == nil } ?? false
     case .map: value.members != nil
     case .greatestEach: value.members?.allSatisfy { $0.value.number != nil } ?? false
@@ -31,7 +35,7 @@ extension FieldRule {
   }
 
   private static func isCount(_ parts: JSONValue) -> Bool {
-    parts.array?.count == 2 && parts.array?.allSatisfy { $0.number != nil } == true
+    parts.array?.count == 2 && parts.array?.allSatisfy { ($0.int64 ?? -1) >= 0 } == true
   }
 }
 
@@ -41,8 +45,9 @@ extension MergeRules {
   /// - Parameter current: The fields before the edit; what another program has set stays as it is.
   package func wrongField(in fields: JSONValue, over current: JSONValue?) -> String? {
     fields.members?.first { member in
-      member.name != Stamps.member && !self[member.name].accepts(member.value)
-        && current?[member.name] != member.value
+      let held = current?[member.name]
+      return member.name != Stamps.member && held != member.value
+        && !self[member.name].accepts(member.value, over: held)
     }?.name
   }
 
