@@ -113,7 +113,15 @@ extension SyncedRecord {
   }
 
   private func encoded() throws -> JSONValue {
-    try FieldsEncoder.encode(self).setting("id", to: nil)
+    let fields = try FieldsEncoder.encode(self).setting("id", to: nil)
+    if let stamps = fields[Stamps.member] {
+      throw EncodingError.invalidValue(
+        stamps,
+        EncodingError.Context(
+          codingPath: [],
+          debugDescription: "the coding key \"~\" is reserved for stamps; choose another one"))
+    }
+    return fields
   }
 
   /// Adds what a counter has counted since it was read to the device's own part.

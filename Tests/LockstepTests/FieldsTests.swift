@@ -78,6 +78,20 @@ struct FieldsTests {
     #expect(try Todo(fields: saved, id: "7").minutes.value == 35)
   }
 
+  @Test func theNameOfTheStampsIsNoCodingKey() {
+    struct Stamped: SyncedRecord {
+      static let zone = "Tests"
+      var id = "1"
+      var stamps = 5
+      enum CodingKeys: String, CodingKey {
+        case id
+        case stamps = "~"
+      }
+    }
+    let fault = #expect(throws: EncodingError.self) { try Stamped().fields(over: nil, by: "mac") }
+    #expect(fault.map { FieldsFault.reason($0) }?.contains("reserved for stamps") == true)
+  }
+
   @Test func hugeCountsDoNotTrap() throws {
     var counter = SyncedCounter()
     counter.add(.max)
