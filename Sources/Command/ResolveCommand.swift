@@ -233,7 +233,11 @@ enum RulesFile {
 
   static func read(_ path: String) throws(CommandFailure) -> RuleTable {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw PlainFile.failure(path, "be read", errno) }
+    guard descriptor >= 0 else {
+      let reason = String(cString: strerror(errno))
+      throw CommandFailure(
+        "the rules \(path) cannot be read: \(reason); give the path of a file as in docs/rules.md")
+    }
     let file = PlainFile(path: path, descriptor: descriptor)
     let bytes = try file.contents(atMost: Limits.rulesFileBytes, path)
     do throws(RuleFault) {

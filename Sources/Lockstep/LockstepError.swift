@@ -120,7 +120,8 @@ extension LockstepError: CustomStringConvertible {
         + "it has synced"
     case .busy: "too many calls are in progress; await some of them first"
     case .unsentChanges(let count):
-      "\(count) changes were not sent and would be lost; sync first, or leave and discard them"
+      (count == 1 ? "1 change was" : "\(count) changes were")
+        + " not sent and would be lost; sync first, or leave with discardingUnsent"
     case .offline(let reason): "the relay cannot be reached: \(reason); try again later"
     case .unreachable(let relay, let reason):
       "the relay at \(relay) cannot be reached: \(reason); is it running, and is that its address?"
@@ -129,7 +130,7 @@ extension LockstepError: CustomStringConvertible {
     case .unanswered(let relay, let reason):
       "the relay at \(relay) gave no answer: \(reason); try again"
     case .noRelay(let address, let reason):
-      "what answers at \(address) is not a Lockstep relay (\(reason))"
+      "what answers at \(address) is not a Lockstep relay (\(reason)); check the address"
     case .revoked(let reason), .refused(let reason): reason
     case .storage(let reason): "the device's store failed: \(reason)"
     case .closed: "this Lockstep is closed; open the home again"

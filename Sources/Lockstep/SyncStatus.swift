@@ -55,12 +55,16 @@ public struct SyncStatus: Hashable, Sendable {
     if let parked = status.parked.first {
       return (
         .needsDecision,
-        "the relay refused \(status.parkedCount) changes; the first, of \(parked.key.name): "
-          + parked.refusal.detail
+        status.parkedCount == 1
+          ? "the relay refused a change, of \(parked.key.name): \(parked.refusal.detail)"
+          : "the relay refused \(status.parkedCount) changes; the first, of \(parked.key.name): "
+            + parked.refusal.detail
       )
     }
     if status.askingCount > 0 {
-      return (.needsDecision, "\(status.askingCount) conflicts wait for a decision")
+      let conflicts =
+        status.askingCount == 1 ? "a conflict waits" : "\(status.askingCount) conflicts wait"
+      return (.needsDecision, conflicts + " for a decision")
     }
     if let zone = status.blockedZones.first {
       return (.planEnded, "the account's plan does not include the zone \(zone)")

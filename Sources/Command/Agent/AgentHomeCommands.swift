@@ -188,7 +188,8 @@ enum AgentLeaveCommand {
     let isForced = arguments[isForced]
     if unsynced > 0 && !isForced {
       throw CommandFailure(
-        "\(unsynced) changes were not synced and would be lost; sync first "
+        (unsynced == 1 ? "1 change was" : "\(unsynced) changes were")
+          + " not synced and would be lost; sync first "
           + "(lockstep agent sync --home \(folder.path)), or leave with --force")
     }
     if let identity { try revokeDevice(identity, folder, isForced: isForced) }

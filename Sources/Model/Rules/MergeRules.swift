@@ -200,8 +200,11 @@ extension RuleTable {
     guard let zone = value["zone"]?.string.flatMap({ Name($0) }) else {
       throw RuleFault(reason: "\"zone\" of the rules must be the name of a zone")
     }
-    guard let types = value["types"]?.members, !types.isEmpty else {
+    guard let types = value["types"]?.members else {
       throw RuleFault(reason: "\"types\" of the rules must be an object of rules by record type")
+    }
+    guard !types.isEmpty else {
+      throw RuleFault(reason: "\"types\" of the rules is empty; give the rules of a record type")
     }
     guard types.count <= Limits.mergeRuleTypes else {
       throw RuleFault(reason: "the rules have over \(Limits.mergeRuleTypes) types")

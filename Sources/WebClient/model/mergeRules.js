@@ -229,9 +229,12 @@ export function ruleTable(value) {
   checkMembers(value, ["zone", "types"], "the rules have", "zone and types");
   const zone = member(value, "zone");
   if (!isName(zone)) throw new RuleFault('"zone" of the rules must be the name of a zone');
+  if (!isObject(member(value, "types"))) {
+    throw new RuleFault('"types" of the rules must be an object of rules by record type');
+  }
   const types = members(member(value, "types"));
   if (types.length === 0) {
-    throw new RuleFault('"types" of the rules must be an object of rules by record type');
+    throw new RuleFault('"types" of the rules is empty; give the rules of a record type');
   }
   if (types.length > limits.mergeRuleTypes) {
     throw new RuleFault(`the rules have over ${limits.mergeRuleTypes} types`);

@@ -10,6 +10,13 @@ struct RuleAppTests {
           .utf8))
   }
 
+  @Test func aTableWithoutTypesSaysSo() {
+    let fault = #expect(throws: RuleFault.self) {
+      try RuleTable(parsing: Array(#"{"zone":"Todos","types":{}}"#.utf8))
+    }
+    #expect(fault?.reason.contains("is empty") == true)
+  }
+
   @Test func aTableIsAnAppOfItsZone() throws {
     let app = RuleApp(try table("Todos"))
     let todo = try #require(Name("Todo"))
