@@ -20,13 +20,7 @@ public final class EditSession {
 
   /// Returns the record as it is now, and the stamp of an edit of it.
   public func context(for key: RecordKey) throws(EditFailure) -> EditContext {
-    let result: Result<EditContext, EditFailure>
-    do throws(StorageError) {
-      result = try state.context(for: key, clock)
-    } catch {
-      throw fail(error)
-    }
-    return try result.get()
+    try perform { () throws(StorageError) in try state.context(for: key, clock) }.get()
   }
 
   /// Writes a record.
@@ -34,11 +28,8 @@ public final class EditSession {
   /// - Parameter fields: The record's new fields; nil deletes it.
   public func write(_ key: RecordKey, type: Name, fields: JSONValue?) throws(EditFailure) {
     let context = try context(for: key)
-    let result: Result<Record, EditFailure>
-    do throws(StorageError) {
-      result = try state.write(key, type: type, fields, context, clock)
-    } catch {
-      throw fail(error)
+    let result = try perform { () throws(StorageError) in
+      try state.write(key, type: type, fields, context, clock)
     }
     _ = try result.get()
     if !editedKeys.contains(key) { editedKeys.append(key) }
@@ -46,18 +37,21 @@ public final class EditSession {
 
   /// Applies a user's decision on a conflict that no rule decides.
   public func decide(_ key: RecordKey, keepLocal: Bool) throws(EditFailure) {
-    let result: Result<Record, EditFailure>
-    do throws(StorageError) {
-      result = try state.decide(key, keepLocal: keepLocal, clock)
-    } catch {
-      throw fail(error)
+    let result = try perform { () throws(StorageError) in
+      try state.decide(key, keepLocal: keepLocal, clock)
     }
     _ = try result.get()
   }
 
-  private func fail(_ error: StorageError) -> EditFailure {
-    storageError = error
-    return .storage(error)
+  /// Keeps a failure of the store.
+  private func perform<Value>(_ body: () throws(StorageError) -> Value) throws(EditFailure) -> Value
+  {
+    do throws(StorageError) {
+      return try body()
+    } catch {
+      storageError = error
+      throw .storage(error)
+    }
   }
 }
 
@@ -65,20 +59,16 @@ public final class EditSession {
 extension EditSession {
   /// Returns a live record; nil if there is none, or it is deleted.
   public func record(_ key: RecordKey) throws(EditFailure) -> Record? {
-    do throws(StorageError) {
-      return try state.transaction.record(key).flatMap { $0.isDeleted ? nil : $0 }
-    } catch {
-      throw fail(error)
+    try perform { () throws(StorageError) in
+      try state.transaction.record(key).flatMap { $0.isDeleted ? nil : $0 }
     }
   }
 
   /// Returns the live records of a type, or of all types (nil), by name, as they were before the
   /// transaction.
   public func records(zone: Name, type: Name?) throws(EditFailure) -> [Record] {
-    do throws(StorageError) {
-      return try state.transaction.store.records(zone: zone, type: type)
-    } catch {
-      throw fail(error)
+    try perform { () throws(StorageError) in
+      try state.transaction.store.records(zone: zone, type: type)
     }
   }
 
