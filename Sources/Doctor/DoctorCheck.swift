@@ -524,6 +524,8 @@ public struct HomeFindings: Hashable, Sendable {
   public var isFailed = false
   /// Errors that SQLite finds in the database.
   public var damages: [String] = []
+  /// Reason why the home's merge rules cannot be read; nil if they can, or there are none.
+  public var rulesFault: String?
   /// Files that others than the owner may read, or that have another owner.
   public var exposed: [String] = []
 
@@ -543,7 +545,13 @@ extension DoctorCheck {
   }
 
   public static func checks(of home: HomeFindings) -> [DoctorCheck] {
-    [store(home), holder(home), waiting(home), sync(home), secrets(home)]
+    let checks = [store(home), holder(home), waiting(home), sync(home), secrets(home)]
+    guard let fault = home.rulesFault else { return checks }
+    return checks + [
+      DoctorCheck(
+        .home, "rules", .problem, fault,
+        nextStep: "Until then no command can hold the home; its records and changes are safe.")
+    ]
   }
 
   private static func store(_ home: HomeFindings) -> DoctorCheck {

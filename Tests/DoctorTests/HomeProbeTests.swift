@@ -50,6 +50,15 @@ struct HomeProbeTests {
     #expect(lock != nil, "it let go of the home again")
   }
 
+  @Test func damagedMergeRulesAreNamed() throws {
+    let folder = try TemporaryFolder()
+    let home = try home(in: folder)
+    try HomeFile.replace(home.rules, by: Array("{\"tables\":".utf8))
+    let rules = try check("rules", of: home)
+    #expect(rules.verdict == .problem)
+    #expect(rules.seen.contains("rules.json") && rules.seen.contains("remove the file"))
+  }
+
   @Test func whatWaitsIsCountedButForZonesThatAreOff() throws {
     let folder = try TemporaryFolder()
     let home = try home(in: folder)

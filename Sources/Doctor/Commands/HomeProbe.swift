@@ -28,11 +28,21 @@ struct HomeProbe {
       let status = try queryHolder(&findings)
       try readStore(&findings, status)
       findings.exposed = HomeProbe.exposed(in: folder)
+      findings.rulesFault = HomeProbe.rulesFault(of: folder)
       checks = DoctorCheck.checks(of: findings)
     } catch {
       checks = [.noHome(error.message ?? "the home cannot be read")]
     }
     checks.append(.disk(.home, of: folder.path, free: MachineProbe.freeBytes(of: folder.path)))
+  }
+
+  private static func rulesFault(of folder: HomeFolder) -> String? {
+    do throws(CommandFailure) {
+      _ = try HomeRules(of: folder)
+      return nil
+    } catch {
+      return error.message ?? "the merge rules cannot be read"
+    }
   }
 
   // MARK: process that holds the home
