@@ -38,6 +38,10 @@ extension Lockstep {
   /// - Parameter url: A file of at most 16 GiB. It is copied, and may change or go afterwards.
   /// - Returns: A reference for a field of a record.
   public func attach(contentsOf url: URL) async throws -> FileReference {
+    guard url.isFileURL else {
+      throw LockstepError.file(
+        path: url.absoluteString, reason: "it is no file URL; download it, then attach the file")
+    }
     let source = try await Self.onThread { try FileSource(url.path) }
     var chunks: [ChunkHash] = []
     var bytes = 0

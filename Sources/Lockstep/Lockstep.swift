@@ -64,7 +64,7 @@ public final class Lockstep: Sendable {
       throw LockstepError.invalidRelay(relay.absoluteString)
     }
     let apps = try RecordsApp.apps(records)
-    let home = HomeFolder(path: folder.path)
+    let home = try HomeFolder(folder)
     for attempt in 1... {
       do {
         let engine = try await onThread {
@@ -419,6 +419,20 @@ extension LockstepError {
       self = .refused(reason: "\(app) first asks about \(count) records of other devices")
     case .storage(let error): self = LockstepError(error)
     case .stopping: self = .closed
+    }
+  }
+}
+
+extension HomeFolder {
+  /// - Throws: `home` for a URL that names no file, and for a path that is no folder.
+  init(_ folder: URL) throws(LockstepError) {
+    guard folder.isFileURL else {
+      throw .home(
+        path: folder.absoluteString, reason: "it is no file URL; make one with URL(filePath:)")
+    }
+    self.init(path: folder.path)
+    if HomeFile.isRegular(path) {
+      throw .home(path: path, reason: "it is a file; name a folder, or a path where none is yet")
     }
   }
 }

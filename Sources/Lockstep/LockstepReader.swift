@@ -163,7 +163,7 @@ extension Lockstep {
   public static func reader(at folder: URL, records: [any SyncedRecord.Type] = []) async throws
     -> LockstepReader
   {
-    try LockstepReader(HomeFolder(path: folder.path), records)
+    try LockstepReader(HomeFolder(folder), records)
   }
 }
 

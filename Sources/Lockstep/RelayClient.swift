@@ -41,6 +41,16 @@ package struct RelayClient: Sendable {
   /// any other status.
   package func perform(_ request: HTTPCallRequest) throws(LockstepError) -> [UInt8] {
     let (status, body) = try answer(request)
+    return try ownBody(body, status: status)
+  }
+
+  /// Returns the body as `body(_:status:)`. An answer that is no relay's is reported as such, except
+  /// those of a proxy that does not reach its relay.
+  func ownBody(_ body: [UInt8], status: Int) throws(LockstepError) -> [UInt8] {
+    let isOther = (300..<500).contains(status) && ![408, 413, 429].contains(status)
+    if isOther, Refusal.problem(body, status: status) == nil {
+      throw .noRelay(address: relay.url, reason: "it answers with status \(status)")
+    }
     return try Self.body(body, status: status)
   }
 
@@ -122,7 +132,7 @@ extension RelayClient {
     {
       throw .otherAccount(account: account.text)
     }
-    let credentials = try decoded(try Self.body(body, status: status)) { body throws(Refusal) in
+    let credentials = try decoded(try ownBody(body, status: status)) { body throws(Refusal) in
       try Credentials.decoded(body: body)
     }
     guard credentials.account == account else {

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import LockstepClient
 import LockstepEventLoop
 import Observation
 import Stages
@@ -107,6 +108,9 @@ struct LibraryTests {
     try await Devices.withTwo { phone, _, _ in
       await #expect(throws: LockstepError.unknownModel(type: "Other")) {
         try await phone.save(Other())
+      }
+      await #expect(throws: LockstepError.unknownModel(type: "Other")) {
+        _ = try await phone.records(Other.self)
       }
     }
   }
@@ -354,6 +358,60 @@ struct LibraryTests {
       #expect(value == 5)
       break
     }
+  }
+
+  @Test func onlyFilesAreHomesAndAttached() async throws {
+    try await Devices.withTwo { phone, _, relay in
+      let web = try #require(URL(string: "https://relay.example/a.jpg"))
+      let address = try #require(URL(string: relay.address.url))
+      let failure = await #expect(throws: LockstepError.self) {
+        _ = try await Lockstep.open(at: web, relay: address, records: [Todo.self])
+      }
+      guard case .home(path: "https://relay.example/a.jpg", _) = failure else {
+        Issue.record("it failed with \(String(describing: failure))")
+        return
+      }
+      let other = await #expect(throws: LockstepError.self) {
+        _ = try await phone.attach(contentsOf: web)
+      }
+      guard case .file(path: "https://relay.example/a.jpg", _) = other else {
+        Issue.record("it failed with \(String(describing: other))")
+        return
+      }
+      let folder = try TemporaryFolder()
+      try folder.write("x", to: "home")
+      let file = await #expect(throws: LockstepError.self) {
+        _ = try await Devices.open(folder.path("home"), relay)
+      }
+      #expect(file?.description.contains("name a folder") == true)
+      #expect(try folder.bytes("home") == Array("x".utf8))
+    }
+  }
+
+  @Test func aServerThatIsNoRelayIsNamed() throws {
+    let page = Array("<html>not found</html>".utf8)
+    let address = try #require(RelayAddress(url: "http://127.0.0.1:80"))
+    let client = RelayClient(relay: address, trust: .system)
+    #expect(
+      throws: LockstepError.noRelay(address: address.url, reason: "it answers with status 404")
+    ) { try client.ownBody(page, status: 404) }
+    // A proxy says so while its relay is away.
+    let away = #expect(throws: LockstepError.self) { try client.ownBody(page, status: 502) }
+    guard case .refused = away else {
+      Issue.record("it failed with \(String(describing: away))")
+      return
+    }
+  }
+
+  @Test func anEditOnAFullDiskSaysSo() {
+    let error = LockstepError(EditFailure.storage(.diskFull(path: "home")))
+    #expect(error == .noSpace(path: "home"))
+    #expect(error.description.contains("free some"))
+  }
+
+  @Test func oneChangeIsNoChanges() {
+    #expect(LockstepError.unsentChanges(count: 1).description.hasPrefix("1 change was not"))
+    #expect(LockstepError.unsentChanges(count: 2).description.hasPrefix("2 changes were not"))
   }
 
   @Test func aCancelledSyncEndsAtOnce() async throws {

@@ -66,9 +66,13 @@ package enum HomeFile {
   }
 
   /// True for a folder that is no link to one.
-  static func isFolder(_ path: String) -> Bool {
+  static func isFolder(_ path: String) -> Bool { kind(of: path) == S_IFDIR }
+
+  static func isRegular(_ path: String) -> Bool { kind(of: path) == S_IFREG }
+
+  private static func kind(of path: String) -> mode_t? {
     var status = stat()
-    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    return lstat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
   }
 
   /// Returns the names in a folder, in no particular order; none if it cannot be read.
