@@ -51,6 +51,7 @@ public struct URL: Hashable, Sendable {
   public var absoluteString: String { "" }
   public var path: String { "" }
   public var lastPathComponent: String { "" }
+  public var isFileURL: Bool { true }
 }
 
 extension Data: Codable {
