@@ -327,6 +327,7 @@ struct LibraryTests {
         await #expect(throws: CancellationError.self) { try await joining.value }
         #expect(phone.status.state == .needsPairing)
       }
+      withExtendedLifetime(silent) {}
       await phone.close()
       let relay = try ServingRelay(store: folders[0])
       let again = try await Devices.open(folders[1], relay)
