@@ -109,7 +109,7 @@ export class Lockstep {
    */
   static async open({ relay, rules = [], apps = [], store: from, name = "lockstep",
     transports: names = ["websocket", "long-poll", "poll"], browser = systemBrowser() }) {
-    const tables = appsOf(rules);
+    const allApps = appsOf(rules, apps);
     const transports = checkedTransports(names);
     const address = new URL(relay);
     if (!["http:", "https:"].includes(address.protocol) || address.pathname !== "/") {
@@ -118,7 +118,7 @@ export class Lockstep {
     const { environment, indexedDB, locks, openChannel, target } = browser;
     const store = await (from ? from.open() : openStore(indexedDB, name, environment));
     const lockstep = new Lockstep({
-      environment, store, locks, name, apps: [...apps, ...tables], relay: address.origin, target,
+      environment, store, locks, name, apps: allApps, relay: address.origin, target,
       channel: store.isShared && openChannel ? openChannel(`lockstep ${name}`) : null,
       transports,
     });

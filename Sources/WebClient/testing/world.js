@@ -13,7 +13,7 @@ export class World {
 
   /** @param {{rules?: object | object[],
    *   apps?: import("../client/replica/merging.js").App[]}} [options] as for `Lockstep.open` */
-  constructor({ rules = [], apps = [] } = {}) { this.#apps = [...apps, ...appsOf(rules)]; }
+  constructor({ rules = [], apps = [] } = {}) { this.#apps = appsOf(rules, apps); }
 
   get now() { return this.#now += 1; }
 

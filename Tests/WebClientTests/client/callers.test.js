@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { apps } from "../../../Sources/WebClient/apps/appCatalog.js";
 import { parseMessage } from "../../../Sources/WebClient/json/jsonParser.js";
 import { fileStore, Lockstep } from "../../../Sources/WebClient/node.js";
 import { World } from "../../../Sources/WebClient/testing.js";
@@ -162,3 +163,33 @@ test("a device without a name, and a code that is no text, are refused", async (
   await assert.rejects(lockstep.rename("id", 5), bad);
   await assertGoesOn(lockstep);
 });
+
+test("the zones of Lockstep's own apps cannot be edited by other programs, nor get other rules",
+  async (context) => {
+    const lockstep = await opened(context);
+    const refused = { name: "EditError", code: "refused", message: /own apps.+another zone/ };
+    for (const zone of ["Clipboard", "Habits", "Memos", "Timer", "Vault"]) {
+      await assert.rejects(lockstep.save(zone, "Any", { title: "milk" }), refused);
+      await assert.rejects(lockstep.delete(zone, "x"), refused);
+      const edits = [{ zone: "Todos", name: "x", type: "Todo", fields: {} },
+        { zone, name: "x", type: "Any", fields: {} }];
+      await assert.rejects(lockstep.change(() => edits), refused);
+      const others = { rules: { zone, types: { Any: {} } } };
+      const inCode = { apps: [{ zone, resolvers: {} }], rules: [] };
+      for (const options of [others, inCode]) {
+        const fault = { name: "RuleFault", message: new RegExp(`${zone}.+another zone`) };
+        await assert.rejects(opened(context, options), fault);
+        assert.throws(() => new World(options), fault);
+      }
+      assert.throws(() => new World().device("phone").save(zone, "Any", {}), refused);
+    }
+    assert.equal(lockstep.record("Todos", "x"), null);
+    await assertGoesOn(lockstep);
+    // The apps themselves. A page has none for the vault.
+    const page = await opened(context, { apps, rules: [] });
+    for (const { zone, types: [type] } of apps) {
+      await page.save(zone, type, {}, { id: "1" });
+      assert.notEqual(page.record(zone, "1"), null);
+    }
+    await assert.rejects(page.save("Vault", "File", {}), refused);
+  });

@@ -16,6 +16,7 @@ const itemType = "ClipboardItem";
 export const clipboardApp = Object.freeze({
   name: "clipboard",
   zone,
+  isOwn: true,
   types: Object.freeze([itemType]),
   /** Types with a maximum number of records. */
   boundedTypes: Object.freeze([itemType]),

@@ -20,6 +20,7 @@ const zone = "Habits";
 export const habitsApp = Object.freeze({
   name: "habits",
   zone,
+  isOwn: true,
   types: Object.freeze(["CheckIn", "Habit"]),
   /**
    * Types that need consent: if a new device has none of them and finds some in the account, it

@@ -17,6 +17,7 @@ const memoType = "Memo";
 export const memosApp = Object.freeze({
   name: "memo",
   zone,
+  isOwn: true,
   types: Object.freeze([memoType]),
 
   resolvers: Object.freeze({ [memoType]: memoResolver }),

@@ -24,6 +24,7 @@ const graceMilliseconds = 2_000;
 export const timerApp = Object.freeze({
   name: "timer",
   zone,
+  isOwn: true,
   types: Object.freeze([settingsType, stateType]),
   /** Record types for which `dueEdit` may return an edit. */
   timedTypes: Object.freeze([stateType]),

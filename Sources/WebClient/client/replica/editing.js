@@ -100,6 +100,8 @@ function checkForms(state, edits) {
   const keys = new Set();
   for (const edit of edits) {
     checkNames(edit);
+    const ownFault = state.merging.zoneFault(edit.zone);
+    if (ownFault) throw new EditError("refused", ownFault);
     const key = keyOf(edit);
     if (keys.has(key)) throw new EditError("badEdit", "a change names a record twice");
     keys.add(key);

@@ -3,16 +3,18 @@ import { compareText } from "../../json/utf8.js";
 import { knowsType, resolverOf, rulesOf } from "../../model/app.js";
 import { faultOfFields } from "../fields.js";
 import { limits } from "../limits.js";
+import { faultOfOwnZone } from "../ownZones.js";
 import { isSameVersion } from "../record.js";
 import { recordOf } from "./outbox.js";
 
 /**
  * Interface of an app to a replica: its conflict rules, as code or as tables (see `model/app.js`),
  * and its edits that depend on time. All of them are pure functions. The replica keeps the stamps
- * of the fields of the types in `rules`.
+ * of the fields of the types in `rules`. `isOwn`: one of Lockstep's own apps (`ownZones.js`).
  *
  * @typedef {{
  *   zone: string,
+ *   isOwn?: boolean,
  *   resolvers?: {[type: string]: Resolver},
  *   rules?: {[type: string]: import("../../model/mergeRules.js").MergeRules},
  *   restamped?: (fields: object, moved: {type: string, base: object | null, from: number,
@@ -130,6 +132,9 @@ export class Merging {
     const current = held?.type === type ? held.fields : null;
     return this.#rules(zone, type)?.kindFault(fields, current, type) ?? null;
   }
+
+  /** Returns the reason that a person's edit cannot be in the zone; null if it can. */
+  zoneFault(zone) { return faultOfOwnZone(zone, this.apps); }
 
   /** Returns the fields of an entry with the stamps and counts of `device` as those of this
    * device. */
