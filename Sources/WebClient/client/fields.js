@@ -2,6 +2,7 @@ import { depthMax, isNumber, isObject, serialize } from "../json/jsonValue.js";
 import { canonicalNumber, isNumberText } from "../json/jsonDecimal.js";
 import { limits } from "../model/limits.js";
 import { isName } from "../model/name.js";
+import { stampsMember } from "../model/stamps.js";
 import { byteCount, hasLoneSurrogate, width } from "../json/utf8.js";
 
 /** Fields never change after they are stored, so their size is computed once. */
@@ -25,6 +26,13 @@ export const fitsRecord = (fields) => sizeOf(fields) <= limits.recordBytes;
 export function faultOfFields(fields) {
   if (!isObject(fields)) return "a record's fields must be a JSON object";
   return faultOfValue(fields, 1);
+}
+
+/** The same for fields that a person's edit sets: the stamps of the fields are not among them. */
+export function faultOfSetFields(fields) {
+  const fault = faultOfFields(fields);
+  if (fault || !Object.hasOwn(fields, stampsMember)) return fault;
+  return `the field "${stampsMember}" is reserved for stamps; leave it out`;
 }
 
 function faultOfValue(value, depth) {

@@ -193,3 +193,19 @@ test("the zones of Lockstep's own apps cannot be edited by other programs, nor g
     }
     await assert.rejects(page.save("Vault", "File", {}), refused);
   });
+
+test("a field of the reserved name is refused, and not left out in silence", async (context) => {
+  const lockstep = await opened(context);
+  const refused = { name: "EditError", code: "badEdit", message: /"~" is reserved.+leave it out/ };
+  const id = await lockstep.save("Todos", "Todo", { title: "milk" });
+  for (const zone of ["Todos", "Unruled"]) {
+    for (const value of [1, {}, null]) {
+      await assert.rejects(lockstep.save(zone, "Todo", { title: "tea", "~": value }), refused);
+    }
+  }
+  await assert.rejects(lockstep.update("Todos", id, (todo) => ({ ...todo, "~": 1 })), refused);
+  assert.deepEqual(lockstep.record("Todos", id).fields, { title: "milk" });
+  await lockstep.save("Todos", "Todo", { deep: { "~": 1 } });
+  const device = new World({ rules }).device("phone");
+  assert.throws(() => device.save("Todos", "Todo", { "~": 1 }), refused);
+});

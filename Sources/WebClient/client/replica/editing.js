@@ -1,5 +1,5 @@
 import { equal, isObject } from "../../json/jsonValue.js";
-import { faultOfFields, faultOfName, faultOfZone, fitsRecord, sizeOf } from "../fields.js";
+import { faultOfName, faultOfSetFields, faultOfZone, fitsRecord, sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
 import { areChunks, chunksBeside, chunksNamed } from "../../model/fileReference.js";
 import { shown } from "../../model/stamps.js";
@@ -135,7 +135,7 @@ function checkNames({ zone, name }) {
 }
 
 function checkEdit({ type, fields, chunks, stamp, seen }, held) {
-  const fault = fields === null ? null : faultOfName(type) ?? faultOfFields(fields);
+  const fault = fields === null ? null : faultOfName(type) ?? faultOfSetFields(fields);
   if (fault) throw new EditError("badEdit", fault);
   if (fields === null && !alive(held)) {
     throw new EditError("nothingToDelete", "there is no record of that name to delete");
