@@ -33,7 +33,7 @@ export type RuleTable<Z extends ZonesOf<Z> = AnyZones> = {
 /** The fields of a record, and its name. Frozen, with all that it holds. */
 export type Item<Fields> = Readonly<Fields> & { readonly id: string };
 
-/** A record with its stamps. `fields` is null only where a deleted record is reported. */
+/** A record with its stamps. Frozen, with all that it holds. `fields` is null only where a deleted record is reported. */
 export interface LockstepRecord<Fields = any> {
   readonly zone: string;
   readonly name: string;

@@ -27,7 +27,7 @@
  *   rejects with an `EditError` (`code`, `message`) if nothing was changed. `stamp(zone, name)` is
  *   the record's next `modifiedAt`, for fields that contain it too.
  * - `records(zone?, type?)`, `record(zone, id)`: the live records, `{zone, name, type, fields,
- *   modifiedAt, device, tag}`. Do not change them in place.
+ *   modifiedAt, device, tag}`, frozen with all that they hold.
  * - `decide({zone, name, keepLocal})`: decides a conflict in `status.asking`.
  * - `subscribe(listener)`: the listener receives `{kind: "changed", records}` (deleted ones without
  *   fields) and `{kind: "status", status}`. Returns a function that ends the subscription. An error
@@ -247,8 +247,7 @@ export class Lockstep {
   change(make) {
     const deviceOf = async () =>
       (await this.#store.value("identity"))?.deviceID ?? unjoinedDevice;
-    // Copied, so that later changes by the caller do not change stored objects.
-    return this.#tabs.change((context) => copied(make(context)), { deviceOf });
+    return this.#tabs.change(make, { deviceOf });
   }
 
   decide(decision) { return this.#tabs.order("decide", decision); }
@@ -372,12 +371,6 @@ function checkDevice(device) {
     && [device.platform, device.appVersion].every((it) => it === undefined || isText(it));
   if (isDevice) return;
   throw new EditError("badDevice", "a device is {deviceName, platform?, appVersion?}, all texts");
-}
-
-/** Returns edits that share nothing with the caller; what is no list of edits as it is. */
-function copied(edits) {
-  if (!Array.isArray(edits) || !Array.from(edits).every(isObject)) return edits;
-  return edits.map((edit) => ({ ...edit, fields: structuredClone(edit.fields) }));
 }
 
 /** Calls `wake` after the page becomes visible or the network returns. */

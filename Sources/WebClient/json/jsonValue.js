@@ -108,6 +108,13 @@ export function setting(value, changes) {
   return Object.fromEntries(names);
 }
 
+/** Freezes a value with all that it holds, and returns it. A frozen part counts as done. */
+export function frozen(value) {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const part of Object.values(value)) frozen(part);
+  return Object.freeze(value);
+}
+
 /** True if two values are the same JSON: numbers by value, members in any order. */
 export function equal(left, right) {
   if (left === right) return true;

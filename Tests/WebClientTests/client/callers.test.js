@@ -121,7 +121,6 @@ test("a change that throws anything, or gives no edits, is an error of that chan
       await assert.rejects(lockstep.change(() => edits), { name: "EditError", code: "badEdit" });
     }
     await assertGoesOn(lockstep);
-    // A device without the copies that `Lockstep.change` makes.
     const device = new World({ rules }).device("phone");
     for (const edits of wrong) {
       assert.throws(() => device.change(() => edits), { name: "EditError", code: "badEdit" });
@@ -208,4 +207,37 @@ test("a field of the reserved name is refused, and not left out in silence", asy
   await lockstep.save("Todos", "Todo", { deep: { "~": 1 } });
   const device = new World({ rules }).device("phone");
   assert.throws(() => device.save("Todos", "Todo", { "~": 1 }), refused);
+});
+
+test("a caller cannot change the records of the client in place", async (context) => {
+  const lockstep = await opened(context);
+  const heard = [];
+  lockstep.subscribe(({ kind, records }) => { if (kind === "changed") heard.push(...records); });
+  const place = ["Todos", "1"];
+  const [made] = await lockstep.change(() =>
+    [{ zone: "Todos", name: "1", type: "Todo", fields: { title: "milk", tags: [{ a: 1 }] } }]);
+  let inside;
+  await lockstep.change(({ record }) => {
+    inside = record(...place);
+    return [];
+  });
+  assert.throws(() => { lockstep.record(...place).fields = {}; }, TypeError);
+  for (const record of [made, inside, ...heard, lockstep.record(...place),
+    ...lockstep.records("Todos")]) {
+    assert.throws(() => { record.fields.title = "tea"; }, TypeError);
+    assert.throws(() => { record.fields.tags[0].a = 2; }, TypeError);
+    assert.throws(() => { record.fields.tags.push(2); }, TypeError);
+  }
+  const wrong = ({ record }) => {
+    record(...place).fields.title = "tea";
+    return [];
+  };
+  await assert.rejects(lockstep.change(wrong), { name: "EditError", code: "refused" });
+  const device = new World({ rules }).device("phone");
+  const own = { title: "milk", tags: [{ a: 1 }] };
+  device.change(() => [{ zone: "Todos", name: "1", type: "Todo", fields: own }]);
+  own.tags[0].a = 2;
+  assert.deepEqual(device.record(...place).tags, [{ a: 1 }]);
+  assert.throws(() => device.change(wrong), { code: "refused" });
+  assert.deepEqual(lockstep.record(...place).fields, { title: "milk", tags: [{ a: 1 }] });
 });

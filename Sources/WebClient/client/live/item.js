@@ -1,4 +1,4 @@
-import { isObject, setting } from "../../json/jsonValue.js";
+import { frozen, isObject, setting } from "../../json/jsonValue.js";
 import { EditError } from "../replica/editing.js";
 
 /** Items: a record as an app's screens use it, its fields with `id`, the record's name. A field of
@@ -14,12 +14,6 @@ export function itemOf(record) {
     items.set(record, item);
   }
   return item;
-}
-
-function frozen(value) {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
-  for (const part of Object.values(value)) frozen(part);
-  return Object.freeze(value);
 }
 
 /** Returns the fields that an item gives a record. `held`: the record as it is now. Refuses what is

@@ -1,4 +1,4 @@
-import { equal, isObject } from "../../json/jsonValue.js";
+import { equal, frozen, isObject } from "../../json/jsonValue.js";
 import { faultOfName, faultOfSetFields, faultOfZone, fitsRecord, sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
 import { areChunks, chunksBeside, chunksNamed } from "../../model/fileReference.js";
@@ -37,8 +37,8 @@ export function changeRecords(state, make, clock) {
   makeDueEditsOfAll(state, clock);
   const { transaction } = state;
   const edits = editsOf(make, {
-    record: (zone, name) => shown(alive(transaction.record(keyOf({ zone, name })))),
-    records: (zone, type) => transaction.records(zone, type).map(shown),
+    record: (zone, name) => frozen(shown(alive(transaction.record(keyOf({ zone, name }))))),
+    records: (zone, type) => transaction.records(zone, type).map((it) => frozen(shown(it))),
     stamp: (zone, name) => stampAfter(state, transaction.record(keyOf({ zone, name })), clock),
     now: clock.relayTime,
     device: state.device,
@@ -46,7 +46,7 @@ export function changeRecords(state, make, clock) {
   checkForms(state, edits);
   const changes = edits.map((edit) => changeOf(state, edit, clock));
   checkRoom(state, changes);
-  return changes.map((change) => shown(writeChange(state, change, clock)));
+  return changes.map((change) => frozen(shown(writeChange(state, change, clock))));
 }
 
 /** Returns the change that an edit makes: with its stamp, and the stamps of its fields. */
@@ -83,12 +83,19 @@ export function editsOf(make, context) {
 
 function madeBy(make, context) {
   try {
-    return make(context);
+    return copied(make(context));
   } catch (error) {
     if (error instanceof EditError) throw error;
     const reason = typeof error === "string" ? error : error?.message;
     throw new EditError("refused", reason ?? "the change threw what is no Error", { cause: error });
   }
+}
+
+/** Returns edits that share nothing with the caller, who may change its objects later; what is no
+ * list of edits as it is. */
+function copied(edits) {
+  if (!Array.isArray(edits) || !Array.from(edits).every(isObject)) return edits;
+  return edits.map((edit) => ({ ...edit, fields: structuredClone(edit.fields) }));
 }
 
 const alive = (record) => (record && !record.deleted ? record : null);

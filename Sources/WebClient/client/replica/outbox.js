@@ -1,3 +1,4 @@
+import { frozen } from "../../json/jsonValue.js";
 import { shown, withoutStamps } from "../../model/stamps.js";
 import { sizeOf } from "../fields.js";
 import { limits } from "../limits.js";
@@ -129,7 +130,7 @@ export function summaryOf(entries) {
       summary.askingCount += 1;
       if (summary.asking.length < limits.statusRecords) {
         summary.asking.push(
-          { zone, name, local: localVersion(entry), server: shown(state.server) });
+          { zone, name, local: localVersion(entry), server: frozen(shown(state.server)) });
       }
     }
   }
@@ -141,7 +142,7 @@ function bytesOfEntry(entry) {
 }
 
 const localVersion = ({ type, fields, modifiedAt }) =>
-  ({ type, fields: withoutStamps(fields), modifiedAt });
+  ({ type, fields: frozen(withoutStamps(fields)), modifiedAt });
 
 /** Returns the tag of the relay's version that the change takes into account; a greater tag is
  * new. */

@@ -1,3 +1,4 @@
+import { frozen } from "../../json/jsonValue.js";
 import { shown } from "../../model/stamps.js";
 import { knowing } from "../changeToken.js";
 import { keyOf, unjoinedDevice } from "../record.js";
@@ -94,7 +95,8 @@ export class Replica {
       case "load": return reopenParked(this, ({ state }) => wasIntercepted(state.refusal)) ?? null;
       case "freezeBatch": return null;
       case "change": return this.#ordered(job, () => changeRecords(this, job.make, clock));
-      case "decide": return this.#ordered(job, () => shown(decide(this, job.decision, clock)));
+      case "decide":
+        return this.#ordered(job, () => frozen(shown(decide(this, job.decision, clock))));
       case "join": return this.#join(job.identity);
       case "nameDevices": return this.transaction.setValue("devices", job.devices) ?? null;
       case "makeDueEdits": return makeDueEdits(this, job.isConnected, clock) ?? null;

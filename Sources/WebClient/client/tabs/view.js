@@ -1,10 +1,12 @@
+import { frozen } from "../../json/jsonValue.js";
 import { shown } from "../../model/stamps.js";
 import { keyOf } from "../record.js";
 import { summaryOf } from "../replica/outbox.js";
 
 /**
  * Records as this tab shows them, without the stamps of their fields: read from the store, then
- * updated by the leading tab's messages. If a message was missed, the store is read again.
+ * updated by the leading tab's messages. If a message was missed, the store is read again. They are
+ * frozen, because the store and the agent share their fields.
  */
 export class View {
   /** What the store held besides the records at the last read: the summary of the outbox, and the
@@ -90,7 +92,7 @@ export class View {
 
   #put(key, record) {
     this.#held.set(key, record);
-    this.#records.set(key, shown(record));
+    this.#records.set(key, frozen(shown(record)));
   }
 
   #remove(key) {
