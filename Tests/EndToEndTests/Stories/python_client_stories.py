@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(SOURCE, "src"))
 
 from lockstep import (  # noqa: E402
     BadRequest, Conflict, Cursor, Home as Client, HomeClosed, HomeError, HomeUnavailable, NotFound,
-    Refused, Relay as RelayClient, RelayError, RelayUnreachable)
+    Refused, Relay as RelayClient, RelayError, RelayUnreachable, TooLarge)
 
 from story import PATIENCE, Home, Relay, folder, main, wait_until  # noqa: E402
 
@@ -78,10 +78,27 @@ def story_errors_of_a_home_have_types_and_sentences():
             raises(Refused, lambda: home.update("Todos", "1", add={"a": 1}), "--rules")
             raises(BadRequest, lambda: home.save("", "Todo", {}), "zone")
             raises(BadRequest, lambda: home.save("Todos", "Todo", {"~": 1}), "reserved")
-            large = raises(HomeError, lambda: home.save("Todos", "Todo", {"a": "x" * (1 << 20)}))
-            assert large.code == "tooLarge", large.code
+            large = raises(TooLarge, lambda: home.save("Todos", "Todo", {"a": "x" * (1 << 20)}))
+            assert isinstance(large, HomeError) and large.code == "tooLarge", large.code
             raises(ValueError, lambda: home.save("Todos", "Todo", {"a": float("nan")}))
             assert home.record("Todos", "1").fields == {"a": 1}, "the connection goes on"
+
+
+def story_a_request_over_the_limit_of_a_line_is_refused_before_it_is_sent():
+    with folder() as directory, Relay() as relay:
+        phone = Home.new(relay, directory)
+        with start(phone, directory), Client(phone.path) as home:
+            huge = {"a": "x" * (4 << 20)}
+
+            def save_many():
+                with home.transaction() as edits:
+                    for _ in range(5):
+                        edits.save("Todos", "Todo", {"a": "x" * 900_000})
+            for call in (lambda: home.save("Todos", "Todo", huge, "1"), save_many,
+                         lambda: home.update("Todos", "1", huge)):
+                assert raises(TooLarge, call, "4 MiB").code == "tooLarge"
+            assert home.records("Todos") == []
+            assert home.save("Todos", "Todo", {"a": 1}, "1").fields == {"a": 1}
 
 
 def story_a_transaction_is_made_whole_or_not_at_all():

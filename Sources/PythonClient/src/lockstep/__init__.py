@@ -15,6 +15,7 @@ from ._errors import (
     Refused,
     RelayError,
     RelayUnreachable,
+    TooLarge,
 )
 from ._home import Change, Home, Record, RelayVersion, Transaction, Watch
 from ._relay import Credentials, Cursor, Device, Page, PairingCode, Relay, RelayRecord
@@ -41,6 +42,7 @@ __all__ = [
     "RelayRecord",
     "RelayUnreachable",
     "RelayVersion",
+    "TooLarge",
     "Transaction",
     "Watch",
 ]

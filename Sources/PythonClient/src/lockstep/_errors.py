@@ -34,6 +34,11 @@ class BadRequest(HomeError):
     """The request is malformed, or unknown to the version of the program that holds the home."""
 
 
+class TooLarge(HomeError):
+    """The record or the request is over a limit, which the text names. Nothing was changed: shorten
+    the fields, or share them among several records or transactions."""
+
+
 class HomeUnavailable(LockstepError):
     """No process holds the home. Nothing was sent."""
 
@@ -71,7 +76,8 @@ class RelayUnreachable(LockstepError):
     """The relay did not answer, or something else did. A change may have been made."""
 
 
-_HOME_ERRORS = {"notFound": NotFound, "refused": Refused, "badRequest": BadRequest}
+_HOME_ERRORS = {
+    "notFound": NotFound, "refused": Refused, "badRequest": BadRequest, "tooLarge": TooLarge}
 
 
 def home_error(error: Mapping[str, Any]) -> HomeError:

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Type
 
-from ._errors import HomeClosed, HomeError, HomeUnavailable, home_error
+from ._errors import HomeClosed, HomeError, HomeUnavailable, TooLarge, home_error
 
 _PROTOCOL = 1
 _SOCKET_PATH_BYTES_MAX = 100
+# The home ends a connection with a longer line (docs/sidecar.md).
+_LINE_BYTES_MAX = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,8 @@ class _Connection:
     def send(self, request: Mapping[str, Any]) -> int:
         self._last_id += 1
         line = json.dumps({**request, "id": self._last_id}, allow_nan=False).encode() + b"\n"
+        if len(line) > _LINE_BYTES_MAX:
+            raise TooLarge("tooLarge", _too_large(len(line)))
         try:
             self._socket.sendall(line)
         except OSError as error:
@@ -402,6 +406,13 @@ class Home:
         status: Dict[str, Any] = self._ask(
             {"do": "sync", "milliseconds": milliseconds}, extra_seconds=seconds)["status"]
         return status
+
+
+def _too_large(size: int) -> str:
+    return (
+        f"the request has {size} bytes, and a request to a home at most {_LINE_BYTES_MAX} (4 MiB), "
+        "a record at most 1 MiB; nothing was sent: shorten the fields, or share them among several "
+        "records or transactions")
 
 
 def _save(
