@@ -9,6 +9,7 @@ export type AnyZones = { [zone: string]: { [type: string]: { [field: string]: an
 /** Constraint of `Zones`: objects by zone and record type. */
 export type ZonesOf<Z> = { [K in keyof Z]: { [T in keyof Z[K]]: object } };
 
+/** Rule of a field: docs/rules.md has all of them. */
 export type FieldRule =
   | "newest" | "greatest" | "least" | "or" | "and" | "counter" | "set" | "map" | "greatestEach"
   | "keepBoth";
@@ -33,7 +34,8 @@ export type RuleTable<Z extends ZonesOf<Z> = AnyZones> = {
 /** The fields of a record, and its name. Frozen, with all that it holds. */
 export type Item<Fields> = Readonly<Fields> & { readonly id: string };
 
-/** A record with its stamps. Frozen, with all that it holds. `fields` is null only where a deleted record is reported. */
+/** A record with its stamps. Frozen, with all that it holds. `fields` is null only where a deleted
+ * record is reported. */
 export interface LockstepRecord<Fields = any> {
   readonly zone: string;
   readonly name: string;
@@ -48,6 +50,7 @@ export interface LockstepRecord<Fields = any> {
   readonly deleted: boolean;
 }
 
+/** An edit of one record, for `Lockstep.change`. */
 export interface Edit<Fields = any> {
   zone: string;
   name: string;
@@ -58,6 +61,7 @@ export interface Edit<Fields = any> {
   stamp?: number;
 }
 
+/** What `make` of a change reads: the records as they are then. */
 export interface EditContext {
   record(zone: string, name: string): LockstepRecord | null;
   records(zone?: string, type?: string): LockstepRecord[];
@@ -69,6 +73,7 @@ export interface EditContext {
   readonly device: string;
 }
 
+/** Selection and order of a live query. */
 export interface LiveOptions<Fields> {
   where?: (item: Item<Fields>) => boolean;
   /** A field, or a comparison. Items of one rank are in the order of their ids. */
@@ -76,14 +81,18 @@ export interface LiveOptions<Fields> {
     | ((left: Item<Fields>, right: Item<Fields>) => number);
 }
 
+/** Last change of a record since the iterator was read. */
 export type Change<Fields> =
   | { readonly kind: "saved"; readonly id: string; readonly item: Item<Fields> }
   | { readonly kind: "deleted"; readonly id: string };
 
+/** `needsPerson`: in sync, except for `parked` or `asking` records or blocked zones. `plan`: the
+ * account's plan includes nothing. `failed`: stopped until a person acts on `reason`. */
 export type SyncState =
   | "needsPairing" | "syncing" | "inSync" | "needsPerson" | "offline" | "plan" | "failed"
   | "closed";
 
+/** Sync status of the device, for a person. */
 export interface SyncStatus {
   readonly state: SyncState;
   /** Reason of the state, for a person. */
@@ -114,16 +123,19 @@ export interface SyncStatus {
   readonly deviceID: string | null;
 }
 
+/** Event of `Lockstep.subscribe`. A deleted record has no fields. */
 export type LockstepEvent =
   | { readonly kind: "changed"; readonly records: readonly LockstepRecord[] }
   | { readonly kind: "status"; readonly status: SyncStatus };
 
+/** Description of this device for the account's other devices. */
 export interface DeviceDescription {
   deviceName: string;
   platform?: string;
   appVersion?: string;
 }
 
+/** A device of the account, as the relay has it. */
 export interface Device {
   deviceID: string;
   deviceName: string;
@@ -132,24 +144,26 @@ export interface Device {
   [member: string]: unknown;
 }
 
+/** Reason of the relay: `code` for programs, `detail` for a person. */
 export interface Refusal {
   code: string;
   detail: string;
   retryAfterMilliseconds?: number;
 }
 
-/** The relay refused a request. */
+/** The relay refused a request. `code` is a word of docs/protocol.md. */
 export class RefusedError extends Error {
   readonly code: string;
   readonly refusal: Refusal;
 }
 
-/** A request without an answer. */
+/** A request without an answer; it may be repeated. */
 export class CallError extends Error {
   readonly kind: "unreachable" | "unanswered" | "closed";
 }
 
-/** An edit that was not made, or a wrong argument; nothing was changed. */
+/** An edit that was not made, or a wrong argument; nothing was changed. docs/page-client.md lists
+ * the codes. */
 export class EditError extends Error {
   readonly code: string;
 }
@@ -184,6 +198,7 @@ export interface Resolver<Fields = any> {
   takesNewestStamp?: boolean;
 }
 
+/** Rules in code of one zone. */
 export interface App {
   zone: string;
   resolvers: { [type: string]: Resolver };
@@ -197,6 +212,7 @@ export interface Store {
 /** A store that lasts as long as the client. */
 export function memoryStore(): Store;
 
+/** Options of `Lockstep.open`. */
 export interface Options<Z extends ZonesOf<Z> = AnyZones> {
   /** `http(s)://host[:port]` */
   relay: string;
@@ -288,4 +304,5 @@ export function equal(left: unknown, right: unknown): boolean;
 /** Returns the canonical JSON of a value: equal values have the same text. */
 export function serialize(value: unknown): string;
 
+/** Version of this package. */
 export const version: string;

@@ -303,7 +303,8 @@ export class Lockstep {
   async signOut({ discardUnsent = false, offline = false } = {}) {
     const { waiting, parkedCount, askingCount } = this.status;
     if (waiting + parkedCount + askingCount > 0 && !discardUnsent) {
-      throw new EditError("unsent", "changes that no other device has would be lost");
+      throw new EditError("unsent",
+        "changes that no other device has would be lost; sync first, or set discardUnsent");
     }
     const identity = await this.#store.value("identity");
     if (identity) await this.#leave(identity, offline);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { test } from "node:test";
 import * as node from "../../../Sources/WebClient/node.js";
 import * as lockstep from "../../../Sources/WebClient/lockstep.js";
@@ -51,4 +51,29 @@ test("a world and its devices have the members that their types declare", async 
     assert.ok(members.length > 4);
     for (const member of members) assert.ok(member in value, `${name}.${member}`);
   }
+});
+
+test("each exported declaration has a comment", async () => {
+  for (const name of ["lockstep.d.ts", "node.d.ts", "testing.d.ts"]) {
+    const lines = (await declarations(name)).split("\n");
+    const bare = lines.filter((line, index) => /^export (?!\{|\*)/u.test(line)
+      && !/\*\/$|^\/\/ /u.test(lines[index - 1] ?? ""));
+    assert.deepEqual(bare, [], name);
+  }
+});
+
+test("the package's page names each exported value, and each code of an error", async () => {
+  const document = await declarations("../../docs/page-client.md");
+  const root = new URL("../../../Sources/WebClient/", import.meta.url);
+  const files = (await readdir(root, { recursive: true }))
+    .filter((it) => /^(?:client|node|testing)\/.+\.js$|^lockstep\.js$/u.test(it));
+  const sources = await Promise.all(files.map((it) => readFile(new URL(it, root), "utf8")));
+  const codes = [...sources.join("\n").matchAll(/new (?:Edit|Store)Error\(\s*"(\w+)"/gu)]
+    .map(([, code]) => code);
+  assert.ok(codes.length > 20);
+  const named = new Set([...document.matchAll(/`([\w.]+)[^`]*`/gu)].map(([, name]) => name));
+  // The order of another tab is the client's own.
+  const wanted = [...codes.filter((code) => code !== "badOrder"), ...Object.keys(node),
+    ...Object.keys(testing)].filter((name) => name !== "World");
+  assert.deepEqual([...new Set(wanted)].filter((name) => !named.has(name)), []);
 });

@@ -102,7 +102,8 @@ const alive = (record) => (record && !record.deleted ? record : null);
 
 function checkForms(state, edits) {
   if (edits.length > limits.editsOfOneChange) {
-    throw new EditError("tooMany", `a change has at most ${limits.editsOfOneChange} edits`);
+    throw new EditError("tooMany",
+      `a change has at most ${limits.editsOfOneChange} edits; make several changes`);
   }
   const keys = new Set();
   for (const edit of edits) {
@@ -126,7 +127,8 @@ function checkRoom({ transaction }, changes) {
   for (const change of changes) {
     const key = keyOf(change);
     if (!fitsRecord(change.fields)) {
-      throw new EditError("tooLarge", "a record has no room for so much; shorten it");
+      throw new EditError("tooLarge",
+        "a record has at most 1 MiB as JSON; shorten it, or share it among several records");
     }
     if (!outbox.open(key)) entries += 1;
     bytes += sizeOf(change.fields) + sizeOf(transaction.record(key)?.fields);

@@ -141,7 +141,7 @@ export class Agent {
     for (const deadline of deadlines) deadline.clear();
     for (const sync of [...this.#syncs]) sync.end();
     for (const item of this.#jobs.splice(this.#isWorking ? 1 : 0)) {
-      item.reject(new EditError("closed", "the client was closed"));
+      item.reject(new EditError("closed", "the client was closed; open another"));
     }
   }
 
@@ -149,14 +149,15 @@ export class Agent {
 
   #order(job) {
     if (this.#jobs.length >= limits.waitingJobs) {
-      return Promise.reject(new EditError("busy", "too much waits to be written"));
+      return Promise.reject(new EditError("busy",
+        "too much waits to be written; await the earlier calls first"));
     }
     return this.#submit(job, this.#engine.beginOffer());
   }
 
   #submit(job, bounds = null) {
     if (this.#isStopped) {
-      return Promise.reject(new EditError("closed", "the client was closed"));
+      return Promise.reject(new EditError("closed", "the client was closed; open another"));
     }
     return new Promise((resolve, reject) => {
       const offer = bounds ? { id: this.#environment.uuid(), ...bounds } : undefined;

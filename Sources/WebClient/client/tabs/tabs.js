@@ -77,7 +77,9 @@ export class Tabs {
   /** Performs an order in the leading tab. `what` is also its name in messages between
    * tabs: `change`, `decide`, `join`, `noteDevices`, `syncNow`, `erase`. */
   order(what, argument) {
-    if (this.#isClosed) return Promise.reject(new EditError("closed", "the client was closed"));
+    if (this.#isClosed) {
+      return Promise.reject(new EditError("closed", "the client was closed; open another"));
+    }
     const order = { id: this.#environment.uuid(), what, argument };
     return this.#dispatch(order);
   }
@@ -125,7 +127,7 @@ export class Tabs {
     this.#agent = null;
     this.#leadership.close();
     for (const { reject } of this.#sender.removeAll()) {
-      reject(new EditError("closed", "the client was closed"));
+      reject(new EditError("closed", "the client was closed; open another"));
     }
     this.#channel?.close();
     return this.#store.close();
