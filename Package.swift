@@ -42,11 +42,11 @@ func testModule(_ folder: String, _ uses: [String] = []) -> Target {
 }
 
 func tests(
-  _ subject: String, _ uses: [String], exclude: [String] = [], resources: [Resource] = []
+  _ subject: String, _ uses: [String], exclude: [String] = []
 ) -> Target {
   .testTarget(
     name: subject + "Tests", dependencies: dependencies(uses), exclude: exclude,
-    resources: resources, swiftSettings: strict)
+    swiftSettings: strict)
 }
 
 func library(_ name: String, pkgConfig: String, package: String) -> Target {
@@ -192,9 +192,8 @@ let package = Package(
     tests("Storage", ["JSON", "Model", "Storage", "StorageContract"]),
     tests(
       "Client", ["JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client"]),
-    tests(
-      "Apps", ["JSON", "Model", "Crypto", "Apps", "AppLaws"],
-      resources: [.embedInCode("Vectors")]),
+    // Files that are read beside the tests: embedded in code, they would take a minute to compile.
+    tests("Apps", ["JSON", "Model", "Crypto", "Apps", "AppLaws"], exclude: ["Vectors"]),
     tests(
       "Relay",
       ["JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Relay"]),
@@ -202,7 +201,7 @@ let package = Package(
     tests(
       "StorageSQLite",
       ["Model", "Storage", "StorageSQLite", "StorageContract", "TemporaryFolders", "CSQLite"],
-      resources: [.embedInCode("Fixtures")]),
+      exclude: ["Fixtures"]),
     tests(
       "StoragePostgres",
       [

@@ -102,8 +102,8 @@ public final class Lockstep: Sendable {
 
   /// Makes this device the first of a new account. The relay must allow new accounts.
   ///
-  /// - Throws: `CancellationError` as `join`; `alreadyJoined`; `otherAccount` if the account that the records are from has revoked
-  ///   this device.
+  /// - Throws: `CancellationError` as `join`; `alreadyJoined`; `otherAccount` if the account that
+  ///   the records are from has revoked this device.
   public func createAccount(deviceName: String) async throws {
     try await join(nil, deviceName)
   }

@@ -98,10 +98,8 @@ extension LockstepError: CustomStringConvertible {
       "there is no \(type) with the id \(id); it may have been deleted; save a new one"
     case .recordTooLarge(let bytes, let limit):
       "the record has \(bytes) bytes, over \(limit); attach large content as a file"
-    case .outboxFull:
-      "too many changes wait for the relay; connect the device, and try again once they are sent"
-    case .notJoined:
-      "this device has not joined an account; call createAccount or join first"
+    case .outboxFull: "too many changes wait for the relay; connect the device, then try again"
+    case .notJoined: "this device has not joined an account; call createAccount or join first"
     case .alreadyJoined(let account):
       "this device belongs to the account \(account); call leave first, or open another folder"
     case .otherAccount(let account):

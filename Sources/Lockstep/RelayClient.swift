@@ -44,8 +44,8 @@ package struct RelayClient: Sendable {
     return try ownBody(body, status: status)
   }
 
-  /// Returns the body as `body(_:status:)`. An answer that is no relay's is reported as such, except
-  /// those of a proxy that does not reach its relay.
+  /// Returns the body as `body(_:status:)`. An answer that is no relay's is reported as such,
+  /// except those of a proxy that does not reach its relay.
   func ownBody(_ body: [UInt8], status: Int) throws(LockstepError) -> [UInt8] {
     let isOther = (300..<500).contains(status) && ![408, 413, 429].contains(status)
     if isOther, Refusal.problem(body, status: status) == nil {

@@ -6,8 +6,7 @@ import Testing
 
 struct ChunkTransferTests {
   private func hash(_ number: Int) throws -> ChunkHash {
-    try #require(
-      ChunkHash(bytes: [UInt8(number / 256), UInt8(number % 256)] + .init(repeating: 0, count: 30)))
+    try TestChunk.hash(number)
   }
 
   private func chunk(_ number: Int) throws -> HeldChunk {

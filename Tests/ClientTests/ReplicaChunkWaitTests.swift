@@ -152,11 +152,7 @@ struct ReplicaChunkWaitTests {
 
   @Test func thoseChunksAreNamedForWhichThereIsRoom() throws {
     var harness = try ReplicaHarness()
-    let many = try (0..<Limits.chunksPerRecord).map { number in
-      try #require(
-        ChunkHash(
-          bytes: [UInt8(number / 256), UInt8(number % 256)] + .init(repeating: 9, count: 30)))
-    }
+    let many = try TestChunk.hashes(Limits.chunksPerRecord)
     _ = harness.edit(.album("a", many))
     _ = harness.edit(.album("b", [try hash(1)]))
     _ = harness.edit(.note("c", "no chunks"))
@@ -172,11 +168,7 @@ struct ReplicaChunkWaitTests {
 
   @Test func aBatchNamesNoMoreChunksThanTheRelayLooksUpForOne() throws {
     var harness = try ReplicaHarness()
-    let many = try (0..<Limits.chunksPerRecord).map { number in
-      try #require(
-        ChunkHash(
-          bytes: [UInt8(number / 256), UInt8(number % 256)] + .init(repeating: 9, count: 30)))
-    }
+    let many = try TestChunk.hashes(Limits.chunksPerRecord)
     try harness.confirmChunks(many)
     _ = harness.edit(.album("a", many))
     _ = harness.edit(.album("b", Array(many.prefix(2))))

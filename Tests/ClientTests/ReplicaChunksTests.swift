@@ -64,12 +64,7 @@ struct ReplicaChunksTests {
   @Test func aBatchHasRoomForItsChunks() throws {
     var harness = try ReplicaHarness()
     // Two thousand each: with a third, the batch would name more than `chunksPerBatch`.
-    let many = try (0..<2_000).map { number in
-      try #require(
-        ChunkHash(
-          bytes: [UInt8(number / 256), UInt8(number % 256)] + .init(repeating: 0, count: 30))
-      )
-    }
+    let many = try TestChunk.hashes(2_000)
     let fields: JSONValue = ["pieces": .array(many.map { .string($0.text) })]
     for name in ["a", "b", "c", "d", "e"] { _ = harness.edit(.fields(name, TestApp.album, fields)) }
     try harness.confirmChunks(many)
@@ -80,12 +75,7 @@ struct ReplicaChunksTests {
 
   @Test func tooManyChunksAreRefusedAtOnce() throws {
     var harness = try ReplicaHarness()
-    let many = try (0...Limits.chunksPerRecord).map { number in
-      try #require(
-        ChunkHash(
-          bytes: [UInt8(number / 256), UInt8(number % 256)] + .init(repeating: 0, count: 30))
-      )
-    }
+    let many = try TestChunk.hashes(Limits.chunksPerRecord + 1)
     let fields: JSONValue = ["pieces": .array(many.map { .string($0.text) })]
     let refused = harness.edit(.fields("a", TestApp.album, fields))
     guard case .failure(.refused) = refused else {

@@ -1,3 +1,4 @@
+import Foundation
 import LockstepModel
 import LockstepStorage
 import TemporaryFolders
@@ -13,24 +14,24 @@ struct UpgradeTests {
   init() throws { directory = try TemporaryFolder() }
 
   /// Makes a database as a program of that version left it.
-  private func lay(_ fixture: [UInt8], as name: String, _ schema: Schema, version: Int) throws {
+  private func lay(_ fixture: String, as name: String, _ schema: Schema, version: Int) throws {
     let empty = Schema(applicationID: schema.applicationID, steps: [])
     let connection = try SQLiteConnection(
       path: directory.path(name), role: .writer, schema: empty)
-    try connection.execute(String(decoding: fixture, as: UTF8.self))
+    let folder = URL(filePath: #filePath).deletingLastPathComponent()
+    let path = folder.appending(path: "Fixtures/\(fixture).sql")
+    try connection.execute(try String(contentsOf: path, encoding: .utf8))
     // The fixture has the tables that the steps of its version make.
     #expect(try connection.firstInteger(of: "PRAGMA user_version") == Int64(version))
     connection.close()
   }
 
   private func layRelay(_ version: Int = 1) throws {
-    let fixture = version == 1 ? PackageResources.zones_1_sql : PackageResources.zones_2_sql
-    try lay(fixture, as: "zones.sqlite", .zones, version: version)
+    try lay("zones-\(version)", as: "zones.sqlite", .zones, version: version)
   }
 
   private func layHome(_ version: Int) throws {
-    let fixture = version == 1 ? PackageResources.replica_1_sql : PackageResources.replica_2_sql
-    try lay(fixture, as: "replica.sqlite", .replica, version: version)
+    try lay("replica-\(version)", as: "replica.sqlite", .replica, version: version)
   }
 
   // MARK: a relay

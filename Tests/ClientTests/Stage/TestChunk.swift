@@ -13,6 +13,17 @@ enum TestChunk {
     guard let hash = ChunkHash(bytes: SHA256.hash(bytes)) else { throw TestFault("no hash") }
     return hash
   }
+
+  /// Returns a hash of no known chunk; another for each number up to 65,535.
+  static func hash(_ number: Int) throws -> ChunkHash {
+    let high = UInt8(number / 256)
+    let bytes: [UInt8] = [high, UInt8(number % 256)] + [UInt8](repeating: 9, count: 30)
+    guard let hash = ChunkHash(bytes: bytes) else { throw TestFault("no hash") }
+    return hash
+  }
+
+  /// Returns as many hashes of no known chunks.
+  static func hashes(_ count: Int) throws -> [ChunkHash] { try (0..<count).map(hash) }
 }
 
 extension EditRequest {
