@@ -79,7 +79,7 @@ struct WorldTests {
     #expect(try world.records(Todo.self, on: phone).map(\.title) == ["later"])
   }
 
-  @Test func rulesHold() throws { try checkMergeLaws(Todo.self, histories: 400) }
+  @Test func rulesHold() throws { try checkMergeLaws(Todo.self, histories: 60) }
 
   @Test func anyWorld() throws { try explore(Todo.self, seeds: 1...15, faults: .all) }
 
