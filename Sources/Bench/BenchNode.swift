@@ -1,8 +1,8 @@
-public import LockstepClient
+import LockstepClient
 import LockstepJSON
-public import LockstepModel
-public import LockstepRuntime
-public import LockstepSimulation
+import LockstepModel
+import LockstepRuntime
+import LockstepSimulation
 import LockstepWire
 
 /// Measures sync latency: from a person's action on one device until the app on another device has
@@ -11,12 +11,12 @@ import LockstepWire
 /// The load is open: changes are due at fixed times, independent of earlier ones, and each latency
 /// starts at the due time, so that a stall cannot hide itself. Every change is a separate record,
 /// which must arrive at every other device exactly once.
-public struct BenchNode: Node, ~Copyable {
-  public typealias Job = FleetJob
-  public typealias Outcome = AgentOutcome
-  public typealias Order = Never
-  public typealias Report = BenchReport
-  public typealias News = Never
+package struct BenchNode: Node, ~Copyable {
+  package typealias Job = FleetJob
+  package typealias Outcome = AgentOutcome
+  package typealias Order = Never
+  package typealias Report = BenchReport
+  package typealias News = Never
 
   private enum Phase {
     /// Agents read their homes, connect and synchronise.
@@ -44,7 +44,7 @@ public struct BenchNode: Node, ~Copyable {
 
   /// Agents are numbered by account: device d of account a is agent `a × devices + d`. Their homes
   /// must have joined already.
-  public init(plan: BenchPlan, random: SeededRandom, at moment: Moment) {
+  package init(plan: BenchPlan, random: SeededRandom, at moment: Moment) {
     precondition(plan.validate().isEmpty, "the plan was not validated")
     self.plan = plan
     self.random = SeededRandom(seed: plan.seed)
@@ -61,12 +61,12 @@ public struct BenchNode: Node, ~Copyable {
     fleet.flushActions(into: &actions)
   }
 
-  public mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
+  package mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
     fleet.received(id, bytes, at: moment)
     flushActions(at: moment)
   }
 
-  public mutating func handle(
+  package mutating func handle(
     _ event: NodeEvent<AgentOutcome, Never, Never>, at moment: Moment
   ) {
     fleet.handle(event, at: moment)
@@ -74,11 +74,11 @@ public struct BenchNode: Node, ~Copyable {
     flushActions(at: moment)
   }
 
-  public mutating func nextAction() -> NodeAction<FleetJob, BenchReport, Never>? {
+  package mutating func nextAction() -> NodeAction<FleetJob, BenchReport, Never>? {
     actions.popFirst()
   }
 
-  public var nextDeadline: Instant? {
+  package var nextDeadline: Instant? {
     let own: Instant? =
       switch phase {
       case .gathering, .done: nil
@@ -193,26 +193,26 @@ public struct BenchNode: Node, ~Copyable {
   }
 }
 
-public enum BenchReport: Sendable {
+package enum BenchReport: Sendable {
   /// All devices are in sync; the load starts.
   case running
   case finished(BenchResult)
 }
 
 /// Result of a latency bench.
-public struct BenchResult: Sendable {
-  public var latency = LatencyHistogram()
+package struct BenchResult: Sendable {
+  package var latency = LatencyHistogram()
   /// Latencies by the second of the run in which each change was due.
-  public var timeline = LatencyTimeline()
+  package var timeline = LatencyTimeline()
   /// Number of changes made.
-  public var sent = 0
+  package var sent = 0
   /// Number of arrivals at other devices: at most `sent × (devices - 1)`.
-  public var delivered = 0
-  public var missing = 0
+  package var delivered = 0
+  package var missing = 0
   /// Number of changes that a device received twice.
-  public var duplicated = 0
+  package var duplicated = 0
   /// Maximum delay of the bench itself when it made a change; it counts as latency.
-  public var lateNanoseconds: Int64 = 0
+  package var lateNanoseconds: Int64 = 0
   /// Failures during the run, one sentence each.
-  public var failures: [String] = []
+  package var failures: [String] = []
 }

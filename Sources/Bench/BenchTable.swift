@@ -1,20 +1,20 @@
-public import LockstepJSON
+import LockstepJSON
 import LockstepTerminal
 
 /// Result of a latency bench, as text and as JSON.
-public struct BenchTable: Sendable {
-  public var plan: BenchPlan
-  public var result: BenchResult
+package struct BenchTable: Sendable {
+  package var plan: BenchPlan
+  package var result: BenchResult
   /// Latencies of one commit to disk (a small write and its fsync), measured separately, in
   /// nanoseconds.
-  public var commits: LatencyHistogram
+  package var commits: LatencyHistogram
   /// Processor time of the relay process during the bench; nil if it could not be read.
-  public var relayProcessorMicroseconds: Int64?
+  package var relayProcessorMicroseconds: Int64?
   /// Instructions that the event loop spends per delivery, without sockets; nil if they cannot be
   /// counted.
-  public var seamInstructions: Int64?
+  package var seamInstructions: Int64?
 
-  public init(
+  package init(
     plan: BenchPlan, result: BenchResult, commits: LatencyHistogram,
     relayProcessorMicroseconds: Int64?, seamInstructions: Int64?
   ) {
@@ -34,11 +34,11 @@ public struct BenchTable: Sendable {
   /// Promised time from an action on one device to the screen of another.
   private static let promiseMilliseconds: Int64 = 5_000
   /// Maximum number of user-mode instructions that the event loop may spend per delivery.
-  public static let seamInstructionsMost: Int64 = 700
+  package static let seamInstructionsMost: Int64 = 700
   /// Limit for polling, the fallback transport: one poll interval and a second.
   private static let pollMilliseconds: Int64 = 31_000
 
-  public var json: JSONValue {
+  package var json: JSONValue {
     .object([
       JSONMember("p50Ms", .milliseconds(result.latency.quantile(0.5))),
       JSONMember("p90Ms", .milliseconds(result.latency.quantile(0.9))),
@@ -99,7 +99,7 @@ public struct BenchTable: Sendable {
     return figures
   }
 
-  public var text: String {
+  package var text: String {
     var lines = [title, "", row("", "measured", "target")]
     lines += figures.map { row($0.label, $0.text, $0.judgement) }
     lines += ["", "Each row counts the deliveries up to that latency:"] + chart

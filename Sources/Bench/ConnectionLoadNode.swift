@@ -1,11 +1,11 @@
-public import LockstepClient
-public import LockstepModel
-public import LockstepRuntime
+import LockstepClient
+import LockstepModel
+import LockstepRuntime
 import LockstepSimulation
 import LockstepWire
 
 /// One connection of the load.
-public enum ConnectionLoadMember: Sendable, Hashable {
+package enum ConnectionLoadMember: Sendable, Hashable {
   /// A connection that never sends a byte.
   case silent
   /// A signed-in socket that answers pings and sends nothing else.
@@ -28,12 +28,12 @@ public enum ConnectionLoadMember: Sendable, Hashable {
 
 /// Load of many connections that use memory but send no requests, or that read too slowly. A
 /// connection that the relay closes is opened again.
-public struct ConnectionLoadNode: Node, ~Copyable {
-  public typealias Job = Never
-  public typealias Outcome = Never
-  public typealias Order = LoadOrder
-  public typealias Report = LoadReport
-  public typealias News = Never
+package struct ConnectionLoadNode: Node, ~Copyable {
+  package typealias Job = Never
+  package typealias Outcome = Never
+  package typealias Order = LoadOrder
+  package typealias Report = LoadReport
+  package typealias News = Never
 
   private struct Slot {
     let member: ConnectionLoadMember
@@ -59,7 +59,7 @@ public struct ConnectionLoadNode: Node, ~Copyable {
   private var nextSlowRead: Instant?
   private var actions = ActionQueue<NodeAction<Never, LoadReport, Never>>()
 
-  public init(_ members: [ConnectionLoadMember], to relay: RelayAddress, random: SeededRandom) {
+  package init(_ members: [ConnectionLoadMember], to relay: RelayAddress, random: SeededRandom) {
     self.relay = relay
     self.random = random
     slots = members.map { Slot(member: $0) }
@@ -68,7 +68,7 @@ public struct ConnectionLoadNode: Node, ~Copyable {
     openConnections()
   }
 
-  public mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
+  package mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
     guard let index = slotIndices[id] else { return }
     slots[index].socket?.receive(bytes)
     while let event = slots[index].socket?.next() {
@@ -87,7 +87,7 @@ public struct ConnectionLoadNode: Node, ~Copyable {
     }
   }
 
-  public mutating func handle(_ event: NodeEvent<Never, LoadOrder, Never>, at moment: Moment) {
+  package mutating func handle(_ event: NodeEvent<Never, LoadOrder, Never>, at moment: Moment) {
     switch event {
     case .opened(let id, _):
       guard let index = slotIndices[id] else { return }
@@ -109,11 +109,11 @@ public struct ConnectionLoadNode: Node, ~Copyable {
     openConnections()
   }
 
-  public mutating func nextAction() -> NodeAction<Never, LoadReport, Never>? {
+  package mutating func nextAction() -> NodeAction<Never, LoadReport, Never>? {
     actions.popFirst()
   }
 
-  public var nextDeadline: Instant? { isFinished ? nil : nextSlowRead }
+  package var nextDeadline: Instant? { isFinished ? nil : nextSlowRead }
 
   private mutating func openConnections() {
     while !isFinished, opening < Self.openingsAtOnce, let index = waiting.popFirst() {

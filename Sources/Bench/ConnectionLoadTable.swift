@@ -1,16 +1,16 @@
-public import LockstepJSON
+import LockstepJSON
 import LockstepTerminal
 
 /// One quiet run and one run with the load.
-public struct ConnectionLoadPair: Sendable {
-  public var quiet: BenchResult
-  public var loaded: BenchResult
+package struct ConnectionLoadPair: Sendable {
+  package var quiet: BenchResult
+  package var loaded: BenchResult
   /// Memory of the relay in bytes: before the load, and the peak during it; nil if the system does
   /// not report it.
-  public var relayBefore: Int64?
-  public var relayPeak: Int64?
+  package var relayBefore: Int64?
+  package var relayPeak: Int64?
 
-  public init(quiet: BenchResult, loaded: BenchResult) {
+  package init(quiet: BenchResult, loaded: BenchResult) {
     self.quiet = quiet
     self.loaded = loaded
   }
@@ -30,24 +30,24 @@ public struct ConnectionLoadPair: Sendable {
 }
 
 /// Result of a connection-load bench, as figures and as text.
-public struct ConnectionLoadTable: Sendable {
-  public var plan: ConnectionLoadPlan
-  public var pairs: [ConnectionLoadPair]
+package struct ConnectionLoadTable: Sendable {
+  package var plan: ConnectionLoadPlan
+  package var pairs: [ConnectionLoadPair]
 
   /// Maximum 99th percentile of other accounts under load, in thousandths of the quiet 99th
   /// percentile.
-  public static let ratioMost: Int64 = 2_000
+  package static let ratioMost: Int64 = 2_000
 
-  public init(plan: ConnectionLoadPlan, pairs: [ConnectionLoadPair]) {
+  package init(plan: ConnectionLoadPlan, pairs: [ConnectionLoadPair]) {
     self.plan = plan
     self.pairs = pairs
   }
 
-  public var isMet: Bool {
+  package var isMet: Bool {
     pairs.allSatisfy(\.isWhole) && (median { $0.ratio(0.99) } ?? .max) <= Self.ratioMost
   }
 
-  public var json: JSONValue {
+  package var json: JSONValue {
     .object([
       JSONMember("idle", .whole(Int64(plan.idle))),
       JSONMember("slow", .whole(Int64(plan.slow))),
@@ -71,7 +71,7 @@ public struct ConnectionLoadTable: Sendable {
       + "idle connections and \(plan.slow) slow readers; \(pairs.count) pairs"
   }
 
-  public var text: String {
+  package var text: String {
     var lines = [title, "", row("", "quiet", "loaded", "ratio")]
     for (label, share) in [("p50", 0.5), ("p99", 0.99), ("max", 1)] {
       let ratio = median { $0.ratio(share) }
@@ -102,7 +102,7 @@ public struct ConnectionLoadTable: Sendable {
 
 extension ConnectionLoadTable {
   /// Returns the contents of a report. The distributions are those of all runs together.
-  public func run(from origin: RunOrigin) -> BenchRun {
+  package func run(from origin: RunOrigin) -> BenchRun {
     let results = pairs.flatMap { [$0.quiet, $0.loaded] }
     return BenchRun(
       kind: .crowd, summary: title, origin: origin,

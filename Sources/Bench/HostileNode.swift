@@ -1,11 +1,11 @@
-public import LockstepClient
-public import LockstepModel
-public import LockstepRuntime
+import LockstepClient
+import LockstepModel
+import LockstepRuntime
 import LockstepSimulation
 import LockstepWire
 
 /// Task that one connection of a hostile bench repeats.
-public enum HostileTask: Sendable, Hashable {
+package enum HostileTask: Sendable, Hashable {
   /// Saves or reads one small record, fifty times a second: the victim.
   case saves
   case reads
@@ -37,11 +37,11 @@ public enum HostileTask: Sendable, Hashable {
 }
 
 /// One connection, with the token of its requests.
-public struct HostileClient: Sendable, Hashable {
-  public var token: String
-  public var task: HostileTask
+package struct HostileClient: Sendable, Hashable {
+  package var token: String
+  package var task: HostileTask
 
-  public init(token: String, task: HostileTask) {
+  package init(token: String, task: HostileTask) {
     self.token = token
     self.task = task
   }
@@ -50,12 +50,12 @@ public struct HostileClient: Sendable, Hashable {
 /// Connections that send requests continuously, one after the other, whatever the answers are. A
 /// connection that the relay closes is opened again. Victims send requests at a fixed rate; their
 /// latency is measured from the time at which a request was due to its answer.
-public struct HostileNode: Node, ~Copyable {
-  public typealias Job = Never
-  public typealias Outcome = Never
-  public typealias Order = LoadOrder
-  public typealias Report = LoadReport
-  public typealias News = Never
+package struct HostileNode: Node, ~Copyable {
+  package typealias Job = Never
+  package typealias Outcome = Never
+  package typealias Order = LoadOrder
+  package typealias Report = LoadReport
+  package typealias News = Never
 
   private struct Slot {
     let client: HostileClient
@@ -84,7 +84,7 @@ public struct HostileNode: Node, ~Copyable {
   private var doneCount = 0
   private var actions = ActionQueue<NodeAction<Never, LoadReport, Never>>()
 
-  public init(_ clients: [HostileClient], to relay: RelayAddress, random: SeededRandom) {
+  package init(_ clients: [HostileClient], to relay: RelayAddress, random: SeededRandom) {
     self.relay = relay
     self.random = random
     for client in clients {
@@ -93,15 +93,15 @@ public struct HostileNode: Node, ~Copyable {
     }
   }
 
-  public var nextDeadline: Instant? {
+  package var nextDeadline: Instant? {
     isFinished ? nil : slots.compactMap { $0.dueAt == nil ? $0.nextDue : nil }.min()
   }
 
-  public mutating func nextAction() -> NodeAction<Never, LoadReport, Never>? {
+  package mutating func nextAction() -> NodeAction<Never, LoadReport, Never>? {
     actions.popFirst()
   }
 
-  public mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
+  package mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
     guard let index = index(of: id) else { return }
     switch slots[index].client.task {
     case .neverReads: return actions.append(.pauseReading(id))
@@ -122,7 +122,7 @@ public struct HostileNode: Node, ~Copyable {
     }
   }
 
-  public mutating func handle(_ event: NodeEvent<Never, LoadOrder, Never>, at moment: Moment) {
+  package mutating func handle(_ event: NodeEvent<Never, LoadOrder, Never>, at moment: Moment) {
     switch event {
     case .opened(let id, _):
       guard let index = index(of: id) else { return }

@@ -1,8 +1,8 @@
-public import LockstepJSON
+import LockstepJSON
 import LockstepTerminal
 
 /// Attacks on other accounts in a hostile bench.
-public enum HostileAttack: String, Sendable, CaseIterable {
+package enum HostileAttack: String, Sendable, CaseIterable {
   case zoneDeletions = "zone deletions"
   case chunkNames = "saves with 4,096 hashes"
   case emptyZoneReads = "reads of an empty zone"
@@ -15,23 +15,23 @@ public enum HostileAttack: String, Sendable, CaseIterable {
 }
 
 /// Latencies of the victim's saves and reads, quiet or during an attack.
-public struct HostileWindow: Sendable {
-  public var saves: LatencyHistogram
-  public var reads: LatencyHistogram
+package struct HostileWindow: Sendable {
+  package var saves: LatencyHistogram
+  package var reads: LatencyHistogram
 
-  public init(saves: LatencyHistogram, reads: LatencyHistogram) {
+  package init(saves: LatencyHistogram, reads: LatencyHistogram) {
     self.saves = saves
     self.reads = reads
   }
 }
 
 /// Results of one attack: quiet windows and windows during the attack, alternating.
-public struct HostileRow: Sendable {
-  public var attack: HostileAttack
-  public var quiet: [HostileWindow] = []
-  public var attacked: [HostileWindow] = []
+package struct HostileRow: Sendable {
+  package var attack: HostileAttack
+  package var quiet: [HostileWindow] = []
+  package var attacked: [HostileWindow] = []
 
-  public init(attack: HostileAttack) { self.attack = attack }
+  package init(attack: HostileAttack) { self.attack = attack }
 
   static func median(
     _ windows: [HostileWindow], _ part: KeyPath<HostileWindow, LatencyHistogram>, _ share: Double
@@ -50,29 +50,30 @@ public struct HostileRow: Sendable {
 }
 
 /// Result of a hostile bench, as figures and as text.
-public struct HostileTable: Sendable {
-  public var rows: [HostileRow]
-  public var seconds: Int
+package struct HostileTable: Sendable {
+  package var rows: [HostileRow]
+  package var seconds: Int
   /// Latency bench of other accounts, quiet and with many hostile clients of every kind,
   /// alternating.
-  public var together: [ConnectionLoadPair]
+  package var together: [ConnectionLoadPair]
   /// Maximum memory of the relay in bytes as stated in docs/operations.md, beyond its idle memory.
-  public var memoryMost: Int64
+  package var memoryMost: Int64
 
   /// Maximum shift of another account's 99th percentile by one account, in nanoseconds.
-  public static let movedMost: Int64 = 20_000_000
+  package static let movedMost: Int64 = 20_000_000
 
   /// Number of hostile clients of each kind when all run at once; each has its own account.
-  public static let clientsOfAKind = 10
+  package static let clientsOfAKind = 10
 
-  public init(rows: [HostileRow], seconds: Int, together: [ConnectionLoadPair], memoryMost: Int64) {
+  package init(rows: [HostileRow], seconds: Int, together: [ConnectionLoadPair], memoryMost: Int64)
+  {
     self.rows = rows
     self.seconds = seconds
     self.together = together
     self.memoryMost = memoryMost
   }
 
-  public var isMet: Bool { isMovedLittle && isFast && isSmall }
+  package var isMet: Bool { isMovedLittle && isFast && isSmall }
 
   private var isMovedLittle: Bool {
     rows.allSatisfy { row in
@@ -101,7 +102,7 @@ public struct HostileTable: Sendable {
     Figure.median(together.compactMap { $0[keyPath: run].latency.quantile(share) })
   }
 
-  public var json: JSONValue {
+  package var json: JSONValue {
     .object([
       JSONMember("seconds", .whole(Int64(seconds))),
       JSONMember("attacks", .array(rows.map(Self.json))),
@@ -126,7 +127,7 @@ public struct HostileTable: Sendable {
     return .object(members)
   }
 
-  public var text: String {
+  package var text: String {
     var lines = [
       "A victim's saves and reads, quiet and with one hostile account; medians of "
         + "\(rows.first?.quiet.count ?? 0) windows of \(seconds) s",

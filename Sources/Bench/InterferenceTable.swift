@@ -1,23 +1,23 @@
-public import LockstepJSON
+import LockstepJSON
 import LockstepTerminal
 
 /// One quiet window and one window under load.
-public struct InterferencePair: Sendable {
-  public var quiet: LatencyHistogram
-  public var busy: LatencyHistogram
+package struct InterferencePair: Sendable {
+  package var quiet: LatencyHistogram
+  package var busy: LatencyHistogram
   /// Number of records that the load transferred, and its duration.
-  public var records: Int
-  public var nanoseconds: Int64
+  package var records: Int
+  package var nanoseconds: Int64
   /// Time from the start of the load until each device was done; one value if there is one device.
-  public var devices: LatencyHistogram
+  package var devices: LatencyHistogram
   /// Memory in bytes: the relay's just before the load, its peak, and the device's peak during the
   /// load; nil if the system does not report it, or there is no such process.
-  public var relayBefore: Int64?
-  public var relayPeak: Int64?
-  public var devicePeak: Int64?
-  public var deferredRequests = 0
+  package var relayBefore: Int64?
+  package var relayPeak: Int64?
+  package var devicePeak: Int64?
+  package var deferredRequests = 0
 
-  public init(quiet: LatencyHistogram, busy: LatencyHistogram, records: Int, nanoseconds: Int64) {
+  package init(quiet: LatencyHistogram, busy: LatencyHistogram, records: Int, nanoseconds: Int64) {
     self.quiet = quiet
     self.busy = busy
     self.records = records
@@ -41,26 +41,26 @@ public struct InterferencePair: Sendable {
 
 /// Result of an interference bench, as figures and as text. Each figure of several runs is their
 /// median.
-public struct InterferenceTable: Sendable {
-  public var plan: InterferencePlan
-  public var pairs: [InterferencePair]
+package struct InterferenceTable: Sendable {
+  package var plan: InterferencePlan
+  package var pairs: [InterferencePair]
   /// Rate at which the large account was filled, in records per second; nil if none was filled.
-  public var fillRecordsASecond: Int64?
+  package var fillRecordsASecond: Int64?
   /// Size of the relay's log after the bench, in bytes.
-  public var logBytes: Int64?
+  package var logBytes: Int64?
 
   /// Maximum median save latency of another account under load, in thousandths of its quiet median.
-  public static let ratioMost: Int64 = 2_000
+  package static let ratioMost: Int64 = 2_000
 
-  public init(plan: InterferencePlan, pairs: [InterferencePair]) {
+  package init(plan: InterferencePlan, pairs: [InterferencePair]) {
     self.plan = plan
     self.pairs = pairs
   }
 
   /// True if the other account's saves stay within the limit; nil if nothing was measured.
-  public var isMet: Bool? { median { $0.ratio(0.5) }.map { $0 <= Self.ratioMost } }
+  package var isMet: Bool? { median { $0.ratio(0.5) }.map { $0 <= Self.ratioMost } }
 
-  public var json: JSONValue {
+  package var json: JSONValue {
     .object([
       JSONMember("load", .string(plan.load.rawValue)),
       JSONMember("records", .whole(Int64(pairs.first?.records ?? 0))),
@@ -88,7 +88,7 @@ public struct InterferenceTable: Sendable {
     ])
   }
 
-  public var text: String {
+  package var text: String {
     var lines = [title, "", row("", "quiet", "under load", "ratio")]
     for (label, share) in [("p50", 0.5), ("p99", 0.99), ("max", 1)] {
       let ratio = median { $0.ratio(share) }
@@ -139,7 +139,7 @@ public struct InterferenceTable: Sendable {
 extension InterferenceTable {
   /// Returns the contents of a report. The distributions are those of all windows together. There
   /// is no timeline, because windows are short and differ in length.
-  public func run(from origin: RunOrigin) -> BenchRun {
+  package func run(from origin: RunOrigin) -> BenchRun {
     var (quiet, busy) = (LatencyHistogram(), LatencyHistogram())
     for pair in pairs {
       quiet.merge(pair.quiet)

@@ -2,21 +2,21 @@
 /// minute fit into a few kilobytes, and every figure is within 1/32 of the true value.
 ///
 ///     value in nanoseconds   1xxxxx yyyyyyyyy   bucket = exponent × 32 + the five bits x
-public struct LatencyHistogram: Sendable, Hashable {
+package struct LatencyHistogram: Sendable, Hashable {
   private static let mantissaBits = 5
   private static let bucketsPerDoubling = 1 << mantissaBits
 
   private var counts: [UInt64]
-  public private(set) var count: UInt64 = 0
-  public private(set) var greatestNanoseconds: Int64 = 0
-  public private(set) var leastNanoseconds: Int64 = .max
+  package private(set) var count: UInt64 = 0
+  package private(set) var greatestNanoseconds: Int64 = 0
+  package private(set) var leastNanoseconds: Int64 = .max
 
-  public init() {
+  package init() {
     counts = Array(repeating: 0, count: Self.bucket(of: .max) + 1)
   }
 
   /// Records a latency. A negative one (two clocks that disagree) counts as 0.
-  public mutating func record(nanoseconds: Int64) {
+  package mutating func record(nanoseconds: Int64) {
     let value = max(0, nanoseconds)
     counts[Self.bucket(of: value)] += 1
     count += 1
@@ -24,7 +24,7 @@ public struct LatencyHistogram: Sendable, Hashable {
     leastNanoseconds = min(leastNanoseconds, value)
   }
 
-  public mutating func merge(_ other: LatencyHistogram) {
+  package mutating func merge(_ other: LatencyHistogram) {
     for index in counts.indices { counts[index] += other.counts[index] }
     count += other.count
     greatestNanoseconds = max(greatestNanoseconds, other.greatestNanoseconds)
@@ -34,7 +34,7 @@ public struct LatencyHistogram: Sendable, Hashable {
   /// Returns the latency that `share` (0…1) of all values did not exceed, in nanoseconds; nil if
   /// nothing was recorded. Rounded up to the end of its bucket, but never above the greatest
   /// recorded value.
-  public func quantile(_ share: Double) -> Int64? {
+  package func quantile(_ share: Double) -> Int64? {
     guard count > 0 else { return nil }
     let exact = share * Double(count)
     let rank = max(1, UInt64(exact) + (Double(UInt64(exact)) < exact ? 1 : 0))
@@ -47,7 +47,7 @@ public struct LatencyHistogram: Sendable, Hashable {
   }
 
   /// Buckets that are not empty, in ascending order.
-  public var buckets: [Bucket] {
+  package var buckets: [Bucket] {
     counts.indices.filter { counts[$0] > 0 }.map {
       Bucket(upTo: Self.upperEnd(ofBucket: $0), count: counts[$0])
     }
@@ -65,7 +65,7 @@ public struct LatencyHistogram: Sendable, Hashable {
 
   /// Counts per doubling from `first` nanoseconds, for a small chart. Empty rows at both ends are
   /// omitted.
-  public func doublings(from first: Int64 = 1 << 16) -> [(upTo: Int64, count: UInt64)] {
+  package func doublings(from first: Int64 = 1 << 16) -> [(upTo: Int64, count: UInt64)] {
     var rows: [(upTo: Int64, count: UInt64)] = []
     var upTo = first
     var index = 0
@@ -103,11 +103,11 @@ public struct LatencyHistogram: Sendable, Hashable {
 
 extension LatencyHistogram {
   /// Count of one bucket. The bucket is identified by its greatest value, in nanoseconds.
-  public struct Bucket: Hashable, Sendable {
-    public var upTo: Int64
-    public var count: UInt64
+  package struct Bucket: Hashable, Sendable {
+    package var upTo: Int64
+    package var count: UInt64
 
-    public init(upTo: Int64, count: UInt64) {
+    package init(upTo: Int64, count: UInt64) {
       self.upTo = upTo
       self.count = count
     }

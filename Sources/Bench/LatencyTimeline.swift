@@ -2,9 +2,9 @@ import LockstepModel
 
 /// Latencies by the second of a run, to locate a stall in time. Only non-empty buckets are stored:
 /// an hour takes a few megabytes.
-public struct LatencyTimeline: Hashable, Sendable {
+package struct LatencyTimeline: Hashable, Sendable {
   /// Maximum length of a bench; later values are counted in the last second.
-  public static let secondsMost = 3_600
+  package static let secondsMost = 3_600
 
   private struct Entry: Hashable {
     var buckets: [LatencyHistogram.Bucket] = []
@@ -23,10 +23,10 @@ public struct LatencyTimeline: Hashable, Sendable {
 
   private var entries: [Entry] = []
 
-  public init() {}
+  package init() {}
 
   /// `second`: the second, from 0, in which the measured change was due.
-  public mutating func record(nanoseconds: Int64, dueInSecond second: Int) {
+  package mutating func record(nanoseconds: Int64, dueInSecond second: Int) {
     let value = max(0, nanoseconds)
     let index = min(max(0, second), Self.secondsMost - 1)
     extend(to: index + 1)
@@ -38,7 +38,7 @@ public struct LatencyTimeline: Hashable, Sendable {
   }
 
   /// Adds another run of the same length, second by second.
-  public mutating func merge(_ other: LatencyTimeline) {
+  package mutating func merge(_ other: LatencyTimeline) {
     extend(to: other.entries.count)
     for (index, entry) in other.entries.enumerated() {
       for bucket in entry.buckets { entries[index].add(bucket) }
@@ -52,7 +52,7 @@ public struct LatencyTimeline: Hashable, Sendable {
   }
 
   /// From the first second to the last one with values; nil for a second without arrivals.
-  public var seconds: [TimelineSecond?] {
+  package var seconds: [TimelineSecond?] {
     entries.map { entry in
       guard
         let histogram = LatencyHistogram(
@@ -66,9 +66,9 @@ public struct LatencyTimeline: Hashable, Sendable {
 }
 
 /// Results of one second of a run; latencies in nanoseconds.
-public struct TimelineSecond: Hashable, Sendable {
-  public var count: UInt64
-  public var median: Int64
-  public var p99: Int64
-  public var greatest: Int64
+package struct TimelineSecond: Hashable, Sendable {
+  package var count: UInt64
+  package var median: Int64
+  package var p99: Int64
+  package var greatest: Int64
 }

@@ -1,17 +1,17 @@
-public import LockstepClient
-public import LockstepModel
-public import LockstepRuntime
+import LockstepClient
+import LockstepModel
+import LockstepRuntime
 import LockstepWire
 
 /// Many devices that load a relay over raw WebSockets: steady savers whose answers are timed,
 /// uploaders and readers. If a bench splits them over several nodes, each on its own thread, the
 /// load does not delay the measuring.
-public struct LoadNode: Node, ~Copyable {
-  public typealias Job = Never
-  public typealias Outcome = Never
-  public typealias Order = LoadOrder
-  public typealias Report = LoadReport
-  public typealias News = Never
+package struct LoadNode: Node, ~Copyable {
+  package typealias Job = Never
+  package typealias Outcome = Never
+  package typealias Order = LoadOrder
+  package typealias Report = LoadReport
+  package typealias News = Never
 
   private struct Member {
     var socket: RawSocket
@@ -29,7 +29,7 @@ public struct LoadNode: Node, ~Copyable {
   private var actions = ActionQueue<NodeAction<Never, LoadReport, Never>>()
 
   /// All `devices` connect immediately.
-  public init(
+  package init(
     _ devices: [LoadDevice], to relay: RelayAddress, random: SeededRandom, at moment: Moment
   ) {
     self.relay = relay
@@ -46,7 +46,7 @@ public struct LoadNode: Node, ~Copyable {
     running = devices.count { $0.task.isFinite }
   }
 
-  public mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
+  package mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
     let index = Self.index(of: id)
     result.bytesReceived += bytes.byteCount
     members[index].socket.receive(bytes)
@@ -61,7 +61,7 @@ public struct LoadNode: Node, ~Copyable {
     performSteps(index, at: moment.instant)
   }
 
-  public mutating func handle(_ event: NodeEvent<Never, LoadOrder, Never>, at moment: Moment) {
+  package mutating func handle(_ event: NodeEvent<Never, LoadOrder, Never>, at moment: Moment) {
     switch event {
     case .opened(let id, _):
       actions.append(.send(id, members[Self.index(of: id)].socket.opened()))
@@ -83,11 +83,11 @@ public struct LoadNode: Node, ~Copyable {
     }
   }
 
-  public mutating func nextAction() -> NodeAction<Never, LoadReport, Never>? {
+  package mutating func nextAction() -> NodeAction<Never, LoadReport, Never>? {
     actions.popFirst()
   }
 
-  public var nextDeadline: Instant? {
+  package var nextDeadline: Instant? {
     isFinished ? nil : members.compactMap(\.worker.deadline).min()
   }
 

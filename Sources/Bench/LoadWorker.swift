@@ -1,4 +1,4 @@
-public import LockstepModel
+import LockstepModel
 import LockstepWire
 
 /// One device of a load with an open socket: the messages it sends, and its handling of answers.
@@ -214,18 +214,18 @@ struct LoadWorker {
 }
 
 /// A device of a load: its token and its task.
-public struct LoadDevice: Sendable {
-  public var token: String
-  public var task: LoadTask
+package struct LoadDevice: Sendable {
+  package var token: String
+  package var task: LoadTask
 
-  public init(token: String, task: LoadTask) {
+  package init(token: String, task: LoadTask) {
     self.token = token
     self.task = task
   }
 }
 
 /// Task of one device of a load.
-public enum LoadTask: Sendable, Hashable {
+package enum LoadTask: Sendable, Hashable {
   /// Saves one record this many times a second, independent of earlier saves, until it is stopped.
   /// `recordBytes`: bytes of a record's fields.
   case save(rate: Int, recordBytes: Int)
@@ -246,14 +246,14 @@ public enum LoadTask: Sendable, Hashable {
   }
 }
 
-public enum LoadOrder: Sendable {
+package enum LoadOrder: Sendable {
   /// Start of the window: saves due from now on are counted.
   case openWindow
   /// End of the window. The result is reported after the last counted save is answered.
   case closeWindow
 }
 
-public enum LoadReport: Sendable {
+package enum LoadReport: Sendable {
   /// All devices are signed in.
   case ready
   /// Latencies of the counted saves, from due time to answer.
@@ -267,16 +267,16 @@ public enum LoadReport: Sendable {
 }
 
 /// Result of a load.
-public struct LoadResult: Sendable {
+package struct LoadResult: Sendable {
   /// Number of records saved or read.
-  public var records = 0
-  public var bytesReceived = 0
+  package var records = 0
+  package var bytesReceived = 0
   /// Time from the node's start to the end of the last device's task.
-  public var nanoseconds: Int64 = 0
+  package var nanoseconds: Int64 = 0
   /// Time from the node's start to the end of each device's task.
-  public var devices = LatencyHistogram()
+  package var devices = LatencyHistogram()
   /// Number of requests that the relay deferred (`overloaded`) and that were repeated.
-  public var deferredRequests = 0
+  package var deferredRequests = 0
 
-  public init() {}
+  package init() {}
 }

@@ -1,13 +1,13 @@
 import LockstepApps
 import LockstepCommandLine
-public import LockstepJSON
+import LockstepJSON
 import LockstepModel
 import LockstepTerminal
 import LockstepWire
 
 /// One check of `lockstep doctor`.
-public struct DoctorCheck: Hashable, Sendable {
-  public enum Verdict: String, Hashable, Sendable, CaseIterable {
+package struct DoctorCheck: Hashable, Sendable {
+  package enum Verdict: String, Hashable, Sendable, CaseIterable {
     case ok
     /// The check could not be made.
     case skipped
@@ -18,22 +18,22 @@ public struct DoctorCheck: Hashable, Sendable {
   }
 
   /// Subject of a check; checks of one area are shown together.
-  public enum Area: String, Hashable, Sendable {
+  package enum Area: String, Hashable, Sendable {
     case relay, home, machine, database
     /// The raw value is the name in the output.
     case transport = "ladder"
   }
 
-  public var area: Area
+  package var area: Area
   /// Stable identifier, unique in its area.
-  public var name: String
-  public var verdict: Verdict
+  package var name: String
+  package var verdict: Verdict
   /// Observation, with figures and their units.
-  public var seen: String
+  package var seen: String
   /// Advice in one or two sentences; nil only if the verdict is ok.
-  public var nextStep: String?
+  package var nextStep: String?
   /// The same figures for programs; each name ends with its unit.
-  public var figures: [JSONMember]
+  package var figures: [JSONMember]
 
   package init(
     _ area: Area, _ name: String, _ verdict: Verdict, _ seen: String, nextStep: String? = nil,
@@ -48,7 +48,7 @@ public struct DoctorCheck: Hashable, Sendable {
   }
 
   /// Reports a check that could not be made.
-  public static func skipped(
+  package static func skipped(
     _ area: Area, _ name: String, _ why: String, nextStep: String
   ) -> DoctorCheck {
     DoctorCheck(area, name, .skipped, why, nextStep: nextStep)
@@ -65,37 +65,37 @@ public struct DoctorCheck: Hashable, Sendable {
 }
 
 /// Thresholds of all checks.
-public enum DoctorThresholds {
+package enum DoctorThresholds {
   /// Maximum difference between this machine's clock and the relay's, in milliseconds. Devices use
   /// relay time, so a wrong clock harms no edit, but it misleads people.
-  public static let clockWarningMilliseconds: Int64 = 30_000
+  package static let clockWarningMilliseconds: Int64 = 30_000
   /// A day: with such a clock certificates seem not yet valid or expired.
-  public static let clockProblemMilliseconds: Int64 = 86_400_000
+  package static let clockProblemMilliseconds: Int64 = 86_400_000
   /// Days before a certificate's end: the lead time that automatic renewal needs.
-  public static let certificateDays: Int64 = 14
+  package static let certificateDays: Int64 = 14
   /// Slower connections are slow for a person.
-  public static let connectMilliseconds: Int64 = 1_000
+  package static let connectMilliseconds: Int64 = 1_000
   /// Later answers do not count as immediate.
-  public static let promptMilliseconds: Int64 = 2_000
+  package static let promptMilliseconds: Int64 = 2_000
   /// Minimum free space of a home or a store; below it, it will stop soon. A write-ahead log grows
   /// to some tens of megabytes.
-  public static let diskWarningBytes: Int64 = 256 << 20
-  public static let diskProblemBytes: Int64 = 16 << 20
+  package static let diskWarningBytes: Int64 = 256 << 20
+  package static let diskProblemBytes: Int64 = 16 << 20
   /// If a change waits longer while a process syncs the home, it is stuck.
-  public static let waitingMilliseconds: Int64 = 60_000
+  package static let waitingMilliseconds: Int64 = 60_000
   /// Database sessions that a relay uses.
-  public static let databaseConnections = 4
+  package static let databaseConnections = 4
   /// Minimum number of open files; with fewer any program has problems.
-  public static let openFiles = 256
+  package static let openFiles = 256
   /// Time for which `--long` leaves a socket idle: longer than the usual timeout of proxies.
-  public static let idleMilliseconds: Int64 = 75_000
+  package static let idleMilliseconds: Int64 = 75_000
 }
 
 /// Checks of a relay's address and of the server that answers there.
 extension DoctorCheck {
   /// Checks the name resolution. `addresses`: resolved addresses; empty if the resolver found none,
   /// for the reason `fault`.
-  public static func name(
+  package static func name(
     _ host: String, addresses: [String], fault: String?, nanoseconds: Int64
   ) -> DoctorCheck {
     let figures = [JSONMember("resolveMilliseconds", .milliseconds(nanoseconds))]
@@ -113,7 +113,7 @@ extension DoctorCheck {
   }
 
   /// Checks a connection without TLS, on which nothing is sent.
-  public static func connection(_ report: ProbeReport, to address: String) -> DoctorCheck {
+  package static func connection(_ report: ProbeReport, to address: String) -> DoctorCheck {
     guard case .done = report.end,
       let took = report.nanoseconds(report.begun.instant, report.opened)
     else {
@@ -134,7 +134,7 @@ extension DoctorCheck {
   }
 
   /// Checks a connection with TLS. `wall`: this machine's clock, milliseconds.
-  public static func security(_ report: ProbeReport, wall: Int64) -> DoctorCheck {
+  package static func security(_ report: ProbeReport, wall: Int64) -> DoctorCheck {
     switch report.end {
     case .done: break
     case .untrusted(let words):
@@ -168,7 +168,7 @@ extension DoctorCheck {
 
   /// Checks the answer to `GET /v1/limits`. `usual`: the answer of a relay of this version with
   /// default settings.
-  public static func relay(_ report: ProbeReport, usual: [JSONMember]) -> DoctorCheck {
+  package static func relay(_ report: ProbeReport, usual: [JSONMember]) -> DoctorCheck {
     guard case .done = report.end, let limits = limits(report) else {
       var detail = report.status.map { "the answer has status \($0)" } ?? report.reason
       if !report.proxyHeaders.isEmpty {
@@ -213,7 +213,7 @@ extension DoctorCheck {
   }
 
   /// Checks the answers to `GET /v1/time`; the one with the shortest round trip counts.
-  public static func clock(_ reports: [ProbeReport]) -> DoctorCheck {
+  package static func clock(_ reports: [ProbeReport]) -> DoctorCheck {
     guard let best = reports.compactMap(\.clockOffset).min(by: { $0.error < $1.error }) else {
       return .skipped(
         .relay, "clock", "the relay did not report its time",
@@ -255,7 +255,7 @@ extension DoctorCheck {
   }
 
   /// Reports signs of a proxy in front of the relay.
-  public static func proxy(_ report: ProbeReport) -> DoctorCheck {
+  package static func proxy(_ report: ProbeReport) -> DoctorCheck {
     let seen =
       report.proxyHeaders.isEmpty
       ? "none detected in front of the relay"
@@ -304,7 +304,7 @@ extension DoctorCheck {
 
   /// Checks a plain poll, the last fallback; it also detects a device that the relay does not know.
   /// Without it nothing syncs.
-  public static func poll(_ report: ProbeReport) -> DoctorCheck {
+  package static func poll(_ report: ProbeReport) -> DoctorCheck {
     switch report.status {
     case 200 where report.end == .done:
       let took = report.nanoseconds(report.opened, report.ended.instant)
@@ -330,7 +330,7 @@ extension DoctorCheck {
   }
 
   /// Checks a request that waits for a change. `hasChange`: a change was made while it waited.
-  public static func longPoll(_ report: ProbeReport, hasChange: Bool) -> DoctorCheck {
+  package static func longPoll(_ report: ProbeReport, hasChange: Bool) -> DoctorCheck {
     let name = "long-poll"
     guard report.status == nil || report.status == 200 else {
       return warning(name, "the answer has status \(report.status ?? 0)", step: longPollStep)
@@ -373,7 +373,7 @@ extension DoctorCheck {
     proxyStep + "it must hold a request for 60 s. Otherwise devices poll every 30 s."
 
   /// Checks an event stream; the first event must arrive immediately.
-  public static func events(_ report: ProbeReport, hasChange: Bool) -> DoctorCheck {
+  package static func events(_ report: ProbeReport, hasChange: Bool) -> DoctorCheck {
     let name = "events"
     let step =
       proxyStep + "it must forward a stream without buffering (nginx: proxy_buffering off). "
@@ -411,7 +411,7 @@ extension DoctorCheck {
   }
 
   /// Checks a WebSocket, from its upgrade to the answer to a time request.
-  public static func socket(_ report: ProbeReport, hasChange: Bool) -> DoctorCheck {
+  package static func socket(_ report: ProbeReport, hasChange: Bool) -> DoctorCheck {
     let name = "websocket"
     let step = longPollFallback + proxyStep + "it must forward the fields Upgrade and Connection."
     let upgrade = report.nanoseconds(report.opened, report.answered)
@@ -444,7 +444,7 @@ extension DoctorCheck {
   }
 
   /// Checks the same socket while only pings are sent.
-  public static func idle(_ report: ProbeReport) -> DoctorCheck {
+  package static func idle(_ report: ProbeReport) -> DoctorCheck {
     let idle = report.nanoseconds(report.idleSince, report.ended.instant)
     guard let idle else {
       return .skipped(
@@ -492,9 +492,9 @@ extension ProbeReport {
 }
 
 /// State of a device's home.
-public struct HomeFindings: Hashable, Sendable {
+package struct HomeFindings: Hashable, Sendable {
   /// State of the process that has the home open.
-  public enum Holder: Hashable, Sendable {
+  package enum Holder: Hashable, Sendable {
     case unheld
     /// A process that answers.
     case process
@@ -502,34 +502,34 @@ public struct HomeFindings: Hashable, Sendable {
     case silent
   }
 
-  public var folder: String
-  public var holder = Holder.unheld
+  package var folder: String
+  package var holder = Holder.unheld
   /// Process id, if known.
-  public var process: Int?
-  public var relay = ""
-  public var deviceName = ""
-  public var schema = 0
+  package var process: Int?
+  package var relay = ""
+  package var deviceName = ""
+  package var schema = 0
   /// Changes that wait for the relay, and the relay time since which the oldest one waits.
-  public var waiting = 0
-  public var waitingSince: Int64?
+  package var waiting = 0
+  package var waitingSince: Int64?
   /// Number of records that need a person's decision.
-  public var undecided = 0
+  package var undecided = 0
   /// Relay time of the last sync; nil: never.
-  public var lastSync: Int64?
+  package var lastSync: Int64?
   /// Current relay time as estimated from the home, milliseconds.
-  public var relayTime: Int64
+  package var relayTime: Int64
   /// Sync problem as reported by the holder; nil if there is none.
-  public var fault: String?
+  package var fault: String?
   /// True if sync has stopped until a person acts.
-  public var isFailed = false
+  package var isFailed = false
   /// Errors that SQLite finds in the database.
-  public var damages: [String] = []
+  package var damages: [String] = []
   /// Reason why the home's merge rules cannot be read; nil if they can, or there are none.
-  public var rulesFault: String?
+  package var rulesFault: String?
   /// Files that others than the owner may read, or that have another owner.
-  public var exposed: [String] = []
+  package var exposed: [String] = []
 
-  public init(folder: String, relayTime: Int64) {
+  package init(folder: String, relayTime: Int64) {
     self.folder = folder
     self.relayTime = relayTime
   }
@@ -537,14 +537,14 @@ public struct HomeFindings: Hashable, Sendable {
 
 extension DoctorCheck {
   /// Reports a home that cannot be read, with the reason.
-  public static func noHome(_ reason: String) -> DoctorCheck {
+  package static func noHome(_ reason: String) -> DoctorCheck {
     DoctorCheck(
       .home, "store", .problem, reason,
       nextStep: "Without its home the device cannot sync; \"What is in a home\" in docs/devices.md "
         + "lists its files.")
   }
 
-  public static func checks(of home: HomeFindings) -> [DoctorCheck] {
+  package static func checks(of home: HomeFindings) -> [DoctorCheck] {
     let checks = [store(home), holder(home), waiting(home), sync(home), secrets(home)]
     guard let fault = home.rulesFault else { return checks }
     return checks + [
@@ -653,7 +653,7 @@ extension DoctorCheck {
 /// Checks of this machine.
 extension DoctorCheck {
   /// Checks the free space for a home or a store; `free`: nil if the system does not report it.
-  public static func disk(_ area: Area, of folder: String, free: Int64?) -> DoctorCheck {
+  package static func disk(_ area: Area, of folder: String, free: Int64?) -> DoctorCheck {
     guard let free else {
       return .skipped(
         area, "disk", "the system does not report the free space of \(folder)",
@@ -672,7 +672,7 @@ extension DoctorCheck {
   }
 
   /// Reports that the devices of the test account could not be revoked.
-  public static func leftDevices(_ reason: String) -> DoctorCheck {
+  package static func leftDevices(_ reason: String) -> DoctorCheck {
     DoctorCheck(
       .transport, "account", .warning,
       "the test devices \"device 1\" and \"device 2\" could not be revoked: \(reason)",
@@ -682,7 +682,7 @@ extension DoctorCheck {
 
   /// Checks the limit of open files. `needed`: open files of a relay with all its usual
   /// connections; nil if no relay is checked here.
-  public static func openFiles(soft: Int, hard: Int, needed: Int?) -> DoctorCheck {
+  package static func openFiles(soft: Int, hard: Int, needed: Int?) -> DoctorCheck {
     var figures = [
       JSONMember("soft", .whole(Int64(soft))), JSONMember("hard", .whole(Int64(hard))),
     ]
@@ -708,7 +708,7 @@ extension DoctorCheck {
 
   /// Checks a relay's store on this machine. `contents`: amount of data, as text; `faults`: as
   /// text.
-  public static func relayStore(_ contents: String, faults: [String]) -> DoctorCheck {
+  package static func relayStore(_ contents: String, faults: [String]) -> DoctorCheck {
     guard let first = faults.first else {
       return DoctorCheck(
         .machine, "store", .ok,
@@ -723,7 +723,7 @@ extension DoctorCheck {
   }
 
   /// Reports a store that cannot be read.
-  public static func noRelayStore(_ reason: String) -> DoctorCheck {
+  package static func noRelayStore(_ reason: String) -> DoctorCheck {
     DoctorCheck(
       .machine, "store", .problem, reason,
       nextStep: "Name the relay's own folder (--store), and run as its owner.")
@@ -733,7 +733,7 @@ extension DoctorCheck {
 /// Checks of a relay's database.
 extension DoctorCheck {
   /// Reports a database that cannot be opened; `reason` is a complete sentence.
-  public static func noDatabase(_ reason: String) -> DoctorCheck {
+  package static func noDatabase(_ reason: String) -> DoctorCheck {
     DoctorCheck(
       .database, "store", .problem, reason,
       nextStep: "Try psql with the same URL, as the relay's user: the server must run, accept the "
@@ -741,7 +741,7 @@ extension DoctorCheck {
   }
 
   /// Checks the database. `accounts`: nil if no relay has created its tables yet.
-  public static func database(
+  package static func database(
     _ name: String, server: String, accounts: Int?, isOlderCopy: Bool
   ) -> DoctorCheck {
     let seen = "\(name): PostgreSQL \(server)"
@@ -765,7 +765,7 @@ extension DoctorCheck {
 
   /// Checks the durability. `lossy`: settings that are off although they are needed to keep
   /// answered writes after a crash.
-  public static func durability(lossy: [String]) -> DoctorCheck {
+  package static func durability(lossy: [String]) -> DoctorCheck {
     guard let first = lossy.first else {
       return DoctorCheck(.database, "durability", .ok, "commits survive a crash of its machine")
     }
@@ -780,7 +780,7 @@ extension DoctorCheck {
   }
 
   /// Checks the number of server sessions that are not reserved for administrators.
-  public static func databaseConnections(free: Int, of all: Int) -> DoctorCheck {
+  package static func databaseConnections(free: Int, of all: Int) -> DoctorCheck {
     let isEnough = free >= DoctorThresholds.databaseConnections
     return DoctorCheck(
       .database, "connections", isEnough ? .ok : .warning, "\(free) of \(all) sessions are free",

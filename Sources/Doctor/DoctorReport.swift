@@ -1,22 +1,22 @@
 import LockstepApps
-public import LockstepJSON
+import LockstepJSON
 import LockstepTerminal
 
 /// All results of `lockstep doctor`, as text and as JSON.
-public struct DoctorReport: Sendable {
+package struct DoctorReport: Sendable {
   /// Checked subjects: a relay's address, a home, a store.
-  public var subjects: [String]
-  public var checks: [DoctorCheck] = []
+  package var subjects: [String]
+  package var checks: [DoctorCheck] = []
 
-  public init(of subjects: [String]) { self.subjects = subjects }
+  package init(of subjects: [String]) { self.subjects = subjects }
 
-  public func count(of verdict: DoctorCheck.Verdict) -> Int {
+  package func count(of verdict: DoctorCheck.Verdict) -> Int {
     checks.count { $0.verdict == verdict }
   }
 
-  public var hasProblem: Bool { count(of: .problem) > 0 }
+  package var hasProblem: Bool { count(of: .problem) > 0 }
 
-  public var json: JSONValue {
+  package var json: JSONValue {
     func number(_ name: String, _ verdict: DoctorCheck.Verdict) -> JSONMember {
       JSONMember(name, .whole(Int64(count(of: verdict))))
     }
@@ -29,7 +29,7 @@ public struct DoctorReport: Sendable {
   }
 
   /// `isColoured`: true if the output supports colours.
-  public func text(isColoured: Bool) -> String {
+  package func text(isColoured: Bool) -> String {
     var lines = [subjects.joined(separator: ", ")]
     var area: DoctorCheck.Area?
     for check in checks {

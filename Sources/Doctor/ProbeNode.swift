@@ -1,17 +1,17 @@
-public import LockstepClient
+import LockstepClient
 import LockstepJSON
-public import LockstepModel
-public import LockstepRuntime
+import LockstepModel
+import LockstepRuntime
 import LockstepWire
 
 /// Tests one connection to a relay and records what was received and when. A second connection
 /// makes the change that the first must report.
-public struct ProbeNode: Node {
-  public typealias Job = Never
-  public typealias Outcome = Never
-  public typealias Order = Never
-  public typealias Report = ProbeReport
-  public typealias News = Never
+package struct ProbeNode: Node {
+  package typealias Job = Never
+  package typealias Outcome = Never
+  package typealias Order = Never
+  package typealias Report = ProbeReport
+  package typealias News = Never
 
   /// Parser for the answers of one connection.
   private enum Reader {
@@ -35,7 +35,7 @@ public struct ProbeNode: Node {
   private var changeDue: Instant?
   private var actions = ActionQueue<NodeAction<Never, ProbeReport, Never>>()
 
-  public init(_ plan: ProbePlan, random: SeededRandom, at moment: Moment) {
+  package init(_ plan: ProbePlan, random: SeededRandom, at moment: Moment) {
     self.plan = plan
     report = ProbeReport(begun: moment)
     deadline = moment.instant.advanced(milliseconds: ProbePlan.milliseconds)
@@ -48,7 +48,7 @@ public struct ProbeNode: Node {
     actions.append(.open(Self.first, plan.relay.peer))
   }
 
-  public mutating func handle(_ event: NodeEvent<Never, Never, Never>, at moment: Moment) {
+  package mutating func handle(_ event: NodeEvent<Never, Never, Never>, at moment: Moment) {
     if isFinished { return }
     switch event {
     case .opened(Self.first, let opening): handleOpened(opening, at: moment)
@@ -62,7 +62,7 @@ public struct ProbeNode: Node {
     }
   }
 
-  public mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
+  package mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
     if isFinished { return }
     do throws(Refusal) {
       if id == Self.second { return try readChangeResponse(bytes, at: moment) }
@@ -88,11 +88,11 @@ public struct ProbeNode: Node {
     }
   }
 
-  public mutating func nextAction() -> NodeAction<Never, ProbeReport, Never>? {
+  package mutating func nextAction() -> NodeAction<Never, ProbeReport, Never>? {
     actions.popFirst()
   }
 
-  public var nextDeadline: Instant? {
+  package var nextDeadline: Instant? {
     isFinished ? nil : [deadline, changeDue].compactMap(\.self).min()
   }
 
@@ -322,8 +322,8 @@ extension ProbeReport {
 }
 
 /// Test of one connection to a relay.
-public struct ProbePlan: Hashable, Sendable {
-  public enum Kind: Hashable, Sendable {
+package struct ProbePlan: Hashable, Sendable {
+  package enum Kind: Hashable, Sendable {
     /// Only the connection.
     case connection
     /// An HTTP request, until the end of its answer.
@@ -336,20 +336,20 @@ public struct ProbePlan: Hashable, Sendable {
     case socket(token: String)
   }
 
-  public var relay: RelayAddress
-  public var kind: Kind
+  package var relay: RelayAddress
+  package var kind: Kind
   /// A change that another device makes while the request is pending, and that the tested
   /// connection must report. nil: no change is made.
-  public var change: HTTPCallRequest?
+  package var change: HTTPCallRequest?
   /// Time for which a socket stays open after everything else, and only answers pings.
-  public var idleMilliseconds: Int64 = 0
+  package var idleMilliseconds: Int64 = 0
 
   /// Time limit for everything except the idle time.
-  public static let milliseconds: Int64 = 6_000
+  package static let milliseconds: Int64 = 6_000
   /// Time for which a long-poll must have waited before the change is made.
   package static let quietMilliseconds: Int64 = 300
 
-  public init(_ relay: RelayAddress, _ kind: Kind, change: HTTPCallRequest? = nil) {
+  package init(_ relay: RelayAddress, _ kind: Kind, change: HTTPCallRequest? = nil) {
     self.relay = relay
     self.kind = kind
     self.change = change
@@ -357,8 +357,8 @@ public struct ProbePlan: Hashable, Sendable {
 }
 
 /// Result of a probe, with times.
-public struct ProbeReport: Hashable, Sendable {
-  public enum End: Hashable, Sendable {
+package struct ProbeReport: Hashable, Sendable {
+  package enum End: Hashable, Sendable {
     /// All expected data arrived.
     case done
     /// No connection was made.
@@ -371,38 +371,38 @@ public struct ProbeReport: Hashable, Sendable {
     case late
   }
 
-  public var end = End.late
-  public var begun: Moment
-  public var ended: Moment
+  package var end = End.late
+  package var begun: Moment
+  package var ended: Moment
   /// Time at which the connection was open and the request was sent.
-  public var opened: Instant?
+  package var opened: Instant?
   /// TLS version, for example `TLSv1.3`.
-  public var version: String?
+  package var version: String?
   /// End of the certificate, milliseconds since the Unix epoch.
-  public var certificateEnd: Int64?
+  package var certificateEnd: Int64?
   /// Time of the answer's head; for a socket, of the upgrade.
-  public var answered: Instant?
-  public var status: Int?
+  package var answered: Instant?
+  package var status: Int?
   /// Header fields that the relay does not send itself: a proxy added them.
-  public var proxyHeaders: [String] = []
+  package var proxyHeaders: [String] = []
   /// Body of a complete answer.
-  public var body: [UInt8] = []
+  package var body: [UInt8] = []
   /// Time of the first event, or of the socket's welcome.
-  public var welcomed: Instant?
+  package var welcomed: Instant?
   /// The account's newest change token at that time.
-  public var token: ChangeToken?
+  package var token: ChangeToken?
   /// Time of the socket's answer to the time request.
-  public var timeAnswered: Instant?
+  package var timeAnswered: Instant?
   /// Time at which the change was requested.
-  public var changeRequested: Instant?
+  package var changeRequested: Instant?
   /// Time at which this connection reported the change.
-  public var changeReported: Instant?
+  package var changeReported: Instant?
   /// Time since which the socket was idle.
-  public var idleSince: Instant?
+  package var idleSince: Instant?
   /// Number of answered pings.
-  public var pings = 0
+  package var pings = 0
 
-  public init(begun: Moment) {
+  package init(begun: Moment) {
     self.begun = begun
     ended = begun
   }
@@ -415,7 +415,7 @@ public struct ProbeReport: Hashable, Sendable {
 
   /// Time from requesting the change until it was reported, including the save; nil if one of them
   /// is missing, or the report came earlier.
-  public var pushNanoseconds: Int64? {
+  package var pushNanoseconds: Int64? {
     nanoseconds(changeRequested, changeReported).flatMap { $0 < 0 ? nil : $0 }
   }
 }

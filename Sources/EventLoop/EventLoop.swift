@@ -1,6 +1,6 @@
 import Glibc
-public import LockstepModel
-public import LockstepRuntime
+import LockstepModel
+import LockstepRuntime
 
 /// Sockets of one thread. The loop waits for the kernel, moves bytes, and reports events. It
 /// depends on neither nodes nor jobs; a `NodeRunner` uses it.
@@ -236,13 +236,15 @@ final class EventLoopOwner {
 }
 
 /// Notice for the operator of the process.
-public enum LoopNotice: Hashable, Sendable, CustomStringConvertible {
+@usableFromInline
+package enum LoopNotice: Hashable, Sendable, CustomStringConvertible {
   /// No connection can be accepted for now; the loop retries by itself.
   case acceptPaused(SystemFault)
   /// A listener could not be paused, resumed, or stopped.
   case listenerFailed(SystemFault)
 
-  public var description: String {
+  @usableFromInline
+  package var description: String {
     switch self {
     case .acceptPaused(let fault):
       "no more connections can be accepted for now (\(fault)); raise the limit of open files"
@@ -253,18 +255,19 @@ public enum LoopNotice: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// Configurable limits of a loop.
-public struct LoopLimits: Sendable, Hashable {
+@usableFromInline
+package struct LoopLimits: Sendable, Hashable {
   /// Bytes of one read.
-  public var receiveBytes = Limits.receiveBytes
+  @usableFromInline package var receiveBytes = Limits.receiveBytes
   /// Bytes written to one connection before the others have their turn.
-  public var writeBytes = Limits.writeBytes
+  @usableFromInline package var writeBytes = Limits.writeBytes
   /// Timeout, in milliseconds, of a closing connection whose peer reads none of the queued bytes.
-  public var stalledMilliseconds = Limits.stalledMilliseconds
+  @usableFromInline package var stalledMilliseconds = Limits.stalledMilliseconds
   /// Incoming TLS handshakes: the maximum at once, and the timeout of each in milliseconds.
-  public var handshakesAtOnce = Limits.handshakesAtOnce
-  public var handshakeMilliseconds = Limits.handshakeMilliseconds
+  @usableFromInline package var handshakesAtOnce = Limits.handshakesAtOnce
+  @usableFromInline package var handshakeMilliseconds = Limits.handshakeMilliseconds
 
-  public init() {}
+  @usableFromInline package init() {}
 }
 
 /// Opening of connections: accepted by a listener, or requested by the node.

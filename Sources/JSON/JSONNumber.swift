@@ -2,14 +2,16 @@
 ///
 /// Two numbers are equal if they have the same value: `1`, `1.0` and `10e-1` are equal, and so are
 /// `0` and `-0`. No digit is ever rounded away.
-public struct JSONNumber: Sendable {
+@usableFromInline
+package struct JSONNumber: Sendable {
   /// As in RFC 8259 section 6.
-  public let text: String
+  @usableFromInline package let text: String
 
-  public init(_ value: Int64) { text = String(value) }
+  @usableFromInline package init(_ value: Int64) { text = String(value) }
 
   /// Returns nil if `text` is not a JSON number or has anything beside it.
-  public init?(_ text: String) {
+  @usableFromInline
+  package init?(_ text: String) {
     let bytes = Array(text.utf8)
     var scanner = JSONScanner(bytes.span.bytes)
     do {
@@ -27,7 +29,8 @@ public struct JSONNumber: Sendable {
   init(checked text: String) { self.text = text }
 
   /// The number if it is whole and fits; nil otherwise.
-  public var int64: Int64? {
+  @usableFromInline
+  package var int64: Int64? {
     if let value = Int64(text) { return value }
     let decimal = JSONDecimal(self)
     guard case .small(let exponent) = decimal.exponent, (0...18).contains(exponent),
@@ -61,11 +64,13 @@ public struct JSONNumber: Sendable {
 }
 
 extension JSONNumber: Hashable {
-  public static func == (left: JSONNumber, right: JSONNumber) -> Bool {
+  @usableFromInline
+  package static func == (left: JSONNumber, right: JSONNumber) -> Bool {
     left.text == right.text || JSONDecimal(left) == JSONDecimal(right)
   }
 
-  public func hash(into hasher: inout Hasher) { hasher.combine(JSONDecimal(self)) }
+  @usableFromInline
+  package func hash(into hasher: inout Hasher) { hasher.combine(JSONDecimal(self)) }
 }
 
 /// Exact value of a JSON number: `digits` as a whole number, times ten to the `exponent`. Zeros at

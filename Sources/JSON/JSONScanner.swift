@@ -620,12 +620,14 @@ package struct JSONKey: Hashable, Sendable {
 }
 
 /// Fault in bytes that are not the expected JSON (RFC 8259), with its position.
-public struct JSONFault: Error, Hashable, Sendable {
+@usableFromInline
+package struct JSONFault: Error, Hashable, Sendable {
   /// Number of bytes before the fault.
-  public var offset: Int
-  public var reason: Reason
+  @usableFromInline package var offset: Int
+  @usableFromInline package var reason: Reason
 
-  public enum Reason: Hashable, Sendable {
+  @usableFromInline
+  package enum Reason: Hashable, Sendable {
     case unexpectedEnd
     /// A byte that is not allowed here; the expectation describes the allowed ones.
     case expected(Expectation)
@@ -641,7 +643,8 @@ public struct JSONFault: Error, Hashable, Sendable {
     case trailingBytes
   }
 
-  public enum Expectation: String, Hashable, Sendable {
+  @usableFromInline
+  package enum Expectation: String, Hashable, Sendable {
     case value = "a value"
     case object = "an object"
     case array = "an array"
@@ -663,7 +666,8 @@ public struct JSONFault: Error, Hashable, Sendable {
 
 extension JSONFault: CustomStringConvertible {
   /// One sentence for the person who wrote the bytes.
-  public var description: String {
+  @usableFromInline
+  package var description: String {
     "\(reason.sentence) (byte \(offset))"
   }
 }

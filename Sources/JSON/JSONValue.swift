@@ -4,7 +4,8 @@
 /// Numbers keep their text, so that nothing is lost; they are equal if they have the same value.
 /// Strings are equal if their bytes are. Objects are equal regardless of the order of their
 /// members.
-public indirect enum JSONValue: Sendable {
+@usableFromInline
+package indirect enum JSONValue: Sendable {
   case null
   case bool(Bool)
   case number(JSONNumber)
@@ -15,20 +16,24 @@ public indirect enum JSONValue: Sendable {
 }
 
 /// One member of a JSON object.
-public struct JSONMember: Hashable, Sendable {
-  public var name: String
-  public var value: JSONValue
+@usableFromInline
+package struct JSONMember: Hashable, Sendable {
+  @usableFromInline package var name: String
+  @usableFromInline package var value: JSONValue
 
-  public init(_ name: String, _ value: JSONValue) {
+  @usableFromInline
+  package init(_ name: String, _ value: JSONValue) {
     self.name = name
     self.value = value
   }
 
-  public static func == (left: JSONMember, right: JSONMember) -> Bool {
+  @usableFromInline
+  package static func == (left: JSONMember, right: JSONMember) -> Bool {
     left.name.utf8.elementsEqual(right.name.utf8) && left.value == right.value
   }
 
-  public func hash(into hasher: inout Hasher) {
+  @usableFromInline
+  package func hash(into hasher: inout Hasher) {
     hasher.combine(bytesOf: name)
     hasher.combine(value)
   }
@@ -37,7 +42,8 @@ public struct JSONMember: Hashable, Sendable {
 extension JSONValue: Hashable {
   // `String` compares by canonical equivalence; here two texts with different bytes are two values,
   // as they are for every other reader of the same JSON.
-  public static func == (left: JSONValue, right: JSONValue) -> Bool {
+  @usableFromInline
+  package static func == (left: JSONValue, right: JSONValue) -> Bool {
     switch (left, right) {
     case (.null, .null): true
     case (.bool(let left), .bool(let right)): left == right
@@ -50,7 +56,8 @@ extension JSONValue: Hashable {
     }
   }
 
-  public func hash(into hasher: inout Hasher) {
+  @usableFromInline
+  package func hash(into hasher: inout Hasher) {
     switch self {
     case .null: hasher.combine(0)
     case .bool(let value): hasher.combine(value)
@@ -79,44 +86,51 @@ extension Hasher {
 
 extension JSONValue {
   /// The member of that name; nil if there is none, and for all values but objects.
-  public subscript(_ name: String) -> JSONValue? {
+  @usableFromInline
+  package subscript(_ name: String) -> JSONValue? {
     guard let index = index(of: name), case .object(let members) = self else { return nil }
     return members[index].value
   }
 
   /// The text of a string; nil for anything else.
-  public var string: String? {
+  @usableFromInline
+  package var string: String? {
     guard case .string(let value) = self else { return nil }
     return value
   }
 
   /// The number of a number; nil for anything else.
-  public var number: JSONNumber? {
+  @usableFromInline
+  package var number: JSONNumber? {
     guard case .number(let value) = self else { return nil }
     return value
   }
 
   /// The value of a whole number that fits; nil for anything else.
-  public var int64: Int64? { number?.int64 }
+  @usableFromInline package var int64: Int64? { number?.int64 }
 
-  public var bool: Bool? {
+  @usableFromInline
+  package var bool: Bool? {
     guard case .bool(let value) = self else { return nil }
     return value
   }
 
   /// The elements of an array; nil for anything else.
-  public var array: [JSONValue]? {
+  @usableFromInline
+  package var array: [JSONValue]? {
     guard case .array(let value) = self else { return nil }
     return value
   }
 
   /// The members of an object, in their order; nil for anything else.
-  public var members: [JSONMember]? {
+  @usableFromInline
+  package var members: [JSONMember]? {
     guard case .object(let value) = self else { return nil }
     return value
   }
 
-  public var isNull: Bool {
+  @usableFromInline
+  package var isNull: Bool {
     guard case .null = self else { return false }
     return true
   }
@@ -124,7 +138,8 @@ extension JSONValue {
   /// Returns this object with the member set: in its old place, or at the end if it is new. With
   /// nil the member is removed. A value that is not an object counts as an empty one. Copies the
   /// object: use `setting(_:)` for more than a few members.
-  public func setting(_ name: String, to value: JSONValue?) -> JSONValue {
+  @usableFromInline
+  package func setting(_ name: String, to value: JSONValue?) -> JSONValue {
     var members = members ?? []
     switch (index(of: name), value) {
     case (let index?, let value?): members[index].value = value
@@ -137,7 +152,8 @@ extension JSONValue {
 
   /// Returns this object with all these members set, the later of two of one name, in one pass for
   /// any number of them. A value that is not an object counts as an empty one.
-  public func setting(_ changes: [JSONMember]) -> JSONValue {
+  @usableFromInline
+  package func setting(_ changes: [JSONMember]) -> JSONValue {
     var members = members ?? []
     // Names are compared by their bytes: `String` would treat two spellings of one letter as equal.
     var indexes = Dictionary(
@@ -165,16 +181,17 @@ extension JSONValue {
 extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
   ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-  public init(booleanLiteral value: Bool) { self = .bool(value) }
+  @usableFromInline package init(booleanLiteral value: Bool) { self = .bool(value) }
 
-  public init(integerLiteral value: Int64) { self = .number(JSONNumber(value)) }
+  @usableFromInline package init(integerLiteral value: Int64) { self = .number(JSONNumber(value)) }
 
-  public init(stringLiteral value: String) { self = .string(value) }
+  @usableFromInline package init(stringLiteral value: String) { self = .string(value) }
 
-  public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+  @usableFromInline package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
   /// A name may occur once.
-  public init(dictionaryLiteral elements: (String, JSONValue)...) {
+  @usableFromInline
+  package init(dictionaryLiteral elements: (String, JSONValue)...) {
     let members = elements.map { JSONMember($0.0, $0.1) }
     precondition(!members.hasDuplicateName, "an object literal has a duplicate name")
     self = .object(members)
@@ -184,13 +201,15 @@ extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
 extension JSONValue {
   /// Reads a whole JSON text (RFC 8259): one value, at most `JSONScanner.depthMax` deep, with only
   /// white space around it. A repeated name in an object is a fault.
-  public init(parsing bytes: [UInt8]) throws(JSONFault) {
+  @usableFromInline
+  package init(parsing bytes: [UInt8]) throws(JSONFault) {
     var scanner = JSONScanner(bytes.span.bytes)
     self = try scanner.value()
     try scanner.finish()
   }
 
-  public init(parsing text: String) throws(JSONFault) {
+  @usableFromInline
+  package init(parsing text: String) throws(JSONFault) {
     try self.init(parsing: Array(text.utf8))
   }
 
@@ -205,14 +224,15 @@ extension JSONValue {
 
   /// Returns the canonical form: members sorted by the bytes of their names, no white space, no
   /// unnecessary escape, each number in its only form. Equal values give the same bytes.
-  public func serialized() -> [UInt8] {
+  @usableFromInline
+  package func serialized() -> [UInt8] {
     var writer = JSONWriter(capacity: 256)
     writer.value(self)
     return writer.finish()
   }
 
   /// `serialized()` as text.
-  public var text: String { String(decoding: serialized(), as: UTF8.self) }
+  @usableFromInline package var text: String { String(decoding: serialized(), as: UTF8.self) }
 }
 
 extension JSONScanner {

@@ -1,10 +1,12 @@
 /// Description that a device gives of itself when it joins.
-public struct DeviceDescription: Hashable, Sendable {
-  public var deviceName: String
-  public var platform: String
-  public var appVersion: String
+@usableFromInline
+package struct DeviceDescription: Hashable, Sendable {
+  @usableFromInline package var deviceName: String
+  @usableFromInline package var platform: String
+  @usableFromInline package var appVersion: String
 
-  public init(deviceName: String, platform: String, appVersion: String) {
+  @usableFromInline
+  package init(deviceName: String, platform: String, appVersion: String) {
     self.deviceName = deviceName
     self.platform = platform
     self.appVersion = appVersion
@@ -12,14 +14,16 @@ public struct DeviceDescription: Hashable, Sendable {
 }
 
 /// Device of an account, as `GET /v1/devices` lists it.
-public struct Device: Hashable, Sendable {
-  public var id: DeviceID
-  public var description: DeviceDescription
+@usableFromInline
+package struct Device: Hashable, Sendable {
+  @usableFromInline package var id: DeviceID
+  @usableFromInline package var description: DeviceDescription
   /// Relay time, milliseconds since the Unix epoch.
-  public var lastSeen: Int64
-  public var connected: Bool
+  @usableFromInline package var lastSeen: Int64
+  @usableFromInline package var connected: Bool
 
-  public init(id: DeviceID, description: DeviceDescription, lastSeen: Int64, connected: Bool) {
+  @usableFromInline
+  package init(id: DeviceID, description: DeviceDescription, lastSeen: Int64, connected: Bool) {
     self.id = id
     self.description = description
     self.lastSeen = lastSeen
@@ -28,13 +32,15 @@ public struct Device: Hashable, Sendable {
 }
 
 /// Identity of a device after it has joined, and the secret that proves it.
-public struct Credentials: Hashable, Sendable {
-  public var account: AccountID
-  public var device: DeviceID
+@usableFromInline
+package struct Credentials: Hashable, Sendable {
+  @usableFromInline package var account: AccountID
+  @usableFromInline package var device: DeviceID
   /// The bearer token. Never logged, never on a command line.
-  public var token: String
+  @usableFromInline package var token: String
 
-  public init(account: AccountID, device: DeviceID, token: String) {
+  @usableFromInline
+  package init(account: AccountID, device: DeviceID, token: String) {
     self.account = account
     self.device = device
     self.token = token
@@ -45,25 +51,27 @@ public struct Credentials: Hashable, Sendable {
 ///
 /// A plan bounds saves. An account may always read the data that it holds, so that data is never
 /// withheld from its owner; but a plan without any zone blocks the account's devices.
-public struct Plan: Hashable, Sendable {
+@usableFromInline
+package struct Plan: Hashable, Sendable {
   /// Zones that may be saved to; nil: all, including future ones.
-  public var zones: [Name]?
+  @usableFromInline package var zones: [Name]?
   /// Bytes of records, and number of records, that the account may have; nil: the value that the
   /// relay's owner set for all accounts.
-  public var bytes: Int64?
-  public var records: Int64?
+  @usableFromInline package var bytes: Int64?
+  @usableFromInline package var records: Int64?
 
-  public init(zones: [Name]?, bytes: Int64? = nil, records: Int64? = nil) {
+  @usableFromInline
+  package init(zones: [Name]?, bytes: Int64? = nil, records: Int64? = nil) {
     self.zones = zones
     self.bytes = bytes
     self.records = records
   }
 
-  public static let everything = Plan(zones: nil)
+  @usableFromInline package static let everything = Plan(zones: nil)
 
-  public func includes(_ zone: Name) -> Bool { zones?.contains(zone) ?? true }
+  @usableFromInline package func includes(_ zone: Name) -> Bool { zones?.contains(zone) ?? true }
 
-  public var hasNoZone: Bool { zones?.isEmpty ?? false }
+  @usableFromInline package var hasNoZone: Bool { zones?.isEmpty ?? false }
 }
 
 /// Letters of codes that people read aloud and type: Crockford's base 32, which has no I, L, O or

@@ -2,7 +2,8 @@ import LockstepJSON
 
 /// App that an agent runs: its record types with their rules, and the edits that it makes by itself
 /// when time passes. The agent gets apps as values and depends on no particular one.
-public protocol App: Sendable {
+@usableFromInline
+package protocol App: Sendable {
   /// One lowercase word, as on the command line.
   var name: String { get }
   var zone: Name { get }
@@ -48,55 +49,63 @@ public protocol App: Sendable {
 }
 
 extension App {
-  public func rules(for type: Name) -> MergeRules? { nil }
+  @usableFromInline package func rules(for type: Name) -> MergeRules? { nil }
 
-  public func resolver(for type: Name) -> (any Resolver)? {
+  @usableFromInline
+  package func resolver(for type: Name) -> (any Resolver)? {
     rules(for: type).map { RuleResolver($0) }
   }
 
   /// Empty: most apps do nothing by themselves.
-  public var timedTypes: [Name] { [] }
+  @usableFromInline package var timedTypes: [Name] { [] }
 
-  public func dueEdit(for record: Record) -> DueEdit? { nil }
+  @usableFromInline package func dueEdit(for record: Record) -> DueEdit? { nil }
 
-  public var types: [Name] { [] }
+  @usableFromInline package var types: [Name] { [] }
 
-  public var asksToRestore: [Name] { [] }
+  @usableFromInline package var asksToRestore: [Name] { [] }
 
-  public var boundedTypes: [Name] { [] }
+  @usableFromInline package var boundedTypes: [Name] { [] }
 
-  public func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
+  @usableFromInline
+  package func outcome(of order: JSONValue, on state: AppState) throws(EditRefusal) -> AppOutcome {
     throw EditRefusal("\(name) takes no orders")
   }
 
-  public func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView {
+  @usableFromInline
+  package func view(_ question: JSONValue, of state: AppState) throws(EditRefusal) -> AppView {
     throw EditRefusal("\(name) has nothing to show")
   }
 
-  public func surplus(of type: Name, among records: [Record]) -> [RecordKey] { [] }
+  @usableFromInline
+  package func surplus(of type: Name, among records: [Record]) -> [RecordKey] { [] }
 
   /// Returns the chunks of the `FileReference`s in the fields.
-  public func chunks(in fields: JSONValue, of type: Name) -> [ChunkHash] {
+  @usableFromInline
+  package func chunks(in fields: JSONValue, of type: Name) -> [ChunkHash] {
     FileReference.chunks(in: fields)
   }
 
   /// Returns the fields unchanged: fields without instants need no correction.
-  public func restamped(
+  @usableFromInline
+  package func restamped(
     _ fields: JSONValue, of type: Name, base: JSONValue?, from: Int64, to: Int64
   ) -> JSONValue { fields }
 }
 
 /// Edit that is made when a time is reached.
-public struct DueEdit: Hashable, Sendable {
+@usableFromInline
+package struct DueEdit: Hashable, Sendable {
   /// Relay time, milliseconds since the Unix epoch.
-  public var dueAt: Int64
+  @usableFromInline package var dueAt: Int64
   /// Device that makes the edit first; the others wait `graceMilliseconds` while they are
   /// connected.
-  public var owner: String
-  public var graceMilliseconds: Int64
-  public var fields: JSONValue
+  @usableFromInline package var owner: String
+  @usableFromInline package var graceMilliseconds: Int64
+  @usableFromInline package var fields: JSONValue
 
-  public init(dueAt: Int64, owner: String, graceMilliseconds: Int64, fields: JSONValue) {
+  @usableFromInline
+  package init(dueAt: Int64, owner: String, graceMilliseconds: Int64, fields: JSONValue) {
     self.dueAt = dueAt
     self.owner = owner
     self.graceMilliseconds = graceMilliseconds
@@ -106,19 +115,21 @@ public struct DueEdit: Hashable, Sendable {
 
 /// Input of an app for a person's order or question: all records of the app that the device holds.
 /// No network access is involved.
-public struct AppState: Sendable {
+@usableFromInline
+package struct AppState: Sendable {
   /// Live records of the app's `types`, by type and name.
-  public var records: [Record]
+  @usableFromInline package var records: [Record]
   /// Undecided conflicts, which no rule resolves and the person has not resolved yet: the relay's
   /// versions, deleted ones without fields. The local versions, if there are any, are in `records`.
-  public var asking: [Record]
+  @usableFromInline package var asking: [Record]
   /// Relay time, milliseconds since the Unix epoch.
-  public var now: Int64
-  public var device: DeviceID
+  @usableFromInline package var now: Int64
+  @usableFromInline package var device: DeviceID
   /// Names that the person gave to the account's devices, as far as this device knows them.
-  public var deviceNames: [DeviceID: String]
+  @usableFromInline package var deviceNames: [DeviceID: String]
 
-  public init(
+  @usableFromInline
+  package init(
     records: [Record] = [], asking: [Record] = [], now: Int64, device: DeviceID,
     deviceNames: [DeviceID: String] = [:]
   ) {
@@ -130,52 +141,60 @@ public struct AppState: Sendable {
   }
 
   /// Returns the person's name for a device, or its id if the name is unknown.
-  public func name(of device: DeviceID) -> String { deviceNames[device] ?? device.text }
+  @usableFromInline
+  package func name(of device: DeviceID) -> String { deviceNames[device] ?? device.text }
 }
 
 /// Result of a person's order: edits of records and an answer.
-public struct AppOutcome: Sendable {
+@usableFromInline
+package struct AppOutcome: Sendable {
   /// Applied all together or not at all.
-  public var steps: [Step]
-  public var answer: Answer
+  @usableFromInline package var steps: [Step]
+  @usableFromInline package var answer: Answer
 
-  public enum Step: Sendable {
+  @usableFromInline
+  package enum Step: Sendable {
     case edit(EditRequest)
     /// The person's answer to a conflict that no rule decides.
     case decide(RecordKey, keepLocal: Bool)
   }
 
   /// Answer that is given once all steps are durable.
-  public enum Answer: Sendable {
+  @usableFromInline
+  package enum Answer: Sendable {
     case view(AppView)
     /// The view that answers this question after the steps are applied.
     case question(JSONValue)
   }
 
-  public init(_ steps: [Step], view: AppView) {
+  @usableFromInline
+  package init(_ steps: [Step], view: AppView) {
     self.steps = steps
     answer = .view(view)
   }
 
-  public init(_ steps: [Step], answering question: JSONValue) {
+  @usableFromInline
+  package init(_ steps: [Step], answering question: JSONValue) {
     self.steps = steps
     answer = .question(question)
   }
 }
 
 /// View of an app, with the same content for programs and for people.
-public struct AppView: Hashable, Sendable {
-  public var json: JSONValue
+@usableFromInline
+package struct AppView: Hashable, Sendable {
+  @usableFromInline package var json: JSONValue
   /// Rows of text without control characters; the terminal cuts them to its width.
-  public var lines: [String]
+  @usableFromInline package var lines: [String]
   /// Part of the view that does not change with time alone. A program need not receive two views
   /// with an equal stableJSON.
-  public var stableJSON: JSONValue
+  @usableFromInline package var stableJSON: JSONValue
   /// Relay time at which the view changes without any edit; nil if it never does.
-  public var changesAt: Int64?
+  @usableFromInline package var changesAt: Int64?
 
   /// `stableJSON`: `json` if it is not given.
-  public init(
+  @usableFromInline
+  package init(
     json: JSONValue, lines: [String], stableJSON: JSONValue? = nil, changesAt: Int64? = nil
   ) {
     self.json = json
@@ -186,14 +205,16 @@ public struct AppView: Hashable, Sendable {
 }
 
 /// Change of one record, as a function of the record's state when the edit is applied.
-public struct EditRequest: Sendable {
-  public var key: RecordKey
-  public var type: Name
+@usableFromInline
+package struct EditRequest: Sendable {
+  @usableFromInline package var key: RecordKey
+  @usableFromInline package var type: Name
   /// Returns the record's new fields, a JSON object; nil deletes the record. A pure function: it
   /// may run again.
-  public var make: @Sendable (EditContext) throws(EditRefusal) -> JSONValue?
+  @usableFromInline package var make: @Sendable (EditContext) throws(EditRefusal) -> JSONValue?
 
-  public init(
+  @usableFromInline
+  package init(
     key: RecordKey, type: Name,
     make: @escaping @Sendable (EditContext) throws(EditRefusal) -> JSONValue?
   ) {
@@ -204,15 +225,17 @@ public struct EditRequest: Sendable {
 }
 
 /// Input of an edit.
-public struct EditContext: Hashable, Sendable {
+@usableFromInline
+package struct EditContext: Hashable, Sendable {
   /// The record as the screen shows it; nil if there is none or it is deleted.
-  public var current: Record?
+  @usableFromInline package var current: Record?
   /// The edit's own stamp: relay time, milliseconds, newer than all known versions of this record.
   /// If it proves wrong, `App.restamped` corrects the fields that were made with it.
-  public var stamp: Int64
-  public var device: DeviceID
+  @usableFromInline package var stamp: Int64
+  @usableFromInline package var device: DeviceID
 
-  public init(current: Record?, stamp: Int64, device: DeviceID) {
+  @usableFromInline
+  package init(current: Record?, stamp: Int64, device: DeviceID) {
     self.current = current
     self.stamp = stamp
     self.device = device
@@ -220,8 +243,9 @@ public struct EditContext: Hashable, Sendable {
 }
 
 /// Refusal of an app: an edit makes no sense now.
-public struct EditRefusal: Error, Hashable, Sendable {
+@usableFromInline
+package struct EditRefusal: Error, Hashable, Sendable {
   /// One sentence for a person.
-  public var reason: String
-  public init(_ reason: String) { self.reason = reason }
+  @usableFromInline package var reason: String
+  @usableFromInline package init(_ reason: String) { self.reason = reason }
 }

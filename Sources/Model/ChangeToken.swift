@@ -1,6 +1,6 @@
 /// Version of one record: the account's sequence number at the record's last save. Rises by one
 /// with each saved record, is never reused, stays below 2⁵³. 0 means "does not exist".
-public typealias ChangeTag = Int64
+@usableFromInline package typealias ChangeTag = Int64
 
 /// Position in an account's order of saves: "all up to here" (docs/protocol.md, "Terms").
 ///
@@ -9,21 +9,23 @@ public typealias ChangeTag = Int64
 /// account's newest sequence.
 ///
 ///     <generation hex>.<sequence>[.z<zone digest hex>][.p<pinned sequence>][.h<horizon>]
-public struct ChangeToken: Hashable, Sendable {
+@usableFromInline
+package struct ChangeToken: Hashable, Sendable {
   /// Number of the account's history. Changes when a store is restored from a backup. Random for
   /// each account, so that a token of another account is recognised as foreign.
-  public var generation: UInt32
-  public var sequence: Int64
+  @usableFromInline package var generation: UInt32
+  @usableFromInline package var sequence: Int64
   /// Digest of the zone's name, if the token belongs to a read limited to that zone.
-  public var zoneDigest: UInt32?
+  @usableFromInline package var zoneDigest: UInt32?
   /// Sequence that a snapshot is pinned to, in the middle of the snapshot.
-  public var pinned: Int64?
+  @usableFromInline package var pinned: Int64?
   /// The account's newest sequence when the token was made, if it was beyond the token. A record
   /// that was saved again in the meantime has a tag between the two and was left out of the read,
   /// so the token is not valid for a history that ends before the horizon.
-  public var horizon: Int64?
+  @usableFromInline package var horizon: Int64?
 
-  public init(
+  @usableFromInline
+  package init(
     generation: UInt32, sequence: Int64, zoneDigest: UInt32? = nil, pinned: Int64? = nil,
     horizon: Int64? = nil
   ) {
@@ -35,14 +37,15 @@ public struct ChangeToken: Hashable, Sendable {
   }
 
   /// Sequence that a history must reach for the token to be valid in it.
-  public var reach: Int64 { max(sequence, pinned ?? 0, horizon ?? 0) }
+  @usableFromInline package var reach: Int64 { max(sequence, pinned ?? 0, horizon ?? 0) }
 
   /// Tags that the token's history must contain, in order. A client that was given tags beyond the
   /// position by a relay whose store has reverted since then holds tags of two histories.
   package var tags: [ChangeTag] { [sequence, pinned, horizon].compactMap(\.self) }
 
   /// Returns nil if `text` is not a token that this relay could have made.
-  public init?(text: String) {
+  @usableFromInline
+  package init?(text: String) {
     guard let token = text.withUTF8Bytes({ ChangeToken(bytes: $0) }) else { return nil }
     self = token
   }
@@ -75,13 +78,15 @@ public struct ChangeToken: Hashable, Sendable {
 
   /// True if everything up to `other` is known at this token. Both tokens are for the whole
   /// account.
-  public func covers(_ other: ChangeToken) -> Bool {
+  @usableFromInline
+  package func covers(_ other: ChangeToken) -> Bool {
     generation == other.generation && sequence >= other.sequence
   }
 
   /// True if both tokens name the same position. The horizon, the account's newest sequence when a
   /// token was made, is not compared.
-  public func isSamePosition(as other: ChangeToken) -> Bool {
+  @usableFromInline
+  package func isSamePosition(as other: ChangeToken) -> Bool {
     generation == other.generation && sequence == other.sequence
       && zoneDigest == other.zoneDigest && pinned == other.pinned
   }
@@ -89,7 +94,8 @@ public struct ChangeToken: Hashable, Sendable {
   /// Returns this token for a client that came here from `earlier` by a page that was made for all
   /// clients. Records that were saved again on the way are still to be delivered to this client, so
   /// the horizon of `earlier` is kept.
-  public func keepingHorizon(of earlier: ChangeToken?) -> ChangeToken {
+  @usableFromInline
+  package func keepingHorizon(of earlier: ChangeToken?) -> ChangeToken {
     guard pinned == nil, let earlier, earlier.pinned == nil, earlier.generation == generation,
       let horizon = earlier.horizon, horizon > reach
     else { return self }
@@ -107,7 +113,8 @@ public struct ChangeToken: Hashable, Sendable {
     return extended
   }
 
-  public var text: String {
+  @usableFromInline
+  package var text: String {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(Limits.changeTokenBytes)
     append(to: &bytes)
@@ -136,7 +143,8 @@ public struct ChangeToken: Hashable, Sendable {
 
   /// Returns the FNV-1a hash of the name's bytes: enough to detect a token that is used with
   /// another zone.
-  public static func digest(of zone: Name) -> UInt32 {
+  @usableFromInline
+  package static func digest(of zone: Name) -> UInt32 {
     zone.text.utf8.reduce(0x811C_9DC5) { ($0 ^ UInt32($1)) &* 0x0100_0193 }
   }
 
@@ -197,14 +205,17 @@ public struct ChangeToken: Hashable, Sendable {
 ///
 /// If the whole store goes back to an earlier state, the tags that it gives then differ from those
 /// that it gave before. A client with a lost tag is recognised: the tag is in a gap.
-public struct TagGap: Hashable, Sendable {
-  public var after: ChangeTag
-  public var through: ChangeTag
+@usableFromInline
+package struct TagGap: Hashable, Sendable {
+  @usableFromInline package var after: ChangeTag
+  @usableFromInline package var through: ChangeTag
 
-  public init(after: ChangeTag, through: ChangeTag) {
+  @usableFromInline
+  package init(after: ChangeTag, through: ChangeTag) {
     self.after = after
     self.through = through
   }
 
-  public func contains(_ tag: ChangeTag) -> Bool { tag > after && tag <= through }
+  @usableFromInline
+  package func contains(_ tag: ChangeTag) -> Bool { tag > after && tag <= through }
 }

@@ -1,12 +1,14 @@
 import LockstepJSON
 
 /// Name of a chunk of a file: the SHA-256 of its bytes (docs/protocol.md, "Chunks of files").
-public struct ChunkHash: Hashable, Comparable, Sendable {
+@usableFromInline
+package struct ChunkHash: Hashable, Comparable, Sendable {
   /// The 32 bytes, eight per word, so that a hash needs no heap memory.
   private let words: (UInt64, UInt64, UInt64, UInt64)
 
   /// Returns nil if there are not exactly 32 bytes.
-  public init?(bytes: [UInt8]) {
+  @usableFromInline
+  package init?(bytes: [UInt8]) {
     guard bytes.count == 32 else { return nil }
     func word(_ index: Int) -> UInt64 {
       bytes[8 * index..<8 * index + 8].reduce(0) { $0 << 8 | UInt64($1) }
@@ -15,7 +17,8 @@ public struct ChunkHash: Hashable, Comparable, Sendable {
   }
 
   /// Returns nil if `text` is not 64 hexadecimal digits.
-  public init?(text: String) {
+  @usableFromInline
+  package init?(text: String) {
     guard let hash = text.withUTF8Bytes({ ChunkHash(digits: $0.bytes) }) else { return nil }
     self = hash
   }
@@ -29,7 +32,8 @@ public struct ChunkHash: Hashable, Comparable, Sendable {
     words = (first, second, third, fourth)
   }
 
-  public var bytes: [UInt8] {
+  @usableFromInline
+  package var bytes: [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(32)
     append(to: &bytes)
@@ -38,7 +42,8 @@ public struct ChunkHash: Hashable, Comparable, Sendable {
 
   /// Appends the 32 bytes. A record may name thousands of chunks, so no array is allocated for
   /// each.
-  public func append(to bytes: inout [UInt8]) {
+  @usableFromInline
+  package func append(to bytes: inout [UInt8]) {
     let ordered = (
       words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian
     )
@@ -46,17 +51,21 @@ public struct ChunkHash: Hashable, Comparable, Sendable {
   }
 
   /// 64 lowercase hexadecimal digits, as on the wire.
-  public var text: String {
+  @usableFromInline
+  package var text: String {
     HexText.text(words.0) + HexText.text(words.1) + HexText.text(words.2) + HexText.text(words.3)
   }
 
-  public static func == (left: Self, right: Self) -> Bool { left.words == right.words }
+  @usableFromInline
+  package static func == (left: Self, right: Self) -> Bool { left.words == right.words }
 
-  public static func < (left: Self, right: Self) -> Bool { left.words < right.words }
+  @usableFromInline
+  package static func < (left: Self, right: Self) -> Bool { left.words < right.words }
 
   /// Hashes all words: a client chooses the hashes that it asks about, and may choose hashes that
   /// are equal in part.
-  public func hash(into hasher: inout Hasher) {
+  @usableFromInline
+  package func hash(into hasher: inout Hasher) {
     withUnsafeBytes(of: words) { hasher.combine(bytes: $0) }
   }
 }

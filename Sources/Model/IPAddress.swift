@@ -1,19 +1,23 @@
 /// IP address as a number, so that addresses are compared, counted and matched without their text.
 /// An IPv4 address is stored as the IPv6 address that it is mapped to (RFC 4291 section 2.5.5.2).
-public struct IPAddress: Hashable, Sendable {
-  public let high: UInt64
-  public let low: UInt64
+@usableFromInline
+package struct IPAddress: Hashable, Sendable {
+  @usableFromInline package let high: UInt64
+  @usableFromInline package let low: UInt64
 
-  public init(high: UInt64, low: UInt64) {
+  @usableFromInline
+  package init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
   }
 
-  public init(ipv4: UInt32) { self.init(high: 0, low: 0xFFFF << 32 | UInt64(ipv4)) }
+  @usableFromInline
+  package init(ipv4: UInt32) { self.init(high: 0, low: 0xFFFF << 32 | UInt64(ipv4)) }
 
   /// Parses a literal address, without brackets. The zone of an IPv6 address (`%eth0`) is ignored.
   /// Returns nil for any other text, including a name.
-  public init?(_ text: some StringProtocol) {
+  @usableFromInline
+  package init?(_ text: some StringProtocol) {
     guard let address = String(text).withUTF8Bytes({ IPAddress(parsing: $0) }) else { return nil }
     self = address
   }
@@ -36,10 +40,11 @@ public struct IPAddress: Hashable, Sendable {
     }
   }
 
-  public var isIPv4: Bool { high == 0 && low >> 32 == 0xFFFF }
+  @usableFromInline package var isIPv4: Bool { high == 0 && low >> 32 == 0xFFFF }
 
   /// Dotted decimal for IPv4; the eight groups for IPv6.
-  public var text: String {
+  @usableFromInline
+  package var text: String {
     if isIPv4 {
       return [24, 16, 8, 0].map { String(low >> $0 & 0xFF) }.joined(separator: ".")
     }
@@ -121,14 +126,16 @@ public struct IPAddress: Hashable, Sendable {
 }
 
 /// Addresses with a common prefix: `10.0.0.0/8`, `2001:db8::/32`, or a single one.
-public struct IPNetwork: Hashable, Sendable {
+@usableFromInline
+package struct IPNetwork: Hashable, Sendable {
   private let start: IPAddress
   /// Out of 128, also for IPv4.
   private let prefixBits: Int
 
   /// Parses an address, or an address, a slash and the number of prefix bits. Returns nil for any
   /// other text.
-  public init?(_ text: some StringProtocol) {
+  @usableFromInline
+  package init?(_ text: some StringProtocol) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count <= 2, let address = IPAddress(parts[0]) else { return nil }
     var bits = 128
@@ -143,12 +150,14 @@ public struct IPNetwork: Hashable, Sendable {
     start = IPNetwork.prefix(of: address, bits: bits)
   }
 
-  public func contains(_ address: IPAddress) -> Bool {
+  @usableFromInline
+  package func contains(_ address: IPAddress) -> Bool {
     IPNetwork.prefix(of: address, bits: prefixBits) == start
   }
 
   /// The usual notation.
-  public var text: String {
+  @usableFromInline
+  package var text: String {
     let bits = start.isIPv4 && prefixBits >= 96 ? prefixBits - 96 : prefixBits
     return prefixBits == 128 ? start.text : "\(start.text)/\(bits)"
   }
@@ -164,5 +173,6 @@ public struct IPNetwork: Hashable, Sendable {
 
 extension [IPNetwork] {
   /// True if one of the networks contains the address.
-  public func contains(address: IPAddress) -> Bool { contains { $0.contains(address) } }
+  @usableFromInline
+  package func contains(address: IPAddress) -> Bool { contains { $0.contains(address) } }
 }

@@ -1,43 +1,52 @@
 /// Owner of zones and records. No data is shared between accounts.
-public struct AccountID: Hashable, Comparable, Sendable {
-  public let rawValue: UInt64
-  public init(rawValue: UInt64) { self.rawValue = rawValue }
-  public init?(text: String) {
+@usableFromInline
+package struct AccountID: Hashable, Comparable, Sendable {
+  @usableFromInline package let rawValue: UInt64
+  @usableFromInline package init(rawValue: UInt64) { self.rawValue = rawValue }
+  @usableFromInline
+  package init?(text: String) {
     guard let value = HexText.parse(text) else { return nil }
     rawValue = value
   }
   /// Sixteen lowercase hexadecimal digits, as on the wire.
-  public var text: String { HexText.text(rawValue) }
-  public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+  @usableFromInline package var text: String { HexText.text(rawValue) }
+  @usableFromInline
+  package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// One installation that is signed in to an account.
-public struct DeviceID: Hashable, Comparable, Sendable {
-  public let rawValue: UInt64
-  public init(rawValue: UInt64) { self.rawValue = rawValue }
-  public init?(text: String) {
+@usableFromInline
+package struct DeviceID: Hashable, Comparable, Sendable {
+  @usableFromInline package let rawValue: UInt64
+  @usableFromInline package init(rawValue: UInt64) { self.rawValue = rawValue }
+  @usableFromInline
+  package init?(text: String) {
     guard let value = HexText.parse(text) else { return nil }
     rawValue = value
   }
   /// Sixteen lowercase hexadecimal digits. Their byte order is the order of the numbers.
-  public var text: String { HexText.text(rawValue) }
+  @usableFromInline package var text: String { HexText.text(rawValue) }
   /// Appends `text` without making a string.
   package func append(to bytes: inout [UInt8]) { bytes.appendHexadecimal(rawValue, digits: 16) }
-  public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+  @usableFromInline
+  package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// Random UUID (RFC 9562) that names a batch of saves, so that a retry is recognised.
-public struct BatchID: Hashable, Sendable {
-  public let high: UInt64
-  public let low: UInt64
+@usableFromInline
+package struct BatchID: Hashable, Sendable {
+  @usableFromInline package let high: UInt64
+  @usableFromInline package let low: UInt64
 
-  public init(high: UInt64, low: UInt64) {
+  @usableFromInline
+  package init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
   }
 
   /// Makes a version 4 UUID of 122 random bits.
-  public init(random: inout some RandomNumberGenerator) {
+  @usableFromInline
+  package init(random: inout some RandomNumberGenerator) {
     self.init(randomHigh: random.next(), randomLow: random.next())
   }
 
@@ -48,7 +57,8 @@ public struct BatchID: Hashable, Sendable {
   }
 
   /// Returns nil if `text` does not have the form 8-4-4-4-12 hexadecimal digits.
-  public init?(text: String) {
+  @usableFromInline
+  package init?(text: String) {
     guard let bits = text.withUTF8Bytes({ Self(parsing: $0) }) else { return nil }
     self = bits
   }
@@ -68,7 +78,8 @@ public struct BatchID: Hashable, Sendable {
     (high, low) = words
   }
 
-  public var text: String {
+  @usableFromInline
+  package var text: String {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(36)
     append(to: &bytes)

@@ -1,508 +1,509 @@
 import LockstepJSON
 
 /// All limits of the program, each with its unit and reason.
-public enum Limits {
+@usableFromInline
+package enum Limits {
   // Names and records (docs/protocol.md).
   /// Zone, record and type names, in bytes of UTF-8.
-  public static let nameBytes = 255
+  @usableFromInline package static let nameBytes = 255
   /// Bytes of one record's `fields`: as large as CloudKit's records.
-  public static let recordBytes = 1 << 20
+  @usableFromInline package static let recordBytes = 1 << 20
   /// Records in one batch.
-  public static let batchRecords = 400
+  @usableFromInline package static let batchRecords = 400
   /// Bytes of one batch as JSON; also the maximum of a body and of a socket message.
-  public static let batchBytes = 2 << 20
+  @usableFromInline package static let batchBytes = 2 << 20
   /// Largest distance of a record's stamp into the future, in milliseconds.
-  public static let clockAheadMilliseconds: Int64 = 5_000
+  @usableFromInline package static let clockAheadMilliseconds: Int64 = 5_000
   /// Upper bound of tags and sequences, which must stay exact in a JSON number (2⁵³).
-  public static let sequenceLimit: Int64 = 1 << 53
-  public static let changeTokenBytes = 96
+  @usableFromInline package static let sequenceLimit: Int64 = 1 << 53
+  @usableFromInline package static let changeTokenBytes = 96
   /// Device names, platforms and versions, in bytes of UTF-8.
-  public static let descriptionBytes = 255
+  @usableFromInline package static let descriptionBytes = 255
   /// Bytes of an id that a socket client chooses for its own request.
-  public static let requestIDBytes = 128
+  @usableFromInline package static let requestIDBytes = 128
   /// Amount by which the relay raises an account's sequence after an older copy of its store was
   /// restored, if its clock cannot give the amount. The lower bound is more than the number of tags
   /// given since that copy was made. The amount is random up to the upper bound: one copy may be
   /// restored twice, and the tags given after each restore must not collide.
-  public static let restoredTags: ClosedRange<Int64> = 1 << 32...1 << 43
+  @usableFromInline package static let restoredTags: ClosedRange<Int64> = 1 << 32...1 << 43
   /// The same for an account's first save in another run of the store. Smaller, because that
   /// happens more often.
-  public static let runTags: ClosedRange<Int64> = 1 << 24...1 << 36
+  @usableFromInline package static let runTags: ClosedRange<Int64> = 1 << 24...1 << 36
   /// Gaps between runs that are kept per account, newest first: one for each restart of the relay
   /// with a save in between.
-  public static let tagGaps = 1_000
+  @usableFromInline package static let tagGaps = 1_000
   /// Tags per millisecond by which an account's tags advance with time after a restore: more than
   /// are ever given in a millisecond, and below the tags' limit until 2109.
-  public static let tagsPerMillisecond: Int64 = 1 << 10
+  @usableFromInline package static let tagsPerMillisecond: Int64 = 1 << 10
   /// Nesting of JSON: deeper input is refused before it can exhaust a stack.
-  public static let jsonDepth = JSONScanner.depthMax
+  @usableFromInline package static let jsonDepth = JSONScanner.depthMax
 
   // Chunks of files.
   /// Bytes of one chunk.
-  public static let chunkBytes = 4 << 20
+  @usableFromInline package static let chunkBytes = 4 << 20
   /// Chunks that one record names: with the largest ones a file of 16 GiB.
-  public static let chunksPerRecord = 4_096
+  @usableFromInline package static let chunksPerRecord = 4_096
   /// Hashes in one request about missing chunks: as many as a record may name.
-  public static let chunkHashes = 4_096
+  @usableFromInline package static let chunkHashes = 4_096
   /// Bytes of a body of `chunkHashes` hashes as JSON, with generous spelling.
-  public static let chunkHashesBytes = 512 << 10
+  @usableFromInline package static let chunkHashesBytes = 512 << 10
   /// Time for which a chunk that no record names is kept after the last request about it: a day.
-  public static let chunkLeaseMilliseconds: Int64 = 24 * 3_600_000
+  @usableFromInline package static let chunkLeaseMilliseconds: Int64 = 24 * 3_600_000
   /// Bytes of chunks that one account keeps, unless the relay's owner sets another value: 10 GiB.
-  public static let chunkBytesPerAccount: Int64 = 10 << 30
+  @usableFromInline package static let chunkBytesPerAccount: Int64 = 10 << 30
   /// Bytes that are read from or written to a file at once, and bytes that may wait to be written
   /// for one upload.
-  public static let chunkPortionBytes = 128 << 10
-  public static let chunkWaitingBytes = 512 << 10
+  @usableFromInline package static let chunkPortionBytes = 128 << 10
+  @usableFromInline package static let chunkWaitingBytes = 512 << 10
   /// Uploads in progress on one node: each holds a file open.
-  public static let uploads = 256
+  @usableFromInline package static let uploads = 256
   /// Of these, uploads of one account: a few devices with many files leave room for other accounts.
-  public static let uploadsPerAccount = 64
+  @usableFromInline package static let uploadsPerAccount = 64
   /// Interval between collections of unused chunks, and the number that one commit removes.
-  public static let collectMilliseconds: Int64 = 60_000
-  public static let collectedChunks = 256
+  @usableFromInline package static let collectMilliseconds: Int64 = 60_000
+  @usableFromInline package static let collectedChunks = 256
   /// Pause after a full portion of such removals: commits of other accounts run in between.
-  public static let collectPauseMilliseconds: Int64 = 100
+  @usableFromInline package static let collectPauseMilliseconds: Int64 = 100
 
   // Requests of a relay's owner.
   /// Timeout for the removal of an account with all its data.
-  public static let removalMilliseconds: Int64 = 10 * 60_000
+  @usableFromInline package static let removalMilliseconds: Int64 = 10 * 60_000
 
   // Subscriptions.
-  public static let subscriptionsPerDevice = 64
+  @usableFromInline package static let subscriptionsPerDevice = 64
   /// Members of a query subscription's `where`.
-  public static let subscriptionConditions = 16
+  @usableFromInline package static let subscriptionConditions = 16
   /// Bytes of one subscription as JSON: the relay holds all subscriptions of a connected device in
   /// memory.
-  public static let subscriptionBytes = 4 << 10
+  @usableFromInline package static let subscriptionBytes = 4 << 10
   /// Bytes of JSON up to which a member of a record is compared with a value in `where`. That value
   /// fits into `subscriptionBytes`, and no sensible spelling of it is longer than this.
-  public static let comparedValueBytes = 32 << 10
+  @usableFromInline package static let comparedValueBytes = 32 << 10
   /// Zones, and accounts, in one list answer.
-  public static let listedZones = 1_000
-  public static let listedAccounts = 1_000
+  @usableFromInline package static let listedZones = 1_000
+  @usableFromInline package static let listedAccounts = 1_000
   /// Zones that a plan names, and bytes of a body with that many zones of the longest names, with
   /// generous spelling.
-  public static let planZones = 100
-  public static let planBodyBytes = 64 << 10
+  @usableFromInline package static let planZones = 100
+  @usableFromInline package static let planBodyBytes = 64 << 10
 
   // Fetching and pushing.
   /// Records per page: the default and the maximum.
-  public static let pageRecords = 1_000
+  @usableFromInline package static let pageRecords = 1_000
   /// Bytes of fields and names per page: about 2 MiB of JSON.
-  public static let pageBytes = 2 << 20
+  @usableFromInline package static let pageBytes = 2 << 20
   /// Bytes of a push; a larger one is sent as a hint.
-  public static let pushBytes = 64 << 10
+  @usableFromInline package static let pushBytes = 64 << 10
   /// Longest wait of a long-poll, in milliseconds.
-  public static let longPollMilliseconds: Int64 = 60_000
+  @usableFromInline package static let longPollMilliseconds: Int64 = 60_000
   /// Time after which an empty answer to a long-poll is sent at the latest: proxies give up a
   /// request after 60 seconds without a byte.
-  public static let longPollHeldMilliseconds: Int64 = 55_000
+  @usableFromInline package static let longPollHeldMilliseconds: Int64 = 55_000
 
   // HTTP (RFC 9112 leaves these to the server).
-  public static let requestLineBytes = 8 << 10
-  public static let headerBytes = 16 << 10
-  public static let headerCount = 100
+  @usableFromInline package static let requestLineBytes = 8 << 10
+  @usableFromInline package static let headerBytes = 16 << 10
+  @usableFromInline package static let headerCount = 100
   /// Bytes of a body in calls that carry no records.
-  public static let smallBodyBytes = 16 << 10
+  @usableFromInline package static let smallBodyBytes = 16 << 10
   /// Bytes of pipelined requests that may wait behind the request that is being answered.
-  public static let pipelineBytes = 64 << 10
+  @usableFromInline package static let pipelineBytes = 64 << 10
   /// Time from the first byte of a request's head to its last; the same for its body.
-  public static let requestMilliseconds: Int64 = 30_000
+  @usableFromInline package static let requestMilliseconds: Int64 = 30_000
   /// Time after which a connection without a request is closed.
-  public static let idleMilliseconds: Int64 = 75_000
+  @usableFromInline package static let idleMilliseconds: Int64 = 75_000
 
   // WebSocket.
-  public static let messageBytes = batchBytes
-  public static let helloMilliseconds: Int64 = 5_000
-  public static let keepAliveMilliseconds: Int64 = 25_000
+  @usableFromInline package static let messageBytes = batchBytes
+  @usableFromInline package static let helloMilliseconds: Int64 = 5_000
+  @usableFromInline package static let keepAliveMilliseconds: Int64 = 25_000
   /// Size in bytes from which messages are compressed. A change of 800 bytes becomes 310 and one of
   /// 2,400 590, in 6 and 10 µs, while a delivery costs 2; but a message below a packet's 1,400
   /// bytes leaves in one packet either way.
-  public static let deflateBytes = 1_024
+  @usableFromInline package static let deflateBytes = 1_024
   /// Window of the compression, as a power of two: 4 KiB. On records as JSON a window eight times
   /// as large makes pages no smaller (5,774 against 6,252 bytes of 35,075), and a receiver must
   /// hold one.
-  public static let deflateWindowBits = 12
+  @usableFromInline package static let deflateWindowBits = 12
   /// Unanswered requests of one socket; beyond it the socket is not read.
-  public static let socketRequests = 64
+  @usableFromInline package static let socketRequests = 64
   /// Unsent bytes of one connection; beyond it changes are merged into one hint.
-  public static let sendQueueBytes = 256 << 10
+  @usableFromInline package static let sendQueueBytes = 256 << 10
   /// Time after which a connection that accepts no byte is closed.
-  public static let stalledMilliseconds: Int64 = 30_000
+  @usableFromInline package static let stalledMilliseconds: Int64 = 30_000
 
   // Pairing.
-  public static let pairingMilliseconds: Int64 = 10 * 60_000
+  @usableFromInline package static let pairingMilliseconds: Int64 = 10 * 60_000
   /// Wrong codes per minute from one address, and from all addresses, before further ones are
   /// refused.
-  public static let pairingGuessesPerAddress = 5
-  public static let pairingGuessesInAll = 100
-  public static let pairingWindowMilliseconds: Int64 = 60_000
-  public static let pairingCodesPerAccount = 10
-  public static let devicesPerAccount = 100
+  @usableFromInline package static let pairingGuessesPerAddress = 5
+  @usableFromInline package static let pairingGuessesInAll = 100
+  @usableFromInline package static let pairingWindowMilliseconds: Int64 = 60_000
+  @usableFromInline package static let pairingCodesPerAccount = 10
+  @usableFromInline package static let devicesPerAccount = 100
 
   // Apps.
   /// One phase of a timer, in milliseconds: a day. A longer one is a typing error.
-  public static let timerMilliseconds: Int64 = 24 * 3_600_000
+  @usableFromInline package static let timerMilliseconds: Int64 = 24 * 3_600_000
   /// Bytes of a file of merge rules.
-  public static let rulesFileBytes = 1 << 20
+  @usableFromInline package static let rulesFileBytes = 1 << 20
   /// Rules of fields in the table of one record type, and types in one table.
-  public static let mergeRuleFields = 256
-  public static let mergeRuleTypes = 256
+  @usableFromInline package static let mergeRuleFields = 256
+  @usableFromInline package static let mergeRuleTypes = 256
   /// Age at which the stamp of a removed field, element or member is dropped by a later edit: a
   /// device that was away for longer may bring the removed value back.
-  public static let removalStampMilliseconds: Int64 = 90 * 86_400_000
+  @usableFromInline package static let removalStampMilliseconds: Int64 = 90 * 86_400_000
   /// Time by which a stamp in a record may be later than the record's own: a change by another
   /// program with a late clock, a millisecond after the value that it changed. Stamps beyond it are
   /// not followed by a later edit's time.
-  public static let stampLeadMilliseconds: Int64 = 86_400_000
+  @usableFromInline package static let stampLeadMilliseconds: Int64 = 86_400_000
   /// Versions of a record that a device remembers as replaced by the one that it holds.
-  public static let ancestors = 8
+  @usableFromInline package static let ancestors = 8
   /// Lost versions that a record names as included.
-  public static let includes = 8
+  @usableFromInline package static let includes = 8
   /// Acts of the timer that one further act names as replaced.
-  public static let replacedActs = 8
+  @usableFromInline package static let replacedActs = 8
   /// Items that the clipboard keeps; older ones are removed.
-  public static let clipboardItems = 100
+  @usableFromInline package static let clipboardItems = 100
   /// Amount that one check of a habit may add to a day's count: a larger one is a typing error.
-  public static let habitCount: Int64 = 1_000_000
+  @usableFromInline package static let habitCount: Int64 = 1_000_000
   /// Length of a habit's title, in Unicode scalars.
-  public static let habitTitle = 200
+  @usableFromInline package static let habitTitle = 200
   /// Memory in bytes that scrypt may use to open a vault's key from a record, and its number of
   /// lanes. The writer of the record must not exhaust the memory or the time of a device. Twice and
   /// four times the values of our own records.
-  public static let scryptBytes = 128 << 20
-  public static let scryptLanes: Int64 = 4
+  @usableFromInline package static let scryptBytes = 128 << 20
+  @usableFromInline package static let scryptLanes: Int64 = 4
   /// Records that one merge may make beside the merged one. A rule makes one; more are made only if
   /// the copy's name is taken, and the names then differ.
-  public static let copiesOfOneMerge = 16
+  @usableFromInline package static let copiesOfOneMerge = 16
   /// Bytes of each of the two files in which a vault keeps its history.
-  public static let vaultHistoryBytes = 1 << 20
+  @usableFromInline package static let vaultHistoryBytes = 1 << 20
   /// Files that one vault keeps in sync with the account, conflict copies included.
-  public static let vaultFiles = 1_000
+  @usableFromInline package static let vaultFiles = 1_000
   /// Attempts to read a file that is written all the time, before that is reported.
-  public static let vaultReads = 5
+  @usableFromInline package static let vaultReads = 5
   /// Delay from the last event of a file to the check of the file: after a writer closed it, after
   /// a write, and the maximum while writing goes on.
-  public static let vaultClosedMilliseconds: Int64 = 50
-  public static let vaultWritingMilliseconds: Int64 = 500
-  public static let vaultBusyMilliseconds: Int64 = 5_000
+  @usableFromInline package static let vaultClosedMilliseconds: Int64 = 50
+  @usableFromInline package static let vaultWritingMilliseconds: Int64 = 500
+  @usableFromInline package static let vaultBusyMilliseconds: Int64 = 5_000
   /// Time for which a file must be gone before it is deleted on other devices: editors delete a
   /// file and make it anew.
-  public static let vaultGoneMilliseconds: Int64 = 2_000
+  @usableFromInline package static let vaultGoneMilliseconds: Int64 = 2_000
   /// Delay before a failed operation on a file is tried again: first and maximum.
-  public static let vaultRetryMilliseconds: Int64 = 5_000
-  public static let vaultRetryMaxMilliseconds: Int64 = 600_000
+  @usableFromInline package static let vaultRetryMilliseconds: Int64 = 5_000
+  @usableFromInline package static let vaultRetryMaxMilliseconds: Int64 = 600_000
   /// Interval between two reports of a file's progress.
-  public static let vaultProgressMilliseconds: Int64 = 100
+  @usableFromInline package static let vaultProgressMilliseconds: Int64 = 100
   /// Bytes of one line of `lockstep resolve`: three records of the largest size, with generous
   /// spelling.
-  public static let resolveLineBytes = 8 << 20
+  @usableFromInline package static let resolveLineBytes = 8 << 20
 
   /// Bytes of a file of settings: the sample with all comments is a tenth of it.
-  public static let configBytes = 256 << 10
+  @usableFromInline package static let configBytes = 256 << 10
 
   // The relay as a whole.
   /// Client connections of a relay: as many idle ones as its memory can hold.
-  public static let connections = 50_000
+  @usableFromInline package static let connections = 50_000
   /// Of these, connections from one address: a whole office may share it, and it takes fifty such
   /// addresses to use up all connections.
-  public static let connectionsPerAddress = 1_000
+  @usableFromInline package static let connectionsPerAddress = 1_000
   /// Sockets, streams and waiting long-polls of one account on one node: a hundred devices with a
   /// few tabs each. Each save is sent that many times.
-  public static let connectionsPerAccount = 500
+  @usableFromInline package static let connectionsPerAccount = 500
   /// Connections to the owner's listeners; the other limits leave room for them.
-  public static let ownerConnections = 256
+  @usableFromInline package static let ownerConnections = 256
   /// Descriptors that a relay needs beside those of connections and uploaded files.
-  public static let spareDescriptors = 64
+  @usableFromInline package static let spareDescriptors = 64
   /// Requests and messages of one device on one node: several times the rate of our own benchmarks
   /// and of a busy upload, and a tenth of a node's capacity.
-  public static let requestsPerSecondPerDevice = 2_000
-  public static let requestBurstPerDevice = 4_000
+  @usableFromInline package static let requestsPerSecondPerDevice = 2_000
+  @usableFromInline package static let requestBurstPerDevice = 4_000
   /// Requests without a valid token from one address on one node. A browser or a new device makes a
   /// few. Tokens have 256 bits, so this bounds the load; guessing is hopeless anyway.
-  public static let requestsPerSecondPerAddress = 100
-  public static let requestBurstPerAddress = 1_000
+  @usableFromInline package static let requestsPerSecondPerAddress = 100
+  @usableFromInline package static let requestBurstPerAddress = 1_000
   /// Accounts that one address creates in an hour.
-  public static let accountsPerHourPerAddress = 30
+  @usableFromInline package static let accountsPerHourPerAddress = 30
   /// Devices, and addresses, whose request rates one node remembers. Those without a request for
   /// longest are forgotten, and start again with a full allowance.
-  public static let rateLimitKeys = 1 << 16
+  @usableFromInline package static let rateLimitKeys = 1 << 16
   /// Hops of a forwarded request that are examined, from the last one on.
-  public static let forwardedHops = 32
+  @usableFromInline package static let forwardedHops = 32
   /// Unanswered store requests of one node.
-  public static let storeRequests = 20_000
+  @usableFromInline package static let storeRequests = 20_000
   /// Bytes of bodies and messages in memory over all connections of a relay.
-  public static let bodyBudgetBytes = 512 << 20
+  @usableFromInline package static let bodyBudgetBytes = 512 << 20
   /// Retention of batch ids and tombstones, in milliseconds: 30 days.
-  public static let historyMilliseconds: Int64 = 30 * 24 * 3_600_000
+  @usableFromInline package static let historyMilliseconds: Int64 = 30 * 24 * 3_600_000
   /// Longest retention that a relay's owner may set, in milliseconds: ten years.
-  public static let retentionMilliseconds: Int64 = 3_650 * 24 * 3_600_000
+  @usableFromInline package static let retentionMilliseconds: Int64 = 3_650 * 24 * 3_600_000
   /// Remembered batches and used pairing codes that a commit forgets per request. More than one, so
   /// that a backlog of old ones shrinks; few, so that no commit becomes long.
-  public static let forgottenPerRequest = 2
+  @usableFromInline package static let forgottenPerRequest = 2
   /// Shortest interval between two writes of a device's last contact, and the delay of such a
   /// write, so that many share one commit.
-  public static let sightingMilliseconds: Int64 = 60_000
-  public static let sightingDelayMilliseconds: Int64 = 1_000
+  @usableFromInline package static let sightingMilliseconds: Int64 = 60_000
+  @usableFromInline package static let sightingDelayMilliseconds: Int64 = 1_000
   /// Interval at which the nodes of a process exchange their counters.
-  public static let statusMilliseconds: Int64 = 5_000
+  @usableFromInline package static let statusMilliseconds: Int64 = 5_000
   /// Connections that a node lists in a report of its queues: the longest queues show the problem.
-  public static let shownQueues = 5
+  @usableFromInline package static let shownQueues = 5
   /// Time that loops and workers have to answer a request for their state.
-  public static let stateMilliseconds: Int64 = 1_000
+  @usableFromInline package static let stateMilliseconds: Int64 = 1_000
   /// Time for which a store waits for another connection to the same file (a reader that blocks the
   /// log's restart, a recovery after a crash), in milliseconds.
-  public static let storeBusyMilliseconds = 5_000
+  @usableFromInline package static let storeBusyMilliseconds = 5_000
   /// Pages of 4 KiB in a store's write-ahead log: from the first number on it is checkpointed when
   /// the store is idle, at the second at once, so that the log stays bounded.
-  public static let logPages = 1_000
-  public static let logPagesMax = 16_000
+  @usableFromInline package static let logPages = 1_000
+  @usableFromInline package static let logPagesMax = 16_000
   /// Pages from which the log is checkpointed in parallel with commits if the store is never idle.
-  public static let logPagesWithoutPause = 4_000
+  @usableFromInline package static let logPagesWithoutPause = 4_000
   /// Time for which a commit waits, before a checkpoint, for a reader that blocks it: longer than
   /// the reading of a page takes. If the reader stays, the log grows by `logPagesMax` until the
   /// next attempt.
-  public static let logReaderMilliseconds = 100
+  @usableFromInline package static let logReaderMilliseconds = 100
   /// Pages that a backup copies, and SQLite virtual machine steps of a check, between two checks
   /// for cancellation: a few milliseconds each.
-  public static let copiedPages = 1_024
-  public static let stepsPerCheck = 100_000
+  @usableFromInline package static let copiedPages = 1_024
+  @usableFromInline package static let stepsPerCheck = 100_000
   /// Attempts at a backup, which starts again if data that it names was removed in the meantime.
-  public static let backupAttempts = 5
+  @usableFromInline package static let backupAttempts = 5
   /// Bytes that a backup leaves free if it is on the same disk as the store.
-  public static let backupReserveBytes: Int64 = 16 << 20
+  @usableFromInline package static let backupReserveBytes: Int64 = 16 << 20
   /// Faults of a store that are reported one by one.
-  public static let shownFaults = 50
+  @usableFromInline package static let shownFaults = 50
   /// Time from SIGTERM to the end of the process.
-  public static let drainMilliseconds: Int64 = 10_000
+  @usableFromInline package static let drainMilliseconds: Int64 = 10_000
 
   /// Number of times that a closing connection gets `stalledMilliseconds` again because its peer
   /// still accepts bytes: a peer must not hold it for ever with a byte now and then.
-  public static let closingRenewals = 4
+  @usableFromInline package static let closingRenewals = 4
   /// Jobs that a worker does before it sends the results to the nodes: enough for one fsync to
   /// serve many clients.
-  public static let jobsPerPortion = 256
+  @usableFromInline package static let jobsPerPortion = 256
   /// Work of a relay's store before it sends the results, counted in records of up to a KiB: the
   /// largest batch of small records, a few milliseconds. Saves of other accounts wait no longer
   /// than this, whatever one device uploads.
-  public static let portionCost = 512
+  @usableFromInline package static let portionCost = 512
   /// Store requests up to this cost, in the same unit, go before larger ones.
-  public static let lightCost = 64
+  @usableFromInline package static let lightCost = 64
   /// Commit time of a relay's store that an account may use at once, and in each second, before its
   /// work is deferred, in microseconds: some 5,000 small records at once.
-  public static let commitBurstMicroseconds = 50_000
-  public static let commitMicrosecondsPerSecond = 100
+  @usableFromInline package static let commitBurstMicroseconds = 50_000
+  @usableFromInline package static let commitMicrosecondsPerSecond = 100
   /// Minimum time charged per unit of a save's cost, in nanoseconds, decoding of its body included.
-  public static let decodeNanosecondsPerCost: Int64 = 500
+  @usableFromInline package static let decodeNanosecondsPerCost: Int64 = 500
   /// Requests up to this cost are free: typical requests of a person.
-  public static let freeCost = 2
+  @usableFromInline package static let freeCost = 2
   /// The same for the time of reading pages of changes: some 20,000 records at once, and a hundred
   /// small pages a second.
-  public static let readBurstMicroseconds = 100_000
-  public static let readMicrosecondsPerSecond = 10_000
+  @usableFromInline package static let readBurstMicroseconds = 100_000
+  @usableFromInline package static let readMicrosecondsPerSecond = 10_000
   /// Factors of the pause after deferred work (`WorkPace`): `putOffRest` times its duration, plus
   /// the long rest times its duration beyond `putOffShortMicroseconds` and the usual duration of
   /// work. Others then meet a long portion far less often than once in a hundred times. A page read
   /// does not block saves, but uses a processor.
-  public static let putOffRest = 32
-  public static let putOffShortMicroseconds = 1_000
-  public static let putOffCommitLongRest = 1_000
-  public static let putOffReadLongRest = 100
+  @usableFromInline package static let putOffRest = 32
+  @usableFromInline package static let putOffShortMicroseconds = 1_000
+  @usableFromInline package static let putOffCommitLongRest = 1_000
+  @usableFromInline package static let putOffReadLongRest = 100
   /// Milliseconds without other work after which deferred work needs no pause, and the longest wait
   /// of an account for its turn: less than `answerMilliseconds`.
-  public static let putOffQuietMilliseconds: Int64 = 100
-  public static let putOffPatienceMilliseconds: Int64 = 12_000
+  @usableFromInline package static let putOffQuietMilliseconds: Int64 = 100
+  @usableFromInline package static let putOffPatienceMilliseconds: Int64 = 12_000
   /// Sockets of an account that one node welcomes at once, for example after a restart, and in each
   /// second; the others wait for their welcome.
-  public static let welcomesAtOnce = 500
-  public static let welcomesPerSecond = 10
+  @usableFromInline package static let welcomesAtOnce = 500
+  @usableFromInline package static let welcomesPerSecond = 10
   /// Delay of a 429 answer to a request over the rate, in which its client sends no other request
   /// on the connection.
-  public static let rateLimitDelayMilliseconds: Int64 = 250
+  @usableFromInline package static let rateLimitDelayMilliseconds: Int64 = 250
   /// Pages of changes that are read for one node at once. Each may have `pageBytes` and is in
   /// memory until it is sent; as many keep the store's reader busy.
-  public static let pagesUnderWay = 8
+  @usableFromInline package static let pagesUnderWay = 8
   // Devices.
-  public static let pollMilliseconds: Int64 = 30_000
-  public static let agentLongPollMilliseconds: Int64 = 50_000
+  @usableFromInline package static let pollMilliseconds: Int64 = 30_000
+  @usableFromInline package static let agentLongPollMilliseconds: Int64 = 50_000
   /// Ceilings of the backoff with full jitter: first and maximum.
-  public static let backoffFirstMilliseconds: Int64 = 500
-  public static let backoffMilliseconds: Int64 = 30_000
-  public static let connectMilliseconds: Int64 = 10_000
+  @usableFromInline package static let backoffFirstMilliseconds: Int64 = 500
+  @usableFromInline package static let backoffMilliseconds: Int64 = 30_000
+  @usableFromInline package static let connectMilliseconds: Int64 = 10_000
   /// Timeout for the answer to a save or a fetch.
-  public static let answerMilliseconds: Int64 = 15_000
+  @usableFromInline package static let answerMilliseconds: Int64 = 15_000
   /// Delay after which a zone that the account's plan does not include is tried again, with one
   /// batch: the plan may have changed by then. A manual sync tries it at once.
-  public static let planRetryMilliseconds: Int64 = 3_600_000
+  @usableFromInline package static let planRetryMilliseconds: Int64 = 3_600_000
   /// Delay before the relay is asked again for chunks that neither it nor the device had: first,
   /// then doubled each time up to the maximum.
-  public static let lackingFirstMilliseconds: Int64 = 60_000
-  public static let lackingMilliseconds: Int64 = 3_600_000
+  @usableFromInline package static let lackingFirstMilliseconds: Int64 = 60_000
+  @usableFromInline package static let lackingMilliseconds: Int64 = 3_600_000
   /// Records in an outbox; beyond it an edit is refused with a clear message.
-  public static let outboxRecords = 100_000
+  @usableFromInline package static let outboxRecords = 100_000
   /// Bytes of fields in an outbox, its bases included: an agent holds them in memory.
-  public static let outboxBytes = 256 << 20
+  @usableFromInline package static let outboxBytes = 256 << 20
   /// Time for which a reconnecting device waits for the changes of others before it lets countdowns
   /// in its last known state end: as long as others wait for the owner of a countdown.
-  public static let catchUpMilliseconds: Int64 = 2_000
+  @usableFromInline package static let catchUpMilliseconds: Int64 = 2_000
   /// Timed edits in one transaction, if one leads to the next.
-  public static let dueEdits = 100
+  @usableFromInline package static let dueEdits = 100
   /// Change in milliseconds from which a measured clock offset is written to the store.
-  public static let offsetNoteMilliseconds: Int64 = 500
+  @usableFromInline package static let offsetNoteMilliseconds: Int64 = 500
   /// Change in milliseconds from which an offset is reported on its own: screens show it.
-  public static let offsetReportedMilliseconds: Int64 = 100
+  @usableFromInline package static let offsetReportedMilliseconds: Int64 = 100
   /// Difference in milliseconds between two clocks of one machine from which one of them has
   /// jumped. A deadline that is reached later than this means that the process did not run, for
   /// example because it was suspended.
-  public static let clockJumpMilliseconds: Int64 = 1_000
+  @usableFromInline package static let clockJumpMilliseconds: Int64 = 1_000
   /// Time for which a measured relay time is trusted, and the age at which it is measured again.
-  public static let clockTrustMilliseconds: Int64 = 30 * 60_000
-  public static let clockMeasureMilliseconds: Int64 = 15 * 60_000
+  @usableFromInline package static let clockTrustMilliseconds: Int64 = 30 * 60_000
+  @usableFromInline package static let clockMeasureMilliseconds: Int64 = 15 * 60_000
   /// Measurements on a new socket; the best is used.
-  public static let clockSamples = 4
+  @usableFromInline package static let clockSamples = 4
   /// The longest `Retry-After` that a device obeys.
-  public static let retryAfterMilliseconds: Int64 = 3_600_000
+  @usableFromInline package static let retryAfterMilliseconds: Int64 = 3_600_000
   /// Delay from a fallback to a worse transport to the next attempt at a better one: first and
   /// maximum.
-  public static let probeFirstMilliseconds: Int64 = 60_000
-  public static let probeMilliseconds: Int64 = 30 * 60_000
+  @usableFromInline package static let probeFirstMilliseconds: Int64 = 60_000
+  @usableFromInline package static let probeMilliseconds: Int64 = 30 * 60_000
   /// Time that an answer to a long-poll may take beyond its wait.
-  public static let longPollMarginMilliseconds: Int64 = 10_000
+  @usableFromInline package static let longPollMarginMilliseconds: Int64 = 10_000
   /// Bytes of the longest message or body that a device accepts: a page of `pageBytes` with all its
   /// names.
-  public static let relayMessageBytes = 8 << 20
+  @usableFromInline package static let relayMessageBytes = 8 << 20
   /// Silence after which a stream of events is closed, if the relay does not give its keep-alive
   /// interval: more than proxies usually allow.
-  public static let streamSilenceMilliseconds: Int64 = 75_000
+  @usableFromInline package static let streamSilenceMilliseconds: Int64 = 75_000
   /// Longest keep-alive that a relay may ask for.
-  public static let keepAliveCeilingMilliseconds: Int64 = 300_000
+  @usableFromInline package static let keepAliveCeilingMilliseconds: Int64 = 300_000
   /// Interval at which the time of the last sync is written if there is nothing else to write.
-  public static let syncNoteMilliseconds: Int64 = 600_000
+  @usableFromInline package static let syncNoteMilliseconds: Int64 = 600_000
   /// Timeout of a manual sync.
-  public static let syncMilliseconds: Int64 = 20_000
+  @usableFromInline package static let syncMilliseconds: Int64 = 20_000
   /// Parked and undecided records that a status lists; beyond it they are counted.
-  public static let statusRecords = 100
+  @usableFromInline package static let statusRecords = 100
   /// Chunks of files that an agent writes to its home folder at once: each is in memory.
-  public static let chunkAdds = 4
+  @usableFromInline package static let chunkAdds = 4
   /// Chunks that are uploaded at once, each on its own connection, and downloaded at once.
-  public static let chunkUploads = 2
-  public static let chunkDownloads = 2
+  @usableFromInline package static let chunkUploads = 2
+  @usableFromInline package static let chunkDownloads = 2
   /// Silence after which a chunk's connection is closed while its bytes are being sent: as long as
   /// the relay waits; and once all of them are in the system's buffer, where progress on a slow
   /// path is not visible.
-  public static let chunkSilenceMilliseconds: Int64 = 30_000
-  public static let chunkAnswerMilliseconds: Int64 = 120_000
+  @usableFromInline package static let chunkSilenceMilliseconds: Int64 = 30_000
+  @usableFromInline package static let chunkAnswerMilliseconds: Int64 = 120_000
   /// Interval between two reports of a chunk's progress.
-  public static let chunkProgressMilliseconds: Int64 = 250
+  @usableFromInline package static let chunkProgressMilliseconds: Int64 = 250
   /// Failed attempts in a row without a byte of a chunk, and downloads whose bytes do not match its
   /// hash, before the reader gets an error.
-  public static let chunkTries = 5
-  public static let chunkMismatches = 3
+  @usableFromInline package static let chunkTries = 5
+  @usableFromInline package static let chunkMismatches = 3
   /// Chunks that a device knows to be at the relay, and the time for which it relies on that
   /// without asking: well below the relay's lease of a chunk that no record names.
-  public static let confirmedChunks = 1 << 16
-  public static let confirmedMilliseconds: Int64 = 3_600_000
+  @usableFromInline package static let confirmedChunks = 1 << 16
+  @usableFromInline package static let confirmedMilliseconds: Int64 = 3_600_000
   /// Unanswered orders to read chunks from an agent.
-  public static let chunkReads = 64
+  @usableFromInline package static let chunkReads = 64
   /// Time for which a chunk that no record names stays on a device: as long as on the relay.
-  public static let chunkKeepMilliseconds: Int64 = 24 * 3_600_000
+  @usableFromInline package static let chunkKeepMilliseconds: Int64 = 24 * 3_600_000
   /// Delay until an agent first looks for such chunks, and for chunks that records name and the
   /// relay has lost, and the interval after that. The first delay keeps it out of short commands.
-  public static let chunkCleanupFirstMilliseconds: Int64 = 60_000
-  public static let chunkCleanupMilliseconds: Int64 = 3_600_000
+  @usableFromInline package static let chunkCleanupFirstMilliseconds: Int64 = 60_000
+  @usableFromInline package static let chunkCleanupMilliseconds: Int64 = 3_600_000
   /// Pages and answers of an agent that wait to be applied; beyond it pages are fetched again.
-  public static let waitingArrivals = 256
-  public static let waitingArrivalBytes = 8 << 20
+  @usableFromInline package static let waitingArrivals = 256
+  @usableFromInline package static let waitingArrivalBytes = 8 << 20
   /// Pages, and bytes of fields in them, that a device requests before the previous ones are
   /// applied: they share one transaction of its store.
-  public static let pagesAhead = 4
-  public static let pagesAheadBytes = 1 << 20
+  @usableFromInline package static let pagesAhead = 4
+  @usableFromInline package static let pagesAheadBytes = 1 << 20
   /// Pages of 4 KiB in the log of a device's store from which it is checkpointed: a first sync
   /// writes the same pages again and again, and each is to be checkpointed seldom.
-  public static let replicaLogPages = 8_000
+  @usableFromInline package static let replicaLogPages = 8_000
   /// Bytes of a device's log that are written ahead of its commits, in a pause; at most twice as
   /// many: thirty small edits, or a transaction of a hundred.
-  public static let replicaLogReserveBytes = 512 << 10
+  @usableFromInline package static let replicaLogReserveBytes = 512 << 10
 
   // wire-echo.
   /// Bytes of one message: the longest that conformance suites send.
-  public static let echoMessageBytes = 16 << 20
+  @usableFromInline package static let echoMessageBytes = 16 << 20
   /// Unsent bytes of a connection; beyond it the connection is not read.
-  public static let echoUnsentBytes = 4 << 20
-  public static let echoConnections = 1_000
+  @usableFromInline package static let echoUnsentBytes = 4 << 20
+  @usableFromInline package static let echoConnections = 1_000
   /// Time for one case of a suite: the longest cases allow 480 s themselves.
-  public static let echoCaseMilliseconds: Int64 = 600_000
+  @usableFromInline package static let echoCaseMilliseconds: Int64 = 600_000
 
   // The loop.
   /// Bytes that are read at once from a connection: large enough that most bodies come in one read.
-  public static let receiveBytes = 128 << 10
+  @usableFromInline package static let receiveBytes = 128 << 10
   /// Frames in one write: joined, they cost one system call.
-  public static let framesPerWrite = 64
+  @usableFromInline package static let framesPerWrite = 64
   /// Bytes of one connection that the kernel queues beyond those in flight. Without this limit it
   /// takes megabytes, and then no more until a third of them has left: a slow peer that reads all
   /// the time would look like one that reads nothing.
-  public static let kernelUnsentBytes = 128 << 10
+  @usableFromInline package static let kernelUnsentBytes = 128 << 10
   /// Time for which bytes may be unacknowledged before the system closes a connection whose peer
   /// has vanished. Longer than `stalledMilliseconds`, which is for peers that are present and read
   /// nothing.
-  public static let vanishedMilliseconds: Int64 = 60_000
+  @usableFromInline package static let vanishedMilliseconds: Int64 = 60_000
   /// Bytes written to one connection before the others have their turn. Also bounds one write call,
   /// within which the kernel may not preempt the thread.
-  public static let writeBytes = 256 << 10
+  @usableFromInline package static let writeBytes = 256 << 10
   /// Connections that one listener accepts before the others have their turn.
-  public static let acceptsPerTurn = 64
+  @usableFromInline package static let acceptsPerTurn = 64
   /// Pause of a listener when no descriptor is left: `accept` would fail again at once.
-  public static let acceptPauseMilliseconds: Int64 = 100
+  @usableFromInline package static let acceptPauseMilliseconds: Int64 = 100
   /// Time from the accept of a connection to the end of its TLS handshake.
-  public static let handshakeMilliseconds: Int64 = 10_000
+  @usableFromInline package static let handshakeMilliseconds: Int64 = 10_000
   /// Unfinished TLS handshakes of one loop: each holds some tens of KiB. Many clients that return
   /// after an outage have finished most of theirs within a second.
-  public static let handshakesAtOnce = 1_000
+  @usableFromInline package static let handshakesAtOnce = 1_000
   /// Handshake steps before all other work has its turn. One costs a millisecond or two; with many
   /// handshakes other work waits no longer than for this number.
-  public static let handshakesPerTurn = 4
+  @usableFromInline package static let handshakesPerTurn = 4
   /// Bytes that TLS encrypts at once: the largest of its records (RFC 8446 section 5.1), which the
   /// frames of one turn share.
-  public static let secureWriteBytes = 16 << 10
+  @usableFromInline package static let secureWriteBytes = 16 << 10
   /// Bytes of a certificate, or of a bundle of authorities: twice what systems ship.
-  public static let certificatesBytes = 1 << 20
+  @usableFromInline package static let certificatesBytes = 1 << 20
   /// Time for which, and bytes up to which, late bytes of a closed connection are read, so that
   /// they do not reset it before the peer has read the last answer.
-  public static let lingerMilliseconds: Int64 = 2_000
-  public static let lingerBytes = 4 << 20
+  @usableFromInline package static let lingerMilliseconds: Int64 = 2_000
+  @usableFromInline package static let lingerBytes = 4 << 20
 }
 
 /// Limits of one account on a relay, and of the work in one commit or read for it.
 extension Limits {
   /// Chunks that the records of one batch name together: each is looked up on the thread that makes
   /// the commits of all accounts.
-  public static let chunksPerBatch = 4_096
+  @usableFromInline package static let chunksPerBatch = 4_096
   /// Bytes of records, tombstones and remembered batches that one account keeps. Counted apart from
   /// chunks, so that files at their limit do not block a timer or a memo.
-  public static let recordBytesPerAccount: Int64 = 10 << 30
+  @usableFromInline package static let recordBytesPerAccount: Int64 = 10 << 30
   /// Records of one account, tombstones included: many times what a person makes.
-  public static let recordsPerAccount: Int64 = 2_000_000
+  @usableFromInline package static let recordsPerAccount: Int64 = 2_000_000
   /// Batches of one account that the relay remembers: twice the number that one batch a second
   /// makes in the whole history kept.
-  public static let batchesPerAccount: Int64 = 5_000_000
+  @usableFromInline package static let batchesPerAccount: Int64 = 5_000_000
   /// Approximate bytes of a row in the store beyond its names and contents, indexes included.
-  public static let rowBytes: Int64 = 128
+  @usableFromInline package static let rowBytes: Int64 = 128
   /// Records, tombstones, batches and chunks of a zone or an account that one commit deletes: some
   /// milliseconds. Commits of other accounts run in between.
-  public static let deletedPerCommit = 1_000
+  @usableFromInline package static let deletedPerCommit = 1_000
   /// Rows of an account that are scanned for one page, or for one portion of a deletion. If most of
   /// them are tombstones or of other zones, the page is shorter, or empty, with `more`.
-  public static let scannedRecords = 8_192
+  @usableFromInline package static let scannedRecords = 8_192
   /// Accounts that unknown clients create on an open relay, in total.
-  public static let accounts = 10_000
+  @usableFromInline package static let accounts = 10_000
   /// Free bytes on the relay's disk below which it accepts no new data, unless its owner sets
   /// another value: room for the log checkpoint and for deletions, and for writes between two
   /// checks.
-  public static let diskFloorBytes: Int64 = 512 << 20
+  @usableFromInline package static let diskFloorBytes: Int64 = 512 << 20
   /// Interval of that check, and the retry delay for clients that are refused for it.
-  public static let diskCheckMilliseconds: Int64 = 1_000
-  public static let diskRetryMilliseconds: Int64 = 60_000
+  @usableFromInline package static let diskCheckMilliseconds: Int64 = 1_000
+  @usableFromInline package static let diskRetryMilliseconds: Int64 = 60_000
 }
 
 /// Limits on load from many clients, and the spread of their reconnects.
@@ -510,108 +511,108 @@ extension Limits {
   // Memory.
   /// Bytes of a message before the session is open: a `hello` holds a token and a cursor, and the
   /// sender is unknown until then.
-  public static let helloBytes = 4 << 10
+  @usableFromInline package static let helloBytes = 4 << 10
   /// Divisor of a loop's body budget: one account, or one address before sign-in, holds at most
   /// this fraction of it, but always `bodyShareFloorBytes`, enough for a message and a page in
   /// memory. Beyond its share the holder is not read, and others are still served.
-  public static let bodyShares = 8
-  public static let bodyShareFloorBytes = 8 << 20
+  @usableFromInline package static let bodyShares = 8
+  @usableFromInline package static let bodyShareFloorBytes = 8 << 20
   /// Approximate memory of a record of a batch beyond its bytes on the wire.
-  public static let recordOverheadBytes = 256
+  @usableFromInline package static let recordOverheadBytes = 256
   /// Bytes up to which the head of a request is not counted as held memory. A browser's head is
   /// below it and belongs to the cost of the connection.
-  public static let lightHeadBytes = 4 << 10
+  @usableFromInline package static let lightHeadBytes = 4 << 10
   /// Interval at which the relay checks how much free memory the allocator keeps, and the growth
   /// since the last time from which that memory is returned to the system.
-  public static let heapCheckMilliseconds: Int64 = 5_000
-  public static let heapSlackBytes = 8 << 20
+  @usableFromInline package static let heapCheckMilliseconds: Int64 = 5_000
+  @usableFromInline package static let heapSlackBytes = 8 << 20
 
   // Reconnects to a relay after all its devices lost it.
   /// Span over which devices reconnect, in milliseconds: per connection; the most that this gives,
   /// for some hundred devices and more; the maximum. A span below the floor is not sent: the first
   /// retry is spread as far anyway.
-  public static let reconnectPerConnectionMilliseconds: Int64 = 50
-  public static let reconnectSmallMaxMilliseconds: Int64 = 15_000
-  public static let reconnectMilliseconds: Int64 = 60_000
-  public static let reconnectFloorMilliseconds: Int64 = 1_000
+  @usableFromInline package static let reconnectPerConnectionMilliseconds: Int64 = 50
+  @usableFromInline package static let reconnectSmallMaxMilliseconds: Int64 = 15_000
+  @usableFromInline package static let reconnectMilliseconds: Int64 = 60_000
+  @usableFromInline package static let reconnectFloorMilliseconds: Int64 = 1_000
   /// Longest such span that a device obeys.
-  public static let reconnectObeyedMilliseconds: Int64 = 300_000
+  @usableFromInline package static let reconnectObeyedMilliseconds: Int64 = 300_000
 }
 
 /// Limits of a store on PostgreSQL.
 extension Limits {
   /// Timeout for a connection to one database host.
-  public static let databaseConnectMilliseconds: Int64 = 5_000
+  @usableFromInline package static let databaseConnectMilliseconds: Int64 = 5_000
   /// Timeout of a statement. Statements over a whole account (its removal) or over all accounts (a
   /// new schema, a restore) have `removalMilliseconds`.
-  public static let databaseStatementMilliseconds: Int64 = 20_000
+  @usableFromInline package static let databaseStatementMilliseconds: Int64 = 20_000
   /// Timeout for a lock that another relay holds: several of its commits.
-  public static let databaseLockMilliseconds: Int64 = 3_000
+  @usableFromInline package static let databaseLockMilliseconds: Int64 = 3_000
   /// Timeout for the answer to one pipeline of statements, network time included.
-  public static let databaseAnswerMilliseconds: Int64 = 30_000
+  @usableFromInline package static let databaseAnswerMilliseconds: Int64 = 30_000
   /// Time for which bytes may be unacknowledged, or keep-alive probes to a silent server
   /// unanswered, before its connection is closed.
-  public static let databaseVanishedMilliseconds: Int64 = 15_000
+  @usableFromInline package static let databaseVanishedMilliseconds: Int64 = 15_000
   /// Attempts at a commit or a read that fails because of another relay or a restart of the server,
   /// and the pause before the next attempt.
-  public static let databaseAttempts = 4
-  public static let databasePauseMilliseconds: Int64 = 100
+  @usableFromInline package static let databaseAttempts = 4
+  @usableFromInline package static let databasePauseMilliseconds: Int64 = 100
   /// Bytes that one commit writes at once: they are in memory three times during the write.
-  public static let databaseWriteBytes = 16 << 20
+  @usableFromInline package static let databaseWriteBytes = 16 << 20
   /// Bytes of one notice to the other relays: PostgreSQL accepts less than 8,000.
-  public static let noticeBytes = 7_900
+  @usableFromInline package static let noticeBytes = 7_900
   /// Time for which a device counts as connected to another relay after the last report of that.
-  public static let connectedMilliseconds = 2 * sightingMilliseconds + 10_000
+  @usableFromInline package static let connectedMilliseconds = 2 * sightingMilliseconds + 10_000
   /// Delay after which a failed store, of whatever kind, is tried again, and the retry delay given
   /// to devices.
-  public static let storeProbeMilliseconds: Int64 = 2_000
+  @usableFromInline package static let storeProbeMilliseconds: Int64 = 2_000
   /// Interval at which a relay that shares its store checks for changes that other relays made to
   /// its devices' accounts, in case a notice was lost; and the number of accounts in one query.
-  public static let versionCheckMilliseconds: Int64 = 3_000
-  public static let versionCheckAccounts = 1_000
+  @usableFromInline package static let versionCheckMilliseconds: Int64 = 3_000
+  @usableFromInline package static let versionCheckAccounts = 1_000
   /// Longest single wait for notices.
-  public static let busWaitMilliseconds: Int64 = 5_000
+  @usableFromInline package static let busWaitMilliseconds: Int64 = 5_000
   /// Notices that one wait returns at most; the rest stay in the connection.
-  public static let noticesAtOnce = 10_000
+  @usableFromInline package static let noticesAtOnce = 10_000
   /// Accounts that are read and written at once when all of them begin a new generation.
-  public static let restoredAccounts = 1_000
+  @usableFromInline package static let restoredAccounts = 1_000
   /// Number of checks, a tenth of a second apart, in which a move waits for relays to disconnect
   /// from its database.
-  public static let disconnectChecks = 10
+  @usableFromInline package static let disconnectChecks = 10
   /// Age in milliseconds from which a complete file that no account owns is listed for removal.
   /// Another relay may have just received a younger file and not yet recorded its owner.
-  public static let strayFileMilliseconds: Int64 = 3_600_000
+  @usableFromInline package static let strayFileMilliseconds: Int64 = 3_600_000
 }
 
 /// Protection of a relay from unknown clients and from mistakes of its owner.
 extension Limits {
   /// Guesses at pairing codes that one node remembers. Beyond it the oldest are forgotten before
   /// their minute is over; that takes thousands of networks.
-  public static let countedGuesses = 1 << 16
+  @usableFromInline package static let countedGuesses = 1 << 16
   /// Shortest interval between two checks that the files of an open store still have their names.
   /// Saves in between are answered as saved.
-  public static let storeFileCheckMilliseconds: Int64 = 1_000
+  @usableFromInline package static let storeFileCheckMilliseconds: Int64 = 1_000
   /// Time for which a key seals the tickets of TLS sessions; it opens them for as long again. A
   /// ticket is valid for two hours.
-  public static let ticketKeyMilliseconds: Int64 = 6 * 3_600_000
+  @usableFromInline package static let ticketKeyMilliseconds: Int64 = 6 * 3_600_000
 }
 
 /// Limits of moving a store to another place.
 extension Limits {
   /// Rows of one table that are read from one store and written to the other at once. A portion
   /// also ends with the row that brings it to `movedBytes`.
-  public static let movedRows = 1_000
-  public static let movedBytes = 8 << 20
+  @usableFromInline package static let movedRows = 1_000
+  @usableFromInline package static let movedBytes = 8 << 20
   /// Records that are read from a database at once; each may have `recordBytes`.
-  public static let movedRecords = 64
+  @usableFromInline package static let movedRecords = 64
 }
 
 /// Limits of a device whose network path to the relay refuses large or long requests.
 extension Limits {
   /// Request size in bytes that every hop between a device and its relay accepts. If such a request
   /// is refused for its size, it is treated as an ordinary outage.
-  public static let smallRequestBytes = 8 << 10
+  @usableFromInline package static let smallRequestBytes = 8 << 10
   /// Shortest long-poll that a device asks for. A long-poll that is cut is halved, but not below
   /// this: a request every few seconds costs more than a change that comes late.
-  public static let shortestLongPollMilliseconds: Int64 = 6_000
+  @usableFromInline package static let shortestLongPollMilliseconds: Int64 = 6_000
 }

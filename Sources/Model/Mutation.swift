@@ -1,38 +1,40 @@
 /// Request of a device for one record: a save or a delete.
-public struct Mutation: Hashable, Sendable {
-  public var name: Name
+@usableFromInline
+package struct Mutation: Hashable, Sendable {
+  @usableFromInline package var name: Name
   /// The record's type. A delete keeps the type that the record had, and may omit it. It gives the
   /// type of a record that the relay has lost or never had.
-  public var type: Name?
+  @usableFromInline package var type: Name?
   /// Bytes of a JSON object; nil in a delete.
-  public var fields: [UInt8]?
+  @usableFromInline package var fields: [UInt8]?
   /// Relay time as the device estimates it, milliseconds since the Unix epoch; with
   /// `isStampedByRelay` the relay's own.
-  public var modifiedAt: Int64
+  @usableFromInline package var modifiedAt: Int64
   /// True if the request has no time: the version gets the relay's time, or one millisecond more
   /// than the record's former version, if that is later.
-  public var isStampedByRelay: Bool
+  @usableFromInline package var isStampedByRelay: Bool
   /// Version that this change was made on. 0: the record must not exist (a tombstone does not
   /// count, except with `unlessDeleted`); n: it must still be n; nil: overwrite any version.
-  public var baseTag: ChangeTag?
+  @usableFromInline package var baseTag: ChangeTag?
   /// True if, with `baseTag` 0, a tombstone counts as a record: the change was made on a version
   /// that the relay has lost, and another device may have deleted the record since.
-  public var unlessDeleted: Bool
+  @usableFromInline package var unlessDeleted: Bool
   /// True if, without a `baseTag`, there must be a live record of that name, of any version.
-  public var onlyExisting: Bool
+  @usableFromInline package var onlyExisting: Bool
   /// The newest versions that the change was made on, and its own, after the relay has lost some.
   /// Shows other devices that hold one of them that theirs is not another change. At most
   /// `Limits.includes`. The record keeps them, also after further changes.
-  public var includes: [VersionFingerprint]
+  @usableFromInline package var includes: [VersionFingerprint]
   /// Chunks of files that the record names, each once; none in a delete.
-  public var chunks: [ChunkHash]
+  @usableFromInline package var chunks: [ChunkHash]
   /// Fault of this record alone, found before the store is queried. It becomes the record's `error`
   /// in the results; the other records are saved.
-  public var refusal: Refusal?
+  @usableFromInline package var refusal: Refusal?
 
-  public var isDelete: Bool { fields == nil }
+  @usableFromInline package var isDelete: Bool { fields == nil }
 
-  public init(
+  @usableFromInline
+  package init(
     name: Name, type: Name?, fields: [UInt8]?, modifiedAt: Int64, baseTag: ChangeTag?,
     unlessDeleted: Bool = false, includes: [VersionFingerprint] = [], chunks: [ChunkHash] = [],
     refusal: Refusal? = nil, isStampedByRelay: Bool = false, onlyExisting: Bool = false
@@ -52,17 +54,19 @@ public struct Mutation: Hashable, Sendable {
 }
 
 /// A batch of mutations in one zone, as a device sends it.
-public struct SaveRequest: Hashable, Sendable {
-  public var id: BatchID
-  public var zone: Name
+@usableFromInline
+package struct SaveRequest: Hashable, Sendable {
+  @usableFromInline package var id: BatchID
+  @usableFromInline package var zone: Name
   /// All or none.
-  public var atomic: Bool
+  @usableFromInline package var atomic: Bool
   /// True if the answer is to contain the relay's times. Not part of the batch: a retry may differ
   /// in it.
-  public var timed: Bool
-  public var mutations: [Mutation]
+  @usableFromInline package var timed: Bool
+  @usableFromInline package var mutations: [Mutation]
 
-  public init(
+  @usableFromInline
+  package init(
     id: BatchID, zone: Name, atomic: Bool, timed: Bool = false, mutations: [Mutation]
   ) {
     self.id = id
@@ -74,7 +78,8 @@ public struct SaveRequest: Hashable, Sendable {
 }
 
 /// Result of one mutation of a batch.
-public enum MutationResult: Hashable, Sendable {
+@usableFromInline
+package enum MutationResult: Hashable, Sendable {
   case saved(name: Name, tag: ChangeTag)
   /// The record has a newer version, `record`. If not even a tombstone is kept any more, this is a
   /// deleted record with tag 0 and modifiedAt 0.
@@ -83,16 +88,18 @@ public enum MutationResult: Hashable, Sendable {
 }
 
 /// Answer to a batch: the tokens before and after it, and one result per mutation, in order.
-public struct SaveAnswer: Hashable, Sendable {
+@usableFromInline
+package struct SaveAnswer: Hashable, Sendable {
   /// The account's newest token before this batch.
-  public var since: ChangeToken
+  @usableFromInline package var since: ChangeToken
   /// The account's newest token after it.
-  public var token: ChangeToken
-  public var results: [MutationResult]
+  @usableFromInline package var token: ChangeToken
+  @usableFromInline package var results: [MutationResult]
   /// Set if it was requested and something was saved.
-  public var timing: SaveTiming?
+  @usableFromInline package var timing: SaveTiming?
 
-  public init(
+  @usableFromInline
+  package init(
     since: ChangeToken, token: ChangeToken, results: [MutationResult], timing: SaveTiming? = nil
   ) {
     self.since = since
@@ -103,15 +110,17 @@ public struct SaveAnswer: Hashable, Sendable {
 }
 
 /// Times of a batch at the relay: relay time, in microseconds since the Unix epoch, in this order.
-public struct SaveTiming: Hashable, Sendable {
+@usableFromInline
+package struct SaveTiming: Hashable, Sendable {
   /// Time at which the message was received; over HTTP, the head of the request.
-  public var received: Int64
-  public var durable: Int64
+  @usableFromInline package var received: Int64
+  @usableFromInline package var durable: Int64
   /// Time at which the loop that answers the device had handed on the pushes; other loops may
   /// differ a little.
-  public var pushed: Int64
+  @usableFromInline package var pushed: Int64
 
-  public init(received: Int64, durable: Int64, pushed: Int64) {
+  @usableFromInline
+  package init(received: Int64, durable: Int64, pushed: Int64) {
     self.received = received
     self.durable = durable
     self.pushed = pushed
@@ -119,18 +128,20 @@ public struct SaveTiming: Hashable, Sendable {
 }
 
 /// Changes that lead from one cursor to the next: a page of a fetch, or a push.
-public struct ChangePage: Hashable, Sendable {
+@usableFromInline
+package struct ChangePage: Hashable, Sendable {
   /// nil on the first page of a snapshot.
-  public var since: ChangeToken?
-  public var token: ChangeToken
-  public var more: Bool
-  public var changes: [Record]
+  @usableFromInline package var since: ChangeToken?
+  @usableFromInline package var token: ChangeToken
+  @usableFromInline package var more: Bool
+  @usableFromInline package var changes: [Record]
   /// Tags that the account's history has skipped: all of them on the first page of a snapshot,
   /// otherwise those between `since` and `token`. A client that holds one of them got it from a
   /// relay whose store has reverted to an older state since.
-  public var lostTags: [TagGap]
+  @usableFromInline package var lostTags: [TagGap]
 
-  public init(
+  @usableFromInline
+  package init(
     since: ChangeToken?, token: ChangeToken, more: Bool, changes: [Record], lostTags: [TagGap] = []
   ) {
     self.lostTags = lostTags

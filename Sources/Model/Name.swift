@@ -3,23 +3,27 @@
 ///
 /// Two names are equal when their bytes are equal. `String` compares by canonical equivalence,
 /// which would take two different records for one.
-public struct Name: Sendable {
-  public let text: String
+@usableFromInline
+package struct Name: Sendable {
+  @usableFromInline package let text: String
 
   /// Returns nil if `text` is empty, longer than `Limits.nameBytes` or contains a control
   /// character.
-  public init?(_ text: String) {
+  @usableFromInline
+  package init?(_ text: String) {
     guard Name.isValid(text) else { return nil }
     self.text = text
   }
 
   /// Makes a name from text of the program itself. Traps if the text is not valid.
-  public init(trusted text: String) {
+  @usableFromInline
+  package init(trusted text: String) {
     precondition(Name.isValid(text), "not a valid name")
     self.text = text
   }
 
-  public static func isValid(_ text: String) -> Bool {
+  @usableFromInline
+  package static func isValid(_ text: String) -> Bool {
     let count = text.utf8.count
     guard count >= 1, count <= Limits.nameBytes else { return false }
     var previous: UInt8 = 0
@@ -33,7 +37,8 @@ public struct Name: Sendable {
 }
 
 extension Name: Hashable, Comparable, CustomStringConvertible {
-  public static func == (left: Name, right: Name) -> Bool {
+  @usableFromInline
+  package static func == (left: Name, right: Name) -> Bool {
     if haveSameBits(left.text, right.text) { return true }
     return left.text.withUTF8Bytes(and: right.text) { left, right in
       left.count == right.count && left.bytes.commonPrefix(with: right.bytes) == left.count
@@ -57,7 +62,8 @@ extension Name: Hashable, Comparable, CustomStringConvertible {
     }
   }
 
-  public static func < (left: Name, right: Name) -> Bool {
+  @usableFromInline
+  package static func < (left: Name, right: Name) -> Bool {
     precedence(left, right) ?? (left.text.utf8.count < right.text.utf8.count)
   }
 
@@ -71,11 +77,12 @@ extension Name: Hashable, Comparable, CustomStringConvertible {
     }
   }
 
-  public func hash(into hasher: inout Hasher) {
+  @usableFromInline
+  package func hash(into hasher: inout Hasher) {
     text.withUTF8Bytes { bytes in bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
     // No UTF-8 text contains this byte, so adjacent names cannot run together.
     hasher.combine(UInt8(0xFF))
   }
 
-  public var description: String { text }
+  @usableFromInline package var description: String { text }
 }

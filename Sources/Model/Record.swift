@@ -1,26 +1,28 @@
 import LockstepJSON
 
 /// Smallest unit that is saved, as the relay stores it and sends it.
-public struct Record: Hashable, Sendable {
-  public var zone: Name
-  public var name: Name
-  public var type: Name
+@usableFromInline
+package struct Record: Hashable, Sendable {
+  @usableFromInline package var zone: Name
+  @usableFromInline package var name: Name
+  @usableFromInline package var type: Name
   /// Bytes of a JSON object, never parsed by the relay; nil in a tombstone.
-  public var fields: [UInt8]?
+  @usableFromInline package var fields: [UInt8]?
   /// The saving device's stamp: relay time, milliseconds since the Unix epoch.
-  public var modifiedAt: Int64
-  public var device: DeviceID
-  public var tag: ChangeTag
+  @usableFromInline package var modifiedAt: Int64
+  @usableFromInline package var device: DeviceID
+  @usableFromInline package var tag: ChangeTag
   /// Chunks of files that belong to the record, each once, in the order in which it names them;
   /// none in a tombstone. The relay keeps them as long as a record names them.
-  public var chunks: [ChunkHash]
+  @usableFromInline package var chunks: [ChunkHash]
   /// Versions that this one was made on, some of which the relay has lost (`Mutation.includes`).
-  public var includes: [VersionFingerprint]
+  @usableFromInline package var includes: [VersionFingerprint]
 
   /// True for a tombstone: the record of this name was deleted.
-  public var isDeleted: Bool { fields == nil }
+  @usableFromInline package var isDeleted: Bool { fields == nil }
 
-  public init(
+  @usableFromInline
+  package init(
     zone: Name, name: Name, type: Name, fields: [UInt8]?, modifiedAt: Int64, device: DeviceID,
     tag: ChangeTag, chunks: [ChunkHash] = [], includes: [VersionFingerprint] = []
   ) {
@@ -37,16 +39,19 @@ public struct Record: Hashable, Sendable {
 }
 
 /// A record's name within an account.
-public struct RecordKey: Hashable, Comparable, Sendable {
-  public var zone: Name
-  public var name: Name
+@usableFromInline
+package struct RecordKey: Hashable, Comparable, Sendable {
+  @usableFromInline package var zone: Name
+  @usableFromInline package var name: Name
 
-  public init(zone: Name, name: Name) {
+  @usableFromInline
+  package init(zone: Name, name: Name) {
     self.zone = zone
     self.name = name
   }
 
-  public static func < (left: RecordKey, right: RecordKey) -> Bool {
+  @usableFromInline
+  package static func < (left: RecordKey, right: RecordKey) -> Bool {
     left.zone == right.zone ? left.name < right.name : left.zone < right.zone
   }
 }
@@ -59,7 +64,7 @@ extension Record {
     return record
   }
 
-  public var key: RecordKey { RecordKey(zone: zone, name: name) }
+  @usableFromInline package var key: RecordKey { RecordKey(zone: zone, name: name) }
 
   /// Fields as JSON; nil if the record is deleted, or if another program wrote something that is
   /// not JSON.
@@ -69,12 +74,14 @@ extension Record {
 /// Hash of a record's version: its stamp, its type and its content. Recognises a version that a
 /// device saves again after the relay has lost it, under another tag and by another device. Every
 /// client computes it alike.
-public struct VersionFingerprint: Hashable, Sendable {
-  public let rawValue: UInt64
+@usableFromInline
+package struct VersionFingerprint: Hashable, Sendable {
+  @usableFromInline package let rawValue: UInt64
 
-  public init(rawValue: UInt64) { self.rawValue = rawValue }
+  @usableFromInline package init(rawValue: UInt64) { self.rawValue = rawValue }
 
-  public init?(text: String) {
+  @usableFromInline
+  package init?(text: String) {
     guard let value = HexText.parse(text) else { return nil }
     rawValue = value
   }
@@ -82,7 +89,8 @@ public struct VersionFingerprint: Hashable, Sendable {
   /// Two 32-bit FNV-1a hashes, of different first values, over the decimal stamp, a line feed, the
   /// type, a line feed, and the canonical JSON of the fields without `"~"`, which a device may add
   /// to another program's version; nothing for a tombstone.
-  public init(of record: Record) {
+  @usableFromInline
+  package init(of record: Record) {
     var first: UInt32 = 0x811C_9DC5
     var second: UInt32 = 0x050C_5D1F
     func add(_ byte: UInt8) {
@@ -98,7 +106,7 @@ public struct VersionFingerprint: Hashable, Sendable {
   }
 
   /// Sixteen lowercase hexadecimal digits.
-  public var text: String { HexText.text(rawValue) }
+  @usableFromInline package var text: String { HexText.text(rawValue) }
 }
 
 extension [VersionFingerprint] {

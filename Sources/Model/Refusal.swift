@@ -1,24 +1,26 @@
 /// Request that was understood and refused: a value with advice. On the wire a problem (RFC 9457)
 /// over HTTP, an `error` message or a close code on the socket.
-public struct Refusal: Error, Hashable, Sendable {
-  public var code: RefusalCode
+@usableFromInline
+package struct Refusal: Error, Hashable, Sendable {
+  @usableFromInline package var code: RefusalCode
   /// One sentence for a person that contains the next step.
-  public var detail: String
+  @usableFromInline package var detail: String
   /// Milliseconds to wait before a retry, if a retry helps.
-  public var retryAfterMilliseconds: Int64?
+  @usableFromInline package var retryAfterMilliseconds: Int64?
   /// Relay time, sent with `clockAhead`.
-  public var relayTime: Int64?
+  @usableFromInline package var relayTime: Int64?
   /// Sent with `storeRestored`: the tag up to which the relay still has what the device read from
   /// it. Records that the device holds with a greater tag are sent again through its outbox.
-  public var restoredThrough: ChangeTag?
+  @usableFromInline package var restoredThrough: ChangeTag?
   /// Sent with `storeRestored` if only tags up to this one are lost: greater ones that the device
   /// holds were given since.
-  public var lostThrough: ChangeTag?
+  @usableFromInline package var lostThrough: ChangeTag?
   /// Sent with `storeRestored`: the account's current token. A later token of another generation
   /// shows that the relay was restored once more.
-  public var token: ChangeToken?
+  @usableFromInline package var token: ChangeToken?
 
-  public init(
+  @usableFromInline
+  package init(
     _ code: RefusalCode, _ detail: String, retryAfterMilliseconds: Int64? = nil,
     relayTime: Int64? = nil, restoredThrough: ChangeTag? = nil, lostThrough: ChangeTag? = nil,
     token: ChangeToken? = nil
@@ -34,7 +36,8 @@ public struct Refusal: Error, Hashable, Sendable {
 }
 
 /// Reaction of a device to a refusal.
-public enum RefusalAdvice: String, Sendable, CaseIterable {
+@usableFromInline
+package enum RefusalAdvice: String, Sendable, CaseIterable {
   /// Retry the same request later.
   case retry
   /// Fetch, resolve, and save the result.
@@ -51,7 +54,8 @@ public enum RefusalAdvice: String, Sendable, CaseIterable {
 
 /// All codes, with status, close code, title and advice: the only source for the answers and for
 /// the table in docs/protocol.md.
-public enum RefusalCode: String, Sendable, CaseIterable {
+@usableFromInline
+package enum RefusalCode: String, Sendable, CaseIterable {
   case badRequest, badJSON, badMessage, badChangeToken, badName
   case badToken, registrationClosed, originNotAllowed, badPairingCode, otherAccount, tooManyDevices
   case planRequired, hostNotAllowed
@@ -67,7 +71,8 @@ public enum RefusalCode: String, Sendable, CaseIterable {
   case diskLow, storeUnavailable, overloaded, stopping, internalError
 
   /// The HTTP status.
-  public var status: Int {
+  @usableFromInline
+  package var status: Int {
     switch self {
     case .badRequest, .badJSON, .badMessage, .badChangeToken, .badName, .tooManyRecords: 400
     case .badToken: 401
@@ -102,7 +107,8 @@ public enum RefusalCode: String, Sendable, CaseIterable {
   }
 
   /// The WebSocket close code, if this refusal ends a connection.
-  public var closeCode: UInt16? {
+  @usableFromInline
+  package var closeCode: UInt16? {
     switch self {
     case .badMessage, .badJSON, .badRequest: 4400
     case .helloRequired: 4408
@@ -118,7 +124,8 @@ public enum RefusalCode: String, Sendable, CaseIterable {
   }
 
   /// The problem's `title`: a few words, the same for every refusal with this code.
-  public var title: String {
+  @usableFromInline
+  package var title: String {
     switch self {
     case .badRequest: "The request does not have the form of this call"
     case .badJSON: "The body is not valid JSON"
@@ -171,7 +178,8 @@ public enum RefusalCode: String, Sendable, CaseIterable {
     }
   }
 
-  public var advice: RefusalAdvice {
+  @usableFromInline
+  package var advice: RefusalAdvice {
     switch self {
     // The relay's owner may add the name; devices then continue on their own.
     case .hostNotAllowed: .retry

@@ -1,17 +1,19 @@
 import LockstepJSON
 
 /// One version of a record, in the form that a resolver gets.
-public struct Version: Hashable, Sendable {
-  public var name: String
+@usableFromInline
+package struct Version: Hashable, Sendable {
+  @usableFromInline package var name: String
   /// A JSON object; nil in a delete.
-  public var fields: JSONValue?
+  @usableFromInline package var fields: JSONValue?
   /// Relay time, milliseconds since the Unix epoch.
-  public var modifiedAt: Int64
-  public var device: String
+  @usableFromInline package var modifiedAt: Int64
+  @usableFromInline package var device: String
 
-  public var isDeleted: Bool { fields == nil }
+  @usableFromInline package var isDeleted: Bool { fields == nil }
 
-  public init(name: String, fields: JSONValue?, modifiedAt: Int64, device: String) {
+  @usableFromInline
+  package init(name: String, fields: JSONValue?, modifiedAt: Int64, device: String) {
     self.name = name
     self.fields = fields
     self.modifiedAt = modifiedAt
@@ -20,14 +22,16 @@ public struct Version: Hashable, Sendable {
 }
 
 /// Concurrent changes of one record by two devices, neither of which had seen the other's change.
-public struct Conflict: Hashable, Sendable {
+@usableFromInline
+package struct Conflict: Hashable, Sendable {
   /// Version that the local change was made on; nil if the record was made on both sides or the
   /// device no longer knows it.
-  public var base: Version?
-  public var local: Version
-  public var server: Version
+  @usableFromInline package var base: Version?
+  @usableFromInline package var local: Version
+  @usableFromInline package var server: Version
 
-  public init(base: Version?, local: Version, server: Version) {
+  @usableFromInline
+  package init(base: Version?, local: Version, server: Version) {
     self.base = base
     self.local = local
     self.server = server
@@ -35,17 +39,20 @@ public struct Conflict: Hashable, Sendable {
 }
 
 /// Result of a resolver.
-public enum Resolution: Hashable, Sendable {
+@usableFromInline
+package enum Resolution: Hashable, Sendable {
   /// The record's new fields (nil: deleted), and further records to save with it.
   case merged(fields: JSONValue?, copies: [Copy])
   /// The resolver decides nothing; a person decides.
   case ask
 
-  public struct Copy: Hashable, Sendable {
-    public var name: String
-    public var fields: JSONValue
+  @usableFromInline
+  package struct Copy: Hashable, Sendable {
+    @usableFromInline package var name: String
+    @usableFromInline package var fields: JSONValue
 
-    public init(name: String, fields: JSONValue) {
+    @usableFromInline
+    package init(name: String, fields: JSONValue) {
       self.name = name
       self.fields = fields
     }
@@ -54,7 +61,8 @@ public enum Resolution: Hashable, Sendable {
 
 /// Rule of one record type: a pure function that gives the same bytes on every device, the same
 /// when run twice, and the same with local and server exchanged.
-public protocol Resolver: Sendable {
+@usableFromInline
+package protocol Resolver: Sendable {
   func resolve(_ conflict: Conflict) -> Resolution
 
   /// True if the newer version always wins, whatever its content. Then the time of an action
@@ -65,5 +73,5 @@ public protocol Resolver: Sendable {
 }
 
 extension Resolver {
-  public var isLastWriterWins: Bool { false }
+  @usableFromInline package var isLastWriterWins: Bool { false }
 }

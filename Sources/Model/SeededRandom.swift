@@ -4,10 +4,12 @@
 /// Each node is given one. The real program seeds it from the kernel; see `EventLoop/Entropy`.
 /// Secrets (tokens, pairing codes) are never drawn from it in the real program: they come from
 /// `SecretSource`.
-public struct SeededRandom: RandomNumberGenerator, Sendable {
+@usableFromInline
+package struct SeededRandom: RandomNumberGenerator, Sendable {
   private var state: (UInt64, UInt64, UInt64, UInt64)
 
-  public init(seed: UInt64) {
+  @usableFromInline
+  package init(seed: UInt64) {
     // SplitMix64 spreads one word over the four, as the authors advise.
     var word = seed
     func next() -> UInt64 {
@@ -20,7 +22,8 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
     state = (next(), next(), next(), next())
   }
 
-  public mutating func next() -> UInt64 {
+  @usableFromInline
+  package mutating func next() -> UInt64 {
     func rotated(_ value: UInt64, _ count: UInt64) -> UInt64 {
       (value << count) | (value >> (64 - count))
     }
@@ -37,17 +40,19 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
 
   /// Returns a separate generator for a component, so that its draws do not change those of other
   /// components.
-  public mutating func branch() -> SeededRandom { SeededRandom(seed: next()) }
+  @usableFromInline package mutating func branch() -> SeededRandom { SeededRandom(seed: next()) }
 }
 
 /// Source of a node's unpredictable bits. The real program asks the kernel; a simulation draws them
 /// from its seed.
-public struct SecretSource: Sendable {
+@usableFromInline
+package struct SecretSource: Sendable {
   private let draw: @Sendable (_ count: Int) -> [UInt8]
 
-  public init(_ draw: @escaping @Sendable (_ count: Int) -> [UInt8]) { self.draw = draw }
+  @usableFromInline
+  package init(_ draw: @escaping @Sendable (_ count: Int) -> [UInt8]) { self.draw = draw }
 
-  public func bytes(_ count: Int) -> [UInt8] { draw(count) }
+  @usableFromInline package func bytes(_ count: Int) -> [UInt8] { draw(count) }
 
-  public func word() -> UInt64 { draw(8).reduce(0) { $0 << 8 | UInt64($1) } }
+  @usableFromInline package func word() -> UInt64 { draw(8).reduce(0) { $0 << 8 | UInt64($1) } }
 }

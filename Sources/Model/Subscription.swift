@@ -2,12 +2,14 @@ import LockstepJSON
 
 /// Filter of the changes that wake a device: with at least one subscription, only matching changes
 /// do (docs/protocol.md, "Subscriptions"). It never limits what a device may read.
-public struct Subscription: Hashable, Sendable {
+@usableFromInline
+package struct Subscription: Hashable, Sendable {
   /// Chosen by the device; unique among its subscriptions.
-  public var id: Name
-  public var kind: Kind
+  @usableFromInline package var id: Name
+  @usableFromInline package var kind: Kind
 
-  public enum Kind: Hashable, Sendable {
+  @usableFromInline
+  package enum Kind: Hashable, Sendable {
     /// Every change of the account.
     case database
     /// Every change in the zone.
@@ -16,16 +18,18 @@ public struct Subscription: Hashable, Sendable {
   }
 
   /// Records of one type.
-  public struct Query: Hashable, Sendable {
-    public var recordType: Name
+  @usableFromInline
+  package struct Query: Hashable, Sendable {
+    @usableFromInline package var recordType: Name
     /// nil: in any zone.
-    public var zone: Name?
+    @usableFromInline package var zone: Name?
     /// Top-level members that the new version's `fields` must have, all of them, with these values.
     /// A delete has no fields and matches without them.
-    public var conditions: [JSONMember]
-    public var events: ChangeEvents
+    @usableFromInline package var conditions: [JSONMember]
+    @usableFromInline package var events: ChangeEvents
 
-    public init(recordType: Name, zone: Name?, conditions: [JSONMember], events: ChangeEvents) {
+    @usableFromInline
+    package init(recordType: Name, zone: Name?, conditions: [JSONMember], events: ChangeEvents) {
       self.recordType = recordType
       self.zone = zone
       self.conditions = conditions
@@ -33,20 +37,22 @@ public struct Subscription: Hashable, Sendable {
     }
   }
 
-  public init(id: Name, kind: Kind) {
+  @usableFromInline
+  package init(id: Name, kind: Kind) {
     self.id = id
     self.kind = kind
   }
 }
 
 /// Kinds of a record's change.
-public struct ChangeEvents: OptionSet, Hashable, Sendable {
-  public let rawValue: UInt8
-  public init(rawValue: UInt8) { self.rawValue = rawValue }
+@usableFromInline
+package struct ChangeEvents: OptionSet, Hashable, Sendable {
+  @usableFromInline package let rawValue: UInt8
+  @usableFromInline package init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// The record did not exist, or was deleted, and exists now.
-  public static let create = ChangeEvents(rawValue: 1)
-  public static let update = ChangeEvents(rawValue: 2)
-  public static let delete = ChangeEvents(rawValue: 4)
-  public static let all: ChangeEvents = [.create, .update, .delete]
+  @usableFromInline package static let create = ChangeEvents(rawValue: 1)
+  @usableFromInline package static let update = ChangeEvents(rawValue: 2)
+  @usableFromInline package static let delete = ChangeEvents(rawValue: 4)
+  @usableFromInline package static let all: ChangeEvents = [.create, .update, .delete]
 }

@@ -1,32 +1,34 @@
 /// Point on the monotonic clock, in nanoseconds since some start. Used for deadlines and measured
 /// spans; it has no meaning on another machine.
-public struct Instant: Hashable, Comparable, Sendable {
-  public var nanoseconds: Int64
+@usableFromInline
+package struct Instant: Hashable, Comparable, Sendable {
+  @usableFromInline package var nanoseconds: Int64
 
-  @inlinable public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+  @inlinable package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-  @inlinable public static func < (left: Instant, right: Instant) -> Bool {
+  @inlinable package static func < (left: Instant, right: Instant) -> Bool {
     left.nanoseconds < right.nanoseconds
   }
 
-  @inlinable public func advanced(milliseconds: Int64) -> Instant {
+  @inlinable package func advanced(milliseconds: Int64) -> Instant {
     Instant(nanoseconds: nanoseconds + milliseconds * 1_000_000)
   }
 
   /// Whole milliseconds from `earlier` to this instant, rounded towards zero.
-  @inlinable public func milliseconds(since earlier: Instant) -> Int64 {
+  @inlinable package func milliseconds(since earlier: Instant) -> Int64 {
     (nanoseconds - earlier.nanoseconds) / 1_000_000
   }
 }
 
 /// Time of an event: the monotonic clock, and the wall clock, which people and other processes set
 /// and which may jump.
-public struct Moment: Hashable, Sendable {
-  public var instant: Instant
+@usableFromInline
+package struct Moment: Hashable, Sendable {
+  @usableFromInline package var instant: Instant
   /// Milliseconds since the Unix epoch, by this machine's clock.
-  public var wall: Int64
+  @usableFromInline package var wall: Int64
 
-  @inlinable public init(instant: Instant, wall: Int64) {
+  @inlinable package init(instant: Instant, wall: Int64) {
     self.instant = instant
     self.wall = wall
   }
@@ -34,18 +36,20 @@ public struct Moment: Hashable, Sendable {
 
 /// Instant as date and time of day in UTC (the Gregorian calendar of ISO 8601, also for the years
 /// before it was in use).
-public struct UniversalTime: Hashable, Sendable {
-  public var year: Int64
+@usableFromInline
+package struct UniversalTime: Hashable, Sendable {
+  @usableFromInline package var year: Int64
   /// 1 to 12, and 1 to 31.
-  public var month: Int
-  public var day: Int
-  public var hour: Int
-  public var minute: Int
-  public var second: Int
-  public var millisecond: Int
+  @usableFromInline package var month: Int
+  @usableFromInline package var day: Int
+  @usableFromInline package var hour: Int
+  @usableFromInline package var minute: Int
+  @usableFromInline package var second: Int
+  @usableFromInline package var millisecond: Int
 
   /// Converts `milliseconds` since the Unix epoch; any number is an instant.
-  public init(_ milliseconds: Int64) {
+  @usableFromInline
+  package init(_ milliseconds: Int64) {
     let (days, rest) = UniversalTime.divided(milliseconds, by: 86_400_000)
     let time = Int(rest)
     hour = time / 3_600_000
@@ -66,13 +70,15 @@ public struct UniversalTime: Hashable, Sendable {
   }
 
   /// `2026-03-01`.
-  public var date: String {
+  @usableFromInline
+  package var date: String {
     [UniversalTime.padded(year, 4), UniversalTime.padded(month), UniversalTime.padded(day)]
       .joined(separator: "-")
   }
 
   /// Days from 1970-01-01 to a date in the form of `date`; nil if it is not a day of the calendar.
-  public static func day(of date: String) -> Int64? {
+  @usableFromInline
+  package static func day(of date: String) -> Int64? {
     let parts = date.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
     let numbers = parts.compactMap { Int64(String(decoding: $0, as: UTF8.self)) }
     guard parts.map(\.count) == [4, 2, 2], numbers.count == 3 else { return nil }
@@ -88,14 +94,16 @@ public struct UniversalTime: Hashable, Sendable {
   }
 
   /// `2026-03-01T12:00:00.000Z` (RFC 3339).
-  public var timestamp: String {
+  @usableFromInline
+  package var timestamp: String {
     let clock = [hour, minute, second].map { UniversalTime.padded($0) }.joined(separator: ":")
     return date + "T" + clock + "." + UniversalTime.padded(millisecond, 3) + "Z"
   }
 
   /// `2026-03-01T12-00-00.000Z`: ISO 8601, except for the hyphens in the time, which make it a
   /// valid file name on all systems.
-  public var fileName: String {
+  @usableFromInline
+  package var fileName: String {
     let clock = [hour, minute, second].map { UniversalTime.padded($0) }.joined(separator: "-")
     return date + "T" + clock + "." + UniversalTime.padded(millisecond, 3) + "Z"
   }

@@ -1,17 +1,18 @@
-public import LockstepModel
+import LockstepModel
 
 /// Owner, line and cost of one work item in a `Backlog`.
-public struct WorkWeight: Hashable, Sendable {
+@usableFromInline
+package struct WorkWeight: Hashable, Sendable {
   /// The owner's number; 0: no owner. Owners take turns, so that none waits for all the work of
   /// another. Two that share a number share a turn, which is harmless.
-  public var owner: UInt64
+  @usableFromInline package var owner: UInt64
   /// Items of one line are done in order of arrival; the lines of an owner take turns.
-  public var line: UInt64
+  @usableFromInline package var line: UInt64
   /// In the units of the lane's `WorkPortions`; at least 1.
-  public var cost: Int
+  @usableFromInline package var cost: Int
 
   @inlinable
-  public init(owner: UInt64 = 0, line: UInt64 = 0, cost: Int = 1) {
+  package init(owner: UInt64 = 0, line: UInt64 = 0, cost: Int = 1) {
     self.owner = owner
     self.line = line
     self.cost = cost
@@ -19,16 +20,17 @@ public struct WorkWeight: Hashable, Sendable {
 }
 
 /// Limits of the work that is done at once.
-public struct WorkPortions: Hashable, Sendable {
+@usableFromInline
+package struct WorkPortions: Hashable, Sendable {
   /// Maximum cost of a portion; only a single item may cost more.
-  public var cost: Int
+  @usableFromInline package var cost: Int
   /// Maximum cost of light work. Light work never waits for more than one portion of heavy work.
-  public var lightCost: Int
+  @usableFromInline package var lightCost: Int
   /// Limits of owners who use more than others; nil: no limits, owners only take turns.
-  public var pace: WorkPace?
+  @usableFromInline package var pace: WorkPace?
 
   @inlinable
-  public init(cost: Int, lightCost: Int, pace: WorkPace? = nil) {
+  package init(cost: Int, lightCost: Int, pace: WorkPace? = nil) {
     precondition(0 < lightCost && lightCost <= cost, "a portion must hold at least one light item")
     self.cost = cost
     self.lightCost = lightCost
@@ -38,31 +40,32 @@ public struct WorkPortions: Hashable, Sendable {
 
 /// Share of a worker's time that an owner may use before its work is deferred. While other work is
 /// done, all deferred work together, of all owners, gets a part of the time.
-public struct WorkPace: Hashable, Sendable {
+@usableFromInline
+package struct WorkPace: Hashable, Sendable {
   /// Maximum cost of free work, which is neither counted nor deferred.
-  public var freeCost = 0
+  @usableFromInline package var freeCost = 0
   /// Minimum time charged per unit of cost, in nanoseconds: the work also takes time in other
   /// threads, to be read and answered.
-  public var nanosecondsPerCost: Int64 = 0
+  @usableFromInline package var nanosecondsPerCost: Int64 = 0
   /// Time that an owner may use at once, and in each second, in microseconds of the worker's time.
-  public var burstMicroseconds: Int
-  public var microsecondsPerSecond: Int
+  @usableFromInline package var burstMicroseconds: Int
+  @usableFromInline package var microsecondsPerSecond: Int
   /// Pause after a deferred portion: `pauseFactor` times the time that it took. Short portions
   /// hardly affect other work, but long ones must be rare, so the pause is longer by
   /// `longPauseFactor` times the time beyond `shortMicroseconds` and the usual time of work.
-  public var pauseFactor: Int
-  public var shortMicroseconds: Int
-  public var longPauseFactor: Int
+  @usableFromInline package var pauseFactor: Int
+  @usableFromInline package var shortMicroseconds: Int
+  @usableFromInline package var longPauseFactor: Int
   /// Milliseconds without other work after which the pause ends early.
-  public var quietMilliseconds: Int64
+  @usableFromInline package var quietMilliseconds: Int64
   /// Milliseconds for which the owner in turn may have waited before the pause ends early: a client
   /// waits for an answer.
-  public var patienceMilliseconds: Int64
+  @usableFromInline package var patienceMilliseconds: Int64
   /// Number of owners whose use is remembered.
-  public var owners: Int
+  @usableFromInline package var owners: Int
 
   @inlinable
-  public init(
+  package init(
     freeCost: Int = 0, nanosecondsPerCost: Int64 = 0, burstMicroseconds: Int,
     microsecondsPerSecond: Int, pauseFactor: Int, shortMicroseconds: Int, longPauseFactor: Int,
     quietMilliseconds: Int64, patienceMilliseconds: Int64, owners: Int
@@ -121,7 +124,8 @@ public struct WorkPace: Hashable, Sendable {
 ///
 /// A pure value: it is independent of threads and of the kind of work, and the caller passes the
 /// time.
-public struct Backlog<Work> {
+@usableFromInline
+package struct Backlog<Work> {
   @usableFromInline
   struct LineID: Hashable, Sendable {
     @usableFromInline let owner: UInt64
@@ -196,7 +200,7 @@ public struct Backlog<Work> {
   @usableFromInline var waitingSince: [UInt64: Instant] = [:]
 
   @inlinable
-  public init(_ portions: WorkPortions) {
+  package init(_ portions: WorkPortions) {
     self.portions = portions
     usage = portions.pace.map { pace in
       TokenBuckets(
@@ -206,14 +210,14 @@ public struct Backlog<Work> {
   }
 
   /// Number of items that wait.
-  @inlinable public var count: Int { total }
-  @inlinable public var isEmpty: Bool { total == 0 }
+  @inlinable package var count: Int { total }
+  @inlinable package var isEmpty: Bool { total == 0 }
   /// True if the last portion was deferred work.
-  @inlinable public var wasLastDeferred: Bool { last == .deferred }
+  @inlinable package var wasLastDeferred: Bool { last == .deferred }
   /// True if all waiting work is deferred.
-  @inlinable public var isAtRest: Bool { light.next == nil && heavy.next == nil }
+  @inlinable package var isAtRest: Bool { light.next == nil && heavy.next == nil }
   /// Time from which deferred work may be done whatever other work there is; nil if there is none.
-  @inlinable public var nextAt: Instant? {
+  @inlinable package var nextAt: Instant? {
     guard let next = deferred.next, let pace = portions.pace else { return nil }
     let since = waitingSince[next.owner] ?? now
     return min(
@@ -223,7 +227,7 @@ public struct Backlog<Work> {
 
   /// Adds an item. Without a pace the time is not used.
   @inlinable
-  public mutating func add(
+  package mutating func add(
     _ work: Work, _ weight: WorkWeight, at now: Instant = Instant(nanoseconds: 0)
   ) {
     self.now = now
@@ -238,7 +242,7 @@ public struct Backlog<Work> {
   /// `nextAt`. Without a pace the time is not used. If not `includingDeferred`, no deferred work is
   /// returned.
   @inlinable
-  public mutating func nextPortion(
+  package mutating func nextPortion(
     at now: Instant = Instant(nanoseconds: 0), includingDeferred: Bool = true
   ) -> [Work] {
     self.now = now
@@ -264,7 +268,7 @@ public struct Backlog<Work> {
   /// Adds `newItems` and returns the next portion. If nothing else waits and all of them fit, they
   /// are the portion, in their order, and are not queued.
   @inlinable
-  public mutating func nextPortion(
+  package mutating func nextPortion(
     adding newItems: [Work], at now: Instant = Instant(nanoseconds: 0),
     _ weigh: (Work) -> WorkWeight
   ) -> [Work] {
@@ -276,7 +280,7 @@ public struct Backlog<Work> {
 
   /// Charges the owners of the last portion for the time from `start` to `end`.
   @inlinable
-  public mutating func chargePortion(from start: Instant, to end: Instant) {
+  package mutating func chargePortion(from start: Instant, to end: Instant) {
     guard let pace = portions.pace else { return }
     let took = max(0, end.nanoseconds - start.nanoseconds)
     let least = pace.minimumCharge(portionCost)
@@ -298,7 +302,7 @@ public struct Backlog<Work> {
   /// Charges an owner for work that runs concurrently instead of in portions: one of its items has
   /// ended after `nanoseconds`.
   @inlinable
-  public mutating func chargeWork(
+  package mutating func chargeWork(
     _ owner: UInt64, wasDeferred: Bool, nanoseconds: Int64, at end: Instant
   ) {
     guard let pace = portions.pace else { return }
@@ -318,7 +322,7 @@ public struct Backlog<Work> {
   /// Records work that is done elsewhere for that owner and that deferred work here would delay. It
   /// counts as work that was done here, unless the owner itself is deferred.
   @inlinable
-  public mutating func recordOtherWork(of owner: UInt64, at now: Instant) {
+  package mutating func recordOtherWork(of owner: UInt64, at now: Instant) {
     if let usage, usage.hasToken(owner, at: now) { lastWorkAt = now }
   }
 
@@ -330,13 +334,13 @@ public struct Backlog<Work> {
 
   /// True if that work would be deferred at that time.
   @inlinable
-  public func isDeferred(_ weight: WorkWeight, at now: Instant) -> Bool {
+  package func isDeferred(_ weight: WorkWeight, at now: Instant) -> Bool {
     isDeferred(weight.owner, weight.cost, at: now)
   }
 
   /// Stops deferring: there will be no other work.
   @inlinable
-  public mutating func stopDeferring() {
+  package mutating func stopDeferring() {
     hasStoppedDeferring = true
   }
 
@@ -434,7 +438,8 @@ extension Backlog: Sendable where Work: Sendable {}
 
 /// FIFO queue, amortised O(1) at both ends. Its memory is at most twice that of the largest number
 /// of elements that waited at once.
-public struct FIFOQueue<Element> {
+@usableFromInline
+package struct FIFOQueue<Element> {
   /// Removed elements are nil.
   @usableFromInline var places: [Element?] = []
   @usableFromInline var head = 0
@@ -442,15 +447,15 @@ public struct FIFOQueue<Element> {
   /// Number of removed slots from which they are released.
   @inlinable static var slack: Int { 32 }
 
-  @inlinable public init() {}
+  @inlinable package init() {}
 
-  @inlinable public var isEmpty: Bool { head == places.count }
-  @inlinable public var count: Int { places.count - head }
-  @inlinable public var first: Element? { isEmpty ? nil : places[head] }
+  @inlinable package var isEmpty: Bool { head == places.count }
+  @inlinable package var count: Int { places.count - head }
+  @inlinable package var first: Element? { isEmpty ? nil : places[head] }
 
-  @inlinable public mutating func append(_ element: Element) { places.append(element) }
+  @inlinable package mutating func append(_ element: Element) { places.append(element) }
 
-  @inlinable public mutating func popFirst() -> Element? {
+  @inlinable package mutating func popFirst() -> Element? {
     guard head < places.count else { return nil }
     let element = places[head].take()
     head += 1

@@ -1,4 +1,4 @@
-public import LockstepModel
+import LockstepModel
 
 /// Participant in Lockstep: the relay, an agent, a bench. A plain value that handles events with
 /// their time and returns actions. It opens no socket, reads no clock, starts no thread. A driver
@@ -6,7 +6,8 @@ public import LockstepModel
 ///
 /// A driver calls `received` or `handle`, then performs actions until there are none left, then
 /// reads the next deadline. It never calls back into a node from within an action.
-public protocol Node: ~Copyable {
+@usableFromInline
+package protocol Node: ~Copyable {
   /// Blocking work that the driver runs for the node, and its result.
   associatedtype Job: Sendable
   associatedtype Outcome: Sendable
@@ -31,13 +32,15 @@ public protocol Node: ~Copyable {
 }
 
 /// Identifies a job until its outcome is back. Chosen by the node; a driver only passes it on.
-public struct JobID: Hashable, Sendable {
-  public let rawValue: UInt64
-  @inlinable public init(rawValue: UInt64) { self.rawValue = rawValue }
+@usableFromInline
+package struct JobID: Hashable, Sendable {
+  @usableFromInline package let rawValue: UInt64
+  @inlinable package init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
 /// Jobs of one lane run in order; lanes never wait for one another.
-public enum Lane: UInt8, Sendable, CaseIterable {
+@usableFromInline
+package enum Lane: UInt8, Sendable, CaseIterable {
   /// Work that must be durable before it is answered.
   case commits
   case reads
@@ -46,7 +49,8 @@ public enum Lane: UInt8, Sendable, CaseIterable {
 }
 
 /// Event that a driver passes to a node.
-public enum NodeEvent<Outcome: Sendable, Order: Sendable, News: Sendable>: Sendable {
+@usableFromInline
+package enum NodeEvent<Outcome: Sendable, Order: Sendable, News: Sendable>: Sendable {
   /// A connection is established: an incoming one, or one that the node asked for.
   case opened(ConnectionID, Opening)
   /// The peer accepted bytes; `unsent` of them still wait. Sent when a connection with waiting
@@ -74,7 +78,8 @@ public enum NodeEvent<Outcome: Sendable, Order: Sendable, News: Sendable>: Senda
 }
 
 /// Action that a node requests of a driver.
-public enum NodeAction<Job: Sendable, Report: Sendable, News: Sendable>: Sendable {
+@usableFromInline
+package enum NodeAction<Job: Sendable, Report: Sendable, News: Sendable>: Sendable {
   /// Connect to `address`, under the id that the node chose (`ConnectionID.outgoing`). `opened` or
   /// `closed` follows.
   case open(ConnectionID, PeerAddress)
@@ -94,13 +99,15 @@ public enum NodeAction<Job: Sendable, Report: Sendable, News: Sendable>: Sendabl
   case broadcast(News)
 }
 
-public enum CloseManner: Sendable, Hashable {
+@usableFromInline
+package enum CloseManner: Sendable, Hashable {
   case afterSending
   case now
 }
 
 /// Reason for which a connection is closed, for the node that had it.
-public enum CloseCause: Sendable, Hashable {
+@usableFromInline
+package enum CloseCause: Sendable, Hashable {
   /// The peer ended the stream in order.
   case endOfStream
   /// The connection could not be established; the system's error text.
@@ -114,7 +121,8 @@ public enum CloseCause: Sendable, Hashable {
 
 /// Reason for which the peer of a secure connection could not be verified (RFC 5280 section 6, RFC
 /// 6125).
-public enum SecurityFault: Sendable, Hashable {
+@usableFromInline
+package enum SecurityFault: Sendable, Hashable {
   /// No authority that is trusted here has signed its certificate.
   case unknownAuthority
   /// Its certificate is for another name or address.
@@ -128,7 +136,8 @@ public enum SecurityFault: Sendable, Hashable {
 }
 
 /// Reason for which an incoming connection is closed before it is passed to a node.
-public enum ConnectionRejection: Sendable, Hashable, CaseIterable {
+@usableFromInline
+package enum ConnectionRejection: Sendable, Hashable, CaseIterable {
   /// The maximum number of connections is reached.
   case connections
   /// The maximum number from its address is reached.
@@ -141,18 +150,20 @@ public enum ConnectionRejection: Sendable, Hashable, CaseIterable {
 }
 
 /// Origin and properties of a new connection.
-public struct Opening: Sendable, Hashable {
-  public var listenerKind: ListenerKind
+@usableFromInline
+package struct Opening: Sendable, Hashable {
+  @usableFromInline package var listenerKind: ListenerKind
   /// Address of the peer, as far as it is known: for limits and logs.
-  public let peer: PeerAddress
+  @usableFromInline package let peer: PeerAddress
   /// The peer's IP address, parsed once for all comparisons; nil if it has none.
-  public let address: IPAddress?
+  @usableFromInline package let address: IPAddress?
   /// True if the connection is protected from reading and changes on the way.
-  public var isSecure: Bool
+  @usableFromInline package var isSecure: Bool
   /// TLS terms of a secure connection that the node asked for.
-  public var terms: SecureTerms?
+  @usableFromInline package var terms: SecureTerms?
 
-  public init(
+  @usableFromInline
+  package init(
     listenerKind: ListenerKind, peer: PeerAddress, isSecure: Bool = false, terms: SecureTerms? = nil
   ) {
     self.listenerKind = listenerKind
@@ -163,7 +174,8 @@ public struct Opening: Sendable, Hashable {
   }
 
   /// Kind of the listener that accepted a connection.
-  public enum ListenerKind: UInt8, Sendable, Hashable {
+  @usableFromInline
+  package enum ListenerKind: UInt8, Sendable, Hashable {
     /// No listener: the node opened the connection.
     case outgoing
     /// The listener for clients.
@@ -177,14 +189,16 @@ public struct Opening: Sendable, Hashable {
 
 /// Result of a TLS handshake. Indirect, because a relay holds the `Opening` of each of its
 /// connections, and these have no terms.
-public indirect enum SecureTerms: Sendable, Hashable {
+@usableFromInline
+package indirect enum SecureTerms: Sendable, Hashable {
   /// `version`: of TLS, as `TLSv1.3`. `certificateEnd`: the time at which the peer's certificate
   /// expires, in milliseconds since the Unix epoch; nil if the library does not report it.
   case agreed(version: String, certificateEnd: Int64?)
 }
 
 /// Address of a peer.
-public enum PeerAddress: Sendable, Hashable {
+@usableFromInline
+package enum PeerAddress: Sendable, Hashable {
   /// A host name or literal address, and a port.
   case host(String, port: UInt16)
   /// The same, with TLS: the peer must prove that it is that host.
@@ -198,35 +212,37 @@ public enum PeerAddress: Sendable, Hashable {
 ///
 /// The driver packs the data that it needs to find the connection into the other bits (a slot and a
 /// registration number). For a node it is an opaque id that is never used twice.
-public struct ConnectionID: Hashable, Comparable, Sendable {
-  public let rawValue: UInt64
+@usableFromInline
+package struct ConnectionID: Hashable, Comparable, Sendable {
+  @usableFromInline package let rawValue: UInt64
 
-  @inlinable public init(rawValue: UInt64) { self.rawValue = rawValue }
+  @inlinable package init(rawValue: UInt64) { self.rawValue = rawValue }
 
   /// Returns the id of the `number`-th connection that a node opens.
-  @inlinable public static func outgoing(_ number: UInt64) -> ConnectionID {
+  @inlinable package static func outgoing(_ number: UInt64) -> ConnectionID {
     ConnectionID(rawValue: number | 1 << 63)
   }
 
-  @inlinable public var isOutgoing: Bool { rawValue >> 63 == 1 }
+  @inlinable package var isOutgoing: Bool { rawValue >> 63 == 1 }
 
-  @inlinable public static func < (left: Self, right: Self) -> Bool {
+  @inlinable package static func < (left: Self, right: Self) -> Bool {
     left.rawValue < right.rawValue
   }
 }
 
 /// FIFO queue of the actions of a node. Every node has one behind `nextAction`.
-public struct ActionQueue<Action: Sendable>: Sendable {
+@usableFromInline
+package struct ActionQueue<Action: Sendable>: Sendable {
   /// Removed actions are nil; their slots are reused once the queue is empty.
   @usableFromInline var actions: [Action?] = []
   @usableFromInline var head = 0
   @usableFromInline var end = 0
 
-  @inlinable public init() {}
+  @inlinable package init() {}
 
-  @inlinable public var isEmpty: Bool { head == end }
+  @inlinable package var isEmpty: Bool { head == end }
 
-  @inlinable public mutating func append(_ action: consuming Action) {
+  @inlinable package mutating func append(_ action: consuming Action) {
     if end == actions.count {
       actions.append(action)
     } else {
@@ -235,7 +251,7 @@ public struct ActionQueue<Action: Sendable>: Sendable {
     end += 1
   }
 
-  @inlinable public mutating func popFirst() -> Action? {
+  @inlinable package mutating func popFirst() -> Action? {
     guard head < end else { return nil }
     let action = actions[head].take()
     head += 1

@@ -1,8 +1,9 @@
-public import LockstepModel
+import LockstepModel
 
 extension IPAddress {
   /// Returns the address of a peer; nil for a program at a Unix socket, which has none.
-  public init?(of peer: PeerAddress) {
+  @usableFromInline
+  package init?(of peer: PeerAddress) {
     switch peer {
     case .host(let host, _), .secure(let host, _): self.init(host)
     case .local: return nil
@@ -12,7 +13,8 @@ extension IPAddress {
 
 /// Unit of limits by address: an IPv4 address, the /64 network of an IPv6 address (one customer has
 /// a whole /64), or all of this machine's own sockets.
-public struct PeerNetwork: Hashable, Sendable {
+@usableFromInline
+package struct PeerNetwork: Hashable, Sendable {
   private enum Kind: Hashable, Sendable {
     case local
     case network(IPAddress)
@@ -22,10 +24,12 @@ public struct PeerNetwork: Hashable, Sendable {
 
   private let kind: Kind
 
-  public init(of peer: PeerAddress) { self.init(of: Opening(listenerKind: .public, peer: peer)) }
+  @usableFromInline
+  package init(of peer: PeerAddress) { self.init(of: Opening(listenerKind: .public, peer: peer)) }
 
   /// Returns the network of the connection's peer.
-  public init(of opening: Opening) {
+  @usableFromInline
+  package init(of opening: Opening) {
     kind =
       switch (opening.address, opening.peer) {
       case (let address?, _): PeerNetwork.kind(of: address)
@@ -34,13 +38,14 @@ public struct PeerNetwork: Hashable, Sendable {
       }
   }
 
-  public init(of address: IPAddress) { kind = PeerNetwork.kind(of: address) }
+  @usableFromInline package init(of address: IPAddress) { kind = PeerNetwork.kind(of: address) }
 
   private static func kind(of address: IPAddress) -> Kind {
     .network(address.isIPv4 ? address : IPNetwork.prefix(of: address, bits: 64))
   }
 
-  public var text: String {
+  @usableFromInline
+  package var text: String {
     switch kind {
     case .local: "local"
     case .named(let host): host

@@ -1,4 +1,4 @@
-public import LockstepModel
+import LockstepModel
 
 /// Deadlines of a node, each named by an id. Setting, moving and cancelling one costs the same for
 /// any number of them, and allocates nothing once the wheel has been as full before.
@@ -14,7 +14,8 @@ public import LockstepModel
 ///                                               that are not empty
 ///
 /// The order is fixed: by tick, then by the order of `schedule`.
-public struct TimerWheel<ID: Hashable & Sendable>: Sendable {
+@usableFromInline
+package struct TimerWheel<ID: Hashable & Sendable>: Sendable {
   @usableFromInline
   struct Entry: Sendable {
     @usableFromInline var id: ID?
@@ -50,17 +51,17 @@ public struct TimerWheel<ID: Hashable & Sendable>: Sendable {
   /// Number of timers of one slot that `next` examines before it returns the slot's start instead.
   @inlinable static var examinedMax: Int { 32 }
 
-  @inlinable public init() {
+  @inlinable package init() {
     slots = Array(repeating: Slot(), count: 64 * Self.levels)
     occupied = Array(repeating: 0, count: Self.levels)
   }
 
   /// Number of timers that are set.
-  @inlinable public var count: Int { places.count }
+  @inlinable package var count: Int { places.count }
 
   /// Sets the timer `id`, or moves it. A deadline in the past expires at the next `popExpired`,
   /// after the timers of the same tick.
-  @inlinable public mutating func schedule(_ id: ID, at deadline: Instant) {
+  @inlinable package mutating func schedule(_ id: ID, at deadline: Instant) {
     let tick = max(Self.tick(notBefore: deadline), position)
     if let place = places[id] {
       unlink(place)
@@ -73,7 +74,7 @@ public struct TimerWheel<ID: Hashable & Sendable>: Sendable {
   }
 
   /// Cancels the timer `id`, if it is set.
-  @inlinable public mutating func cancel(_ id: ID) {
+  @inlinable package mutating func cancel(_ id: ID) {
     guard let place = places.removeValue(forKey: id) else { return }
     unlink(place)
     release(place)
@@ -81,7 +82,7 @@ public struct TimerWheel<ID: Hashable & Sendable>: Sendable {
 
   /// Removes and returns the first timer whose deadline is not after `now`; nil if there is none.
   /// Call it until it returns nil.
-  @inlinable public mutating func popExpired(at now: Instant) -> ID? {
+  @inlinable package mutating func popExpired(at now: Instant) -> ID? {
     let target = Self.tick(notAfter: now)
     while let (level, slot) = firstOccupied {
       let start = beginning(of: slot, level: level)
@@ -105,7 +106,7 @@ public struct TimerWheel<ID: Hashable & Sendable>: Sendable {
   /// Time at which to call `popExpired` next; nil if no timer is set. This is the next deadline,
   /// rounded up to its tick. It is earlier only if very many timers are close together and far
   /// ahead, so that they can be moved to lower levels; then nothing expires yet.
-  @inlinable public var next: Instant? {
+  @inlinable package var next: Instant? {
     guard let (level, slot) = firstOccupied else { return nil }
     let start = beginning(of: slot, level: level)
     guard level > 0 else { return Self.instant(start) }

@@ -1,4 +1,4 @@
-public import LockstepModel
+import LockstepModel
 
 /// Rate limiter with a token bucket per key: a long-term rate and a burst. The caller passes the
 /// time, and the number of remembered keys is bounded.
@@ -8,7 +8,8 @@ public import LockstepModel
 ///
 ///     now ──────────────── full         what is missing: (full − now) ÷ interval tokens
 ///      └──── depth ───────────┘         empty: one more would move it beyond now + depth
-public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
+@usableFromInline
+package struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
   /// Nanoseconds from one token to the next, and from an empty bucket to a full one.
   @usableFromInline let interval: Int64
   @usableFromInline let depth: Int64
@@ -21,7 +22,7 @@ public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
   /// `tokens` are added in `milliseconds`; a full bucket holds `burst`; at most `keys` are
   /// remembered.
   @inlinable
-  public init(_ tokens: Int, inMilliseconds milliseconds: Int64, burst: Int, keys: Int) {
+  package init(_ tokens: Int, inMilliseconds milliseconds: Int64, burst: Int, keys: Int) {
     precondition(tokens > 0 && burst > 0 && keys > 1)
     interval = max(1, milliseconds * 1_000_000 / Int64(tokens))
     depth = interval * Int64(burst)
@@ -29,11 +30,11 @@ public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
   }
 
   /// Number of remembered keys.
-  @inlinable public var count: Int { lately.count + before.count }
+  @inlinable package var count: Int { lately.count + before.count }
 
   /// Takes a token. Without one, returns the milliseconds until there is one.
   @inlinable
-  public mutating func takeToken(_ key: Key, at now: Instant) -> Int64? {
+  package mutating func takeToken(_ key: Key, at now: Instant) -> Int64? {
     // Usually the key is in `lately` and is looked up once.
     let place = lately.index(forKey: key)
     let full = max(fullAt(place, key), now.nanoseconds)
@@ -46,7 +47,7 @@ public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
   /// milliseconds until there is a token; nil if there is one.
   @inlinable
   @discardableResult
-  public mutating func spendTokens(_ key: Key, _ tokens: Int64 = 1, at now: Instant) -> Int64? {
+  package mutating func spendTokens(_ key: Key, _ tokens: Int64 = 1, at now: Instant) -> Int64? {
     let place = lately.index(forKey: key)
     let (spent, isTooMuch) = interval.multipliedReportingOverflow(by: tokens)
     let full = max(fullAt(place, key), now.nanoseconds) + (isTooMuch ? depth : spent)
@@ -56,14 +57,14 @@ public struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
 
   /// True if there is a token; takes nothing.
   @inlinable
-  public func hasToken(_ key: Key, at now: Instant) -> Bool {
+  package func hasToken(_ key: Key, at now: Instant) -> Bool {
     guard count > 0 else { return true }
     return wait(untilFull: fullAt(lately.index(forKey: key), key), at: now) == nil
   }
 
   /// Returns a token to the bucket.
   @inlinable
-  public mutating func returnToken(_ key: Key) {
+  package mutating func returnToken(_ key: Key) {
     let place = lately.index(forKey: key)
     guard place != nil || before[key] != nil else { return }
     storeBucket(key, place, fullAt: fullAt(place, key) - interval)

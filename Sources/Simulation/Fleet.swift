@@ -123,7 +123,7 @@ package struct Fleet: ~Copyable {
 }
 
 /// A job of one agent of a fleet.
-public struct FleetJob: Sendable {
-  public var agent: Int
-  public var job: AgentJob
+package struct FleetJob: Sendable {
+  package var agent: Int
+  package var job: AgentJob
 }

@@ -1,17 +1,19 @@
-public import LockstepModel
+import LockstepModel
 
 /// Store for the bytes of file chunks, on a relay and in a device's home. It stores files only; the
 /// `ZoneStore` records which account has which chunk, and for how long.
 ///
 /// A file is written by several appends and does not exist until `finish` has verified its hash.
 /// Files left unfinished by a crash are removed when the store is opened again.
-public protocol ChunkStore: AnyObject {
+@usableFromInline
+package protocol ChunkStore: AnyObject {
   /// Performs a request. Blocks for as long as the disk takes. Throws if the disk fails; a file
   /// that was being written is then removed.
   func perform(_ request: ChunkRequest) throws(StorageError) -> ChunkResult
 }
 
-public enum ChunkRequest: Sendable, Hashable {
+@usableFromInline
+package enum ChunkRequest: Sendable, Hashable {
   /// Appends bytes to an unfinished file. The first append, which may be empty, creates the file.
   case append(ChunkFile, [UInt8])
   /// Completes the file if its bytes have this hash. From then on it exists, durably.
@@ -27,7 +29,8 @@ public enum ChunkRequest: Sendable, Hashable {
   case list(after: ChunkFile?, limit: Int)
 }
 
-public enum ChunkResult: Sendable, Hashable {
+@usableFromInline
+package enum ChunkResult: Sendable, Hashable {
   case done
   case bytes([UInt8])
   case files([ChunkFile])

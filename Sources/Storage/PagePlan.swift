@@ -115,31 +115,35 @@ extension Record {
 }
 
 /// Records of a zone that are still to be deleted.
-public struct ZonePortion: Sendable, Hashable {
+@usableFromInline
+package struct ZonePortion: Sendable, Hashable {
   /// Lower bound: only records with greater tags.
-  public var after: ChangeTag
+  @usableFromInline package var after: ChangeTag
   /// Upper bound, inclusive. Records saved during the deletion have greater tags, and stay.
-  public var end: ChangeTag
+  @usableFromInline package var end: ChangeTag
 
-  public init(after: ChangeTag, end: ChangeTag) {
+  @usableFromInline
+  package init(after: ChangeTag, end: ChangeTag) {
     self.after = after
     self.end = end
   }
 }
 
 /// Result of a zone's deletion, or of one portion of it.
-public struct ZoneDeletion: Sendable, Hashable {
+@usableFromInline
+package struct ZoneDeletion: Sendable, Hashable {
   /// The account's newest token before the deletion; below, the one after it.
-  public var since: ChangeToken
-  public var token: ChangeToken
+  @usableFromInline package var since: ChangeToken
+  @usableFromInline package var token: ChangeToken
   /// The tombstones; nil if there are more than `Limits.batchRecords`: too many to push, so that
   /// devices get a hint only.
-  public var changed: [Record]?
+  @usableFromInline package var changed: [Record]?
   /// Records left for a commit of its own, so that other commits can run in between; nil if none
   /// are left.
-  public var rest: ZonePortion?
+  @usableFromInline package var rest: ZonePortion?
 
-  public init(
+  @usableFromInline
+  package init(
     since: ChangeToken, token: ChangeToken, changed: [Record]?, rest: ZonePortion? = nil
   ) {
     self.since = since

@@ -4,7 +4,8 @@ import LockstepModel
 /// open.
 ///
 /// All writes of a call are one transaction, which is durable when the call returns.
-public protocol ReplicaStore: AnyObject {
+@usableFromInline
+package protocol ReplicaStore: AnyObject {
   /// Returns the account and device of this home; nil if it has not joined an account.
   func identity() throws(StorageError) -> HomeIdentity?
   func record(_ key: RecordKey) throws(StorageError) -> Record?
@@ -43,12 +44,14 @@ public protocol ReplicaStore: AnyObject {
 }
 
 /// Account and device of a home.
-public struct HomeIdentity: Hashable, Sendable {
-  public var relay: String
-  public var credentials: Credentials
-  public var deviceName: String
+@usableFromInline
+package struct HomeIdentity: Hashable, Sendable {
+  @usableFromInline package var relay: String
+  @usableFromInline package var credentials: Credentials
+  @usableFromInline package var deviceName: String
 
-  public init(relay: String, credentials: Credentials, deviceName: String) {
+  @usableFromInline
+  package init(relay: String, credentials: Credentials, deviceName: String) {
     self.relay = relay
     self.credentials = credentials
     self.deviceName = deviceName
@@ -56,7 +59,8 @@ public struct HomeIdentity: Hashable, Sendable {
 }
 
 /// One write of a transaction.
-public enum ReplicaChange: Hashable, Sendable {
+@usableFromInline
+package enum ReplicaChange: Hashable, Sendable {
   case setIdentity(HomeIdentity?)
   /// Stores the record as the user sees it: with a local edit that is not acknowledged yet, the
   /// edited one, whose `tag` stays that of the version it is based on (0: none). With `snapshot`,
@@ -82,17 +86,19 @@ public enum ReplicaChange: Hashable, Sendable {
 }
 
 /// Chunk of a file in the home. Its bytes are in the `ChunkStore`.
-public struct HeldChunk: Hashable, Sendable {
-  public var hash: ChunkHash
+@usableFromInline
+package struct HeldChunk: Hashable, Sendable {
+  @usableFromInline package var hash: ChunkHash
   /// Number of its file; with the home's account it forms a `ChunkFile`.
-  public var file: UInt64
+  @usableFromInline package var file: UInt64
   /// Length in bytes.
-  public var bytes: Int
+  @usableFromInline package var bytes: Int
   /// Time, by this machine's wall clock in milliseconds, since which no reference to it was found;
   /// nil while there is one.
-  public var idleSince: Int64?
+  @usableFromInline package var idleSince: Int64?
 
-  public init(hash: ChunkHash, file: UInt64, bytes: Int, idleSince: Int64? = nil) {
+  @usableFromInline
+  package init(hash: ChunkHash, file: UInt64, bytes: Int, idleSince: Int64? = nil) {
     self.hash = hash
     self.file = file
     self.bytes = bytes
@@ -101,16 +107,18 @@ public struct HeldChunk: Hashable, Sendable {
 }
 
 /// Record that a snapshot did not name, without its fields and chunks, which may be large.
-public struct UnnamedRecord: Hashable, Sendable {
-  public var key: RecordKey
-  public var type: Name
-  public var modifiedAt: Int64
-  public var device: DeviceID
-  public var tag: ChangeTag
+@usableFromInline
+package struct UnnamedRecord: Hashable, Sendable {
+  @usableFromInline package var key: RecordKey
+  @usableFromInline package var type: Name
+  @usableFromInline package var modifiedAt: Int64
+  @usableFromInline package var device: DeviceID
+  @usableFromInline package var tag: ChangeTag
   /// True for a tombstone.
-  public var isDeleted: Bool
+  @usableFromInline package var isDeleted: Bool
 
-  public init(
+  @usableFromInline
+  package init(
     key: RecordKey, type: Name, modifiedAt: Int64, device: DeviceID, tag: ChangeTag,
     isDeleted: Bool
   ) {
@@ -124,33 +132,35 @@ public struct UnnamedRecord: Hashable, Sendable {
 }
 
 /// Local change that is not acknowledged yet.
-public struct OutboxEntry: Hashable, Sendable {
+@usableFromInline
+package struct OutboxEntry: Hashable, Sendable {
   /// Id of the entry in the store. Increases from entry to entry.
-  public var number: Int64
-  public var key: RecordKey
-  public var type: Name
+  @usableFromInline package var number: Int64
+  @usableFromInline package var key: RecordKey
+  @usableFromInline package var type: Name
   /// Fields of the record after this change; nil: deleted.
-  public var fields: [UInt8]?
+  @usableFromInline package var fields: [UInt8]?
   /// Timestamp in relay time, as far as the relay's time was known.
-  public var modifiedAt: Int64
+  @usableFromInline package var modifiedAt: Int64
   /// True if the relay's clock offset was known when the timestamp was made.
-  public var isStampTrusted: Bool
+  @usableFromInline package var isStampTrusted: Bool
   /// Version that the change is based on, as received from the relay; nil if there was none.
-  public var base: Record?
-  public var state: State
+  @usableFromInline package var base: Record?
+  @usableFromInline package var state: State
   /// Record as last changed by time alone (a countdown that ended) between `base` and `fields`; nil
   /// if time changed nothing. Other devices make the same change by themselves, so a resolver must
   /// know that this change was made with knowledge of it.
-  public var timeMade: Record?
+  @usableFromInline package var timeMade: Record?
   /// Group number of records that must be saved together (a merged record and its copies).
-  public var group: Int64?
+  @usableFromInline package var group: Int64?
   /// Timestamp, in relay time, of the first version of this change that was sent and never
   /// answered; nil if there was none. The relay may have saved that version as this device's own.
-  public var firstSent: Int64?
+  @usableFromInline package var firstSent: Int64?
   /// See `Mutation.includes`: set when the entry is frozen, so that it is sent alike each time.
-  public var includes: [VersionFingerprint]
+  @usableFromInline package var includes: [VersionFingerprint]
 
-  public enum State: Hashable, Sendable {
+  @usableFromInline
+  package enum State: Hashable, Sendable {
     /// Later edits may still be merged into it.
     case waiting
     /// Sent, or about to be sent, under this id. Unchangeable until answered.
@@ -161,7 +171,8 @@ public struct OutboxEntry: Hashable, Sendable {
     case asking(Record)
   }
 
-  public init(
+  @usableFromInline
+  package init(
     number: Int64, key: RecordKey, type: Name, fields: [UInt8]?, modifiedAt: Int64,
     isStampTrusted: Bool, base: Record?, state: State, group: Int64? = nil,
     timeMade: Record? = nil, firstSent: Int64? = nil,

@@ -1,7 +1,8 @@
 import LockstepModel
 
 /// Error of a store. Each case carries the data that a person needs to act.
-public enum StorageError: Error, Hashable, Sendable {
+@usableFromInline
+package enum StorageError: Error, Hashable, Sendable {
   /// Another process has the store open.
   case inUse(path: String, by: String)
   /// The file is not a store, or is damaged.
@@ -18,7 +19,8 @@ public enum StorageError: Error, Hashable, Sendable {
 }
 
 extension StorageError: CustomStringConvertible {
-  public var description: String {
+  @usableFromInline
+  package var description: String {
     switch self {
     case .inUse(let path, let holder):
       "the store \(path) is in use by \(holder); stop that one first, or name another store"

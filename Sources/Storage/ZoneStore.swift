@@ -3,7 +3,8 @@ import LockstepModel
 /// Durable state of a relay: accounts, devices, records and their order.
 ///
 /// One writer calls `commit`. Readers (`ZoneReader`) run concurrently and never wait for it.
-public protocol ZoneStore: ZoneReader {
+@usableFromInline
+package protocol ZoneStore: ZoneReader {
   /// Performs all requests, in order, in one transaction. Returns one result per request, in order,
   /// once the transaction is durable. A request that fails has no effect and does not affect the
   /// others. Throws if nothing at all was done.
@@ -18,16 +19,18 @@ public protocol ZoneStore: ZoneReader {
 }
 
 extension ZoneStore {
-  public func performMaintenance() throws(StorageError) {}
+  @usableFromInline package func performMaintenance() throws(StorageError) {}
 }
 
 /// Read access to the committed state.
-public protocol ZoneReader: AnyObject {
+@usableFromInline
+package protocol ZoneReader: AnyObject {
   func read(_ request: ReadRequest) throws(StorageError) -> ReadResult
 }
 
 /// Write request of the relay.
-public enum CommitRequest: Sendable, Hashable {
+@usableFromInline
+package enum CommitRequest: Sendable, Hashable {
   /// Creates an account. `device` becomes its first device; without one (account made by an
   /// administrator), the pairing code admits the first device.
   case createAccount(
@@ -77,7 +80,8 @@ public enum CommitRequest: Sendable, Hashable {
 
 extension CommitRequest {
   /// True if its result may leave a part of it undone.
-  public var hasPortions: Bool {
+  @usableFromInline
+  package var hasPortions: Bool {
     switch self {
     case .deleteZone, .deleteZoneRest, .removeAccount: true
     case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
@@ -88,7 +92,8 @@ extension CommitRequest {
   }
 
   /// Returns the request for the part left undone, or nil if all of it is done.
-  public func rest(after result: CommitResult) -> CommitRequest? {
+  @usableFromInline
+  package func rest(after result: CommitResult) -> CommitRequest? {
     switch (self, result) {
     case (.deleteZone(let account, let device, let zone, _), .zoneDeleted(let deletion)),
       (.deleteZoneRest(let account, let device, let zone, _), .zoneDeleted(let deletion)):
@@ -110,22 +115,26 @@ extension CommitRequest {
 
 /// Name of one chunk's file in a `ChunkStore`: a random number, never used twice, so that removing
 /// an old file never removes a new one of the same bytes.
-public struct ChunkFile: Hashable, Comparable, Sendable {
-  public var account: AccountID
-  public var number: UInt64
+@usableFromInline
+package struct ChunkFile: Hashable, Comparable, Sendable {
+  @usableFromInline package var account: AccountID
+  @usableFromInline package var number: UInt64
 
-  public init(account: AccountID, number: UInt64) {
+  @usableFromInline
+  package init(account: AccountID, number: UInt64) {
     self.account = account
     self.number = number
   }
 
-  public static func < (left: ChunkFile, right: ChunkFile) -> Bool {
+  @usableFromInline
+  package static func < (left: ChunkFile, right: ChunkFile) -> Bool {
     (left.account, left.number) < (right.account, right.number)
   }
 }
 
 /// Use of a `ChunkFile` according to the store.
-public enum FileUse: Hashable, Sendable {
+@usableFromInline
+package enum FileUse: Hashable, Sendable {
   /// The file contains no chunk of an account.
   case none
   /// The file contains a chunk that is reported as missing to its account: an older copy of the
@@ -135,50 +144,55 @@ public enum FileUse: Hashable, Sendable {
 }
 
 /// Chunk that an account has.
-public struct StoredChunk: Hashable, Sendable {
-  public var file: ChunkFile
+@usableFromInline
+package struct StoredChunk: Hashable, Sendable {
+  @usableFromInline package var file: ChunkFile
   /// Length in bytes.
-  public var bytes: Int
+  @usableFromInline package var bytes: Int
 
-  public init(file: ChunkFile, bytes: Int) {
+  @usableFromInline
+  package init(file: ChunkFile, bytes: Int) {
     self.file = file
     self.bytes = bytes
   }
 }
 
 /// Rules that the relay's owner can set and every store applies.
-public struct StoreRules: Sendable, Hashable {
+@usableFromInline
+package struct StoreRules: Sendable, Hashable {
   /// Retention of tombstones and batch ids, in milliseconds. A device that was away for longer
   /// reads a snapshot.
-  public var historyMilliseconds = Limits.historyMilliseconds
+  @usableFromInline package var historyMilliseconds = Limits.historyMilliseconds
   /// Bytes of chunks of files that one account may have.
-  public var chunkBytesPerAccount = Limits.chunkBytesPerAccount
+  @usableFromInline package var chunkBytesPerAccount = Limits.chunkBytesPerAccount
   /// Limits of one account: bytes of records, tombstones and remembered batches, as `AccountUse`
   /// counts them; number of records, including tombstones; number of remembered batches. The
   /// account's plan may override the first two.
-  public var recordBytesPerAccount = Limits.recordBytesPerAccount
-  public var recordsPerAccount = Limits.recordsPerAccount
-  public var batchesPerAccount = Limits.batchesPerAccount
+  @usableFromInline package var recordBytesPerAccount = Limits.recordBytesPerAccount
+  @usableFromInline package var recordsPerAccount = Limits.recordsPerAccount
+  @usableFromInline package var batchesPerAccount = Limits.batchesPerAccount
   /// Retention of a chunk that no record names, in milliseconds.
-  public var chunkLeaseMilliseconds = Limits.chunkLeaseMilliseconds
+  @usableFromInline package var chunkLeaseMilliseconds = Limits.chunkLeaseMilliseconds
   /// Records, tombstones, batches and chunks of a zone or an account that one commit deletes at
   /// most.
-  public var deletedPerCommit = Limits.deletedPerCommit
+  @usableFromInline package var deletedPerCommit = Limits.deletedPerCommit
   /// Maximum number of devices of one account. If there already are more, they stay.
-  public var devicesPerAccount = Limits.devicesPerAccount
+  @usableFromInline package var devicesPerAccount = Limits.devicesPerAccount
 
-  public init() {}
+  @usableFromInline package init() {}
 }
 
-public struct NewDevice: Sendable, Hashable {
-  public var id: DeviceID
-  public var description: DeviceDescription
+@usableFromInline
+package struct NewDevice: Sendable, Hashable {
+  @usableFromInline package var id: DeviceID
+  @usableFromInline package var description: DeviceDescription
   /// SHA-256 of the device's token. The token itself is never stored.
-  public var tokenHash: [UInt8]
+  @usableFromInline package var tokenHash: [UInt8]
   /// Account whose data the device already holds; it may join no other. nil: it holds none.
-  public var expectedAccount: AccountID?
+  @usableFromInline package var expectedAccount: AccountID?
 
-  public init(
+  @usableFromInline
+  package init(
     id: DeviceID, description: DeviceDescription, tokenHash: [UInt8],
     expectedAccount: AccountID? = nil
   ) {
@@ -188,37 +202,42 @@ public struct NewDevice: Sendable, Hashable {
     self.expectedAccount = expectedAccount
   }
 
-  public func mayJoin(_ account: AccountID) -> Bool {
+  @usableFromInline
+  package func mayJoin(_ account: AccountID) -> Bool {
     expectedAccount == nil || expectedAccount == account
   }
 }
 
-public struct NewPairing: Sendable, Hashable {
+@usableFromInline
+package struct NewPairing: Sendable, Hashable {
   /// SHA-256 of the code.
-  public var codeHash: [UInt8]
+  @usableFromInline package var codeHash: [UInt8]
   /// Relay time in milliseconds.
-  public var expiresAt: Int64
+  @usableFromInline package var expiresAt: Int64
   /// Device that requests the code and must still belong to the account; nil for the relay's owner.
   /// So a request queued behind the device's own revocation makes no code.
-  public var issuer: DeviceID?
+  @usableFromInline package var issuer: DeviceID?
 
-  public init(codeHash: [UInt8], expiresAt: Int64, issuer: DeviceID? = nil) {
+  @usableFromInline
+  package init(codeHash: [UInt8], expiresAt: Int64, issuer: DeviceID? = nil) {
     self.codeHash = codeHash
     self.expiresAt = expiresAt
     self.issuer = issuer
   }
 }
 
-public struct DeviceSighting: Sendable, Hashable {
-  public var account: AccountID
-  public var device: DeviceID
+@usableFromInline
+package struct DeviceSighting: Sendable, Hashable {
+  @usableFromInline package var account: AccountID
+  @usableFromInline package var device: DeviceID
   /// Relay time in milliseconds. A time older than the stored one changes nothing.
-  public var lastSeen: Int64
+  @usableFromInline package var lastSeen: Int64
   /// True if the device is connected to the reporting relay. A store shared by several relays
   /// reports this to the others, for `Limits.connectedMilliseconds` after the last report.
-  public var isConnected: Bool
+  @usableFromInline package var isConnected: Bool
 
-  public init(account: AccountID, device: DeviceID, lastSeen: Int64, isConnected: Bool = false) {
+  @usableFromInline
+  package init(account: AccountID, device: DeviceID, lastSeen: Int64, isConnected: Bool = false) {
     self.account = account
     self.device = device
     self.lastSeen = lastSeen
@@ -227,20 +246,22 @@ public struct DeviceSighting: Sendable, Hashable {
 }
 
 /// Batch of a signed-in device.
-public struct SaveCommit: Sendable, Hashable {
-  public var account: AccountID
-  public var device: DeviceID
-  public var request: SaveRequest
+@usableFromInline
+package struct SaveCommit: Sendable, Hashable {
+  @usableFromInline package var account: AccountID
+  @usableFromInline package var device: DeviceID
+  @usableFromInline package var request: SaveRequest
   /// SHA-256 over the batch's content. Distinguishes a retry from another batch under the same id.
-  public var digest: [UInt8]
+  @usableFromInline package var digest: [UInt8]
   /// Refusal by the account's plan. Such a batch is answered only if it was saved before, so that a
   /// device that lost the answer gets it.
-  public var unlessKnown: Refusal?
+  @usableFromInline package var unlessKnown: Refusal?
   /// Refusal of each change that does anything but delete a live record: the store has no space for
   /// more. A tombstone takes no more space than its record did.
-  public var unlessDeleting: Refusal?
+  @usableFromInline package var unlessDeleting: Refusal?
 
-  public init(
+  @usableFromInline
+  package init(
     account: AccountID, device: DeviceID, request: SaveRequest, digest: [UInt8],
     unlessKnown: Refusal? = nil, unlessDeleting: Refusal? = nil
   ) {
@@ -253,7 +274,8 @@ public struct SaveCommit: Sendable, Hashable {
   }
 }
 
-public enum CommitResult: Sendable, Hashable {
+@usableFromInline
+package enum CommitResult: Sendable, Hashable {
   case done
   /// Account of the redeemed code.
   case redeemed(AccountID)
@@ -277,14 +299,16 @@ public enum CommitResult: Sendable, Hashable {
   case refused(Refusal)
 }
 
-public struct SaveOutcome: Sendable, Hashable {
-  public var answer: SaveAnswer
+@usableFromInline
+package struct SaveOutcome: Sendable, Hashable {
+  @usableFromInline package var answer: SaveAnswer
   /// Changed records, for subscribers; empty if nothing changed (a retry, or conflicts only).
-  public var changed: [Record]
+  @usableFromInline package var changed: [Record]
   /// Event of each record in `changed`, by index.
-  public var events: [ChangeEvents]
+  @usableFromInline package var events: [ChangeEvents]
 
-  public init(answer: SaveAnswer, changed: [Record], events: [ChangeEvents]) {
+  @usableFromInline
+  package init(answer: SaveAnswer, changed: [Record], events: [ChangeEvents]) {
     self.answer = answer
     self.changed = changed
     self.events = events
@@ -292,7 +316,8 @@ public struct SaveOutcome: Sendable, Hashable {
 }
 
 /// Read request of the relay.
-public enum ReadRequest: Sendable, Hashable {
+@usableFromInline
+package enum ReadRequest: Sendable, Hashable {
   /// Looks up the device of a token. `tokenHash`: the token's SHA-256.
   case authenticate(tokenHash: [UInt8])
   /// Lists names of zones with at least one live record, in order, after the given one.
@@ -315,7 +340,8 @@ public enum ReadRequest: Sendable, Hashable {
   case accountVersions([AccountID])
 }
 
-public enum ReadResult: Sendable, Hashable {
+@usableFromInline
+package enum ReadResult: Sendable, Hashable {
   case principal(Principal)
   /// `more`: true if there are names after the last.
   case zones([Name], more: Bool)
@@ -339,18 +365,20 @@ public enum ReadResult: Sendable, Hashable {
 }
 
 /// Account and device of a token, with the data that the relay needs to serve the device.
-public struct Principal: Sendable, Hashable {
-  public var account: AccountID
-  public var device: DeviceID
+@usableFromInline
+package struct Principal: Sendable, Hashable {
+  @usableFromInline package var account: AccountID
+  @usableFromInline package var device: DeviceID
   /// Newest token of the account.
-  public var newest: ChangeToken
-  public var plan: Plan
+  @usableFromInline package var newest: ChangeToken
+  @usableFromInline package var plan: Plan
   /// Subscriptions of the device, by id.
-  public var subscriptions: [Subscription]
+  @usableFromInline package var subscriptions: [Subscription]
   /// Value of the account's `AccountVersion.membershipVersion`.
-  public var membershipVersion: Int64
+  @usableFromInline package var membershipVersion: Int64
 
-  public init(
+  @usableFromInline
+  package init(
     account: AccountID, device: DeviceID, newest: ChangeToken, plan: Plan = .everything,
     subscriptions: [Subscription] = [], membershipVersion: Int64 = 0
   ) {
@@ -364,15 +392,17 @@ public struct Principal: Sendable, Hashable {
 }
 
 /// Version of an account in a store that several relays share.
-public struct AccountVersion: Sendable, Hashable {
-  public var account: AccountID
+@usableFromInline
+package struct AccountVersion: Sendable, Hashable {
+  @usableFromInline package var account: AccountID
   /// Newest token of the account.
-  public var token: ChangeToken
+  @usableFromInline package var token: ChangeToken
   /// Incremented with each change of the account's devices, plan or subscriptions; 0 in a store
   /// that only one relay uses.
-  public var membershipVersion: Int64
+  @usableFromInline package var membershipVersion: Int64
 
-  public init(account: AccountID, token: ChangeToken, membershipVersion: Int64) {
+  @usableFromInline
+  package init(account: AccountID, token: ChangeToken, membershipVersion: Int64) {
     self.account = account
     self.token = token
     self.membershipVersion = membershipVersion
@@ -380,22 +410,24 @@ public struct AccountVersion: Sendable, Hashable {
 }
 
 /// Account as listed for the relay's owner.
-public struct AccountSummary: Sendable, Hashable {
-  public var id: AccountID
+@usableFromInline
+package struct AccountSummary: Sendable, Hashable {
+  @usableFromInline package var id: AccountID
   /// Label set by the owner; empty if the account was made by its first device.
-  public var label: String
-  public var plan: Plan
+  @usableFromInline package var label: String
+  @usableFromInline package var plan: Plan
   /// Relay time, milliseconds since the Unix epoch.
-  public var madeAt: Int64
-  public var devices: Int
-  public var newestTag: ChangeTag
-  public var chunkBytes: Int64
+  @usableFromInline package var madeAt: Int64
+  @usableFromInline package var devices: Int
+  @usableFromInline package var newestTag: ChangeTag
+  @usableFromInline package var chunkBytes: Int64
   /// Bytes of records, tombstones and remembered batches.
-  public var recordBytes: Int64
+  @usableFromInline package var recordBytes: Int64
   /// Number of records, including tombstones.
-  public var records: Int64
+  @usableFromInline package var records: Int64
 
-  public init(
+  @usableFromInline
+  package init(
     id: AccountID, label: String, plan: Plan, madeAt: Int64, devices: Int, newestTag: ChangeTag,
     chunkBytes: Int64, recordBytes: Int64 = 0, records: Int64 = 0
   ) {

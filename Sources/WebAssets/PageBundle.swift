@@ -1,12 +1,12 @@
 /// Files of `Sources/WebClient`, embedded in the program by the build.
-public enum PageBundle {
+package enum PageBundle {
   /// Path in that folder, and bytes, of each file.
-  public static var all: [(path: String, bytes: [UInt8])] {
+  package static var all: [(path: String, bytes: [UInt8])] {
     embeddedPages.map { page in
       (page.path, page.text.withUTF8Buffer { Array($0) })
     } + embeddedIcons
   }
 
   /// The package for web pages (`lockstep.js` with all that it imports) as one module.
-  public static var module: [UInt8] { embeddedModule.withUTF8Buffer { Array($0) } }
+  package static var module: [UInt8] { embeddedModule.withUTF8Buffer { Array($0) } }
 }

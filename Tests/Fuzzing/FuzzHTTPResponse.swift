@@ -2,6 +2,6 @@ import WireLaws
 
 /// Entry point that libFuzzer calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
-public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+package func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   hold(WireLaw.responses, of: Array(UnsafeBufferPointer(start: start, count: count)))
 }

@@ -121,4 +121,31 @@ struct RuleTests {
     #expect(CommentRule.faults(in: relay("// What is not a doc comment.\n")).isEmpty)
     #expect(CommentRule.faults(in: relay("/// Whole seconds.\n")).isEmpty)
   }
+
+  @Test func publicDeclarationsOutsideTheLibrariesAreFound() {
+    for source in [
+      "public struct A {}", "struct A { public var b = 0 }", "public func f() {}",
+      "public import Glibc", "@usableFromInline public let a = 0", "open class A {}",
+      "extension MergeRules { public var a: Int { 0 } }",
+    ] {
+      #expect(AccessRule.faults(in: relay(source)).count == 1, "\(source)")
+    }
+    for source in [
+      "package struct A {}", "f(.public)", "let `public` = \"public\"", "// public\nlet a = 0",
+      "a = [B.public, .public]", "try open(a)", "enum A {\n  case open\n  var b: Int { 0 }\n}",
+    ] {
+      #expect(AccessRule.faults(in: relay(source)).isEmpty, "\(source)")
+    }
+    #expect(AccessRule.faults(in: file("Sources/Lockstep/X.swift", "public let a = 0")).isEmpty)
+    let source = """
+      public struct MergeRules { public var a = 0 }
+      func f() {}
+      public enum FieldRule {}
+      public struct RuleTable {}
+      extension MergeRules: Hashable { public func hash() {} }
+      public func g() {}
+      """
+    let model = file("Sources/Model/X.swift", source)
+    #expect(AccessRule.faults(in: model).map(\.line) == [4, 6])
+  }
 }

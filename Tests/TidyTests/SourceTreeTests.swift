@@ -37,6 +37,10 @@ struct SourceTreeTests {
     expectNone(tree.files.flatMap { CommentRule.faults(in: $0) })
   }
 
+  @Test func onlyTheLibrariesForAppsArePublic() {
+    expectNone(tree.files.flatMap { AccessRule.faults(in: $0) })
+  }
+
   @Test func nothingNamesOneMachinesFolders() {
     expectNone(tree.texts.flatMap { NameRule.workplacePaths(in: $0) })
   }

@@ -1,25 +1,25 @@
-public import LockstepClient
+import LockstepClient
 import LockstepModel
 import LockstepSimulation
 import LockstepStorage
 
 /// A working day of one person with one app on three devices that use one transport. Runs in
 /// virtual time, with the real relay and agents, and counts their network use.
-public struct BudgetDay: Sendable {
-  public var app: KnownApp
-  public var transport: Transport
-  public var seed: UInt64
+package struct BudgetDay: Sendable {
+  package var app: KnownApp
+  package var transport: Transport
+  package var seed: UInt64
 
-  public static let devices = 3
+  package static let devices = 3
   private static let hours: Int64 = 24
 
-  public init(app: KnownApp, transport: Transport, seed: UInt64) {
+  package init(app: KnownApp, transport: Transport, seed: UInt64) {
     self.app = app
     self.transport = transport
     self.seed = seed
   }
 
-  public func run() throws(StorageError) -> BudgetRow {
+  package func run() throws(StorageError) -> BudgetRow {
     var random = SeededRandom(seed: seed)
     let relay = try VirtualRelay(accounts: 1, devices: BudgetDay.devices)
     let timeline = relay.environment.timeline
@@ -72,21 +72,21 @@ extension Traffic {
 }
 
 /// Cost of a day for the device with the highest cost.
-public struct BudgetRow: Hashable, Sendable {
-  public var app: KnownApp
-  public var transport: Transport
+package struct BudgetRow: Hashable, Sendable {
+  package var app: KnownApp
+  package var transport: Transport
   /// Sum over all devices.
-  public var edits = 0
+  package var edits = 0
   /// Requests in the busiest hour: HTTP requests, and messages on a socket.
-  public var requests = 0
+  package var requests = 0
   /// Bytes sent and received in the whole day, including headers and frames.
-  public var bytes = 0
+  package var bytes = 0
   /// Wake-ups per hour while no device is used.
-  public var idleWakes = 0
+  package var idleWakes = 0
   /// Faults, one sentence each.
-  public var faults: [String] = []
+  package var faults: [String] = []
 
-  public init(app: KnownApp, transport: Transport) {
+  package init(app: KnownApp, transport: Transport) {
     self.app = app
     self.transport = transport
   }

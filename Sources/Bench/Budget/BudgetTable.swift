@@ -1,13 +1,13 @@
 import LockstepClient
-public import LockstepJSON
+import LockstepJSON
 import LockstepModel
 import LockstepTerminal
 
 /// Cost of working days, compared with the limits, as text and as JSON.
-public struct BudgetTable: Sendable {
-  public var rows: [BudgetRow]
+package struct BudgetTable: Sendable {
+  package var rows: [BudgetRow]
 
-  public init(rows: [BudgetRow]) { self.rows = rows }
+  package init(rows: [BudgetRow]) { self.rows = rows }
 
   /// Maximum requests in the busiest hour, for every transport except polling.
   static let requestsMost = 100
@@ -17,7 +17,7 @@ public struct BudgetTable: Sendable {
   /// proxies, makes 144; some more are clock checks.
   static let idleWakesMost = 160
 
-  public var isMet: Bool { rows.allSatisfy { row in checkedFigures(row).allSatisfy { $0.isMet } } }
+  package var isMet: Bool { rows.allSatisfy { row in checkedFigures(row).allSatisfy { $0.isMet } } }
 
   /// One figure and its limit; nil: no limit.
   struct CheckedFigure {
@@ -42,7 +42,7 @@ public struct BudgetTable: Sendable {
     ]
   }
 
-  public var json: JSONValue {
+  package var json: JSONValue {
     func number(_ value: Int) -> JSONValue { .number(JSONNumber(Int64(value))) }
     return [
       "devices": number(BudgetDay.devices), "met": .bool(isMet),
@@ -64,7 +64,7 @@ public struct BudgetTable: Sendable {
     ]
   }
 
-  public var text: String {
+  package var text: String {
     var lines = [
       "A simulated working day of a user with three devices, per app: figures of the device with",
       "the highest cost. Requests are those of the busiest hour, including messages on a socket;",

@@ -1,4 +1,4 @@
-package import LockstepJSON
+import LockstepJSON
 import LockstepTerminal
 
 /// Result of a library bench, as text and as JSON.

@@ -1,22 +1,22 @@
-public import LockstepJSON
+import LockstepJSON
 import LockstepModel
 import LockstepTerminal
 
 /// One run of a bench, with everything that a report shows and that a later report compares.
-public struct BenchRun: Hashable, Sendable {
-  public var kind: BenchKind
+package struct BenchRun: Hashable, Sendable {
+  package var kind: BenchKind
   /// One-line description of the run.
-  public var summary: String
-  public var origin: RunOrigin
+  package var summary: String
+  package var origin: RunOrigin
   /// Parameters of the bench; two runs are comparable only if these are equal.
-  public var plan: [RunFact]
-  public var figures: [RunFigure]
+  package var plan: [RunFact]
+  package var figures: [RunFigure]
   /// Failures during the run, one sentence each.
-  public var notes: [String]
+  package var notes: [String]
   /// Measured distributions; every run of a bench has the same ones.
-  public var series: [RunSeries]
+  package var series: [RunSeries]
 
-  public init(
+  package init(
     kind: BenchKind, summary: String, origin: RunOrigin, plan: [RunFact], figures: [RunFigure],
     notes: [String], series: [RunSeries]
   ) {
@@ -31,7 +31,7 @@ public struct BenchRun: Hashable, Sendable {
 }
 
 /// Benches that measure latencies, by the names of their commands.
-public enum BenchKind: String, Hashable, Sendable {
+package enum BenchKind: String, Hashable, Sendable {
   case latency
   case crowd
   case firstSync = "first-sync"
@@ -54,16 +54,16 @@ public enum BenchKind: String, Hashable, Sendable {
 }
 
 /// Origin of a run.
-public struct RunOrigin: Hashable, Sendable {
+package struct RunOrigin: Hashable, Sendable {
   /// Version of the program.
-  public var version: String
+  package var version: String
   /// Milliseconds since the Unix epoch.
-  public var madeAt: Int64
+  package var madeAt: Int64
   /// Command that repeats the run, without secrets.
-  public var command: String
-  public var machine: [RunFact]
+  package var command: String
+  package var machine: [RunFact]
 
-  public init(version: String, madeAt: Int64, command: String, machine: [RunFact]) {
+  package init(version: String, madeAt: Int64, command: String, machine: [RunFact]) {
     self.version = version
     self.madeAt = madeAt
     self.command = command
@@ -71,24 +71,24 @@ public struct RunOrigin: Hashable, Sendable {
   }
 }
 
-public struct RunFact: Hashable, Sendable {
-  public var name: String
-  public var value: String
+package struct RunFact: Hashable, Sendable {
+  package var name: String
+  package var value: String
 
-  public init(_ name: String, _ value: String) {
+  package init(_ name: String, _ value: String) {
     self.name = name
     self.value = value
   }
 }
 
 /// Distribution of latencies.
-public struct RunSeries: Hashable, Sendable {
-  public var name: String
-  public var latency: LatencyHistogram
+package struct RunSeries: Hashable, Sendable {
+  package var name: String
+  package var latency: LatencyHistogram
   /// One element per second; empty if the bench has no timeline, nil for a second without values.
-  public var seconds: [TimelineSecond?]
+  package var seconds: [TimelineSecond?]
 
-  public init(name: String, latency: LatencyHistogram, seconds: [TimelineSecond?]) {
+  package init(name: String, latency: LatencyHistogram, seconds: [TimelineSecond?]) {
     self.name = name
     self.latency = latency
     self.seconds = seconds
@@ -97,10 +97,10 @@ public struct RunSeries: Hashable, Sendable {
 
 extension BenchRun {
   /// Maximum file size in bytes, far above any report or output of a bench.
-  public static let fileBytesMost = 4 << 20
+  package static let fileBytesMost = 4 << 20
 
   /// Reads the file of an earlier run: a report's page, or the output of `--json`.
-  public init(file bytes: [UInt8]) throws(RunFault) {
+  package init(file bytes: [UInt8]) throws(RunFault) {
     let first = bytes.first { !" \t\r\n".utf8.contains($0) }
     guard first == UInt8(ascii: "<") else {
       let json = try Self.parsed(bytes)
@@ -133,7 +133,7 @@ extension BenchTable {
   static let failuresShown = 5
 
   /// Returns the contents of a report. `isOwnRelay`: true if no other relay was named.
-  public func run(from origin: RunOrigin, isOwnRelay: Bool) -> BenchRun {
+  package func run(from origin: RunOrigin, isOwnRelay: Bool) -> BenchRun {
     BenchRun(
       kind: .latency, summary: title, origin: origin,
       plan: plan.facts + [
@@ -159,7 +159,7 @@ extension BenchPlan {
 }
 
 /// Reason why a file cannot be used for a comparison.
-public enum RunFault: Error, Hashable, Sendable {
+package enum RunFault: Error, Hashable, Sendable {
   /// Neither a report's page nor JSON.
   case unreadable(JSONFault)
   /// A picture only: it shows a run but does not contain its data.
@@ -175,7 +175,7 @@ public enum RunFault: Error, Hashable, Sendable {
 
 extension RunFault: CustomStringConvertible {
   /// Continues a sentence that begins with the file's name and a colon.
-  public var description: String {
+  package var description: String {
     switch self {
     case .unreadable(let fault): "it is neither a report nor JSON: \(fault)"
     case .picture:
@@ -194,10 +194,10 @@ extension RunFault: CustomStringConvertible {
 }
 
 /// Command that repeats a run, as a person would type it.
-public enum RunCommandLine {
+package enum RunCommandLine {
   /// `name`: the words of the command. `options`: in order, without dashes; a nil value marks a
   /// flag. The part before the @ of an address is omitted: it may be a password.
-  public static func text(_ name: String, options: [(name: String, value: String?)]) -> String {
+  package static func text(_ name: String, options: [(name: String, value: String?)]) -> String {
     ([name]
       + options.map { option in
         "--\(option.name)" + (option.value.map { " " + quoted(withoutUser($0)) } ?? "")
@@ -235,7 +235,7 @@ extension BenchRun {
   /// The form of `--json`, also embedded in a page for later comparisons. Latencies are in
   /// nanoseconds; a bucket is its greatest value and a count, a second of the timeline `[count,
   /// p50, p99, max]`.
-  public var json: JSONValue {
+  package var json: JSONValue {
     .object([
       JSONMember("format", .whole(Self.format)),
       JSONMember("bench", .string(kind.rawValue)),
@@ -252,7 +252,7 @@ extension BenchRun {
   }
 
   /// Validates everything, because a file may come from anywhere.
-  public init(json: JSONValue) throws(RunFault) {
+  package init(json: JSONValue) throws(RunFault) {
     guard json.members != nil, let format = json["format"]?.int64 else { throw RunFault.noRun }
     guard format <= Self.format else { throw RunFault.newer(format) }
     guard format == Self.format else { throw RunFault.bad(member: "format") }
@@ -400,8 +400,8 @@ extension TimelineSecond {
 }
 
 /// One figure of a run, with its unit and target.
-public struct RunFigure: Hashable, Sendable {
-  public enum Unit: String, Hashable, Sendable {
+package struct RunFigure: Hashable, Sendable {
+  package enum Unit: String, Hashable, Sendable {
     case milliseconds = "ms"
     case microseconds = "µs"
     case mebibytes = "MiB"
@@ -412,14 +412,14 @@ public struct RunFigure: Hashable, Sendable {
     case pieces = ""
   }
 
-  public var label: String
+  package var label: String
   /// Value in thousandths of the unit; nil if unknown.
-  public var thousandths: Int64?
-  public var unit: Unit
+  package var thousandths: Int64?
+  package var unit: Unit
   /// Target as shown: "< 5 s"; nil if there is none.
-  public var target: String?
+  package var target: String?
   /// nil if the figure has no verdict.
-  public var isMet: Bool?
+  package var isMet: Bool?
 
   package init(
     _ label: String, thousandths: Int64?, _ unit: Unit, target: String? = nil, isMet: Bool? = nil

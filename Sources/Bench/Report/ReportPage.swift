@@ -3,12 +3,12 @@ import LockstepTerminal
 
 /// A report as one HTML file: charts, all figures, and the origin of the run. It loads no other
 /// files and contains the run itself, so that a later one can be compared with it.
-public enum ReportPage {
+package enum ReportPage {
   static let runStart = "<script type=\"application/json\" id=\"lockstep-run\">"
   static let runEnd = "</script>"
 
   /// `earlier`: a run to compare with.
-  public static func html(_ run: BenchRun, beside earlier: BenchRun? = nil) -> [UInt8] {
+  package static func html(_ run: BenchRun, beside earlier: BenchRun? = nil) -> [UInt8] {
     let comparison = RunComparison(run: run, earlier: earlier)
     let title = XMLText.escaped("lockstep bench \(run.kind.rawValue)")
     return Array(
@@ -207,7 +207,7 @@ private enum ReportPageStyle {
 
 /// A report's charts as one self-contained SVG file, for a document or an image viewer with a light
 /// or dark background.
-public enum ReportPicture {
+package enum ReportPicture {
   private static let margin = 20.0
   private static let gap = 20.0
   private static let width = 2 * ReportCharts.width + gap + 2 * margin
@@ -216,7 +216,7 @@ public enum ReportPicture {
   private static let lettersALine = 118
 
   /// `earlier`: a run to compare with.
-  public static func svg(_ run: BenchRun, beside earlier: BenchRun? = nil) -> [UInt8] {
+  package static func svg(_ run: BenchRun, beside earlier: BenchRun? = nil) -> [UInt8] {
     let comparison = RunComparison(run: run, earlier: earlier)
     let charts = ReportCharts(comparison, timelineWidth: width - 2 * margin)
     var top = margin

@@ -1,18 +1,18 @@
-public import LockstepClient
+import LockstepClient
 import LockstepJSON
-public import LockstepModel
-public import LockstepRuntime
-public import LockstepSimulation
+import LockstepModel
+import LockstepRuntime
+import LockstepSimulation
 import LockstepWire
 
 /// Follows changes from one device to another of the same account, one at a time. Each change is
 /// made when both devices are idle and the previous one has arrived.
-public struct TraceNode: Node, ~Copyable {
-  public typealias Job = FleetJob
-  public typealias Outcome = AgentOutcome
-  public typealias Order = Never
-  public typealias Report = TraceReport
-  public typealias News = Never
+package struct TraceNode: Node, ~Copyable {
+  package typealias Job = FleetJob
+  package typealias Outcome = AgentOutcome
+  package typealias Order = Never
+  package typealias Report = TraceReport
+  package typealias News = Never
 
   private enum Phase {
     /// Both devices synchronise, at the latest by this time. → resting, done
@@ -40,7 +40,7 @@ public struct TraceNode: Node, ~Copyable {
 
   /// The fleet's first agent is device A, the second device B. Their homes must have joined
   /// already.
-  public init(plan: TracePlan, random: SeededRandom, at moment: Moment) {
+  package init(plan: TracePlan, random: SeededRandom, at moment: Moment) {
     precondition(1...TracePlan.changesMost ~= plan.changes, "the plan was not validated")
     self.plan = plan
     var random = random
@@ -53,12 +53,12 @@ public struct TraceNode: Node, ~Copyable {
     fleet.flushActions(into: &actions)
   }
 
-  public mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
+  package mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
     fleet.received(id, bytes, at: moment)
     flushActions(at: moment)
   }
 
-  public mutating func handle(
+  package mutating func handle(
     _ event: NodeEvent<AgentOutcome, Never, Never>, at moment: Moment
   ) {
     fleet.handle(event, at: moment)
@@ -66,11 +66,11 @@ public struct TraceNode: Node, ~Copyable {
     flushActions(at: moment)
   }
 
-  public mutating func nextAction() -> NodeAction<FleetJob, TraceReport, Never>? {
+  package mutating func nextAction() -> NodeAction<FleetJob, TraceReport, Never>? {
     actions.popFirst()
   }
 
-  public var nextDeadline: Instant? {
+  package var nextDeadline: Instant? {
     let own: Instant? =
       switch phase {
       case .settling(let until), .resting(let until), .following(_, _, let until): until
@@ -195,31 +195,31 @@ public struct TraceNode: Node, ~Copyable {
   private static func name(_ agent: Int) -> String { agent == maker ? "device A" : "device B" }
 }
 
-public enum TraceReport: Sendable {
+package enum TraceReport: Sendable {
   /// This change is made now and followed; numbers start at 1.
   case following(Int)
   case finished(TraceResult)
 }
 
 /// Result of a trace.
-public struct TraceResult: Sendable {
+package struct TraceResult: Sendable {
   /// Changes that arrived, in the order in which they were made.
-  public var changes: [TracedChange] = []
+  package var changes: [TracedChange] = []
   /// Reasons for missing changes, one sentence each.
-  public var failures: [String] = []
+  package var failures: [String] = []
 
-  public init() {}
+  package init() {}
 }
 
 /// Parameters of a trace: the number of changes, followed one after the other, and the transport.
-public struct TracePlan: Sendable, Hashable {
+package struct TracePlan: Sendable, Hashable {
   /// Number of changes, 1 to `changesMost`.
-  public var changes = 5
-  public var transport = Transport.webSocket
+  package var changes = 5
+  package var transport = Transport.webSocket
 
-  public static let changesMost = 1_000
+  package static let changesMost = 1_000
 
-  public init() {}
+  package init() {}
 
   /// Time after which a change counts as lost. A poll interval may have just begun.
   package var timeoutMilliseconds: Int64 { transport == .poll ? 40_000 : 10_000 }

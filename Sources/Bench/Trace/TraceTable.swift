@@ -1,13 +1,13 @@
 import LockstepClient
-public import LockstepJSON
+import LockstepJSON
 import LockstepTerminal
 
 /// Result of a trace, as text and as JSON.
-public struct TraceTable: Sendable {
-  public var plan: TracePlan
-  public var result: TraceResult
+package struct TraceTable: Sendable {
+  package var plan: TracePlan
+  package var result: TraceResult
 
-  public init(plan: TracePlan, result: TraceResult) {
+  package init(plan: TracePlan, result: TraceResult) {
     self.plan = plan
     self.result = result
   }
@@ -22,7 +22,7 @@ public struct TraceTable: Sendable {
     return timelines.first { $0.total == total }
   }
 
-  public var json: JSONValue {
+  package var json: JSONValue {
     let totals = timelines.map(\.total)
     let largest = middle?.largest.map { step in
       JSONValue.object([
@@ -62,7 +62,7 @@ public struct TraceTable: Sendable {
     ])
   }
 
-  public var text: String {
+  package var text: String {
     var lines: [String] = []
     if let middle { lines += Self.lines(of: middle, heading: heading) }
     lines += result.failures.map { "Failed: \($0)" }

@@ -1,27 +1,27 @@
-public import LockstepClient
-public import LockstepModel
+import LockstepClient
+import LockstepModel
 
 /// Observed times of one change from device A to device B. Both run on this machine and use one
 /// clock.
-public struct TracedChange: Sendable, Hashable {
+package struct TracedChange: Sendable, Hashable {
   /// The change was requested.
-  public var acted: Instant
+  package var acted: Instant
   /// Device A has stored it in a transaction.
-  public var stored: Instant?
+  package var stored: Instant?
   /// The batch with the change was handed to device A's connection.
-  public var sent: Instant?
-  public var isAnswered = false
+  package var sent: Instant?
+  package var isAnswered = false
   /// Times at the relay; nil if the relay does not report them.
-  public var relayTimes: RelayTimes?
+  package var relayTimes: RelayTimes?
   /// The bytes with the change arrived at device B.
-  public var received: Instant?
+  package var received: Instant?
   /// Device B has stored it in a transaction, and its app was notified.
-  public var applied: Instant?
+  package var applied: Instant?
 
-  public init(acted: Instant) { self.acted = acted }
+  package init(acted: Instant) { self.acted = acted }
 
   /// nil until the change has arrived.
-  public var timeline: TraceTimeline? {
+  package var timeline: TraceTimeline? {
     guard let stored, let sent, let received, let applied, isAnswered else { return nil }
     var line = TraceTimeline(acted: acted)
     line.add(.stored, stored)
@@ -34,8 +34,8 @@ public struct TracedChange: Sendable, Hashable {
 }
 
 /// Milestones of a change in their order, each at or after the previous one.
-public struct TraceTimeline: Sendable, Hashable {
-  public enum Milestone: String, Sendable, CaseIterable {
+package struct TraceTimeline: Sendable, Hashable {
+  package enum Milestone: String, Sendable, CaseIterable {
     case acted
     case stored
     case sent
@@ -47,19 +47,19 @@ public struct TraceTimeline: Sendable, Hashable {
   }
 
   /// Time between a milestone and the previous one.
-  public struct Step: Sendable, Hashable {
-    public var milestone: Milestone
+  package struct Step: Sendable, Hashable {
+    package var milestone: Milestone
     /// Nanoseconds since the change was requested.
-    public var at: Int64
+    package var at: Int64
     /// Nanoseconds since the previous milestone.
-    public var duration: Int64
+    package var duration: Int64
   }
 
   /// Steps; the first is `acted`.
-  public private(set) var steps: [Step]
+  package private(set) var steps: [Step]
   /// Uncertainty of the relay's three milestones, in nanoseconds: all may be earlier or later by
   /// this; nil if there are none.
-  public private(set) var uncertainty: Int64?
+  package private(set) var uncertainty: Int64?
   private let acted: Instant
 
   fileprivate init(acted: Instant) {
@@ -68,17 +68,17 @@ public struct TraceTimeline: Sendable, Hashable {
   }
 
   /// Nanoseconds from the first milestone to the last.
-  public var total: Int64 { steps.last?.at ?? 0 }
+  package var total: Int64 { steps.last?.at ?? 0 }
 
   /// First of the longest steps.
-  public var largest: Step? {
+  package var largest: Step? {
     steps.dropFirst().reduce(nil) { most, step in
       if let most, most.duration >= step.duration { return most }
       return step
     }
   }
 
-  public var hasRelayTimes: Bool { uncertainty != nil }
+  package var hasRelayTimes: Bool { uncertainty != nil }
 
   fileprivate mutating func add(_ milestone: Milestone, _ instant: Instant) {
     let before = total

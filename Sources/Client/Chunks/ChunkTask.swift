@@ -58,15 +58,15 @@ enum ChunkJobPurpose: Hashable, Sendable {
 }
 
 /// A portion of the requested bytes of a chunk of a file.
-public struct ChunkPortion: Hashable, Sendable {
+package struct ChunkPortion: Hashable, Sendable {
   /// Offset of the bytes in the chunk.
-  public var offset: Int
+  package var offset: Int
   /// At most `Limits.chunkPortionBytes`; empty if the chunk has no such bytes.
-  public var bytes: [UInt8]
+  package var bytes: [UInt8]
   /// True for the last portion of the order.
-  public var isLast: Bool
+  package var isLast: Bool
 
-  public init(offset: Int, bytes: [UInt8], isLast: Bool) {
+  package init(offset: Int, bytes: [UInt8], isLast: Bool) {
     self.offset = offset
     self.bytes = bytes
     self.isLast = isLast
@@ -74,19 +74,19 @@ public struct ChunkPortion: Hashable, Sendable {
 }
 
 /// Progress of a chunk's transfer between the device and the relay.
-public struct ChunkProgress: Hashable, Sendable {
-  public enum Direction: Hashable, Sendable {
+package struct ChunkProgress: Hashable, Sendable {
+  package enum Direction: Hashable, Sendable {
     case up
     case down
   }
 
-  public var hash: ChunkHash
-  public var direction: Direction
-  public var bytesDone: Int
+  package var hash: ChunkHash
+  package var direction: Direction
+  package var bytesDone: Int
   /// Size of the whole chunk.
-  public var bytesInAll: Int
+  package var bytesInAll: Int
 
-  public init(hash: ChunkHash, direction: Direction, bytesDone: Int, bytesInAll: Int) {
+  package init(hash: ChunkHash, direction: Direction, bytesDone: Int, bytesInAll: Int) {
     self.hash = hash
     self.direction = direction
     self.bytesDone = bytesDone
@@ -95,7 +95,7 @@ public struct ChunkProgress: Hashable, Sendable {
 }
 
 /// Reason that a chunk was not stored, or cannot be read.
-public enum ChunkFailure: Error, Hashable, Sendable {
+package enum ChunkFailure: Error, Hashable, Sendable {
   /// The chunk has more than `Limits.chunkBytes`: cut the file into smaller chunks.
   case tooLarge(bytes: Int)
   /// Too many orders of this kind are in progress; wait for their reports.

@@ -3,10 +3,10 @@ import LockstepModel
 import LockstepStorage
 
 /// Edits of one transaction. Throws to make none of them.
-public typealias EditScript = @Sendable (EditSession) throws(EditFailure) -> Void
+package typealias EditScript = @Sendable (EditSession) throws(EditFailure) -> Void
 
 /// Access to the replica for the edits of one transaction. Each edit sees those before it.
-public final class EditSession {
+package final class EditSession {
   fileprivate var state: ReplicaState
   private let clock: ClockReading
   fileprivate private(set) var editedKeys: [RecordKey] = []
@@ -19,14 +19,14 @@ public final class EditSession {
   }
 
   /// Returns the record as it is now, and the stamp of an edit of it.
-  public func context(for key: RecordKey) throws(EditFailure) -> EditContext {
+  package func context(for key: RecordKey) throws(EditFailure) -> EditContext {
     try perform { () throws(StorageError) in try state.context(for: key, clock) }.get()
   }
 
   /// Writes a record.
   ///
   /// - Parameter fields: The record's new fields; nil deletes it.
-  public func write(_ key: RecordKey, type: Name, fields: JSONValue?) throws(EditFailure) {
+  package func write(_ key: RecordKey, type: Name, fields: JSONValue?) throws(EditFailure) {
     let context = try context(for: key)
     let result = try perform { () throws(StorageError) in
       try state.write(key, type: type, fields, context, clock)
@@ -36,7 +36,7 @@ public final class EditSession {
   }
 
   /// Applies a user's decision on a conflict that no rule decides.
-  public func decide(_ key: RecordKey, keepLocal: Bool) throws(EditFailure) {
+  package func decide(_ key: RecordKey, keepLocal: Bool) throws(EditFailure) {
     let result = try perform { () throws(StorageError) in
       try state.decide(key, keepLocal: keepLocal, clock)
     }
@@ -58,7 +58,7 @@ public final class EditSession {
 /// Reading in a transaction.
 extension EditSession {
   /// Returns a live record; nil if there is none, or it is deleted.
-  public func record(_ key: RecordKey) throws(EditFailure) -> Record? {
+  package func record(_ key: RecordKey) throws(EditFailure) -> Record? {
     try perform { () throws(StorageError) in
       try state.transaction.record(key).flatMap { $0.isDeleted ? nil : $0 }
     }
@@ -66,23 +66,23 @@ extension EditSession {
 
   /// Returns the live records of a type, or of all types (nil), by name, as they were before the
   /// transaction.
-  public func records(zone: Name, type: Name?) throws(EditFailure) -> [Record] {
+  package func records(zone: Name, type: Name?) throws(EditFailure) -> [Record] {
     try perform { () throws(StorageError) in
       try state.transaction.store.records(zone: zone, type: type)
     }
   }
 
-  public func syncState(of key: RecordKey) -> RecordSyncState {
+  package func syncState(of key: RecordKey) -> RecordSyncState {
     state.transaction.outbox.state(of: key)
   }
 
   /// Returns the keys of the zone's records that need a user's decision.
-  public func undecided(in zone: Name) -> [RecordKey] {
+  package func undecided(in zone: Name) -> [RecordKey] {
     state.transaction.outbox.undecidedRecords(in: zone).map(\.key)
   }
 
   /// Returns the merge rules of a record type, if they are a table.
-  public func rules(for type: Name, in zone: Name) -> MergeRules? {
+  package func rules(for type: Name, in zone: Name) -> MergeRules? {
     state.merging.rules(for: type, zone: zone)
   }
 }

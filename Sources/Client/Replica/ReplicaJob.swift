@@ -4,7 +4,7 @@ import LockstepStorage
 
 /// A job on a device's store, performed by a driver's worker with `Replica.perform`, in the order
 /// of submission.
-public struct ReplicaJob: Sendable {
+package struct ReplicaJob: Sendable {
   var task: ReplicaTask
   /// Freezes the next batch in the same transaction, unless one is in flight.
   var offer: BatchOffer?
@@ -24,7 +24,7 @@ public struct ReplicaJob: Sendable {
 }
 
 /// Result of a job. All of it is durable.
-public struct ReplicaOutcome: Sendable {
+package struct ReplicaOutcome: Sendable {
   var result: Result<ReplicaResult, StorageError>
   /// Records that are shown differently now, in their present state, deleted ones without fields.
   var changed: [Record]

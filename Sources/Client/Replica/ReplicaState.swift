@@ -5,20 +5,20 @@ import LockstepStorage
 /// A device's records, cursor and outbox, on the worker's side: performs the agent's jobs, one
 /// transaction each. Uses no network and no clock; its results depend only on the store and the
 /// jobs.
-public struct Replica<Store: ReplicaStore> {
-  public let store: Store
+package struct Replica<Store: ReplicaStore> {
+  package let store: Store
   private var state: ReplicaState
 
   /// - Parameter editsBeforeJoining: True if edits are possible before the home has joined an
   ///   account. The apps' fields must then name no device, except as `MergeRules` do.
-  public init(store: Store, apps: [any App], editsBeforeJoining: Bool = false) {
+  package init(store: Store, apps: [any App], editsBeforeJoining: Bool = false) {
     self.store = store
     state = ReplicaState(store: store, apps: apps)
     state.editsBeforeJoining = editsBeforeJoining
   }
 
   /// Performs one job. The reported outcome is durable; if the store failed, nothing was changed.
-  public mutating func perform(_ job: ReplicaJob) -> ReplicaOutcome { state.perform(job) }
+  package mutating func perform(_ job: ReplicaJob) -> ReplicaOutcome { state.perform(job) }
 }
 
 /// State of a replica in memory between its jobs. This file has jobs and edits,

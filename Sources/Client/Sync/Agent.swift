@@ -8,12 +8,12 @@ import LockstepWire
 /// `RelayClock`) with the uplink and with jobs on the home's stores. It accesses the stores by jobs
 /// only, which the driver's workers perform in order with `AgentWork`. So what an agent has
 /// reported is durable, and a new agent on the same stores continues where this one stopped.
-public struct Agent: Node {
-  public typealias Job = AgentJob
-  public typealias Outcome = AgentOutcome
-  public typealias Order = AgentOrder
-  public typealias Report = AgentReport
-  public typealias News = Never
+package struct Agent: Node {
+  package typealias Job = AgentJob
+  package typealias Outcome = AgentOutcome
+  package typealias Order = AgentOrder
+  package typealias Report = AgentReport
+  package typealias News = Never
 
   let configuration: AgentConfiguration
   var random: SeededRandom
@@ -81,7 +81,7 @@ public struct Agent: Node {
   }
 
   /// `random` draws the batches' ids, masks and jitter: seed it from the kernel.
-  public init(_ configuration: AgentConfiguration, random: SeededRandom, at moment: Moment) {
+  package init(_ configuration: AgentConfiguration, random: SeededRandom, at moment: Moment) {
     precondition(!configuration.transports.isEmpty, "at least one transport is required")
     self.configuration = configuration
     isNetworkOn = configuration.connectsAtOnce
@@ -99,7 +99,7 @@ public struct Agent: Node {
     deadlines.set(.start, moment.instant)
   }
 
-  public mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
+  package mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
     observe(moment)
     if uplink?.owns(id) == true {
       uplink?.received(id, bytes, at: moment.instant, &output)
@@ -111,7 +111,7 @@ public struct Agent: Node {
     flushActions(at: moment)
   }
 
-  public mutating func handle(
+  package mutating func handle(
     _ event: NodeEvent<AgentOutcome, AgentOrder, Never>, at moment: Moment
   ) {
     observe(moment)
@@ -139,11 +139,11 @@ public struct Agent: Node {
     flushActions(at: moment)
   }
 
-  public mutating func nextAction() -> NodeAction<AgentJob, AgentReport, Never>? {
+  package mutating func nextAction() -> NodeAction<AgentJob, AgentReport, Never>? {
     actions.popFirst()
   }
 
-  public var nextDeadline: Instant? {
+  package var nextDeadline: Instant? {
     guard !hasStopped else { return nil }
     return [
       deadlines.next, uplink?.deadline, probe?.deadline, probeDeadline, chunkConnectionDeadline,
@@ -267,35 +267,35 @@ public struct Agent: Node {
 }
 
 /// Settings of an agent. The address of the relay is in its home (`HomeIdentity`).
-public struct AgentConfiguration: Sendable {
+package struct AgentConfiguration: Sendable {
   /// Transports to use, best first; a single one pins the transport. At least one.
-  public var transports: [Transport] = [.webSocket, .longPoll, .poll]
+  package var transports: [Transport] = [.webSocket, .longPoll, .poll]
   /// Interval between polls, in milliseconds. The last transport's delay is at most this and a
   /// round trip.
-  public var pollMilliseconds = Limits.pollMilliseconds
+  package var pollMilliseconds = Limits.pollMilliseconds
   /// Time for which the relay may hold a long-poll, in milliseconds: below the timeout of proxies
   /// (60 s).
-  public var longPollMilliseconds = Limits.agentLongPollMilliseconds
+  package var longPollMilliseconds = Limits.agentLongPollMilliseconds
   /// Timeout of `syncNow`, after which it is reported as not done, in milliseconds.
-  public var syncMilliseconds = Limits.syncMilliseconds
+  package var syncMilliseconds = Limits.syncMilliseconds
   /// Time for which a chunk of a file that nothing names stays in the home, in milliseconds: a day
   /// is more than any app needs between cutting a file and saving its record.
-  public var chunkKeepMilliseconds = Limits.chunkKeepMilliseconds
+  package var chunkKeepMilliseconds = Limits.chunkKeepMilliseconds
   /// Interval between searches for such chunks, in milliseconds.
-  public var chunkCleanupMilliseconds = Limits.chunkCleanupMilliseconds
+  package var chunkCleanupMilliseconds = Limits.chunkCleanupMilliseconds
   /// True to report `AgentReport.milestone`, and to ask the relay for its times with every save.
-  public var reportsMilestones = false
+  package var reportsMilestones = false
   /// False to begin as after `goOffline`.
-  public var connectsAtOnce = true
+  package var connectsAtOnce = true
   /// First number of connections and jobs, so that many agents can share one driver: give each
   /// agent a range of its own (`index << 32`).
-  public var firstNumber: UInt64 = 0
+  package var firstNumber: UInt64 = 0
 
-  public init() {}
+  package init() {}
 }
 
 /// Transport of changes to a device, from the best to the last resort.
-public enum Transport: String, Sendable, CaseIterable {
+package enum Transport: String, Sendable, CaseIterable {
   case webSocket = "websocket"
   /// Server-sent events. Not in the default list: if they work, long-polls work too.
   case events
@@ -361,11 +361,11 @@ struct AgentDeadlines {
 extension Agent {
   /// Returns relay time as known to this device, milliseconds: the same on all devices that know
   /// it, to a few milliseconds.
-  public func relayTime(at moment: Moment) -> Int64 { clock.reading(at: moment).relayTime }
+  package func relayTime(at moment: Moment) -> Int64 { clock.reading(at: moment).relayTime }
 
   /// Token up to which the device has read; nil before the first snapshot is complete, and during
   /// one.
-  public var cursor: ChangeToken? { engine.position.cursor }
+  package var cursor: ChangeToken? { engine.position.cursor }
 
   func status(at moment: Moment) -> AgentStatus {
     var status = AgentStatus()

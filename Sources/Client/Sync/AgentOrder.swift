@@ -3,13 +3,13 @@ import LockstepModel
 import LockstepStorage
 
 /// Id of an order, chosen by the caller and repeated in the reports about the order.
-public struct OrderID: Hashable, Sendable {
-  public let rawValue: UInt64
-  public init(rawValue: UInt64) { self.rawValue = rawValue }
+package struct OrderID: Hashable, Sendable {
+  package let rawValue: UInt64
+  package init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
 /// Order of a user or program to an agent. All except `syncNow` work without a reachable relay.
-public enum AgentOrder: Sendable {
+package enum AgentOrder: Sendable {
   /// Changes one record. Reported as `edited`, and then `changed`, once it is durable.
   case edit(OrderID, EditRequest)
   /// Makes several edits in one transaction, all or none. The script runs on the replica's worker:
@@ -65,7 +65,7 @@ public enum AgentOrder: Sendable {
 }
 
 /// Report of an agent to its user or program.
-public enum AgentReport: Sendable {
+package enum AgentReport: Sendable {
   /// The home was read; the status describes its content. Reported once, first.
   case ready(AgentStatus)
   /// The edit is durable, and this is the record now; or the edit was not made.
@@ -103,7 +103,7 @@ public enum AgentReport: Sendable {
 }
 
 /// Sync state of one record.
-public enum RecordSyncState: Hashable, Sendable {
+package enum RecordSyncState: Hashable, Sendable {
   /// The relay has the record as it is shown, or neither has it.
   case synced
   /// A local change waits for the relay.
@@ -116,7 +116,7 @@ public enum RecordSyncState: Hashable, Sendable {
 
 /// Reason that an edit was not made. Nothing was changed, except after a disk failure
 /// (`StorageError.failed`): then the result is unknown until the home is opened again.
-public enum EditFailure: Error, Hashable, Sendable {
+package enum EditFailure: Error, Hashable, Sendable {
   case refused(EditRefusal)
   /// The fields are larger than `Limits.recordBytes`.
   case tooLarge(bytes: Int)
@@ -135,7 +135,7 @@ public enum EditFailure: Error, Hashable, Sendable {
 }
 
 /// A job of an agent for a worker: on the replica, or on the files of its home.
-public enum AgentJob: Sendable {
+package enum AgentJob: Sendable {
   /// For `Lane.commits`.
   case replica(ReplicaJob)
   /// For `Lane.files`.
@@ -143,15 +143,15 @@ public enum AgentJob: Sendable {
 }
 
 /// Result of an `AgentJob`.
-public enum AgentOutcome: Sendable {
+package enum AgentOutcome: Sendable {
   case replica(ReplicaOutcome)
   case file(Result<ChunkResult, StorageError>)
 }
 
 /// Blocking part of an agent, which a driver's workers run, each lane in its own order.
-public enum AgentWork {
+package enum AgentWork {
   /// Performs a job of `Lane.commits`.
-  public static func commit<Store>(_ job: AgentJob, on replica: inout Replica<Store>)
+  package static func commit<Store>(_ job: AgentJob, on replica: inout Replica<Store>)
     -> AgentOutcome
   {
     guard case .replica(let job) = job else {
@@ -161,7 +161,7 @@ public enum AgentWork {
   }
 
   /// Performs a job of `Lane.files`.
-  public static func file(_ job: AgentJob, on files: some ChunkStore) -> AgentOutcome {
+  package static func file(_ job: AgentJob, on files: some ChunkStore) -> AgentOutcome {
     guard case .file(let request) = job else {
       preconditionFailure("a job for the replica is in the files lane")
     }
@@ -173,7 +173,7 @@ public enum AgentWork {
   }
 
   /// Performs any job, if one thread serves both lanes.
-  public static func perform<Store>(
+  package static func perform<Store>(
     _ job: AgentJob, on replica: inout Replica<Store>, files: some ChunkStore
   ) -> AgentOutcome {
     switch job {

@@ -1,42 +1,42 @@
 import LockstepModel
 
 /// Sync status of a device, for users. It is never "in sync" if the device is not.
-public struct AgentStatus: Hashable, Sendable {
-  public var state: State
+package struct AgentStatus: Hashable, Sendable {
+  package var state: State
   /// Relay time when the device was last in sync, milliseconds; nil: not since the agent started,
   /// and none is stored in the home.
-  public var lastSync: Int64?
+  package var lastSync: Int64?
   /// Transport in use; nil if there is no connection.
-  public var transport: Transport?
+  package var transport: Transport?
   /// Number of local changes that the relay has not acknowledged and that will be sent.
-  public var waiting: Int
+  package var waiting: Int
   /// Changes that the relay refused for good: their number, and the first of them.
-  public var parkedCount: Int
-  public var parked: [Parked]
+  package var parkedCount: Int
+  package var parked: [Parked]
   /// Conflicts that a user must decide: their number, and the first of them.
-  public var askingCount: Int
-  public var asking: [RecordKey]
+  package var askingCount: Int
+  package var asking: [RecordKey]
   /// Zones that the account's plan does not include: their changes wait.
-  public var blockedZones: [Name]
+  package var blockedZones: [Name]
   /// Zones that the user has switched off, by name. Their waiting changes are not counted in
   /// `waiting`.
-  public var switchedOff: [SwitchedOff]
+  package var switchedOff: [SwitchedOff]
   /// Questions that a user must answer before an app is used.
-  public var questions: [RestoreQuestion]
+  package var questions: [RestoreQuestion]
   /// Number of changes that an intermediary on the path to the relay refuses for their size: they
   /// wait, and others continue.
-  public var setAsideCount: Int
+  package var setAsideCount: Int
   /// Number of chunks of files that local changes wait for, and that the relay may lack.
-  public var chunksWaiting: Int
+  package var chunksWaiting: Int
   /// Refusal because of which the relay accepts no more chunks until a user acts; their records
   /// wait, others continue.
-  public var chunksRefused: Refusal?
+  package var chunksRefused: Refusal?
   /// Relay time minus this machine's wall clock, milliseconds, as measured or, before that, as
   /// stored in the home; nil if neither is known.
-  public var clockOffset: Int64?
-  public var traffic: Traffic
+  package var clockOffset: Int64?
+  package var traffic: Traffic
 
-  public enum State: Hashable, Sendable {
+  package enum State: Hashable, Sendable {
     /// The home is being read.
     case starting
     /// Changes are being sent or received.
@@ -52,28 +52,28 @@ public struct AgentStatus: Hashable, Sendable {
     case stopped
   }
 
-  public struct SwitchedOff: Hashable, Sendable {
-    public var zone: Name
+  package struct SwitchedOff: Hashable, Sendable {
+    package var zone: Name
     /// Number of local changes that wait until the zone is on.
-    public var waiting: Int
+    package var waiting: Int
 
-    public init(zone: Name, waiting: Int) {
+    package init(zone: Name, waiting: Int) {
       self.zone = zone
       self.waiting = waiting
     }
   }
 
-  public struct Parked: Hashable, Sendable {
-    public var key: RecordKey
-    public var refusal: Refusal
+  package struct Parked: Hashable, Sendable {
+    package var key: RecordKey
+    package var refusal: Refusal
 
-    public init(key: RecordKey, refusal: Refusal) {
+    package init(key: RecordKey, refusal: Refusal) {
       self.key = key
       self.refusal = refusal
     }
   }
 
-  public init() {
+  package init() {
     state = .starting
     waiting = 0
     parkedCount = 0
@@ -91,12 +91,12 @@ public struct AgentStatus: Hashable, Sendable {
 
 /// Question of an app to the user: the account has `count` records of the app; should this device
 /// show them (`App.asksToRestore`)?
-public struct RestoreQuestion: Hashable, Sendable {
-  public var app: String
-  public var zone: Name
-  public var count: Int
+package struct RestoreQuestion: Hashable, Sendable {
+  package var app: String
+  package var zone: Name
+  package var count: Int
 
-  public init(app: String, zone: Name, count: Int) {
+  package init(app: String, zone: Name, count: Int) {
     self.app = app
     self.zone = zone
     self.count = count
@@ -104,17 +104,17 @@ public struct RestoreQuestion: Hashable, Sendable {
 }
 
 /// Network use of an agent since it started.
-public struct Traffic: Hashable, Sendable {
-  public var connections = 0
+package struct Traffic: Hashable, Sendable {
+  package var connections = 0
   /// HTTP requests; a WebSocket handshake is one.
-  public var requests = 0
+  package var requests = 0
   /// Messages sent on the socket.
-  public var messages = 0
+  package var messages = 0
   /// Bytes written to and read from the connections, heads and frames included.
-  public var bytesSent = 0
-  public var bytesReceived = 0
-  public var edits = 0
-  public var conflicts = 0
+  package var bytesSent = 0
+  package var bytesReceived = 0
+  package var edits = 0
+  package var conflicts = 0
 
-  public init() {}
+  package init() {}
 }

@@ -1,8 +1,8 @@
-public import LockstepModel
+import LockstepModel
 
 /// A step of a change on its way to other devices, for an observer. `AgentReport.edited` and
 /// `changed` report that it is stored, and that it is applied on another device.
-public enum Milestone: Hashable, Sendable {
+package enum Milestone: Hashable, Sendable {
   /// A batch with these records was handed to the connection.
   case sent(BatchID, [RecordKey])
   /// The relay has answered the batch. nil: it did not report its times, or its clock is not known.
@@ -12,15 +12,15 @@ public enum Milestone: Hashable, Sendable {
 }
 
 /// Times of a batch at the relay, by this device's monotonic clock.
-public struct RelayTimes: Hashable, Sendable {
-  public var received: Instant
-  public var durable: Instant
-  public var pushed: Instant
+package struct RelayTimes: Hashable, Sendable {
+  package var received: Instant
+  package var durable: Instant
+  package var pushed: Instant
   /// Maximum error that the three times share, in nanoseconds: half the round trip of the time
   /// measurement, and the rounding of the relay's clocks.
-  public var errorNanoseconds: Int64
+  package var errorNanoseconds: Int64
 
-  public init(received: Instant, durable: Instant, pushed: Instant, errorNanoseconds: Int64) {
+  package init(received: Instant, durable: Instant, pushed: Instant, errorNanoseconds: Int64) {
     self.received = received
     self.durable = durable
     self.pushed = pushed

@@ -4,12 +4,12 @@ import LockstepWire
 
 /// One HTTP request to one address, and its response as a report: for the commands that join, pair
 /// and list devices.
-public struct HTTPCall: Node {
-  public typealias Job = Never
-  public typealias Outcome = Never
-  public typealias Order = Never
-  public typealias Report = HTTPCallReport
-  public typealias News = Never
+package struct HTTPCall: Node {
+  package typealias Job = Never
+  package typealias Outcome = Never
+  package typealias Order = Never
+  package typealias Report = HTTPCallReport
+  package typealias News = Never
 
   private enum Stage {
     case waiting
@@ -22,12 +22,12 @@ public struct HTTPCall: Node {
   private var stage = Stage.waiting
   private var reports = ActionQueue<NodeAction<Never, HTTPCallReport, Never>>()
 
-  public init(_ call: HTTPCallRequest, to relay: RelayAddress, at moment: Moment) {
+  package init(_ call: HTTPCallRequest, to relay: RelayAddress, at moment: Moment) {
     self.init(call, to: relay.peer, authority: relay.authority, at: moment)
   }
 
   /// Sends the call to the relay's control socket on this machine.
-  public init(_ call: HTTPCallRequest, toSocket path: String, at moment: Moment) {
+  package init(_ call: HTTPCallRequest, toSocket path: String, at moment: Moment) {
     self.init(call, to: .local(path: path), authority: "localhost", at: moment)
   }
 
@@ -43,12 +43,12 @@ public struct HTTPCall: Node {
       at: moment.instant, &output)
   }
 
-  public mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
+  package mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
     guard exchange.id == id else { return }
     handleResult(exchange.received(bytes, at: moment.instant, &output))
   }
 
-  public mutating func handle(_ event: NodeEvent<Never, Never, Never>, at moment: Moment) {
+  package mutating func handle(_ event: NodeEvent<Never, Never, Never>, at moment: Moment) {
     switch event {
     case .opened(let id, _):
       if exchange.id == id { exchange.opened(at: moment.instant, &output) }
@@ -62,7 +62,7 @@ public struct HTTPCall: Node {
     }
   }
 
-  public mutating func nextAction() -> NodeAction<Never, HTTPCallReport, Never>? {
+  package mutating func nextAction() -> NodeAction<Never, HTTPCallReport, Never>? {
     switch output.nextAction() {
     case .open(let id): .open(id, peer)
     case .send(let id, let bytes): .send(id, bytes)
@@ -73,7 +73,7 @@ public struct HTTPCall: Node {
     }
   }
 
-  public var nextDeadline: Instant? { exchange.deadline }
+  package var nextDeadline: Instant? { exchange.deadline }
 
   private mutating func handleResult(_ result: HTTPExchange.Result?) {
     switch result {
@@ -95,18 +95,18 @@ public struct HTTPCall: Node {
 }
 
 /// Content of a call.
-public struct HTTPCallRequest: Hashable, Sendable {
-  public var method: String
+package struct HTTPCallRequest: Hashable, Sendable {
+  package var method: String
   /// Path segments, not percent-encoded: `["v1", "devices"]`.
-  public var path: [String]
+  package var path: [String]
   package var query: [RequestTarget.QueryItem] = []
-  public var token: String?
+  package var token: String?
   /// JSON body; nil: no body.
-  public var body: [UInt8]?
+  package var body: [UInt8]?
   /// Timeout from the start to the response's last byte.
-  public var deadlineMilliseconds = Limits.answerMilliseconds
+  package var deadlineMilliseconds = Limits.answerMilliseconds
 
-  public init(_ method: String, path: [String], token: String? = nil, body: [UInt8]? = nil) {
+  package init(_ method: String, path: [String], token: String? = nil, body: [UInt8]? = nil) {
     self.method = method
     self.path = path
     self.token = token
@@ -115,7 +115,7 @@ public struct HTTPCallRequest: Hashable, Sendable {
 }
 
 /// Result of the call; reported once.
-public enum HTTPCallReport: Hashable, Sendable {
+package enum HTTPCallReport: Hashable, Sendable {
   /// Any status; problems are in the body (`Refusal.decoded(problem:status:)`). `wall`: time of the
   /// response by the relay's clock, milliseconds since the Unix epoch; nil if the relay did not
   /// send it.

@@ -2,17 +2,17 @@ import LockstepRuntime
 import LockstepWire
 
 /// Address of a relay: the parts of an `http://` or `https://` URL that an agent needs.
-public struct RelayAddress: Hashable, Sendable {
-  public var host: String
-  public var port: UInt16
+package struct RelayAddress: Hashable, Sendable {
+  package var host: String
+  package var port: UInt16
   /// True if TLS is required: the relay must prove that it is `host`.
-  public var isSecure: Bool
+  package var isSecure: Bool
 
   /// Default port of the relay, and that of TLS.
-  public static let usualPort: UInt16 = 5625
-  public static let usualSecurePort: UInt16 = 443
+  package static let usualPort: UInt16 = 5625
+  package static let usualSecurePort: UInt16 = 443
 
-  public init(host: String, port: UInt16, isSecure: Bool = false) {
+  package init(host: String, port: UInt16, isSecure: Bool = false) {
     self.host = host
     self.port = port
     self.isSecure = isSecure
@@ -20,7 +20,7 @@ public struct RelayAddress: Hashable, Sendable {
 
   /// Parses `http://HOST[:PORT][/]` or `https://…`, with a literal IPv6 address in brackets;
   /// returns nil for anything else. `usualPort`: the port of `http://` if none is given.
-  public init?(url: String, usualPort: UInt16 = RelayAddress.usualPort) {
+  package init?(url: String, usualPort: UInt16 = RelayAddress.usualPort) {
     let isSecure = url.lowercased().hasPrefix("https://")
     let scheme = isSecure ? "https://" : "http://"
     guard url.lowercased().hasPrefix(scheme) else { return nil }
@@ -53,12 +53,12 @@ public struct RelayAddress: Hashable, Sendable {
   }
 
   /// Value of the `Host` field (RFC 9110 section 7.2).
-  public var authority: String {
+  package var authority: String {
     let name = host.contains(":") ? "[\(host)]" : host
     return "\(name):\(port)"
   }
 
-  public var url: String { (isSecure ? "https://" : "http://") + authority }
+  package var url: String { (isSecure ? "https://" : "http://") + authority }
 
   package var peer: PeerAddress {
     isSecure ? .secure(host, port: port) : .host(host, port: port)

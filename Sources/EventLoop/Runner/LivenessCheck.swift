@@ -1,4 +1,4 @@
-public import LockstepRuntime
+import LockstepRuntime
 
 /// Liveness check of a group's threads. Posts a ping to each loop's mailbox; a loop answers in its
 /// next turn. An idle worker counts as alive, and so does one that has begun another portion of
@@ -72,12 +72,14 @@ final class WorkerProgress: Sendable {
 }
 
 /// Threads of a group that have not answered.
-public struct UnresponsiveThreads: Hashable, Sendable {
+@usableFromInline
+package struct UnresponsiveThreads: Hashable, Sendable {
   /// Indices of nodes.
-  public var nodes: [Int]
-  public var lanes: [Lane]
+  @usableFromInline package var nodes: [Int]
+  @usableFromInline package var lanes: [Lane]
 
-  public init(nodes: [Int] = [], lanes: [Lane] = []) {
+  @usableFromInline
+  package init(nodes: [Int] = [], lanes: [Lane] = []) {
     self.nodes = nodes
     self.lanes = lanes
   }
@@ -85,14 +87,16 @@ public struct UnresponsiveThreads: Hashable, Sendable {
 
 extension NodeGroup where N: ~Copyable {
   /// Pings every thread. Safe to call from any thread.
-  public func pingThreads() {
+  @usableFromInline
+  package func pingThreads() {
     let round = livenessCheck.beginRound()
     for worker in state.withLock({ $0.workers }) { worker?.progress.markPinged() }
     for mailbox in mailboxes { mailbox.post(NodeMessage(.ping(round))) }
   }
 
   /// Threads that have not answered the last `pingThreads`. Safe to call from any thread.
-  public var unresponsiveThreads: UnresponsiveThreads {
+  @usableFromInline
+  package var unresponsiveThreads: UnresponsiveThreads {
     let workers = state.withLock { $0.workers }
     return UnresponsiveThreads(
       nodes: livenessCheck.unresponsiveLoops,

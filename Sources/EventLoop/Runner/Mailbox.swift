@@ -1,9 +1,10 @@
 import Glibc
-public import LockstepModel
+import LockstepModel
 
 /// Queue of messages from many threads to one. The reader takes all waiting messages at once; a
 /// writer makes the wakeup system call only if the reader sleeps.
-public final class Mailbox<Message: Sendable>: Sendable {
+@usableFromInline
+package final class Mailbox<Message: Sendable>: Sendable {
   @usableFromInline struct State: Sendable {
     @usableFromInline var messages: [Message] = []
     @usableFromInline var isAsleep = false
@@ -32,7 +33,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
   }
 
   @inlinable
-  public func post(_ message: Message) {
+  package func post(_ message: Message) {
     let mustWake = state.withLock { state in
       if state.isClosed { return false }
       state.messages.append(message)
@@ -167,11 +168,13 @@ struct WakeupDescriptor: ~Copyable, Sendable {
 ///
 /// It uses the pthread mutex, which the thread sanitizer knows. The sanitizer cannot see the slow
 /// path of the standard library's mutex, and so reports false races.
-public final class Locked<Value: Sendable>: @unchecked Sendable {
+@usableFromInline
+package final class Locked<Value: Sendable>: @unchecked Sendable {
   @usableFromInline let value: UnsafeMutablePointer<Value>
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
-  public init(_ value: Value) {
+  @usableFromInline
+  package init(_ value: Value) {
     self.value = .allocate(capacity: 1)
     self.value.initialize(to: value)
     mutex = .allocate(capacity: 1)
@@ -188,7 +191,7 @@ public final class Locked<Value: Sendable>: @unchecked Sendable {
 
   /// Calls `body` with the lock held. Not recursive: `body` must not call it again.
   @inlinable
-  public func withLock<Result, Fault: Error>(_ body: (inout Value) throws(Fault) -> Result)
+  package func withLock<Result, Fault: Error>(_ body: (inout Value) throws(Fault) -> Result)
     throws(Fault) -> Result
   {
     lock()

@@ -1,33 +1,36 @@
 import Glibc
 import LockstepModel
-public import LockstepRuntime
+import LockstepRuntime
 
 /// Settings of a group: callbacks for its nodes' output, and options of their loops.
-public struct GroupSettings<Report: Sendable>: Sendable {
+@usableFromInline
+package struct GroupSettings<Report: Sendable>: Sendable {
   /// Called on the node's own thread, with the node's index. Should not block.
-  public var report: @Sendable (_ node: Int, Report) -> Void
+  @usableFromInline package var report: @Sendable (_ node: Int, Report) -> Void
   /// Returns true for the report that says that the node is done.
-  public var isLastReport: @Sendable (Report) -> Bool = { _ in false }
+  @usableFromInline package var isLastReport: @Sendable (Report) -> Bool = { _ in false }
   /// Gets a line for every event and action, on the node's thread. nil: no trace, no cost.
-  public var trace: (@Sendable (String) -> Void)?
+  @usableFromInline package var trace: (@Sendable (String) -> Void)?
   /// Callback for the log.
-  public var notice: @Sendable (LoopNotice) -> Void = { _ in }
+  @usableFromInline package var notice: @Sendable (LoopNotice) -> Void = { _ in }
   /// Time from `stop` to the forced end, in milliseconds.
-  public var stopMilliseconds = Limits.drainMilliseconds
+  @usableFromInline package var stopMilliseconds = Limits.drainMilliseconds
   /// Authorities that the nodes trust when they open a TLS connection.
-  public var trust = Trust.system
-  public var clock = Clock.eachTurn
-  public var limits = LoopLimits()
+  @usableFromInline package var trust = Trust.system
+  @usableFromInline package var clock = Clock.eachTurn
+  @usableFromInline package var limits = LoopLimits()
 
   /// Frequency of clock reads for the times passed to a node.
-  public enum Clock: Sendable {
+  @usableFromInline
+  package enum Clock: Sendable {
     /// Once a turn: cheap. The time is late by at most the length of the turn.
     case eachTurn
     /// Before each event: for a node that measures.
     case eachEvent
   }
 
-  public init(report: @escaping @Sendable (_ node: Int, Report) -> Void) { self.report = report }
+  @usableFromInline
+  package init(report: @escaping @Sendable (_ node: Int, Report) -> Void) { self.report = report }
 }
 
 /// Group of nodes of one kind, each on its own thread. They share workers and receive each other's
@@ -39,10 +42,12 @@ public struct GroupSettings<Report: Sendable>: Sendable {
 /// for index in 0..<loops { try group.add(RelayNode(…), listeners: [listeners[index]]) }
 /// let endings = try group.run(signals)
 /// ```
-public final class NodeGroup<N: Node & ~Copyable>: Sendable {
-  public typealias Runner = NodeRunner<N>
-  public typealias Perform = Runner.Perform
-  public typealias WorkerContext = Worker<N.Job, N.Outcome, N.Order, N.News>.WorkerContext
+@usableFromInline
+package final class NodeGroup<N: Node & ~Copyable>: Sendable {
+  @usableFromInline package typealias Runner = NodeRunner<N>
+  @usableFromInline package typealias Perform = Runner.Perform
+  @usableFromInline
+  package typealias WorkerContext = Worker<N.Job, N.Outcome, N.Order, N.News>.WorkerContext
   @usableFromInline typealias JobWorker = Worker<N.Job, N.Outcome, N.Order, N.News>
 
   @usableFromInline
@@ -60,7 +65,8 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   @usableFromInline let livenessCheck: LivenessCheck
 
   /// `count`: number of nodes that will be added.
-  public init(count: Int, _ settings: GroupSettings<N.Report>) throws(SystemFault) {
+  @usableFromInline
+  package init(count: Int, _ settings: GroupSettings<N.Report>) throws(SystemFault) {
     Syscall.ignoreBrokenPipes()
     self.settings = settings
     var mailboxes: [Mailbox<Runner.Mail>] = []
@@ -74,13 +80,13 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   /// Starts a thread that does the jobs of `lane` for all nodes. Call it before adding any node.
   /// From here on only that thread may use `perform` and its captures.
   @inlinable
-  public func addWorker(on lane: Lane, _ perform: sending @escaping Perform) throws(SystemFault) {
+  package func addWorker(on lane: Lane, _ perform: sending @escaping Perform) throws(SystemFault) {
     try addWorker(on: lane, at: { WorkerContext(perform: perform) })
   }
 
   /// Starts a worker whose thread does more than jobs. `makeContext` is called on that thread.
   @inlinable
-  public func addWorker(
+  package func addWorker(
     on lane: Lane, at makeContext: sending @escaping () -> WorkerContext
   ) throws(SystemFault) {
     let worker = try JobWorker.start(lane, nodes: mailboxes, makeContext)
@@ -90,7 +96,7 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   /// Adds the next node. `performInline` does the jobs of lanes without a worker, on the node's own
   /// thread.
   @inlinable
-  public func add(
+  package func add(
     _ node: consuming sending N, listeners: [Listener] = [],
     performInline: sending Perform? = nil
   ) throws(SystemFault) {
@@ -155,26 +161,30 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   }
 
   /// Posts an order. Safe to call from any thread; dropped if the node has ended.
-  public func post(_ order: N.Order, to index: Int = 0) {
+  @usableFromInline
+  package func post(_ order: N.Order, to index: Int = 0) {
     mailboxes[index].post(NodeMessage(.ordered(order)))
   }
 
   /// Posts news to all nodes. Safe to call from any thread; nodes that have ended drop it.
-  public func broadcast(_ news: N.News) {
+  @usableFromInline
+  package func broadcast(_ news: N.News) {
     for mailbox in mailboxes { mailbox.post(NodeMessage(.news(news))) }
   }
 
   /// Stops the group. Safe to call from any thread. Each node gets `stopping`, and ends when it has
   /// made its last report, has no connection and no job left, or `stopMilliseconds` have passed. A
   /// second call ends all nodes at once.
-  public func stop() {
+  @usableFromInline
+  package func stop() {
     for mailbox in mailboxes { mailbox.post(NodeMessage(.stop)) }
   }
 
   /// Runs all nodes, each on its own thread, until all have ended and all threads are joined.
   /// Returns the ending of each node, by index. SIGTERM and SIGINT call `stop`; `mainThreadHandler`
   /// gets all signals.
-  public func run(
+  @usableFromInline
+  package func run(
     _ signals: Signals? = nil, _ mainThreadHandler: MainThreadHandler = MainThreadHandler()
   )
     throws(SystemFault) -> [NodeEnding]
@@ -184,7 +194,8 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   }
 
   /// Starts all nodes, each on its own thread. `waitForEnd` must follow, once.
-  public func start() throws(SystemFault) {
+  @usableFromInline
+  package func start() throws(SystemFault) {
     let threadBodies = state.withLock { $0.threadBodies }
     precondition(
       threadBodies.count == mailboxes.count, "as many nodes must be added as the group counts")
@@ -195,7 +206,8 @@ public final class NodeGroup<N: Node & ~Copyable>: Sendable {
   }
 
   /// Waits until all nodes have ended, as `run` does.
-  public func waitForEnd(
+  @usableFromInline
+  package func waitForEnd(
     _ signals: Signals? = nil, _ mainThreadHandler: MainThreadHandler = MainThreadHandler()
   )
     throws(SystemFault) -> [NodeEnding]

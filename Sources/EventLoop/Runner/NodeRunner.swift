@@ -1,5 +1,5 @@
-public import LockstepModel
-public import LockstepRuntime
+import LockstepModel
+import LockstepRuntime
 
 /// Driver of one node on one thread with real I/O. `Tests/Simulator/World` is its counterpart in
 /// virtual time.
@@ -16,9 +16,10 @@ public import LockstepRuntime
 /// learns of the end pauses reading.
 ///
 /// The hot path is inlinable, so that the module that defines the node gets a specialised copy.
-public struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
-  public typealias Mail = NodeMessage<N.Outcome, N.Order, N.News>
-  public typealias Perform = Worker<N.Job, N.Outcome, N.Order, N.News>.Perform
+@usableFromInline
+package struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
+  @usableFromInline package typealias Mail = NodeMessage<N.Outcome, N.Order, N.News>
+  @usableFromInline package typealias Perform = Worker<N.Job, N.Outcome, N.Order, N.News>.Perform
 
   /// Context of a runner: its group's mailboxes, lanes and settings.
   @usableFromInline
@@ -288,7 +289,8 @@ extension NodeRunner where N: ~Copyable {
 }
 
 /// Cause of a node's end.
-public enum NodeEnding: Hashable, Sendable {
+@usableFromInline
+package enum NodeEnding: Hashable, Sendable {
   /// The node reported that it is done, or had nothing left to do.
   case done
   /// The time for stopping passed.
@@ -361,7 +363,8 @@ extension NodeRunner where N: ~Copyable {
 }
 
 /// Message to a node's thread from another thread.
-public struct NodeMessage<Outcome: Sendable, Order: Sendable, News: Sendable>: Sendable {
+@usableFromInline
+package struct NodeMessage<Outcome: Sendable, Order: Sendable, News: Sendable>: Sendable {
   @usableFromInline
   enum Content: Sendable {
     case finished(JobID, Outcome)
@@ -388,14 +391,15 @@ struct LookupAnswer: Sendable {
 }
 
 /// Job and the node that gets its outcome.
-public struct Assignment<Job: Sendable>: Sendable {
+@usableFromInline
+package struct Assignment<Job: Sendable>: Sendable {
   /// Index of the node in its group.
-  public let node: Int
-  public let id: JobID
-  public let job: Job
+  @usableFromInline package let node: Int
+  @usableFromInline package let id: JobID
+  @usableFromInline package let job: Job
 
   @inlinable
-  public init(node: Int, id: JobID, job: Job) {
+  package init(node: Int, id: JobID, job: Job) {
     self.node = node
     self.id = id
     self.job = job

@@ -7,8 +7,10 @@ import LockstepRuntime
 /// driven by the real runner with one write per receiver and turn to `/dev/null` instead of
 /// sockets. The unit is user-mode instructions, which are repeatable on a busy machine; times are
 /// not.
-public enum SeamCost {
-  public enum Figure: Hashable, Sendable {
+@usableFromInline
+package enum SeamCost {
+  @usableFromInline
+  package enum Figure: Hashable, Sendable {
     case instructionsPerDelivery(Double)
     /// The hardware or the system's settings provide no counter.
     case notSupported(SystemFault)
@@ -16,7 +18,8 @@ public enum SeamCost {
 
   /// Measures the cost. `changesATurn`: number of changes received before each write; 1 is the most
   /// expensive. The turns also run if there is no counter, so that an external tool can measure.
-  public static func measure(changesATurn: Int = 1, turns: Int = 20_000) throws(SystemFault)
+  @usableFromInline
+  package static func measure(changesATurn: Int = 1, turns: Int = 20_000) throws(SystemFault)
     -> Figure
   {
     var senders: [ConnectionID] = []
@@ -39,7 +42,7 @@ public enum SeamCost {
   }
 
   /// Deliveries per change.
-  public static let receivers = 5
+  @usableFromInline package static let receivers = 5
   private static let groups = 100
   private static let payloadBytes = 200
   private static let warmUpTurns = 1_000
@@ -100,14 +103,16 @@ public enum SeamCost {
 
 /// Counter of the instructions that the calling thread runs in user mode: the one measure of cost
 /// that is repeatable on a busy machine. Not every machine has it; virtual machines often hide it.
-public struct InstructionCounter: ~Copyable {
+@usableFromInline
+package struct InstructionCounter: ~Copyable {
   private let descriptor: Descriptor
 
   /// Throws if the hardware or the system's settings provide no counter.
-  public init() throws(SystemFault) {
+  @usableFromInline
+  package init() throws(SystemFault) {
     descriptor = try Syscall.openInstructionCounter()
   }
 
   /// Returns the instructions since the counter was made. Call it on the thread that made it.
-  public func read() -> UInt64 { Syscall.readCounter(descriptor.rawValue) }
+  @usableFromInline package func read() -> UInt64 { Syscall.readCounter(descriptor.rawValue) }
 }

@@ -1,11 +1,12 @@
-public import LockstepModel
-public import LockstepRuntime
+import LockstepModel
+import LockstepRuntime
 
 /// Thread that does the jobs of one lane for all nodes of a group. It takes a portion of several
 /// jobs at once, so that they share expensive steps, such as one commit to disk.
-public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Sendable>: Sendable {
+@usableFromInline
+package struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Sendable>: Sendable {
   /// Does the jobs in order. Returns one result per job: its outcome, and the news for all nodes.
-  public typealias Perform = ([Assignment<Job>], Moment) -> [(Outcome, News?)]
+  @usableFromInline package typealias Perform = ([Assignment<Job>], Moment) -> [(Outcome, News?)]
 
   @usableFromInline typealias Mail = NodeMessage<Outcome, Order, News>
 
@@ -14,7 +15,8 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
   private let thread: LoopThread
 
   /// Context of a worker's thread: created on it, and never used by another thread.
-  public struct WorkerContext {
+  @usableFromInline
+  package struct WorkerContext {
     @usableFromInline let perform: Perform
     @usableFromInline let performIdleWork: () -> Void
     @usableFromInline let portions: WorkPortions
@@ -24,7 +26,7 @@ public struct Worker<Job: Sendable, Outcome: Sendable, Order: Sendable, News: Se
     /// `portions` and `weigh` decide which jobs are done together and which are first if many wait
     /// (`Backlog`). By default all jobs are equal and run in order of arrival.
     @inlinable
-    public init(
+    package init(
       portions: WorkPortions = WorkPortions(cost: Limits.jobsPerPortion, lightCost: 1),
       weigh: @escaping (Job) -> WorkWeight = { _ in WorkWeight() },
       perform: @escaping Perform, performIdleWork: @escaping () -> Void = {}

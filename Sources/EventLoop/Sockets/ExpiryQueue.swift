@@ -46,29 +46,32 @@ struct ExpiryQueue {
 }
 
 /// Memory that the process's allocator keeps beyond the memory in use.
-public enum Heap {
+@usableFromInline
+package enum Heap {
   /// Makes the allocator return large blocks to the system when they are freed, so that buffers of
   /// a load peak do not remain. Call it before threads are started.
-  public static func mapLargeBlocks() { linux_map_blocks_from(128 << 10) }
+  @usableFromInline package static func mapLargeBlocks() { linux_map_blocks_from(128 << 10) }
 
   /// Bytes that are free in the heap. Freed pages that `trim` returned to the system still count.
-  public static var freeBytes: Int { linux_free_heap_bytes() }
+  @usableFromInline package static var freeBytes: Int { linux_free_heap_bytes() }
 
   /// Returns free pages to the system.
-  public static func trim() { linux_trim_heap() }
+  @usableFromInline package static func trim() { linux_trim_heap() }
 }
 
 /// Decides when to trim a heap: when free memory has grown by `slackBytes` above its minimum since
 /// the last trim. Memory returned to the system still counts as free, so an idle heap is not
 /// trimmed repeatedly.
-public struct HeapWatch: Sendable {
+@usableFromInline
+package struct HeapWatch: Sendable {
   private let slackBytes: Int
   private var leastFree = 0
 
-  public init(slackBytes: Int) { self.slackBytes = slackBytes }
+  @usableFromInline package init(slackBytes: Int) { self.slackBytes = slackBytes }
 
   /// Returns true if the heap should be trimmed. `freeBytes`: the current value.
-  public mutating func shouldTrim(freeBytes: Int) -> Bool {
+  @usableFromInline
+  package mutating func shouldTrim(freeBytes: Int) -> Bool {
     leastFree = min(leastFree, freeBytes)
     guard freeBytes - leastFree >= slackBytes else { return false }
     leastFree = freeBytes

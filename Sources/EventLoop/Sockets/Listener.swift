@@ -1,13 +1,14 @@
 import Glibc
-public import LockstepModel
-public import LockstepRuntime
+import LockstepModel
+import LockstepRuntime
 
 /// Listening socket. It listens from its creation: connections made before a node runs wait in the
 /// kernel's queue.
-public final class Listener: Sendable {
-  public let listenerKind: Opening.ListenerKind
+@usableFromInline
+package final class Listener: Sendable {
+  @usableFromInline package let listenerKind: Opening.ListenerKind
   /// Bound address. If port 0 was requested, it contains the port that the kernel chose.
-  public let address: PeerAddress
+  @usableFromInline package let address: PeerAddress
   /// Limiter of accepted connections; nil: no limit.
   let limiter: ConnectionLimiter?
   /// Certificate for TLS, which every connection must then use; nil: plain bytes.
@@ -41,7 +42,8 @@ public final class Listener: Sendable {
   /// - A Unix socket (`.local`) is accessible to its owner only (mode 0600) and belongs to one loop
   ///   (`count` 1). A socket file left behind by a dead process is replaced.
   /// - With a certificate, a TCP listener accepts TLS only.
-  public static func open(
+  @usableFromInline
+  package static func open(
     _ address: PeerAddress, listenerKind: Opening.ListenerKind, count: Int = 1,
     limiter: ConnectionLimiter? = nil,
     certificate: ServerCertificate? = nil
@@ -191,7 +193,8 @@ public final class Listener: Sendable {
 /// Limiter of a listener's connections: in all, and per network. One limiter serves all loops of
 /// the process. It runs when a connection is accepted, before any byte is read and before any
 /// memory is allocated for it, so a refused connection costs next to nothing.
-public final class ConnectionLimiter: Sendable {
+@usableFromInline
+package final class ConnectionLimiter: Sendable {
   private struct Counts: Sendable {
     var all = 0
     /// Only connections that are limited by network; a connection without a network is not counted.
@@ -204,14 +207,15 @@ public final class ConnectionLimiter: Sendable {
   private let counts = Locked(Counts())
 
   /// `exempt`: networks whose connections count in all, but not per network.
-  public init(connections: Int, connectionsPerNetwork: Int = .max, exempt: [IPNetwork] = []) {
+  @usableFromInline
+  package init(connections: Int, connectionsPerNetwork: Int = .max, exempt: [IPNetwork] = []) {
     self.connections = connections
     self.connectionsPerNetwork = connectionsPerNetwork
     self.exempt = exempt
   }
 
   /// Number of permits in use.
-  public var count: Int { counts.withLock { $0.all } }
+  @usableFromInline package var count: Int { counts.withLock { $0.all } }
 
   /// Number of networks with at least one counted connection.
   var networkCount: Int { counts.withLock { $0.byNetwork.count } }

@@ -1,14 +1,16 @@
 import CLinux
 import Glibc
-public import LockstepModel
+import LockstepModel
 
 /// Signals, read from a descriptor instead of by interrupting handlers. Make it on the main thread
 /// before any other thread is started: threads inherit the blocked signals.
-public final class Signals: Sendable {
+@usableFromInline
+package final class Signals: Sendable {
   private let descriptor: Descriptor
 
   /// Blocks the signals. The default, SIGTERM and SIGINT, are the requests to end.
-  public init(_ numbers: [Int32] = [SIGTERM, SIGINT]) throws(SystemFault) {
+  @usableFromInline
+  package init(_ numbers: [Int32] = [SIGTERM, SIGINT]) throws(SystemFault) {
     Syscall.ignoreBrokenPipes()
     descriptor = try Syscall.makeSignalDescriptor(numbers)
   }
@@ -32,14 +34,16 @@ public final class Signals: Sendable {
 
 /// Callbacks of the thread that waits for the end of a group. It has no other work, so it responds
 /// even while every loop is busy.
-public struct MainThreadHandler {
+@usableFromInline
+package struct MainThreadHandler {
   /// Called for each signal. SIGTERM and SIGINT also call `NodeGroup.stop`.
-  public var handleSignal: (_ number: Int32) -> Void
+  @usableFromInline package var handleSignal: (_ number: Int32) -> Void
   /// Called when the wait begins, after every signal, and at the time that it returned last.
   /// Returns the next such time, or nil to be called after signals only. Must not block.
-  public var tick: (_ now: Instant) -> Instant?
+  @usableFromInline package var tick: (_ now: Instant) -> Instant?
 
-  public init(
+  @usableFromInline
+  package init(
     handleSignal: @escaping (_ number: Int32) -> Void = { _ in },
     tick: @escaping (_ now: Instant) -> Instant? = { _ in nil }
   ) {

@@ -328,11 +328,12 @@ package struct Descriptor: ~Copyable, Sendable {
 }
 
 /// Failed system call, for a reason outside this process: the call's name and its errno.
-public struct SystemFault: Error, Hashable, Sendable, CustomStringConvertible {
+@usableFromInline
+package struct SystemFault: Error, Hashable, Sendable, CustomStringConvertible {
   /// Name of the call, as in its manual page.
-  public let call: String
+  @usableFromInline package let call: String
   /// The errno.
-  public let code: Int32
+  @usableFromInline package let code: Int32
 
   package init(call: String, code: Int32) {
     self.call = call
@@ -340,9 +341,9 @@ public struct SystemFault: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   /// The system's text, such as `Connection refused`.
-  public var text: String { SystemFault.text(of: code) }
+  @usableFromInline package var text: String { SystemFault.text(of: code) }
 
-  public var description: String { "\(call): \(text)" }
+  @usableFromInline package var description: String { "\(call): \(text)" }
 
   static func text(of code: Int32) -> String {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
@@ -355,7 +356,8 @@ public struct SystemFault: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 /// Error of a listener that could not be opened. Each description names the next step.
-public enum ListenFault: Error, Hashable, Sendable, CustomStringConvertible {
+@usableFromInline
+package enum ListenFault: Error, Hashable, Sendable, CustomStringConvertible {
   /// Another process, or another listener of this one, uses the address.
   case addressInUse(String)
   /// Ports below 1024 and directories of others need more rights.
@@ -368,7 +370,8 @@ public enum ListenFault: Error, Hashable, Sendable, CustomStringConvertible {
   case notASocket(path: String)
   case failed(String, SystemFault)
 
-  public var description: String {
+  @usableFromInline
+  package var description: String {
     switch self {
     case .addressInUse(let address):
       "\(address) is in use by another process; stop that one, or choose another address"

@@ -1,18 +1,21 @@
 import Glibc
-public import LockstepModel
+import LockstepModel
 import Synchronization
 
 /// Clocks of the machine.
-public enum SystemClock {
+@usableFromInline
+package enum SystemClock {
   /// Returns the monotonic time and the wall time.
-  public static func moment() -> Moment {
+  @usableFromInline
+  package static func moment() -> Moment {
     let ahead = wallAheadMilliseconds.load(ordering: .relaxed)
     return Moment(instant: instant(), wall: nanoseconds(CLOCK_REALTIME) / 1_000_000 + ahead)
   }
 
   /// Sets the wall clock of this process ahead of the machine's: for a test's device with a wrong
   /// clock.
-  public static func setWall(aheadMilliseconds: Int64) {
+  @usableFromInline
+  package static func setWall(aheadMilliseconds: Int64) {
     wallAheadMilliseconds.store(aheadMilliseconds, ordering: .relaxed)
   }
 
@@ -20,19 +23,23 @@ public enum SystemClock {
 
   /// Returns the monotonic time including the machine's sleep: a laptop that wakes up must see that
   /// hours have passed.
-  public static func instant() -> Instant {
+  @usableFromInline
+  package static func instant() -> Instant {
     Instant(nanoseconds: nanoseconds(CLOCK_BOOTTIME))
   }
 
   /// Returns the time since boot without the machine's sleep, as a service manager counts it.
-  public static func monotonicNanoseconds() -> Int64 { nanoseconds(CLOCK_MONOTONIC) }
+  @usableFromInline
+  package static func monotonicNanoseconds() -> Int64 { nanoseconds(CLOCK_MONOTONIC) }
 
   /// Returns the processor time of this process, all threads together, in nanoseconds.
-  public static func processorNanoseconds() -> Int64 { nanoseconds(CLOCK_PROCESS_CPUTIME_ID) }
+  @usableFromInline
+  package static func processorNanoseconds() -> Int64 { nanoseconds(CLOCK_PROCESS_CPUTIME_ID) }
 
   /// Returns the processor time of a process of the same user, in nanoseconds; nil if it does not
   /// exist.
-  public static func processorNanoseconds(ofProcess process: Int32) -> Int64? {
+  @usableFromInline
+  package static func processorNanoseconds(ofProcess process: Int32) -> Int64? {
     // Linux has no greater process ids, and would take such a number for another clock.
     guard process > 0, process < 1 << 22 else { return nil }
     var clock = clockid_t()
@@ -55,8 +62,10 @@ public enum SystemClock {
 }
 
 /// Unpredictable random bits from the kernel.
-public enum Entropy {
-  public static var secrets: SecretSource {
+@usableFromInline
+package enum Entropy {
+  @usableFromInline
+  package static var secrets: SecretSource {
     SecretSource { count in
       [UInt8](unsafeUninitializedCapacity: count) { buffer, initializedCount in
         Syscall.getrandom(UnsafeMutableRawBufferPointer(buffer))
@@ -66,5 +75,6 @@ public enum Entropy {
   }
 
   /// Returns a generator with a secret seed: for jitter, batch ids and the like.
-  public static func seededRandom() -> SeededRandom { SeededRandom(seed: secrets.word()) }
+  @usableFromInline
+  package static func seededRandom() -> SeededRandom { SeededRandom(seed: secrets.word()) }
 }

@@ -114,13 +114,15 @@ final class SecureContext: @unchecked Sendable {
 
 /// Certificate of a server and its key, in two files. They can be reloaded while connections are
 /// open; those keep the certificate that they started with.
-public final class ServerCertificate: Sendable {
+@usableFromInline
+package final class ServerCertificate: Sendable {
   private let certificate: String
   private let key: String
   private let context: Locked<SecureContext>
 
   /// Paths of PEM files: the certificate with its chain, and the private key.
-  public init(certificate: String, key: String) throws(CertificateFault) {
+  @usableFromInline
+  package init(certificate: String, key: String) throws(CertificateFault) {
     self.certificate = certificate
     self.key = key
     context = Locked(try SecureContext.server(certificate: certificate, key: key))
@@ -128,37 +130,41 @@ public final class ServerCertificate: Sendable {
 
   /// Reloads the files. Safe to call from any thread. Later handshakes use the new content; if it
   /// cannot be used, they continue with the old one.
-  public func reload() throws(CertificateFault) {
+  @usableFromInline
+  package func reload() throws(CertificateFault) {
     let fresh = try SecureContext.server(certificate: certificate, key: key)
     context.withLock { $0 = fresh }
   }
 
-  public var validity: CertificateValidity { current.validity }
+  @usableFromInline package var validity: CertificateValidity { current.validity }
 
   /// Names that the certificate was issued for, verbatim, including wildcards such as
   /// `*.example.org`.
-  public var names: [String] { current.names }
+  @usableFromInline package var names: [String] { current.names }
 
   var current: SecureContext { context.withLock { $0 } }
 }
 
 /// Validity of a certificate at the current time.
-public enum CertificateValidity: Hashable, Sendable {
+@usableFromInline
+package enum CertificateValidity: Hashable, Sendable {
   case valid
   case expired
   case notYetValid
 }
 
 /// Authorities that a client trusts for a server's certificate.
-public struct Trust: Sendable {
+@usableFromInline
+package struct Trust: Sendable {
   /// Certificates as PEM; nil: the system's.
   let authorities: [UInt8]?
 
   /// Authorities that the system trusts.
-  public static let system = Trust(checked: nil)
+  @usableFromInline package static let system = Trust(checked: nil)
 
   /// Trusts only these authorities. `pem`: one or more certificates; throws if there are none.
-  public init(authorities pem: [UInt8]) throws(CertificateFault) {
+  @usableFromInline
+  package init(authorities pem: [UInt8]) throws(CertificateFault) {
     _ = try SecureContext.client(authorities: pem)
     self.init(checked: pem)
   }
@@ -167,7 +173,8 @@ public struct Trust: Sendable {
 }
 
 /// Error of a certificate that cannot be used. Each description names the next step.
-public enum CertificateFault: Error, Hashable, Sendable, CustomStringConvertible {
+@usableFromInline
+package enum CertificateFault: Error, Hashable, Sendable, CustomStringConvertible {
   case unreadable(String, SystemFault)
   case noCertificate(String)
   /// The certificate was rejected, with OpenSSL's text: the key is too short, for example.
@@ -179,7 +186,8 @@ public enum CertificateFault: Error, Hashable, Sendable, CustomStringConvertible
   /// OpenSSL itself fails.
   case library(String)
 
-  public var description: String {
+  @usableFromInline
+  package var description: String {
     switch self {
     case .unreadable(let path, let fault):
       "\(path) cannot be read (\(fault.text)); check the path and the file's permissions"

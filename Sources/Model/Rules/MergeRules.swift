@@ -86,22 +86,26 @@ extension MergeRules: ExpressibleByDictionaryLiteral {
 
 /// Rules of the record types of a zone, as the file of `agent run --rules` holds them: `{"zone":
 /// "Todos", "types": {"Todo": {"delete": …, "conflict": "ask", "fields": {"done": "or"}}}}`.
-public struct RuleTable: Hashable, Sendable {
-  public var zone: Name
+@usableFromInline
+package struct RuleTable: Hashable, Sendable {
+  @usableFromInline package var zone: Name
   /// By type, in the order of the file.
-  public var types: [(name: Name, rules: MergeRules)]
+  @usableFromInline package var types: [(name: Name, rules: MergeRules)]
 
-  public init(zone: Name, types: [(name: Name, rules: MergeRules)]) {
+  @usableFromInline
+  package init(zone: Name, types: [(name: Name, rules: MergeRules)]) {
     self.zone = zone
     self.types = types
   }
 
-  public static func == (left: RuleTable, right: RuleTable) -> Bool {
+  @usableFromInline
+  package static func == (left: RuleTable, right: RuleTable) -> Bool {
     left.zone == right.zone
       && left.types.elementsEqual(right.types) { $0.name == $1.name && $0.rules == $1.rules }
   }
 
-  public func hash(into hasher: inout Hasher) {
+  @usableFromInline
+  package func hash(into hasher: inout Hasher) {
     hasher.combine(zone)
     for type in types {
       hasher.combine(type.name)
@@ -110,13 +114,15 @@ public struct RuleTable: Hashable, Sendable {
   }
 
   /// Returns nil for a type that the table does not name.
-  public func rules(for type: Name) -> MergeRules? { types.first { $0.name == type }?.rules }
+  @usableFromInline
+  package func rules(for type: Name) -> MergeRules? { types.first { $0.name == type }?.rules }
 }
 
 /// Reason why a JSON value is not a table of merge rules.
-public struct RuleFault: Error, Hashable, Sendable {
+@usableFromInline
+package struct RuleFault: Error, Hashable, Sendable {
   /// One sentence for a person, with the place of the fault.
-  public let reason: String
+  @usableFromInline package let reason: String
 }
 
 extension MergeRules {

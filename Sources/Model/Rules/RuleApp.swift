@@ -2,17 +2,18 @@ import LockstepJSON
 
 /// App that is nothing but a table of merge rules: it keeps the records of one zone in sync. Types
 /// that the table does not name are merged as a whole: the newer version wins.
-public struct RuleApp: App {
-  public let table: RuleTable
+@usableFromInline
+package struct RuleApp: App {
+  @usableFromInline package let table: RuleTable
 
-  public init(_ table: RuleTable) { self.table = table }
+  @usableFromInline package init(_ table: RuleTable) { self.table = table }
 
   /// The zone in lowercase; only shown.
-  public var name: String { table.zone.text.lowercased() }
-  public var zone: Name { table.zone }
-  public var types: [Name] { table.types.map(\.name) }
+  @usableFromInline package var name: String { table.zone.text.lowercased() }
+  @usableFromInline package var zone: Name { table.zone }
+  @usableFromInline package var types: [Name] { table.types.map(\.name) }
 
-  public func rules(for type: Name) -> MergeRules? { table.rules(for: type) }
+  @usableFromInline package func rules(for type: Name) -> MergeRules? { table.rules(for: type) }
 }
 
 /// Tables of several zones, at most one of each, as a home keeps them: `{"tables": [table…]}`.

@@ -1,16 +1,18 @@
 import LockstepModel
-public import LockstepStorage
+import LockstepStorage
 import LockstepWire
 
 /// The owner's own pages: the files of a folder, served below `/pages/` on the public listener. A
 /// file is read for each request, on the files lane, so that a changed file is seen at once.
-public protocol PageFolder: AnyObject {
+@usableFromInline
+package protocol PageFolder: AnyObject {
   /// Returns the entry at a path of plain names (`PageFolderEntry.names`); the folder itself at an
   /// empty path. Blocks for as long as the disk takes.
   func entry(at names: [String]) throws(StorageError) -> PageFolderEntry
 }
 
-public enum PageFolderEntry: Hashable, Sendable {
+@usableFromInline
+package enum PageFolderEntry: Hashable, Sendable {
   /// A file, and its entity tag, which takes too long to make on a node's loop.
   case file(PageFile, tag: String)
   case folder

@@ -4,14 +4,16 @@ import LockstepRuntime
 
 /// The web pages of a relay: the account's pages on the public listener, and the owner's pages, in
 /// the folder `status`, on the admin and control listeners.
-public struct WebAssetCache: Sendable, Hashable {
+@usableFromInline
+package struct WebAssetCache: Sendable, Hashable {
   private static let ownerFolder = "status"
   private let files: [String: PageFile]
   /// True if the owner has a folder of pages (`PageFolder`).
   private let hasFolder: Bool
 
   /// If two pages have the same path, the first one is used.
-  public init(_ pages: [PageFile] = [], hasFolder: Bool = false) {
+  @usableFromInline
+  package init(_ pages: [PageFile] = [], hasFolder: Bool = false) {
     files = Dictionary(pages.map { ($0.path, $0) }) { first, _ in first }
     self.hasFolder = hasFolder
   }
@@ -35,14 +37,16 @@ public struct WebAssetCache: Sendable, Hashable {
 }
 
 /// A file that a browser may load from the relay.
-public struct PageFile: Sendable, Hashable {
+@usableFromInline
+package struct PageFile: Sendable, Hashable {
   /// Path from the root, without the leading slash: `client/limits.js`.
-  public let path: String
-  public let bytes: [UInt8]
+  @usableFromInline package let path: String
+  @usableFromInline package let bytes: [UInt8]
   /// True if the path names the version, so that a browser may keep the file for good.
-  public let isImmutable: Bool
+  @usableFromInline package let isImmutable: Bool
 
-  public init(path: String, bytes: [UInt8], isImmutable: Bool = false) {
+  @usableFromInline
+  package init(path: String, bytes: [UInt8], isImmutable: Bool = false) {
     self.path = path
     self.bytes = bytes
     self.isImmutable = isImmutable

@@ -149,20 +149,23 @@ extension RelayNode {
 
 /// Number of values up to each of some bounds, and their sum: a histogram in Prometheus' sense. The
 /// owner defines the unit of the values.
-public struct Histogram: Sendable, Hashable {
+@usableFromInline
+package struct Histogram: Sendable, Hashable {
   /// Ascending; one bucket each, and one more for values above the last.
-  public let bounds: [Int64]
+  @usableFromInline package let bounds: [Int64]
   /// Number of values of each bucket alone.
   private(set) var counts: [Int]
-  public private(set) var sum: Int64 = 0
+  @usableFromInline package private(set) var sum: Int64 = 0
 
-  public init(bounds: [Int64]) {
+  @usableFromInline
+  package init(bounds: [Int64]) {
     self.bounds = bounds
     counts = Array(repeating: 0, count: bounds.count + 1)
   }
 
   /// Adds the value `times` times.
-  public mutating func observe(_ value: Int64, times: Int = 1) {
+  @usableFromInline
+  package mutating func observe(_ value: Int64, times: Int = 1) {
     counts[bounds.firstIndex { value <= $0 } ?? bounds.count] += times
     sum += value * Int64(times)
   }
@@ -174,7 +177,7 @@ public struct Histogram: Sendable, Hashable {
     sum += other.sum
   }
 
-  public var count: Int { counts.reduce(0, +) }
+  @usableFromInline package var count: Int { counts.reduce(0, +) }
 
   /// Number of values up to each bound, and then of all values.
   var cumulative: [Int] {

@@ -1,54 +1,56 @@
-public import LockstepModel
+import LockstepModel
 import LockstepRuntime
-public import LockstepStorage
+import LockstepStorage
 
 /// Configuration of one node of a relay.
-public struct RelayConfiguration: Sendable, Hashable {
+@usableFromInline
+package struct RelayConfiguration: Sendable, Hashable {
   /// True if any client may create an account; otherwise only the owner admits people.
-  public var isOpen = false
+  @usableFromInline package var isOpen = false
   /// This node's number in its process, from 0, and the number of nodes (1…64).
-  public var node = 0
-  public var nodes = 1
+  @usableFromInline package var node = 0
+  @usableFromInline package var nodes = 1
   /// True if other relays may write to the store, and announce it (`RelayNews.remoteCommit` and
   /// the two cases after it).
-  public var sharesStore = false
+  @usableFromInline package var sharesStore = false
   /// Milliseconds between two pings of a socket.
-  public var keepAliveMilliseconds = Limits.keepAliveMilliseconds
+  @usableFromInline package var keepAliveMilliseconds = Limits.keepAliveMilliseconds
   /// True if a socket's client may have large messages compressed (RFC 7692).
-  public var compresses = true
+  @usableFromInline package var compresses = true
   /// Limits that the owner may set.
-  public var limits = RelayLimits()
+  @usableFromInline package var limits = RelayLimits()
   /// Free bytes of the store's disk below which no new data is taken; 0: no such limit. It has no
   /// effect on a store that does not report them (`StoreMeasures.freeBytes`), such as a remote
   /// database.
-  public var diskFloorBytes: Int64 = 0
+  @usableFromInline package var diskFloorBytes: Int64 = 0
   /// Networks without limits by address.
-  public var exempt: [IPNetwork] = []
+  @usableFromInline package var exempt: [IPNetwork] = []
   /// Proxies that are trusted to report the client of a request that they forward.
-  public var trustedProxies: [IPNetwork] = []
+  @usableFromInline package var trustedProxies: [IPNetwork] = []
   /// Origins whose pages may use the relay from a browser.
-  public var origins = AllowedOrigins.own
+  @usableFromInline package var origins = AllowedOrigins.own
   /// The names by which clients may reach the relay.
-  public var hosts = AllowedHosts()
+  @usableFromInline package var hosts = AllowedHosts()
   /// Milliseconds for which browsers that came by TLS must use only TLS (RFC 6797); 0: the header
   /// is not sent.
-  public var strictTransportMilliseconds: Int64 = 0
+  @usableFromInline package var strictTransportMilliseconds: Int64 = 0
   /// Rules of the store behind the node, for clients.
-  public var rules = StoreRules()
+  @usableFromInline package var rules = StoreRules()
   /// Files that browsers may load.
-  public var pages = WebAssetCache()
+  @usableFromInline package var pages = WebAssetCache()
 
   /// True if a node reports every request that it has answered (`RelayReport.answered`).
-  public var reportsRequests = false
+  @usableFromInline package var reportsRequests = false
   /// The program's version, for display.
-  public var version = ""
+  @usableFromInline package var version = ""
   /// Start of the process, in milliseconds since the Unix epoch.
-  public var startedAt: Int64 = 0
+  @usableFromInline package var startedAt: Int64 = 0
 
-  public init() {}
+  @usableFromInline package init() {}
 
   /// Returns all faults, each a sentence; empty if the configuration is valid.
-  public func validate() -> [String] {
+  @usableFromInline
+  package func validate() -> [String] {
     var faults: [String] = []
     if nodes < 1 || nodes > 64 { faults.append("a relay has 1 to 64 nodes, not \(nodes)") }
     if node < 0 || node >= nodes { faults.append("node \(node) is not one of \(nodes)") }
@@ -61,38 +63,41 @@ public struct RelayConfiguration: Sendable, Hashable {
 
 /// A node's state at one moment, for troubleshooting. It names accounts and devices by their ids,
 /// and contains no secret and none of their data.
-public struct NodeState: Sendable, Hashable {
+@usableFromInline
+package struct NodeState: Sendable, Hashable {
   /// Unsent bytes of one connection.
-  public struct Queue: Sendable, Hashable {
-    public var transport: String
+  @usableFromInline
+  package struct Queue: Sendable, Hashable {
+    @usableFromInline package var transport: String
     /// nil if it has not signed in.
-    public var account: AccountID?
-    public var device: DeviceID?
-    public var bytes: Int
+    @usableFromInline package var account: AccountID?
+    @usableFromInline package var device: DeviceID?
+    @usableFromInline package var bytes: Int
     /// Time since the driver last reported that some of them left.
-    public var stillMilliseconds: Int64
+    @usableFromInline package var stillMilliseconds: Int64
   }
 
   /// `running`, `stopping` or `stopped`.
-  public var stage: String
+  @usableFromInline package var stage: String
   /// Connections by transport: `socket`, `events`, `longPoll`, `upload`, `download`, and `plain`
   /// for those between two requests or within a short one; in that order, each once.
-  public var connections: [(transport: String, count: Int)] {
+  @usableFromInline
+  package var connections: [(transport: String, count: Int)] {
     zip(Self.transports, counts).map { ($0, $1) }
   }
   var counts: [Int]
-  public var accountsWatched: Int
+  @usableFromInline package var accountsWatched: Int
   /// Number of signed-in connections.
-  public var sessions: Int
-  public var storeRequestsWaiting: Int
-  public var timers: Int
+  @usableFromInline package var sessions: Int
+  @usableFromInline package var storeRequestsWaiting: Int
+  @usableFromInline package var timers: Int
   /// Bytes of bodies, messages and unsent answers, and their limit.
-  public var budgetBytes: Int
-  public var budgetLimitBytes: Int
-  public var unsentBytes: Int
+  @usableFromInline package var budgetBytes: Int
+  @usableFromInline package var budgetLimitBytes: Int
+  @usableFromInline package var unsentBytes: Int
   /// Number of connections with unsent bytes, and those with the most, largest first.
-  public var waitingConnections: Int
-  public var largestQueues: [Queue]
+  @usableFromInline package var waitingConnections: Int
+  @usableFromInline package var largestQueues: [Queue]
 
   static let transports = ["socket", "events", "longPoll", "upload", "download", "plain"]
 }

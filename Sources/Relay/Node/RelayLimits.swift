@@ -4,39 +4,41 @@ import LockstepModel
 /// The limits that a relay's owner may set: on load, on clients, and on waiting times. Limits
 /// compiled into clients and relay (names, records, batches, pages) are in `Limits` alone, and the
 /// same for all relays.
-public struct RelayLimits: Sendable, Hashable {
+@usableFromInline
+package struct RelayLimits: Sendable, Hashable {
   // Of the whole relay.
-  public var connections = Limits.connections
-  public var connectionsPerAddress = Limits.connectionsPerAddress
-  public var connectionsPerAccount = Limits.connectionsPerAccount
-  public var bodyBudgetBytes = Limits.bodyBudgetBytes
-  public var accounts = Limits.accounts
-  public var accountsPerHourPerAddress = Limits.accountsPerHourPerAddress
-  public var pairingGuessesPerAddress = Limits.pairingGuessesPerAddress
-  public var pairingGuessesInAll = Limits.pairingGuessesInAll
-  public var devicesPerAccount = Limits.devicesPerAccount
+  @usableFromInline package var connections = Limits.connections
+  @usableFromInline package var connectionsPerAddress = Limits.connectionsPerAddress
+  @usableFromInline package var connectionsPerAccount = Limits.connectionsPerAccount
+  @usableFromInline package var bodyBudgetBytes = Limits.bodyBudgetBytes
+  @usableFromInline package var accounts = Limits.accounts
+  @usableFromInline package var accountsPerHourPerAddress = Limits.accountsPerHourPerAddress
+  @usableFromInline package var pairingGuessesPerAddress = Limits.pairingGuessesPerAddress
+  @usableFromInline package var pairingGuessesInAll = Limits.pairingGuessesInAll
+  @usableFromInline package var devicesPerAccount = Limits.devicesPerAccount
   // Of each loop.
-  public var requestsPerSecondPerDevice = Limits.requestsPerSecondPerDevice
-  public var requestBurstPerDevice = Limits.requestBurstPerDevice
-  public var requestsPerSecondPerAddress = Limits.requestsPerSecondPerAddress
-  public var requestBurstPerAddress = Limits.requestBurstPerAddress
-  public var storeRequests = Limits.storeRequests
-  public var uploads = Limits.uploads
-  public var uploadsPerAccount = Limits.uploadsPerAccount
-  public var handshakesAtOnce = Limits.handshakesAtOnce
+  @usableFromInline package var requestsPerSecondPerDevice = Limits.requestsPerSecondPerDevice
+  @usableFromInline package var requestBurstPerDevice = Limits.requestBurstPerDevice
+  @usableFromInline package var requestsPerSecondPerAddress = Limits.requestsPerSecondPerAddress
+  @usableFromInline package var requestBurstPerAddress = Limits.requestBurstPerAddress
+  @usableFromInline package var storeRequests = Limits.storeRequests
+  @usableFromInline package var uploads = Limits.uploads
+  @usableFromInline package var uploadsPerAccount = Limits.uploadsPerAccount
+  @usableFromInline package var handshakesAtOnce = Limits.handshakesAtOnce
   // Of each connection.
-  public var handshakeMilliseconds = Int(Limits.handshakeMilliseconds)
-  public var requestMilliseconds = Int(Limits.requestMilliseconds)
-  public var helloMilliseconds = Int(Limits.helloMilliseconds)
-  public var idleMilliseconds = Int(Limits.idleMilliseconds)
-  public var stalledMilliseconds = Int(Limits.stalledMilliseconds)
-  public var sendQueueBytes = Limits.sendQueueBytes
-  public var socketRequests = Limits.socketRequests
+  @usableFromInline package var handshakeMilliseconds = Int(Limits.handshakeMilliseconds)
+  @usableFromInline package var requestMilliseconds = Int(Limits.requestMilliseconds)
+  @usableFromInline package var helloMilliseconds = Int(Limits.helloMilliseconds)
+  @usableFromInline package var idleMilliseconds = Int(Limits.idleMilliseconds)
+  @usableFromInline package var stalledMilliseconds = Int(Limits.stalledMilliseconds)
+  @usableFromInline package var sendQueueBytes = Limits.sendQueueBytes
+  @usableFromInline package var socketRequests = Limits.socketRequests
 
-  public init() {}
+  @usableFromInline package init() {}
 
   /// Sets a limit by its name, from text: digits, and for bytes also `K`, `M` or `G` after them.
-  public mutating func set(_ name: String, to text: String) throws(LimitFault) {
+  @usableFromInline
+  package mutating func set(_ name: String, to text: String) throws(LimitFault) {
     guard let limit = SettableLimit.named(name) else { throw .unknown(name) }
     guard let value = limit.unit.parse(text) else { throw .noNumber(limit, text) }
     guard limit.range.contains(value) else { throw .outOfRange(limit, text) }
@@ -58,8 +60,10 @@ public struct RelayLimits: Sendable, Hashable {
 
 /// One limit that a relay's owner may set, with all that `--limits`, `GET /v1/limits` and
 /// docs/operations.md show of it.
-public struct SettableLimit: Sendable {
-  public enum Unit: String, Sendable {
+@usableFromInline
+package struct SettableLimit: Sendable {
+  @usableFromInline
+  package enum Unit: String, Sendable {
     case count
     case bytes
     case milliseconds
@@ -86,23 +90,24 @@ public struct SettableLimit: Sendable {
   }
 
   /// Scope of a limit: each connection, each loop, or the whole relay.
-  public enum Scope: String, Sendable {
+  @usableFromInline
+  package enum Scope: String, Sendable {
     case relay
     case loop
     case connection
   }
 
-  public let name: String
-  public let unit: Unit
-  public let scope: Scope
-  public let range: ClosedRange<Int>
+  @usableFromInline package let name: String
+  @usableFromInline package let unit: Unit
+  @usableFromInline package let scope: Scope
+  @usableFromInline package let range: ClosedRange<Int>
   /// Description, one sentence.
-  public let meaning: String
+  @usableFromInline package let meaning: String
   let value: @Sendable (RelayLimits) -> Int
   let set: @Sendable (inout RelayLimits, Int) -> Void
 
   /// Default value.
-  public var usual: Int { value(RelayLimits()) }
+  @usableFromInline package var usual: Int { value(RelayLimits()) }
 
   init(
     _ name: String, _ unit: Unit, _ scope: Scope, _ range: ClosedRange<Int>,
@@ -117,10 +122,11 @@ public struct SettableLimit: Sendable {
     set = { $0[keyPath: path] = $1 }
   }
 
-  public static func named(_ name: String) -> SettableLimit? { all.first { $0.name == name } }
+  @usableFromInline
+  package static func named(_ name: String) -> SettableLimit? { all.first { $0.name == name } }
 
   /// In the order of display.
-  public static let all = admission + rates + memory + times
+  @usableFromInline package static let all = admission + rates + memory + times
 
   private static let admission = [
     SettableLimit(
@@ -209,13 +215,15 @@ public struct SettableLimit: Sendable {
 }
 
 /// The fault of a name or a value that is not a limit, from an option or a file.
-public enum LimitFault: Error, Sendable, CustomStringConvertible {
+@usableFromInline
+package enum LimitFault: Error, Sendable, CustomStringConvertible {
   case unknown(String)
   case noNumber(SettableLimit, String)
   case outOfRange(SettableLimit, String)
 
   /// A sentence without its final dot. A caller that can guess the intended name adds it.
-  public var description: String {
+  @usableFromInline
+  package var description: String {
     switch self {
     case .unknown(let name): "there is no limit \"\(name)\""
     case .noNumber(let limit, let text):

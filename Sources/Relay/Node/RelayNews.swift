@@ -1,10 +1,11 @@
-public import LockstepModel
-public import LockstepRuntime
+import LockstepModel
+import LockstepRuntime
 import LockstepWire
 
 /// Events of one node's work for the other nodes of the process. News of commits come in the order
 /// of the commits.
-public enum RelayNews: Sendable {
+@usableFromInline
+package enum RelayNews: Sendable {
   /// A commit moved an account to a new token. Sent by `StoreWork`, also to the requesting node.
   case changed(AccountChange)
   /// A device's token was revoked: its connections close. Sent by `StoreWork`, as the next three.
@@ -34,7 +35,8 @@ public enum RelayNews: Sendable {
   case remoteNewsLost
 
   /// Returns the same news; a change also carries the time at which it was durable.
-  public func durable(at instant: Instant) -> RelayNews {
+  @usableFromInline
+  package func durable(at instant: Instant) -> RelayNews {
     guard case .changed(var change) = self else { return self }
     change.durableAt = instant
     return .changed(change)
@@ -43,15 +45,16 @@ public enum RelayNews: Sendable {
 
 /// A commit, as sent to the connections that watch the account. Encoded once, by the worker, for
 /// all nodes and all receivers.
-public struct AccountChange: Sendable {
-  public let account: AccountID
+@usableFromInline
+package struct AccountChange: Sendable {
+  @usableFromInline package let account: AccountID
   /// nil if there may be several.
-  public let zone: Name?
+  @usableFromInline package let zone: Name?
   /// nil if another relay saved it.
-  public let origin: CommitOrigin?
+  @usableFromInline package let origin: CommitOrigin?
   /// The account's newest token before and after.
-  public let since: ChangeToken
-  public let token: ChangeToken
+  @usableFromInline package let since: ChangeToken
+  @usableFromInline package let token: ChangeToken
   /// The records saved or deleted; nil if only a hint is sent.
   let contents: Contents?
   /// The push as a WebSocket frame; nil if it exceeds `Limits.pushBytes`.

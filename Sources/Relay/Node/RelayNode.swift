@@ -1,5 +1,5 @@
-public import LockstepModel
-public import LockstepRuntime
+import LockstepModel
+import LockstepRuntime
 import LockstepStorage
 import LockstepWire
 
@@ -11,12 +11,13 @@ import LockstepWire
 /// transfers chunks of files, `RelayNode+FanOut` serves sockets, streams and long-polls and sends
 /// changes to them, `RelayNode+Store` handles the store's results, news of other relays on the same
 /// store, and the removal of chunks that nobody owns.
-public struct RelayNode: Node, ~Copyable {
-  public typealias Job = StoreJob
-  public typealias Outcome = StoreOutcome
-  public typealias Order = RelayOrder
-  public typealias Report = RelayReport
-  public typealias News = RelayNews
+@usableFromInline
+package struct RelayNode: Node, ~Copyable {
+  @usableFromInline package typealias Job = StoreJob
+  @usableFromInline package typealias Outcome = StoreOutcome
+  @usableFromInline package typealias Order = RelayOrder
+  @usableFromInline package typealias Report = RelayReport
+  @usableFromInline package typealias News = RelayNews
 
   enum Stage: Hashable, Sendable {
     /// → stopping
@@ -90,7 +91,8 @@ public struct RelayNode: Node, ~Copyable {
 
   /// `secrets` draws tokens and codes; `random` only spreads work that must not happen all at once;
   /// `measures` are shown in metrics.
-  public init(
+  @usableFromInline
+  package init(
     configuration: RelayConfiguration, secrets: SecretSource, random: SeededRandom,
     measures: MeasureSource = .none
   ) {
@@ -108,7 +110,8 @@ public struct RelayNode: Node, ~Copyable {
     if configuration.node == 0 { sweep() }
   }
 
-  public mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
+  @usableFromInline
+  package mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
     self.moment = moment
     guard let slot = connections.slot(of: id) else { return }
     if connections[slot].isStreaming {
@@ -126,7 +129,8 @@ public struct RelayNode: Node, ~Copyable {
     finishEvent()
   }
 
-  public mutating func handle(
+  @usableFromInline
+  package mutating func handle(
     _ event: NodeEvent<StoreOutcome, RelayOrder, RelayNews>, at moment: Moment
   ) {
     self.moment = moment
@@ -149,11 +153,12 @@ public struct RelayNode: Node, ~Copyable {
     finishEvent()
   }
 
-  public mutating func nextAction() -> NodeAction<StoreJob, RelayReport, RelayNews>? {
+  @usableFromInline
+  package mutating func nextAction() -> NodeAction<StoreJob, RelayReport, RelayNews>? {
     actions.popFirst()
   }
 
-  public var nextDeadline: Instant? { timers.next }
+  @usableFromInline package var nextDeadline: Instant? { timers.next }
 
   // MARK: connections
 

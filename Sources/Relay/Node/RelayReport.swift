@@ -1,10 +1,11 @@
-public import LockstepModel
-public import LockstepRuntime
-public import LockstepStorage
+import LockstepModel
+import LockstepRuntime
+import LockstepStorage
 import LockstepWire
 
 /// Requests of the relay's operator to a node.
-public enum RelayOrder: Sendable, Hashable {
+@usableFromInline
+package enum RelayOrder: Sendable, Hashable {
   /// Answered with `RelayReport.status`.
   case reportStatus
   /// Answered with `RelayReport.state`.
@@ -14,7 +15,8 @@ public enum RelayOrder: Sendable, Hashable {
 }
 
 /// Reports of a node to the relay's operator, for the log. They never contain a secret.
-public enum RelayReport: Sendable, Hashable {
+@usableFromInline
+package enum RelayReport: Sendable, Hashable {
   case accountCreated(AccountID)
   case planChanged(AccountID)
   case accountRemoved(AccountID)
@@ -43,18 +45,19 @@ public enum RelayReport: Sendable, Hashable {
 
 /// One HTTP request, for a detailed log. It has the path but not the query, in which a client may
 /// have put private data.
-public struct AccessLogEntry: Sendable, Hashable {
-  public var method: String
-  public var path: String
+@usableFromInline
+package struct AccessLogEntry: Sendable, Hashable {
+  @usableFromInline package var method: String
+  @usableFromInline package var path: String
   /// Status of the answer; 0 if the client left before there was one.
-  public var status: Int
+  @usableFromInline package var status: Int
   /// Time from the request's head to the end of its answer.
-  public var milliseconds: Int64
+  @usableFromInline package var milliseconds: Int64
   /// Bytes of the answer's body; 0 if it is sent in parts.
-  public var bytes: Int
-  public var peer: PeerAddress
+  @usableFromInline package var bytes: Int
+  @usableFromInline package var peer: PeerAddress
   /// Network that counts as the client, by a trusted proxy: an IPv4 address or a network of IPv6.
-  public var client: PeerNetwork
+  @usableFromInline package var client: PeerNetwork
 }
 
 extension RelayNode {
@@ -103,7 +106,8 @@ struct AccountLog: Sendable {
 
 /// Number of ended WebSockets per close code (RFC 6455 section 7.4). The codes are the relay's own,
 /// so that clients cannot add rows.
-public struct CloseCounts: Sendable, Hashable {
+@usableFromInline
+package struct CloseCounts: Sendable, Hashable {
   struct Row: Sendable, Hashable {
     var code: UInt16
     var count: Int

@@ -4,48 +4,51 @@ import LockstepRuntime
 import LockstepWire
 
 /// Counters and current values of a node, for logs and metrics.
-public struct RelayStatus: Sendable, Hashable {
+@usableFromInline
+package struct RelayStatus: Sendable, Hashable {
   // Current values.
-  public var connections = 0
-  public var sockets = 0
-  public var parkedPolls = 0
-  public var streams = 0
+  @usableFromInline package var connections = 0
+  @usableFromInline package var sockets = 0
+  @usableFromInline package var parkedPolls = 0
+  @usableFromInline package var streams = 0
   /// Uploads and downloads of chunks under way.
-  public var uploads = 0
-  public var downloads = 0
-  public var storeRequestsWaiting = 0
-  public var bodyBytes = 0
+  @usableFromInline package var uploads = 0
+  @usableFromInline package var downloads = 0
+  @usableFromInline package var storeRequestsWaiting = 0
+  @usableFromInline package var bodyBytes = 0
   /// Bytes that the driver reported as unsent.
-  public var unsentBytes = 0
+  @usableFromInline package var unsentBytes = 0
   // Totals since the start.
-  public var connectionsOpened = 0
-  public var requests = 0
-  public var messages = 0
-  public var commits = 0
-  public var recordsSaved = 0
+  @usableFromInline package var connectionsOpened = 0
+  @usableFromInline package var requests = 0
+  @usableFromInline package var messages = 0
+  @usableFromInline package var commits = 0
+  @usableFromInline package var recordsSaved = 0
   /// Records that were not saved because they had changed.
-  public var conflicts = 0
+  @usableFromInline package var conflicts = 0
   /// Changes sent as frames, events or answers to parked polls, one per receiver.
-  public var pushes = 0
+  @usableFromInline package var pushes = 0
   /// `changed` messages and events.
-  public var hints = 0
+  @usableFromInline package var hints = 0
   /// Nanoseconds from the moment a change was durable until its node sent it, per push.
-  public var notifyLag = Histogram(bounds: [10_000, 25_000, 50_000] + StoreMeasures.durations)
-  public var storeFailures = 0
+  @usableFromInline
+  package var notifyLag = Histogram(bounds: [10_000, 25_000, 50_000] + StoreMeasures.durations)
+  @usableFromInline package var storeFailures = 0
   /// Times that a socket was not read because its device exceeded its rate.
-  public var throttles = 0
+  @usableFromInline package var throttles = 0
   /// Connections closed because none of their unsent bytes left for long.
-  public var slowConsumers = 0
-  public var socketsClosed = CloseCounts()
+  @usableFromInline package var slowConsumers = 0
+  @usableFromInline package var socketsClosed = CloseCounts()
   /// Pages of changes that devices had missed, and devices that began to read everything.
-  public var deltas = 0
-  public var snapshots = 0
+  @usableFromInline package var deltas = 0
+  @usableFromInline package var snapshots = 0
   /// Refusals in the order of `RefusalCode.allCases`.
-  public var refusals = Array(repeating: 0, count: RefusalCode.allCases.count)
+  @usableFromInline package var refusals = Array(repeating: 0, count: RefusalCode.allCases.count)
   /// Connections closed before they were accepted, in the order of `ConnectionRejection.allCases`.
-  public var rejections = Array(repeating: 0, count: ConnectionRejection.allCases.count)
+  @usableFromInline
+  package var rejections = Array(repeating: 0, count: ConnectionRejection.allCases.count)
 
-  public init() {}
+  @usableFromInline package init() {}
 
   mutating func count(_ reason: ConnectionRejection) {
     if let index = ConnectionRejection.allCases.firstIndex(of: reason) { rejections[index] += 1 }

@@ -8,24 +8,28 @@ import LockstepWire
 /// browser the relay then has that page's origin, and the page may make all calls that need no
 /// token. The browser still sends the page's name in `Host`, so a name that is not the relay's is
 /// refused. A page cannot choose the target of a literal address or of `localhost`.
-public struct AllowedHosts: Sendable, Hashable {
+@usableFromInline
+package struct AllowedHosts: Sendable, Hashable {
   /// True if any name is accepted.
-  public var isAny = false
+  @usableFromInline package var isAny = false
   /// Each in the form that `normalized` returns. `*.example.org` matches names with one label more.
-  public private(set) var names: Set<String>
+  @usableFromInline package private(set) var names: Set<String>
 
   /// Ignores texts that are not names.
-  public init(_ listed: [String] = []) {
+  @usableFromInline
+  package init(_ listed: [String] = []) {
     names = Set(listed.compactMap(AllowedHosts.normalized))
   }
 
-  public static let any: AllowedHosts = {
+  @usableFromInline
+  package static let any: AllowedHosts = {
     var hosts = AllowedHosts()
     hosts.isAny = true
     return hosts
   }()
 
-  public func adding(_ listed: [String]) -> AllowedHosts {
+  @usableFromInline
+  package func adding(_ listed: [String]) -> AllowedHosts {
     var hosts = self
     hosts.names.formUnion(listed.compactMap(AllowedHosts.normalized))
     return hosts
@@ -33,7 +37,8 @@ public struct AllowedHosts: Sendable, Hashable {
 
   /// Returns the spelling of a name for comparisons: lower case, no final dot. Its first label may
   /// be `*`. Returns nil for any other text, including an address, and a name with a port.
-  public static func normalized(_ text: String) -> String? {
+  @usableFromInline
+  package static func normalized(_ text: String) -> String? {
     var name = text.lowercased()
     if name.hasSuffix(".") { name.removeLast() }
     let labels = name.split(separator: ".", omittingEmptySubsequences: false)

@@ -8,7 +8,8 @@ import LockstepWire
 /// ever sent. This rule also prevents a foreign page from trying tokens, or creating accounts, from
 /// the browser of a visitor. The relay's own origin is built from the host in the request, so the
 /// rule holds only together with `AllowedHosts`.
-public enum AllowedOrigins: Sendable, Hashable {
+@usableFromInline
+package enum AllowedOrigins: Sendable, Hashable {
   /// Pages served by the relay's own address.
   case own
   /// Those, and pages of these origins, each in the form that `normalized` returns.
@@ -29,7 +30,8 @@ public enum AllowedOrigins: Sendable, Hashable {
   /// Returns an origin (RFC 6454 section 6.2) in its only spelling for comparisons: lower case,
   /// without a default port. `null` is the origin of pages without one. Returns nil for any other
   /// text, including an address with a path.
-  public static func normalized(_ text: String) -> String? {
+  @usableFromInline
+  package static func normalized(_ text: String) -> String? {
     if text == "null" { return text }
     guard let colon = text.firstIndex(of: ":") else { return nil }
     let scheme = text[..<colon].lowercased()

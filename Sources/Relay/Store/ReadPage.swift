@@ -2,8 +2,10 @@ import LockstepModel
 import LockstepWire
 
 /// Encoding of a page of changes.
-public struct PageForm: Sendable, Hashable {
-  public enum Shape: Sendable, Hashable {
+@usableFromInline
+package struct PageForm: Sendable, Hashable {
+  @usableFromInline
+  package enum Shape: Sendable, Hashable {
     /// A message on a socket, in its frame; with `request`, the answer to that fetch. The socket
     /// may accept it compressed.
     case frame(request: String?, isCompressed: Bool = false)
@@ -22,7 +24,8 @@ public struct PageForm: Sendable, Hashable {
 
 /// A page of changes that was read for one connection. It is encoded by the worker that read it: a
 /// node's loop only sends it.
-public struct ReadPage: Sendable, Hashable {
+@usableFromInline
+package struct ReadPage: Sendable, Hashable {
   /// Range in the account's history: `since` is nil at the start of a snapshot.
   let since: ChangeToken?
   let token: ChangeToken

@@ -1,6 +1,6 @@
 import LockstepModel
-public import LockstepRuntime
-public import LockstepStorage
+import LockstepRuntime
+import LockstepStorage
 import LockstepWire
 
 /// The blocking side of a relay, as pure functions that a driver's worker runs.
@@ -8,14 +8,17 @@ import LockstepWire
 /// For the commits lane a driver merges the waiting jobs of all nodes into one call. Then it sends,
 /// in the order of the commits, the news to every node (including the one that asked), and right
 /// after it the outcome to the requesting node.
-public enum StoreWork {
+@usableFromInline
+package enum StoreWork {
   /// Result of one commit.
-  public struct Finished: Sendable {
-    public var outcome: StoreOutcome
+  @usableFromInline
+  package struct Finished: Sendable {
+    @usableFromInline package var outcome: StoreOutcome
     /// For all nodes, before the outcome; nil if nothing changed for other nodes.
-    public var news: RelayNews?
+    @usableFromInline package var news: RelayNews?
 
-    public init(outcome: StoreOutcome, news: RelayNews?) {
+    @usableFromInline
+    package init(outcome: StoreOutcome, news: RelayNews?) {
       self.outcome = outcome
       self.news = news
     }
@@ -25,7 +28,8 @@ public enum StoreWork {
   ///
   /// `wall` is relay time, milliseconds since the Unix epoch. If the store fails, every job has
   /// that failure as its outcome, and nothing was done.
-  public static func commit(
+  @usableFromInline
+  package static func commit(
     _ jobs: [StoreJob], on store: some ZoneStore, wall: Int64
   ) -> [Finished] {
     var requests: [CommitRequest] = []
@@ -52,7 +56,8 @@ public enum StoreWork {
     }
   }
 
-  public static func read(_ job: StoreJob, on store: some ZoneReader) -> StoreOutcome {
+  @usableFromInline
+  package static func read(_ job: StoreJob, on store: some ZoneReader) -> StoreOutcome {
     do throws(StorageError) {
       switch job {
       case .read(let request): return .read(.success(try store.read(request)))
@@ -69,7 +74,8 @@ public enum StoreWork {
   }
 
   /// For the files lane. `pages`: the owner's pages, if there are any.
-  public static func chunk(
+  @usableFromInline
+  package static func chunk(
     _ job: StoreJob, on store: some ChunkStore, pages: (any PageFolder)? = nil
   ) -> StoreOutcome {
     switch job {
@@ -143,12 +149,12 @@ public enum StoreWork {
 /// Weights of requests to the store: the owner of each, and its cost in records of up to a KiB. An
 /// account's connections take turns, and so do accounts; requests of one connection stay in order.
 extension StoreWork {
-  public static let portions = WorkPortions(
+  @usableFromInline package static let portions = WorkPortions(
     cost: Limits.portionCost, lightCost: Limits.lightCost)
 
   /// For commits, which wait for the disk: an account that takes much of the time is deferred.
   /// Reads only take turns here: of pages, the only slow ones, few are under way (`ReadLimiter`).
-  public static let commitPortions = WorkPortions(
+  @usableFromInline package static let commitPortions = WorkPortions(
     cost: Limits.portionCost, lightCost: Limits.lightCost,
     pace: pace(
       freeCost: Limits.freeCost, nanosecondsPerCost: Limits.decodeNanosecondsPerCost,
@@ -176,7 +182,8 @@ extension StoreWork {
       patienceMilliseconds: Limits.putOffPatienceMilliseconds, owners: Limits.rateLimitKeys)
   }
 
-  public static func weight(of job: StoreJob) -> WorkWeight {
+  @usableFromInline
+  package static func weight(of job: StoreJob) -> WorkWeight {
     switch job {
     case .commit(let request, let origin):
       WorkWeight(
@@ -278,7 +285,8 @@ extension WorkWeight {
 
 /// A request of a relay node to the store. A driver runs it on another thread (`StoreWork`), so
 /// that a node never waits.
-public enum StoreJob: Sendable, Hashable {
+@usableFromInline
+package enum StoreJob: Sendable, Hashable {
   /// For `Lane.commits`.
   case commit(CommitRequest, by: CommitOrigin)
   /// For `Lane.reads`.
@@ -293,20 +301,23 @@ public enum StoreJob: Sendable, Hashable {
 
 /// The connection and the node of this process that requested a commit, so that a device is not
 /// pushed its own saves.
-public struct CommitOrigin: Sendable, Hashable {
+@usableFromInline
+package struct CommitOrigin: Sendable, Hashable {
   /// The node's number in this process.
-  public var node: Int
+  @usableFromInline package var node: Int
   /// nil if the node itself requested it.
-  public var connection: ConnectionID?
+  @usableFromInline package var connection: ConnectionID?
 
-  public init(node: Int, connection: ConnectionID?) {
+  @usableFromInline
+  package init(node: Int, connection: ConnectionID?) {
     self.node = node
     self.connection = connection
   }
 }
 
 /// The outcome of a `StoreJob`. A failure means that nothing at all was done.
-public enum StoreOutcome: Sendable, Hashable {
+@usableFromInline
+package enum StoreOutcome: Sendable, Hashable {
   case committed(Result<CommitResult, StorageError>)
   case read(Result<ReadResult, StorageError>)
   /// The requested page. If there is none, `read` gives the reason.
@@ -315,7 +326,8 @@ public enum StoreOutcome: Sendable, Hashable {
   case pageFile(Result<PageFolderEntry, StorageError>)
 
   /// Records the duration of a read in its page, for the node.
-  public mutating func recordReadDuration(nanoseconds: Int64) {
+  @usableFromInline
+  package mutating func recordReadDuration(nanoseconds: Int64) {
     guard case .page(var page) = self else { return }
     page.nanoseconds = nanoseconds
     self = .page(page)

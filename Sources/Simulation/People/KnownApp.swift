@@ -4,7 +4,7 @@ import LockstepModel
 /// App for which the tools have a model of its use (`AppPlay`, `DayScript`) and of the required
 /// result. For a new app in the catalog, add a case here; the compiler then reports every place
 /// that needs it.
-public enum KnownApp: String, CaseIterable, Sendable {
+package enum KnownApp: String, CaseIterable, Sendable {
   case timer
   case vault
   case clipboard
@@ -22,16 +22,16 @@ public enum KnownApp: String, CaseIterable, Sendable {
   }
 
   /// Values of `--app`: all, and each app of the catalog.
-  public static var words: [String] { ["all"] + AppCatalog.all.map(\.name) }
+  package static var words: [String] { ["all"] + AppCatalog.all.map(\.name) }
 
   /// Apps selected by one of `words`.
-  public struct Choice: Hashable, Sendable {
-    public var apps: [KnownApp]
+  package struct Choice: Hashable, Sendable {
+    package var apps: [KnownApp]
     /// Selected apps of the catalog without a model.
-    public var unknown: [String]
+    package var unknown: [String]
 
     /// One sentence, with the next step; nil if all apps are known.
-    public var advice: String? {
+    package var advice: String? {
       if unknown.isEmpty { return nil }
       return
         "there is no usage model for \(unknown.joined(separator: " and ")), so it cannot be "
@@ -39,7 +39,7 @@ public enum KnownApp: String, CaseIterable, Sendable {
     }
   }
 
-  public static func chosen(by word: String) -> Choice {
+  package static func chosen(by word: String) -> Choice {
     chosen(by: word, among: AppCatalog.all.map(\.name))
   }
 

@@ -1,18 +1,18 @@
 import LockstepApps
-public import LockstepClient
-public import LockstepModel
-public import LockstepRuntime
+import LockstepClient
+import LockstepModel
+import LockstepRuntime
 import LockstepWire
 
 /// Simulated people on simulated devices with a real relay: they use their apps, lose the network,
 /// continue offline, and reconnect. At the end all devices of an account must show the same, and
 /// the content must follow from the rules.
-public struct PeopleNode: Node, ~Copyable {
-  public typealias Job = FleetJob
-  public typealias Outcome = AgentOutcome
-  public typealias Order = Never
-  public typealias Report = PeopleReport
-  public typealias News = Never
+package struct PeopleNode: Node, ~Copyable {
+  package typealias Job = FleetJob
+  package typealias Outcome = AgentOutcome
+  package typealias Order = Never
+  package typealias Report = PeopleReport
+  package typealias News = Never
 
   private enum Phase {
     case acting(until: Instant)
@@ -57,7 +57,7 @@ public struct PeopleNode: Node, ~Copyable {
   private var actions = ActionQueue<NodeAction<FleetJob, PeopleReport, Never>>()
 
   /// Agents are numbered by account, as in `plan`. Their homes must have joined already.
-  public init(plan: PeoplePlan, random: SeededRandom, at moment: Moment) {
+  package init(plan: PeoplePlan, random: SeededRandom, at moment: Moment) {
     precondition(plan.validate().isEmpty, "the plan was not validated")
     self.plan = plan
     self.random = SeededRandom(seed: plan.seed)
@@ -77,23 +77,23 @@ public struct PeopleNode: Node, ~Copyable {
     result.accounts = plan.accounts
   }
 
-  public mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
+  package mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
     fleet.received(id, bytes, at: moment)
     flushActions(at: moment)
   }
 
-  public mutating func handle(
+  package mutating func handle(
     _ event: NodeEvent<AgentOutcome, Never, Never>, at moment: Moment
   ) {
     fleet.handle(event, at: moment)
     flushActions(at: moment)
   }
 
-  public mutating func nextAction() -> NodeAction<FleetJob, PeopleReport, Never>? {
+  package mutating func nextAction() -> NodeAction<FleetJob, PeopleReport, Never>? {
     actions.popFirst()
   }
 
-  public var nextDeadline: Instant? {
+  package var nextDeadline: Instant? {
     if case .done = phase { return fleet.nextDeadline }
     return fleet.firstDeadline(with: nextTick)
   }
@@ -284,25 +284,25 @@ public struct PeopleNode: Node, ~Copyable {
   }
 }
 
-public enum PeopleReport: Sendable {
+package enum PeopleReport: Sendable {
   case finished(PeopleResult)
 }
 
 /// Parameters of a simulation of people on real connections.
-public struct PeoplePlan: Sendable, Hashable {
-  public var accounts = 5
+package struct PeoplePlan: Sendable, Hashable {
+  package var accounts = 5
   /// Apps that people use.
-  public var apps = [KnownApp.timer]
+  package var apps = [KnownApp.timer]
   /// Number of devices per account, 2 to 16.
-  public var devices = 3
+  package var devices = 3
   /// Length of the active phase in seconds. After it all devices go online and synchronise.
-  public var seconds = 10
+  package var seconds = 10
   /// Seed for people's actions and their times; the network's behaviour does not depend on it.
-  public var seed: UInt64 = 1
+  package var seed: UInt64 = 1
   /// Transport of changes; nil: the best one that works.
-  public var transport: Transport?
+  package var transport: Transport?
 
-  public init() {}
+  package init() {}
 
   /// Maximum number of checks, with all devices online, until the state is final: one every tenth
   /// of a second, for half a minute.
@@ -315,7 +315,7 @@ public struct PeoplePlan: Sendable, Hashable {
   static let offlineMilliseconds: Int64 = 4_000
 
   /// Returns all faults; empty if the plan is valid.
-  public func validate() -> [String] {
+  package func validate() -> [String] {
     var faults: [String] = []
     if accounts < 1 || accounts > 1_000 { faults.append("--accounts takes 1 to 1000") }
     if devices < 2 || devices > 16 { faults.append("--devices takes 2 to 16") }
@@ -326,23 +326,23 @@ public struct PeoplePlan: Sendable, Hashable {
 }
 
 /// Result of a simulation of people.
-public struct PeopleResult: Sendable, Hashable {
-  public var edits = 0
+package struct PeopleResult: Sendable, Hashable {
+  package var edits = 0
   /// Orders refused in the current state, such as pause while nothing ran.
-  public var refused = 0
-  public var conflicts = 0
-  public var timesOffline = 0
-  public var accounts = 0
+  package var refused = 0
+  package var conflicts = 0
+  package var timesOffline = 0
+  package var accounts = 0
   /// Number of accounts in which all devices show the same.
-  public var equal = 0
+  package var equal = 0
   /// Number of accounts that show the state that the rules require after the edits.
-  public var asDemanded = 0
+  package var asDemanded = 0
   /// Faults, one sentence each.
-  public var faults: [String] = []
+  package var faults: [String] = []
   /// Number of checks of an account against its rules.
   var checks = 0
 
-  public var isGood: Bool { faults.isEmpty && equal == accounts && asDemanded == accounts }
+  package var isGood: Bool { faults.isEmpty && equal == accounts && asDemanded == accounts }
 }
 
 /// Live records that a device shows, by key.

@@ -6,7 +6,7 @@ import LockstepStorage
 ///
 /// A home belongs to one process at a time. The opener of this store must already hold the home's
 /// lock (`DirectoryLock`).
-public final class SQLiteReplicaStore: ReplicaStore {
+package final class SQLiteReplicaStore: ReplicaStore {
   let connection: SQLiteConnection
   private let outboxTable: OutboxTable
   private let recordTable: HeldRecordTable
@@ -25,10 +25,10 @@ public final class SQLiteReplicaStore: ReplicaStore {
   /// its owner only.
   ///
   /// Throws `tooNew`, `corrupt`, `readOnly`, `diskFull` or `failed` as their names say.
-  public convenience init(home: String) throws(StorageError) { try self.init(home, .writer) }
+  package convenience init(home: String) throws(StorageError) { try self.init(home, .writer) }
 
   /// Opens the store read-only, concurrently with the process that holds the home. Writes fail.
-  public convenience init(reading home: String) throws(StorageError) {
+  package convenience init(reading home: String) throws(StorageError) {
     try self.init(home, .reader)
   }
 
@@ -54,16 +54,16 @@ public final class SQLiteReplicaStore: ReplicaStore {
   deinit { close() }
 
   /// Moves the log into the database and closes the files. Later requests fail.
-  public func close() { connection.close() }
+  package func close() { connection.close() }
 
   /// Runs `body` on one view of the store, unaffected by writes of another process.
-  public func onOneView<Value>(
+  package func onOneView<Value>(
     _ body: () throws(StorageError) -> Value
   ) throws(StorageError) -> Value {
     try connection.read(body)
   }
 
-  public func identity() throws(StorageError) -> HomeIdentity? {
+  package func identity() throws(StorageError) -> HomeIdentity? {
     try selectIdentity.first { row in
       HomeIdentity(
         relay: row.text(0),
@@ -74,53 +74,53 @@ public final class SQLiteReplicaStore: ReplicaStore {
     }
   }
 
-  public func record(_ key: RecordKey) throws(StorageError) -> Record? {
+  package func record(_ key: RecordKey) throws(StorageError) -> Record? {
     try recordTable.record(key)
   }
 
-  public func records(zone: Name, type: Name?) throws(StorageError) -> [Record] {
+  package func records(zone: Name, type: Name?) throws(StorageError) -> [Record] {
     try recordTable.records(zone: zone, type: type)
   }
 
-  public func ancestors(_ key: RecordKey) throws(StorageError) -> [VersionFingerprint] {
+  package func ancestors(_ key: RecordKey) throws(StorageError) -> [VersionFingerprint] {
     try recordTable.ancestors(key)
   }
 
-  public func allRecords() throws(StorageError) -> [Record] { try recordTable.all() }
+  package func allRecords() throws(StorageError) -> [Record] { try recordTable.all() }
 
-  public func unnamed(bySnapshot number: Int64) throws(StorageError) -> [UnnamedRecord] {
+  package func unnamed(bySnapshot number: Int64) throws(StorageError) -> [UnnamedRecord] {
     try recordTable.unnamed(bySnapshot: number)
   }
 
-  public func lostRecords(limit: Int, bytes: Int) throws(StorageError) -> [Record] {
+  package func lostRecords(limit: Int, bytes: Int) throws(StorageError) -> [Record] {
     try recordTable.lost(limit: limit, bytes: bytes)
   }
 
-  public func isLost(_ key: RecordKey) throws(StorageError) -> Bool { try recordTable.isLost(key) }
+  package func isLost(_ key: RecordKey) throws(StorageError) -> Bool { try recordTable.isLost(key) }
 
-  public func greatestTag() throws(StorageError) -> ChangeTag { try recordTable.greatestTag() }
+  package func greatestTag() throws(StorageError) -> ChangeTag { try recordTable.greatestTag() }
 
-  public func tags(after tag: ChangeTag) throws(StorageError) -> [ChangeTag] {
+  package func tags(after tag: ChangeTag) throws(StorageError) -> [ChangeTag] {
     try recordTable.tags(after: tag)
   }
 
-  public func chunks(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldChunk] {
+  package func chunks(_ hashes: [ChunkHash]) throws(StorageError) -> [HeldChunk] {
     try chunkTable.chunks(hashes)
   }
 
-  public func chunks(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldChunk] {
+  package func chunks(after hash: ChunkHash?, limit: Int) throws(StorageError) -> [HeldChunk] {
     try chunkTable.chunks(after: hash, limit: limit)
   }
 
-  public func namedChunks(_ hashes: [ChunkHash]) throws(StorageError) -> [ChunkHash] {
+  package func namedChunks(_ hashes: [ChunkHash]) throws(StorageError) -> [ChunkHash] {
     try chunkTable.named(hashes)
   }
 
-  public func chunkFiles(_ numbers: [UInt64]) throws(StorageError) -> [UInt64] {
+  package func chunkFiles(_ numbers: [UInt64]) throws(StorageError) -> [UInt64] {
     try chunkTable.files(numbers)
   }
 
-  public func cursor() throws(StorageError) -> ChangeToken? {
+  package func cursor() throws(StorageError) -> ChangeToken? {
     guard let text = try selectCursor.first({ $0.text(0) }) else { return nil }
     guard let token = ChangeToken(text: text) else {
       throw connection.corruption("the cursor is not a change token")
@@ -128,13 +128,13 @@ public final class SQLiteReplicaStore: ReplicaStore {
     return token
   }
 
-  public func outbox() throws(StorageError) -> [OutboxEntry] { try outboxTable.entries() }
+  package func outbox() throws(StorageError) -> [OutboxEntry] { try outboxTable.entries() }
 
-  public func value(_ key: String) throws(StorageError) -> String? {
+  package func value(_ key: String) throws(StorageError) -> String? {
     try selectNote.bind(key).first { $0.text(0) }
   }
 
-  public func write(_ changes: [ReplicaChange]) throws(StorageError) {
+  package func write(_ changes: [ReplicaChange]) throws(StorageError) {
     if changes.isEmpty { return }
     // A device writes so little that it may checkpoint its log here, at long intervals. This comes
     // before the write, so that a call that throws has written nothing.
@@ -147,7 +147,7 @@ public final class SQLiteReplicaStore: ReplicaStore {
   /// Makes the log's file longer than its content, for the next commits. They then write over
   /// blocks that the file has, and their syncs need no change of its size: on ext4, such a sync
   /// takes less than half of the time. To be called in pauses.
-  public func reserveLog() { connection.reserveLog(bytes: Limits.replicaLogReserveBytes) }
+  package func reserveLog() { connection.reserveLog(bytes: Limits.replicaLogReserveBytes) }
 
   private func perform(_ change: ReplicaChange) throws(StorageError) {
     switch change {

@@ -1,9 +1,10 @@
 import LockstepJSON
-public import LockstepModel
+import LockstepModel
 
 extension Credentials {
   /// Encodes the body that answers a join.
-  public func encodedBody() -> [UInt8] {
+  @usableFromInline
+  package func encodedBody() -> [UInt8] {
     var writer = JSONWriter(capacity: 160)
     writer.beginObject()
     writer.member("accountID")
@@ -16,7 +17,8 @@ extension Credentials {
     return writer.finish()
   }
 
-  public static func decoded(body: [UInt8]) throws(Refusal) -> Credentials {
+  @usableFromInline
+  package static func decoded(body: [UInt8]) throws(Refusal) -> Credentials {
     var reader = MessageReader(body.span.bytes, formCode: .badMessage)
     var account: AccountID?
     var device: DeviceID?
@@ -39,12 +41,14 @@ extension Credentials {
 }
 
 /// Answer to `GET /v1/devices`: `{"devices":[…]}`.
-public struct DeviceList: Hashable, Sendable {
-  public var devices: [Device]
+@usableFromInline
+package struct DeviceList: Hashable, Sendable {
+  @usableFromInline package var devices: [Device]
 
-  public init(_ devices: [Device]) { self.devices = devices }
+  @usableFromInline package init(_ devices: [Device]) { self.devices = devices }
 
-  public func encodedBody() -> [UInt8] {
+  @usableFromInline
+  package func encodedBody() -> [UInt8] {
     var writer = JSONWriter(capacity: 32 + devices.count * 192)
     writer.beginObject()
     writer.member("devices")
@@ -55,7 +59,8 @@ public struct DeviceList: Hashable, Sendable {
     return writer.finish()
   }
 
-  public static func decoded(body: [UInt8]) throws(Refusal) -> DeviceList {
+  @usableFromInline
+  package static func decoded(body: [UInt8]) throws(Refusal) -> DeviceList {
     var reader = MessageReader(body.span.bytes, formCode: .badMessage)
     var devices: [Device]?
     var seen = MemberSet()
@@ -70,7 +75,8 @@ public struct DeviceList: Hashable, Sendable {
 
 extension Device {
   /// Encodes the answer to `PATCH /v1/devices/{id}`.
-  public func encodedBody() -> [UInt8] {
+  @usableFromInline
+  package func encodedBody() -> [UInt8] {
     var writer = JSONWriter(capacity: 192)
     writer.device(self)
     return writer.finish()
@@ -128,15 +134,17 @@ extension JSONWriter {
 }
 
 /// Body of `POST /v1/accounts` (without a code) and of `POST /v1/devices` (with one).
-public struct JoinRequest: Hashable, Sendable {
+@usableFromInline
+package struct JoinRequest: Hashable, Sendable {
   /// The pairing code; nil for a new account.
-  public var code: String?
+  @usableFromInline package var code: String?
   /// The account whose data the device already holds: a code of another account is refused, and
   /// stays valid.
-  public var account: AccountID?
-  public var description: DeviceDescription
+  @usableFromInline package var account: AccountID?
+  @usableFromInline package var description: DeviceDescription
 
-  public init(code: String?, account: AccountID? = nil, description: DeviceDescription) {
+  @usableFromInline
+  package init(code: String?, account: AccountID? = nil, description: DeviceDescription) {
     self.code = code
     self.account = account
     self.description = description
@@ -144,7 +152,9 @@ public struct JoinRequest: Hashable, Sendable {
 
   /// `takesCode`: true if the call uses a pairing code. A call that makes a new account uses none,
   /// and ignores the member.
-  public static func decoded(body: [UInt8], takesCode: Bool = true) throws(Refusal) -> JoinRequest {
+  @usableFromInline
+  package static func decoded(body: [UInt8], takesCode: Bool = true) throws(Refusal) -> JoinRequest
+  {
     var reader = MessageReader(body.span.bytes, formCode: .badRequest)
     var code: String?
     var account: AccountID?
@@ -174,7 +184,8 @@ public struct JoinRequest: Hashable, Sendable {
         appVersion: try reader.require(appVersion, .appVersion)))
   }
 
-  public func encodedBody() -> [UInt8] {
+  @usableFromInline
+  package func encodedBody() -> [UInt8] {
     var writer = JSONWriter(capacity: 256)
     writer.beginObject()
     writer.optional("code", code)
@@ -186,12 +197,14 @@ public struct JoinRequest: Hashable, Sendable {
 }
 
 /// Body of `PATCH /v1/devices/{id}`.
-public struct RenameRequest: Hashable, Sendable {
-  public var deviceName: String
+@usableFromInline
+package struct RenameRequest: Hashable, Sendable {
+  @usableFromInline package var deviceName: String
 
-  public init(deviceName: String) { self.deviceName = deviceName }
+  @usableFromInline package init(deviceName: String) { self.deviceName = deviceName }
 
-  public static func decoded(body: [UInt8]) throws(Refusal) -> RenameRequest {
+  @usableFromInline
+  package static func decoded(body: [UInt8]) throws(Refusal) -> RenameRequest {
     var reader = MessageReader(body.span.bytes, formCode: .badRequest)
     var deviceName: String?
     var seen = MemberSet()
@@ -203,7 +216,8 @@ public struct RenameRequest: Hashable, Sendable {
     return RenameRequest(deviceName: try reader.require(deviceName, .deviceName))
   }
 
-  public func encodedBody() -> [UInt8] {
+  @usableFromInline
+  package func encodedBody() -> [UInt8] {
     var writer = JSONWriter(capacity: 64)
     writer.beginObject()
     writer.member("deviceName")
@@ -231,17 +245,20 @@ extension JSONWriter {
 }
 
 /// Answer to `POST /v1/pairings`: a code with which one device can join.
-public struct PairingOffer: Hashable, Sendable {
-  public var code: String
+@usableFromInline
+package struct PairingOffer: Hashable, Sendable {
+  @usableFromInline package var code: String
   /// Relay time, milliseconds since the Unix epoch.
-  public var expiresAt: Int64
+  @usableFromInline package var expiresAt: Int64
 
-  public init(code: String, expiresAt: Int64) {
+  @usableFromInline
+  package init(code: String, expiresAt: Int64) {
     self.code = code
     self.expiresAt = expiresAt
   }
 
-  public func encodedBody() -> [UInt8] {
+  @usableFromInline
+  package func encodedBody() -> [UInt8] {
     var writer = JSONWriter(capacity: 96)
     writer.beginObject()
     writer.member("code")
@@ -252,7 +269,8 @@ public struct PairingOffer: Hashable, Sendable {
     return writer.finish()
   }
 
-  public static func decoded(body: [UInt8]) throws(Refusal) -> PairingOffer {
+  @usableFromInline
+  package static func decoded(body: [UInt8]) throws(Refusal) -> PairingOffer {
     var reader = MessageReader(body.span.bytes, formCode: .badMessage)
     var code: String?
     var expiresAt: Int64?

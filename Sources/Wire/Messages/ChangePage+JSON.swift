@@ -1,13 +1,15 @@
 import LockstepJSON
-public import LockstepModel
+import LockstepModel
 
 extension ChangePage {
   /// Encodes the body of `GET /v1/changes`.
-  public func encodedBody() -> [UInt8] {
+  @usableFromInline
+  package func encodedBody() -> [UInt8] {
     EncodedChanges(changes, lostTags: lostTags).body(since: since, token: token, more: more)
   }
 
-  public static func decoded(body: [UInt8]) throws(Refusal) -> ChangePage {
+  @usableFromInline
+  package static func decoded(body: [UInt8]) throws(Refusal) -> ChangePage {
     var reader = MessageReader(body.span.bytes, formCode: .badMessage)
     let (_, page) = try reader.changePage()
     try reader.finish()
@@ -70,14 +72,16 @@ extension MessageReader {
 
 /// Records as the JSON of a `changes` array, encoded once and shared by all receivers: the message
 /// on a socket, the event of a stream and the body of a poll wrap the same bytes.
-public struct EncodedChanges: Hashable, Sendable {
+@usableFromInline
+package struct EncodedChanges: Hashable, Sendable {
   private let array: [UInt8]
   /// Number of records.
-  public let count: Int
+  @usableFromInline package let count: Int
   private let lostTags: [TagGap]
 
   /// `lostTags`: see `ChangePage.lostTags`.
-  public init(_ changes: [Record], lostTags: [TagGap] = []) {
+  @usableFromInline
+  package init(_ changes: [Record], lostTags: [TagGap] = []) {
     var writer = JSONWriter(capacity: changes.reduce(2) { $0 + $1.encodedBytes })
     writer.beginArray()
     for record in changes { writer.record(record) }
@@ -88,10 +92,12 @@ public struct EncodedChanges: Hashable, Sendable {
   }
 
   /// Size of the records alone, to be compared with `Limits.pushBytes`.
-  public var bytes: Int { array.count }
+  @usableFromInline package var bytes: Int { array.count }
 
   /// Returns the `changes` message; with `id`, the answer to that fetch.
-  public func message(id: String?, since: ChangeToken?, token: ChangeToken, more: Bool) -> [UInt8] {
+  @usableFromInline
+  package func message(id: String?, since: ChangeToken?, token: ChangeToken, more: Bool) -> [UInt8]
+  {
     var writer = JSONWriter(capacity: array.count + (id?.utf8.count ?? 0) + 192)
     writer.beginObject()
     writer.member("op")
@@ -104,14 +110,16 @@ public struct EncodedChanges: Hashable, Sendable {
   }
 
   /// Returns the body of `GET /v1/changes`.
-  public func body(since: ChangeToken?, token: ChangeToken, more: Bool) -> [UInt8] {
+  @usableFromInline
+  package func body(since: ChangeToken?, token: ChangeToken, more: Bool) -> [UInt8] {
     var writer = JSONWriter(capacity: array.count + 160)
     writer.beginObject()
     return finish(writer, since: since, token: token, more: more)
   }
 
   /// Returns the body of `GET /v1/zones/{zone}/records`.
-  public func list(token: ChangeToken, more: Bool) -> [UInt8] {
+  @usableFromInline
+  package func list(token: ChangeToken, more: Bool) -> [UInt8] {
     var writer = JSONWriter(capacity: array.count + 128)
     writer.beginObject()
     writer.member("token")
@@ -125,7 +133,8 @@ public struct EncodedChanges: Hashable, Sendable {
   }
 
   /// Returns the `changes` event of a stream; its id is the token.
-  public func event(since: ChangeToken?, token: ChangeToken, more: Bool) -> [UInt8] {
+  @usableFromInline
+  package func event(since: ChangeToken?, token: ChangeToken, more: Bool) -> [UInt8] {
     EventStreamWriter.event(
       "changes", id: token.text, json: body(since: since, token: token, more: more))
   }

@@ -1,8 +1,9 @@
-public import LockstepJSON
-public import LockstepModel
+import LockstepJSON
+import LockstepModel
 
 /// Message from a device on the socket (docs/protocol.md, "WebSocket").
-public enum DeviceMessage: Hashable, Sendable {
+@usableFromInline
+package enum DeviceMessage: Hashable, Sendable {
   case hello(token: String?, since: ChangeToken?)
   case save(SaveRequest)
   case fetch(id: String, FetchQuery)
@@ -11,15 +12,17 @@ public enum DeviceMessage: Hashable, Sendable {
 }
 
 /// Query for changes, the same in `GET /v1/changes` and in the socket's `fetch`.
-public struct FetchQuery: Hashable, Sendable {
-  public var since: ChangeToken?
-  public var zone: Name?
+@usableFromInline
+package struct FetchQuery: Hashable, Sendable {
+  @usableFromInline package var since: ChangeToken?
+  @usableFromInline package var zone: Name?
   /// Records per page; clamped to 1…`Limits.pageRecords`.
-  public var limit: Int
+  @usableFromInline package var limit: Int
   /// Long-poll: time for which the request is held until there are changes. 0: answer at once.
-  public var waitMilliseconds: Int64
+  @usableFromInline package var waitMilliseconds: Int64
 
-  public init(
+  @usableFromInline
+  package init(
     since: ChangeToken? = nil, zone: Name? = nil, limit: Int = Limits.pageRecords,
     waitMilliseconds: Int64 = 0
   ) {
@@ -33,7 +36,8 @@ public struct FetchQuery: Hashable, Sendable {
 extension DeviceMessage {
   /// Reads the JSON text of one message. Throws a fault of the whole message; a fault of one record
   /// of a save is stored in its mutation.
-  public static func decode(_ bytes: [UInt8]) throws(Refusal) -> DeviceMessage {
+  @usableFromInline
+  package static func decode(_ bytes: [UInt8]) throws(Refusal) -> DeviceMessage {
     var reader = MessageReader(bytes.span.bytes, formCode: .badMessage)
     let message: DeviceMessage
     switch try reader.operation() {
@@ -49,7 +53,8 @@ extension DeviceMessage {
 
   /// Returns the `id` of a message that could not be decoded, so that its refusal can name it; nil
   /// if it has no readable id.
-  public static func requestID(in bytes: [UInt8]) -> String? {
+  @usableFromInline
+  package static func requestID(in bytes: [UInt8]) -> String? {
     var reader = MessageReader(bytes.span.bytes, formCode: .badMessage)
     var seen = MemberSet()
     do {
@@ -63,7 +68,8 @@ extension DeviceMessage {
   }
 
   /// Returns the JSON text of the message.
-  public func encoded() -> [UInt8] {
+  @usableFromInline
+  package func encoded() -> [UInt8] {
     var writer = JSONWriter(capacity: encodedBytes)
     writer.beginObject()
     writer.member("op")

@@ -1,19 +1,22 @@
 import LockstepJSON
-public import LockstepModel
+import LockstepModel
 
 /// Answer to `GET /v1/zones`: `{"zones":[{"zone"}],"more"}`.
-public struct ZoneList: Hashable, Sendable {
+@usableFromInline
+package struct ZoneList: Hashable, Sendable {
   /// In the order of their names' bytes.
-  public var zones: [Name]
+  @usableFromInline package var zones: [Name]
   /// True if there are further zones after the last.
-  public var more: Bool
+  @usableFromInline package var more: Bool
 
-  public init(_ zones: [Name], more: Bool) {
+  @usableFromInline
+  package init(_ zones: [Name], more: Bool) {
     self.zones = zones
     self.more = more
   }
 
-  public func encodedBody() -> [UInt8] {
+  @usableFromInline
+  package func encodedBody() -> [UInt8] {
     var writer = JSONWriter(capacity: 32 + zones.reduce(0) { $0 + $1.text.utf8.count + 12 })
     writer.beginObject()
     writer.member("zones")
@@ -33,13 +36,15 @@ public struct ZoneList: Hashable, Sendable {
 }
 
 /// Answer to `GET /v1/time`.
-public struct TimeAnswer: Hashable, Sendable {
+@usableFromInline
+package struct TimeAnswer: Hashable, Sendable {
   /// Relay time, milliseconds since the Unix epoch.
-  public var time: Int64
+  @usableFromInline package var time: Int64
 
-  public init(time: Int64) { self.time = time }
+  @usableFromInline package init(time: Int64) { self.time = time }
 
-  public func encodedBody() -> [UInt8] {
+  @usableFromInline
+  package func encodedBody() -> [UInt8] {
     var writer = JSONWriter(capacity: 32)
     writer.beginObject()
     writer.member("time")
@@ -48,7 +53,8 @@ public struct TimeAnswer: Hashable, Sendable {
     return writer.finish()
   }
 
-  public static func decoded(body: [UInt8]) throws(Refusal) -> TimeAnswer {
+  @usableFromInline
+  package static func decoded(body: [UInt8]) throws(Refusal) -> TimeAnswer {
     var reader = MessageReader(body.span.bytes, formCode: .badMessage)
     var time: Int64?
     var seen = MemberSet()
@@ -99,13 +105,15 @@ extension JSONWriter {
 }
 
 /// Body of `POST /v1/chunks/missing`: chunks of files that a device is about to name.
-public struct MissingChunksRequest: Hashable, Sendable {
+@usableFromInline
+package struct MissingChunksRequest: Hashable, Sendable {
   /// Each once, at most `Limits.chunkHashes`.
-  public var hashes: [ChunkHash]
+  @usableFromInline package var hashes: [ChunkHash]
 
-  public init(hashes: [ChunkHash]) { self.hashes = hashes }
+  @usableFromInline package init(hashes: [ChunkHash]) { self.hashes = hashes }
 
-  public static func decoded(body: [UInt8]) throws(Refusal) -> MissingChunksRequest {
+  @usableFromInline
+  package static func decoded(body: [UInt8]) throws(Refusal) -> MissingChunksRequest {
     var reader = MessageReader(body.span.bytes, formCode: .badRequest)
     var hashes: [ChunkHash]?
     var seen = MemberSet()
@@ -120,16 +128,18 @@ public struct MissingChunksRequest: Hashable, Sendable {
     return MissingChunksRequest(hashes: try reader.require(hashes, .hashes))
   }
 
-  public func encodedBody() -> [UInt8] { encodedHashes("hashes", hashes) }
+  @usableFromInline package func encodedBody() -> [UInt8] { encodedHashes("hashes", hashes) }
 }
 
 /// Answer to it: those of the chunks that the relay lacks, in the order of the request.
-public struct MissingChunks: Hashable, Sendable {
-  public var missing: [ChunkHash]
+@usableFromInline
+package struct MissingChunks: Hashable, Sendable {
+  @usableFromInline package var missing: [ChunkHash]
 
-  public init(missing: [ChunkHash]) { self.missing = missing }
+  @usableFromInline package init(missing: [ChunkHash]) { self.missing = missing }
 
-  public static func decoded(body: [UInt8]) throws(Refusal) -> MissingChunks {
+  @usableFromInline
+  package static func decoded(body: [UInt8]) throws(Refusal) -> MissingChunks {
     var reader = MessageReader(body.span.bytes, formCode: .badMessage)
     var missing: [ChunkHash]?
     var seen = MemberSet()
@@ -144,7 +154,7 @@ public struct MissingChunks: Hashable, Sendable {
     return MissingChunks(missing: try reader.require(missing, .missing))
   }
 
-  public func encodedBody() -> [UInt8] { encodedHashes("missing", missing) }
+  @usableFromInline package func encodedBody() -> [UInt8] { encodedHashes("missing", missing) }
 }
 
 private func encodedHashes(_ name: StaticString, _ hashes: [ChunkHash]) -> [UInt8] {

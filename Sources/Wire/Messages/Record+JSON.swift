@@ -1,15 +1,17 @@
 import LockstepJSON
-public import LockstepModel
+import LockstepModel
 
 extension Record {
   /// Encodes the body of `GET /v1/zones/{zone}/records/{name}`.
-  public func encodedBody() -> [UInt8] {
+  @usableFromInline
+  package func encodedBody() -> [UInt8] {
     var writer = JSONWriter(capacity: encodedBytes)
     writer.record(self)
     return writer.finish()
   }
 
-  public static func decoded(body: [UInt8]) throws(Refusal) -> Record {
+  @usableFromInline
+  package static func decoded(body: [UInt8]) throws(Refusal) -> Record {
     var reader = MessageReader(body.span.bytes, formCode: .badMessage)
     let record = try reader.record()
     try reader.finish()

@@ -1,10 +1,11 @@
 import LockstepJSON
-public import LockstepModel
+import LockstepModel
 
 extension Refusal {
   /// Encodes the refusal as `application/problem+json` (RFC 9457). `record`: the record as the
   /// relay has it, for `preconditionFailed`.
-  public func encodedProblem(record: Record? = nil) -> [UInt8] {
+  @usableFromInline
+  package func encodedProblem(record: Record? = nil) -> [UInt8] {
     var writer = JSONWriter(capacity: detail.utf8.count + 224 + (record?.encodedBytes ?? 0))
     writer.problem(self, record: record)
     return writer.finish()
@@ -26,7 +27,8 @@ extension Refusal {
   /// proxy's page), the status gives the code. But only the relay itself can reject the token, the
   /// plan, the cursor or the content: if only a status says so, it counts as a temporary fault on
   /// the path.
-  public static func decoded(problem body: [UInt8], status: Int) -> Refusal {
+  @usableFromInline
+  package static func decoded(problem body: [UInt8], status: Int) -> Refusal {
     if let refusal = problem(body, status: status) { return refusal }
     let meaning = RefusalCode(meaningOf: status)
     let isRelaysAlone = [.badToken, .planRequired, .badRequest, .tokenExpired].contains(meaning)

@@ -1,8 +1,9 @@
-public import LockstepJSON
-public import LockstepModel
+import LockstepJSON
+import LockstepModel
 
 /// Message from the relay on the socket (docs/protocol.md, "WebSocket").
-public enum RelayMessage: Hashable, Sendable {
+@usableFromInline
+package enum RelayMessage: Hashable, Sendable {
   case welcome(
     account: AccountID, device: DeviceID, token: ChangeToken, time: Int64,
     keepAliveMilliseconds: Int64)
@@ -22,7 +23,8 @@ public enum RelayMessage: Hashable, Sendable {
 extension RelayMessage {
   /// Reads the JSON text of one message. Unknown members and messages of a newer relay are ignored.
   /// Throws if the message is malformed.
-  public static func decode(_ bytes: [UInt8]) throws(Refusal) -> RelayMessage {
+  @usableFromInline
+  package static func decode(_ bytes: [UInt8]) throws(Refusal) -> RelayMessage {
     var reader = MessageReader(bytes.span.bytes, formCode: .badMessage)
     let message: RelayMessage
     switch try reader.operation() {
@@ -46,7 +48,8 @@ extension RelayMessage {
   }
 
   /// Returns the JSON text of the message.
-  public func encoded() -> [UInt8] {
+  @usableFromInline
+  package func encoded() -> [UInt8] {
     if case .changes(let id, let page) = self {
       return EncodedChanges(page.changes, lostTags: page.lostTags)
         .message(id: id, since: page.since, token: page.token, more: page.more)
@@ -205,7 +208,8 @@ extension MessageReader {
 }
 
 /// Event from the relay on a stream (docs/protocol.md, "Events").
-public enum RelayEvent: Hashable, Sendable {
+@usableFromInline
+package enum RelayEvent: Hashable, Sendable {
   /// Missed changes, or a push; the event's id is the page's token.
   case changes(ChangePage)
   /// A hint: there are newer changes.

@@ -1,17 +1,19 @@
 import LockstepJSON
-public import LockstepModel
+import LockstepModel
 
 extension SaveRequest {
   /// Reads the body of `POST /v1/zones/{zone}/records`. Throws a fault of the whole batch; a fault
   /// of one record is stored in its mutation.
-  public static func decoded(body: [UInt8], zone: Name) throws(Refusal) -> SaveRequest {
+  @usableFromInline
+  package static func decoded(body: [UInt8], zone: Name) throws(Refusal) -> SaveRequest {
     var reader = MessageReader(body.span.bytes, formCode: .badRequest)
     let request = try reader.saveRequest(zone: zone)
     try reader.finish()
     return request
   }
 
-  public func encodedBody() -> [UInt8] {
+  @usableFromInline
+  package func encodedBody() -> [UInt8] {
     var writer = JSONWriter(capacity: encodedBytes)
     writer.beginObject()
     writer.batch(self)
@@ -71,7 +73,8 @@ extension JSONWriter {
 extension SaveAnswer {
   /// Encodes the body that answers `POST /v1/zones/{zone}/records`, with 200 or, for an atomic
   /// batch that failed, with 409.
-  public func encodedBody() -> [UInt8] {
+  @usableFromInline
+  package func encodedBody() -> [UInt8] {
     var writer = JSONWriter(capacity: encodedBytes)
     writer.beginObject()
     writer.answer(self)
@@ -79,7 +82,8 @@ extension SaveAnswer {
     return writer.finish()
   }
 
-  public static func decoded(body: [UInt8]) throws(Refusal) -> SaveAnswer {
+  @usableFromInline
+  package static func decoded(body: [UInt8]) throws(Refusal) -> SaveAnswer {
     var reader = MessageReader(body.span.bytes, formCode: .badMessage)
     let (_, answer) = try reader.saveAnswer()
     try reader.finish()

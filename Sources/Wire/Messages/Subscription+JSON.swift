@@ -1,9 +1,10 @@
 import LockstepJSON
-public import LockstepModel
+import LockstepModel
 
 extension Subscription {
   /// Reads the body of `PUT /v1/subscriptions/{id}`.
-  public static func decoded(body: [UInt8], id: Name) throws(Refusal) -> Subscription {
+  @usableFromInline
+  package static func decoded(body: [UInt8], id: Name) throws(Refusal) -> Subscription {
     var reader = MessageReader(body.span.bytes, formCode: .badRequest)
     let kind = try reader.subscriptionKind()
     try reader.finish()
@@ -11,7 +12,8 @@ extension Subscription {
   }
 
   /// Encodes the subscription as the relay sends it.
-  public func encodedBody() -> [UInt8] {
+  @usableFromInline
+  package func encodedBody() -> [UInt8] {
     var writer = JSONWriter(capacity: 256)
     writer.subscription(self)
     return writer.finish()
@@ -19,12 +21,15 @@ extension Subscription {
 }
 
 /// Answer to `GET /v1/subscriptions`: `{"subscriptions":[…]}`.
-public struct SubscriptionList: Hashable, Sendable {
-  public var subscriptions: [Subscription]
+@usableFromInline
+package struct SubscriptionList: Hashable, Sendable {
+  @usableFromInline package var subscriptions: [Subscription]
 
-  public init(_ subscriptions: [Subscription]) { self.subscriptions = subscriptions }
+  @usableFromInline
+  package init(_ subscriptions: [Subscription]) { self.subscriptions = subscriptions }
 
-  public func encodedBody() -> [UInt8] {
+  @usableFromInline
+  package func encodedBody() -> [UInt8] {
     var writer = JSONWriter(capacity: 32 + subscriptions.count * 256)
     writer.beginObject()
     writer.member("subscriptions")
