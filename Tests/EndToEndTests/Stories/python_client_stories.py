@@ -1,6 +1,7 @@
 """The Python package (Sources/PythonClient), from its source folder: `Home` on a home's socket, and
 `Relay` by HTTP."""
 
+import http.client
 import importlib.util
 import json
 import os
@@ -14,8 +15,8 @@ SOURCE = os.path.join(
 sys.path.insert(0, os.path.join(SOURCE, "src"))
 
 from lockstep import (  # noqa: E402
-    BadRequest, Conflict, Cursor, Home as Client, HomeClosed, HomeError, HomeUnavailable, NotFound,
-    Refused, Relay as RelayClient, RelayError, RelayUnreachable, TooLarge)
+    BadRequest, Conflict, Cursor, Home as Client, HomeClosed, HomeError, HomeUnavailable,
+    LockstepError, NotFound, Refused, Relay as RelayClient, RelayError, RelayUnreachable, TooLarge)
 
 from story import PATIENCE, Home, Relay, folder, main, wait_until  # noqa: E402
 
@@ -216,6 +217,70 @@ def story_records_by_http_are_never_overwritten_unseen():
         back = client.put("Tödos/1", "ü/x", "Todo", {"n": 6})
         client.delete("Tödos/1", "ü/x", overwrite=True)
         assert back.tag > newer.tag
+
+
+def story_other_scripts_and_long_numbers_take_no_more_than_they_must():
+    with folder() as directory, Relay() as relay:
+        phone = Home.new(relay, directory)
+        client = RelayClient(relay.address)
+        client.join(phone.code(), "script")
+        # 900,000 bytes of UTF-8, which would be 1.8 million if escaped.
+        text = "\u6f22" * 300_000
+        assert client.put("Notes", "long", "Note", {"text": text}).fields["text"] == text
+        assert client.update("Notes", "long", lambda fields: {**fields, "read": True}).tag > 0
+        digits = int("9" * 4_000)
+        client.put("Notes", "exact", "Note", {"number": digits})
+        assert client.get("Notes", "exact").fields["number"] == digits
+        raw(relay, client, "/v1/zones/Notes/records/huge", '{"type":"Note","fields":{"number":%s}}'
+            % ("9" * 5_000))
+        numbers = [each.fields.get("number") for each in client.list("Notes")]
+        assert float("inf") in numbers and digits in numbers
+        raises(ValueError, lambda: client.update("Notes", "huge", lambda fields: fields))
+        with start(phone, directory), Client(phone.path) as home:
+            home.sync(PATIENCE)
+            assert sorted(each.name for each in home.records("Notes")) == ["exact", "huge", "long"]
+            with home.transaction() as edits:
+                for _ in range(2):
+                    edits.save("Notes", "Note", {"text": "\u0416" * 450_000})
+            assert len(home.records("Notes")) == 5
+        fault = raises(
+            RelayError, lambda: client.put("Notes", "x", "Note", {"a": "a" * (2 << 20)}),
+            "share the fields")
+        assert fault.code == "bodyTooLarge", fault
+
+
+def raw(relay, client, path, body):
+    """Puts a record as a program in another language would."""
+    address = relay.address.removeprefix("http://")
+    connection = http.client.HTTPConnection(address, timeout=PATIENCE)
+    connection.request("PUT", path, body, {
+        "Authorization": f"Bearer {client.token}", "Content-Type": "application/json",
+        "If-None-Match": "*"})
+    assert connection.getresponse().status == 201
+    connection.close()
+
+
+def story_what_no_relay_gave_is_refused_in_a_sentence():
+    with folder() as directory, Relay() as relay:
+        client = joined(relay)
+        path = os.path.join(directory, "cursor")
+        for content in ["", "[]", "{", '{"token":5}', '"a"']:
+            with open(path, "w") as file:
+                file.write(content)
+            raises(LockstepError, lambda: Cursor(path), "remove it")
+        raises(ValueError, lambda: RelayClient(relay.address, "a\nb").devices(), "the token")
+        raises(ValueError, lambda: RelayClient(relay.address, "\u0416").devices(), "the token")
+        # A wait of under a second is no call after the other.
+        cursor = Cursor()
+        list(client.changes(cursor))
+        asked = []
+        answer = client._json
+
+        def ask(method, path, **options):
+            asked.append(options["query"].get("wait"))
+            return answer(method, path, **options)
+        client._json = ask
+        assert list(client.changes(cursor, wait=0.2)) == [] and asked == ["1"], asked
 
 
 def story_increments_of_many_threads_all_count():

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import os
 import socket
 import threading
@@ -10,6 +9,7 @@ from types import TracebackType
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Type
 
 from ._errors import HomeClosed, HomeError, HomeUnavailable, TooLarge, home_error
+from ._json import decode, encode
 
 _PROTOCOL = 1
 _SOCKET_PATH_BYTES_MAX = 100
@@ -114,7 +114,7 @@ class _Connection:
 
     def send(self, request: Mapping[str, Any]) -> int:
         self._last_id += 1
-        line = json.dumps({**request, "id": self._last_id}, allow_nan=False).encode() + b"\n"
+        line = encode({**request, "id": self._last_id}) + b"\n"
         if len(line) > _LINE_BYTES_MAX:
             raise TooLarge("tooLarge", _too_large(len(line)))
         try:
@@ -130,7 +130,7 @@ class _Connection:
             if end >= 0:
                 line = bytes(self._buffer[:end])
                 del self._buffer[:end + 1]
-                answer = json.loads(line)
+                answer = decode(line)
                 if not isinstance(answer, dict):
                     raise HomeClosed("the process that holds the home answered with no object")
                 return answer

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import os
 import random
 import socket
@@ -12,13 +13,16 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 from urllib.parse import quote, urlencode, urlsplit
 
-from ._errors import Conflict, RelayError, RelayUnreachable
+from ._errors import Conflict, LockstepError, RelayError, RelayUnreachable
+from ._json import decode, encode
 
 _ATTEMPTS_MAX = 4
 _CONFLICTS_MAX = 20
 _DELAY_SECONDS_MAX = 30.0
 _ANSWER_BYTES_MAX = 8 << 20
 _LINE_BYTES_MAX = 8 << 20
+# Of a request (docs/protocol.md, "Limits").
+_BODY_BYTES_MAX = 2 << 20
 # Codes after which a device reads all records anew (docs/protocol.md, "Errors").
 _LOST_CURSOR_CODES = frozenset(
     ["tokenExpired", "storeRestored", "badChangeToken", "filterChanged"])
@@ -94,8 +98,13 @@ class Cursor:
                 value = json.load(file)
         except FileNotFoundError:
             return
-        self.token = value["token"]
-        self.is_snapshot = value.get("snapshot", False)
+        except ValueError:
+            value = None
+        if not isinstance(value, dict) or not isinstance(value.get("token"), (str, type(None))):
+            raise LockstepError(
+                f"{self.path} is no cursor; remove it, and all records come anew")
+        self.token = value.get("token")
+        self.is_snapshot = value.get("snapshot") is True
 
     def move(self, token: Optional[str], is_snapshot: bool) -> None:
         """Stores a position, durably."""
@@ -279,7 +288,7 @@ class Relay:
             if cursor.token is not None:
                 query["since"] = cursor.token
             if wait > 0 and not has_changes and cursor.token is not None:
-                query["wait"] = str(int(wait))
+                query["wait"] = str(math.ceil(wait))
             try:
                 page = self._json(
                     "GET", "/v1/changes", query=query, extra_seconds=float(query.get("wait", 0)))
@@ -365,7 +374,11 @@ class Relay:
         return http.client.HTTPConnection(host, self._parts.port, timeout=timeout)
 
     def _headers(self) -> Dict[str, str]:
-        return {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
+        if self.token is None:
+            return {}
+        if not self.token.isascii() or not self.token.isprintable():
+            raise ValueError("the token has a character that no token has; give it as it was made")
+        return {"Authorization": f"Bearer {self.token}"}
 
     def _target(self, path: str, query: Mapping[str, str]) -> str:
         return self._parts.path.rstrip("/") + path + ("?" + urlencode(query) if query else "")
@@ -379,7 +392,7 @@ class Relay:
             method, path, query=query, body=body, headers=headers, attempts=attempts,
             extra_seconds=extra_seconds)
         try:
-            value = json.loads(answer)
+            value = decode(answer)
         except ValueError:
             value = None
         if not isinstance(value, dict):
@@ -398,7 +411,12 @@ class Relay:
         content = None
         all_headers = {**self._headers(), **(headers or {})}
         if body is not None:
-            content = json.dumps(body, allow_nan=False).encode()
+            content = encode(body)
+            if len(content) > _BODY_BYTES_MAX:
+                raise RelayError(
+                    413, "bodyTooLarge",
+                    f"the request has {len(content)} bytes, and the limit is {_BODY_BYTES_MAX}; "
+                    "share the fields among several records", {})
             all_headers["Content-Type"] = "application/json"
         for attempt in range(attempts):
             is_last = attempt + 1 == attempts
@@ -430,7 +448,7 @@ class Relay:
 
     def _error(self, response: http.client.HTTPResponse, body: bytes) -> Exception:
         try:
-            problem = json.loads(body)
+            problem = decode(body)
         except ValueError:
             problem = None
         if not isinstance(problem, dict) or not isinstance(problem.get("code"), str):
@@ -475,7 +493,7 @@ def _parse_events(
         if not text:
             if data:
                 try:
-                    value = json.loads(data)
+                    value = decode(data)
                 except ValueError:
                     value = None
                 if isinstance(value, dict):
