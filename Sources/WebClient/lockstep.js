@@ -106,19 +106,19 @@ export class Lockstep {
    *   whole record. `apps`: rules as code. `store`: IndexedDB if it is missing. `name`: name of the
    *   store in the browser; two names are two devices. `transports`: best first. `browser`: the
    *   browser's interfaces, for tests.
+   * @throws {TypeError} if an option is unknown, missing or wrong
    */
-  static async open({ relay, rules = [], apps = [], store: from, name = "lockstep",
-    transports: names = ["websocket", "long-poll", "poll"], browser = systemBrowser() }) {
+  static async open(options) {
+    checkOptions(options);
+    const { relay, rules = [], apps = [], store: from, name = "lockstep",
+      transports: names = ["websocket", "long-poll", "poll"], browser = systemBrowser() } = options;
     const allApps = appsOf(rules, apps);
     const transports = checkedTransports(names);
-    const address = new URL(relay);
-    if (!["http:", "https:"].includes(address.protocol) || address.pathname !== "/") {
-      throw new TypeError("a relay's address has the form https://host[:port]");
-    }
+    const origin = originOf(relay);
     const { environment, indexedDB, locks, openChannel, target } = browser;
     const store = await (from ? from.open() : openStore(indexedDB, name, environment));
     const lockstep = new Lockstep({
-      environment, store, locks, name, apps: allApps, relay: address.origin, target,
+      environment, store, locks, name, apps: allApps, relay: origin, target,
       channel: store.isShared && openChannel ? openChannel(`lockstep ${name}`) : null,
       transports,
     });
@@ -364,6 +364,32 @@ export class Lockstep {
       }
     }
   }
+}
+
+/** Options of `open`, as `lockstep.d.ts` has them. */
+const optionNames = ["relay", "rules", "apps", "store", "name", "transports"];
+
+function checkOptions(options) {
+  if (!isObject(options)) {
+    throw new TypeError(`the options are an object with \`relay\`, as "${exampleRelay}"`);
+  }
+  const known = [...optionNames, "browser"];
+  const odd = Object.keys(options).find((name) => !known.includes(name));
+  if (odd === undefined) return;
+  throw new TypeError(`there is no option \`${odd}\`; known are ${optionNames.join(", ")}`);
+}
+
+const exampleRelay = "https://relay.example";
+
+/** Returns the origin of a relay's address. */
+function originOf(relay) {
+  const address = URL.canParse(relay) ? new URL(relay) : null;
+  if (["http:", "https:"].includes(address?.protocol) && address.pathname === "/") {
+    return address.origin;
+  }
+  const fault = relay === undefined ? "is missing" : "is no address";
+  throw new TypeError(`the option \`relay\` ${fault}: give http(s)://host[:port], `
+    + `as "${exampleRelay}"`);
 }
 
 function checkDevice(device) {

@@ -25,7 +25,29 @@ export const fitsRecord = (fields) => sizeOf(fields) <= limits.recordBytes;
 /** Returns the reason that a value cannot be a record's fields; null if it can. */
 export function faultOfFields(fields) {
   if (!isObject(fields)) return "a record's fields must be a JSON object";
-  return faultOfValue(fields, 1);
+  for (const [name, value] of Object.entries(fields)) {
+    const fault = hasLoneSurrogate(name) ? nameFault : faultOfValue(value, 2);
+    if (fault) return sentence(name, fault);
+  }
+  return null;
+}
+
+/** Returns the reason that an item has no copy: a field that is nested too deeply, or that holds
+ * itself. Stops at the first. */
+export function faultOfDepth(item) {
+  const field = Object.entries(item).find(([, value]) => isTooDeep(value, 2));
+  return field ? sentence(field[0], depthFault) : null;
+}
+
+const sentence = (name, fault) =>
+  (hasLoneSurrogate(name) ? `a field ${nameFault}` : `the field ${serialize(name)} ${fault}`);
+
+const nameFault = "has a name that is no Unicode";
+const depthFault = "is nested too deeply, or holds itself";
+
+function isTooDeep(value, depth) {
+  if (typeof value !== "object" || value === null || isNumber(value)) return false;
+  return depth > depthMax || Object.values(value).some((part) => isTooDeep(part, depth + 1));
 }
 
 /** The same for fields that a person's edit sets: the stamps of the fields are not among them. */
@@ -35,22 +57,23 @@ export function faultOfSetFields(fields) {
   return `the field "${stampsMember}" is reserved for stamps; leave it out`;
 }
 
+/** Returns the fault of a field as the rest of a sentence about it. */
 function faultOfValue(value, depth) {
   if (isNumber(value)) return faultOfNumber(value);
   switch (typeof value) {
     case "boolean": return null;
-    case "string": return hasLoneSurrogate(value) ? "a text in the fields is no Unicode" : null;
+    case "string": return hasLoneSurrogate(value) ? "holds a text that is no Unicode" : null;
     case "object": break;
-    default: return `the fields hold a ${typeof value}, which JSON does not have`;
+    default: return `holds a value of type ${typeof value}, which JSON does not have`;
   }
   if (value === null) return null;
-  if (!Array.isArray(value) && !isObject(value)) return "the fields hold what is no JSON object";
-  if (depth > depthMax) return "a record's fields are nested too deeply";
+  if (!Array.isArray(value) && !isObject(value)) return "holds an object that is not plain";
+  if (depth > depthMax) return depthFault;
   if (Array.isArray(value) && hasHole(value)) {
-    return "an array in the fields has a hole, which JSON does not have; remove the element whole";
+    return "holds an array with a hole, which JSON does not have; remove the element whole";
   }
   for (const [name, item] of Object.entries(value)) {
-    const fault = hasLoneSurrogate(name) ? "a name is no Unicode" : faultOfValue(item, depth + 1);
+    const fault = hasLoneSurrogate(name) ? nameFault : faultOfValue(item, depth + 1);
     if (fault) return fault;
   }
   return null;
@@ -66,10 +89,10 @@ function hasHole(array) {
 /** An exact number made by a page must be in canonical form, like those that were parsed. */
 function faultOfNumber(value) {
   if (typeof value === "number") {
-    return Number.isFinite(value) ? null : "a number in the fields is not finite";
+    return Number.isFinite(value) ? null : "holds a number that is not finite";
   }
   const isCanonical = isNumberText(value.text) && canonicalNumber(value.text) === value.text;
-  return isCanonical ? null : "an exact number in the fields is not in its one form";
+  return isCanonical ? null : "holds an exact number that is not in its one form";
 }
 
 /** Returns the reason that a text cannot name a zone, record or type; null if it can. */

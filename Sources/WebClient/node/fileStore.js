@@ -1,8 +1,9 @@
 import { open, readFile, readdir, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { keyOf, readRecord } from "../client/record.js";
 import { MemoryStore, StoreError } from "../client/store/memoryStore.js";
 import { parseMessage } from "../json/jsonParser.js";
-import { serialize } from "../json/jsonValue.js";
+import { isObject, serialize } from "../json/jsonValue.js";
 import { defined } from "../client/live/item.js";
 import { FileLock } from "./fileLock.js";
 
@@ -158,12 +159,33 @@ function contentsOf(text, path) {
   if (Number.isSafeInteger(held?.lockstepStore) && held.lockstepStore > version) {
     throw new StoreError("newer", `${path} was written by a later version; update this program`);
   }
-  const isRow = (row) => Array.isArray(row) && row.length === 2;
+  const isRowOf = (name) => (row) =>
+    Array.isArray(row) && row.length === 2 && isContent[name](...row);
   const isStore = held?.lockstepStore === version && Number.isSafeInteger(held.term)
-    && names.every((name) => Array.isArray(held[name]) && held[name].every(isRow));
+    && names.every((name) => Array.isArray(held[name]) && held[name].every(isRowOf(name)));
   if (!isStore) throw new StoreError("failed", advice);
   const { term, records, outbox, values } = held;
   return { term, records, outbox, values };
+}
+
+/** Checks of a row's key and value, by store. */
+const isContent = {
+  records: (key, row) => isObject(row) && Number.isSafeInteger(row.snapshot)
+    && isRecord(row.record) && keyOf(row.record) === key,
+  outbox: (key, entry) => Number.isSafeInteger(key) && isObject(entry) && entry.number === key
+    && [entry.zone, entry.name, entry.type, entry.state?.kind].every((it) => typeof it === "string")
+    && (entry.fields === null || isObject(entry.fields))
+    && ((entry.base ?? null) === null || isRecord(entry.base)),
+  values: (key) => typeof key === "string",
+};
+
+function isRecord(value) {
+  try {
+    readRecord(value);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function writeSynced(path, text) {

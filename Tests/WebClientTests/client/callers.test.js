@@ -43,6 +43,44 @@ test("an array with a hole is refused, and the file of the store stays readable"
     assert.equal(records.length, 1);
   });
 
+test("a field that JSON cannot have is refused by its name, also if it holds itself",
+  async (context) => {
+    const lockstep = await opened(context);
+    const device = new World({ rules }).device("phone");
+    const id = await lockstep.save("Todos", "Todo", { title: "milk" });
+    device.save("Todos", "Todo", { title: "milk" }, { id });
+    const cycle = { parts: [] };
+    cycle.parts.push({ whole: cycle }, { whole: cycle });
+    let deep = [];
+    for (let depth = 0; depth < 100_000; depth += 1) deep = [deep];
+    for (const [note, message] of [[() => 1, /function/], [Symbol("x"), /symbol/],
+      [[{ a: () => 1 }], /function/], [1n, /bigint/], [NaN, /finite/], [new Date(0), /plain/],
+      [cycle, /deeply/], [deep, /deeply/]]) {
+      const fields = { title: "tea", note };
+      const edits = [{ zone: "Todos", name: id, type: "Todo", fields }];
+      const refused = { name: "EditError", code: "badEdit" };
+      const named = (error) => error.message.includes('"note"') && message.test(error.message);
+      for (const act of [() => lockstep.save("Todos", "Todo", fields),
+        () => lockstep.update("Todos", id, (todo) => ({ ...todo, note })),
+        () => lockstep.change(() => edits)]) {
+        const error = await act().then(() => null, (it) => it);
+        assert.deepEqual({ name: error?.name, code: error?.code }, refused, error?.message);
+        assert.ok(named(error), error.message);
+      }
+      for (const act of [() => device.save("Todos", "Todo", fields),
+        () => device.update("Todos", id, () => fields), () => device.change(() => edits)]) {
+        assert.throws(act, refused);
+        assert.throws(act, named);
+      }
+    }
+    const fields = new Proxy({ title: "tea" }, {});
+    const edits = [{ zone: "Todos", name: id, type: "Todo", fields }];
+    await assert.rejects(lockstep.change(() => edits),
+      { code: "badEdit", message: /plain objects/ });
+    assert.deepEqual(lockstep.record("Todos", id).fields, { title: "milk" });
+    await assertGoesOn(lockstep);
+  });
+
 test("a listener that throws an error stops neither the others nor the client",
   async (context) => {
     const lockstep = await opened(context);
@@ -148,6 +186,34 @@ test("transports that are none are refused when the client is opened", async (co
     await assertGoesOn(await opened(context, { transports }));
   }
 });
+
+test("a relay that is missing or no address is refused with an example of one", async (context) => {
+  const relays = [undefined, null, 5, "", "foo", "/", "relay.example:5625", "ftp://relay.example",
+    "https://relay.example/path"];
+  for (const relay of relays) {
+    await assert.rejects(opened(context, { relay }),
+      { name: "TypeError", message: /option `relay`.+https:\/\/relay\.example/ }, String(relay));
+  }
+  for (const options of [{}, undefined, null, "http://127.0.0.1:1"]) {
+    await assert.rejects(Lockstep.open(options), { name: "TypeError", message: /`relay`/ });
+  }
+  for (const relay of ["http://127.0.0.1:1/", new URL("http://127.0.0.1:1")]) {
+    await assertGoesOn(await opened(context, { relay }));
+  }
+});
+
+test("an option that open does not know is refused by its name; those of the types are known",
+  async (context) => {
+    await assert.rejects(opened(context, { rule: rules }),
+      { name: "TypeError", message: /`rule`.+relay, rules, apps, store, name, transports/ });
+    const types = await readFile(
+      new URL("../../../Sources/WebClient/lockstep.d.ts", import.meta.url), "utf8");
+    const [, body] = /export interface Options<[^{]+\{\n([\s\S]*?)\n\}/u.exec(types);
+    const names = [...body.matchAll(/^  (\w+)\??:/gmu)].map(([, name]) => name);
+    assert.ok(names.includes("transports"));
+    const unset = Object.fromEntries(names.map((name) => [name, undefined]));
+    await assertGoesOn(await opened(context, { ...unset, relay: "http://127.0.0.1:1", rules }));
+  });
 
 test("a device without a name, and a code that is no text, are refused", async (context) => {
   const lockstep = await opened(context);

@@ -16,7 +16,13 @@ async function place(context) {
 }
 
 const claim = { holder: "script", now: 0, milliseconds: 10 };
-const row = (name, fields) => ({ record: { zone: "Z", name, fields }, snapshot: 0, isLost: false });
+const row = (name, fields) => ({
+  record: { zone: "Z", name, type: "T", fields, modifiedAt: 1, device: "d", tag: 1,
+    deleted: false },
+  snapshot: 0, isLost: false,
+});
+const entry = { number: 7, zone: "Z", name: "a", type: "T", fields: {}, modifiedAt: 1,
+  isStampTrusted: true, base: null, state: { kind: "waiting" } };
 const put = (store, key, value) => ({ store, key, value });
 
 /** Id of the lock that is held, its last line. */
@@ -29,7 +35,7 @@ test("what was written is there after a restart, every digit of it", async (cont
   const { term } = await first.claim(claim);
   await first.write(term, [
     put("records", "Z\na", row("a", fields)), put("records", "Z\nb", row("b", {})),
-    put("outbox", 7, { number: 7, timeMade: undefined }), put("values", "identity", { x: 1 }),
+    put("outbox", 7, { ...entry, timeMade: undefined }), put("values", "identity", { x: 1 }),
   ]);
   await first.write(term, [put("records", "Z\nb", undefined)]);
   await first.close();
@@ -37,7 +43,7 @@ test("what was written is there after a restart, every digit of it", async (cont
   context.after(() => again.close());
   const { records, outbox, values } = await again.load();
   assert.equal(serialize(records), serialize([row("a", fields)]));
-  assert.deepEqual(outbox, [{ number: 7 }]);
+  assert.deepEqual(outbox, [entry]);
   assert.deepEqual(values, [["identity", { x: 1 }]]);
   assert.deepEqual(await again.value("identity"), { x: 1 });
 });
@@ -116,6 +122,31 @@ test("a file that is no store is left as it is", async (context) => {
     ['{"lockstepStore":2}', "newer"]]) {
     await writeFile(path, text);
     await assert.rejects(fileStore(path).open(), { name: "StoreError", code }, text);
+    assert.equal(await readFile(path, "utf8"), text);
+    assert.deepEqual(await readdir(folder), ["home.json"]);
+  }
+});
+
+test("a file with damaged rows is refused by its name, and left as it is", async (context) => {
+  const { folder, path } = await place(context);
+  const good = { lockstepStore: 1, term: 1, records: [["Z\na", row("a", {})]],
+    outbox: [[7, entry]], values: [["identity", { x: 1 }]] };
+  await writeFile(path, serialize(good));
+  await (await fileStore(path).open()).close();
+  const { record } = row("a", {});
+  for (const damage of [
+    ...[null, 1, [], {}, { record: null }, { record: {} }, { record: { ...record, fields: 1 } },
+      { record: { ...record, name: "b" } }].map((it) => ({ records: [["Z\na", it]] })),
+    { records: [[1, row("a", {})]] },
+    ...[null, {}, { number: 7 }, { ...entry, number: 8 }, { ...entry, state: null },
+      { ...entry, fields: 1 }, { ...entry, base: 1 }].map((it) => ({ outbox: [[7, it]] })),
+    { values: [[1, 1]] },
+  ]) {
+    const text = serialize({ ...good, ...damage });
+    await writeFile(path, text);
+    await assert.rejects(async () => (await fileStore(path).open()).close(),
+      (error) => error.name === "StoreError" && error.code === "failed"
+        && error.message.includes(path), text);
     assert.equal(await readFile(path, "utf8"), text);
     assert.deepEqual(await readdir(folder), ["home.json"]);
   }

@@ -13,8 +13,8 @@ before(async () => { if (!needsProgram.skip) relay = await RelayProcess.start();
 after(() => relay?.remove());
 
 /** Returns devices of one account, each in a separate browser. */
-async function devicesOf(context, count, options = {}) {
-  const browsers = Array.from({ length: count }, () => new Browser(options));
+async function devicesOf(context, count, { hasWebSocket, ...options } = {}) {
+  const browsers = Array.from({ length: count }, () => new Browser({ hasWebSocket }));
   const pages = [];
   for (const browser of browsers) {
     const page = await browser.open(relay, options);

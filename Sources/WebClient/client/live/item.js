@@ -1,4 +1,5 @@
 import { frozen, isObject, setting } from "../../json/jsonValue.js";
+import { faultOfDepth } from "../fields.js";
 import { EditError } from "../replica/editing.js";
 
 /** Items: a record as an app's screens use it, its fields with `id`, the record's name. A field of
@@ -23,6 +24,8 @@ export function fieldsOf(item, held) {
     throw new EditError("badEdit",
       "an item is an object of fields; to remove a record, call `delete`");
   }
+  const fault = faultOfDepth(item);
+  if (fault) throw new EditError("badEdit", fault);
   return setting(defined(item), { id: held?.fields.id });
 }
 

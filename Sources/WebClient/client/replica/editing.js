@@ -95,7 +95,17 @@ function madeBy(make, context) {
  * list of edits as it is. */
 function copied(edits) {
   if (!Array.isArray(edits) || !Array.from(edits).every(isObject)) return edits;
-  return edits.map((edit) => ({ ...edit, fields: structuredClone(edit.fields) }));
+  return edits.map((edit) => ({ ...edit, fields: copyOf(edit.fields) }));
+}
+
+/** Functions and symbols have no copy, nor do proxies; JSON has none of them. */
+function copyOf(fields) {
+  try {
+    return structuredClone(fields);
+  } catch (error) {
+    const fault = faultOfSetFields(fields) ?? "the fields have no copy; give plain objects";
+    throw new EditError("badEdit", fault, { cause: error });
+  }
 }
 
 const alive = (record) => (record && !record.deleted ? record : null);
