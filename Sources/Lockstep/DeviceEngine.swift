@@ -62,7 +62,10 @@ final class DeviceEngine: Sendable {
           state.hasUncountedEdit = false
         case .transacted(_, .success(let records)):
           state.hasUncountedEdit = state.hasUncountedEdit || !records.isEmpty
-        case .joined(_, .success(let identity)): state.identity = identity
+        case .joined(_, .success(let identity)):
+          state.identity = identity
+          // The next status is reported after this. The last one fails for lack of an account.
+          if case .failed = state.status.state { state.status.state = .starting }
         default: break
         }
         let handler = report.order.flatMap {

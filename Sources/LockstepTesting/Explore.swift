@@ -33,12 +33,19 @@ public struct WorldFault: Error, CustomStringConvertible, Sendable {
 ///   - type: Type of the records.
 ///   - seeds: One world for each.
 ///   - faults: Faults that may happen.
-/// - Throws: `WorldFault`, or the error of a type whose values cannot be drawn.
+///   - samples: Draws a value, for a type whose values cannot be drawn; `nil` draws them.
+/// - Throws: `WorldFault`, also for a type whose values cannot be drawn.
 public func explore<Record: SyncedRecord>(
-  _ type: Record.Type, seeds: ClosedRange<UInt64>, faults: WorldFaults = .all
+  _ type: Record.Type, seeds: ClosedRange<UInt64>, faults: WorldFaults = .all,
+  samples: ((_ index: Int) -> Record)? = nil
 ) throws {
   for seed in seeds {
-    let plan = try WorldPlan<Record>(seed: seed, faults: faults)
+    let plan: WorldPlan<Record>
+    do {
+      plan = try WorldPlan<Record>(seed: seed, faults: faults, samples: samples)
+    } catch let error as DecodingError {
+      throw WorldFault(description: RandomValues.explanation(of: error, drawing: type))
+    }
     guard let difference = try plan.play() else { continue }
     let smallest = try plan.shrunk()
     let last = try smallest.play() ?? difference
@@ -74,10 +81,16 @@ struct WorldPlan<Record: SyncedRecord> {
   private let devices: Int
   private var steps: [Step]
 
-  init(seed: UInt64, faults: WorldFaults) throws {
+  init(seed: UInt64, faults: WorldFaults, samples: ((Int) -> Record)? = nil) throws {
     self.seed = seed
     var random = SeededRandom(seed: seed)
     var values = RandomValues(seed: random.next())
+    var drawn = 0
+    func draw() throws -> Record {
+      drawn += 1
+      return try samples.map { $0(Int(clamping: seed) &* 32 &+ drawn) }
+        ?? values.draw(Record.self)
+    }
     devices = Int.random(in: 2...4, using: &random)
     let ids = ["1", "2", "3"]
     steps = []
@@ -86,10 +99,10 @@ struct WorldPlan<Record: SyncedRecord> {
       let id = ids[Int.random(in: 0..<ids.count, using: &random)]
       switch Int.random(in: 0..<16, using: &random) {
       case 0..<3:
-        var value = try values.draw(Record.self)
+        var value = try draw()
         value.id = id
         steps.append(.save(device: device, value))
-      case 3..<8: steps.append(.change(device: device, id: id, try values.draw(Record.self)))
+      case 3..<8: steps.append(.change(device: device, id: id, try draw()))
       case 8: steps.append(.delete(device: device, id: id))
       case 9..<11 where faults.contains(.cuts): steps.append(.cut(device: device))
       case 11 where faults.contains(.cuts): steps.append(.heal(device: device))

@@ -19,6 +19,21 @@ struct RandomValues {
     let source = RandomSource(random.branch())
     return try RandomDecoder(source: source, codingPath: []).decode(type)
   }
+
+  /// Returns a sentence, with the next step, about a type whose values cannot be drawn.
+  static func explanation<Record>(of error: DecodingError, drawing type: Record.Type) -> String {
+    let reason =
+      switch error {
+      case .dataCorrupted(let context), .keyNotFound(_, let context),
+        .typeMismatch(_, let context), .valueNotFound(_, let context):
+        context.debugDescription
+      @unknown default: "\(error)"
+      }
+    return """
+      values of \(type) cannot be drawn: \(reason)
+      make a type that accepts only certain values CaseIterable, or draw the records by `samples`
+      """
+  }
 }
 
 /// Randomness that all parts of one decoding share.
@@ -69,10 +84,13 @@ private struct RandomDecoder: Decoder, SingleValueDecodingContainer {
     return try Value(from: self)
   }
 
+  private static let uuid = "00000000-0000-4000-8000-00000000000"
+
   private func special(_ type: any Decodable.Type) -> Any? {
     if type == Date.self { return Date(timeIntervalSince1970: Double(source.below(5))) }
     if type == Data.self { return Data((0..<source.below(3)).map { UInt8($0) }) }
     if type == URL.self { return URL(string: "https://example.org/\(source.below(3))") }
+    if type == UUID.self { return UUID(uuidString: Self.uuid + String(source.below(5))) }
     if type == SyncedCounter.self {
       var counter = SyncedCounter()
       counter.add(source.below(5) - 1)
@@ -93,7 +111,8 @@ private struct RandomMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
   var codingPath: [any CodingKey] { decoder.codingPath }
   /// Keys of a dictionary.
   var allKeys: [Key] {
-    ["a", "b"].prefix(decoder.source.below(3)).compactMap { Key(stringValue: $0) }
+    // Digits, since a dictionary may have integers as keys.
+    ["1", "2"].prefix(decoder.source.below(3)).compactMap { Key(stringValue: $0) }
   }
 
   func contains(_ key: Key) -> Bool { true }

@@ -81,6 +81,45 @@ struct WorldTests {
 
   @Test func rulesHold() throws { try checkMergeLaws(Todo.self, histories: 60) }
 
+  /// A type with fields of all sorts, and one that accepts only certain texts.
+  struct Task: SyncedRecord {
+    enum Kind: String, Codable { case home, work }
+
+    static let zone = "Tasks"
+    var id = RecordID.random()
+    var kind = Kind.home
+    var owner: UUID?
+    var steps: [Int: String] = [:]
+  }
+
+  struct Owned: SyncedRecord {
+    static let zone = "Owned"
+    var id = RecordID.random()
+    var owner = UUID()
+    var steps: [Int: String] = [:]
+  }
+
+  @Test func identifiersAndNumberedStepsAreDrawn() throws {
+    try checkMergeLaws(Owned.self, histories: 20)
+    try explore(Owned.self, seeds: 1...3)
+  }
+
+  @Test func aTypeThatCannotBeDrawnIsNamedAndPlayedBySamples() throws {
+    let law = #expect(throws: MergeLawFault.self) {
+      try checkMergeLaws(Task.self, histories: 5)
+    }
+    let world = #expect(throws: WorldFault.self) { try explore(Task.self, seeds: 1...1) }
+    for text in [law?.description, world?.description] {
+      #expect(text?.contains("values of Task cannot be drawn") == true)
+      #expect(text?.contains("CaseIterable") == true)
+    }
+    let samples = { (index: Int) in
+      Task(kind: index % 2 == 0 ? .home : .work, steps: [index % 3: "step \(index)"])
+    }
+    try checkMergeLaws(Task.self, histories: 20, samples: samples)
+    try explore(Task.self, seeds: 1...3, samples: samples)
+  }
+
   @Test func anyWorld() throws { try explore(Todo.self, seeds: 1...15, faults: .all) }
 
   /// A type whose conflicts a person decides.

@@ -241,6 +241,22 @@ struct LibraryTests {
     }
   }
 
+  @Test func aDeviceThatJoinsNeverSaysThatSyncFailed() async throws {
+    try await Devices.withFolders(2) { folders in
+      let relay = try ServingRelay(store: folders[0])
+      let phone = try await Devices.open(folders[1], relay)
+      let statuses = phone.statusUpdates
+      async let states = statuses.reduce(into: [SyncStatus.State]()) { $0.append($1.state) }
+      try await phone.createAccount(deviceName: "phone")
+      #expect(phone.status.state != .failed)
+      _ = try await phone.sync()
+      await phone.close()
+      let seen = await states
+      #expect(seen.last == .closed && !seen.contains(.failed), "\(seen)")
+      try relay.stop()
+    }
+  }
+
   @Test func aRevokedDeviceIsToldSoAndKeepsItsRecords() async throws {
     try await Devices.withTwo { phone, mac, _ in
       try await mac.save(Todo(id: "1", title: "milk"))
