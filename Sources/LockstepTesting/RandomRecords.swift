@@ -48,6 +48,8 @@ private final class RandomSource {
 private struct RandomDecoder: Decoder, SingleValueDecodingContainer {
   let source: RandomSource
   let codingPath: [any CodingKey]
+  /// True for a type that did not accept a short text: texts are identifiers (RFC 9562).
+  var drawsIdentifiers = false
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
@@ -62,7 +64,12 @@ private struct RandomDecoder: Decoder, SingleValueDecodingContainer {
 
   func decodeNil() -> Bool { source.below(3) == 0 }
   func decode(_ type: Bool.Type) throws -> Bool { source.below(2) == 0 }
-  func decode(_ type: String.Type) throws -> String { ["", "a", "b", "é", "電"][source.below(5)] }
+  func decode(_ type: String.Type) throws -> String {
+    let number = source.below(5)
+    if drawsIdentifiers { return "00000000-0000-4000-8000-00000000000\(number)" }
+    return ["", "a", "b", "é", "電"][number]
+  }
+
   func decode(_ type: Double.Type) throws -> Double { Double(source.below(5)) / 2 }
   func decode(_ type: Float.Type) throws -> Float { Float(source.below(5)) / 2 }
   func decode(_ type: Int.Type) throws -> Int { source.below(5) }
@@ -81,16 +88,22 @@ private struct RandomDecoder: Decoder, SingleValueDecodingContainer {
     if let cases = type as? any CaseIterable.Type, let drawn = one(of: cases) as? Value {
       return drawn
     }
-    return try Value(from: self)
+    do {
+      return try Value(from: self)
+    } catch DecodingError.dataCorrupted(let context) {
+      var decoder = self
+      decoder.drawsIdentifiers = true
+      guard let identifier = try? Value(from: decoder) else {
+        throw DecodingError.dataCorrupted(context)
+      }
+      return identifier
+    }
   }
-
-  private static let uuid = "00000000-0000-4000-8000-00000000000"
 
   private func special(_ type: any Decodable.Type) -> Any? {
     if type == Date.self { return Date(timeIntervalSince1970: Double(source.below(5))) }
     if type == Data.self { return Data((0..<source.below(3)).map { UInt8($0) }) }
     if type == URL.self { return URL(string: "https://example.org/\(source.below(3))") }
-    if type == UUID.self { return UUID(uuidString: Self.uuid + String(source.below(5))) }
     if type == SyncedCounter.self {
       var counter = SyncedCounter()
       counter.add(source.below(5) - 1)

@@ -91,8 +91,8 @@ struct DeviceDriverTests {
   @Test(arguments: DrivenProbe.Kind.allCases)
   func whatWasSentBeforeACloseArrives(kind: DrivenProbe.Kind) async throws {
     let peer = LocalPeer(.stalled)
-    // The peer reads on by a job of the node. The test itself could be late on a busy machine, and a
-    // driver drops a closing connection whose peer reads nothing for some seconds.
+    // The peer reads on by a job of the node. The test itself could be late on a busy machine, and
+    // a driver drops a closing connection whose peer reads nothing for some seconds.
     let probe = try DrivenProbe(kind) { _, number in
       peer.readOn()
       return number
