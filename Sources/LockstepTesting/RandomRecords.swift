@@ -93,10 +93,12 @@ private struct RandomDecoder: Decoder, SingleValueDecodingContainer {
     } catch DecodingError.dataCorrupted(let context) {
       var decoder = self
       decoder.drawsIdentifiers = true
-      guard let identifier = try? Value(from: decoder) else {
+      do {
+        return try Value(from: decoder)
+      } catch {
+        // The first error names a text that a person may recognize.
         throw DecodingError.dataCorrupted(context)
       }
-      return identifier
     }
   }
 
