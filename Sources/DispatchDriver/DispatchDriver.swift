@@ -45,9 +45,8 @@ where N.News == Never {
     queue.async {
       guard self.stage == .running else { return self.end() }
       self.stage = .stopping
-      self.queue.asyncAfter(deadline: .now() + .milliseconds(Int(Limits.drainMilliseconds))) {
-        self.end()
-      }
+      let limit = self.environment?.stopMilliseconds ?? 0
+      self.queue.asyncAfter(deadline: .now() + .milliseconds(Int(limit))) { self.end() }
       self.handle(.stopping)
     }
   }

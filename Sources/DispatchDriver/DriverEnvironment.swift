@@ -14,6 +14,8 @@ package struct DriverEnvironment<N: Node & SendableMetatype & ~Copyable> {
   package var isLastReport: (N.Report) -> Bool
   /// Called once, when all jobs are done and `lanes` and the node are released.
   package var ended: @Sendable () -> Void
+  /// Time from `stop` to the forced end, in milliseconds.
+  package var stopMilliseconds = Limits.drainMilliseconds
 
   package init(
     connect: @escaping (PeerAddress, DispatchQueue) -> any ByteStream,

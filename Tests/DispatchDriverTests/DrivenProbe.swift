@@ -12,6 +12,9 @@ final class DrivenProbe: Sendable {
 
   typealias Reports = [ProbeNode.Report]
 
+  /// A test on a busy machine may look at a node long after it has stopped it.
+  private static let stopMilliseconds: Int64 = 3_600_000
+
   private let log = Log()
   private let driver: any DeviceDriver<ProbeNode.Order>
 
@@ -32,6 +35,7 @@ final class DrivenProbe: Sendable {
   ) throws -> any DeviceDriver<ProbeNode.Order> {
     var settings = GroupSettings<ProbeNode.Report> { _, report in log.add(report) }
     settings.isLastReport = { $0 == .last }
+    settings.stopMilliseconds = stopMilliseconds
     let group = try NodeGroup<ProbeNode>(count: 1, settings)
     for lane in Lane.allCases {
       try group.addWorker(on: lane) { assignments, _ in
@@ -45,13 +49,13 @@ final class DrivenProbe: Sendable {
   private static func dispatch(
     _ log: Log, _ perform: @escaping @Sendable (Lane, Int) -> Int
   ) -> any DeviceDriver<ProbeNode.Order> {
-    DispatchDriver(
-      ProbeNode(),
-      DriverEnvironment<ProbeNode>(
-        connect: { SocketStream($0, on: $1) },
-        lanes: Lane.allCases.map { lane in { perform(lane, $0.number) } },
-        now: { SystemClock.moment() }, report: { log.add($0) }, isLastReport: { $0 == .last },
-        ended: { log.end() }))
+    var environment = DriverEnvironment<ProbeNode>(
+      connect: { SocketStream($0, on: $1) },
+      lanes: Lane.allCases.map { lane in { perform(lane, $0.number) } },
+      now: { SystemClock.moment() }, report: { log.add($0) }, isLastReport: { $0 == .last },
+      ended: { log.end() })
+    environment.stopMilliseconds = stopMilliseconds
+    return DispatchDriver(ProbeNode(), environment)
   }
 
   func post(_ orders: ProbeNode.Order...) { for order in orders { driver.post(order) } }
