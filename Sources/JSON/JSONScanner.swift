@@ -492,9 +492,27 @@ extension JSONScanner {
   /// which wraps them more often, as in the save.
   @discardableResult
   package mutating func skipValue() throws(JSONFault) -> Range<Int> {
+    var levels = Levels()
+    return try skipValue(&levels)
+  }
+
+  /// Same as `skipValue`; also checks that no object in the value repeats a name. Readers of such
+  /// an object would disagree about its value (RFC 8259 section 4).
+  package mutating func skipValueWithUniqueNames() throws(JSONFault) -> Range<Int> {
+    var levels = Levels()
+    levels.filter = NameFilter()
+    let range = try skipValue(&levels)
+    if levels.filter?.mayRepeat == true {
+      var scanner = JSONScanner(bytes)
+      scanner.position = range.lowerBound
+      try scanner.checkNames()
+    }
+    return range
+  }
+
+  private mutating func skipValue(_ levels: inout Levels) throws(JSONFault) -> Range<Int> {
     skipWhiteSpace()
     let start = position
-    var levels = Levels()
     while true {
       if try skipValueStart(&levels) { continue }
       // A value has ended: leave the objects and arrays that end with it, and find the next value.
@@ -508,18 +526,46 @@ extension JSONScanner {
   private struct Levels {
     var kinds: UInt64 = 0
     var count = 0
+    /// nil if names may be repeated.
+    var filter: NameFilter?
 
     var innermostIsObject: Bool { kinds & 1 == 1 }
 
     mutating func enter(object: Bool) {
       kinds = kinds << 1 | (object ? 1 : 0)
       count += 1
+      if object { filter?.enterObject() }
     }
 
     mutating func leave() {
+      if innermostIsObject { filter?.leaveObject() }
       kinds >>= 1
       count -= 1
     }
+  }
+
+  /// Skips the name of a member.
+  @inline(__always)
+  private mutating func skipName(_ levels: inout Levels) throws(JSONFault) {
+    let name = try name()
+    if levels.filter == nil { return }
+    levels.filter?.add(name.hasEscapes ? nil : hash(of: name.range))
+  }
+
+  /// Hash of a name of 0 to 15 bytes, or of the first and last eight bytes of a longer one.
+  private func hash(of name: Range<Int>) -> UInt64 {
+    let words: (UInt64, UInt64)
+    if name.count > JSONKey.bytesMax {
+      words = (word(name.lowerBound), word(name.upperBound - 8))
+    } else if name.lowerBound + 16 <= count {
+      let key = JSONKey(
+        low: word(name.lowerBound), high: word(name.lowerBound + 8), count: name.count)
+      words = (key.low, key.high)
+    } else {
+      let key = JSONKey(copy(name))
+      words = (key.low, key.high)
+    }
+    return (words.0 ^ words.1 &* 0x9E37_79B9_7F4A_7C15) &* 0xD6E8_FEB8_6659_FD93
   }
 
   /// Skips a single value, or the opening of an object or array; true if another value begins
@@ -539,7 +585,7 @@ extension JSONScanner {
         return false
       }
       levels.enter(object: isObject)
-      if isObject { _ = try name() }
+      if isObject { try skipName(&levels) }
       return true
     case .letterT: try literal("true")
     case .letterF: try literal("false")
@@ -558,7 +604,7 @@ extension JSONScanner {
       let next = try peek()
       if next == .comma {
         position += 1
-        if isObject { _ = try name() }
+        if isObject { try skipName(&levels) }
         return false
       }
       guard next == (isObject ? .closeBrace : .closeBracket) else {

@@ -162,6 +162,33 @@ import Testing
     #expect(try scanner.nextElement() == false)
   }
 
+  /// Readers of an object that repeats a name disagree about its value.
+  @Test func repeatedNamesAreFoundAtAnyDepth() {
+    let long = "a name of more than 15 bytes"
+    for (text, repeats) in [
+      (#"{"a":1,"a":2}"#, true), (#"{"a":1,"b":{"c":1,"d":2,"c":3}}"#, true),
+      (#"[[{"x":1},{"y":1,"z":2,"y":3}]]"#, true), (#"{"a":1,"\u0061":2}"#, true),
+      (#"{"":1,"":2}"#, true), (#"{"b":{"a":1},"a":{"b":1},"b":0}"#, true),
+      ("{\"\(long)\":1,\"x\":2,\"\(long)\":3}", true),
+      (#"{"a":1,"b":2}"#, false), (#"{"a":{"a":{"a":1}}}"#, false),
+      (#"[{"x":1},{"x":2},{"x":3}]"#, false), (#"{"a":1,"\u0062":2}"#, false),
+      // One letter, or a letter with a sign for its accent.
+      ("{\"\u{E9}\":1,\"e\u{301}\":2}", false),
+      ("{\"\(long)\":1,\"\(long) \":2}", false),
+      ("{" + (0..<300).map { "\"n\($0)\":\($0)" }.joined(separator: ",") + "}", false),
+      ("{" + (0..<300).map { "\"n\($0 % 299)\":\($0)" }.joined(separator: ",") + "}", true),
+    ] {
+      let bytes = Array(text.utf8)
+      var scanner = JSONScanner(bytes.span.bytes)
+      do throws(JSONFault) {
+        #expect(try scanner.skipValueWithUniqueNames() == 0..<bytes.count)
+        #expect(!repeats, "\(text)")
+      } catch {
+        #expect(repeats && error.reason == .duplicateName, "\(text)")
+      }
+    }
+  }
+
   @Test func mutatedTextNeverCrashesAndBothWaysAgree() {
     var random = SeededRandom(seed: 1)
     for _ in 0..<20_000 {

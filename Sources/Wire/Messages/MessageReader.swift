@@ -258,6 +258,16 @@ extension MessageReader {
     guard try kind() == .object else { throw wrong(member, "a JSON object") }
     return scanner.copy(try skip())
   }
+
+  /// Reads an object as `objectBytes` does, and refuses one in which a name is repeated.
+  mutating func unambiguousObjectBytes(_ member: Member) throws(Refusal) -> [UInt8] {
+    guard try kind() == .object else { throw wrong(member, "a JSON object") }
+    do {
+      return scanner.copy(try scanner.skipValueWithUniqueNames())
+    } catch {
+      throw invalidJSON(error)
+    }
+  }
 }
 
 /// Every member name of the protocol, so that a scanned name becomes a case without a string, and a

@@ -312,7 +312,7 @@ extension MessageReader {
       case .type: members.type = try name(.type)
       case .fields:
         members.isFieldsNull = try skipNull()
-        if !members.isFieldsNull { members.fields = try objectBytes(.fields) }
+        if !members.isFieldsNull { members.fields = try unambiguousObjectBytes(.fields) }
       case .deleted: members.isDeleted = try bool(.deleted)
       case .modifiedAt: members.modifiedAt = try skipNull() ? nil : try instant(.modifiedAt)
       case .baseTag: members.base = try skipNull() ? nil : try replacedVersion(.baseTag)

@@ -128,6 +128,14 @@ import Testing
     #expect(refusal { () throws(Refusal) in try decode(deeper) }?.code == .badJSON)
   }
 
+  /// Some readers take the first value, some the last, and some refuse the record.
+  @Test func fieldsRepeatNoName() {
+    for fields in [#"{"a":1,"a":2}"#, #"{"a":{"b":[{"c":1,"d":0,"c":1}]}}"#] {
+      let record = #"{"name":"a","type":"T","fields":\#(fields),"modifiedAt":1}"#
+      #expect(refusal { () throws(Refusal) in try decode(record) }?.code == .badJSON)
+    }
+  }
+
   private func decode(_ records: String) throws(Refusal) -> SaveRequest {
     let body = #"{"id":"\#(Self.id)","records":[\#(records)]}"#
     return try SaveRequest.decoded(body: bytes(body), zone: Self.zone)
