@@ -257,9 +257,10 @@ enum Router {
     RecordKey(zone: try name(target.path[2]), name: try name(target.path[4]))
   }
 
-  /// Returns the version that the query of a deletion names.
+  /// Returns the version that the query of a deletion names. An empty value is refused: a template
+  /// whose tag is missing must not fall back on another condition.
   private static func replacedVersion(_ target: RequestTarget) throws(Refusal) -> ReplacedVersion? {
-    guard let text = stated("baseTag", in: target) else { return nil }
+    guard let text = target["baseTag"] else { return nil }
     if text == "any" { return .any }
     guard let tag = number(text, atMost: Limits.sequenceLimit - 1), tag > 0 else {
       throw Refusal(
