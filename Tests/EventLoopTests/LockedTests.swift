@@ -12,6 +12,25 @@ struct LockedTests {
     #expect(count.withLock { $0 } == 40_000)
   }
 
+  @Test func aLockThatIsHeldIsNotWaitedFor() throws {
+    let value = Locked(1)
+    let seen = Locked<[Int?]>([])
+    func look() throws {
+      let thread = try LoopThread("look") {
+        let found = value.withLockIfFree { $0 }
+        seen.withLock { $0.append(found) }
+      }
+      thread.join()
+    }
+    try look()
+    try value.withLock { value throws in
+      value = 2
+      try look()
+    }
+    try look()
+    #expect(seen.withLock { $0 } == [1, nil, 2])
+  }
+
   @Test func faultLeavesItUnlocked() {
     let value = Locked(1)
     #expect(throws: SystemFault.self) {

@@ -30,6 +30,7 @@ final class RunningGroup {
     limiter: ConnectionLimiter? = nil,
     worker: sending Perform? = nil, portions: WorkPortions? = nil,
     weigh: @escaping @Sendable (Int) -> WorkWeight = { _ in WorkWeight() },
+    shortJob: (@Sendable (Int) -> Int?)? = nil,
     stopMilliseconds: Int64 = 10_000, certificate: ServerCertificate? = nil,
     sendBufferBytes: Int32? = nil,
     change: (inout GroupSettings<ScriptedReport>) -> Void = { _ in }
@@ -59,9 +60,10 @@ final class RunningGroup {
       try group.addWorker(on: .commits, worker)
     }
     for place in 0..<count {
-      try group.add(node, listeners: [listeners[place]]) { jobs, _ in
-        jobs.map { ($0.job * 10, $0.job < 0 ? nil : $0.job) }
-      }
+      try group.add(
+        node, listeners: [listeners[place]],
+        performInline: { jobs, _ in jobs.map { ($0.job * 10, $0.job < 0 ? nil : $0.job) } },
+        shortJobs: shortJob.map { .init(lane: .commits, perform: $0, performIdleWork: {}) })
     }
     let endings = Box<[NodeEnding]>([])
     thread = try LoopThread("group") {

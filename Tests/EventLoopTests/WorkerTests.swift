@@ -101,6 +101,41 @@ struct WorkerTests {
     running.end()
   }
 
+  /// A short job needs no worker. While another job is under way it waits for that one, so that
+  /// the jobs of a lane are done in their order.
+  @Test func shortJobsAreDoneByTheNodeWhileTheWorkerIsIdle() throws {
+    let gate = try Mailbox<Int>(isBlocking: true)
+    let done = RunningGroup.Box<[String]>([])
+    let running = try RunningGroup(
+      worker: { jobs, _ in
+        var pass: [Int] = []
+        _ = gate.waitForMessages(into: &pass)
+        done.change { done in done += jobs.map { "worker \($0.job)" } }
+        return jobs.map { ($0.job, nil) }
+      },
+      shortJob: { job in
+        guard job < 10 else { return nil }
+        done.change { $0.append("node \(job)") }
+        return job
+      })
+    func order(_ id: UInt64, _ job: Int) { running.order(.run(JobID(rawValue: id), .commits, job)) }
+    order(1, 1)
+    try running.journal.first { $0 == .finished(JobID(rawValue: 1), 1) ? true : nil }
+    order(2, 20)
+    order(3, 3)
+    running.order(.report(.news(99)))
+    try running.journal.first { $0 == .news(99) ? true : nil }
+    running.order(.report(.news(100)))
+    try running.journal.first { $0 == .news(100) ? true : nil }
+    #expect(done.contents == ["node 1"], "the third job waits for the second")
+    gate.close()
+    try running.journal.first { $0 == .finished(JobID(rawValue: 3), 3) ? true : nil }
+    order(4, 4)
+    try running.journal.first { $0 == .finished(JobID(rawValue: 4), 4) ? true : nil }
+    #expect(done.contents == ["node 1", "worker 20", "worker 3", "node 4"])
+    running.end()
+  }
+
   /// Deferred work waits for its time, but not at the end.
   @Test func deferredWorkIsDoneInTheEnd() throws {
     let portions = RunningGroup.Box<[[Int]]>([])

@@ -21,6 +21,22 @@ package struct ReplicaJob: Sendable {
     default: nil
     }
   }
+
+  /// Maximum number of records that another device has changed in a short job.
+  private static let shortRecords = 16
+
+  /// True if the job changes a few records and reads none in bulk: it takes little more than its
+  /// commit, so a driver may perform it on the agent's own thread.
+  package var isShort: Bool {
+    switch task {
+    case .edit, .transact, .decide, .freezeBatch: true
+    case .apply(let arrivals): arrivals.reduce(0) { $0 + $1.recordCount } <= Self.shortRecords
+    case .load, .join, .perform, .show, .nameDevices, .setSyncing, .answerRestore, .makeDueEdits,
+      .readRecord, .readState, .readRecords, .readAll, .refuseBatch, .setAside, .retryRefused,
+      .forgetCursor, .bringBack, .chunks:
+      false
+    }
+  }
 }
 
 /// Result of a job. All of it is durable.
@@ -108,6 +124,14 @@ enum Arrival: Hashable, Sendable {
   case page(ChangePage)
   /// `isLink`: the answer may advance the cursor, if its `since` is the cursor.
   case answer(BatchID, SaveAnswer, isLink: Bool)
+
+  /// Number of records that it tells about.
+  var recordCount: Int {
+    switch self {
+    case .page(let page): page.changes.count
+    case .answer(_, let answer, _): answer.results.count
+    }
+  }
 }
 
 enum ReplicaResult: Sendable {

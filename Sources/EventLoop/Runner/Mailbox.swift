@@ -199,6 +199,13 @@ package final class Locked<Value: Sendable>: @unchecked Sendable {
     return try body(&value.pointee)
   }
 
+  /// Calls `body` with the lock held, as `withLock` does; returns nil if another thread holds it.
+  package func withLockIfFree<Result>(_ body: (inout Value) -> Result) -> Result? {
+    guard pthread_mutex_trylock(mutex) == 0 else { return nil }
+    defer { unlock() }
+    return body(&value.pointee)
+  }
+
   @usableFromInline
   func lock() {
     let code = pthread_mutex_lock(mutex)

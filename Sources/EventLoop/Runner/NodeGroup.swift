@@ -94,18 +94,18 @@ package final class NodeGroup<N: Node & ~Copyable>: Sendable {
   }
 
   /// Adds the next node. `performInline` does the jobs of lanes without a worker, on the node's own
-  /// thread.
+  /// thread; `shortJobs` those that need not wait for the worker of their lane.
   @inlinable
   package func add(
     _ node: consuming sending N, listeners: [Listener] = [],
-    performInline: sending Perform? = nil
+    performInline: sending Perform? = nil, shortJobs: sending Runner.ShortJobs? = nil
   ) throws(SystemFault) {
     let (index, lanes) = state.withLock { state in
       (state.threadBodies.count, state.workers.map { $0?.jobs })
     }
     let context = Runner.RunnerContext(
       nodeIndex: index, mailboxes: mailboxes, lanes: lanes, performInline: performInline,
-      settings: settings, livenessCheck: livenessCheck)
+      shortJobs: shortJobs, settings: settings, livenessCheck: livenessCheck)
     let loop = try makeLoop(index, listeners)
     let box = RunnerBox(Runner(node, loop, context))
     let mailbox = mailboxes[index]

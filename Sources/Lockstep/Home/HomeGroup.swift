@@ -21,14 +21,13 @@
       editsBeforeJoining: Bool = false, _ settings: GroupSettings<HomeReport>
     ) throws -> NodeGroup<HomeNode> {
       let group = try NodeGroup<HomeNode>(count: 1, settings)
+      let replica = HomeReplica(store, apps: apps, editsBeforeJoining: editsBeforeJoining)
       try group.addWorker(
         on: .commits,
         at: {
-          var replica = Replica(store: store, apps: apps, editsBeforeJoining: editsBeforeJoining)
-          return NodeGroup<HomeNode>.WorkerContext(
-            perform: { assignments, _ in
-              assignments.map { (AgentWork.commit($0.job, on: &replica), nil) }
-            }, performIdleWork: { store.reserveLog() })
+          NodeGroup<HomeNode>.WorkerContext(
+            perform: { assignments, _ in assignments.map { (replica.perform($0.job), nil) } },
+            performIdleWork: { replica.reserveLog() })
         })
       // Chunks of files have their own thread, so that no edit waits for them.
       let files = try FileChunkStore(directory: folder.chunks)
@@ -40,7 +39,10 @@
         HomeNode(
           identity: identity, configuration: configuration, random: Entropy.seededRandom(),
           appZones: appZones, at: SystemClock.moment()),
-        listeners: [listener])
+        listeners: [listener],
+        shortJobs: NodeRunner.ShortJobs(
+          lane: .commits, perform: { replica.performIfShort($0) },
+          performIdleWork: { replica.reserveLog() }))
       return group
     }
   }
