@@ -1,3 +1,4 @@
+import Glibc
 import Lockstep
 import LockstepApps
 import LockstepCommandLine
@@ -51,6 +52,18 @@ struct HomeRulesTests {
     try HomeFile.replace(home.rules, by: Array("{".utf8))
     let failure = #expect(throws: CommandFailure.self) { try HomeRules(of: home) }
     #expect(failure?.message?.contains("rules.json") == true)
+  }
+
+  /// A pipe that nobody writes to is not waited for.
+  @Test func aPipeOrFolderInPlaceOfTheFileIsNamed() throws {
+    let folder = try TemporaryFolder()
+    let home = try home(folder)
+    for make in [{ mkfifo(home.rules, 0o600) }, { mkdir(home.rules, 0o700) }] {
+      #expect(make() == 0)
+      let failure = #expect(throws: CommandFailure.self) { try HomeRules(of: home) }
+      #expect(failure?.message?.contains("rules.json is no regular file") == true)
+      #expect(remove(home.rules) == 0)
+    }
   }
 
   @Test func aDeviceThatLeavesTakesItsRulesAlong() throws {

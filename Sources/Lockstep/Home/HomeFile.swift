@@ -24,14 +24,21 @@ package struct HomeFault: Error, Hashable, CustomStringConvertible {
 package enum HomeFile {
   private static let blockBytes = 64 << 10
 
-  /// Returns the content; nil if there is no file. Throws if it has more than `limit` bytes.
+  /// Returns the content; nil if there is no file. Throws if it has more than `limit` bytes, or is
+  /// a folder, pipe or device.
   package static func contents(of path: String, atMost limit: Int) throws(HomeFault) -> [UInt8]? {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    // A pipe would be waited for.
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       if errno == ENOENT { return nil }
       throw HomeFault(path, "be read", errno)
     }
     defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw HomeFault(path, "be read", errno) }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw HomeFault("\(path) is no regular file; put one in its place")
+    }
     var bytes: [UInt8] = []
     var block = [UInt8](repeating: 0, count: blockBytes)
     while true {
@@ -41,7 +48,7 @@ package enum HomeFile {
       if count == 0 { return bytes }
       bytes += block.prefix(count)
       guard bytes.count <= limit else {
-        throw HomeFault("\(path) has over \(limit) bytes; nothing was changed")
+        throw HomeFault("\(path) has over \(limit) bytes; put a smaller file in its place")
       }
     }
   }

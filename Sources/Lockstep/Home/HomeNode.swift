@@ -111,6 +111,8 @@ package struct HomeNode: Node, ~Copyable {
 
     let id: JSONValue
     let purpose: Purpose
+    /// True if the answer may have any number of records.
+    var isList = false
     let result = SidecarResult()
   }
 
@@ -440,11 +442,18 @@ package struct HomeNode: Node, ~Copyable {
 
   // MARK: programs in other languages
 
-  /// True if the client's next requests have to wait.
+  /// True if the client's next requests have to wait. A list is in memory until the client has read
+  /// it, so the lists of a client are read one after the other.
   private func isBusy(_ client: Client) -> Bool {
     guard client.isSidecar else { return false }
-    return client.unsent > Self.unansweredBytesMax
-      || pendingOrders.count { pending[$0]?.client == client.id } >= Self.requestsMax
+    if client.unsent > Self.unansweredBytesMax { return true }
+    var requests = 0
+    for order in pendingOrders {
+      guard let request = pending[order], request.client == client.id else { continue }
+      if request.sidecar?.isList == true { return true }
+      requests += 1
+    }
+    return requests >= Self.requestsMax
   }
 
   /// True if reading pauses until the client's requests are answered: it may end its stream after
@@ -487,7 +496,7 @@ package struct HomeNode: Node, ~Copyable {
     _ request: SidecarRequest, _ id: JSONValue, _ index: Int, at moment: Moment
   ) throws(SidecarFault) {
     let client = clients[index].id
-    let pending = PendingSidecarRequest(id: id, purpose: .answer)
+    var pending = PendingSidecarRequest(id: id, purpose: .answer)
     let result = pending.result
     switch request {
     case .hello: send(hello(id), to: client)
@@ -499,9 +508,11 @@ package struct HomeNode: Node, ~Copyable {
     case .record(let key):
       transact(pending, SidecarScript.record(key, id, result), for: client, at: moment)
     case .records(let zone, let type):
+      pending.isList = true
       let script = SidecarScript.records(zone: zone, type: type, namesThem: false, id, result)
       transact(pending, script, for: client, at: moment)
     case .conflicts(let zone):
+      pending.isList = true
       transact(pending, SidecarScript.conflicts(zone: zone, id, result), for: client, at: moment)
     case .decide(let key, let keepLocal):
       let script = SidecarScript.decide(key, keepLocal: keepLocal, id, result)
@@ -514,7 +525,7 @@ package struct HomeNode: Node, ~Copyable {
           message: "a connection has at most \(Self.watchesMax) watches; open another one")
       }
       clients[index].recordWatches.append(RecordWatch(id: id, zone: zone, type: type))
-      let pending = PendingSidecarRequest(id: id, purpose: .watch(watches))
+      let pending = PendingSidecarRequest(id: id, purpose: .watch(watches), isList: true)
       let script = SidecarScript.records(
         zone: zone, type: type, namesThem: true, id, pending.result)
       transact(pending, script, for: client, at: moment)

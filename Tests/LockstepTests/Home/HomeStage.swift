@@ -138,6 +138,9 @@ struct HomeStage: ~Copyable {
     }
   }
 
+  /// Number of jobs that the store has not performed.
+  var waitingJobs: Int { jobs.count }
+
   func outboxCount() throws -> Int { try replica.store.outbox().count }
 
   mutating func settle() {

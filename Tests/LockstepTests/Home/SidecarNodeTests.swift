@@ -255,6 +255,24 @@ struct SidecarNodeTests {
     #expect(stage.paused.isEmpty)
   }
 
+  /// Sixteen lists of a large zone would be in memory at once, for a program that reads none.
+  @Test func listsAreReadOneAfterTheOther() throws {
+    var stage = try stage()
+    stage.ask(1, save("1", ["a": 1]))
+    _ = stage.lines(1)
+    stage.isReading = false
+    let lists: [JSONValue] = [
+      ["id": 1, "do": "records", "zone": "Todos"], ["id": 2, "do": "watch", "zone": "Todos"],
+      ["id": 3, "do": "conflicts", "zone": "Todos"], ["id": 4, "do": "records", "zone": "Todos"],
+    ]
+    for list in lists { stage.ask(1, list) }
+    #expect(stage.waitingJobs == 1)
+    stage.isReading = true
+    stage.settle()
+    #expect(stage.lines(1).map { $0["id"] } == [1, 2, 3, 4])
+    #expect(stage.paused.isEmpty)
+  }
+
   @Test func aLongListComesInSeveralLines() throws {
     var stage = try stage()
     let text = JSONValue.string(String(repeating: "x", count: 700_000))
