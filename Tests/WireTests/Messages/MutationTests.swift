@@ -6,7 +6,7 @@ import Testing
 /// The records of a save, one by one.
 @Suite struct MutationTests {
   @Test func fieldsKeepTheirBytes() throws {
-    let fields = "{ \"b\" : 1.0,\t\"a\":\"\\u0041\\/\", \"a\": {} }"
+    let fields = "{ \"b\" : 1.0,\t\"a\":\"\\u0041\\/\", \"A\": {} }"
     let request = try decode(#"{"name":"a","type":"T","fields":\#(fields) ,"modifiedAt":1}"#)
     #expect(request.mutations[0].fields.map(text) == fields)
   }
