@@ -13,16 +13,17 @@
 package struct ChangeToken: Hashable, Sendable {
   /// Number of the account's history. Changes when a store is restored from a backup. Random for
   /// each account, so that a token of another account is recognised as foreign.
-  @usableFromInline package var generation: UInt32
   @usableFromInline package var sequence: Int64
-  /// Digest of the zone's name, if the token belongs to a read limited to that zone.
-  @usableFromInline package var zoneDigest: UInt32?
-  /// Sequence that a snapshot is pinned to, in the middle of the snapshot.
-  @usableFromInline package var pinned: Int64?
-  /// The account's newest sequence when the token was made, if it was beyond the token. A record
-  /// that was saved again in the meantime has a tag between the two and was left out of the read,
-  /// so the token is not valid for a history that ends before the horizon.
-  @usableFromInline package var horizon: Int64?
+  // Every connection holds several tokens, so what is rarely present has no flag of its own: 40
+  // bytes a token, with or without an optional around it, rather than 56.
+  @usableFromInline var storedPinned = absent
+  @usableFromInline var storedHorizon = absent
+  @usableFromInline package var generation: UInt32
+  @usableFromInline var storedDigest: UInt32 = 0
+  @usableFromInline var isOfZone = false
+
+  /// Stored in place of a sequence that is not present: no sequence is negative.
+  @usableFromInline static var absent: Int64 { -1 }
 
   @usableFromInline
   package init(
@@ -34,6 +35,29 @@ package struct ChangeToken: Hashable, Sendable {
     self.zoneDigest = zoneDigest
     self.pinned = pinned
     self.horizon = horizon
+  }
+
+  /// Digest of the zone's name, if the token belongs to a read limited to that zone.
+  @inlinable package var zoneDigest: UInt32? {
+    get { isOfZone ? storedDigest : nil }
+    set {
+      isOfZone = newValue != nil
+      storedDigest = newValue ?? 0
+    }
+  }
+
+  /// Sequence that a snapshot is pinned to, in the middle of the snapshot.
+  @inlinable package var pinned: Int64? {
+    get { storedPinned < 0 ? nil : storedPinned }
+    set { storedPinned = newValue ?? Self.absent }
+  }
+
+  /// The account's newest sequence when the token was made, if it was beyond the token. A record
+  /// that was saved again in the meantime has a tag between the two and was left out of the read,
+  /// so the token is not valid for a history that ends before the horizon.
+  @inlinable package var horizon: Int64? {
+    get { storedHorizon < 0 ? nil : storedHorizon }
+    set { storedHorizon = newValue ?? Self.absent }
   }
 
   /// Sequence that a history must reach for the token to be valid in it.

@@ -39,7 +39,7 @@ package struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
     let place = lately.index(forKey: key)
     let full = max(fullAt(place, key), now.nanoseconds)
     if let wait = wait(untilFull: full, at: now) { return wait }
-    storeBucket(key, place, fullAt: full + interval)
+    storeBucket(key, place, fullAt: full + interval, at: now)
     return nil
   }
 
@@ -51,7 +51,7 @@ package struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
     let place = lately.index(forKey: key)
     let (spent, isTooMuch) = interval.multipliedReportingOverflow(by: tokens)
     let full = max(fullAt(place, key), now.nanoseconds) + (isTooMuch ? depth : spent)
-    storeBucket(key, place, fullAt: full)
+    storeBucket(key, place, fullAt: full, at: now)
     return wait(untilFull: full, at: now)
   }
 
@@ -67,7 +67,7 @@ package struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
   package mutating func returnToken(_ key: Key) {
     let place = lately.index(forKey: key)
     guard place != nil || before[key] != nil else { return }
-    storeBucket(key, place, fullAt: fullAt(place, key) - interval)
+    storeBucket(key, place, fullAt: fullAt(place, key) - interval, at: nil)
   }
 
   /// Returns the milliseconds, rounded up, until there is a token; nil if there is one.
@@ -85,7 +85,7 @@ package struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
 
   @inlinable
   mutating func storeBucket(
-    _ key: Key, _ place: Dictionary<Key, Int64>.Index?, fullAt: Int64
+    _ key: Key, _ place: Dictionary<Key, Int64>.Index?, fullAt: Int64, at now: Instant?
   ) {
     if let place {
       lately.values[place] = fullAt
@@ -94,8 +94,20 @@ package struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
     if lately.count >= keys / 2 {
       before = lately
       lately = [:]
+    } else if let now, lately.count == lately.capacity {
+      forgetFullBuckets(at: now)
     }
     lately[key] = fullAt
     if !before.isEmpty { before[key] = nil }
+  }
+
+  /// Forgets the buckets that are full again: a bucket that is not remembered counts as full.
+  /// Called when the dictionary would grow. If it is still mostly filled then, it grows, so that
+  /// the next call comes only after as many new keys.
+  @inlinable
+  mutating func forgetFullBuckets(at now: Instant) {
+    let capacity = lately.capacity
+    lately = lately.filter { $0.value > now.nanoseconds }
+    if lately.count > capacity / 2 { lately.reserveCapacity(2 * capacity) }
   }
 }

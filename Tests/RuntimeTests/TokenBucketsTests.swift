@@ -77,6 +77,38 @@ struct TokenBucketsTests {
     }
   }
 
+  /// A bucket that is full again says the same as one that is not remembered.
+  @Test func idleKeysAreForgotten() {
+    var buckets = TokenBuckets<Int>(10, inMilliseconds: 1_000, burst: 3, keys: 100_000)
+    for key in 0..<20_000 {
+      let now = start.advanced(milliseconds: Int64(key))
+      expect(buckets.takeToken(key, at: now), is: nil)
+      // A bucket takes 100 ms until it is full again.
+      #expect(buckets.count < 400)
+    }
+  }
+
+  /// Every answer is that of buckets that forget nothing.
+  @Test func forgettingChangesNoAnswer() {
+    var random = SeededRandom(seed: 3)
+    var buckets = TokenBuckets<Int>(10, inMilliseconds: 1_000, burst: 3, keys: 100_000)
+    var all = (0..<400).map { _ in TokenBuckets<Int>(10, inMilliseconds: 1_000, burst: 3, keys: 2) }
+    var now = start
+    for _ in 0..<50_000 {
+      now = now.advanced(milliseconds: Int64.random(in: 0...2, using: &random))
+      let key = Int.random(in: 0..<400, using: &random)
+      if Int.random(in: 0..<4, using: &random) == 0 {
+        let wait = buckets.spendTokens(key, 2, at: now)
+        let wanted = all[key].spendTokens(key, 2, at: now)
+        #expect(wait == wanted)
+      } else {
+        let wait = buckets.takeToken(key, at: now)
+        let wanted = all[key].takeToken(key, at: now)
+        #expect(wait == wanted)
+      }
+    }
+  }
+
   @Test func manyTokensAreSpentAtOnceAndMayBeMoreThanThereAre() {
     var buckets = TokenBuckets<Int>(10, inMilliseconds: 1_000, burst: 3, keys: 10)
     #expect(buckets.hasToken(1, at: start))

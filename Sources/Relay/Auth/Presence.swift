@@ -13,9 +13,9 @@ struct Presence: Sendable {
   }
 
   private struct DevicePresence: Sendable {
-    /// Signed-in connections of the device on this node.
-    var connections = 0
     var lastSeen: Int64
+    /// Signed-in connections of the device on this node.
+    var connections: Int32 = 0
     /// True if `lastSeen` is not written yet.
     var isUnwritten = true
   }
