@@ -3,6 +3,7 @@ runs."""
 
 import argparse
 import json
+import os
 
 import counting
 import programs
@@ -13,17 +14,18 @@ import table
 import workloads
 from progress import run_measurement
 from programs import RunError
-from runs import Setting, faults, figures, run
+from runs import Setting, collect, missing
 from servers import SERVERS
 
 DESCRIPTION = """\
 Compares the cost of the relay with `floor`, a baseline that does the minimum
-work of a push server on this kernel, and with nchan, mosquitto and NATS if they
-are installed. One server runs at a time, on the first processor, and the load
-on the second; the servers alternate within each repetition. Every message has
-its due time, number and account, so loss, duplicates, order violations and
-misrouted messages are counted exactly. Each account has one connection that
-publishes, in addition to its receivers; nchan gets POSTs over 16 connections.
+work of a push server on this kernel, with nchan, mosquitto and NATS if they are
+installed, and with the server that --uws names. One server runs at a time, on
+the first processor, and the load on the second; the servers alternate within
+each repetition. Every message has its due time, number and account, so loss,
+duplicates, order violations and misrouted messages are counted exactly. Each
+account has one connection that publishes, in addition to its receivers; nchan
+gets POSTs over 16 connections.
 
 floor-batch does the same work as floor if no messages can be joined. If the two
 differ by more than a tenth in fanout, timings are noise, and the report says
@@ -40,6 +42,10 @@ nothing; 1 it did, or a run failed; 2 a wrong option; 3 no measurement was
 possible
 """
 DEFAULT_PEERS = "floor,floor-batch,lockstep,nchan,mosquitto,nats"
+UWS_HELP = """\
+also compare the server in this executable, for example one on uWebSockets. It is started as PROGRAM
+PORT, for TLS as PROGRAM PORT CERTIFICATE KEY, listens on 127.0.0.1, and has the paths that
+Tests/Performance/load/floor.c describes"""
 
 
 def options(arguments):
@@ -47,9 +53,12 @@ def options(arguments):
         prog="peers", formatter_class=argparse.RawDescriptionHelpFormatter,
         description=DESCRIPTION, epilog=EPILOG)
     parser.add_argument("--only", metavar="WORKLOAD,…", default="", help="only these workloads")
-    parser.add_argument("--peers", metavar="PEER,…", default=DEFAULT_PEERS,
-                        help=f"the servers to compare (default: {DEFAULT_PEERS})")
-    parser.add_argument("--repetitions", type=int, default=5, metavar="N", help="(default: 5)")
+    parser.add_argument("--peers", metavar="PEER,…",
+                        help=f"the servers to compare (default: {DEFAULT_PEERS}, and uws with "
+                        "--uws)")
+    parser.add_argument("--uws", metavar="PROGRAM", help=UWS_HELP)
+    parser.add_argument("--repetitions", "--repeat", type=int, default=5, metavar="N",
+                        help="(default: 5)")
     parser.add_argument("--seconds", type=float, default=5, metavar="S",
                         help="measured duration of each run (default: 5)")
     parser.add_argument("--quick", action="store_true",
@@ -79,7 +88,9 @@ def options(arguments):
     given = parser.parse_args(arguments)
     names = selected(parser, "--only", given.only, [each.name for each in workloads.WORKLOADS])
     given.workloads = [each for each in workloads.WORKLOADS if each.name in names]
-    given.peers = selected(parser, "--peers", given.peers, list(SERVERS))
+    given.peers = selected(parser, "--peers", given.peers or default_peers(given), list(SERVERS))
+    if given.uws:
+        given.uws = executable(parser, given.uws)
     if not 1 <= given.repetitions <= 1000:
         parser.error("--repetitions: from 1 to 1000")
     if not 0.1 <= given.seconds <= 600:
@@ -93,6 +104,22 @@ def options(arguments):
     if not 1 <= given.records <= 100_000_000:
         parser.error("--records: from 1 to 100000000")
     return given
+
+
+def default_peers(given):
+    return DEFAULT_PEERS + (",uws" if given.uws else "")
+
+
+def executable(parser, path):
+    """Absolute path of the program that --uws names."""
+    if os.path.isdir(path):
+        parser.error(f"--uws: {path} is a folder. Build a server with these sources, with the "
+                     "paths that Tests/Performance/load/floor.c describes, and name its program")
+    if not os.path.isfile(path):
+        parser.error(f"--uws: there is no {path}; name the program of a server")
+    if not os.access(path, os.X_OK):
+        parser.error(f"--uws: {path} cannot be executed; if it is a program, chmod +x {path}")
+    return os.path.abspath(path)
 
 
 def selected(parser, option, text, known):
@@ -111,36 +138,28 @@ def main(root, arguments=None):
 
     def measured(progress):
         tools, binary = programs.build(root), programs.release(root, given.binary)
-        with Setting(root, tools, binary, given.dir, given.seconds, progress) as setting:
+        with Setting(root, tools, binary, given.dir, given.seconds, progress,
+                     given=given.uws) as setting:
             return measure(given, setting, progress)
 
     return run_measurement("peers", measured)
 
 
 def compare(given, setting, progress):
-    skipped = {peer: SERVERS[peer].missing() for peer in given.peers if SERVERS[peer].missing()}
-    peers = [peer for peer in given.peers if peer not in skipped]
-    plan = [(workload, shape, [peer for peer in peers if peer in shape.peers])
+    plan = [(workload, shape, [peer for peer in given.peers if peer in shape.peers])
             for workload in given.workloads for shape in workloads.shapes(workload, given.quick)]
+    skipped = missing(setting, [peer for peer in given.peers
+                                if any(peer in servers for _, _, servers in plan)])
+    plan = [(workload, shape, [peer for peer in servers if peer not in skipped])
+            for workload, shape, servers in plan]
     if not any(servers for _, _, servers in plan):
         raise RunError("none of these servers supports any of these workloads")
-    if "lockstep" in peers:
+    if any("lockstep" in servers for _, _, servers in plan):
         setting.prepare(*workloads.population_for(
             [shape for _, shape, servers in plan if "lockstep" in servers]))
     results, errors = table.Results(), []
     for repetition in range(given.repetitions):
-        for workload, shape, servers in plan:
-            for peer in servers:
-                progress(f"{repetition + 1} of {given.repetitions}: {workload.name} {shape.name}, "
-                         f"{peer}")
-                try:
-                    report = run(setting, peer, shape)
-                except RunError as error:
-                    errors.append((peer, f"{workload.name} {shape.name}: {error}"))
-                    results.add(workload, shape, peer, repetition, None, {})
-                    continue
-                results.add(workload, shape, peer, repetition, figures(shape, report),
-                            faults(report))
+        collect(setting, plan, results, errors, repetition, given.repetitions, progress)
     progress.end()
     print_report(given, setting, results, skipped, errors)
     relay_failed = any(peer == "lockstep" for peer, _ in errors)
@@ -150,7 +169,6 @@ def compare(given, setting, progress):
 def print_report(given, setting, results, skipped, errors):
     has_counters = any(results.values(key, peer, "userInstructions")
                        for key, peers in results.runs.items() for peer in peers)
-    control = results.control()
     if given.json:
         report = table.as_json(results, setting)
         report.update(
@@ -165,9 +183,5 @@ def print_report(given, setting, results, skipped, errors):
                      "instructions without them.")
     if setting.pins[0] is None:
         notes.append("There is one processor: server and load share it.")
-    if control:
-        verdict = ("ratios of time are valid" if control["holds"] else
-                   "the machine was too busy: ratios of time of this session are noise")
-        notes.append(f"floor-batch / floor in fanout, the same work: {control['ratio']:.2f}; "
-                     f"{verdict}.")
+    notes += table.control_note(results)
     print(table.report_text(results, given.workloads, setting, notes), end="")

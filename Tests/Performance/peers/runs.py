@@ -23,8 +23,10 @@ FAULTS = ("lost", "duplicates", "outOfOrder", "misrouted", "unacknowledged", "re
 class Setting:
     """State shared by all runs: programs, folders, processors, and the relay's accounts."""
 
-    def __init__(self, root, programs, binary, disk, seconds, progress):
+    def __init__(self, root, programs, binary, disk, seconds, progress, given=None):
         self.root, self.binary = root, binary
+        # A server that the caller gives, or None.
+        self.given = given
         self.floor, self.load, self.secure_floor = programs
         self.seconds, self.progress = seconds, progress
         self.disk = tempfile.mkdtemp(prefix="lockstep-peers-", dir=disk)
@@ -94,6 +96,27 @@ def run(setting, peer, shape):
     report["said"] = done.stderr.strip()
     report["commits"] = (beside.page, beside.row) if beside else (None, None)
     return report
+
+
+def missing(setting, peers):
+    """The reason by peer, for those that cannot run here."""
+    reasons = {peer: SERVERS[peer].missing(setting) for peer in peers}
+    return {peer: reason for peer, reason in reasons.items() if reason}
+
+
+def collect(setting, plan, results, errors, repetition, repetitions, progress):
+    """Runs one repetition of the plan, which has a workload, a shape and its servers in each
+    entry."""
+    for workload, shape, servers in plan:
+        for peer in servers:
+            progress(f"{repetition + 1} of {repetitions}: {workload.name} {shape.name}, {peer}")
+            try:
+                report = run(setting, peer, shape)
+            except RunError as error:
+                errors.append((peer, f"{workload.name} {shape.name}: {error}"))
+                results.add(workload, shape, peer, repetition, None, {})
+                continue
+            results.add(workload, shape, peer, repetition, figures(shape, report), faults(report))
 
 
 class PausedLoad:

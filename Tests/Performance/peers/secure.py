@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from programs import RunError
-from servers import Relay, Server
+from servers import Given, Relay, Server
 from table import cell, table
 
 CONNECTIONS, QUICK_CONNECTIONS, REPETITIONS = 1000, 50, 3
@@ -23,6 +23,19 @@ class SecureFloor(Server):
     def command(self):
         return [self.setting.secure_floor, *self.setting.certificate]
 
+    def greet(self, line, token):
+        line.sendall(upgrade(self.port, "/"))
+        line.recv(1 << 16)
+
+
+class SecureGiven(Given):
+    def command(self):
+        return [*super().command(), *self.setting.certificate]
+
+    def greet(self, line, token):
+        line.sendall(upgrade(self.port, "/ws/000000/00000"))
+        receive_until(line, b"\r\n\r\n")
+
 
 class SecureRelay(Relay):
     says_port = r"listening on https://127\.0\.0\.1:(\d+)"
@@ -31,31 +44,53 @@ class SecureRelay(Relay):
         certificate, key = self.setting.certificate
         return [*super().command(), "--tls-cert", certificate, "--tls-key", key]
 
+    def greet(self, line, token):
+        line.sendall(upgrade(self.port, "/v1/socket", "Sec-WebSocket-Protocol: lockstep.v1\r\n"
+                             f"Authorization: Bearer {token}\r\n"))
+        receive_until(line, b"\r\n\r\n")
+        text = b'{"op":"hello"}'
+        line.sendall(bytes([0x81, 0x80 | len(text), 0, 0, 0, 0]) + text)
+        receive_until(line, b'"op":"welcome"')
+
+
+KINDS = {"floor": SecureFloor, "uws": SecureGiven, "lockstep": SecureRelay}
+TITLES = {"floor": "OpenSSL alone"}
+
 
 def measure(given, setting, progress):
-    folder = os.path.join(setting.disk, "certificate")
-    subprocess.run([os.path.join(setting.root, "scripts", "test-certificate"), folder], check=True,
-                   capture_output=True)
-    setting.certificate = [os.path.join(folder, name) for name in ("server.pem", "server.key")]
+    make_certificate(setting)
     setting.prepare(10, 10, 0)
-    tokens = read_tokens(setting.population.people)
     count = QUICK_CONNECTIONS if given.quick else CONNECTIONS
-    found = {"floor": [], "lockstep": []}
+    found = {peer: [] for peer, kind in KINDS.items() if not kind.missing(setting)}
     for repetition in range(1 if given.quick else REPETITIONS):
-        for peer, kind in (("floor", SecureFloor), ("lockstep", SecureRelay)):
+        for peer in found:
             progress(f"{repetition + 1}: {count} connections over TLS, {peer}")
-            folder = setting.new_folder(on_disk=False)
-            with kind(setting, folder, processor=setting.pins[0]) as server:
-                found[peer].append(idle_bytes(server, count, tokens))
+            found[peer].append(run(setting, peer, count))
     progress.end()
     if given.json:
         print(json.dumps({"connections": count, "idleBytes": found}))
         return 0
     more = [ours - least for least, ours in zip(found["floor"], found["lockstep"])]
     print(table(["idle over TLS", "bytes of the server for each"],
-                [["OpenSSL alone", cell(found["floor"])], ["lockstep", cell(found["lockstep"])],
-                 ["difference", cell(more)]]))
+                [*[[TITLES.get(peer, peer), cell(values)] for peer, values in found.items()],
+                 ["lockstep − OpenSSL alone", cell(more)]]))
     return 0
+
+
+def make_certificate(setting):
+    folder = os.path.join(setting.disk, "certificate")
+    subprocess.run([os.path.join(setting.root, "scripts", "test-certificate"), folder], check=True,
+                   capture_output=True)
+    setting.certificate = [os.path.join(folder, name) for name in ("server.pem", "server.key")]
+
+
+def run(setting, peer, count):
+    """Idle memory of each connection to a fresh server. The relay's accounts and the certificate
+    have been made."""
+    tokens = read_tokens(setting.population.people)
+    folder = setting.new_folder(on_disk=False)
+    with KINDS[peer](setting, folder, processor=setting.pins[0]) as server:
+        return idle_bytes(server, count, tokens)
 
 
 def read_tokens(path):
@@ -84,29 +119,24 @@ def idle_bytes(server, count, tokens):
 def connected(server, token, context):
     plain = socket.create_connection(("127.0.0.1", server.port), ANSWER_SECONDS)
     line = context.wrap_socket(plain)
-    key = base64.b64encode(os.urandom(16)).decode()
-    line.sendall((f"GET /v1/socket HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
-                  "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-                  f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Protocol: lockstep.v1\r\n"
-                  f"Authorization: Bearer {token}\r\n\r\n").encode())
-    if isinstance(server, SecureFloor):
-        line.recv(1 << 16)
-        return line
-    response = b""
-    while b"\r\n\r\n" not in response:
-        response += received(line)
-    text = b'{"op":"hello"}'
-    line.sendall(bytes([0x81, 0x80 | len(text), 0, 0, 0, 0]) + text)
-    while b'"op":"welcome"' not in response:
-        response += received(line)
+    server.greet(line, token)
     return line
 
 
-def received(line):
-    part = line.recv(1 << 16)
-    if not part:
-        raise RunError("the relay ended a connection over TLS")
-    return part
+def upgrade(port, path, fields=""):
+    key = base64.b64encode(os.urandom(16)).decode()
+    return (f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+            "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+            f"Sec-WebSocket-Key: {key}\r\n{fields}\r\n").encode()
+
+
+def receive_until(line, end):
+    response = b""
+    while end not in response:
+        part = line.recv(1 << 16)
+        if not part:
+            raise RunError("the server ended a connection over TLS")
+        response += part
 
 
 def own_memory(server):

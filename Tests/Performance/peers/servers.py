@@ -37,7 +37,7 @@ class Server:
         self.process, self.port = None, 0
 
     @classmethod
-    def missing(cls):
+    def missing(cls, setting):
         """Reason why the server cannot run here, or None."""
         if cls.program and not find(cls.program):
             return f"{cls.program} is not installed"
@@ -135,6 +135,17 @@ class FloorBroken(Floor):
         return super().command() + ["broken"]
 
 
+class Given(Server):
+    """A program given by --uws. It has the paths of floor.c."""
+
+    @classmethod
+    def missing(cls, setting):
+        return None if setting.given else "--uws does not name its program"
+
+    def command(self):
+        return [self.setting.given, str(self.port)]
+
+
 class Relay(Server):
     """Lockstep, with one loop, on a copy of the prepared store."""
 
@@ -158,10 +169,10 @@ class Nchan(Server):
     dialect, program = "nchan", "nginx"
 
     @classmethod
-    def missing(cls):
+    def missing(cls, setting):
         if cls.module() is None:
             return "nginx's module nchan is not installed (apt install libnginx-mod-nchan)"
-        return super().missing()
+        return super().missing(setting)
 
     @staticmethod
     def module():
@@ -226,8 +237,8 @@ class Nats(Server):
         return [find("nats-server"), "-c", write_file(self.folder, text)]
 
 
-SERVERS = {"floor": Floor, "floor-batch": FloorBatch, "lockstep": Relay, "nchan": Nchan,
-           "mosquitto": Mosquitto, "nats": Nats, "floor-broken": FloorBroken}
+SERVERS = {"floor": Floor, "floor-batch": FloorBatch, "uws": Given, "lockstep": Relay,
+           "nchan": Nchan, "mosquitto": Mosquitto, "nats": Nats, "floor-broken": FloorBroken}
 
 
 def find(program):

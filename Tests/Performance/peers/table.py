@@ -150,6 +150,16 @@ def splits(results):
             + table(head, rows)]
 
 
+def control_note(results):
+    """The A/A control as a sentence, if there is one."""
+    control = results.control()
+    if not control:
+        return []
+    verdict = ("ratios of time are valid" if control["holds"] else
+               "the machine was too busy: ratios of time of this session are noise")
+    return [f"floor-batch / floor in fanout, the same work: {control['ratio']:.2f}; {verdict}."]
+
+
 def as_json(results, setting):
     rows = []
     for key, peers in results.runs.items():

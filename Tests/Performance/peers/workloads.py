@@ -3,8 +3,8 @@ relay's store."""
 
 import dataclasses
 
-ALL = ("floor", "floor-batch", "lockstep", "nchan", "mosquitto", "nats", "floor-broken")
-POLLED = ("floor", "lockstep", "nchan")
+ALL = ("floor", "floor-batch", "uws", "lockstep", "nchan", "mosquitto", "nats", "floor-broken")
+POLLED = ("floor", "uws", "lockstep", "nchan")
 STORM_ACCOUNTS, STORM_DEVICES, CROWD_DEVICES = 2500, 6, 100
 
 
