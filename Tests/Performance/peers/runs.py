@@ -79,6 +79,7 @@ def run(setting, peer, shape):
     """Report of the load for one run."""
     folder = setting.new_folder(shape.on_disk)
     with SERVERS[peer](setting, folder, processor=setting.pins[0]) as server:
+        server.prepare(shape)
         command = load_command(setting, server, shape, "--seconds", str(setting.seconds),
                                "--drain", str(server.drain_seconds))
         if setting.pins[1] is not None:

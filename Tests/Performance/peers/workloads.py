@@ -5,6 +5,7 @@ import dataclasses
 
 ALL = ("floor", "floor-batch", "uws", "lockstep", "nchan", "mosquitto", "nats", "floor-broken")
 POLLED = ("floor", "uws", "lockstep", "nchan")
+SAVING = ("lockstep", "jetstream", "jetstreams")
 STORM_ACCOUNTS, STORM_DEVICES, CROWD_DEVICES = 2500, 6, 100
 
 
@@ -66,8 +67,8 @@ WORKLOADS = [
              (Shape("longpoll", 400, 5, ("--rate", "1000"), peers=POLLED),),
              (Shape("longpoll", 10, 5, ("--rate", "50"), peers=POLLED),)),
     Workload("saves", "devices, each with one save until it is durable; nobody receives",
-             (Shape("saves", 1000, 0, on_disk=True, peers=("lockstep",)),),
-             (Shape("saves", 20, 0, on_disk=True, peers=("lockstep",)),)),
+             (Shape("saves", 1000, 0, on_disk=True, peers=SAVING),),
+             (Shape("saves", 20, 0, on_disk=True, peers=SAVING),)),
     Workload("latency", "few messages: from a change to the account's two other devices",
              (Shape(accounts=100, devices=2, compares="latency", **rate(200)),
               Shape(accounts=100, devices=2, compares="commit", on_disk=True,
