@@ -5,6 +5,7 @@ import argparse
 import json
 import os
 
+import connections
 import counting
 import programs
 import secure
@@ -67,6 +68,9 @@ def options(arguments):
                         help="measured duration of each run (default: 5)")
     parser.add_argument("--quick", action="store_true",
                         help="small populations, one repetition, two seconds, as a check")
+    parser.add_argument("--connections", action="store_true",
+                        help="measure instead the table of the relay's costs beside the floor and "
+                        "--uws, with verdicts, and durable saves beside NATS; --only restricts it")
     parser.add_argument("--count", action="store_true",
                         help="count user instructions (valgrind) and system calls (strace) of the "
                         "relay and the floor instead, with small populations; for machines "
@@ -103,8 +107,8 @@ def options(arguments):
         given.repetitions, given.seconds = 1, 2
     if given.keep and not given.count:
         parser.error("--keep: only with --count")
-    if given.start + given.count + given.secure + given.stores > 1:
-        parser.error("one of --count, --start, --secure and --stores")
+    if given.connections + given.start + given.count + given.secure + given.stores > 1:
+        parser.error("one of --connections, --count, --start, --secure and --stores")
     if not 1 <= given.records <= 100_000_000:
         parser.error("--records: from 1 to 100000000")
     return given
@@ -136,9 +140,9 @@ def selected(parser, option, text, known):
 
 def main(root, arguments=None):
     given = options(arguments)
-    measure = (counting.measure if given.count else starting.measure if given.start
-               else secure.measure if given.secure else stores.measure if given.stores
-               else compare)
+    measure = (connections.measure if given.connections else counting.measure if given.count
+               else starting.measure if given.start else secure.measure if given.secure
+               else stores.measure if given.stores else compare)
 
     def measured(progress):
         tools, binary = programs.build(root), programs.release(root, given.binary)

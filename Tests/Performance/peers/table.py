@@ -39,6 +39,12 @@ class Results:
                 if figures and figures.get(name) and others.get(repetition)
                 and others[repetition].get(name)]
 
+    def by_repetition(self, key, peer, name):
+        """A figure by repetition, where it was measured."""
+        runs = self.runs.get(key, {}).get(peer, {})
+        return {repetition: figures[name] for repetition, figures in runs.items()
+                if figures and figures.get(name) is not None}
+
     def control(self):
         """The A/A control: floor and floor-batch do the same work if nothing can be joined.
         Returns the ratio of their times, and whether other ratios of time are reliable; None if
@@ -52,26 +58,29 @@ class Results:
         return None
 
     def split(self, peer):
+        """Lists of the figures by `split_by_repetition`; None if there are none."""
+        found = self.split_by_repetition(peer).values()
+        return {name: [each[name] for each in found]
+                for name in ("furtherDelivery", "message")} if found else None
+
+    def split_by_repetition(self, peer):
         """Cost of one further delivery and of one save or publication, in processor microseconds,
         for each repetition of fanout's two shapes."""
         keys = sorted((key for key in self.runs if key[0] == "fanout"),
                       key=lambda key: self.shapes[key].devices)
         if len(keys) != 2:
-            return None
+            return {}
         few, many = [self.runs[key].get(peer, {}) for key in keys]
         counts = [self.shapes[key].devices for key in keys]
-        pairs = []
+        found = {}
         for repetition in sorted(set(few) & set(many)):
             if not few[repetition] or not many[repetition]:
                 continue
             low, high = [figures["cpuMicrosecondsPerMessage"]
                          for figures in (few[repetition], many[repetition])]
             slope = (high - low) / (counts[1] - counts[0])
-            pairs.append((slope, low - slope * counts[0]))
-        if not pairs:
-            return None
-        return {"furtherDelivery": [slope for slope, _ in pairs],
-                "message": [rest for _, rest in pairs]}
+            found[repetition] = {"furtherDelivery": slope, "message": low - slope * counts[0]}
+        return found
 
     @property
     def relay_is_right(self):
