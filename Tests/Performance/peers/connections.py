@@ -11,7 +11,7 @@ import secure
 import workloads
 from programs import RunError
 from runs import collect, missing
-from table import Results, as_json, cell, control_note, short, table
+from table import Results, as_json, cell, control_note, markdown, short, table
 
 # Columns of the table; the others only take part in some of the work.
 COLUMNS = {"floor": "floor (C)", "uws": "uWebSockets", "lockstep": "relay"}
@@ -106,17 +106,18 @@ ROWS = [
 
 def measure(given, setting, progress):
     load = os.getloadavg()[0]
-    skipped = missing(setting, [peer for peer in given.peers
-                                if any(peer in peers for peers in PLAN.values())])
+    needed = {peer for workload in given.workloads for peer in PLAN[workload.name]}
+    skipped = missing(setting, [peer for peer in given.peers if peer in needed])
     chosen = {workload: [peer for peer in PLAN[workload.name]
                          if peer in given.peers and peer not in skipped]
               for workload in given.workloads}
-    plan = [(workload, shape, [peer for peer in peers if takes_part(workload, shape, peer)])
-            for workload, peers in chosen.items()
-            for shape in workloads.shapes(workload, given.quick)]
+    # The shapes of a workload follow each other for each peer, because their difference counts.
+    plan = [(workload, shape, [peer]) for workload, peers in chosen.items() for peer in peers
+            for shape in workloads.shapes(workload, given.quick)
+            if takes_part(workload, shape, peer)]
     secure_peers = [peer for workload, peers in chosen.items() if workload.name == "storm"
                     for peer in peers]
-    if not any(peers for _, _, peers in plan):
+    if not plan:
         raise RunError("none of these servers supports any of these workloads")
     setting.prepare(*workloads.population_for([shape for _, shape, _ in plan]))
     measured = Measured()
@@ -189,7 +190,8 @@ def print_report(given, setting, measured, skipped, load):
             troubles=[f"{peer}: {text}" for peer, text in measured.errors])
         print(json.dumps(report))
         return
-    parts = [main_table(measured), *saves_table(measured), *more(measured)]
+    form = markdown if given.markdown else table
+    parts = [main_table(measured, form), *saves_table(measured, form), *more(measured, form)]
     notes = [f"Medians of {given.repetitions} interleaved repetitions, least and most in brackets; "
              "× is the median of the ratios within a repetition.",
              f"Load average before the run: {load:.2f}."]
@@ -211,14 +213,14 @@ def row_as_json(row, measured):
             "runs": {peer: list(row.values(measured, peer).values()) for peer in row.peers}, **bars}
 
 
-def main_table(measured):
+def main_table(measured, form):
     lines = []
     for row in ROWS:
         cells = [cell(row.values(measured, peer).values()) if peer in row.peers else "–"
                  for peer in COLUMNS]
         bars = [str(bar) if bar else "–" for bar in (row.must, row.aim)]
         lines.append([row.name, *cells, *bars, ratios(row, measured), verdict(row, measured)])
-    return table(["", *COLUMNS.values(), "must", "aim", "relay's ratio", "verdict"], lines)
+    return form(["", *COLUMNS.values(), "must", "aim", "relay's ratio", "verdict"], lines)
 
 
 def ratios(row, measured):
@@ -229,7 +231,7 @@ def ratios(row, measured):
                      for base, values in found.items() if values)
 
 
-def saves_table(measured):
+def saves_table(measured, form):
     key = measured.of_shape("saves", on_disk=True)
     if not key:
         return []
@@ -238,11 +240,11 @@ def saves_table(measured):
              "p99": "p99 µs"}
     lines = [[SAVING[peer], *[cell(measured.results.values(key, peer, name)) for name in names]]
              for peer in peers]
-    head = f"Durable saves on one core, {key[1]}, each with one save until it is synced:\n"
-    return [head + table(["", *names.values()], lines)] if lines else []
+    head = f"Durable saves on one core, {key[1]}, each with one save until it is synced:\n\n"
+    return [head + form(["", *names.values()], lines)] if lines else []
 
 
-def more(measured):
+def more(measured, form):
     """Figures that explain the table."""
     lines = []
     disk = measured.of_shape("latency", on_disk=True)
@@ -258,4 +260,4 @@ def more(measured):
     if measured.secure.get("floor"):
         lines.append(["idle over TLS, OpenSSL alone, bytes",
                       cell(measured.secure["floor"].values())])
-    return [table(["beside it", ""], lines)] if lines else []
+    return [form(["beside it", ""], lines)] if lines else []

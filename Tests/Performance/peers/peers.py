@@ -93,6 +93,8 @@ def options(arguments):
                         help="folder on the disk for durable saves (default: the system's "
                         "temporary folder)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--markdown", action="store_true",
+                        help="with --connections: print the tables for a Markdown document")
     given = parser.parse_args(arguments)
     names = selected(parser, "--only", given.only, [each.name for each in workloads.WORKLOADS])
     given.workloads = [each for each in workloads.WORKLOADS if each.name in names]
@@ -105,6 +107,8 @@ def options(arguments):
         parser.error("--seconds: from 0.1 to 600")
     if given.quick:
         given.repetitions, given.seconds = 1, 2
+    if given.markdown and (not given.connections or given.json):
+        parser.error("--markdown: only with --connections, and without --json")
     if given.keep and not given.count:
         parser.error("--keep: only with --count")
     if given.connections + given.start + given.count + given.secure + given.stores > 1:

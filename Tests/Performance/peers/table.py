@@ -159,6 +159,12 @@ def splits(results):
             + table(head, rows)]
 
 
+def markdown(head, rows):
+    """Formats rows of cells as a table of a Markdown document."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(text.strip() for text in line) + " |" for line in lines)
+
+
 def control_note(results):
     """The A/A control as a sentence, if there is one."""
     control = results.control()
