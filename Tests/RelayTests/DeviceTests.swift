@@ -150,11 +150,11 @@ struct DeviceTests {
     let device = try relay.newAccount()
     let socket = try SocketClient(relay, node: 1, as: device)
     relay.advance(Limits.sightingDelayMilliseconds)
-    let written = relay.entries[1].node.status.commits
+    let written = relay.entries[1].node.services.status.commits
     relay.advance(Limits.sightingMilliseconds - 1)
-    #expect(relay.entries[1].node.status.commits == written)
+    #expect(relay.entries[1].node.services.status.commits == written)
     relay.advance(1)
-    #expect(relay.entries[1].node.status.commits == written + 1)
+    #expect(relay.entries[1].node.services.status.commits == written + 1)
     let seen = relay.moment.wall
     _ = try socket.all()
     guard case .devices(let devices) = try relay.store.read(.devices(device.credentials.account))

@@ -193,7 +193,7 @@ struct EventsEndTests {
     #expect(relay.entries[0].node.currentStatus.streams == 0)
     try save(device, 1)
     relay.advance(Limits.keepAliveMilliseconds * 2)
-    #expect(relay.entries[0].node.status.pushes == 0)
+    #expect(relay.entries[0].node.services.status.pushes == 0)
     #expect(relay.wire(stream.id).incoming.isEmpty)
   }
 }

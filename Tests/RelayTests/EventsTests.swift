@@ -75,7 +75,7 @@ struct EventsTests {
       #expect(stream.lastID == push.token.text)
       cursor = push.token
     }
-    #expect(relay.entries[0].node.status.pushes == 4)
+    #expect(relay.entries[0].node.services.status.pushes == 4)
   }
 
   @Test func theLastEventIDGoesBeforeSince() throws {
@@ -240,7 +240,7 @@ struct EventsTests {
     }
     #expect(token.sequence == 1)
     #expect(stream.lastID == start.text, "who comes back begins before what was hinted")
-    #expect(relay.entries[0].node.status.hints == 1)
+    #expect(relay.entries[0].node.services.status.hints == 1)
     try save(device, 2)
     let next = try page(stream.next())
     #expect(next.since == start)

@@ -153,7 +153,7 @@ struct GarbageTests {
       #expect(try relay.put(chunk, by: device) == 201)
       #expect(try relay.put(chunk, by: other) == 201)
     }
-    relay.entries[0].node.removeFiles(of: device.credentials.account)
+    relay.entries[0].node.services.removeFiles(of: device.credentials.account)
     relay.deliver(0, .ordered(.reportStatus))
     relay.runUntilIdle()
     #expect(relay.files.files.map(\.account) == [other, other].map(\.credentials.account))

@@ -44,7 +44,7 @@ struct LongPollTests {
       #expect(try poll.call("GET", "/v1/time").status == 200)
     }
     #expect(relay.entries[0].node.currentStatus.parkedPolls == 0)
-    #expect(relay.entries[0].node.status.pushes == 3)
+    #expect(relay.entries[0].node.services.status.pushes == 3)
   }
 
   @Test func theWaitEndsEmpty() throws {
@@ -116,7 +116,7 @@ struct LongPollTests {
     relay.cut(poll.id)
     #expect(relay.entries[0].node.currentStatus.parkedPolls == 0)
     try save(device, 1)
-    #expect(relay.entries[0].node.status.pushes == 0)
+    #expect(relay.entries[0].node.services.status.pushes == 0)
   }
 
   @Test func whatStandsBehindAPollThatIsRefusedIsRead() throws {

@@ -82,14 +82,14 @@ struct RelayNodeTests {
     for (id, wire) in relay.wires where wire.closed == nil { relay.cut(id) }
     #expect(socket.isClosed)
     let node = relay.entries[0]
-    let timers: TimerWheel<TimerID> = node.node.timers
+    let timers: TimerWheel<TimerID> = node.node.services.timers
     // The device's sighting is still to be written, and the collection of files goes on.
     #expect(timers.count == 2)
-    #expect(node.node.hub.accountCount == 0)
+    #expect(node.node.services.hub.accountCount == 0)
     #expect(node.node.connections.count == 0)
     #expect(node.node.currentStatus.bodyBytes == 0)
     relay.advance(3 * Limits.sightingMilliseconds)
-    #expect(node.node.timers.count == 1)
+    #expect(node.node.services.timers.count == 1)
   }
 
   @Test func aConnectionMayChangeItsDevice() throws {

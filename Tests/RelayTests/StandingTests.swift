@@ -157,7 +157,7 @@ struct StandingTests {
     #expect(relay.files.counts == (0, 1))
     deliver(relay, .planChanged(device.credentials.account, Plan(zones: [])))
     #expect(relay.files.counts == (0, 0))
-    #expect(relay.entries[0].node.uploads.isEmpty)
+    #expect(relay.entries[0].node.services.uploads.isEmpty)
     relay.send(client.id, Array(request.dropFirst(200_000)) + HTTPClient.bytes("GET", "/v1/time"))
     relay.runUntilIdle()
     #expect(try client.next()?.code == "planRequired")
@@ -256,7 +256,7 @@ struct StandingTests {
     #expect(poll.isClosed)
     #expect(!bystander.isClosed)
     for place in relay.entries {
-      #expect(place.node.hub.watchers(of: first.credentials.account) == nil)
+      #expect(place.node.services.hub.watchers(of: first.credentials.account) == nil)
     }
   }
 

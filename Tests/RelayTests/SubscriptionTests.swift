@@ -208,7 +208,7 @@ struct SubscriptionTests {
     try save(other, 5, zone: "b")
     #expect(try names(socket, &cursor) == ["r5"])
     #expect(
-      relay.entries[1].node.hub.watchers(of: device.credentials.account)?.filters == nil)
+      relay.entries[1].node.services.hub.watchers(of: device.credentials.account)?.filters == nil)
   }
 
   @Test func conditionsAndEventsDecide() throws {

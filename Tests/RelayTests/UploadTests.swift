@@ -233,7 +233,7 @@ struct UploadTests {
     func held() -> Int { relay.entries[0].node.currentStatus.bodyBytes }
     #expect(held() > Limits.chunkWaitingBytes / 2)
     #expect(relay.wire(client.id).isPaused)
-    while let upload = relay.entries[0].node.uploads[client.id] {
+    while let upload = relay.entries[0].node.services.uploads[client.id] {
       // A complete upload is not read beyond its end until it is answered.
       #expect(relay.wire(client.id).isPaused || !upload.isFull)
       #expect(upload.heldBytes <= Limits.chunkWaitingBytes)
@@ -310,7 +310,7 @@ struct UploadTests {
     relay.runUntilIdle()
     #expect(try stranger.next()?.status == 401)
     #expect(stranger.isClosed)
-    #expect(relay.entries[0].node.uploads.isEmpty)
+    #expect(relay.entries[0].node.services.uploads.isEmpty)
   }
 
   @Test func whatAStrangerSendsIsPassedOver() throws {
@@ -325,7 +325,7 @@ struct UploadTests {
       #expect(try client.next()?.status == 200)
       #expect(relay.files.counts == (0, 0))
       #expect(relay.entries[0].node.currentStatus.bodyBytes == 0)
-      #expect(relay.entries[0].node.uploads.isEmpty)
+      #expect(relay.entries[0].node.services.uploads.isEmpty)
     }
   }
 }

@@ -14,7 +14,7 @@ extension RelayNode {
     var deflate: DeflateTerms?
     do throws(Refusal) {
       headers = try WebSocketHandshake.answer(to: head)
-      if configuration.compresses,
+      if services.configuration.compresses,
         let agreed = try DeflateNegotiation.answer(to: head.headers, .shared)
       {
         headers.append("Sec-WebSocket-Extensions", agreed.field)
@@ -30,11 +30,12 @@ extension RelayNode {
     connections[slot].http = HTTPState()
     connections[slot].socket = WebSocketState(deflate: deflate)
     connections[slot].socket?.reader.receive(rest.span.bytes)
-    sockets += 1
+    services.sockets += 1
     let id = connections[slot].id
-    timers.schedule(
+    services.timers.schedule(
       .request(id),
-      at: moment.instant.advanced(milliseconds: Int64(configuration.limits.helloMilliseconds)))
+      at: services.moment.instant.advanced(
+        milliseconds: Int64(services.configuration.limits.helloMilliseconds)))
     scheduleKeepAlive(slot)
   }
 
@@ -50,7 +51,8 @@ extension RelayNode {
     switch stage {
     case .awaitingHello, .open:
       // One page at a time: each may be large, and the answer to a save may wait for its end.
-      return requests < configuration.limits.socketRequests && !isFetching && !isCrowded(slot)
+      return requests < services.configuration.limits.socketRequests && !isFetching
+        && !isCrowded(slot)
     case .signingIn, .welcoming: return false
     }
   }
@@ -74,7 +76,7 @@ extension RelayNode {
       case .ping(let payload): send(slot, WebSocketFrame.pong(payload))
       case .pong: connections[slot].socket?.unansweredPings = 0
       case .close(let code, _):
-        status.socketsClosed.add(CloseCounts.byDevice)
+        services.status.socketsClosed.add(CloseCounts.byDevice)
         send(slot, WebSocketFrame.close(code: code))
         close(slot, .afterSending)
       }
@@ -83,7 +85,7 @@ extension RelayNode {
   }
 
   private mutating func handleMessage(_ slot: Hub.Slot, _ bytes: [UInt8]) {
-    status.messages += 1
+    services.status.messages += 1
     let message: DeviceMessage
     do throws(Refusal) {
       message = try DeviceMessage.decode(bytes)
@@ -107,7 +109,7 @@ extension RelayNode {
       handleSave(slot, session, request, bytes: bytes.count + overhead)
     case .fetch(let id, let query): handleFetch(slot, session, id, query)
     case .time(let id, let t0):
-      sendMessage(slot, .time(id: id, t0: t0, t1: moment.wall, t2: moment.wall))
+      sendMessage(slot, .time(id: id, t0: t0, t1: services.moment.wall, t2: services.moment.wall))
     }
   }
 
@@ -130,16 +132,16 @@ extension RelayNode {
     _ slot: Hub.Slot, _ session: Session, _ request: SaveRequest, bytes: Int
   ) {
     let id = connections[slot].id
-    let commit = session.saveCommit(for: request, wall: moment.wall)
-    guard stage == .running else {
-      sendRefusal(slot, request.id.text, stoppingRefusal())
+    let commit = session.saveCommit(for: request, wall: services.moment.wall)
+    guard services.stage == .running else {
+      sendRefusal(slot, request.id.text, services.stoppingRefusal())
       return
     }
     guard
-      submitCommit(
+      services.submitCommit(
         .save(commit),
         for: .socketSave(
-          id, request.id, bytes: bytes, receivedAt: request.timed ? moment.instant : nil))
+          id, request.id, bytes: bytes, receivedAt: request.timed ? services.moment.instant : nil))
     else {
       sendRefusal(slot, request.id.text, CommitQueue.overloaded)
       return
@@ -151,18 +153,18 @@ extension RelayNode {
   private mutating func handleFetch(
     _ slot: Hub.Slot, _ session: Session, _ request: String, _ query: FetchQuery
   ) {
-    guard stage == .running else {
-      sendRefusal(slot, request, stoppingRefusal())
+    guard services.stage == .running else {
+      sendRefusal(slot, request, services.stoppingRefusal())
       return
     }
     let ofWholeAccount = query.zone == nil
-    let isSubmitted = submitPageRead(
+    let isSubmitted = services.submitPageRead(
       session, query,
       as: PageForm(shape: .frame(request: request, isCompressed: takesCompressed(slot))),
       for: .socketFetch(
         connections[slot].id, request: request, ofWholeAccount: ofWholeAccount))
     guard isSubmitted else {
-      sendRefusal(slot, request, admission.refusal(of: .account(session.account)))
+      sendRefusal(slot, request, services.admission.refusal(of: .account(session.account)))
       return
     }
     connections[slot].socket?.requests += 1
@@ -174,7 +176,7 @@ extension RelayNode {
 
   private mutating func handleHello(_ slot: Hub.Slot, token: String?, since: ChangeToken?) {
     let id = connections[slot].id
-    timers.cancel(.request(id))
+    services.timers.cancel(.request(id))
     let hash = token.map { DeviceToken.hash($0) }
     if let session = connections[slot].session {
       guard hash.map({ ConstantTime.equal($0, session.tokenHash) }) ?? true else {
@@ -189,7 +191,7 @@ extension RelayNode {
       return
     }
     connections[slot].socket?.stage = .signingIn(since: since)
-    if !lookUpToken(id, tokenHash: hash) { closeSocket(slot, CommitQueue.overloaded) }
+    if !services.lookUpToken(id, tokenHash: hash) { closeSocket(slot, CommitQueue.overloaded) }
   }
 
   /// Registers the socket for news of the account, and only then reads the store.
@@ -205,12 +207,14 @@ extension RelayNode {
       return
     }
     connections[slot].socket?.stage = .welcoming(since: since)
-    hub.addSocket(slot, session.account)
-    if let since, since == hub.newest(of: session.account) {
+    services.hub.addSocket(slot, session.account)
+    if let since, since == services.hub.newest(of: session.account) {
       completeWelcome(slot, session, since: since, newest: since)
       return
     }
-    if !submitJob(.read(.newestToken(session.account)), for: .welcome(connections[slot].id)) {
+    if !services.submitJob(
+      .read(.newestToken(session.account)), for: .welcome(connections[slot].id))
+    {
       closeSocket(slot, CommitQueue.overloaded)
     }
   }
@@ -237,8 +241,8 @@ extension RelayNode {
     sendMessage(
       slot,
       .welcome(
-        account: session.account, device: session.device, token: newest, time: moment.wall,
-        keepAliveMilliseconds: configuration.keepAliveMilliseconds))
+        account: session.account, device: session.device, token: newest, time: services.moment.wall,
+        keepAliveMilliseconds: services.configuration.keepAliveMilliseconds))
     sendReconnectPeriod(slot)
     let push = connections[slot].socket?.chain.begin(since: since, newest: newest)
     performPush(slot, push ?? .nothing)
@@ -247,12 +251,12 @@ extension RelayNode {
   // MARK: end
 
   mutating func closeSocket(_ slot: Hub.Slot, _ refusal: Refusal) {
-    count(refusal.code)
+    services.count(refusal.code)
     closeSocket(slot, code: refusal.code.closeCode ?? 4400, refusal.detail)
   }
 
   mutating func closeSocket(_ slot: Hub.Slot, code: UInt16, _ reason: String) {
-    status.socketsClosed.add(code)
+    services.status.socketsClosed.add(code)
     send(slot, WebSocketFrame.close(code: code, reason: reason))
     close(slot, .afterSending)
   }
@@ -262,11 +266,11 @@ extension RelayNode {
   mutating func sendMessage(_ slot: Hub.Slot, _ message: RelayMessage) {
     let payload = message.encoded()
     send(
-      slot, takesCompressed(slot) ? deflater.text(payload) : WebSocketFrame.text(payload))
+      slot, takesCompressed(slot) ? services.deflater.text(payload) : WebSocketFrame.text(payload))
   }
 
   mutating func sendRefusal(_ slot: Hub.Slot, _ request: String?, _ refusal: Refusal) {
-    count(refusal.code)
+    services.count(refusal.code)
     sendMessage(slot, .error(id: request, refusal))
   }
 }
@@ -280,7 +284,7 @@ extension RelayNode {
     case .nothing, .push: break
     case .hint:
       if let token = connections[slot].socket?.chain.hintToken {
-        status.hints += 1
+        services.status.hints += 1
         sendMessage(slot, .changed(token: token))
       }
     case .read: readPage(slot)
@@ -296,7 +300,7 @@ extension RelayNode {
     let isClogged = isClogged(slot)
     connections[slot].socket?.needsRead = isClogged
     if isClogged { return }
-    let isSubmitted = submitPageRead(
+    let isSubmitted = services.submitPageRead(
       session, FetchQuery(since: cursor),
       as: PageForm(
         shape: .frame(request: nil, isCompressed: takesCompressed(slot)),
@@ -427,25 +431,26 @@ extension RelayNode {
   mutating func handleNews(_ news: RelayNews) {
     switch news {
     case .changed(let change):
-      if change.origin?.node == configuration.node {
-        status.recordsSaved += change.contents?.records.count ?? 0
+      if change.origin?.node == services.configuration.node {
+        services.status.recordsSaved += change.contents?.records.count ?? 0
         durableAt = change.durableAt
       }
-      configuration.sharesStore ? handleOwnCommit(change) : pushChange(change)
+      services.configuration.sharesStore ? handleOwnCommit(change) : pushChange(change)
     case .revoked(let account, let device, let origin):
       handleRevocation(account, device, by: origin)
     case .planChanged(let account, let plan): applyPlan(account, plan)
     case .subscribed(let account, let device, let all): applySubscriptions(account, device, all)
     case .accountRemoved(let account): handleAccountRemoval(account)
     case .presence(let node, let account, let device, let isConnected):
-      presence.recordPresence(
+      services.presence.recordPresence(
         of: Presence.Key(account: account, device: device), isConnected: isConnected, on: node)
     case .pairingGuess(let address):
-      admission.guesses.recordGuess(from: address, at: moment.instant)
-    case .pairingRight(let address): admission.guesses.uncountGuess(from: address)
-    case .newAccount(let address): _ = rates.newAccounts.spendTokens(address, at: moment.instant)
+      services.admission.guesses.recordGuess(from: address, at: services.moment.instant)
+    case .pairingRight(let address): services.admission.guesses.uncountGuess(from: address)
+    case .newAccount(let address):
+      _ = services.rates.newAccounts.spendTokens(address, at: services.moment.instant)
     case .status(let node, let status):
-      if otherStatuses.indices.contains(node) { otherStatuses[node] = status }
+      if services.otherStatuses.indices.contains(node) { services.otherStatuses[node] = status }
     case .remoteCommit(let account, let token): handleRemoteCommit(account, to: token)
     case .remoteMembershipChange(let account): rereadMembership(of: account)
     case .remoteNewsLost: checkAccountVersions()
@@ -455,22 +460,22 @@ extension RelayNode {
   /// Sends a change to all connections that watch the account. `lastPoll`: the last poll parked
   /// before the store was read for this; later ones may need more changes.
   mutating func pushChange(_ change: AccountChange, lastPoll: UInt64 = .max) {
-    commits.recordChange(change.account)
-    hub.recordCommit(change.account, to: change.token)
-    guard let watchers = hub.watchers(of: change.account) else { return }
+    services.commits.recordChange(change.account)
+    services.hub.recordCommit(change.account, to: change.token)
+    guard let watchers = services.hub.watchers(of: change.account) else { return }
     let unmatchedDevices = change.unmatchedDevices(watchers.filters)
-    let before = status.pushes
+    let before = services.status.pushes
     if !watchers.sockets.isEmpty { pushToSockets(watchers.sockets, change, unmatchedDevices) }
     if !watchers.polls.isEmpty { pushToPolls(watchers.polls, change, unmatchedDevices, lastPoll) }
     if !watchers.streams.isEmpty { pushToStreams(watchers.streams, change, unmatchedDevices) }
-    measureLag(of: change, receivers: status.pushes - before)
+    measureLag(of: change, receivers: services.status.pushes - before)
   }
 
   /// The clock is read once a turn, so a change may seem durable slightly after it was announced.
   private mutating func measureLag(of change: AccountChange, receivers: Int) {
     guard receivers > 0, let durableAt = change.durableAt else { return }
-    let lag = moment.instant.nanoseconds - durableAt.nanoseconds
-    status.notifyLag.observe(max(0, lag), times: receivers)
+    let lag = services.moment.instant.nanoseconds - durableAt.nanoseconds
+    services.status.notifyLag.observe(max(0, lag), times: receivers)
   }
 
   // MARK: sockets
@@ -478,9 +483,9 @@ extension RelayNode {
   private mutating func pushToSockets(
     _ sockets: [Hub.Slot], _ change: AccountChange, _ unmatchedDevices: Set<DeviceID>
   ) {
-    let own = change.origin?.node == configuration.node ? change.origin?.connection : nil
+    let own = change.origin?.node == services.configuration.node ? change.origin?.connection : nil
     let frame = change.frame ?? []
-    let limit = sendQueueLimit(for: .account(change.account))
+    let limit = services.sendQueueLimit(for: .account(change.account))
     var pushed: [ConnectionID] = []
     pushed.reserveCapacity(sockets.count)
     var deflated: [ConnectionID] = []
@@ -494,7 +499,7 @@ extension RelayNode {
       }
       // One access, because every delivery costs this.
       let (id, push, isDeflated) = connections[slot].handleCommit(
-        change, own: own, frameBytes: frame.count, limit: limit, at: moment.instant)
+        change, own: own, frameBytes: frame.count, limit: limit, at: services.moment.instant)
       switch push {
       case .nothing: break
       case .push where isDeflated: deflated.append(id)
@@ -503,9 +508,9 @@ extension RelayNode {
       case .read: behind.append(slot)
       }
     }
-    status.pushes += pushed.count + deflated.count
-    status.hints += hinted.count
-    if !pushed.isEmpty { actions.append(.multicast(frame, pushed)) }
+    services.status.pushes += pushed.count + deflated.count
+    services.status.hints += hinted.count
+    if !pushed.isEmpty { services.actions.append(.multicast(frame, pushed)) }
     if !deflated.isEmpty { sendDeflated(frame, to: deflated) }
     if !hinted.isEmpty { sendHints(to: hinted, change.token) }
     for slot in behind { readPage(slot) }
@@ -513,12 +518,12 @@ extension RelayNode {
 
   /// Sends the same frame to connections that accept it compressed; it is compressed once for all.
   private mutating func sendDeflated(_ frame: [UInt8], to ids: [ConnectionID]) {
-    let deflated = deflater.frame(of: frame)
+    let deflated = services.deflater.frame(of: frame)
     for id in ids {
       guard let slot = connections.slot(of: id) else { continue }
-      connections[slot].queue.recordSent(deflated.count, at: moment.instant)
+      connections[slot].queue.recordSent(deflated.count, at: services.moment.instant)
     }
-    actions.append(.multicast(deflated, ids))
+    services.actions.append(.multicast(deflated, ids))
   }
 
   func isUnmatched(_ slot: Hub.Slot, _ unmatchedDevices: Set<DeviceID>) -> Bool {
@@ -529,9 +534,9 @@ extension RelayNode {
     let hint = WebSocketFrame.text(RelayMessage.changed(token: token).encoded())
     for id in ids {
       guard let slot = connections.slot(of: id) else { continue }
-      connections[slot].queue.recordSent(hint.count, at: moment.instant)
+      connections[slot].queue.recordSent(hint.count, at: services.moment.instant)
     }
-    actions.append(.multicast(hint, ids))
+    services.actions.append(.multicast(hint, ids))
   }
 }
 
@@ -563,15 +568,16 @@ extension RelayNode {
       let head = connections[slot].http.exchange?.value.head
     else { return }
     connections[slot].stream = CopyOnWriteBox(EventStreamState(isChunked: head.minorVersion > 0))
-    hub.addStream(slot, session.account)
+    services.hub.addStream(slot, session.account)
   }
 
   /// Starts a stream after the store was read: its first event is the page.
   mutating func beginStream(_ slot: Hub.Slot, _ page: ReadPage) {
     guard let method = connections[slot].http.exchange?.value.head.method, let since = page.since
     else { return }
-    guard stage == .running, connections[slot].session?.plan.hasNoZone == false else {
-      answer(slot, Answer(stage == .running ? Session.needsPlan : stoppingRefusal()))
+    guard services.stage == .running, connections[slot].session?.plan.hasNoZone == false else {
+      answer(
+        slot, Answer(services.stage == .running ? Session.needsPlan : services.stoppingRefusal()))
       return
     }
     let isHead = method == "HEAD"
@@ -607,8 +613,8 @@ extension RelayNode {
     // Proxies must pass each event on as it comes, and store none.
     headers.append("Cache-Control", "no-cache, no-store, no-transform")
     headers.append("X-Accel-Buffering", "no")
-    headers.append("Lockstep-Keep-Alive", String(configuration.keepAliveMilliseconds))
-    addCommonFields(&headers, connections[slot].opening, connections[slot].crossOrigin)
+    headers.append("Lockstep-Keep-Alive", String(services.configuration.keepAliveMilliseconds))
+    services.addCommonFields(&headers, connections[slot].opening, connections[slot].crossOrigin)
     if closes { headers.append("Connection", "close") }
     let isChunked = connections[slot].stream?.value.isChunked ?? false
     connections[slot].http.exchange?.value.status = 200
@@ -623,21 +629,22 @@ extension RelayNode {
     var pushed: [Hub.Slot] = []
     var hinted: [Hub.Slot] = []
     var behind: [Hub.Slot] = []
-    let limit = sendQueueLimit(for: .account(change.account))
+    let limit = services.sendQueueLimit(for: .account(change.account))
     for slot in streams {
       if !unmatchedDevices.isEmpty && isUnmatched(slot, unmatchedDevices) {
         connections[slot].stream?.value.chain.recordUnmatched(change.token, isOwn: false)
         continue
       }
-      switch connections[slot].handleStreamCommit(change, limit: limit, at: moment.instant) {
+      switch connections[slot].handleStreamCommit(change, limit: limit, at: services.moment.instant)
+      {
       case .nothing: break
       case .push: pushed.append(slot)
       case .hint: hinted.append(slot)
       case .read: behind.append(slot)
       }
     }
-    status.pushes += pushed.count
-    status.hints += hinted.count
+    services.status.pushes += pushed.count
+    services.status.hints += hinted.count
     if !pushed.isEmpty, let changes = change.contents?.changes {
       let event = changes.event(since: change.since, token: change.token, more: false)
       multicast(event, to: pushed)
@@ -656,8 +663,10 @@ extension RelayNode {
   }
 
   private mutating func sendTogether(_ bytes: [UInt8], to slots: [Hub.Slot]) {
-    for slot in slots { connections[slot].queue.recordSent(bytes.count, at: moment.instant) }
-    actions.append(.multicast(bytes, slots.map { connections[$0].id }))
+    for slot in slots {
+      connections[slot].queue.recordSent(bytes.count, at: services.moment.instant)
+    }
+    services.actions.append(.multicast(bytes, slots.map { connections[$0].id }))
   }
 
   // MARK: missed changes
@@ -677,7 +686,7 @@ extension RelayNode {
     let isClogged = isClogged(slot)
     connections[slot].stream?.value.needsRead = isClogged
     if isClogged { return }
-    let isSubmitted = submitPageRead(
+    let isSubmitted = services.submitPageRead(
       session, FetchQuery(since: cursor), as: eventForm(slot),
       for: .backlog(connections[slot].id, since: cursor))
     if !isSubmitted { handleBacklogFailure(slot) }
@@ -708,7 +717,7 @@ extension RelayNode {
     guard connections[slot].stream?.value.chain.handlePageFailure() == .hint,
       let token = connections[slot].stream?.value.chain.hintToken
     else { return }
-    status.hints += 1
+    services.status.hints += 1
     sendEvent(slot, RelayEvent.encodedHint(token))
   }
 
@@ -722,10 +731,10 @@ extension RelayNode {
 
   /// Ends a stream cleanly, with the reason as its last event.
   mutating func endStream(_ slot: Hub.Slot, _ refusal: Refusal) {
-    count(refusal.code)
+    services.count(refusal.code)
     // Streams that end together must not reconnect together.
     let retry = refusal.retryAfterMilliseconds.map {
-      $0 + Int64.random(in: 0...1_000, using: &random)
+      $0 + Int64.random(in: 0...1_000, using: &services.random)
     }
     sendEvent(slot, RelayEvent.encodedError(refusal, retryMilliseconds: retry))
     if connections[slot].stream?.value.isChunked == true { send(slot, HTTPWriter.lastChunk) }
@@ -774,19 +783,19 @@ extension RelayNode {
     guard query.waitMilliseconds > 0, let since = query.since, since.pinned == nil,
       let session = connections[slot].session
     else { return }
-    var poll = LongPoll(query, at: moment.instant)
+    var poll = LongPoll(query, at: services.moment.instant)
     if let head = connections[slot].http.exchange?.value.head {
       poll.sharesAnswers = query.zone == nil && head.isPlainGet
     }
     connections[slot].http.exchange?.value.poll = poll
-    hub.addPoll(slot, session.account)
+    services.hub.addPoll(slot, session.account)
   }
 
   /// Parks a poll at the account's newest known token, without a read of the store. Returns false
   /// if the store must be read.
   mutating func parkIfCurrent(_ slot: Hub.Slot) -> Bool {
-    guard stage == .running, let session = connections[slot].session,
-      let newest = hub.newest(of: session.account),
+    guard services.stage == .running, let session = connections[slot].session,
+      let newest = services.hub.newest(of: session.account),
       connections[slot].http.exchange?.value.poll?.isWaiting(at: newest) == true
     else { return false }
     connections[slot].http.exchange?.value.poll?.token = newest
@@ -795,7 +804,7 @@ extension RelayNode {
   }
 
   private mutating func park(_ slot: Hub.Slot) {
-    connections[slot].http.exchange?.value.poll?.number = peerRelays.park()
+    connections[slot].http.exchange?.value.poll?.number = services.peerRelays.park()
     connections[slot].http.exchange?.value.stage = .parked
   }
 
@@ -804,7 +813,7 @@ extension RelayNode {
     guard let poll = connections[slot].http.exchange?.value.poll, !page.more,
       page.isEmpty || !(poll.hasMatch || matchesFilter(slot, page.records))
     else {
-      answer(slot, answerWithReconnect(page.bytes))
+      answer(slot, services.answerWithReconnect(page.bytes))
       return
     }
     if let session = connections[slot].session, session.plan.hasNoZone {
@@ -814,7 +823,7 @@ extension RelayNode {
     connections[slot].http.exchange?.value.poll?.token = page.token
     connections[slot].http.exchange?.value.poll?.hasMatch = false
     if !page.isEmpty { connections[slot].http.exchange?.value.poll?.unmatchedToken = page.token }
-    guard moment.instant < poll.endsAt, stage == .running else {
+    guard services.moment.instant < poll.endsAt, services.stage == .running else {
       answerEmpty(slot)
       return
     }
@@ -825,7 +834,7 @@ extension RelayNode {
     }
     if let session = connections[slot].session, poll.query.zone == nil {
       // The connection was a member before the read, so all commits since then were announced.
-      hub.recordStoredToken(session.account, page.token)
+      services.hub.recordStoredToken(session.account, page.token)
     }
     park(slot)
   }
@@ -833,7 +842,7 @@ extension RelayNode {
   /// True if one of the records matches the device's filter.
   func matchesFilter(_ slot: Hub.Slot, _ records: [Record]) -> Bool {
     guard let session = connections[slot].session,
-      let filters = hub.watchers(of: session.account)?.filters
+      let filters = services.hub.watchers(of: session.account)?.filters
     else { return true }
     return filters.matches(session.device, records)
   }
@@ -896,7 +905,8 @@ extension RelayNode {
 
   /// True if the commit alone is the whole answer, in bytes shared with other connections.
   private func isSharedAnswer(_ change: borrowing AccountChange, _ poll: LongPoll) -> Bool {
-    guard poll.sharesAnswers, stage == .running, let count = change.contents?.records.count else {
+    guard poll.sharesAnswers, services.stage == .running, let count = change.contents?.records.count
+    else {
       return false
     }
     return poll.query.since == change.since && poll.token == change.since
@@ -906,15 +916,15 @@ extension RelayNode {
   private mutating func answerPolls(_ slots: [Hub.Slot], _ change: AccountChange) {
     guard let contents = change.contents else { return }
     let body = contents.changes.body(since: change.since, token: change.token, more: false)
-    let answer = answerWithReconnect(body)
-    status.pushes += slots.count
+    let answer = services.answerWithReconnect(body)
+    services.status.pushes += slots.count
     // Pages of one origin get the same bytes, and so do all clients that are not pages.
     var rest = slots
     while let first = rest.first {
       let crossOrigin = connections[first].crossOrigin
       let alike = rest.filter { connections[$0].crossOrigin == crossOrigin }
       rest.removeAll { connections[$0].crossOrigin == crossOrigin }
-      let bytes = response(
+      let bytes = services.response(
         answer, head: nil, opening: connections[first].opening, crossOrigin: crossOrigin,
         closes: false)
       send(answer, as: bytes, to: alike)
@@ -924,9 +934,9 @@ extension RelayNode {
   private mutating func send(
     _ answer: borrowing Answer, as bytes: [UInt8], to slots: [Hub.Slot]
   ) {
-    actions.append(.multicast(bytes, slots.map { connections[$0].id }))
+    services.actions.append(.multicast(bytes, slots.map { connections[$0].id }))
     for slot in slots {
-      connections[slot].queue.recordSent(bytes.count, at: moment.instant)
+      connections[slot].queue.recordSent(bytes.count, at: services.moment.instant)
       connections[slot].http.exchange?.value.recordAnswer(answer)
       endExchange(slot, closes: false)
     }
@@ -939,16 +949,16 @@ extension RelayNode {
     connections[slot].http.exchange?.value.poll?.newestAnnounced = nil
     connections[slot].http.exchange?.value.stage = .awaitingStore
     updateRequestTimer(slot)
-    let isSubmitted = submitPageRead(
+    let isSubmitted = services.submitPageRead(
       session, query, as: PageForm(shape: .body, keepsRecords: true),
       for: .call(connections[slot].id, .changes(query)))
-    if !isSubmitted { answer(slot, Answer(admission.refusal(of: holder(of: slot)))) }
+    if !isSubmitted { answer(slot, Answer(services.admission.refusal(of: holder(of: slot)))) }
   }
 
   /// Ends a poll whose time is up. If the store is shared, it is read once more, because commits of
   /// other relays may not be announced yet.
   mutating func endPoll(_ slot: Hub.Slot) {
-    if configuration.sharesStore { rereadChanges(slot) } else { answerEmpty(slot) }
+    if services.configuration.sharesStore { rereadChanges(slot) } else { answerEmpty(slot) }
   }
 
   /// Ends a poll without changes: its time is up, the relay stops, or the client has closed its
@@ -959,7 +969,7 @@ extension RelayNode {
       let token = poll.unmatchedToken == nil ? poll.token ?? poll.query.since : poll.query.since
     else { return }
     let page = ChangePage(since: poll.query.since, token: token, more: false, changes: [])
-    answer(slot, answerWithReconnect(page.encodedBody()), isLast: isLast)
+    answer(slot, services.answerWithReconnect(page.encodedBody()), isLast: isLast)
   }
 
   // MARK: repeated polls
@@ -969,17 +979,17 @@ extension RelayNode {
   /// nothing, if the bytes must be parsed: it is another request, or incomplete, or needs more than
   /// waiting.
   mutating func repeatLastPoll(_ slot: Hub.Slot, _ bytes: RawSpan) -> Bool {
-    guard let since = connections[slot].http.repeatedSince(in: bytes), stage == .running,
+    guard let since = connections[slot].http.repeatedSince(in: bytes), services.stage == .running,
       !isCrowded(slot), let session = connections[slot].session, !session.plan.hasNoZone,
-      hub.addPoll(slot, session.account, at: since, limit: watcherLimit(slot))
+      services.hub.addPoll(slot, session.account, at: since, limit: watcherLimit(slot))
     else { return false }
     guard chargeDevice(slot, session) == nil else {
-      hub.removePoll(slot, session.account)
+      services.hub.removePoll(slot, session.account)
       return false
     }
-    status.requests += 1
+    services.status.requests += 1
     connections[slot].http.repeatPoll(
-      since: since, number: peerRelays.park(), at: moment.instant)
+      since: since, number: services.peerRelays.park(), at: services.moment.instant)
     updateRequestTimer(slot)
     return true
   }

@@ -235,7 +235,7 @@ struct WebSocketState: Sendable {
   }
 
   var reader: WebSocketReader
-  /// True if large messages are compressed for it, with `RelayNode.deflate`.
+  /// True if large messages are compressed for it, with `RelayServices.deflate`.
   let takesCompressed: Bool
   var stage = Stage.awaitingHello
   var chain = CursorChain()

@@ -109,8 +109,8 @@ extension RelayNode {
     if connections[slot].stream != nil { return 1 }
     if connections[slot].http.exchange?.value.stage == .parked { return 2 }
     let id = connections[slot].id
-    if uploads[id] != nil { return 3 }
-    return downloads[id] != nil ? 4 : 5
+    if services.uploads[id] != nil { return 3 }
+    return services.downloads[id] != nil ? 4 : 5
   }
 
   /// Visits every connection: for a person's request, not for each event.
@@ -128,9 +128,12 @@ extension RelayNode {
     }
     waiting.sort { $0.bytes > $1.bytes }
     return NodeState(
-      stage: "\(stage)", counts: counts, accountsWatched: hub.accountCount, sessions: sessions,
-      storeRequestsWaiting: queue.count, timers: timers.count, budgetBytes: admission.bodyBytes,
-      budgetLimitBytes: configuration.limits.bodyBudgetBytes(ofOneIn: configuration.nodes),
+      stage: "\(services.stage)", counts: counts, accountsWatched: services.hub.accountCount,
+      sessions: sessions,
+      storeRequestsWaiting: services.queue.count, timers: services.timers.count,
+      budgetBytes: services.admission.bodyBytes,
+      budgetLimitBytes: services.configuration.limits.bodyBudgetBytes(
+        ofOneIn: services.configuration.nodes),
       unsentBytes: unsent, waitingConnections: waiting.count,
       largestQueues: waiting.prefix(Limits.shownQueues).map { shownQueue($0.slot) })
   }
@@ -140,6 +143,6 @@ extension RelayNode {
     return NodeState.Queue(
       transport: NodeState.transports[transport(of: slot)], account: session?.account,
       device: session?.device, bytes: queue.unsent,
-      stillMilliseconds: moment.instant.milliseconds(since: queue.movedAt))
+      stillMilliseconds: services.moment.instant.milliseconds(since: queue.movedAt))
   }
 }

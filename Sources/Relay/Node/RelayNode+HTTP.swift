@@ -43,8 +43,8 @@ extension RelayNode {
       answer(slot, pendingAnswer)
       return
     }
-    count(refusal.code)
-    let bytes = response(
+    services.count(refusal.code)
+    let bytes = services.response(
       Answer(refusal), head: nil, opening: connections[slot].opening,
       crossOrigin: connections[slot].crossOrigin, closes: true)
     send(slot, bytes)
@@ -54,13 +54,13 @@ extension RelayNode {
   // MARK: head
 
   private mutating func beginExchange(_ slot: Hub.Slot, _ head: HTTPRequestHead) {
-    status.requests += 1
+    services.status.requests += 1
     connections[slot].http.lastPoll = nil
     identifyClient(slot, head)
     let routing = Router.route(
       method: head.method, target: head.target,
       listenerKind: connections[slot].opening.listenerKind,
-      pages: configuration.pages)
+      pages: services.configuration.pages)
     var exchange: HTTPExchange
     let hostRefusal = refusalOfHost(slot, head, of: routing)
     switch routing {
@@ -81,7 +81,7 @@ extension RelayNode {
       exchange.pendingAnswer = refusal.map { Answer($0) }
       connections[slot].http.parser.bodyLimit = call.bodyLimit
     }
-    exchange.begunAt = moment.instant
+    exchange.begunAt = services.moment.instant
     let (isRefused, call) = (exchange.pendingAnswer != nil, exchange.call)
     connections[slot].http.exchange = CopyOnWriteBox(exchange)
     if !isRefused {
@@ -101,17 +101,17 @@ extension RelayNode {
     if connections[slot].client.isBehindProxy {
       releaseMemory(slot)
       connections[slot].client = ClientAddress(
-        connections[slot].opening, headers: head.headers, configuration)
+        connections[slot].opening, headers: head.headers, services.configuration)
     }
     // Evaluated for a page's request alone: its text takes long to make.
     connections[slot].crossOrigin = CrossOrigin(
-      head.headers, configuration.origins,
+      head.headers, services.configuration.origins,
       own: connections[slot].client.ownOrigin(
         host: head.target.authority ?? head.headers["Host"],
         isSecure: connections[slot].opening.isSecure))
-    if !hasReportedProxy, connections[slot].client.isUndeclared(head.headers) {
-      hasReportedProxy = true
-      actions.append(.report(.undeclaredProxy(connections[slot].client.network)))
+    if !services.hasReportedProxy, connections[slot].client.isUndeclared(head.headers) {
+      services.hasReportedProxy = true
+      services.actions.append(.report(.undeclaredProxy(connections[slot].client.network)))
     }
   }
 
@@ -137,7 +137,7 @@ extension RelayNode {
   private func resolveStatusPage(_ call: Call, _ head: HTTPRequestHead) -> Call {
     guard call == .health(.status),
       head.headers.list("Accept").contains(where: { $0.hasPrefix("text/html") }),
-      let page = configuration.pages.page(at: head.target.path, listenerKind: .admin)
+      let page = services.configuration.pages.page(at: head.target.path, listenerKind: .admin)
     else { return call }
     return .page(page)
   }
@@ -173,9 +173,9 @@ extension RelayNode {
 
   /// Returns the refusal that is known before the body comes.
   private mutating func refusal(of call: Call, _ head: HTTPRequestHead) -> Refusal? {
-    if stage != .running {
+    if services.stage != .running {
       if case .health = call { return nil }
-      return stoppingRefusal()
+      return services.stoppingRefusal()
     }
     if let refusal = RelayNode.refusal(ofBodyOf: call, head) { return refusal }
     if case .length(let count) = head.framing, count > call.bodyLimit {
@@ -218,7 +218,7 @@ extension RelayNode {
       return
     }
     connections[slot].http.exchange?.value.isSigningIn = true
-    if !lookUpToken(connections[slot].id, tokenHash: hash) {
+    if !services.lookUpToken(connections[slot].id, tokenHash: hash) {
       connections[slot].http.exchange?.value.isSigningIn = false
       connections[slot].http.exchange?.value.pendingAnswer = Answer(CommitQueue.overloaded)
     }
@@ -281,14 +281,14 @@ extension RelayNode {
     }
     guard let call = connections[slot].http.exchange?.value.call else { return }
     let context = CallContext(
-      configuration: configuration, secrets: secrets, wall: moment.wall,
+      configuration: services.configuration, secrets: services.secrets, wall: services.moment.wall,
       address: connections[slot].client.network)
     let body = connections[slot].http.exchange?.value.body ?? []
     connections[slot].http.exchange?.value.body = []
     do throws(Refusal) {
       switch call {
       case .health(let call):
-        if call != .live { checkStoreFiles() }
+        if call != .live { services.checkStoreFiles() }
         answer(slot, healthAnswer(call, listenerKind: connections[slot].opening.listenerKind))
       case .page(let page):
         let held = connections[slot].http.exchange?.value.head.headers.list("If-None-Match")
@@ -297,7 +297,7 @@ extension RelayNode {
       case .socket: upgradeToWebSocket(slot)
       case .upload: break
       case .unauthenticated(let call):
-        if call == .createAccount { try checkAccountLimit() }
+        if call == .createAccount { try services.checkAccountLimit() }
         let step = try UnauthenticatedClient().perform(call, body: body, in: context)
         // A body without a code is not a guess.
         if call == .join { try countGuess(slot) }
@@ -307,7 +307,7 @@ extension RelayNode {
       case .signed(let call):
         guard let session = connections[slot].session,
           let headers = connections[slot].http.exchange?.value.head.headers
-        else { throw RelayNode.notSignedIn }
+        else { throw RelayServices.notSignedIn }
         try performStep(slot, session.perform(call, body: body, headers: headers, in: context))
       }
     } catch {
@@ -318,7 +318,8 @@ extension RelayNode {
   private mutating func readOwnPage(_ slot: Hub.Slot, _ names: [String]) throws(Refusal) {
     try checkMemory(slot)
     connections[slot].http.exchange?.value.stage = .awaitingStore
-    let isSubmitted = submitJob(.pageFile(names), for: .call(connections[slot].id, .ownPage))
+    let isSubmitted = services.submitJob(
+      .pageFile(names), for: .call(connections[slot].id, .ownPage))
     if !isSubmitted { throw CommitQueue.overloaded }
   }
 
@@ -338,17 +339,6 @@ extension RelayNode {
     processInput(slot)
   }
 
-  /// Refuses new accounts on an open relay that has reached its limit, or has a nearly full disk.
-  private mutating func checkAccountLimit() throws(Refusal) {
-    guard configuration.isOpen else { return }
-    if isDiskLow() { throw StoreHealth.diskLow }
-    guard measures.read().accounts < configuration.limits.accounts else {
-      throw Refusal(
-        .registrationClosed,
-        "This relay has reached its limit of accounts; ask its owner for a pairing code.")
-    }
-  }
-
   private mutating func performStep(_ slot: Hub.Slot, _ step: HandlerResult) throws(Refusal) {
     let id = connections[slot].id
     connections[slot].http.exchange?.value.stage = .awaitingStore
@@ -356,13 +346,13 @@ extension RelayNode {
     switch step {
     case .answer(var answer):
       if connections[slot].http.exchange?.value.call == .unauthenticated(.time) {
-        addReconnect(to: &answer)
+        services.addReconnect(to: &answer)
       }
       self.answer(slot, answer)
       return
     case .commit(let request, let continuation):
       connections[slot].http.exchange?.value.bodyBytes += request.overheadBytes
-      isSubmitted = submitCommit(request, for: .call(id, continuation))
+      isSubmitted = services.submitCommit(request, for: .call(id, continuation))
     case .read(let request, .changes(let query)):
       if query.waitMilliseconds > 0, let session = connections[slot].session {
         try checkConnections(slot, of: session.account)
@@ -371,7 +361,7 @@ extension RelayNode {
       if parkIfCurrent(slot) { return }
       let isPoll = connections[slot].http.exchange?.value.poll != nil
       try checkMemory(slot)
-      isSubmitted = submitJob(
+      isSubmitted = services.submitJob(
         .page(request, as: PageForm(shape: .body, keepsRecords: isPoll)),
         for: .call(id, .changes(query)))
     case .read(let request, .events):
@@ -382,14 +372,14 @@ extension RelayNode {
       let job: StoreJob =
         if case .changes = request { .page(request, as: eventForm(slot)) } else { .read(request) }
       try checkMemory(slot)
-      isSubmitted = submitJob(job, for: .call(id, .events))
+      isSubmitted = services.submitJob(job, for: .call(id, .events))
     case .read(let request, .recordList(let tags, let type)):
       try checkMemory(slot)
-      isSubmitted = submitJob(
+      isSubmitted = services.submitJob(
         .page(request, as: PageForm(shape: .list(type: type))),
         for: .call(id, .recordList(ifNoneMatch: tags, type: type)))
     case .read(let request, let continuation):
-      isSubmitted = submitJob(.read(request), for: .call(id, continuation))
+      isSubmitted = services.submitJob(.read(request), for: .call(id, continuation))
     }
     if !isSubmitted { throw CommitQueue.overloaded }
   }
@@ -397,36 +387,28 @@ extension RelayNode {
   /// Throws if there is no memory for a page for this client.
   private mutating func checkMemory(_ slot: Hub.Slot) throws(Refusal) {
     let holder = holder(of: slot)
-    if !admission.hasRoom(for: holder) { throw admission.refusal(of: holder) }
+    if !services.admission.hasRoom(for: holder) { throw services.admission.refusal(of: holder) }
   }
 
   /// Counts a guess of a pairing code here and, by news, on all other nodes.
   private mutating func countGuess(_ slot: Hub.Slot) throws(Refusal) {
     let address = connections[slot].client.network
-    if let wait = admission.guesses.wait(for: address, at: moment.instant) {
+    if let wait = services.admission.guesses.wait(for: address, at: services.moment.instant) {
       throw Admission.tooManyGuesses(wait)
     }
-    admission.guesses.recordGuess(from: address, at: moment.instant)
-    actions.append(.broadcast(.pairingGuess(address: address)))
+    services.admission.guesses.recordGuess(from: address, at: services.moment.instant)
+    services.actions.append(.broadcast(.pairingGuess(address: address)))
   }
 
   static let isStopping = Refusal(
-    .stopping, "The relay is stopping; connect again in a moment.", retryAfterMilliseconds: 1_000)
+    .stopping, "The relay is stopping; connect again in a services.moment.",
+    retryAfterMilliseconds: 1_000)
   static let notSignedIn = Refusal(
     .badToken, "This device is not signed in to the account any more; pair it again.")
 }
 
 /// Signs connections in to a device, and out again.
 extension RelayNode {
-  /// Looks up the token's device in the store. Returns false if too many requests are pending.
-  mutating func lookUpToken(_ id: ConnectionID, tokenHash: [UInt8]) -> Bool {
-    submitJob(
-      .read(.authenticate(tokenHash: tokenHash)),
-      for: .signIn(
-        id, tokenHash: tokenHash, membershipChanges: membershipChanges.count,
-        commits: commits.count))
-  }
-
   /// Handles the store's answer about a token: its device, or a refusal. `membershipChanges`,
   /// `commits`: the counts of both logs when the request was sent.
   mutating func handleSignInRead(
@@ -437,12 +419,12 @@ extension RelayNode {
     switch result {
     case .success(.principal(let principal)):
       // News may have overtaken this answer; a new request to the store includes them.
-      let isNewest = !self.commits.hasChanged(principal.account, since: commits)
+      let isNewest = !services.commits.hasChanged(principal.account, since: commits)
       // A relay that shares its store must know from which token on it has received all commits.
-      if self.membershipChanges.hasChanged(principal.account, since: membershipChanges)
-        || (configuration.sharesStore && !isNewest)
+      if services.membershipChanges.hasChanged(principal.account, since: membershipChanges)
+        || (services.configuration.sharesStore && !isNewest)
       {
-        if lookUpToken(id, tokenHash: tokenHash) { return }
+        if services.lookUpToken(id, tokenHash: tokenHash) { return }
         refuseSignIn(slot, CommitQueue.overloaded)
         break
       }
@@ -468,13 +450,13 @@ extension RelayNode {
     signOut(slot)
     releaseMemory(slot)
     connections[slot].identity = .session(session)
-    hub.addMember(slot, session.account)
-    if let newest { hub.recordStoredToken(session.account, newest) }
-    hub.setFilter(filter, of: session.device, session.account)
-    if presence.recordSignIn(session.presenceKey, wall: moment.wall) {
-      broadcastPresence(session, isConnected: true)
+    services.hub.addMember(slot, session.account)
+    if let newest { services.hub.recordStoredToken(session.account, newest) }
+    services.hub.setFilter(filter, of: session.device, session.account)
+    if services.presence.recordSignIn(session.presenceKey, wall: services.moment.wall) {
+      services.broadcastPresence(session, isConnected: true)
     }
-    scheduleSightings()
+    services.scheduleSightings()
     refundAddress(slot)
     if case .signingIn(let since) = connections[slot].socket?.stage {
       // Refunds both the upgrade and the hello.
@@ -515,41 +497,15 @@ extension RelayNode {
     guard let session = connections[slot].session else { return }
     releaseMemory(slot)
     connections[slot].identity = .unauthenticated(UnauthenticatedClient())
-    if presence.recordSignOut(session.presenceKey, wall: moment.wall) {
-      hub.setFilter(nil, of: session.device, session.account)
-      broadcastPresence(session, isConnected: false)
+    if services.presence.recordSignOut(session.presenceKey, wall: services.moment.wall) {
+      services.hub.setFilter(nil, of: session.device, session.account)
+      services.broadcastPresence(session, isConnected: false)
     }
-    hub.removeMember(slot, session.account)
-    scheduleSightings()
-  }
-
-  private mutating func broadcastPresence(_ session: Session, isConnected: Bool) {
-    guard configuration.nodes > 1 else { return }
-    actions.append(
-      .broadcast(
-        .presence(
-          node: configuration.node, session.account, session.device, isConnected: isConnected)))
+    services.hub.removeMember(slot, session.account)
+    services.scheduleSightings()
   }
 
   // MARK: sightings
-
-  mutating func scheduleSightings() {
-    guard let next = presence.nextWrite(at: moment.instant) else { return }
-    if let planned = sightingsAt, planned <= next { return }
-    sightingsAt = next
-    timers.schedule(.sightings, at: next)
-  }
-
-  mutating func writeSightings(isLast: Bool) {
-    sightingsAt = nil
-    let sightings = presence.sightings(
-      at: moment.instant, wall: moment.wall, isLast: isLast)
-    if !sightings.isEmpty {
-      // If the queue is full, the sightings are lost, and written again in a minute.
-      _ = submitCommit(.touchDevices(sightings), for: .sightings)
-    }
-    if !isLast { scheduleSightings() }
-  }
 }
 
 /// Applies news about a signed-in device at once, to all its connections.
@@ -558,25 +514,25 @@ extension RelayNode {
   mutating func handleRevocation(
     _ account: AccountID, _ device: DeviceID, by origin: CommitOrigin?
   ) {
-    membershipChanges.recordChange(account)
+    services.membershipChanges.recordChange(account)
     for slot in members(of: account) where connections[slot].session?.device == device {
-      if origin?.node == configuration.node, origin?.connection == connections[slot].id {
+      if origin?.node == services.configuration.node, origin?.connection == connections[slot].id {
         signOut(slot)
       } else {
-        endConnection(slot, RelayNode.notSignedIn)
+        endConnection(slot, RelayServices.notSignedIn)
       }
     }
   }
 
   mutating func handleAccountRemoval(_ account: AccountID) {
-    membershipChanges.recordChange(account)
-    for slot in members(of: account) { endConnection(slot, RelayNode.notSignedIn) }
+    services.membershipChanges.recordChange(account)
+    for slot in members(of: account) { endConnection(slot, RelayServices.notSignedIn) }
   }
 
   /// Applies a new plan. Requests that were admitted before may finish; later ones need the new
   /// one.
   mutating func applyPlan(_ account: AccountID, _ plan: Plan) {
-    membershipChanges.recordChange(account)
+    services.membershipChanges.recordChange(account)
     for slot in members(of: account) {
       connections[slot].setPlan(plan)
       if plan.hasNoZone { endWaitingRequest(slot) }
@@ -586,8 +542,8 @@ extension RelayNode {
   mutating func applySubscriptions(
     _ account: AccountID, _ device: DeviceID, _ subscriptions: [Subscription]
   ) {
-    membershipChanges.recordChange(account)
-    hub.setFilter(SubscriptionFilter(subscriptions), of: device, account)
+    services.membershipChanges.recordChange(account)
+    services.hub.setFilter(SubscriptionFilter(subscriptions), of: device, account)
     for slot in members(of: account) where connections[slot].session?.device == device {
       if connections[slot].socket != nil {
         let isClogged = isClogged(slot)
@@ -618,7 +574,7 @@ extension RelayNode {
 
   /// Returns the account's connections, in the order in which they signed in.
   func members(of account: AccountID) -> [Hub.Slot] {
-    hub.watchers(of: account)?.members ?? []
+    services.hub.watchers(of: account)?.members ?? []
   }
 
   /// Ends a connection whose device is no longer valid; the refusal answers its request.
@@ -651,7 +607,7 @@ extension RelayNode {
     } else if connections[slot].http.exchange?.value.stage == .parked {
       answer(slot, Answer(Session.needsPlan))
       processInput(slot)
-    } else if uploads[connections[slot].id] != nil {
+    } else if services.uploads[connections[slot].id] != nil {
       checkPlan(slot)
       performCall(slot)
       processInput(slot)
@@ -676,26 +632,26 @@ extension Connection {
 extension RelayNode {
   /// Starts an upload after the head of a request that has no error so far.
   mutating func beginUpload(_ slot: Hub.Slot, _ hash: ChunkHash) {
-    guard uploads.count < configuration.limits.uploads else {
+    guard services.uploads.count < services.configuration.limits.uploads else {
       connections[slot].http.exchange?.value.pendingAnswer = Answer(StoreRefusals.tooManyUploads)
       return
     }
-    guard !isDiskLow() else {
+    guard !services.isDiskLow() else {
       connections[slot].http.exchange?.value.pendingAnswer = Answer(StoreHealth.diskLow)
       return
     }
-    uploads[connections[slot].id] = ChunkUpload(hash)
+    services.uploads[connections[slot].id] = ChunkUpload(hash)
   }
 
   mutating func addToUpload(_ slot: Hub.Slot, _ bytes: [UInt8]) {
-    uploads[connections[slot].id]?.receive(bytes)
+    services.uploads[connections[slot].id]?.receive(bytes)
     advanceUpload(slot)
   }
 
   /// Passes on received bytes, once the account is known and the step before is done.
   mutating func advanceUpload(_ slot: Hub.Slot) {
     let id = connections[slot].id
-    if connections[slot].http.exchange?.value.stage == .whole { uploads[id]?.endBody() }
+    if connections[slot].http.exchange?.value.stage == .whole { services.uploads[id]?.endBody() }
     if let session = connections[slot].session,
       connections[slot].http.exchange?.value.isSigningIn == false
     {
@@ -705,30 +661,33 @@ extension RelayNode {
   }
 
   private mutating func submitUploadStep(_ id: ConnectionID, by session: Session) {
-    if let upload = uploads[id], upload.file == nil {
-      let others = uploads.values.count { $0.file?.account == session.account }
-      guard others < configuration.limits.uploadsPerAccount else {
+    if let upload = services.uploads[id], upload.file == nil {
+      let others = services.uploads.values.count { $0.file?.account == session.account }
+      guard others < services.configuration.limits.uploadsPerAccount else {
         if let slot = connections.slot(of: id) { refuseUpload(slot, StoreRefusals.tooManyUploads) }
         return
       }
-      uploads[id]?.file = ChunkFile(account: session.account, number: secrets.word())
+      services.uploads[id]?.file = ChunkFile(
+        account: session.account, number: services.secrets.word())
     }
-    guard let file = uploads[id]?.file, let hash = uploads[id]?.hash,
-      let step = uploads[id]?.nextStep()
+    guard let file = services.uploads[id]?.file, let hash = services.uploads[id]?.hash,
+      let step = services.uploads[id]?.nextStep()
     else { return }
     let request: ChunkRequest =
       switch step {
       case .append(let bytes): .append(file, bytes)
       case .finish: .finish(file, expecting: hash)
       }
-    if !submitJob(.chunk(request), for: .upload(id, file)), let slot = connections.slot(of: id) {
+    if !services.submitJob(.chunk(request), for: .upload(id, file)),
+      let slot = connections.slot(of: id)
+    {
       refuseUpload(slot, CommitQueue.overloaded)
     }
   }
 
   /// Counts the bytes held for the upload, and stops or resumes reading of its body.
   private mutating func updateUploadReading(_ slot: Hub.Slot) {
-    guard let upload = uploads[connections[slot].id] else { return }
+    guard let upload = services.uploads[connections[slot].id] else { return }
     connections[slot].http.exchange?.value.bodyBytes = upload.heldBytes
     switch connections[slot].http.exchange?.value.stage {
     case .reading where upload.isFull: connections[slot].http.exchange?.value.stage = .full
@@ -740,7 +699,7 @@ extension RelayNode {
   /// Stops reading an upload with a step under way, because there is no memory for more bytes.
   mutating func pauseUpload(_ slot: Hub.Slot) {
     guard connections[slot].http.exchange?.value.stage == .reading,
-      let upload = uploads[connections[slot].id], upload.isBegun, upload.heldBytes > 0
+      let upload = services.uploads[connections[slot].id], upload.isBegun, upload.heldBytes > 0
     else { return }
     connections[slot].http.exchange?.value.stage = .full
   }
@@ -750,12 +709,14 @@ extension RelayNode {
     _ id: ConnectionID, _ file: ChunkFile, _ result: Result<ChunkResult, Refusal>
   ) {
     // The end of an upload has already handled its file.
-    guard let slot = connections.slot(of: id), uploads[id]?.file == file else { return }
+    guard let slot = connections.slot(of: id), services.uploads[id]?.file == file else { return }
     switch result {
     case .success(.done):
-      uploads[id]?.completeStep()
-      if uploads[id]?.isFinished == true {
-        if health.recordChunkSuccess() { actions.append(.report(.storeRecovered)) }
+      services.uploads[id]?.completeStep()
+      if services.uploads[id]?.isFinished == true {
+        if services.health.recordChunkSuccess() {
+          services.actions.append(.report(.storeRecovered))
+        }
         addChunk(slot)
       } else {
         advanceUpload(slot)
@@ -775,7 +736,7 @@ extension RelayNode {
 
   /// Ends an upload that was refused before its chunk was added.
   mutating func endUpload(_ slot: Hub.Slot) {
-    guard uploads[connections[slot].id] != nil else { return }
+    guard services.uploads[connections[slot].id] != nil else { return }
     dropUpload(connections[slot].id)
     connections[slot].http.exchange?.value.bodyBytes = 0
     if connections[slot].http.exchange?.value.stage == .full {
@@ -786,9 +747,10 @@ extension RelayNode {
   /// Discards an upload that ends before its chunk was added. Its steps are done in order, so its
   /// file is removed after the step under way.
   mutating func dropUpload(_ id: ConnectionID) {
-    guard let upload = uploads.removeValue(forKey: id), upload.isBegun, let file = upload.file
+    guard let upload = services.uploads.removeValue(forKey: id), upload.isBegun,
+      let file = upload.file
     else { return }
-    removeFiles([file])
+    services.removeFiles([file])
   }
 
   // MARK: commit
@@ -797,12 +759,14 @@ extension RelayNode {
   /// the file, whatever happens to the connection.
   private mutating func addChunk(_ slot: Hub.Slot) {
     let id = connections[slot].id
-    guard let upload = uploads.removeValue(forKey: id), let file = upload.file else { return }
+    guard let upload = services.uploads.removeValue(forKey: id), let file = upload.file else {
+      return
+    }
     connections[slot].http.exchange?.value.stage = .awaitingStore
     connections[slot].http.exchange?.value.bodyBytes = 0
     let request = CommitRequest.addChunk(file.account, upload.hash, file, bytes: upload.received)
-    if !submitCommit(request, for: .addChunk(id, file)) {
-      removeFiles([file])
+    if !services.submitCommit(request, for: .addChunk(id, file)) {
+      services.removeFiles([file])
       answer(slot, Answer(CommitQueue.overloaded))
     }
   }
@@ -815,11 +779,11 @@ extension RelayNode {
     case .success(.chunkAdded): isNew = true
     case .success(.chunkReplaced(let old, let wasLacking)):
       isNew = wasLacking
-      removeFiles([old])
+      services.removeFiles([old])
     case .failure(let refusal) where refusal.code == .storeUnavailable:
       // A failed commit may still become durable after a crash, until another one has followed it.
-      keepLeftover([file])
-    case .success, .failure: removeFiles([file])
+      services.keepLeftover([file])
+    case .success, .failure: services.removeFiles([file])
     }
     guard let slot = connections.slot(of: id) else { return }
     switch result {
@@ -849,11 +813,13 @@ extension RelayNode {
         return
       }
       let holder = holder(of: slot)
-      guard admission.hasRoom(for: holder) else { throw admission.refusal(of: holder) }
-      downloads[connections[slot].id] = ChunkDownload(chunk.file, range, head: head)
+      guard services.admission.hasRoom(for: holder) else {
+        throw services.admission.refusal(of: holder)
+      }
+      services.downloads[connections[slot].id] = ChunkDownload(chunk.file, range, head: head)
       connections[slot].http.exchange?.value.stage = .sending
       guard readChunk(slot) else {
-        downloads[connections[slot].id] = nil
+        services.downloads[connections[slot].id] = nil
         throw CommitQueue.overloaded
       }
     }
@@ -862,10 +828,11 @@ extension RelayNode {
   /// Reads the next part. Returns false if too many requests are pending.
   private mutating func readChunk(_ slot: Hub.Slot) -> Bool {
     let id = connections[slot].id
-    guard let file = downloads[id]?.file, let range = downloads[id]?.nextRead() else {
+    guard let file = services.downloads[id]?.file, let range = services.downloads[id]?.nextRead()
+    else {
       return true
     }
-    return submitJob(
+    return services.submitJob(
       .chunk(.read(file, offset: range.lowerBound, count: range.count)), for: .download(id, file))
   }
 
@@ -873,7 +840,7 @@ extension RelayNode {
   /// it, continues when all that was sent has left.
   mutating func continueDownload(_ slot: Hub.Slot) {
     let queue = connections[slot].queue
-    let hasRoom = admission.hasRoom(for: holder(of: slot))
+    let hasRoom = services.admission.hasRoom(for: holder(of: slot))
     if isClogged(slot) || (!hasRoom && queue.unsent > 0) { return }
     if !readChunk(slot) { close(slot, .afterSending) }
   }
@@ -881,7 +848,7 @@ extension RelayNode {
   mutating func handleChunkRead(
     _ id: ConnectionID, _ file: ChunkFile, _ result: Result<ChunkResult, Refusal>
   ) {
-    guard let slot = connections.slot(of: id), downloads[id]?.file == file else { return }
+    guard let slot = connections.slot(of: id), services.downloads[id]?.file == file else { return }
     switch result {
     case .success(.bytes(let bytes)) where !bytes.isEmpty: sendPart(slot, bytes)
     // The file has fewer bytes than recorded.
@@ -899,22 +866,22 @@ extension RelayNode {
   /// Marks the chunk as missing, so that devices that have it upload it again. If the commit cannot
   /// be queued or fails, the next reader of the chunk finds the same.
   private mutating func reportMissing(_ file: ChunkFile) {
-    _ = submitCommit(.markChunksMissing([file]), for: .missingReport)
+    _ = services.submitCommit(.markChunksMissing([file]), for: .missingReport)
   }
 
   /// True if the answer's head was sent, and not all of its body.
   func isSending(_ slot: Hub.Slot) -> Bool {
-    guard let download = downloads[connections[slot].id] else { return false }
+    guard let download = services.downloads[connections[slot].id] else { return false }
     return download.head == nil
   }
 
   private mutating func sendPart(_ slot: Hub.Slot, _ bytes: [UInt8]) {
     let id = connections[slot].id
     guard connections[slot].http.exchange != nil else { return }
-    if var head = downloads[id]?.recordRead(bytes.count) {
+    if var head = services.downloads[id]?.recordRead(bytes.count) {
       head.body = bytes
       connections[slot].http.exchange?.value.status = head.status
-      let bytes = response(
+      let bytes = services.response(
         head, head: connections[slot].http.exchange?.value.head,
         opening: connections[slot].opening,
         crossOrigin: connections[slot].crossOrigin, closes: closesAfterAnswer(slot))
@@ -922,8 +889,8 @@ extension RelayNode {
     } else {
       send(slot, bytes)
     }
-    if downloads[id]?.isOver == true {
-      downloads[id] = nil
+    if services.downloads[id]?.isOver == true {
+      services.downloads[id] = nil
       endExchange(slot, closes: closesAfterAnswer(slot))
     } else {
       continueDownload(slot)
@@ -934,10 +901,10 @@ extension RelayNode {
   /// error.
   private mutating func refuseDownload(_ slot: Hub.Slot, _ refusal: Refusal) {
     if isSending(slot) {
-      count(refusal.code)
+      services.count(refusal.code)
       close(slot, .afterSending)
     } else {
-      downloads[connections[slot].id] = nil
+      services.downloads[connections[slot].id] = nil
       answer(slot, Answer(refusal))
     }
   }

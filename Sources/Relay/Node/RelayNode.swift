@@ -19,75 +19,14 @@ package struct RelayNode: Node, ~Copyable {
   @usableFromInline package typealias Report = RelayReport
   @usableFromInline package typealias News = RelayNews
 
-  enum Stage: Hashable, Sendable {
-    /// → stopping
-    case running
-    /// Requests under way are answered, new ones are refused. → stopped
-    case stopping
-    case stopped
-  }
-
-  /// Makes the type one that is only ever handled by address. The compiler checks every method that
-  /// borrows a noncopyable value against all its leaves, a thousand here, unless it is of such a
-  /// type: that was four fifths of this module's build.
-  private let byAddress: any Sendable = ()
-  let configuration: RelayConfiguration
-  let secrets: SecretSource
-  let measures: MeasureSource
-  var random: SeededRandom
-  /// One for all sockets: no message depends on earlier ones.
-  var deflater = Deflater(RelayNode.deflate)
-  /// Time of the event that is being handled.
-  var moment = Moment(instant: Instant(nanoseconds: 0), wall: 0)
-  var stage = Stage.running
-  /// Value of `reconnectWithin` when the relay began to stop; nil before.
-  var stoppingSpread: Int64?
+  var services: RelayServices
   var connections = ConnectionTable()
-  var hub = Hub()
-  var queue: CommitQueue
-  var pages = ReadLimiter()
-  var admission: Admission
-  var rates: RequestRates
-  /// The names by which clients may reach the relay, and the value of `Host` that was last found to
-  /// be one of them: most requests have the same value.
-  var hosts: AllowedHosts
-  private var allowedHost: [UInt8] = []
-  /// True if a request that was refused for its host was reported.
-  private var hasReportedHost = false
-  /// True if an undeclared proxy was reported.
-  var hasReportedProxy = false
-  var presence: Presence
-  var peerRelays = PeerRelays()
-  var health = StoreHealth()
-  var timers = TimerWheel<TimerID>()
-  var status = RelayStatus()
-  /// Counters of the other nodes, by their number, as last reported.
-  var otherStatuses: [RelayStatus]
   private var sentStatus = RelayStatus()
-  private var isStatusPlanned = false
-  var sightingsAt: Instant?
-  /// Number of connections that are sockets.
-  var sockets = 0
-  /// Accounts whose devices, plan or subscriptions changed, and accounts moved by a commit.
-  var membershipChanges = AccountLog()
-  var commits = AccountLog()
   /// Time at which this node's last change was durable. Its outcome follows directly.
   var durableAt: Instant?
-  /// Closed connections whose unsent bytes the driver still holds.
-  var closing: [ConnectionID: (holder: Admission.Holder, bytes: Int)] = [:]
-  /// Uploads and downloads of chunks, by connection.
-  var uploads: [ConnectionID: ChunkUpload] = [:]
-  var downloads: [ConnectionID: ChunkDownload] = [:]
-  /// Files to remove after the next successful commit.
-  var leftovers: [ChunkFile] = []
   /// Last file that was swept since the start, and whether the sweep is complete.
   var sweptThrough: ChunkFile?
   var isSwept = false
-  var actions = ActionQueue<NodeAction<StoreJob, RelayReport, RelayNews>>()
-
-  /// Compression for every socket that accepts compressed messages.
-  static let deflate = DeflateTerms.Sending(
-    windowBits: Limits.deflateWindowBits, keepsContext: false)
 
   /// `secrets` draws tokens and codes; `random` only spreads work that must not happen all at once;
   /// `measures` are shown in metrics.
@@ -96,23 +35,14 @@ package struct RelayNode: Node, ~Copyable {
     configuration: RelayConfiguration, secrets: SecretSource, random: SeededRandom,
     measures: MeasureSource = .none
   ) {
-    self.configuration = configuration
-    hosts = configuration.hosts
-    self.secrets = secrets
-    self.measures = measures
-    self.random = random
-    queue = CommitQueue(limit: configuration.limits.storeRequests)
-    admission = Admission(configuration)
-    rates = RequestRates(configuration.limits)
-    presence = Presence(node: configuration.node, isShared: configuration.sharesStore)
-    otherStatuses = Array(repeating: RelayStatus(), count: configuration.nodes)
+    services = RelayServices(configuration, secrets, random, measures)
     // One sweep for all nodes.
     if configuration.node == 0 { sweep() }
   }
 
   @usableFromInline
   package mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
-    self.moment = moment
+    services.moment = moment
     guard let slot = connections.slot(of: id) else { return }
     if connections[slot].isStreaming {
       connections[slot].stream?.value.ignoredBytes += bytes.byteCount
@@ -133,7 +63,7 @@ package struct RelayNode: Node, ~Copyable {
   package mutating func handle(
     _ event: NodeEvent<StoreOutcome, RelayOrder, RelayNews>, at moment: Moment
   ) {
-    self.moment = moment
+    services.moment = moment
     switch event {
     case .opened(let id, let opening): handleOpened(id, opening)
     case .drained(let id, let unsent): handleDrained(id, unsent: unsent)
@@ -141,11 +71,9 @@ package struct RelayNode: Node, ~Copyable {
     case .closed(let id, let cause): handleClosed(id, cause)
     case .connectionRejected(let reason): countRejection(reason)
     case .finished(let job, let outcome): handleOutcome(job, outcome)
-    case .ordered(.reportStatus): actions.append(.report(.status(currentStatus)))
-    case .ordered(.reportState): actions.append(.report(.state(currentState)))
-    case .ordered(.allowHosts(let hosts)):
-      self.hosts = hosts
-      allowedHost = []
+    case .ordered(.reportStatus): services.actions.append(.report(.status(currentStatus)))
+    case .ordered(.reportState): services.actions.append(.report(.state(currentState)))
+    case .ordered(.allowHosts(let hosts)): services.allowHosts(hosts)
     case .news(let news): handleNews(news)
     case .deadlineReached: expireTimers()
     case .stopping: stop()
@@ -155,35 +83,36 @@ package struct RelayNode: Node, ~Copyable {
 
   @usableFromInline
   package mutating func nextAction() -> NodeAction<StoreJob, RelayReport, RelayNews>? {
-    actions.popFirst()
+    services.actions.popFirst()
   }
 
-  @usableFromInline package var nextDeadline: Instant? { timers.next }
+  @usableFromInline package var nextDeadline: Instant? { services.timers.next }
 
   // MARK: connections
 
   private mutating func handleOpened(_ id: ConnectionID, _ opening: Opening) {
-    guard stage != .stopped else {
-      actions.append(.close(id, .now))
+    guard services.stage != .stopped else {
+      services.actions.append(.close(id, .now))
       return
     }
-    status.connectionsOpened += 1
+    services.status.connectionsOpened += 1
     let slot = connections.insert(
       Connection(
-        id: id, opening: opening, exempt: configuration.exempt,
-        trustedProxies: configuration.trustedProxies))
+        id: id, opening: opening, exempt: services.configuration.exempt,
+        trustedProxies: services.configuration.trustedProxies))
+    services.connections += 1
     updateRequestTimer(slot)
-    scheduleStatus()
+    services.scheduleStatus()
   }
 
   private mutating func countRejection(_ reason: ConnectionRejection) {
-    status.count(reason)
-    scheduleStatus()
+    services.status.count(reason)
+    services.scheduleStatus()
   }
 
   private mutating func handleDrained(_ id: ConnectionID, unsent: Int) {
     guard let slot = connections.slot(of: id) else { return }
-    connections[slot].queue.recordUnsent(unsent, at: moment.instant)
+    connections[slot].queue.recordUnsent(unsent, at: services.moment.instant)
     if unsent > 0 { startStallTimer(slot) }
     if isClogged(slot) {
       updateMemoryBudget(slot)
@@ -199,9 +128,9 @@ package struct RelayNode: Node, ~Copyable {
   private mutating func handleHeldBytes(_ id: ConnectionID, _ bytes: Int) {
     if let slot = connections.slot(of: id) {
       connections[slot].queue.recordMemory(bytes)
-    } else if let held = closing[id] {
-      _ = admission.recordUse(bytes, before: held.bytes, by: held.holder)
-      closing[id] = bytes > 0 ? (held.holder, bytes) : nil
+    } else if let held = services.closing[id] {
+      _ = services.admission.recordUse(bytes, before: held.bytes, by: held.holder)
+      services.closing[id] = bytes > 0 ? (held.holder, bytes) : nil
     }
   }
 
@@ -213,34 +142,34 @@ package struct RelayNode: Node, ~Copyable {
       return
     }
     if cause == .endOfStream { chargeUnsentBytes(slot) }
-    if connections[slot].socket != nil { status.socketsClosed.add(CloseCounts.abnormal) }
+    if connections[slot].socket != nil { services.status.socketsClosed.add(CloseCounts.abnormal) }
     removeConnection(slot)
   }
 
   /// Continues to read a connection, as far as there is room for more.
   mutating func processInput(_ slot: Hub.Slot) {
     guard connections.isInUse(slot) else { return }
-    if stage == .stopping { endIfIdle(slot) }
+    if services.stage == .stopping { endIfIdle(slot) }
     guard connections.isInUse(slot) else { return }
     if connections[slot].socket == nil { readRequests(slot) }
     guard connections.isInUse(slot) else { return }
     if connections[slot].socket != nil { readMessages(slot) }
     guard connections.isInUse(slot) else { return }
     if isCrowded(slot) && !isClogged(slot) {
-      timers.schedule(
-        .crowded(connections[slot].id), at: moment.instant.advanced(milliseconds: 1))
+      services.timers.schedule(
+        .crowded(connections[slot].id), at: services.moment.instant.advanced(milliseconds: 1))
     }
     updateMemoryBudget(slot)
   }
 
   mutating func send(_ slot: Hub.Slot, _ bytes: [UInt8]) {
-    connections[slot].queue.recordSent(bytes.count, at: moment.instant)
-    actions.append(.send(connections[slot].id, bytes))
+    connections[slot].queue.recordSent(bytes.count, at: services.moment.instant)
+    services.actions.append(.send(connections[slot].id, bytes))
   }
 
   /// Closes a connection; `manner` decides if sent bytes leave first.
   mutating func close(_ slot: Hub.Slot, _ manner: CloseManner) {
-    actions.append(.close(connections[slot].id, manner))
+    services.actions.append(.close(connections[slot].id, manner))
     if manner == .afterSending { chargeUnsentBytes(slot) }
     removeConnection(slot)
   }
@@ -248,24 +177,17 @@ package struct RelayNode: Node, ~Copyable {
   /// Counts the unsent bytes of a connection that is about to be forgotten, until the driver has
   /// released them.
   private mutating func chargeUnsentBytes(_ slot: Hub.Slot) {
-    let bytes = connections[slot].queue.heldAtEnd(at: moment.instant)
+    let bytes = connections[slot].queue.heldAtEnd(at: services.moment.instant)
     guard bytes > 0 else { return }
     let holder = holder(of: slot)
-    _ = admission.recordUse(bytes, before: 0, by: holder)
-    closing[connections[slot].id] = (holder, bytes)
+    _ = services.admission.recordUse(bytes, before: 0, by: holder)
+    services.closing[connections[slot].id] = (holder, bytes)
   }
 
   mutating func isClogged(_ slot: Hub.Slot) -> Bool {
     guard connections[slot].queue.unsent > 0 else { return false }
-    let limit = sendQueueLimit(for: holder(of: slot))
+    let limit = services.sendQueueLimit(for: holder(of: slot))
     return connections[slot].queue.isClogged(limit: limit)
-  }
-
-  /// Returns the bytes that may wait to leave one connection before its changes become a hint. If
-  /// its account, or the node, holds as much as it may, a connection with unsent bytes gets no
-  /// more.
-  func sendQueueLimit(for holder: Admission.Holder) -> Int {
-    admission.hasRoom(for: holder) ? configuration.limits.sendQueueBytes : 0
   }
 
   /// Returns the holder to whose share of the memory the connection's bytes are charged.
@@ -275,30 +197,31 @@ package struct RelayNode: Node, ~Copyable {
   /// not leave, so this is checked again a moment later.
   func isCrowded(_ slot: Hub.Slot) -> Bool {
     connections[slot].queue.isCrowded(
-      limit: configuration.limits.sendQueueBytes, at: moment.instant)
+      limit: services.configuration.limits.sendQueueBytes, at: services.moment.instant)
   }
 
   private mutating func removeConnection(_ slot: Hub.Slot) {
     let id = connections[slot].id
     reportRequest(slot)
     dropUpload(id)
-    downloads[id] = nil
+    services.downloads[id] = nil
     releaseMemory(slot)
     signOut(slot)
-    if connections[slot].socket != nil { sockets -= 1 }
-    timers.cancel(.request(id))
-    timers.cancel(.keepAlive(id))
-    timers.cancel(.stalled(id))
-    timers.cancel(.crowded(id))
-    timers.cancel(.throttled(id))
+    if connections[slot].socket != nil { services.sockets -= 1 }
+    services.timers.cancel(.request(id))
+    services.timers.cancel(.keepAlive(id))
+    services.timers.cancel(.stalled(id))
+    services.timers.cancel(.crowded(id))
+    services.timers.cancel(.throttled(id))
     connections.remove(slot)
+    services.connections -= 1
   }
 
   /// Releases the connection's counted memory until the next count, because its holder changes.
   mutating func releaseMemory(_ slot: Hub.Slot) {
     let held = connections[slot].heldBytes + connections[slot].heldUnsent
     guard held > 0 else { return }
-    _ = admission.recordUse(0, before: held, by: holder(of: slot))
+    _ = services.admission.recordUse(0, before: held, by: holder(of: slot))
     connections[slot].heldBytes = 0
     connections[slot].heldUnsent = 0
   }
@@ -313,15 +236,16 @@ package struct RelayNode: Node, ~Copyable {
     // Unsent bytes use the room of others, but only incoming bytes are refused because of it.
     let holder = holder(of: slot)
     let unsent = connections[slot].queue.held
-    _ = admission.recordUse(unsent, before: connections[slot].heldUnsent, by: holder)
+    _ = services.admission.recordUse(unsent, before: connections[slot].heldUnsent, by: holder)
     connections[slot].heldUnsent = unsent
     let held = connections[slot].bytesToHold
-    let hasRoom = admission.recordUse(held, before: connections[slot].heldBytes, by: holder)
+    let hasRoom = services.admission.recordUse(
+      held, before: connections[slot].heldBytes, by: holder)
     connections[slot].heldBytes = held
     if !hasRoom { pauseUpload(slot) }
     let reads = wantsBytes(slot)
     if !hasRoom && reads {
-      refuseStream(slot, admission.refusal(of: holder))
+      refuseStream(slot, services.admission.refusal(of: holder))
       return
     }
     let isFull = connections[slot].bufferedBytes >= Limits.pipelineBytes
@@ -333,7 +257,7 @@ package struct RelayNode: Node, ~Copyable {
     guard pauses != connections[slot].isPaused else { return }
     connections[slot].isPaused = pauses
     let id = connections[slot].id
-    actions.append(pauses ? .pauseReading(id) : .resumeReading(id))
+    services.actions.append(pauses ? .pauseReading(id) : .resumeReading(id))
   }
 
   /// True if received bytes would be parsed now.
@@ -351,7 +275,7 @@ package struct RelayNode: Node, ~Copyable {
   }
 
   private mutating func finishEvent() {
-    if stage == .stopping { finishStopping() }
+    if services.stage == .stopping { finishStopping() }
   }
 }
 
@@ -361,12 +285,12 @@ extension RelayNode {
   mutating func answer(_ slot: Hub.Slot, _ answer: Answer, isLast: Bool = false) {
     guard connections[slot].http.exchange != nil else { return }
     if !isLast, delayIfLimited(slot, answer) { return }
-    if let code = answer.refused { count(code) }
+    if let code = answer.refused { services.count(code) }
     let closes = isLast || closesAfterAnswer(slot)
     connections[slot].http.exchange?.value.recordAnswer(answer)
     send(
       slot,
-      response(
+      services.response(
         answer, head: connections[slot].http.exchange?.value.head,
         opening: connections[slot].opening, crossOrigin: connections[slot].crossOrigin,
         closes: closes))
@@ -377,11 +301,11 @@ extension RelayNode {
   mutating func endExchange(_ slot: Hub.Slot, closes: Bool) {
     reportRequest(slot)
     if connections[slot].http.exchange?.value.poll != nil, let session = connections[slot].session {
-      hub.removePoll(slot, session.account)
+      services.hub.removePoll(slot, session.account)
       connections[slot].http.expectRepetition()
     }
     if connections[slot].stream != nil, let session = connections[slot].session {
-      hub.removeStream(slot, session.account)
+      services.hub.removeStream(slot, session.account)
       connections[slot].stream = nil
     }
     connections[slot].http.exchange = nil
@@ -394,69 +318,32 @@ extension RelayNode {
   func closesAfterAnswer(_ slot: Hub.Slot) -> Bool {
     let stage = connections[slot].http.exchange?.value.stage
     return connections[slot].http.exchange?.value.head.keepsAlive != true || stage == .reading
-      || stage == .full || self.stage != .running
+      || stage == .full || services.stage != .running
   }
-
-  /// Returns the bytes of an answer. `head`: of the request; nil if it could not be parsed.
-  func response(
-    _ answer: Answer, head: HTTPRequestHead?, opening: Opening, crossOrigin: CrossOrigin,
-    closes: Bool
-  ) -> [UInt8] {
-    var headers = answer.headers
-    addCommonFields(&headers, opening, crossOrigin)
-    if closes {
-      headers.append("Connection", answer.status == 426 ? "close, Upgrade" : "close")
-    } else if answer.status == 426 {
-      headers.append("Connection", "Upgrade")
-    } else if head?.minorVersion == 0 {
-      headers.append("Connection", "keep-alive")
-    }
-    return HTTPWriter.response(
-      status: answer.status, headers: headers, body: answer.body,
-      omitsBody: head?.method == "HEAD", bodyCount: answer.bodyCount)
-  }
-
-  /// Adds the header fields of every answer.
-  func addCommonFields(
-    _ headers: inout HTTPHeaders, _ opening: Opening, _ crossOrigin: CrossOrigin
-  ) {
-    headers.append("Date", HTTPDate.text(moment.wall))
-    // The other listeners trust a request for its source, and no page may use them.
-    guard opening.listenerKind == .public else { return }
-    let maxAge = configuration.strictTransportMilliseconds
-    if maxAge > 0, opening.isSecure {
-      headers.append("Strict-Transport-Security", "max-age=\(maxAge / 1_000)")
-    }
-    let ranges = headers.contains("Accept-Ranges") ? ", Accept-Ranges, Content-Range" : ""
-    let keepAlive = headers.contains("Lockstep-Keep-Alive") ? ", Lockstep-Keep-Alive" : ""
-    let within = headers.contains("Lockstep-Reconnect-Within") ? ", Lockstep-Reconnect-Within" : ""
-    crossOrigin.addFields(
-      to: &headers, configuration.origins,
-      exposes: "ETag, Retry-After" + ranges + keepAlive + within)
-  }
-
-  mutating func count(_ code: RefusalCode) { status.count(code) }
 
   /// A fault is reported in the store's own words only on the owner's listeners.
   mutating func healthAnswer(_ call: HealthCall, listenerKind: Opening.ListenerKind) -> Answer {
     switch call {
     case .live: return RelayNode.plain(200, "alive\n")
     case .ready:
-      if stage != .running { return Answer(RelayNode.isStopping) }
-      if let fault = health.fault {
+      if services.stage != .running { return Answer(RelayServices.isStopping) }
+      if let fault = services.health.fault {
         return Answer(
           listenerKind == .public ? StoreHealth.unavailable : StoreHealth.refusal(of: fault))
       }
       // Reads, deletions and pushes still work, so a load balancer may keep sending devices here.
       return RelayNode.plain(
-        200, isDiskLow() ? "ready, but accepts no new data: the disk is nearly full\n" : "ready\n")
+        200,
+        services.isDiskLow()
+          ? "ready, but accepts no new data: the disk is nearly full\n" : "ready\n")
     case .metrics:
       var answer = Answer(status: 200)
       answer.headers.append("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
       answer.body = Array(metricsText.utf8)
       return answer
     case .status:
-      return Answer(status: 200, json: sumOfStatuses.encodedBody(nodes: configuration.nodes))
+      return Answer(
+        status: 200, json: sumOfStatuses.encodedBody(nodes: services.configuration.nodes))
     }
   }
 
@@ -472,15 +359,15 @@ extension RelayNode {
 /// Handling of expired timers.
 extension RelayNode {
   mutating func expireTimers() {
-    while let timer = timers.popExpired(at: moment.instant) {
+    while let timer = services.timers.popExpired(at: services.moment.instant) {
       switch timer {
       case .request(let id): handleRequestTimeout(id)
       case .keepAlive(let id): handleKeepAlive(id)
       case .stalled(let id): checkStalledQueue(id)
       case .crowded(let id): if let slot = connections.slot(of: id) { processInput(slot) }
       case .throttled(let id): endThrottle(id)
-      case .sightings: writeSightings(isLast: false)
-      case .storeProbe: probeStore()
+      case .sightings: services.writeSightings(isLast: false)
+      case .storeProbe: services.probeStore()
       case .pages: startDuePageReads()
       case .status: broadcastStatus()
       case .versionCheck: checkAccountVersions()
@@ -502,22 +389,23 @@ extension RelayNode {
     case nil: deadline = connections[slot].http.awaitsRequest() ? .idle : .head
     case .reading:
       // A chunk of a file is large: progress is enough.
-      deadline = uploads[connections[slot].id].map { .part($0.partsReceived) } ?? .body
+      deadline = services.uploads[connections[slot].id].map { .part($0.partsReceived) } ?? .body
     case .full, .whole, .awaitingStore, .delayed, .sending, .streaming: deadline = .none
     case .parked: deadline = .poll
     }
     guard deadline != connections[slot].http.deadline else { return }
     connections[slot].http.deadline = deadline
-    let now = moment.instant
+    let now = services.moment.instant
     let dueAt: Instant
     switch deadline {
     case .none:
-      timers.cancel(.request(connections[slot].id))
+      services.timers.cancel(.request(connections[slot].id))
       connections[slot].http.timerAt = nil
       return
-    case .idle: dueAt = now.advanced(milliseconds: Int64(configuration.limits.idleMilliseconds))
+    case .idle:
+      dueAt = now.advanced(milliseconds: Int64(services.configuration.limits.idleMilliseconds))
     case .head, .body, .part:
-      dueAt = now.advanced(milliseconds: Int64(configuration.limits.requestMilliseconds))
+      dueAt = now.advanced(milliseconds: Int64(services.configuration.limits.requestMilliseconds))
     case .poll: dueAt = connections[slot].http.exchange?.value.poll?.endsAt ?? now
     }
     connections[slot].http.dueAt = dueAt
@@ -528,7 +416,7 @@ extension RelayNode {
   private mutating func setRequestTimer(_ slot: Hub.Slot) {
     let dueAt = connections[slot].http.dueAt
     connections[slot].http.timerAt = dueAt
-    timers.schedule(.request(connections[slot].id), at: dueAt)
+    services.timers.schedule(.request(connections[slot].id), at: dueAt)
   }
 
   private mutating func handleRequestTimeout(_ id: ConnectionID) {
@@ -538,7 +426,9 @@ extension RelayNode {
       return
     }
     connections[slot].http.timerAt = nil
-    if connections[slot].http.deadline != .none, moment.instant < connections[slot].http.dueAt {
+    if connections[slot].http.deadline != .none,
+      services.moment.instant < connections[slot].http.dueAt
+    {
       setRequestTimer(slot)
       return
     }
@@ -561,9 +451,10 @@ extension RelayNode {
       connections[slot].socket?.reader.hasPartialInput == true
     else { return }
     connections[slot].socket?.isTimed = true
-    timers.schedule(
+    services.timers.schedule(
       .request(connections[slot].id),
-      at: moment.instant.advanced(milliseconds: Int64(configuration.limits.requestMilliseconds)))
+      at: services.moment.instant.advanced(
+        milliseconds: Int64(services.configuration.limits.requestMilliseconds)))
   }
 
   /// Handles a complete message or control frame. A control frame between the fragments of a
@@ -573,7 +464,7 @@ extension RelayNode {
       connections[slot].socket?.reader.isInMessage == false
     else { return }
     connections[slot].socket?.isTimed = false
-    timers.cancel(.request(connections[slot].id))
+    services.timers.cancel(.request(connections[slot].id))
   }
 
   private mutating func handleMessageTimeout(_ slot: Hub.Slot) {
@@ -587,7 +478,7 @@ extension RelayNode {
       startMessageTimer(slot)
       return
     }
-    count(.requestTimeout)
+    services.count(.requestTimeout)
     closeSocket(slot, code: 4408, "The message did not arrive in time.")
   }
 
@@ -596,10 +487,10 @@ extension RelayNode {
   /// Starts the keep-alive: the connection sends something at least every `keepAlive`. The first
   /// delay is random, so that connections that came together do not send together.
   mutating func scheduleKeepAlive(_ slot: Hub.Slot) {
-    let keepAlive = configuration.keepAliveMilliseconds
-    let first = Int64.random(in: keepAlive / 2...keepAlive, using: &random)
-    timers.schedule(
-      .keepAlive(connections[slot].id), at: moment.instant.advanced(milliseconds: first))
+    let keepAlive = services.configuration.keepAliveMilliseconds
+    let first = Int64.random(in: keepAlive / 2...keepAlive, using: &services.random)
+    services.timers.schedule(
+      .keepAlive(connections[slot].id), at: services.moment.instant.advanced(milliseconds: first))
   }
 
   private mutating func handleKeepAlive(_ id: ConnectionID) {
@@ -613,9 +504,10 @@ extension RelayNode {
         return
       }
     }
-    timers.schedule(
+    services.timers.schedule(
       .keepAlive(id),
-      at: moment.instant.advanced(milliseconds: configuration.keepAliveMilliseconds))
+      at: services.moment.instant.advanced(
+        milliseconds: services.configuration.keepAliveMilliseconds))
   }
 
   /// Sends a ping. Returns false if too many pings were not answered.
@@ -635,12 +527,14 @@ extension RelayNode {
   mutating func startStallTimer(_ slot: Hub.Slot) {
     guard !connections[slot].queue.isWatched else { return }
     connections[slot].queue.isWatched = true
-    timers.schedule(
+    services.timers.schedule(
       .stalled(connections[slot].id),
-      at: moment.instant.advanced(milliseconds: stalledMilliseconds))
+      at: services.moment.instant.advanced(milliseconds: stalledMilliseconds))
   }
 
-  private var stalledMilliseconds: Int64 { Int64(configuration.limits.stalledMilliseconds) }
+  private var stalledMilliseconds: Int64 {
+    Int64(services.configuration.limits.stalledMilliseconds)
+  }
 
   private mutating func checkStalledQueue(_ id: ConnectionID) {
     guard let slot = connections.slot(of: id) else { return }
@@ -648,18 +542,18 @@ extension RelayNode {
     let queue = connections[slot].queue
     if queue.unsent == 0 { return }
     let end = queue.movedAt.advanced(milliseconds: stalledMilliseconds)
-    if moment.instant < end {
+    if services.moment.instant < end {
       connections[slot].queue.isWatched = true
-      timers.schedule(.stalled(id), at: end)
+      services.timers.schedule(.stalled(id), at: end)
     } else {
-      status.slowConsumers += 1
+      services.status.slowConsumers += 1
       abortConnection(slot)
     }
   }
 
   /// Closes a connection whose device is gone, or accepts nothing: a close frame would not arrive.
   private mutating func abortConnection(_ slot: Hub.Slot) {
-    if connections[slot].socket != nil { status.socketsClosed.add(CloseCounts.abnormal) }
+    if connections[slot].socket != nil { services.status.socketsClosed.add(CloseCounts.abnormal) }
     close(slot, .now)
   }
 
@@ -667,39 +561,32 @@ extension RelayNode {
 
   /// The current counters.
   var currentStatus: RelayStatus {
-    var status = status
-    status.connections = connections.count
-    status.sockets = sockets
-    status.parkedPolls = hub.pollCount
-    status.streams = hub.streamCount
-    status.uploads = uploads.count
-    status.downloads = downloads.count
-    status.storeRequestsWaiting = queue.count
-    status.bodyBytes = admission.bodyBytes
+    var status = services.status
+    status.connections = services.connections
+    status.sockets = services.sockets
+    status.parkedPolls = services.hub.pollCount
+    status.streams = services.hub.streamCount
+    status.uploads = services.uploads.count
+    status.downloads = services.downloads.count
+    status.storeRequestsWaiting = services.queue.count
+    status.bodyBytes = services.admission.bodyBytes
     status.unsentBytes = connections.slotsInUse.reduce(0) { $0 + connections[$1].queue.unsent }
     return status
   }
 
   /// Counters of all nodes, as last reported.
   var sumOfStatuses: RelayStatus {
-    otherStatuses.reduce(currentStatus) { $0.adding($1) }
-  }
-
-  mutating func scheduleStatus() {
-    guard configuration.nodes > 1, !isStatusPlanned else { return }
-    isStatusPlanned = true
-    timers.schedule(
-      .status, at: moment.instant.advanced(milliseconds: Limits.statusMilliseconds))
+    services.otherStatuses.reduce(currentStatus) { $0.adding($1) }
   }
 
   private mutating func broadcastStatus() {
-    isStatusPlanned = false
+    services.isStatusPlanned = false
     let status = currentStatus
     if status != sentStatus {
       sentStatus = status
-      actions.append(.broadcast(.status(node: configuration.node, status)))
+      services.actions.append(.broadcast(.status(node: services.configuration.node, status)))
     }
-    if connections.count > 0 { scheduleStatus() }
+    if connections.count > 0 { services.scheduleStatus() }
   }
 }
 
@@ -740,18 +627,19 @@ extension RelayNode {
   mutating func chargeAddress(_ slot: Hub.Slot) -> Refusal? {
     guard isCharged(slot), !connections[slot].client.isExempt else { return nil }
     let network = connections[slot].client.network
-    return rates.addresses.takeToken(network, at: moment.instant).map(RequestRates.tooOften)
+    return services.rates.addresses.takeToken(network, at: services.moment.instant).map(
+      RequestRates.tooOften)
   }
 
   /// Refunds the address: the request was a device's, which is charged itself.
   mutating func refundAddress(_ slot: Hub.Slot) {
     guard isCharged(slot), !connections[slot].client.isExempt else { return }
-    rates.addresses.returnToken(connections[slot].client.network)
+    services.rates.addresses.returnToken(connections[slot].client.network)
   }
 
   mutating func chargeDevice(_ slot: Hub.Slot, _ session: Session) -> Refusal? {
     guard isCharged(slot) else { return nil }
-    return rates.devices.takeToken(session.presenceKey, at: moment.instant).map(
+    return services.rates.devices.takeToken(session.presenceKey, at: services.moment.instant).map(
       RequestRates.tooOften)
   }
 
@@ -761,23 +649,24 @@ extension RelayNode {
     guard isCharged(slot), connections[slot].socket != nil else { return }
     let wait: Int64?
     if let session = connections[slot].session {
-      wait = rates.devices.spendTokens(session.presenceKey, at: moment.instant)
+      wait = services.rates.devices.spendTokens(session.presenceKey, at: services.moment.instant)
     } else if connections[slot].client.isExempt {
       wait = nil
     } else {
-      wait = rates.addresses.spendTokens(connections[slot].client.network, at: moment.instant)
+      wait = services.rates.addresses.spendTokens(
+        connections[slot].client.network, at: services.moment.instant)
     }
     guard let wait else { return }
-    status.throttles += 1
+    services.status.throttles += 1
     connections[slot].socket?.isThrottled = true
-    timers.schedule(
-      .throttled(connections[slot].id), at: moment.instant.advanced(milliseconds: wait))
+    services.timers.schedule(
+      .throttled(connections[slot].id), at: services.moment.instant.advanced(milliseconds: wait))
   }
 
   /// Delays the answer to a request that exceeds the rate; returns false if it is to be sent now.
   /// If the body is not complete, the connection closes after the answer, without a delay.
   mutating func delayIfLimited(_ slot: Hub.Slot, _ answer: Answer) -> Bool {
-    guard answer.refused == .tooManyRequests, isCharged(slot), stage == .running else {
+    guard answer.refused == .tooManyRequests, isCharged(slot), services.stage == .running else {
       return false
     }
     switch connections[slot].http.exchange?.value.stage {
@@ -786,20 +675,22 @@ extension RelayNode {
     }
     connections[slot].http.exchange?.value.pendingAnswer = answer
     connections[slot].http.exchange?.value.stage = .delayed
-    timers.schedule(
+    services.timers.schedule(
       .throttled(connections[slot].id),
-      at: moment.instant.advanced(milliseconds: Limits.rateLimitDelayMilliseconds))
+      at: services.moment.instant.advanced(milliseconds: Limits.rateLimitDelayMilliseconds))
     return true
   }
 
   /// Welcomes a socket that has signed in: now, or later if its account's sockets come too often.
   mutating func scheduleWelcome(_ slot: Hub.Slot, _ session: Session, since: ChangeToken?) {
-    let wait = isCharged(slot) ? rates.welcomes.takeToken(session.account, at: moment.instant) : nil
+    let wait =
+      isCharged(slot)
+      ? services.rates.welcomes.takeToken(session.account, at: services.moment.instant) : nil
     connections[slot].socket?.isWelcomeDelayed = wait != nil
     guard let wait else { return beginWelcome(slot, session, since: since) }
-    status.throttles += 1
-    timers.schedule(
-      .throttled(connections[slot].id), at: moment.instant.advanced(milliseconds: wait))
+    services.status.throttles += 1
+    services.timers.schedule(
+      .throttled(connections[slot].id), at: services.moment.instant.advanced(milliseconds: wait))
   }
 
   mutating func endThrottle(_ id: ConnectionID) {
@@ -824,21 +715,21 @@ extension RelayNode {
   mutating func countNewAccount(_ slot: Hub.Slot) throws(Refusal) {
     guard isCharged(slot), !connections[slot].client.isExempt else { return }
     let network = connections[slot].client.network
-    if let wait = rates.newAccounts.takeToken(network, at: moment.instant) {
+    if let wait = services.rates.newAccounts.takeToken(network, at: services.moment.instant) {
       throw RequestRates.tooManyAccounts(wait)
     }
-    actions.append(.broadcast(.newAccount(address: network)))
+    services.actions.append(.broadcast(.newAccount(address: network)))
   }
 
   /// Throws if the account may not hold one more socket, stream or waiting poll on this node.
   func checkConnections(_ slot: Hub.Slot, of account: AccountID) throws(Refusal) {
-    guard hub.watcherCount(of: account) < watcherLimit(slot) else {
+    guard services.hub.watcherCount(of: account) < watcherLimit(slot) else {
       throw RequestRates.tooManyConnections
     }
   }
 
   func watcherLimit(_ slot: Hub.Slot) -> Int {
-    connections[slot].client.isExempt ? .max : configuration.limits.connectionsPerAccount
+    connections[slot].client.isExempt ? .max : services.configuration.limits.connectionsPerAccount
   }
 
   private func isCharged(_ slot: Hub.Slot) -> Bool {
@@ -858,47 +749,43 @@ extension RelayNode {
     case .call(.health(.live)), .call(.health(.ready)): return nil
     case .call, .options, .refused: break
     }
-    guard connections[slot].opening.listenerKind != .control, !hosts.isAny else { return nil }
-    // A trusted proxy may forward these fields as its client wrote them, so all must be allowed.
-    for forwarded in connections[slot].client.hosts where !hosts.allow(forwarded) {
-      return refuseHost(forwarded)
+    guard connections[slot].opening.listenerKind != .control, !services.hosts.isAny else {
+      return nil
     }
-    if let host = head.target.authority { return hosts.allow(host) ? nil : refuseHost(host) }
-    guard let bytes = head.headers.bytes(of: "Host"), !allowedHost.elementsEqual(bytes) else {
+    // A trusted proxy may forward these fields as its client wrote them, so all must be allowed.
+    for forwarded in connections[slot].client.hosts where !services.hosts.allow(forwarded) {
+      return services.refuseHost(forwarded)
+    }
+    if let host = head.target.authority {
+      return services.hosts.allow(host) ? nil : services.refuseHost(host)
+    }
+    guard let bytes = head.headers.bytes(of: "Host"), !services.allowedHost.elementsEqual(bytes)
+    else {
       return nil
     }
     let host = String(decoding: bytes, as: UTF8.self)
-    guard hosts.allow(host) else { return refuseHost(host) }
-    allowedHost = Array(bytes)
+    guard services.hosts.allow(host) else { return services.refuseHost(host) }
+    services.allowedHost = Array(bytes)
     return nil
-  }
-
-  private mutating func refuseHost(_ host: String) -> Refusal {
-    let refusal = AllowedHosts.refusal(host)
-    if !hasReportedHost {
-      hasReportedHost = true
-      actions.append(.report(.unknownHost(refusal)))
-    }
-    return refusal
   }
 }
 
 /// Stopping of a node: requests under way are answered, new ones are refused.
 extension RelayNode {
   mutating func stop() {
-    guard stage == .running else { return }
-    stoppingSpread = reconnectWithin
-    stage = .stopping
-    timers.cancel(.sightings)
-    timers.cancel(.storeProbe)
-    timers.cancel(.status)
-    timers.cancel(.collection)
-    pages.endDeferral()
+    guard services.stage == .running else { return }
+    services.stoppingSpread = services.reconnectWithin
+    services.stage = .stopping
+    services.timers.cancel(.sightings)
+    services.timers.cancel(.storeProbe)
+    services.timers.cancel(.status)
+    services.timers.cancel(.collection)
+    services.pages.endDeferral()
     startDuePageReads()
-    timers.schedule(
-      .drain, at: moment.instant.advanced(milliseconds: Limits.drainMilliseconds))
+    services.timers.schedule(
+      .drain, at: services.moment.instant.advanced(milliseconds: Limits.drainMilliseconds))
     for slot in connections.slotsInUse { endIfIdle(slot) }
-    writeSightings(isLast: true)
+    services.writeSightings(isLast: true)
   }
 
   /// Ends a connection's socket, stream or parked poll that has no request under way.
@@ -906,7 +793,7 @@ extension RelayNode {
     if let socket = connections[slot].socket {
       if socket.requests == 0 && !socket.chain.hasWaitingSaves { closeForStop(slot) }
     } else if connections[slot].isStreaming {
-      endStream(slot, stoppingRefusal())
+      endStream(slot, services.stoppingRefusal())
     } else if connections[slot].http.exchange?.value.stage == .parked {
       answerEmpty(slot)
     }
@@ -915,10 +802,10 @@ extension RelayNode {
   /// Closes a socket because the relay stops. A close frame carries no time to reconnect, so that
   /// is sent before it.
   private mutating func closeForStop(_ slot: Hub.Slot) {
-    if reconnectWithin > 0, connections[slot].socket?.stage == .open {
-      sendMessage(slot, .error(id: nil, stoppingRefusal()))
+    if services.reconnectWithin > 0, connections[slot].socket?.stage == .open {
+      sendMessage(slot, .error(id: nil, services.stoppingRefusal()))
     }
-    closeSocket(slot, RelayNode.isStopping)
+    closeSocket(slot, RelayServices.isStopping)
   }
 
   /// True if a request is under way; an idle connection has nothing to lose.
@@ -928,7 +815,7 @@ extension RelayNode {
   }
 
   mutating func finishStopping() {
-    guard queue.count == 0 else { return }
+    guard services.queue.count == 0 else { return }
     let slots = connections.slotsInUse
     for slot in slots where isBusy(slot) { return }
     for slot in slots { close(slot, .afterSending) }
@@ -937,14 +824,14 @@ extension RelayNode {
 
   /// Closes all connections, because the time for stopping is over.
   mutating func closeAllConnections() {
-    guard stage == .stopping else { return }
+    guard services.stage == .stopping else { return }
     for slot in connections.slotsInUse { close(slot, .now) }
     endStopping()
   }
 
   private mutating func endStopping() {
-    stage = .stopped
-    timers.cancel(.drain)
-    actions.append(.report(.stopped))
+    services.stage = .stopped
+    services.timers.cancel(.drain)
+    services.actions.append(.report(.stopped))
   }
 }

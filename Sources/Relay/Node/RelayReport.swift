@@ -63,15 +63,16 @@ package struct AccessLogEntry: Sendable, Hashable {
 extension RelayNode {
   /// Reports the end of a connection's request.
   mutating func reportRequest(_ slot: Hub.Slot, status: Int? = nil) {
-    guard configuration.reportsRequests, let exchange = connections[slot].http.exchange?.value
+    guard services.configuration.reportsRequests,
+      let exchange = connections[slot].http.exchange?.value
     else { return }
     let path = exchange.head.target.path.joined(separator: "/")
-    actions.append(
+    services.actions.append(
       .report(
         .answered(
           AccessLogEntry(
             method: exchange.head.method, path: "/" + path, status: status ?? exchange.status,
-            milliseconds: moment.instant.milliseconds(since: exchange.begunAt),
+            milliseconds: services.moment.instant.milliseconds(since: exchange.begunAt),
             bytes: exchange.answerBytes, peer: connections[slot].opening.peer,
             client: connections[slot].client.network))))
   }

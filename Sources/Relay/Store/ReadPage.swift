@@ -50,7 +50,7 @@ package struct ReadPage: Sendable, Hashable {
     case .frame(let request, let isCompressed):
       bytes = WebSocketFrame.text(
         changes.message(id: request, since: since, token: token, more: more),
-        deflate: isCompressed ? RelayNode.deflate : nil)
+        deflate: isCompressed ? RelayServices.deflate : nil)
     case .event(let isChunked):
       let event = changes.event(since: since, token: token, more: more)
       bytes = isChunked ? HTTPWriter.chunk(event) : event

@@ -5,93 +5,29 @@ import LockstepWire
 
 /// Requests to the store, and handling of its results.
 extension RelayNode {
-  /// Sends a request to the store. Returns false if too many are pending.
-  mutating func submitJob(_ job: StoreJob, for pendingRequest: PendingRequest) -> Bool {
-    guard let id = queue.add(pendingRequest) else { return false }
-    let lane: Lane
-    switch job {
-    case .commit(let request, _):
-      if request.hasPortions { queue.keepRequest(request, as: id) }
-      lane = .commits
-      pages.recordCommit(job, at: moment.instant)
-    case .page, .read(.changes):
-      guard pages.admit(id, job, at: moment.instant) else {
-        schedulePageReads()
-        return true
-      }
-      lane = .reads
-    case .read: lane = .reads
-    case .chunk, .pageFile: lane = .files
-    }
-    actions.append(.run(id, lane, job))
-    return true
-  }
-
-  /// Requests a commit for the waiting connection. Returns false if too many requests are pending.
-  mutating func submitCommit(_ request: CommitRequest, for pendingRequest: PendingRequest) -> Bool {
-    let origin = CommitOrigin(node: configuration.node, connection: pendingRequest.connection)
-    if case .save(let requested) = request, requested.unlessKnown == nil, isDiskLow() {
-      var save = requested
-      if requested.request.mutations.allSatisfy(\.isDelete) {
-        save.unlessDeleting = StoreHealth.diskLow
-      } else {
-        save.unlessKnown = StoreHealth.diskLow
-      }
-      return submitJob(.commit(.save(save), by: origin), for: pendingRequest)
-    }
-    return submitJob(.commit(request, by: origin), for: pendingRequest)
-  }
-
-  /// Returns true while the store's disk has less room than its owner wants. The disk is checked at
-  /// intervals, when new data comes.
-  mutating func isDiskLow() -> Bool {
-    guard configuration.diskFloorBytes > 0, health.beginDiskCheck(at: moment.instant) else {
-      return health.isDiskLow
-    }
-    guard let free = measures.read().freeBytes else { return false }
-    let isLow = free < configuration.diskFloorBytes
-    if health.recordDiskCheck(isDiskLow: isLow) {
-      actions.append(.report(.disk(isLow: isLow, free: free)))
-    }
-    return isLow
-  }
-
-  /// Requests a page of changes. Returns false without memory for it, or if too many are pending.
-  mutating func submitPageRead(
-    _ session: Session, _ query: FetchQuery, as form: PageForm, for pendingRequest: PendingRequest
-  ) -> Bool {
-    admission.hasRoom(for: .account(session.account))
-      && submitJob(.page(session.readRequest(for: query), as: form), for: pendingRequest)
-  }
-
   /// Starts the reads of pages that are due, except those whose connection is gone.
   mutating func startDuePageReads() {
-    while let (id, job) = pages.next(at: moment.instant) {
-      let connection = queue.connection(of: id)
+    while let (id, job) = services.pages.next(at: services.moment.instant) {
+      let connection = services.queue.connection(of: id)
       let slot = connection.flatMap { connections.slot(of: $0) }
       let isWanted = connection == nil || slot != nil
       var holder = Admission.Holder.anybody
       if let slot { holder = self.holder(of: slot) }
-      if isWanted, admission.hasRoom(for: holder) {
-        actions.append(.run(id, .reads, job))
+      if isWanted, services.admission.hasRoom(for: holder) {
+        services.actions.append(.run(id, .reads, job))
         continue
       }
-      pages.finishRead(id, nanoseconds: 0, at: moment.instant)
-      guard let pendingRequest = queue.remove(id), isWanted else { continue }
-      handleRead(pendingRequest, .failure(admission.refusal(of: holder)))
+      services.pages.finishRead(id, nanoseconds: 0, at: services.moment.instant)
+      guard let pendingRequest = services.queue.remove(id), isWanted else { continue }
+      handleRead(pendingRequest, .failure(services.admission.refusal(of: holder)))
     }
-    schedulePageReads()
-  }
-
-  /// Schedules the next check for deferred pages.
-  private mutating func schedulePageReads() {
-    if let instant = pages.nextAt { timers.schedule(.pages, at: instant) }
+    services.schedulePageReads()
   }
 
   mutating func handleOutcome(_ job: JobID, _ outcome: StoreOutcome) {
     var nanoseconds: Int64 = 0
     if case .page(let page) = outcome { nanoseconds = page.nanoseconds }
-    pages.finishRead(job, nanoseconds: nanoseconds, at: moment.instant)
+    services.pages.finishRead(job, nanoseconds: nanoseconds, at: services.moment.instant)
     dispatchOutcome(job, outcome)
     startDuePageReads()
   }
@@ -99,42 +35,44 @@ extension RelayNode {
   private mutating func dispatchOutcome(_ job: JobID, _ outcome: StoreOutcome) {
     var rest: CommitRequest?
     if case .committed(.success(let result)) = outcome {
-      rest = queue.nextRequest(of: job, after: result)
+      rest = services.queue.nextRequest(of: job, after: result)
     }
-    guard let pendingRequest = queue.remove(job) else { return }
+    guard let pendingRequest = services.queue.remove(job) else { return }
     switch outcome {
     case .committed(.success(let result)):
-      status.commits += 1
+      services.status.commits += 1
       // Queued after the commits that came meanwhile. The client is answered when all is done.
       if let rest {
         durableAt = nil
-        if !submitCommit(rest, for: pendingRequest) {
+        if !services.submitCommit(rest, for: pendingRequest) {
           handleCommitResult(pendingRequest, .failure(CommitQueue.overloaded))
         }
         return
       }
-      if health.recordCommitSuccess() { actions.append(.report(.storeRecovered)) }
-      removeLeftovers()
+      if services.health.recordCommitSuccess() { services.actions.append(.report(.storeRecovered)) }
+      services.removeLeftovers()
       handleCommitResult(pendingRequest, result.orRefusal)
     case .committed(.failure(let error)):
-      status.storeFailures += 1
-      if health.recordCommitFailure(error) { reportStoreFailure(error) }
+      services.status.storeFailures += 1
+      if services.health.recordCommitFailure(error) { services.reportStoreFailure(error) }
       handleCommitResult(pendingRequest, .failure(StoreHealth.unavailable))
     case .read(.success(let result)):
-      if health.recordReadSuccess() { actions.append(.report(.storeRecovered)) }
+      if services.health.recordReadSuccess() { services.actions.append(.report(.storeRecovered)) }
       handleRead(pendingRequest, result.orRefusal)
     case .page(let page):
-      if health.recordReadSuccess() { actions.append(.report(.storeRecovered)) }
+      if services.health.recordReadSuccess() { services.actions.append(.report(.storeRecovered)) }
       handleRead(pendingRequest, page)
     case .read(.failure(let error)):
-      status.storeFailures += 1
-      if health.recordReadFailure(error) { reportStoreFailure(error) }
+      services.status.storeFailures += 1
+      if services.health.recordReadFailure(error) { services.reportStoreFailure(error) }
       handleRead(pendingRequest, .failure(StoreHealth.unavailable))
     case .pageFile(let result): handlePageFile(pendingRequest, result)
     case .chunk(.success(let result)): handleChunkResult(pendingRequest, result.orRefusal)
     case .chunk(.failure(let error)):
-      status.storeFailures += 1
-      if health.recordChunkFailure(error) { actions.append(.report(.storeFailed(error))) }
+      services.status.storeFailures += 1
+      if services.health.recordChunkFailure(error) {
+        services.actions.append(.report(.storeFailed(error)))
+      }
       handleChunkResult(pendingRequest, .failure(StoreHealth.unavailable))
     }
   }
@@ -146,7 +84,7 @@ extension RelayNode {
     case .upload(let id, let file): handleUploadStep(id, file, result)
     case .download(let id, let file): handleChunkRead(id, file, result)
     case .sweep: handleSweepList(result)
-    case .removal(let files): if case .failure = result { keepLeftover(files) }
+    case .removal(let files): if case .failure = result { services.keepLeftover(files) }
     case .call, .signIn, .welcome, .catchUp, .backlog, .socketFetch, .socketSave, .sightings,
       .storeProbe, .addChunk, .sweepCheck, .confirmation, .missingReport, .collection,
       .remoteCommit, .accountVersions, .membership:
@@ -158,9 +96,9 @@ extension RelayNode {
     _ pendingRequest: PendingRequest, _ result: consuming Result<CommitResult, Refusal>
   ) {
     if case .success(.saved(var saved)) = result {
-      status.conflicts += saved.answer.results.count(where: \.isConflict)
+      services.status.conflicts += saved.answer.results.count(where: \.isConflict)
       if let receivedAt = arrivalTime(of: pendingRequest), let durableAt, durableAt >= receivedAt {
-        saved.answer.timing = timing(receivedAt: receivedAt, durableAt: durableAt)
+        saved.answer.timing = services.timing(receivedAt: receivedAt, durableAt: durableAt)
         result = .success(.saved(saved))
       }
     }
@@ -170,7 +108,7 @@ extension RelayNode {
     case .socketSave(let id, let batch, let bytes, _):
       handleSaveResult(id, batch, bytes: bytes, result)
     case .sightings, .missingReport: break
-    case .storeProbe: if health.fault != nil { scheduleStoreProbe() }
+    case .storeProbe: if services.health.fault != nil { services.scheduleStoreProbe() }
     case .addChunk(let id, let file): handleChunkAdded(id, file, result)
     case .confirmation(let last): handleConfirmation(through: last, result)
     case .collection: handleCollection(result)
@@ -187,17 +125,6 @@ extension RelayNode {
       let slot = connections.slot(of: id)
     else { return nil }
     return connections[slot].http.exchange?.value.begunAt
-  }
-
-  /// Converts times of the monotonic clock to relay time. The clock is read once a turn, so a
-  /// change may seem durable slightly after it was sent.
-  private func timing(receivedAt: Instant, durableAt: Instant) -> SaveTiming {
-    func relayTime(_ instant: Instant) -> Int64 {
-      moment.wall * 1_000 + (instant.nanoseconds - moment.instant.nanoseconds) / 1_000
-    }
-    return SaveTiming(
-      received: relayTime(receivedAt), durable: relayTime(durableAt),
-      pushed: relayTime(max(durableAt, moment.instant)))
   }
 
   private mutating func handleRead(
@@ -225,9 +152,9 @@ extension RelayNode {
 
   private mutating func handleRead(_ pendingRequest: PendingRequest, _ page: ReadPage) {
     if page.since == nil {
-      status.snapshots += 1
+      services.status.snapshots += 1
     } else if !page.isEmpty {
-      status.deltas += 1
+      services.status.deltas += 1
     }
     switch pendingRequest {
     case .call(let id, let continuation): handleCallRead(id, continuation, page)
@@ -244,49 +171,24 @@ extension RelayNode {
 
   // MARK: store failures
 
-  private mutating func reportStoreFailure(_ error: StorageError) {
-    actions.append(.report(.storeFailed(error)))
-    scheduleStoreProbe()
-  }
-
-  /// Detects a fault of the store's files if there are no saves.
-  mutating func checkStoreFiles() {
-    guard health.fault == nil, let fault = measures.fault() else { return }
-    status.storeFailures += 1
-    if health.recordCommitFailure(fault) { reportStoreFailure(fault) }
-  }
-
-  private mutating func scheduleStoreProbe() {
-    guard stage == .running else { return }
-    timers.schedule(
-      .storeProbe, at: moment.instant.advanced(milliseconds: Limits.storeProbeMilliseconds))
-  }
-
-  /// Tests if the store works again. The relay must find out by itself: a load balancer that sends
-  /// devices only to ready relays would never send the one that shows it.
-  mutating func probeStore() {
-    guard health.fault != nil, stage == .running else { return }
-    if !submitCommit(.checkWritable, for: .storeProbe) { scheduleStoreProbe() }
-  }
-
   // MARK: calls
 
   private mutating func handleCallCommit(
     _ id: ConnectionID, _ continuation: ResponseBuilder, _ result: Result<CommitResult, Refusal>
   ) {
-    reportCommit(continuation, result)
+    services.reportCommit(continuation, result)
     var result = result
     if case .joined(_, _, let address) = continuation {
-      result = checkGuess(result, from: address)
+      result = services.checkGuess(result, from: address)
     }
     if case .owner(.removed(let account)) = continuation, case .success = result {
-      removeFiles(of: account)
+      services.removeFiles(of: account)
     }
     guard let slot = connections.slot(of: id) else { return }
     if case .renamed(let device) = continuation, case .success = result,
       let session = connections[slot].session
     {
-      if !submitJob(.read(.devices(session.account)), for: .call(id, .device(device))) {
+      if !services.submitJob(.read(.devices(session.account)), for: .call(id, .device(device))) {
         answer(slot, Answer(CommitQueue.overloaded))
       }
     } else if case .written(let key, let isDelete) = continuation,
@@ -312,8 +214,8 @@ extension RelayNode {
         answer(slot, written)
         return
       }
-      guard let session = connections[slot].session else { throw RelayNode.notSignedIn }
-      let isSubmitted = submitJob(
+      guard let session = connections[slot].session else { throw RelayServices.notSignedIn }
+      let isSubmitted = services.submitJob(
         .read(.record(session.account, key)),
         for: .call(connections[slot].id, .record(ifNoneMatch: [])))
       if !isSubmitted { throw CommitQueue.overloaded }
@@ -331,20 +233,24 @@ extension RelayNode {
       switch (continuation, result) {
       case (.events, .token(let newest)): beginStream(slot, at: newest)
       case (.devices, .devices(let devices)):
-        guard let session = connections[slot].session else { throw RelayNode.notSignedIn }
-        let list = devices.map { presence.completed($0, of: session.account, wall: moment.wall) }
+        guard let session = connections[slot].session else { throw RelayServices.notSignedIn }
+        let list = devices.map {
+          services.presence.completed($0, of: session.account, wall: services.moment.wall)
+        }
         answer(slot, Answer(status: 200, json: DeviceList(list).encodedBody()))
       case (.device(let id), .devices(let devices)):
         guard let device = devices.first(where: { $0.id == id }) else {
           throw StoreRefusals.unknownDevice
         }
-        guard let session = connections[slot].session else { throw RelayNode.notSignedIn }
-        let body = presence.completed(device, of: session.account, wall: moment.wall).encodedBody()
+        guard let session = connections[slot].session else { throw RelayServices.notSignedIn }
+        let body = services.presence.completed(
+          device, of: session.account, wall: services.moment.wall
+        ).encodedBody()
         answer(slot, Answer(status: 200, json: body))
       case (.chunk(let fetch), .chunk(let chunk)), (.owner(.chunk(let fetch)), .chunk(let chunk)):
         try beginDownload(slot, fetch, chunk)
       case (.owner(let continuation), let result):
-        let (presence, wall) = (presence, moment.wall)
+        let (presence, wall) = (services.presence, services.moment.wall)
         let answer = try continuation.answer(to: result) { device, account in
           presence.completed(device, of: account, wall: wall)
         }
@@ -368,40 +274,6 @@ extension RelayNode {
     default: answer(slot, Answer(ResponseBuilder.mismatch))
     }
     processInput(slot)
-  }
-
-  /// Uncounts a guess unless the code was wrong; a wrong code over the limit is refused as that.
-  /// Any other reason for a refusal is not a guess.
-  private mutating func checkGuess(
-    _ result: Result<CommitResult, Refusal>, from address: PeerNetwork
-  ) -> Result<CommitResult, Refusal> {
-    if case .failure(let refusal) = result, refusal.code == .badPairingCode {
-      guard let wait = admission.guesses.totalWait(at: moment.instant) else { return result }
-      return .failure(Admission.tooManyGuesses(wait))
-    }
-    admission.guesses.uncountGuess(from: address)
-    actions.append(.broadcast(.pairingRight(address: address)))
-    return result
-  }
-
-  private mutating func reportCommit(
-    _ continuation: ResponseBuilder, _ result: Result<CommitResult, Refusal>
-  ) {
-    switch (continuation, result) {
-    case (.account(let credentials), .success):
-      actions.append(.report(.accountCreated(credentials.account)))
-    case (.owner(.created(let offer)), .success):
-      actions.append(.report(.accountCreated(offer.account)))
-    case (.owner(.planSet(let account, _)), .success):
-      actions.append(.report(.planChanged(account)))
-    case (.owner(.removed(let account)), .success):
-      actions.append(.report(.accountRemoved(account)))
-    case (.joined(let device, _, _), .success(.redeemed(let account))):
-      actions.append(.report(.deviceJoined(account, device)))
-    case (.revoked(let account, let device), .success):
-      actions.append(.report(.deviceRevoked(account, device)))
-    default: break
-    }
   }
 }
 
@@ -446,8 +318,10 @@ extension RelayNode {
   /// changes are also read if polls wait: their answer must be as new as what other relays had
   /// announced when they came, and that may follow this commit.
   mutating func handleOwnCommit(_ change: AccountChange) {
-    guard let watchers = hub.watchers(of: change.account) else { return pushChange(change) }
-    let isNext = watchers.newest == change.since && !peerRelays.isReading(change.account)
+    guard let watchers = services.hub.watchers(of: change.account) else {
+      return pushChange(change)
+    }
+    let isNext = watchers.newest == change.since && !services.peerRelays.isReading(change.account)
     if isNext && watchers.polls.isEmpty {
       pushChange(change)
     } else {
@@ -457,21 +331,21 @@ extension RelayNode {
 
   /// Handles the announcement that another relay moved the account to `token`.
   mutating func handleRemoteCommit(_ account: AccountID, to token: ChangeToken) {
-    commits.recordChange(account)
-    guard let watchers = hub.watchers(of: account) else { return }
+    services.commits.recordChange(account)
+    guard let watchers = services.hub.watchers(of: account) else { return }
     if let newest = watchers.newest, newest.covers(token) { return }
-    guard let since = watchers.newest, hub.watcherCount(of: account) > 0 else {
+    guard let since = watchers.newest, services.hub.watcherCount(of: account) > 0 else {
       // No connection needs the changes.
       announceToken(account, token)
       return
     }
-    if peerRelays.isReading(account, upTo: token) { return }
+    if services.peerRelays.isReading(account, upTo: token) { return }
     let request = ReadRequest.changes(account, since: since, zone: nil, limit: Limits.batchRecords)
     // If there is no room, the next check finds it again.
-    if admission.hasRoom(for: .anybody),
-      submitJob(.read(request), for: .remoteCommit(account, since: since))
+    if services.admission.hasRoom(for: .anybody),
+      services.submitJob(.read(request), for: .remoteCommit(account, since: since))
     {
-      peerRelays.begin(account, upTo: token)
+      services.peerRelays.begin(account, upTo: token)
     }
   }
 
@@ -479,11 +353,11 @@ extension RelayNode {
   mutating func handleRemoteRead(
     _ account: AccountID, since: ChangeToken, _ result: Result<ReadResult, Refusal>
   ) {
-    guard let (newest, lastPoll) = peerRelays.end(account) else { return }
+    guard let (newest, lastPoll) = services.peerRelays.end(account) else { return }
     switch result {
     case .success(.page(let page)):
       // Otherwise all connections left meanwhile, and another one came.
-      guard hub.newest(of: account) == since else { return }
+      guard services.hub.newest(of: account) == since else { return }
       // If the store has nothing new, it has not come so far; the next check finds it.
       guard page.token != since else { return }
       pushChange(AccountChange(account, page), lastPoll: lastPoll)
@@ -498,7 +372,7 @@ extension RelayNode {
 
   /// Announces that the account moved, without the changes.
   private mutating func announceToken(_ account: AccountID, _ token: ChangeToken) {
-    if let newest = hub.newest(of: account), newest.covers(token) { return }
+    if let newest = services.hub.newest(of: account), newest.covers(token) { return }
     pushChange(AccountChange(account: account, zone: nil, origin: nil, since: token, token: token))
   }
 
@@ -509,8 +383,10 @@ extension RelayNode {
   /// has already read; only the page that is read for the device itself shows if its filter
   /// matches.
   func mayWithholdPages(_ slot: Hub.Slot) -> Bool {
-    guard configuration.sharesStore, let session = connections[slot].session else { return false }
-    return hub.filter(of: session.device, session.account) != nil
+    guard services.configuration.sharesStore, let session = connections[slot].session else {
+      return false
+    }
+    return services.hub.filter(of: session.device, session.account) != nil
   }
 
   /// True if the page, the next one of that chain, is withheld.
@@ -524,7 +400,7 @@ extension RelayNode {
   /// Asks the store for the state of the account's devices here, because another relay changed
   /// something of the account.
   mutating func rereadMembership(of account: AccountID) {
-    membershipChanges.recordChange(account)
+    services.membershipChanges.recordChange(account)
     var requested: [DeviceID] = []
     for slot in members(of: account) {
       guard let session = connections[slot].session, !requested.contains(session.device) else {
@@ -532,8 +408,8 @@ extension RelayNode {
       }
       requested.append(session.device)
       let request = ReadRequest.authenticate(tokenHash: session.tokenHash)
-      if !submitJob(.read(request), for: .membership(account, session.device)) {
-        hub.invalidateMembership(of: account)
+      if !services.submitJob(.read(request), for: .membership(account, session.device)) {
+        services.hub.invalidateMembership(of: account)
       }
     }
   }
@@ -547,13 +423,13 @@ extension RelayNode {
         connections[$0].session?.plan != principal.plan
       }
       if isOther { applyPlan(account, principal.plan) }
-      if hub.filter(of: device, account) != SubscriptionFilter(principal.subscriptions) {
+      if services.hub.filter(of: device, account) != SubscriptionFilter(principal.subscriptions) {
         applySubscriptions(account, device, principal.subscriptions)
       }
     case .failure(let refusal) where refusal.code == .badToken:
       handleRevocation(account, device, by: nil)
     // The next check of the account's `membershipVersion` asks again.
-    case .success, .failure: hub.invalidateMembership(of: account)
+    case .success, .failure: services.hub.invalidateMembership(of: account)
     }
   }
 
@@ -561,26 +437,30 @@ extension RelayNode {
 
   /// Starts the checks of an account whose device signed in. `membershipVersion`: from the store.
   mutating func beginVersionChecks(at account: AccountID, membershipVersion: Int64) {
-    guard configuration.sharesStore else { return }
-    if hub.recordMembership(account, version: membershipVersion) { rereadMembership(of: account) }
-    if peerRelays.check == .none { scheduleVersionCheck() }
+    guard services.configuration.sharesStore else { return }
+    if services.hub.recordMembership(account, version: membershipVersion) {
+      rereadMembership(of: account)
+    }
+    if services.peerRelays.check == .none { scheduleVersionCheck() }
   }
 
   /// Asks the store for the accounts' tokens, a part of them at a time.
   mutating func checkAccountVersions() {
-    guard configuration.sharesStore, stage == .running, peerRelays.check != .underWay else {
+    guard services.configuration.sharesStore, services.stage == .running,
+      services.peerRelays.check != .underWay
+    else {
       return
     }
     continueVersionCheck(from: 0)
   }
 
   private mutating func continueVersionCheck(from index: Int) {
-    let (accounts, next) = hub.accounts(from: index, limit: Limits.versionCheckAccounts)
-    peerRelays.nextIndex = next
+    let (accounts, next) = services.hub.accounts(from: index, limit: Limits.versionCheckAccounts)
+    services.peerRelays.nextIndex = next
     if !accounts.isEmpty,
-      submitJob(.read(.accountVersions(accounts)), for: .accountVersions(accounts))
+      services.submitJob(.read(.accountVersions(accounts)), for: .accountVersions(accounts))
     {
-      peerRelays.check = .underWay
+      services.peerRelays.check = .underWay
     } else {
       scheduleVersionCheck()
     }
@@ -594,17 +474,17 @@ extension RelayNode {
     var gone = Set(accounts)
     for version in versions {
       gone.remove(version.account)
-      let newest = hub.newest(of: version.account)
-      if peerRelays.isBehind(version.account, newest, storeAt: version.token) {
+      let newest = services.hub.newest(of: version.account)
+      if services.peerRelays.isBehind(version.account, newest, storeAt: version.token) {
         handleRollback(version.account, to: version.token)
       }
       handleRemoteCommit(version.account, to: version.token)
-      if hub.recordMembership(version.account, version: version.membershipVersion) {
+      if services.hub.recordMembership(version.account, version: version.membershipVersion) {
         rereadMembership(of: version.account)
       }
     }
     for account in accounts where gone.contains(account) { handleAccountRemoval(account) }
-    if let index = peerRelays.nextIndex {
+    if let index = services.peerRelays.nextIndex {
       continueVersionCheck(from: index)
     } else {
       scheduleVersionCheck()
@@ -614,20 +494,21 @@ extension RelayNode {
   /// Handles a store that was set back behind this relay. Connected devices reconnect, and learn by
   /// their own tokens what is lost.
   private mutating func handleRollback(_ account: AccountID, to token: ChangeToken) {
-    commits.recordChange(account)
-    hub.recordCommit(account, to: token)
+    services.commits.recordChange(account)
+    services.hub.recordCommit(account, to: token)
     for slot in members(of: account) { endIfIdle(slot) }
   }
 
   /// Schedules the next check. Without accounts there is none: the next sign-in starts it.
   private mutating func scheduleVersionCheck() {
-    guard hub.accountCount > 0, stage == .running else {
-      peerRelays.check = .none
+    guard services.hub.accountCount > 0, services.stage == .running else {
+      services.peerRelays.check = .none
       return
     }
-    peerRelays.check = .planned
-    timers.schedule(
-      .versionCheck, at: moment.instant.advanced(milliseconds: Limits.versionCheckMilliseconds))
+    services.peerRelays.check = .planned
+    services.timers.schedule(
+      .versionCheck,
+      at: services.moment.instant.advanced(milliseconds: Limits.versionCheckMilliseconds))
   }
 }
 
@@ -659,33 +540,35 @@ extension RelayNode {
   /// Sweeps the files that existed when the relay started, from where it stopped.
   mutating func sweep() {
     let portion = ChunkRequest.list(after: sweptThrough, limit: Limits.collectedChunks)
-    if !submitJob(.chunk(portion), for: .sweep) { scheduleCollection(Limits.collectMilliseconds) }
+    if !services.submitJob(.chunk(portion), for: .sweep) {
+      scheduleCollection(Limits.collectMilliseconds)
+    }
   }
 
   mutating func handleSweepList(_ result: Result<ChunkResult, Refusal>) {
-    guard stage == .running else { return }
+    guard services.stage == .running else { return }
     guard case .success(.files(let files)) = result else {
       scheduleCollection(Limits.collectMilliseconds)
       return
     }
     isSwept = files.isEmpty
-    if isSwept || !submitJob(.read(.fileUses(files)), for: .sweepCheck(files)) {
+    if isSwept || !services.submitJob(.read(.fileUses(files)), for: .sweepCheck(files)) {
       scheduleCollection(Limits.collectMilliseconds)
     }
   }
 
   /// Handles the uses of `files`, which come in the same order.
   mutating func handleSweepCheck(_ files: [ChunkFile], _ result: Result<ReadResult, Refusal>) {
-    guard stage == .running else { return }
+    guard services.stage == .running else { return }
     guard case .success(.fileUses(let uses)) = result, uses.count == files.count else {
       scheduleCollection(Limits.collectMilliseconds)
       return
     }
     let unused = zip(files, uses).filter { $0.1 == .none }.map(\.0)
-    if !unused.isEmpty { removeFiles(unused) }
+    if !unused.isEmpty { services.removeFiles(unused) }
     let unverified = zip(files, uses).filter { $0.1 == .unverified }.map(\.0)
     if unverified.isEmpty { return continueSweep(after: files.last) }
-    if !submitCommit(.confirmChunks(unverified), for: .confirmation(through: files.last)) {
+    if !services.submitCommit(.confirmChunks(unverified), for: .confirmation(through: files.last)) {
       scheduleCollection(Limits.collectMilliseconds)
     }
   }
@@ -694,7 +577,7 @@ extension RelayNode {
   mutating func handleConfirmation(
     through last: ChunkFile?, _ result: Result<CommitResult, Refusal>
   ) {
-    guard stage == .running else { return }
+    guard services.stage == .running else { return }
     if case .success = result {
       continueSweep(after: last)
     } else {
@@ -710,7 +593,8 @@ extension RelayNode {
   // MARK: chunks that no record references
 
   private mutating func scheduleCollection(_ milliseconds: Int64) {
-    timers.schedule(.collection, at: moment.instant.advanced(milliseconds: milliseconds))
+    services.timers.schedule(
+      .collection, at: services.moment.instant.advanced(milliseconds: milliseconds))
   }
 
   /// Runs the next collection, or continues the sweep.
@@ -719,7 +603,7 @@ extension RelayNode {
       sweep()
       return
     }
-    if !submitCommit(.collectChunks(atMost: Limits.collectedChunks), for: .collection) {
+    if !services.submitCommit(.collectChunks(atMost: Limits.collectedChunks), for: .collection) {
       scheduleCollection(Limits.collectMilliseconds)
     }
   }
@@ -727,36 +611,12 @@ extension RelayNode {
   mutating func handleCollection(_ result: Result<CommitResult, Refusal>) {
     var files: [ChunkFile] = []
     if case .success(.collected(let found)) = result { files = found }
-    if !files.isEmpty { removeFiles(files) }
-    guard stage == .running else { return }
+    if !files.isEmpty { services.removeFiles(files) }
+    guard services.stage == .running else { return }
     // A full portion: there are more, and other commits come between two portions.
     let isFull = files.count >= Limits.collectedChunks
     scheduleCollection(isFull ? Limits.collectPauseMilliseconds : Limits.collectMilliseconds)
   }
 
   // MARK: files
-
-  /// Removes unneeded files. If that fails now, they are removed later or after the next start.
-  mutating func removeFiles(_ files: [ChunkFile]) {
-    if !submitJob(.chunk(.remove(files)), for: .removal(files)) { keepLeftover(files) }
-  }
-
-  /// Removes all files of an account that was removed. If that fails, the next start removes them.
-  mutating func removeFiles(of account: AccountID) {
-    _ = submitJob(.chunk(.removeAll(of: account)), for: .removal([]))
-  }
-
-  /// Keeps the files for removal after the next successful commit. Files beyond the limit wait for
-  /// the next start.
-  mutating func keepLeftover(_ files: [ChunkFile]) {
-    leftovers += files.prefix(max(0, Limits.collectedChunks - leftovers.count))
-  }
-
-  /// Removes the kept files after a successful commit.
-  mutating func removeLeftovers() {
-    if leftovers.isEmpty { return }
-    let files = leftovers
-    leftovers = []
-    removeFiles(files)
-  }
 }

@@ -1,0 +1,406 @@
+import LockstepModel
+import LockstepRuntime
+import LockstepStorage
+import LockstepWire
+
+/// The state that all connections of a node share: configuration, clock, timers, limits, the
+/// accounts' watchers, the requests to the store, and the actions for the driver.
+struct RelayServices: ~Copyable {
+  enum Stage: Hashable, Sendable {
+    /// → stopping
+    case running
+    /// Requests under way are answered, new ones are refused. → stopped
+    case stopping
+    case stopped
+  }
+
+  /// Makes the type, and the node that has it, one that is only ever handled by address. The
+  /// compiler checks every method that borrows a noncopyable value against all its leaves, a
+  /// thousand here, unless it is of such a type: that was four fifths of this module's build.
+  private let byAddress: any Sendable = ()
+  let configuration: RelayConfiguration
+  let secrets: SecretSource
+  let measures: MeasureSource
+  var random: SeededRandom
+  /// One for all sockets: no message depends on earlier ones.
+  var deflater = Deflater(RelayServices.deflate)
+  /// Time of the event that is being handled.
+  var moment = Moment(instant: Instant(nanoseconds: 0), wall: 0)
+  var stage = Stage.running
+  /// Value of `reconnectWithin` when the relay began to stop; nil before.
+  var stoppingSpread: Int64?
+  var hub = Hub()
+  var queue: CommitQueue
+  var pages = ReadLimiter()
+  var admission: Admission
+  var rates: RequestRates
+  /// The names by which clients may reach the relay, and the value of `Host` that was last found to
+  /// be one of them: most requests have the same value.
+  var hosts: AllowedHosts
+  var allowedHost: [UInt8] = []
+  /// True if a request that was refused for its host was reported.
+  private var hasReportedHost = false
+  /// True if an undeclared proxy was reported.
+  var hasReportedProxy = false
+  var presence: Presence
+  var peerRelays = PeerRelays()
+  var health = StoreHealth()
+  var timers = TimerWheel<TimerID>()
+  var status = RelayStatus()
+  /// Counters of the other nodes, by their number, as last reported.
+  var otherStatuses: [RelayStatus]
+  var isStatusPlanned = false
+  private var sightingsAt: Instant?
+  /// Number of open connections, and of those that are sockets.
+  var connections = 0
+  var sockets = 0
+  /// Accounts whose devices, plan or subscriptions changed, and accounts moved by a commit.
+  var membershipChanges = AccountLog()
+  var commits = AccountLog()
+  /// Closed connections whose unsent bytes the driver still holds.
+  var closing: [ConnectionID: (holder: Admission.Holder, bytes: Int)] = [:]
+  /// Uploads and downloads of chunks, by connection.
+  var uploads: [ConnectionID: ChunkUpload] = [:]
+  var downloads: [ConnectionID: ChunkDownload] = [:]
+  /// Files to remove after the next successful commit.
+  private var leftovers: [ChunkFile] = []
+  var actions = ActionQueue<NodeAction<StoreJob, RelayReport, RelayNews>>()
+
+  /// Compression for every socket that accepts compressed messages.
+  static let deflate = DeflateTerms.Sending(
+    windowBits: Limits.deflateWindowBits, keepsContext: false)
+
+  init(
+    _ configuration: RelayConfiguration, _ secrets: SecretSource, _ random: SeededRandom,
+    _ measures: MeasureSource
+  ) {
+    self.configuration = configuration
+    hosts = configuration.hosts
+    self.secrets = secrets
+    self.measures = measures
+    self.random = random
+    queue = CommitQueue(limit: configuration.limits.storeRequests)
+    admission = Admission(configuration)
+    rates = RequestRates(configuration.limits)
+    presence = Presence(node: configuration.node, isShared: configuration.sharesStore)
+    otherStatuses = Array(repeating: RelayStatus(), count: configuration.nodes)
+  }
+
+  /// Returns the bytes that may wait to leave one connection before its changes become a hint. If
+  /// its account, or the node, holds as much as it may, a connection with unsent bytes gets no
+  /// more.
+  func sendQueueLimit(for holder: Admission.Holder) -> Int {
+    admission.hasRoom(for: holder) ? configuration.limits.sendQueueBytes : 0
+  }
+
+  mutating func count(_ code: RefusalCode) { status.count(code) }
+
+  /// Returns the bytes of an answer. `head`: of the request; nil if it could not be parsed.
+  func response(
+    _ answer: Answer, head: HTTPRequestHead?, opening: Opening, crossOrigin: CrossOrigin,
+    closes: Bool
+  ) -> [UInt8] {
+    var headers = answer.headers
+    addCommonFields(&headers, opening, crossOrigin)
+    if closes {
+      headers.append("Connection", answer.status == 426 ? "close, Upgrade" : "close")
+    } else if answer.status == 426 {
+      headers.append("Connection", "Upgrade")
+    } else if head?.minorVersion == 0 {
+      headers.append("Connection", "keep-alive")
+    }
+    return HTTPWriter.response(
+      status: answer.status, headers: headers, body: answer.body,
+      omitsBody: head?.method == "HEAD", bodyCount: answer.bodyCount)
+  }
+
+  /// Adds the header fields of every answer.
+  func addCommonFields(
+    _ headers: inout HTTPHeaders, _ opening: Opening, _ crossOrigin: CrossOrigin
+  ) {
+    headers.append("Date", HTTPDate.text(moment.wall))
+    // The other listeners trust a request for its source, and no page may use them.
+    guard opening.listenerKind == .public else { return }
+    let maxAge = configuration.strictTransportMilliseconds
+    if maxAge > 0, opening.isSecure {
+      headers.append("Strict-Transport-Security", "max-age=\(maxAge / 1_000)")
+    }
+    let ranges = headers.contains("Accept-Ranges") ? ", Accept-Ranges, Content-Range" : ""
+    let keepAlive = headers.contains("Lockstep-Keep-Alive") ? ", Lockstep-Keep-Alive" : ""
+    let within = headers.contains("Lockstep-Reconnect-Within") ? ", Lockstep-Reconnect-Within" : ""
+    crossOrigin.addFields(
+      to: &headers, configuration.origins,
+      exposes: "ETag, Retry-After" + ranges + keepAlive + within)
+  }
+
+  mutating func scheduleStatus() {
+    guard configuration.nodes > 1, !isStatusPlanned else { return }
+    isStatusPlanned = true
+    timers.schedule(
+      .status, at: moment.instant.advanced(milliseconds: Limits.statusMilliseconds))
+  }
+
+  /// Replaces the names by which clients may reach the relay.
+  mutating func allowHosts(_ hosts: AllowedHosts) {
+    self.hosts = hosts
+    allowedHost = []
+  }
+
+  mutating func refuseHost(_ host: String) -> Refusal {
+    let refusal = AllowedHosts.refusal(host)
+    if !hasReportedHost {
+      hasReportedHost = true
+      actions.append(.report(.unknownHost(refusal)))
+    }
+    return refusal
+  }
+
+  /// Refuses new accounts on an open relay that has reached its limit, or has a nearly full disk.
+  mutating func checkAccountLimit() throws(Refusal) {
+    guard configuration.isOpen else { return }
+    if isDiskLow() { throw StoreHealth.diskLow }
+    guard measures.read().accounts < configuration.limits.accounts else {
+      throw Refusal(
+        .registrationClosed,
+        "This relay has reached its limit of accounts; ask its owner for a pairing code.")
+    }
+  }
+
+  /// Looks up the token's device in the store. Returns false if too many requests are pending.
+  mutating func lookUpToken(_ id: ConnectionID, tokenHash: [UInt8]) -> Bool {
+    submitJob(
+      .read(.authenticate(tokenHash: tokenHash)),
+      for: .signIn(
+        id, tokenHash: tokenHash, membershipChanges: membershipChanges.count,
+        commits: commits.count))
+  }
+
+  // MARK: reconnecting
+
+  /// Period over which the devices of all nodes reconnect; 0 if they are few.
+  var reconnectWithin: Int64 {
+    if let stoppingSpread { return stoppingSpread }
+    let connections = otherStatuses.reduce(connections) { $0 + $1.connections }
+    let spread = ReconnectSpread.milliseconds(connections: connections)
+    return spread < Limits.reconnectFloorMilliseconds ? 0 : spread
+  }
+
+  /// Returns a JSON answer that gives a device without a socket the period for reconnecting.
+  func answerWithReconnect(_ json: [UInt8]) -> Answer {
+    var answer = Answer(status: 200, json: json)
+    addReconnect(to: &answer)
+    return answer
+  }
+
+  func addReconnect(to answer: inout Answer) {
+    let within = reconnectWithin
+    if within > 0 { answer.headers.append("Lockstep-Reconnect-Within", String(within)) }
+  }
+
+  /// Returns the refusal while the relay stops, with a random time to reconnect for each receiver.
+  mutating func stoppingRefusal() -> Refusal {
+    var refusal = RelayServices.isStopping
+    let within = reconnectWithin
+    if within > 0 {
+      refusal.retryAfterMilliseconds = Int64.random(in: 0...within, using: &random)
+    }
+    return refusal
+  }
+
+  // MARK: presence
+
+  mutating func broadcastPresence(_ session: Session, isConnected: Bool) {
+    guard configuration.nodes > 1 else { return }
+    actions.append(
+      .broadcast(
+        .presence(
+          node: configuration.node, session.account, session.device, isConnected: isConnected)))
+  }
+
+  mutating func scheduleSightings() {
+    guard let next = presence.nextWrite(at: moment.instant) else { return }
+    if let planned = sightingsAt, planned <= next { return }
+    sightingsAt = next
+    timers.schedule(.sightings, at: next)
+  }
+
+  mutating func writeSightings(isLast: Bool) {
+    sightingsAt = nil
+    let sightings = presence.sightings(
+      at: moment.instant, wall: moment.wall, isLast: isLast)
+    if !sightings.isEmpty {
+      // If the queue is full, the sightings are lost, and written again in a minute.
+      _ = submitCommit(.touchDevices(sightings), for: .sightings)
+    }
+    if !isLast { scheduleSightings() }
+  }
+
+  // MARK: requests to the store
+
+  /// Sends a request to the store. Returns false if too many are pending.
+  mutating func submitJob(_ job: StoreJob, for pendingRequest: PendingRequest) -> Bool {
+    guard let id = queue.add(pendingRequest) else { return false }
+    let lane: Lane
+    switch job {
+    case .commit(let request, _):
+      if request.hasPortions { queue.keepRequest(request, as: id) }
+      lane = .commits
+      pages.recordCommit(job, at: moment.instant)
+    case .page, .read(.changes):
+      guard pages.admit(id, job, at: moment.instant) else {
+        schedulePageReads()
+        return true
+      }
+      lane = .reads
+    case .read: lane = .reads
+    case .chunk, .pageFile: lane = .files
+    }
+    actions.append(.run(id, lane, job))
+    return true
+  }
+
+  /// Requests a commit for the waiting connection. Returns false if too many requests are pending.
+  mutating func submitCommit(_ request: CommitRequest, for pendingRequest: PendingRequest) -> Bool {
+    let origin = CommitOrigin(node: configuration.node, connection: pendingRequest.connection)
+    if case .save(let requested) = request, requested.unlessKnown == nil, isDiskLow() {
+      var save = requested
+      if requested.request.mutations.allSatisfy(\.isDelete) {
+        save.unlessDeleting = StoreHealth.diskLow
+      } else {
+        save.unlessKnown = StoreHealth.diskLow
+      }
+      return submitJob(.commit(.save(save), by: origin), for: pendingRequest)
+    }
+    return submitJob(.commit(request, by: origin), for: pendingRequest)
+  }
+
+  /// Returns true while the store's disk has less room than its owner wants. The disk is checked at
+  /// intervals, when new data comes.
+  mutating func isDiskLow() -> Bool {
+    guard configuration.diskFloorBytes > 0, health.beginDiskCheck(at: moment.instant) else {
+      return health.isDiskLow
+    }
+    guard let free = measures.read().freeBytes else { return false }
+    let isLow = free < configuration.diskFloorBytes
+    if health.recordDiskCheck(isDiskLow: isLow) {
+      actions.append(.report(.disk(isLow: isLow, free: free)))
+    }
+    return isLow
+  }
+
+  /// Requests a page of changes. Returns false without memory for it, or if too many are pending.
+  mutating func submitPageRead(
+    _ session: Session, _ query: FetchQuery, as form: PageForm, for pendingRequest: PendingRequest
+  ) -> Bool {
+    admission.hasRoom(for: .account(session.account))
+      && submitJob(.page(session.readRequest(for: query), as: form), for: pendingRequest)
+  }
+
+  /// Schedules the next check for deferred pages.
+  mutating func schedulePageReads() {
+    if let instant = pages.nextAt { timers.schedule(.pages, at: instant) }
+  }
+
+  // MARK: results of the store
+
+  /// Uncounts a guess unless the code was wrong; a wrong code over the limit is refused as that.
+  /// Any other reason for a refusal is not a guess.
+  mutating func checkGuess(
+    _ result: Result<CommitResult, Refusal>, from address: PeerNetwork
+  ) -> Result<CommitResult, Refusal> {
+    if case .failure(let refusal) = result, refusal.code == .badPairingCode {
+      guard let wait = admission.guesses.totalWait(at: moment.instant) else { return result }
+      return .failure(Admission.tooManyGuesses(wait))
+    }
+    admission.guesses.uncountGuess(from: address)
+    actions.append(.broadcast(.pairingRight(address: address)))
+    return result
+  }
+
+  mutating func reportCommit(
+    _ continuation: ResponseBuilder, _ result: Result<CommitResult, Refusal>
+  ) {
+    switch (continuation, result) {
+    case (.account(let credentials), .success):
+      actions.append(.report(.accountCreated(credentials.account)))
+    case (.owner(.created(let offer)), .success):
+      actions.append(.report(.accountCreated(offer.account)))
+    case (.owner(.planSet(let account, _)), .success):
+      actions.append(.report(.planChanged(account)))
+    case (.owner(.removed(let account)), .success):
+      actions.append(.report(.accountRemoved(account)))
+    case (.joined(let device, _, _), .success(.redeemed(let account))):
+      actions.append(.report(.deviceJoined(account, device)))
+    case (.revoked(let account, let device), .success):
+      actions.append(.report(.deviceRevoked(account, device)))
+    default: break
+    }
+  }
+
+  /// Converts times of the monotonic clock to relay time. The clock is read once a turn, so a
+  /// change may seem durable slightly after it was sent.
+  func timing(receivedAt: Instant, durableAt: Instant) -> SaveTiming {
+    func relayTime(_ instant: Instant) -> Int64 {
+      moment.wall * 1_000 + (instant.nanoseconds - moment.instant.nanoseconds) / 1_000
+    }
+    return SaveTiming(
+      received: relayTime(receivedAt), durable: relayTime(durableAt),
+      pushed: relayTime(max(durableAt, moment.instant)))
+  }
+
+  mutating func reportStoreFailure(_ error: StorageError) {
+    actions.append(.report(.storeFailed(error)))
+    scheduleStoreProbe()
+  }
+
+  /// Detects a fault of the store's files if there are no saves.
+  mutating func checkStoreFiles() {
+    guard health.fault == nil, let fault = measures.fault() else { return }
+    status.storeFailures += 1
+    if health.recordCommitFailure(fault) { reportStoreFailure(fault) }
+  }
+
+  mutating func scheduleStoreProbe() {
+    guard stage == .running else { return }
+    timers.schedule(
+      .storeProbe, at: moment.instant.advanced(milliseconds: Limits.storeProbeMilliseconds))
+  }
+
+  /// Tests if the store works again. The relay must find out by itself: a load balancer that sends
+  /// devices only to ready relays would never send the one that shows it.
+  mutating func probeStore() {
+    guard health.fault != nil, stage == .running else { return }
+    if !submitCommit(.checkWritable, for: .storeProbe) { scheduleStoreProbe() }
+  }
+
+  // MARK: files of chunks
+
+  /// Removes unneeded files. If that fails now, they are removed later or after the next start.
+  mutating func removeFiles(_ files: [ChunkFile]) {
+    if !submitJob(.chunk(.remove(files)), for: .removal(files)) { keepLeftover(files) }
+  }
+
+  /// Removes all files of an account that was removed. If that fails, the next start removes them.
+  mutating func removeFiles(of account: AccountID) {
+    _ = submitJob(.chunk(.removeAll(of: account)), for: .removal([]))
+  }
+
+  /// Keeps the files for removal after the next successful commit. Files beyond the limit wait for
+  /// the next start.
+  mutating func keepLeftover(_ files: [ChunkFile]) {
+    leftovers += files.prefix(max(0, Limits.collectedChunks - leftovers.count))
+  }
+
+  /// Removes the kept files after a successful commit.
+  mutating func removeLeftovers() {
+    if leftovers.isEmpty { return }
+    let files = leftovers
+    leftovers = []
+    removeFiles(files)
+  }
+
+  static let isStopping = Refusal(
+    .stopping, "The relay is stopping; connect again in a moment.", retryAfterMilliseconds: 1_000)
+  static let notSignedIn = Refusal(
+    .badToken, "This device is not signed in to the account any more; pair it again.")
+}
