@@ -24,24 +24,27 @@ struct AnswerTests {
   @Test func whatTheStoreDoesBecomesAnAnswer() throws {
     let credentials = Credentials(
       account: AccountID(rawValue: 1), device: DeviceID(rawValue: 2), token: "t")
-    let made = try ResponseBuilder.account(credentials).answer(to: .done)
+    let made = try CommitResponse.account(credentials).answer(to: .done)
     #expect(made.status == 201)
     #expect(try Credentials.decoded(body: made.body) == credentials)
     let address = PeerNetwork(of: .local(path: ""))
-    let joined = ResponseBuilder.joined(credentials.device, token: "t", from: address)
+    let joined = CommitResponse.joined(credentials.device, token: "t", from: address)
     #expect(
       try Credentials.decoded(body: joined.answer(to: .redeemed(credentials.account)).body)
         == credentials)
-    let revoked = ResponseBuilder.revoked(credentials.account, credentials.device)
+    let revoked = CommitResponse.revoked(credentials.account, credentials.device)
     #expect(try revoked.answer(to: .done).status == 204)
   }
 
   @Test func anAnswerToAnotherQuestionIsOurFault() {
-    #expect(throws: ResponseBuilder.mismatch) {
-      try ResponseBuilder.devices.answer(to: .done)
+    #expect(throws: StoreHealth.mismatch) {
+      try CommitResponse.unsubscribed.answer(to: .done)
+    }
+    #expect(throws: StoreHealth.mismatch) {
+      try ReadResponse.zones.answer(showing: .count(1))
     }
     #expect(throws: StoreRefusals.taken) {
-      try ResponseBuilder.devices.answer(to: .refused(StoreRefusals.taken))
+      try CommitResponse.unsubscribed.answer(to: .refused(StoreRefusals.taken))
     }
   }
 

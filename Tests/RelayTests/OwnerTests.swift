@@ -141,15 +141,15 @@ struct OwnerTests {
   }
 
   @Test func anAnswerToAnotherQuestionIsOurFault() {
-    #expect(throws: ResponseBuilder.mismatch) {
-      try AdminResponseBuilder.removed(account).answer(to: .redeemed(account))
+    #expect(throws: StoreHealth.mismatch) {
+      try AdminCommitResponse.removed(account).answer(to: .redeemed(account))
     }
-    #expect(throws: ResponseBuilder.mismatch) {
-      try AdminResponseBuilder.accounts.answer(to: .count(1)) { device, _ in device }
+    #expect(throws: StoreHealth.mismatch) {
+      try AdminReadResponse.accounts.answer(to: .count(1)) { device, _ in device }
     }
     #expect(throws: StoreRefusals.unknownAccount) {
       let refused = ReadResult.refused(StoreRefusals.unknownAccount)
-      return try AdminResponseBuilder.account.answer(to: refused) { device, _ in device }
+      return try AdminReadResponse.account.answer(to: refused) { device, _ in device }
     }
   }
 
@@ -158,7 +158,7 @@ struct OwnerTests {
       id: DeviceID(rawValue: 5),
       description: DeviceDescription(deviceName: "A", platform: "p", appVersion: "1"),
       lastSeen: 3, connected: false)
-    let answer = try AdminResponseBuilder.devices(account).answer(to: .devices([device])) {
+    let answer = try AdminReadResponse.devices(account).answer(to: .devices([device])) {
       device, of in
       var device = device
       device.connected = of == account

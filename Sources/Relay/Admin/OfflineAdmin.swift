@@ -44,23 +44,23 @@ package struct OfflineAdmin: Sendable {
     do {
       switch try Owner().perform(call, body: body, in: context) {
       case .answer(let answer): return answer
-      case .commit(let request, let continuation):
+      case .commit(let request, let response):
         var results = try store.commit([request], wall: wall)
         precondition(results.count == 1, "a store must return one result per request")
         while let rest = request.rest(after: results[0]) {
           results = try store.commit([rest], wall: wall)
           precondition(results.count == 1, "a store must return one result per request")
         }
-        let answer = try continuation.answer(to: results[0])
+        let answer = try response.answer(to: results[0])
         if case .removeAccount(let account) = call {
           _ = try files.perform(.removeAll(of: account))
         }
         return answer
       case .read(let request, .owner(.chunk)):
         return try self.answer(to: try store.read(request), from: files)
-      case .read(let request, .owner(let continuation)):
-        return try continuation.answer(to: try store.read(request)) { device, _ in device }
-      case .read: throw ResponseBuilder.mismatch
+      case .read(let request, .owner(let response)):
+        return try response.answer(to: try store.read(request)) { device, _ in device }
+      case .read, .page: throw StoreHealth.mismatch
       }
     } catch let refusal as Refusal {
       return Answer(refusal)
@@ -83,11 +83,11 @@ package struct OfflineAdmin: Sendable {
         switch try files.perform(request) {
         case .bytes(let bytes) where !bytes.isEmpty: answer.body += bytes
         case .refused(let refusal): throw refusal
-        case .bytes, .done, .files: throw ResponseBuilder.mismatch
+        case .bytes, .done, .files: throw StoreHealth.mismatch
         }
       }
       return answer
-    default: throw ResponseBuilder.mismatch
+    default: throw StoreHealth.mismatch
     }
   }
 }

@@ -71,22 +71,14 @@ struct Owner: Sendable {
   }
 }
 
-/// Builds the answer to an owner's call from the store's result.
-enum AdminResponseBuilder: Hashable, Sendable {
+/// Builds the answer to an owner's call that writes from the store's result.
+enum AdminCommitResponse: Hashable, Sendable {
   case created(AccountOffer)
   case paired(AccountOffer)
   case planSet(AccountID, Plan)
   case removed(AccountID)
-  case accounts
-  case account
-  case devices(AccountID)
-  case changes
-  /// The chunk's bytes are read from the chunk store next.
-  case chunk(ChunkFetch)
-}
 
-extension AdminResponseBuilder {
-  /// Returns the answer to a call that wrote. Throws the store's refusal.
+  /// Returns the answer. Throws the store's refusal.
   func answer(to result: CommitResult) throws(Refusal) -> Answer {
     switch (self, result) {
     case (_, .refused(let refusal)): throw refusal
@@ -94,11 +86,21 @@ extension AdminResponseBuilder {
       return Answer(status: 201, json: offer.encodedBody())
     case (.planSet(_, let plan), .done): return Answer(status: 200, json: plan.encodedBody())
     case (.removed, .done): return Answer(status: 204)
-    default: throw ResponseBuilder.mismatch
+    default: throw StoreHealth.mismatch
     }
   }
+}
 
-  /// Returns the answer to a call that read. `shown` completes a device of the account with what
+/// Builds the answer to an owner's call that reads.
+enum AdminReadResponse: Hashable, Sendable {
+  case accounts
+  case account
+  case devices(AccountID)
+  case changes
+  /// The chunk's bytes are read from the chunk store next.
+  case chunk(ChunkFetch)
+
+  /// Returns the answer. `shown` completes a device of the account with what
   /// the store does not know about it.
   func answer(
     to result: ReadResult, shown: (Device, AccountID) -> Device
@@ -113,7 +115,7 @@ extension AdminResponseBuilder {
       let list = devices.map { shown($0, account) }
       return Answer(status: 200, json: DeviceList(list).encodedBody())
     case (.changes, .page(let page)): return Answer(status: 200, json: page.encodedBody())
-    default: throw ResponseBuilder.mismatch
+    default: throw StoreHealth.mismatch
     }
   }
 }

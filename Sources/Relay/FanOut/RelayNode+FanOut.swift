@@ -143,7 +143,7 @@ extension RelayNode {
         for: .socketSave(
           id, request.id, bytes: bytes, receivedAt: request.timed ? services.moment.instant : nil))
     else {
-      sendRefusal(slot, request.id.text, CommitQueue.overloaded)
+      sendRefusal(slot, request.id.text, StoreQueue.overloaded)
       return
     }
     connections[slot].socket?.requests += 1
@@ -191,7 +191,7 @@ extension RelayNode {
       return
     }
     connections[slot].socket?.stage = .signingIn(since: since)
-    if !services.lookUpToken(id, tokenHash: hash) { closeSocket(slot, CommitQueue.overloaded) }
+    if !services.lookUpToken(id, tokenHash: hash) { closeSocket(slot, StoreQueue.overloaded) }
   }
 
   /// Registers the socket for news of the account, and only then reads the store.
@@ -212,10 +212,10 @@ extension RelayNode {
       completeWelcome(slot, session, since: since, newest: since)
       return
     }
-    if !services.submitJob(
-      .read(.newestToken(session.account)), for: .welcome(connections[slot].id))
+    if !services.submitRead(
+      .newestToken(session.account), for: .welcome(connections[slot].id))
     {
-      closeSocket(slot, CommitQueue.overloaded)
+      closeSocket(slot, StoreQueue.overloaded)
     }
   }
 
@@ -225,7 +225,7 @@ extension RelayNode {
     else { return }
     switch result {
     case .success(.token(let token)): completeWelcome(slot, session, since: since, newest: token)
-    case .success: closeSocket(slot, ResponseBuilder.mismatch)
+    case .success: closeSocket(slot, StoreHealth.mismatch)
     case .failure(let refusal): closeSocket(slot, refusal)
     }
     processInput(slot)
@@ -391,7 +391,7 @@ extension RelayNode {
     }
     connections[slot].socket?.requests -= 1
     switch result {
-    case .success: sendRefusal(slot, batch.text, ResponseBuilder.mismatch)
+    case .success: sendRefusal(slot, batch.text, StoreHealth.mismatch)
     case .failure(let refusal) where refusal.code == .badToken: closeSocket(slot, refusal)
     case .failure(let refusal): sendRefusal(slot, batch.text, refusal)
     }

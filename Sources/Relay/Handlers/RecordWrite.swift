@@ -109,7 +109,7 @@ extension Answer {
     case .conflict(_, let record) where isDelete && record.isDeleted: self.init(status: 204)
     case .conflict(_, let record): self.init(otherVersion: record)
     case .refused(_, let refusal): throw refusal
-    case nil: throw ResponseBuilder.mismatch
+    case nil: throw StoreHealth.mismatch
     }
   }
 

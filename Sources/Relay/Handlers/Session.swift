@@ -42,12 +42,12 @@ struct Session: Hashable, Sendable {
     case .putRecord(let key): return try put(body, at: key, headers, in: context)
     case .deleteRecord(let key, let base): return try delete(key, on: base, headers, in: context)
     case .changes(let query):
-      return .read(readRequest(for: query), .changes(query))
+      return .page(readRequest(for: query), .changes(query))
     case .events(let since):
       guard let since = try Session.lastEventID(headers) ?? since else {
         return .read(.newestToken(account), .events)
       }
-      return .read(readRequest(for: FetchQuery(since: since)), .events)
+      return .page(readRequest(for: FetchQuery(since: since)), .events)
     case .listZones(let after, let limit):
       return .read(.zones(account, after: after, limit: limit), .zones)
     case .deleteZone(let zone, let through):
@@ -75,7 +75,7 @@ struct Session: Hashable, Sendable {
   }
 
   private func list(_ query: RecordListQuery, _ headers: HTTPHeaders) -> HandlerResult {
-    .read(
+    .page(
       .changes(account, since: query.after, zone: query.zone, limit: query.limit),
       .recordList(ifNoneMatch: headers.list("If-None-Match"), type: query.type))
   }

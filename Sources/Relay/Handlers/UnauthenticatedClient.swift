@@ -16,8 +16,9 @@ struct CallContext: Sendable {
 /// The result of a call: an answer, or a request to the store and the builder of its answer.
 enum HandlerResult: Sendable {
   case answer(Answer)
-  case commit(CommitRequest, ResponseBuilder)
-  case read(ReadRequest, ResponseBuilder)
+  case commit(CommitRequest, CommitResponse)
+  case read(ReadRequest, ReadResponse)
+  case page(ReadRequest, PageResponse)
 }
 
 /// A connection before sign-in: it may make the calls that are open to all clients.

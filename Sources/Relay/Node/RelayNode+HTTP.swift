@@ -220,7 +220,7 @@ extension RelayNode {
     connections[slot].http.exchange?.value.isSigningIn = true
     if !services.lookUpToken(connections[slot].id, tokenHash: hash) {
       connections[slot].http.exchange?.value.isSigningIn = false
-      connections[slot].http.exchange?.value.pendingAnswer = Answer(CommitQueue.overloaded)
+      connections[slot].http.exchange?.value.pendingAnswer = Answer(StoreQueue.overloaded)
     }
   }
 
@@ -318,16 +318,14 @@ extension RelayNode {
   private mutating func readOwnPage(_ slot: Hub.Slot, _ names: [String]) throws(Refusal) {
     try checkMemory(slot)
     connections[slot].http.exchange?.value.stage = .awaitingStore
-    let isSubmitted = services.submitJob(
-      .pageFile(names), for: .call(connections[slot].id, .ownPage))
-    if !isSubmitted { throw CommitQueue.overloaded }
+    if !services.submitOwnPage(names, for: connections[slot].id) { throw StoreQueue.overloaded }
   }
 
   /// Sends one of the owner's pages, unless other answers have used up the memory meanwhile.
   mutating func handlePageFile(
-    _ pendingRequest: PendingRequest, _ result: Result<PageFolderEntry, StorageError>
+    _ id: ConnectionID, _ result: Result<PageFolderEntry, StorageError>
   ) {
-    guard let slot = pendingRequest.connection.flatMap({ connections.slot(of: $0) }),
+    guard let slot = connections.slot(of: id),
       let head = connections[slot].http.exchange?.value.head
     else { return }
     do throws(Refusal) {
@@ -350,10 +348,10 @@ extension RelayNode {
       }
       self.answer(slot, answer)
       return
-    case .commit(let request, let continuation):
+    case .commit(let request, let response):
       connections[slot].http.exchange?.value.bodyBytes += request.overheadBytes
-      isSubmitted = services.submitCommit(request, for: .call(id, continuation))
-    case .read(let request, .changes(let query)):
+      isSubmitted = services.submitCommit(request, for: .call(id, response))
+    case .page(let request, .changes(let query)):
       if query.waitMilliseconds > 0, let session = connections[slot].session {
         try checkConnections(slot, of: session.account)
       }
@@ -361,27 +359,33 @@ extension RelayNode {
       if parkIfCurrent(slot) { return }
       let isPoll = connections[slot].http.exchange?.value.poll != nil
       try checkMemory(slot)
-      isSubmitted = services.submitJob(
-        .page(request, as: PageForm(shape: .body, keepsRecords: isPoll)),
+      isSubmitted = services.submitPage(
+        request, as: PageForm(shape: .body, keepsRecords: isPoll),
         for: .call(id, .changes(query)))
+    case .page(let request, .events):
+      try prepareStream(slot)
+      isSubmitted = services.submitPage(request, as: eventForm(slot), for: .call(id, .events))
     case .read(let request, .events):
-      if let session = connections[slot].session {
-        try checkConnections(slot, of: session.account)
-      }
-      registerStream(slot)
-      let job: StoreJob =
-        if case .changes = request { .page(request, as: eventForm(slot)) } else { .read(request) }
+      try prepareStream(slot)
+      isSubmitted = services.submitRead(request, for: .call(id, .events))
+    case .page(let request, .recordList(let tags, let type)):
       try checkMemory(slot)
-      isSubmitted = services.submitJob(job, for: .call(id, .events))
-    case .read(let request, .recordList(let tags, let type)):
-      try checkMemory(slot)
-      isSubmitted = services.submitJob(
-        .page(request, as: PageForm(shape: .list(type: type))),
+      isSubmitted = services.submitPage(
+        request, as: PageForm(shape: .list(type: type)),
         for: .call(id, .recordList(ifNoneMatch: tags, type: type)))
-    case .read(let request, let continuation):
-      isSubmitted = services.submitJob(.read(request), for: .call(id, continuation))
+    case .read(let request, let response):
+      isSubmitted = services.submitRead(request, for: .call(id, response))
     }
-    if !isSubmitted { throw CommitQueue.overloaded }
+    if !isSubmitted { throw StoreQueue.overloaded }
+  }
+
+  /// Registers an event stream, before the store is read for it.
+  private mutating func prepareStream(_ slot: Hub.Slot) throws(Refusal) {
+    if let session = connections[slot].session {
+      try checkConnections(slot, of: session.account)
+    }
+    registerStream(slot)
+    try checkMemory(slot)
   }
 
   /// Throws if there is no memory for a page for this client.
@@ -425,7 +429,7 @@ extension RelayNode {
         || (services.configuration.sharesStore && !isNewest)
       {
         if services.lookUpToken(id, tokenHash: tokenHash) { return }
-        refuseSignIn(slot, CommitQueue.overloaded)
+        refuseSignIn(slot, StoreQueue.overloaded)
         break
       }
       signIn(
@@ -436,7 +440,7 @@ extension RelayNode {
         SubscriptionFilter(principal.subscriptions), newest: isNewest ? principal.newest : nil)
       beginVersionChecks(at: principal.account, membershipVersion: principal.membershipVersion)
     case .success:
-      refuseSignIn(slot, ResponseBuilder.mismatch)
+      refuseSignIn(slot, StoreHealth.mismatch)
     case .failure(let refusal):
       refuseSignIn(slot, refusal)
     }
@@ -678,10 +682,10 @@ extension RelayNode {
       case .append(let bytes): .append(file, bytes)
       case .finish: .finish(file, expecting: hash)
       }
-    if !services.submitJob(.chunk(request), for: .upload(id, file)),
+    if !services.submitFileRequest(request, for: .upload(id, file)),
       let slot = connections.slot(of: id)
     {
-      refuseUpload(slot, CommitQueue.overloaded)
+      refuseUpload(slot, StoreQueue.overloaded)
     }
   }
 
@@ -721,7 +725,7 @@ extension RelayNode {
       } else {
         advanceUpload(slot)
       }
-    case .success: refuseUpload(slot, ResponseBuilder.mismatch)
+    case .success: refuseUpload(slot, StoreHealth.mismatch)
     case .failure(let refusal): refuseUpload(slot, refusal)
     }
     processInput(slot)
@@ -767,7 +771,7 @@ extension RelayNode {
     let request = CommitRequest.addChunk(file.account, upload.hash, file, bytes: upload.received)
     if !services.submitCommit(request, for: .addChunk(id, file)) {
       services.removeFiles([file])
-      answer(slot, Answer(CommitQueue.overloaded))
+      answer(slot, Answer(StoreQueue.overloaded))
     }
   }
 
@@ -789,7 +793,7 @@ extension RelayNode {
     switch result {
     case .success(.chunkAdded), .success(.chunkReplaced):
       answer(slot, Answer(status: isNew ? 201 : 200))
-    case .success: answer(slot, Answer(ResponseBuilder.mismatch))
+    case .success: answer(slot, Answer(StoreHealth.mismatch))
     case .failure(let refusal): answer(slot, Answer(refusal))
     }
     processInput(slot)
@@ -820,7 +824,7 @@ extension RelayNode {
       connections[slot].http.exchange?.value.stage = .sending
       guard readChunk(slot) else {
         services.downloads[connections[slot].id] = nil
-        throw CommitQueue.overloaded
+        throw StoreQueue.overloaded
       }
     }
   }
@@ -832,8 +836,8 @@ extension RelayNode {
     else {
       return true
     }
-    return services.submitJob(
-      .chunk(.read(file, offset: range.lowerBound, count: range.count)), for: .download(id, file))
+    return services.submitFileRequest(
+      .read(file, offset: range.lowerBound, count: range.count), for: .download(id, file))
   }
 
   /// Reads the next part as soon as the connection has room for it. If the node has no memory for
@@ -855,7 +859,7 @@ extension RelayNode {
     case .success(.bytes):
       reportMissing(file)
       refuseDownload(slot, StoreRefusals.unknownChunk)
-    case .success: refuseDownload(slot, ResponseBuilder.mismatch)
+    case .success: refuseDownload(slot, StoreHealth.mismatch)
     case .failure(let refusal):
       if refusal.code == .notFound { reportMissing(file) }
       refuseDownload(slot, refusal)

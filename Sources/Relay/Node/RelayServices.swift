@@ -30,7 +30,7 @@ struct RelayServices: ~Copyable {
   /// Value of `reconnectWithin` when the relay began to stop; nil before.
   var stoppingSpread: Int64?
   var hub = Hub()
-  var queue: CommitQueue
+  var queue: StoreQueue
   var pages = ReadLimiter()
   var admission: Admission
   var rates: RequestRates
@@ -79,7 +79,7 @@ struct RelayServices: ~Copyable {
     self.secrets = secrets
     self.measures = measures
     self.random = random
-    queue = CommitQueue(limit: configuration.limits.storeRequests)
+    queue = StoreQueue(limit: configuration.limits.storeRequests)
     admission = Admission(configuration)
     rates = RequestRates(configuration.limits)
     presence = Presence(node: configuration.node, isShared: configuration.sharesStore)
@@ -168,8 +168,8 @@ struct RelayServices: ~Copyable {
 
   /// Looks up the token's device in the store. Returns false if too many requests are pending.
   mutating func lookUpToken(_ id: ConnectionID, tokenHash: [UInt8]) -> Bool {
-    submitJob(
-      .read(.authenticate(tokenHash: tokenHash)),
+    submitRead(
+      .authenticate(tokenHash: tokenHash),
       for: .signIn(
         id, tokenHash: tokenHash, membershipChanges: membershipChanges.count,
         commits: commits.count))
@@ -237,31 +237,8 @@ struct RelayServices: ~Copyable {
 
   // MARK: requests to the store
 
-  /// Sends a request to the store. Returns false if too many are pending.
-  mutating func submitJob(_ job: StoreJob, for pendingRequest: PendingRequest) -> Bool {
-    guard let id = queue.add(pendingRequest) else { return false }
-    let lane: Lane
-    switch job {
-    case .commit(let request, _):
-      if request.hasPortions { queue.keepRequest(request, as: id) }
-      lane = .commits
-      pages.recordCommit(job, at: moment.instant)
-    case .page, .read(.changes):
-      guard pages.admit(id, job, at: moment.instant) else {
-        schedulePageReads()
-        return true
-      }
-      lane = .reads
-    case .read: lane = .reads
-    case .chunk, .pageFile: lane = .files
-    }
-    actions.append(.run(id, lane, job))
-    return true
-  }
-
   /// Requests a commit for the waiting connection. Returns false if too many requests are pending.
-  mutating func submitCommit(_ request: CommitRequest, for pendingRequest: PendingRequest) -> Bool {
-    let origin = CommitOrigin(node: configuration.node, connection: pendingRequest.connection)
+  mutating func submitCommit(_ request: CommitRequest, for pending: PendingCommit) -> Bool {
     if case .save(let requested) = request, requested.unlessKnown == nil, isDiskLow() {
       var save = requested
       if requested.request.mutations.allSatisfy(\.isDelete) {
@@ -269,9 +246,78 @@ struct RelayServices: ~Copyable {
       } else {
         save.unlessKnown = StoreHealth.diskLow
       }
-      return submitJob(.commit(.save(save), by: origin), for: pendingRequest)
+      return queueCommit(.save(save), for: pending)
     }
-    return submitJob(.commit(request, by: origin), for: pendingRequest)
+    return queueCommit(request, for: pending)
+  }
+
+  private mutating func queueCommit(_ request: CommitRequest, for pending: PendingCommit) -> Bool {
+    guard let id = queue.add(pending, request) else { return false }
+    let origin = CommitOrigin(node: configuration.node, connection: pending.connection)
+    let job = StoreJob.commit(request, by: origin)
+    pages.recordCommit(job, at: moment.instant)
+    actions.append(.run(id, .commits, job))
+    return true
+  }
+
+  /// Requests a read of anything but a page. Returns false if too many requests are pending.
+  mutating func submitRead(_ request: ReadRequest, for pending: PendingRead) -> Bool {
+    guard let id = queue.add(pending) else { return false }
+    let job = StoreJob.read(request)
+    if case .changes = request {
+      startRead(id, job)
+    } else {
+      actions.append(.run(id, .reads, job))
+    }
+    return true
+  }
+
+  /// Requests a page of changes. Returns false if too many requests are pending.
+  mutating func submitPage(
+    _ request: ReadRequest, as form: PageForm, for pending: PendingPage
+  ) -> Bool {
+    guard let id = queue.add(pending) else { return false }
+    startRead(id, .page(request, as: form))
+    return true
+  }
+
+  /// Requests a page of changes. Returns false without memory for it, or if too many are pending.
+  mutating func submitPageRead(
+    _ session: Session, _ query: FetchQuery, as form: PageForm, for pending: PendingPage
+  ) -> Bool {
+    admission.hasRoom(for: .account(session.account))
+      && submitPage(session.readRequest(for: query), as: form, for: pending)
+  }
+
+  /// Reads changes now, or when it is their turn.
+  private mutating func startRead(_ id: JobID, _ job: StoreJob) {
+    if pages.admit(id, job, at: moment.instant) {
+      actions.append(.run(id, .reads, job))
+    } else {
+      schedulePageReads()
+    }
+  }
+
+  /// Schedules the next check for deferred pages.
+  mutating func schedulePageReads() {
+    if let instant = pages.nextAt { timers.schedule(.pages, at: instant) }
+  }
+
+  /// Sends a request to the chunk store. Returns false if too many requests are pending.
+  mutating func submitFileRequest(
+    _ request: ChunkRequest, for pending: PendingFileRequest
+  ) -> Bool {
+    guard let id = queue.add(pending) else { return false }
+    actions.append(.run(id, .files, .chunk(request)))
+    return true
+  }
+
+  /// Requests a file of the owner's folder of pages, by its names. Returns false if too many
+  /// requests are pending.
+  mutating func submitOwnPage(_ names: [String], for connection: ConnectionID) -> Bool {
+    guard let id = queue.addOwnPage(for: connection) else { return false }
+    actions.append(.run(id, .files, .pageFile(names)))
+    return true
   }
 
   /// Returns true while the store's disk has less room than its owner wants. The disk is checked at
@@ -286,19 +332,6 @@ struct RelayServices: ~Copyable {
       actions.append(.report(.disk(isLow: isLow, free: free)))
     }
     return isLow
-  }
-
-  /// Requests a page of changes. Returns false without memory for it, or if too many are pending.
-  mutating func submitPageRead(
-    _ session: Session, _ query: FetchQuery, as form: PageForm, for pendingRequest: PendingRequest
-  ) -> Bool {
-    admission.hasRoom(for: .account(session.account))
-      && submitJob(.page(session.readRequest(for: query), as: form), for: pendingRequest)
-  }
-
-  /// Schedules the next check for deferred pages.
-  mutating func schedulePageReads() {
-    if let instant = pages.nextAt { timers.schedule(.pages, at: instant) }
   }
 
   // MARK: results of the store
@@ -318,9 +351,9 @@ struct RelayServices: ~Copyable {
   }
 
   mutating func reportCommit(
-    _ continuation: ResponseBuilder, _ result: Result<CommitResult, Refusal>
+    _ response: CommitResponse, _ result: Result<CommitResult, Refusal>
   ) {
-    switch (continuation, result) {
+    switch (response, result) {
     case (.account(let credentials), .success):
       actions.append(.report(.accountCreated(credentials.account)))
     case (.owner(.created(let offer)), .success):
@@ -348,16 +381,50 @@ struct RelayServices: ~Copyable {
       pushed: relayTime(max(durableAt, moment.instant)))
   }
 
-  mutating func reportStoreFailure(_ error: StorageError) {
+  // MARK: health of the store
+
+  mutating func recordCommitSuccess() {
+    if health.recordCommitSuccess() { actions.append(.report(.storeRecovered)) }
+    removeLeftovers()
+  }
+
+  mutating func recordCommitFailure(_ error: StorageError) {
+    status.storeFailures += 1
+    if health.recordCommitFailure(error) { reportStoreFailure(error) }
+  }
+
+  mutating func recordReadSuccess() {
+    if health.recordReadSuccess() { actions.append(.report(.storeRecovered)) }
+  }
+
+  mutating func recordReadFailure(_ error: StorageError) {
+    status.storeFailures += 1
+    if health.recordReadFailure(error) { reportStoreFailure(error) }
+  }
+
+  /// Records a failure of the chunk store.
+  mutating func recordFileFailure(_ error: StorageError) {
+    status.storeFailures += 1
+    if health.recordChunkFailure(error) { actions.append(.report(.storeFailed(error))) }
+  }
+
+  /// Counts a page of changes that a device had missed, or the start of a snapshot.
+  mutating func countPage(_ page: borrowing ReadPage) {
+    if page.since == nil {
+      status.snapshots += 1
+    } else if !page.isEmpty {
+      status.deltas += 1
+    }
+  }
+
+  private mutating func reportStoreFailure(_ error: StorageError) {
     actions.append(.report(.storeFailed(error)))
     scheduleStoreProbe()
   }
 
   /// Detects a fault of the store's files if there are no saves.
   mutating func checkStoreFiles() {
-    guard health.fault == nil, let fault = measures.fault() else { return }
-    status.storeFailures += 1
-    if health.recordCommitFailure(fault) { reportStoreFailure(fault) }
+    if health.fault == nil, let fault = measures.fault() { recordCommitFailure(fault) }
   }
 
   mutating func scheduleStoreProbe() {
@@ -377,12 +444,12 @@ struct RelayServices: ~Copyable {
 
   /// Removes unneeded files. If that fails now, they are removed later or after the next start.
   mutating func removeFiles(_ files: [ChunkFile]) {
-    if !submitJob(.chunk(.remove(files)), for: .removal(files)) { keepLeftover(files) }
+    if !submitFileRequest(.remove(files), for: .removal(files)) { keepLeftover(files) }
   }
 
   /// Removes all files of an account that was removed. If that fails, the next start removes them.
   mutating func removeFiles(of account: AccountID) {
-    _ = submitJob(.chunk(.removeAll(of: account)), for: .removal([]))
+    _ = submitFileRequest(.removeAll(of: account), for: .removal([]))
   }
 
   /// Keeps the files for removal after the next successful commit. Files beyond the limit wait for

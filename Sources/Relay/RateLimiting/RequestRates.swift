@@ -90,7 +90,7 @@ struct Admission: Sendable {
 
   /// Returns the refusal for a holder without room.
   func refusal(of holder: Holder) -> Refusal {
-    bodyBytes > bodyLimit || hasShare(holder) ? CommitQueue.overloaded : Admission.shareUsedUp
+    bodyBytes > bodyLimit || hasShare(holder) ? StoreQueue.overloaded : Admission.shareUsedUp
   }
 
   private func hasShare(_ holder: Holder) -> Bool {

@@ -8,7 +8,7 @@ extension RelayNode {
   /// Starts the reads of pages that are due, except those whose connection is gone.
   mutating func startDuePageReads() {
     while let (id, job) = services.pages.next(at: services.moment.instant) {
-      let connection = services.queue.connection(of: id)
+      let connection = services.queue.connection(ofRead: id)
       let slot = connection.flatMap { connections.slot(of: $0) }
       let isWanted = connection == nil || slot != nil
       var holder = Admission.Holder.anybody
@@ -18,8 +18,11 @@ extension RelayNode {
         continue
       }
       services.pages.finishRead(id, nanoseconds: 0, at: services.moment.instant)
-      guard let pendingRequest = services.queue.remove(id), isWanted else { continue }
-      handleRead(pendingRequest, .failure(services.admission.refusal(of: holder)))
+      if isWanted {
+        handleRead(id, .failure(services.admission.refusal(of: holder)))
+      } else {
+        services.queue.cancelRead(id)
+      }
     }
     services.schedulePageReads()
   }
@@ -28,83 +31,90 @@ extension RelayNode {
     var nanoseconds: Int64 = 0
     if case .page(let page) = outcome { nanoseconds = page.nanoseconds }
     services.pages.finishRead(job, nanoseconds: nanoseconds, at: services.moment.instant)
-    dispatchOutcome(job, outcome)
+    switch outcome {
+    case .committed(let result): handleCommitOutcome(job, result)
+    case .read(.success(let result)):
+      if services.queue.isReading(job) {
+        services.recordReadSuccess()
+        handleRead(job, result.orRefusal)
+      }
+    case .read(.failure(let error)):
+      if services.queue.isReading(job) {
+        services.recordReadFailure(error)
+        handleRead(job, .failure(StoreHealth.unavailable))
+      }
+    case .page(let page):
+      if let pending = services.queue.removePage(job) {
+        services.recordReadSuccess()
+        services.countPage(page)
+        handlePage(pending, .success(page))
+      }
+    case .pageFile(let result):
+      if let id = services.queue.removeOwnPage(job) { handlePageFile(id, result) }
+    case .chunk(let result):
+      if let pending = services.queue.removeFileRequest(job) { handleFileResult(pending, result) }
+    }
     startDuePageReads()
   }
 
-  private mutating func dispatchOutcome(_ job: JobID, _ outcome: StoreOutcome) {
+  private mutating func handleCommitOutcome(
+    _ job: JobID, _ outcome: Result<CommitResult, StorageError>
+  ) {
     var rest: CommitRequest?
-    if case .committed(.success(let result)) = outcome {
-      rest = services.queue.nextRequest(of: job, after: result)
+    if case .success(let result) = outcome {
+      rest = services.queue.nextPortion(of: job, after: result)
     }
-    guard let pendingRequest = services.queue.remove(job) else { return }
+    guard let pending = services.queue.removeCommit(job) else { return }
     switch outcome {
-    case .committed(.success(let result)):
+    case .success(let result):
       services.status.commits += 1
       // Queued after the commits that came meanwhile. The client is answered when all is done.
       if let rest {
         durableAt = nil
-        if !services.submitCommit(rest, for: pendingRequest) {
-          handleCommitResult(pendingRequest, .failure(CommitQueue.overloaded))
+        if !services.submitCommit(rest, for: pending) {
+          handleCommitResult(pending, .failure(StoreQueue.overloaded))
         }
         return
       }
-      if services.health.recordCommitSuccess() { services.actions.append(.report(.storeRecovered)) }
-      services.removeLeftovers()
-      handleCommitResult(pendingRequest, result.orRefusal)
-    case .committed(.failure(let error)):
-      services.status.storeFailures += 1
-      if services.health.recordCommitFailure(error) { services.reportStoreFailure(error) }
-      handleCommitResult(pendingRequest, .failure(StoreHealth.unavailable))
-    case .read(.success(let result)):
-      if services.health.recordReadSuccess() { services.actions.append(.report(.storeRecovered)) }
-      handleRead(pendingRequest, result.orRefusal)
-    case .page(let page):
-      if services.health.recordReadSuccess() { services.actions.append(.report(.storeRecovered)) }
-      handleRead(pendingRequest, page)
-    case .read(.failure(let error)):
-      services.status.storeFailures += 1
-      if services.health.recordReadFailure(error) { services.reportStoreFailure(error) }
-      handleRead(pendingRequest, .failure(StoreHealth.unavailable))
-    case .pageFile(let result): handlePageFile(pendingRequest, result)
-    case .chunk(.success(let result)): handleChunkResult(pendingRequest, result.orRefusal)
-    case .chunk(.failure(let error)):
-      services.status.storeFailures += 1
-      if services.health.recordChunkFailure(error) {
-        services.actions.append(.report(.storeFailed(error)))
-      }
-      handleChunkResult(pendingRequest, .failure(StoreHealth.unavailable))
+      services.recordCommitSuccess()
+      handleCommitResult(pending, result.orRefusal)
+    case .failure(let error):
+      services.recordCommitFailure(error)
+      handleCommitResult(pending, .failure(StoreHealth.unavailable))
     }
   }
 
-  private mutating func handleChunkResult(
-    _ pendingRequest: PendingRequest, _ result: Result<ChunkResult, Refusal>
+  private mutating func handleFileResult(
+    _ pending: PendingFileRequest, _ outcome: Result<ChunkResult, StorageError>
   ) {
-    switch pendingRequest {
+    let result: Result<ChunkResult, Refusal>
+    switch outcome {
+    case .success(let done): result = done.orRefusal
+    case .failure(let error):
+      services.recordFileFailure(error)
+      result = .failure(StoreHealth.unavailable)
+    }
+    switch pending {
     case .upload(let id, let file): handleUploadStep(id, file, result)
     case .download(let id, let file): handleChunkRead(id, file, result)
     case .sweep: handleSweepList(result)
     case .removal(let files): if case .failure = result { services.keepLeftover(files) }
-    case .call, .signIn, .welcome, .catchUp, .backlog, .socketFetch, .socketSave, .sightings,
-      .storeProbe, .addChunk, .sweepCheck, .confirmation, .missingReport, .collection,
-      .remoteCommit, .accountVersions, .membership:
-      preconditionFailure("a chunk store result for a request to the database")
     }
   }
 
   private mutating func handleCommitResult(
-    _ pendingRequest: PendingRequest, _ result: consuming Result<CommitResult, Refusal>
+    _ pending: PendingCommit, _ result: consuming Result<CommitResult, Refusal>
   ) {
     if case .success(.saved(var saved)) = result {
       services.status.conflicts += saved.answer.results.count(where: \.isConflict)
-      if let receivedAt = arrivalTime(of: pendingRequest), let durableAt, durableAt >= receivedAt {
+      if let receivedAt = arrivalTime(of: pending), let durableAt, durableAt >= receivedAt {
         saved.answer.timing = services.timing(receivedAt: receivedAt, durableAt: durableAt)
         result = .success(.saved(saved))
       }
     }
     durableAt = nil
-    switch pendingRequest {
-    case .call(let id, let continuation): handleCallCommit(id, continuation, result)
+    switch pending {
+    case .call(let id, let response): handleCallCommit(id, response, result)
     case .socketSave(let id, let batch, let bytes, _):
       handleSaveResult(id, batch, bytes: bytes, result)
     case .sightings, .missingReport: break
@@ -112,92 +122,76 @@ extension RelayNode {
     case .addChunk(let id, let file): handleChunkAdded(id, file, result)
     case .confirmation(let last): handleConfirmation(through: last, result)
     case .collection: handleCollection(result)
-    case .signIn, .welcome, .catchUp, .backlog, .socketFetch, .upload, .download, .removal, .sweep,
-      .sweepCheck, .remoteCommit, .accountVersions, .membership:
-      preconditionFailure("a commit result for a request that is not a commit")
     }
   }
 
   /// Returns the arrival time of a save whose answer reports its times; nil for everything else.
-  private func arrivalTime(of pendingRequest: PendingRequest) -> Instant? {
-    if case .socketSave(_, _, _, let instant) = pendingRequest { return instant }
-    guard case .call(let id, .saved(_, timed: true)) = pendingRequest,
+  private func arrivalTime(of pending: PendingCommit) -> Instant? {
+    if case .socketSave(_, _, _, let instant) = pending { return instant }
+    guard case .call(let id, .saved(_, timed: true)) = pending,
       let slot = connections.slot(of: id)
     else { return nil }
     return connections[slot].http.exchange?.value.begunAt
   }
 
-  private mutating func handleRead(
-    _ pendingRequest: PendingRequest, _ result: Result<ReadResult, Refusal>
-  ) {
-    switch pendingRequest {
-    case .call(let id, let continuation): handleCallRead(id, continuation, result)
+  /// Handles the result of a read that is not an encoded page: if a page was requested, the reason
+  /// for which there is none.
+  private mutating func handleRead(_ job: JobID, _ result: Result<ReadResult, Refusal>) {
+    if let pending = services.queue.removePage(job) {
+      handlePage(pending, result.flatMap { _ in .failure(StoreHealth.mismatch) })
+      return
+    }
+    guard let pending = services.queue.removeRead(job) else { return }
+    switch pending {
+    case .call(let id, let response): handleCallRead(id, response, result)
     case .signIn(let id, let tokenHash, let membershipChanges, let commits):
       handleSignInRead(
         id, tokenHash: tokenHash, membershipChanges: membershipChanges, commits: commits, result)
     case .welcome(let id): handleWelcomeRead(id, result)
-    case .catchUp(let id, let since): handleCatchUpRead(id, since: since, result.withoutPage)
-    case .backlog(let id, let since): handleBacklogRead(id, since: since, result.withoutPage)
-    case .socketFetch(let id, let request, let ofWholeAccount):
-      handleFetchRead(id, request: request, ofWholeAccount: ofWholeAccount, result.withoutPage)
     case .sweepCheck(let files): handleSweepCheck(files, result)
     case .remoteCommit(let account, let since): handleRemoteRead(account, since: since, result)
     case .accountVersions(let accounts): handleVersionsRead(accounts, result)
     case .membership(let account, let device): handleMembershipRead(account, device, result)
-    case .socketSave, .sightings, .storeProbe, .upload, .addChunk, .download, .removal, .sweep,
-      .confirmation, .missingReport, .collection:
-      preconditionFailure("a read result for a request that is not a read")
     }
   }
 
-  private mutating func handleRead(_ pendingRequest: PendingRequest, _ page: ReadPage) {
-    if page.since == nil {
-      services.status.snapshots += 1
-    } else if !page.isEmpty {
-      services.status.deltas += 1
-    }
-    switch pendingRequest {
-    case .call(let id, let continuation): handleCallRead(id, continuation, page)
-    case .catchUp(let id, let since): handleCatchUpRead(id, since: since, .success(page))
-    case .backlog(let id, let since): handleBacklogRead(id, since: since, .success(page))
+  private mutating func handlePage(_ pending: PendingPage, _ page: Result<ReadPage, Refusal>) {
+    switch pending {
+    case .call(let id, let response): handleCallPage(id, response, page)
+    case .catchUp(let id, let since): handleCatchUpRead(id, since: since, page)
+    case .backlog(let id, let since): handleBacklogRead(id, since: since, page)
     case .socketFetch(let id, let request, let ofWholeAccount):
-      handleFetchRead(id, request: request, ofWholeAccount: ofWholeAccount, .success(page))
-    case .signIn, .welcome, .socketSave, .sightings, .storeProbe, .upload, .addChunk, .download,
-      .removal, .sweep, .sweepCheck, .confirmation, .missingReport, .collection, .remoteCommit,
-      .accountVersions, .membership:
-      preconditionFailure("a page for a request that did not read one")
+      handleFetchRead(id, request: request, ofWholeAccount: ofWholeAccount, page)
     }
   }
-
-  // MARK: store failures
 
   // MARK: calls
 
   private mutating func handleCallCommit(
-    _ id: ConnectionID, _ continuation: ResponseBuilder, _ result: Result<CommitResult, Refusal>
+    _ id: ConnectionID, _ response: CommitResponse, _ result: Result<CommitResult, Refusal>
   ) {
-    services.reportCommit(continuation, result)
+    services.reportCommit(response, result)
     var result = result
-    if case .joined(_, _, let address) = continuation {
+    if case .joined(_, _, let address) = response {
       result = services.checkGuess(result, from: address)
     }
-    if case .owner(.removed(let account)) = continuation, case .success = result {
+    if case .owner(.removed(let account)) = response, case .success = result {
       services.removeFiles(of: account)
     }
     guard let slot = connections.slot(of: id) else { return }
-    if case .renamed(let device) = continuation, case .success = result,
+    if case .renamed(let device) = response, case .success = result,
       let session = connections[slot].session
     {
-      if !services.submitJob(.read(.devices(session.account)), for: .call(id, .device(device))) {
-        answer(slot, Answer(CommitQueue.overloaded))
+      if !services.submitRead(.devices(session.account), for: .call(id, .device(device))) {
+        answer(slot, Answer(StoreQueue.overloaded))
       }
-    } else if case .written(let key, let isDelete) = continuation,
+    } else if case .written(let key, let isDelete) = response,
       case .success(.saved(let outcome)) = result
     {
       answerWrite(slot, of: key, outcome, isDelete: isDelete)
     } else {
       do throws(Refusal) {
-        answer(slot, try continuation.answer(to: try result.get()))
+        answer(slot, try response.answer(to: try result.get()))
       } catch {
         answer(slot, Answer(error))
       }
@@ -215,22 +209,22 @@ extension RelayNode {
         return
       }
       guard let session = connections[slot].session else { throw RelayServices.notSignedIn }
-      let isSubmitted = services.submitJob(
-        .read(.record(session.account, key)),
+      let isSubmitted = services.submitRead(
+        .record(session.account, key),
         for: .call(connections[slot].id, .record(ifNoneMatch: [])))
-      if !isSubmitted { throw CommitQueue.overloaded }
+      if !isSubmitted { throw StoreQueue.overloaded }
     } catch {
       answer(slot, Answer(error))
     }
   }
 
   private mutating func handleCallRead(
-    _ id: ConnectionID, _ continuation: ResponseBuilder, _ result: Result<ReadResult, Refusal>
+    _ id: ConnectionID, _ response: ReadResponse, _ result: Result<ReadResult, Refusal>
   ) {
     guard let slot = connections.slot(of: id) else { return }
     do throws(Refusal) {
       let result = try result.get()
-      switch (continuation, result) {
+      switch (response, result) {
       case (.events, .token(let newest)): beginStream(slot, at: newest)
       case (.devices, .devices(let devices)):
         guard let session = connections[slot].session else { throw RelayServices.notSignedIn }
@@ -249,13 +243,13 @@ extension RelayNode {
         answer(slot, Answer(status: 200, json: body))
       case (.chunk(let fetch), .chunk(let chunk)), (.owner(.chunk(let fetch)), .chunk(let chunk)):
         try beginDownload(slot, fetch, chunk)
-      case (.owner(let continuation), let result):
+      case (.owner(let response), let result):
         let (presence, wall) = (services.presence, services.moment.wall)
-        let answer = try continuation.answer(to: result) { device, account in
+        let answer = try response.answer(to: result) { device, account in
           presence.completed(device, of: account, wall: wall)
         }
         self.answer(slot, answer)
-      default: answer(slot, try continuation.answer(showing: result))
+      default: answer(slot, try response.answer(showing: result))
       }
     } catch {
       answer(slot, Answer(error))
@@ -263,15 +257,16 @@ extension RelayNode {
     processInput(slot)
   }
 
-  private mutating func handleCallRead(
-    _ id: ConnectionID, _ continuation: ResponseBuilder, _ page: ReadPage
+  private mutating func handleCallPage(
+    _ id: ConnectionID, _ response: PageResponse, _ result: Result<ReadPage, Refusal>
   ) {
     guard let slot = connections.slot(of: id) else { return }
-    switch continuation {
-    case .changes(let query): handlePollRead(slot, query, page)
-    case .events: beginStream(slot, page)
-    case .recordList(let tags, _): answer(slot, Answer(list: page, ifNoneMatch: tags))
-    default: answer(slot, Answer(ResponseBuilder.mismatch))
+    switch (response, result) {
+    case (_, .failure(let refusal)): answer(slot, Answer(refusal))
+    case (.changes(let query), .success(let page)): handlePollRead(slot, query, page)
+    case (.events, .success(let page)): beginStream(slot, page)
+    case (.recordList(let tags, _), .success(let page)):
+      answer(slot, Answer(list: page, ifNoneMatch: tags))
     }
     processInput(slot)
   }
@@ -289,13 +284,6 @@ extension ChunkResult {
   fileprivate var orRefusal: Result<ChunkResult, Refusal> {
     if case .refused(let refusal) = self { return .failure(refusal) }
     return .success(self)
-  }
-}
-
-extension Result where Success == ReadResult, Failure == Refusal {
-  /// Returns a failure in place of a page, because a page comes encoded.
-  fileprivate var withoutPage: Result<ReadPage, Refusal> {
-    flatMap { _ in .failure(ResponseBuilder.mismatch) }
   }
 }
 
@@ -343,7 +331,7 @@ extension RelayNode {
     let request = ReadRequest.changes(account, since: since, zone: nil, limit: Limits.batchRecords)
     // If there is no room, the next check finds it again.
     if services.admission.hasRoom(for: .anybody),
-      services.submitJob(.read(request), for: .remoteCommit(account, since: since))
+      services.submitRead(request, for: .remoteCommit(account, since: since))
     {
       services.peerRelays.begin(account, upTo: token)
     }
@@ -408,7 +396,7 @@ extension RelayNode {
       }
       requested.append(session.device)
       let request = ReadRequest.authenticate(tokenHash: session.tokenHash)
-      if !services.submitJob(.read(request), for: .membership(account, session.device)) {
+      if !services.submitRead(request, for: .membership(account, session.device)) {
         services.hub.invalidateMembership(of: account)
       }
     }
@@ -458,7 +446,7 @@ extension RelayNode {
     let (accounts, next) = services.hub.accounts(from: index, limit: Limits.versionCheckAccounts)
     services.peerRelays.nextIndex = next
     if !accounts.isEmpty,
-      services.submitJob(.read(.accountVersions(accounts)), for: .accountVersions(accounts))
+      services.submitRead(.accountVersions(accounts), for: .accountVersions(accounts))
     {
       services.peerRelays.check = .underWay
     } else {
@@ -540,7 +528,7 @@ extension RelayNode {
   /// Sweeps the files that existed when the relay started, from where it stopped.
   mutating func sweep() {
     let portion = ChunkRequest.list(after: sweptThrough, limit: Limits.collectedChunks)
-    if !services.submitJob(.chunk(portion), for: .sweep) {
+    if !services.submitFileRequest(portion, for: .sweep) {
       scheduleCollection(Limits.collectMilliseconds)
     }
   }
@@ -552,7 +540,7 @@ extension RelayNode {
       return
     }
     isSwept = files.isEmpty
-    if isSwept || !services.submitJob(.read(.fileUses(files)), for: .sweepCheck(files)) {
+    if isSwept || !services.submitRead(.fileUses(files), for: .sweepCheck(files)) {
       scheduleCollection(Limits.collectMilliseconds)
     }
   }

@@ -82,6 +82,9 @@ struct StoreHealth: Sendable {
       .storeUnavailable, "\(fault)", retryAfterMilliseconds: Limits.storeProbeMilliseconds)
   }
 
+  /// The store's result does not fit the request: a bug of the relay.
+  static let mismatch = Refusal(.internalError, "The relay has an internal error; try again later.")
+
   static let unavailable = Refusal(
     .storeUnavailable, "The relay's store is unavailable, and nothing was changed; try again soon.",
     retryAfterMilliseconds: Limits.storeProbeMilliseconds)

@@ -3,40 +3,25 @@ import LockstepRuntime
 import LockstepStorage
 import LockstepWire
 
-/// Builds the answer to a call from the store's result.
-enum ResponseBuilder: Sendable {
+/// Builds the answer to a call that writes from the store's result.
+enum CommitResponse: Sendable {
   case account(Credentials)
   case joined(DeviceID, token: String, from: PeerNetwork)
   case pairing(PairingOffer)
-  case devices
   /// The device is read next, to be returned with its new name.
   case renamed(DeviceID)
-  case device(DeviceID)
   case revoked(AccountID, DeviceID)
   case saved(_ atomic: Bool, timed: Bool)
-  case record(ifNoneMatch: [String])
-  case recordList(ifNoneMatch: [String], type: Name?)
   /// After a retry, the record is read next.
   case written(RecordKey, isDelete: Bool)
-  case changes(FetchQuery)
-  case events
-  case zones
   case zoneDeleted
-  /// The device's subscriptions are read with its principal.
-  case subscriptions
-  case subscription(Name)
   case subscribed(Subscription)
   case unsubscribed
-  case owner(AdminResponseBuilder)
-  case chunk(ChunkFetch)
+  case owner(AdminCommitResponse)
   case renewedChunk(ChunkFetch)
   case missingChunks([ChunkHash])
-  /// A file of the owner's folder of pages.
-  case ownPage
-}
 
-extension ResponseBuilder {
-  /// Returns the answer to a call that wrote. Throws the store's refusal.
+  /// Returns the answer. Throws the store's refusal.
   func answer(to result: CommitResult) throws(Refusal) -> Answer {
     switch (self, result) {
     case (_, .refused(let refusal)):
@@ -53,8 +38,8 @@ extension ResponseBuilder {
     case (.saved(let atomic, _), .saved(let outcome)):
       let isAborted = atomic && !outcome.answer.results.contains(where: \.isSaved)
       return Answer(status: isAborted ? 409 : 200, json: outcome.answer.encodedBody())
-    case (.owner(let continuation), _):
-      return try continuation.answer(to: result)
+    case (.owner(let response), _):
+      return try response.answer(to: result)
     case (.zoneDeleted, .zoneDeleted), (.unsubscribed, .subscribed):
       return Answer(status: 204)
     case (.subscribed(let subscription), .subscribed(_, let isNew)):
@@ -66,11 +51,26 @@ extension ResponseBuilder {
       let missing = zip(hashes, sizes).filter { $0.1 == nil }.map(\.0)
       return Answer(status: 200, json: MissingChunks(missing: missing).encodedBody())
     default:
-      throw ResponseBuilder.mismatch
+      throw StoreHealth.mismatch
     }
   }
+}
 
-  /// Returns the answer to a call that read, if it needs only the result.
+/// Builds the answer to a call that reads anything but a page of changes.
+enum ReadResponse: Sendable {
+  case devices
+  case device(DeviceID)
+  case record(ifNoneMatch: [String])
+  /// The account's newest token: an event stream begins there.
+  case events
+  case zones
+  /// The device's subscriptions are read with its principal.
+  case subscriptions
+  case subscription(Name)
+  case owner(AdminReadResponse)
+  case chunk(ChunkFetch)
+
+  /// Returns the answer, if it needs only the store's result.
   func answer(showing result: ReadResult) throws(Refusal) -> Answer {
     switch (self, result) {
     case (.record(let ifNoneMatch), .record(let record)):
@@ -86,12 +86,16 @@ extension ResponseBuilder {
       }
       return Answer(status: 200, json: subscription.encodedBody())
     default:
-      throw ResponseBuilder.mismatch
+      throw StoreHealth.mismatch
     }
   }
+}
 
-  /// The store's result does not fit the request: a bug of the relay.
-  static let mismatch = Refusal(.internalError, "The relay has an internal error; try again later.")
+/// Builds the answer to a call that reads a page of changes.
+enum PageResponse: Sendable {
+  case changes(FetchQuery)
+  case events
+  case recordList(ifNoneMatch: [String], type: Name?)
 }
 
 extension MutationResult {
