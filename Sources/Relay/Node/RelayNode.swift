@@ -24,9 +24,6 @@ package struct RelayNode: Node, ~Copyable {
   private var sentStatus = RelayStatus()
   /// Time at which this node's last change was durable. Its outcome follows directly.
   var durableAt: Instant?
-  /// Last file that was swept since the start, and whether the sweep is complete.
-  var sweptThrough: ChunkFile?
-  var isSwept = false
 
   /// `secrets` draws tokens and codes; `random` only spreads work that must not happen all at once;
   /// `measures` are shown in metrics.
@@ -37,7 +34,7 @@ package struct RelayNode: Node, ~Copyable {
   ) {
     services = RelayServices(configuration, secrets, random, measures)
     // One sweep for all nodes.
-    if configuration.node == 0 { sweep() }
+    if configuration.node == 0 { services.collect() }
   }
 
   @usableFromInline
@@ -371,7 +368,7 @@ extension RelayNode {
       case .pages: startDuePageReads()
       case .status: broadcastStatus()
       case .versionCheck: checkAccountVersions()
-      case .collection: collect()
+      case .collection: services.collect()
       case .drain: closeAllConnections()
       }
     }

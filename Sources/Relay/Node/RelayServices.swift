@@ -62,8 +62,7 @@ struct RelayServices: ~Copyable {
   /// Uploads and downloads of chunks, by connection.
   var uploads: [ConnectionID: ChunkUpload] = [:]
   var downloads: [ConnectionID: ChunkDownload] = [:]
-  /// Files to remove after the next successful commit.
-  private var leftovers: [ChunkFile] = []
+  private var collector = ChunkCollector()
   var actions = ActionQueue<NodeAction<StoreJob, RelayReport, RelayNews>>()
 
   /// Compression for every socket that accepts compressed messages.
@@ -452,18 +451,70 @@ struct RelayServices: ~Copyable {
     _ = submitFileRequest(.removeAll(of: account), for: .removal([]))
   }
 
-  /// Keeps the files for removal after the next successful commit. Files beyond the limit wait for
-  /// the next start.
-  mutating func keepLeftover(_ files: [ChunkFile]) {
-    leftovers += files.prefix(max(0, Limits.collectedChunks - leftovers.count))
-  }
+  /// Keeps the files for removal after the next successful commit.
+  mutating func keepLeftover(_ files: [ChunkFile]) { collector.keepLeftover(files) }
 
   /// Removes the kept files after a successful commit.
-  mutating func removeLeftovers() {
-    if leftovers.isEmpty { return }
-    let files = leftovers
-    leftovers = []
-    removeFiles(files)
+  private mutating func removeLeftovers() {
+    let files = collector.takeLeftovers()
+    if !files.isEmpty { removeFiles(files) }
+  }
+
+  /// Runs the next collection of files, or continues the sweep.
+  mutating func collect() { sendCollection(collector.next) }
+
+  /// Sends a request of the collector. If too many are pending, the collector tries again later.
+  private mutating func sendCollection(_ request: ChunkCollector.Request) {
+    guard stage == .running else { return }
+    let isSubmitted: Bool
+    switch request {
+    case .list(let last):
+      let list = ChunkRequest.list(after: last, limit: Limits.collectedChunks)
+      isSubmitted = submitFileRequest(list, for: .sweep)
+    case .check(let files):
+      isSubmitted = submitRead(.fileUses(files), for: .sweepCheck(files))
+    case .confirm(let files, let last):
+      isSubmitted = submitCommit(.confirmChunks(files), for: .confirmation(through: last))
+    case .collect:
+      let collection = CommitRequest.collectChunks(atMost: Limits.collectedChunks)
+      isSubmitted = submitCommit(collection, for: .collection)
+    case .wait(let milliseconds):
+      timers.schedule(.collection, at: moment.instant.advanced(milliseconds: milliseconds))
+      return
+    }
+    if !isSubmitted { sendCollection(ChunkCollector.retry) }
+  }
+
+  mutating func handleSweepList(_ result: Result<ChunkResult, Refusal>) {
+    var files: [ChunkFile]?
+    if case .success(.files(let list)) = result { files = list }
+    guard stage == .running else { return }
+    sendCollection(collector.handleList(files))
+  }
+
+  mutating func handleSweepCheck(_ files: [ChunkFile], _ result: Result<ReadResult, Refusal>) {
+    guard stage == .running else { return }
+    var uses: [FileUse]?
+    if case .success(.fileUses(let found)) = result { uses = found }
+    let (unused, next) = collector.handleCheck(files, uses)
+    if !unused.isEmpty { removeFiles(unused) }
+    sendCollection(next)
+  }
+
+  mutating func handleConfirmation(
+    through last: ChunkFile?, _ result: Result<CommitResult, Refusal>
+  ) {
+    guard stage == .running else { return }
+    var isDone = false
+    if case .success = result { isDone = true }
+    sendCollection(collector.handleConfirmation(through: last, isDone: isDone))
+  }
+
+  mutating func handleCollection(_ result: Result<CommitResult, Refusal>) {
+    var files: [ChunkFile] = []
+    if case .success(.collected(let found)) = result { files = found }
+    if !files.isEmpty { removeFiles(files) }
+    sendCollection(collector.handleCollection(files.count))
   }
 
   static let isStopping = Refusal(

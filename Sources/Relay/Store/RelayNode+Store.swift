@@ -97,7 +97,7 @@ extension RelayNode {
     switch pending {
     case .upload(let id, let file): handleUploadStep(id, file, result)
     case .download(let id, let file): handleChunkRead(id, file, result)
-    case .sweep: handleSweepList(result)
+    case .sweep: services.handleSweepList(result)
     case .removal(let files): if case .failure = result { services.keepLeftover(files) }
     }
   }
@@ -120,8 +120,8 @@ extension RelayNode {
     case .sightings, .missingReport: break
     case .storeProbe: if services.health.fault != nil { services.scheduleStoreProbe() }
     case .addChunk(let id, let file): handleChunkAdded(id, file, result)
-    case .confirmation(let last): handleConfirmation(through: last, result)
-    case .collection: handleCollection(result)
+    case .confirmation(let last): services.handleConfirmation(through: last, result)
+    case .collection: services.handleCollection(result)
     }
   }
 
@@ -148,7 +148,7 @@ extension RelayNode {
       handleSignInRead(
         id, tokenHash: tokenHash, membershipChanges: membershipChanges, commits: commits, result)
     case .welcome(let id): handleWelcomeRead(id, result)
-    case .sweepCheck(let files): handleSweepCheck(files, result)
+    case .sweepCheck(let files): services.handleSweepCheck(files, result)
     case .remoteCommit(let account, let since): handleRemoteRead(account, since: since, result)
     case .accountVersions(let accounts): handleVersionsRead(accounts, result)
     case .membership(let account, let device): handleMembershipRead(account, device, result)
@@ -517,94 +517,4 @@ extension [Record] {
     guard let zone = first?.zone, allSatisfy({ $0.zone == zone }) else { return nil }
     return zone
   }
-}
-
-/// Removes files that are not needed: at the start those that a crash left without an owner, then,
-/// at intervals, chunks that no record references. The sweep of all files also finds which of them
-/// exist after an older copy of the store was restored. The first node of a process does this, one
-/// portion at a time. The store forgets a chunk before its file is removed, never the reverse, so
-/// that every chunk of an account can be read.
-extension RelayNode {
-  /// Sweeps the files that existed when the relay started, from where it stopped.
-  mutating func sweep() {
-    let portion = ChunkRequest.list(after: sweptThrough, limit: Limits.collectedChunks)
-    if !services.submitFileRequest(portion, for: .sweep) {
-      scheduleCollection(Limits.collectMilliseconds)
-    }
-  }
-
-  mutating func handleSweepList(_ result: Result<ChunkResult, Refusal>) {
-    guard services.stage == .running else { return }
-    guard case .success(.files(let files)) = result else {
-      scheduleCollection(Limits.collectMilliseconds)
-      return
-    }
-    isSwept = files.isEmpty
-    if isSwept || !services.submitRead(.fileUses(files), for: .sweepCheck(files)) {
-      scheduleCollection(Limits.collectMilliseconds)
-    }
-  }
-
-  /// Handles the uses of `files`, which come in the same order.
-  mutating func handleSweepCheck(_ files: [ChunkFile], _ result: Result<ReadResult, Refusal>) {
-    guard services.stage == .running else { return }
-    guard case .success(.fileUses(let uses)) = result, uses.count == files.count else {
-      scheduleCollection(Limits.collectMilliseconds)
-      return
-    }
-    let unused = zip(files, uses).filter { $0.1 == .none }.map(\.0)
-    if !unused.isEmpty { services.removeFiles(unused) }
-    let unverified = zip(files, uses).filter { $0.1 == .unverified }.map(\.0)
-    if unverified.isEmpty { return continueSweep(after: files.last) }
-    if !services.submitCommit(.confirmChunks(unverified), for: .confirmation(through: files.last)) {
-      scheduleCollection(Limits.collectMilliseconds)
-    }
-  }
-
-  /// Handles the commit that confirmed files up to `last`; if it failed, sweeps the portion again.
-  mutating func handleConfirmation(
-    through last: ChunkFile?, _ result: Result<CommitResult, Refusal>
-  ) {
-    guard services.stage == .running else { return }
-    if case .success = result {
-      continueSweep(after: last)
-    } else {
-      scheduleCollection(Limits.collectMilliseconds)
-    }
-  }
-
-  private mutating func continueSweep(after last: ChunkFile?) {
-    sweptThrough = last
-    sweep()
-  }
-
-  // MARK: chunks that no record references
-
-  private mutating func scheduleCollection(_ milliseconds: Int64) {
-    services.timers.schedule(
-      .collection, at: services.moment.instant.advanced(milliseconds: milliseconds))
-  }
-
-  /// Runs the next collection, or continues the sweep.
-  mutating func collect() {
-    if !isSwept {
-      sweep()
-      return
-    }
-    if !services.submitCommit(.collectChunks(atMost: Limits.collectedChunks), for: .collection) {
-      scheduleCollection(Limits.collectMilliseconds)
-    }
-  }
-
-  mutating func handleCollection(_ result: Result<CommitResult, Refusal>) {
-    var files: [ChunkFile] = []
-    if case .success(.collected(let found)) = result { files = found }
-    if !files.isEmpty { services.removeFiles(files) }
-    guard services.stage == .running else { return }
-    // A full portion: there are more, and other commits come between two portions.
-    let isFull = files.count >= Limits.collectedChunks
-    scheduleCollection(isFull ? Limits.collectPauseMilliseconds : Limits.collectMilliseconds)
-  }
-
-  // MARK: files
 }
