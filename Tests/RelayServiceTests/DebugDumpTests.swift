@@ -8,7 +8,7 @@ import Testing
 
 struct DebugDumpTests {
   private func state() -> NodeState {
-    let node = RelayNode(
+    var node = RelayNode(
       configuration: RelayConfiguration(),
       secrets: SecretSource { [UInt8](repeating: 0, count: $0) },
       random: SeededRandom(seed: 1))

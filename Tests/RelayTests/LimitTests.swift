@@ -70,7 +70,7 @@ struct LimitTests {
       return client
     }
     let first = begin()
-    #expect((60_000..<100_000).contains(relay.entries[0].node.currentStatus.bodyBytes))
+    #expect((60_000..<100_000).contains(relay.entries[0].node.services.currentStatus.bodyBytes))
     let second = begin()
     let response = try #require(try second.next())
     #expect(response.status == 503)
@@ -79,7 +79,7 @@ struct LimitTests {
     #expect(second.isClosed)
     #expect(!first.isClosed)
     relay.cut(first.id)
-    #expect(relay.entries[0].node.currentStatus.bodyBytes == 0)
+    #expect(relay.entries[0].node.services.currentStatus.bodyBytes == 0)
   }
 
   @Test func storeRequestsAreBounded() throws {

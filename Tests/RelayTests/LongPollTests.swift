@@ -32,7 +32,7 @@ struct LongPollTests {
     let device = try relay.newAccount()
     let since = try start(device)
     let polls = (0..<3).map { _ in park(device, "wait=60&since=\(since.text)") }
-    #expect(relay.entries[0].node.currentStatus.parkedPolls == 3)
+    #expect(relay.entries[0].node.services.currentStatus.parkedPolls == 3)
     try save(device, 1)
     for poll in polls {
       let response = try #require(try poll.next())
@@ -43,7 +43,7 @@ struct LongPollTests {
       #expect(!poll.isClosed)
       #expect(try poll.call("GET", "/v1/time").status == 200)
     }
-    #expect(relay.entries[0].node.currentStatus.parkedPolls == 0)
+    #expect(relay.entries[0].node.services.currentStatus.parkedPolls == 0)
     #expect(relay.entries[0].node.services.status.pushes == 3)
   }
 
@@ -114,7 +114,7 @@ struct LongPollTests {
     let since = try start(device)
     let poll = park(device, "wait=60&since=\(since.text)")
     relay.cut(poll.id)
-    #expect(relay.entries[0].node.currentStatus.parkedPolls == 0)
+    #expect(relay.entries[0].node.services.currentStatus.parkedPolls == 0)
     try save(device, 1)
     #expect(relay.entries[0].node.services.status.pushes == 0)
   }
@@ -156,7 +156,7 @@ struct LongPollTests {
       poll.send("GET", "/v1/changes?wait=60&since=\(page.token.text)", token: device.token)
       relay.runUntilIdle()
       #expect(relay.readsDone == reads)
-      #expect(relay.entries[0].node.currentStatus.parkedPolls == 1)
+      #expect(relay.entries[0].node.services.currentStatus.parkedPolls == 1)
     }
     relay.advance(60_000)
     #expect(try ChangePage.decoded(body: #require(try poll.next()).body).changes.isEmpty)
@@ -175,7 +175,7 @@ struct LongPollTests {
     relay.runCommits(1)
     let reads = relay.readsDone
     poll.send("GET", "/v1/changes?wait=60&since=\(since.text)", token: device.token)
-    #expect(relay.entries[0].node.currentStatus.parkedPolls == 1)
+    #expect(relay.entries[0].node.services.currentStatus.parkedPolls == 1)
     relay.runUntilIdle()
     #expect(relay.readsDone == reads)
     let page = try ChangePage.decoded(body: #require(try poll.next()).body)
@@ -202,15 +202,15 @@ struct LongPollTests {
     let device = try relay.newAccount()
     let since = try start(device)
     let poll = park(device, "wait=60&since=\(since.text)")
-    #expect(relay.entries[0].node.currentStatus.parkedPolls == 1)
-    let connections = relay.entries[0].node.currentStatus.connections
+    #expect(relay.entries[0].node.services.currentStatus.parkedPolls == 1)
+    let connections = relay.entries[0].node.services.currentStatus.connections
     relay.endWriting(poll.id)
     let answer = try #require(try poll.next())
     #expect(answer.headers["Connection"] == "close")
     let page = try ChangePage.decoded(body: answer.body)
     #expect(page.changes.isEmpty && page.token == since)
-    #expect(relay.entries[0].node.currentStatus.parkedPolls == 0)
-    #expect(relay.entries[0].node.currentStatus.connections == connections - 1)
+    #expect(relay.entries[0].node.services.currentStatus.parkedPolls == 0)
+    #expect(relay.entries[0].node.services.currentStatus.connections == connections - 1)
   }
 
   @Test func aPollThatIsReadForLearnsOfNoEndBeforeItWaits() throws {
@@ -220,7 +220,7 @@ struct LongPollTests {
     poll.send("GET", "/v1/changes?wait=60&since=\(since.text)", token: device.token)
     #expect(relay.wire(poll.id).isPaused)
     relay.runUntilIdle()
-    #expect(relay.entries[0].node.currentStatus.parkedPolls == 1)
+    #expect(relay.entries[0].node.services.currentStatus.parkedPolls == 1)
     #expect(!relay.wire(poll.id).isPaused)
   }
 }

@@ -110,6 +110,7 @@ struct PageReadingTests {
       return
     }
     #expect(refusal.code == .overloaded)
-    #expect(relay.entries[0].node.currentStatus.bodyBytes < (Limits.pagesUnderWay + 2) * 10_000)
+    #expect(
+      relay.entries[0].node.services.currentStatus.bodyBytes < (Limits.pagesUnderWay + 2) * 10_000)
   }
 }

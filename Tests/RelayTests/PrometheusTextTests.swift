@@ -104,7 +104,7 @@ struct PrometheusTextTests {
     let node = RelayNode(
       configuration: configuration, secrets: SecretSource { [UInt8](repeating: 0, count: $0) },
       random: SeededRandom(seed: 1), measures: MeasureSource({ source }, process: { ofProcess }))
-    let text = node.metricsText
+    let text = node.services.metricsText
     #expect(text.contains("\nlockstep_accounts 3\n"))
     #expect(text.contains("\nlockstep_store_bytes 4096\n"))
     #expect(!text.contains("lockstep_log_bytes"), "nobody measured it")

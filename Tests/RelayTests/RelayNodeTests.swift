@@ -87,7 +87,7 @@ struct RelayNodeTests {
     #expect(timers.count == 2)
     #expect(node.node.services.hub.accountCount == 0)
     #expect(node.node.connections.count == 0)
-    #expect(node.node.currentStatus.bodyBytes == 0)
+    #expect(node.node.services.currentStatus.bodyBytes == 0)
     relay.advance(3 * Limits.sightingMilliseconds)
     #expect(node.node.services.timers.count == 1)
   }

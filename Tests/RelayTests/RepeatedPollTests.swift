@@ -136,21 +136,21 @@ struct RepeatedPollTests {
   }
 
   private func isWaiting(_ relay: TestRelay) -> Bool {
-    relay.entries[0].node.currentStatus.parkedPolls == 1
+    relay.entries[0].node.services.currentStatus.parkedPolls == 1
   }
 
   @Test func eachHearsOfWhatComesAfterItsToken() throws {
     let relay = TestRelay()
     let device = try relay.newAccount()
     let poller = try Poller(relay, device)
-    let requests = relay.entries[0].node.currentStatus.requests
+    let requests = relay.entries[0].node.services.currentStatus.requests
     for number in 1...5 {
       poller.ask()
       #expect(isWaiting(relay))
       try save(relay, device, number)
       #expect(try poller.answer().changes.map(\.name.text) == ["r\(number)"])
     }
-    #expect(relay.entries[0].node.currentStatus.requests == requests + 10)
+    #expect(relay.entries[0].node.services.currentStatus.requests == requests + 10)
     #expect(!isWaiting(relay))
   }
 

@@ -220,7 +220,7 @@ struct RequestRatesTests {
     let ids = answers.compactMap { if case .time(let id, _, _, _) = $0 { id } else { nil } }
     #expect(ids == (1...40).map { "t\($0)" })
     #expect(!socket.isClosed)
-    #expect(relay.entries[0].node.currentStatus.throttles > 20)
+    #expect(relay.entries[0].node.services.currentStatus.throttles > 20)
   }
 
   @Test func aFloodOfPingsIsHeldBackAndStaysBounded() throws {
@@ -237,7 +237,8 @@ struct RequestRatesTests {
     // The node has received a bounded part; the rest is not read from the peer.
     #expect(relay.wire(flooder.id).isPaused)
     #expect(
-      relay.entries[0].node.currentStatus.bodyBytes <= Limits.pipelineBytes + Limits.receiveBytes)
+      relay.entries[0].node.services.currentStatus.bodyBytes <= Limits.pipelineBytes
+        + Limits.receiveBytes)
     other.call(.time(id: "x", t0: JSONNumber(1)))
     #expect(try other.all().count == 1)
   }

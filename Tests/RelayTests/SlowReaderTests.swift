@@ -200,6 +200,6 @@ struct SlowReaderTests {
     relay.setTakesBytes(slow.id, true)
     #expect(try slow.next()?.status == 200)
     #expect(try client.call("GET", "/v1/changes", token: device.token).status == 200)
-    #expect(relay.entries[0].node.currentStatus.bodyBytes == 0)
+    #expect(relay.entries[0].node.services.currentStatus.bodyBytes == 0)
   }
 }

@@ -27,7 +27,7 @@ struct SlowSenderTests {
       relay.send(socket.id, head(ofText: 4_097))
       _ = try socket.all()
       #expect(socket.closeCode == 1009)
-      #expect(relay.entries[0].node.currentStatus.bodyBytes == 0)
+      #expect(relay.entries[0].node.services.currentStatus.bodyBytes == 0)
     }
     let socket = try SocketClient(relay, as: device)
     relay.send(socket.id, head(ofText: Limits.messageBytes))
@@ -61,7 +61,7 @@ struct SlowSenderTests {
     relay.advance(2_000)
     _ = try socket.all()
     #expect(socket.closeCode == 4408)
-    #expect(relay.entries[0].node.currentStatus.bodyBytes == 0)
+    #expect(relay.entries[0].node.services.currentStatus.bodyBytes == 0)
   }
 
   @Test func pongsBetweenFragmentsPutNothingOff() throws {

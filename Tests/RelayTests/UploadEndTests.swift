@@ -28,7 +28,7 @@ struct UploadEndTests {
         relay.runUntilIdle()
         #expect(try relay.hasNoStrayFiles())
         #expect(relay.entries[0].node.services.uploads.isEmpty)
-        #expect(relay.entries[0].node.currentStatus.bodyBytes == 0)
+        #expect(relay.entries[0].node.services.currentStatus.bodyBytes == 0)
         if bytes == 400_000 { outcomes.insert(relay.files.counts.whole) }
         // If all bytes had arrived, the chunk may have been kept: it exists, or it does not.
         let isKept = relay.files.counts.whole == 1

@@ -112,7 +112,7 @@ struct UploadTests {
       #expect(!client.isClosed)
       #expect(try HTTPClient(relay).call(method, "/v1/chunks/\(name)").status == 401)
     }
-    #expect(relay.entries[0].node.currentStatus.bodyBytes == 0)
+    #expect(relay.entries[0].node.services.currentStatus.bodyBytes == 0)
   }
 
   // MARK: limits
@@ -230,7 +230,7 @@ struct UploadTests {
     client.expectAnswer(to: "PUT")
     relay.send(client.id, chunk.upload(device.token))
     // The connection is not signed in yet.
-    func held() -> Int { relay.entries[0].node.currentStatus.bodyBytes }
+    func held() -> Int { relay.entries[0].node.services.currentStatus.bodyBytes }
     #expect(held() > Limits.chunkWaitingBytes / 2)
     #expect(relay.wire(client.id).isPaused)
     while let upload = relay.entries[0].node.services.uploads[client.id] {
@@ -256,7 +256,9 @@ struct UploadTests {
       client.expectAnswer(to: "PUT")
       relay.send(client.id, chunk.upload(device.token))
     }
-    #expect(relay.entries[0].node.currentStatus.bodyBytes <= 100_000 + 3 * 2 * Limits.receiveBytes)
+    #expect(
+      relay.entries[0].node.services.currentStatus.bodyBytes <= 100_000 + 3 * 2
+        * Limits.receiveBytes)
     relay.runUntilIdle()
     for (chunk, client) in zip(chunks, clients) {
       #expect(try client.next()?.status == 201)
@@ -324,7 +326,7 @@ struct UploadTests {
       #expect(try client.next()?.status == 401)
       #expect(try client.next()?.status == 200)
       #expect(relay.files.counts == (0, 0))
-      #expect(relay.entries[0].node.currentStatus.bodyBytes == 0)
+      #expect(relay.entries[0].node.services.currentStatus.bodyBytes == 0)
       #expect(relay.entries[0].node.services.uploads.isEmpty)
     }
   }

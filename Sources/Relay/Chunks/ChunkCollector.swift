@@ -75,7 +75,7 @@ struct ChunkCollector: Sendable {
   }
 
   /// Returns the kept files, which are then not kept any more.
-  mutating func takeLeftovers() -> [ChunkFile] {
+  mutating func drainLeftovers() -> [ChunkFile] {
     let files = leftovers
     leftovers = []
     return files

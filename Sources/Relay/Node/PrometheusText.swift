@@ -100,16 +100,16 @@ extension PrometheusText {
   }
 }
 
-extension RelayNode {
+extension RelayServices {
   /// Text of `GET /metrics`: the sums of all nodes, and the metrics of the process.
   var metricsText: String {
     let sum = sumOfStatuses
-    let measures = services.measures.read()
+    let measures = self.measures.read()
     var text = PrometheusText()
     text.add(
       "lockstep_build_info", .gauge, "The running version.", by: "version",
-      [(services.configuration.version, 1)])
-    text.addProcess(services.measures.readProcess(), startedAt: services.configuration.startedAt)
+      [(configuration.version, 1)])
+    text.addProcess(self.measures.readProcess(), startedAt: configuration.startedAt)
     text.add(
       "lockstep_connections", .gauge, "Open connections by transport.",
       by: "transport",
@@ -120,13 +120,13 @@ extension RelayNode {
     text.add("lockstep_accounts", .gauge, "Accounts in the store.", String(measures.accounts))
     text.add(
       "lockstep_disk_low", .gauge, "1 while no new data is accepted for lack of disk space.",
-      String(services.health.isDiskLow ? 1 : 0))
+      String(health.isDiskLow ? 1 : 0))
     text.add(
       "lockstep_connected_accounts", .gauge, "Accounts with a connected device.",
-      String(services.presence.connectedAccounts))
+      String(presence.connectedAccounts))
     text.add(
       "lockstep_connected_devices", .gauge, "Connected devices.",
-      String(services.presence.connectedDevices))
+      String(presence.connectedDevices))
     text.add(
       "lockstep_commit_duration_seconds", "Transactions, from their start until they are durable.",
       measures.commits, scale: 1_000_000_000)

@@ -14,14 +14,3 @@ enum ReconnectSpread {
       Limits.reconnectMilliseconds, max(min(few, Limits.reconnectSmallMaxMilliseconds), count))
   }
 }
-
-extension RelayNode {
-  /// Sends a socket the period for reconnecting, if it differs much from the one sent last.
-  mutating func sendReconnectPeriod(_ slot: Hub.Slot) {
-    guard let sent = connections[slot].socket?.reconnectWithin else { return }
-    let within = services.reconnectWithin
-    guard within > sent + sent / 4 || within < sent / 2 else { return }
-    connections[slot].socket?.reconnectWithin = within
-    sendMessage(slot, .reconnect(withinMilliseconds: within))
-  }
-}

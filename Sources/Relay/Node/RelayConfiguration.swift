@@ -103,46 +103,29 @@ package struct NodeState: Sendable, Hashable {
 }
 
 extension RelayNode {
-  /// Returns the connection's transport as an index into `NodeState.transports`.
-  private func transport(of slot: Hub.Slot) -> Int {
-    if connections[slot].socket != nil { return 0 }
-    if connections[slot].stream != nil { return 1 }
-    if connections[slot].http.exchange?.value.stage == .parked { return 2 }
-    let id = connections[slot].id
-    if services.uploads[id] != nil { return 3 }
-    return services.downloads[id] != nil ? 4 : 5
-  }
-
   /// Visits every connection: for a person's request, not for each event.
   var currentState: NodeState {
-    var counts = Array(repeating: 0, count: NodeState.transports.count)
-    var sessions = 0
-    var unsent = 0
-    var waiting: [(slot: Hub.Slot, bytes: Int)] = []
-    for slot in connections.slotsInUse {
-      counts[transport(of: slot)] += 1
-      if connections[slot].session != nil { sessions += 1 }
-      let bytes = connections[slot].queue.unsent
-      unsent += bytes
-      if bytes > 0 { waiting.append((slot, bytes)) }
+    mutating get {
+      var counts = Array(repeating: 0, count: NodeState.transports.count)
+      var sessions = 0
+      var waiting: [(slot: Hub.Slot, bytes: Int)] = []
+      for slot in connections.slotsInUse {
+        counts[connections[slot].transport(services)] += 1
+        if connections[slot].session != nil { sessions += 1 }
+        let bytes = connections[slot].unsentBytes
+        if bytes > 0 { waiting.append((slot, bytes)) }
+      }
+      waiting.sort { $0.bytes > $1.bytes }
+      return NodeState(
+        stage: "\(services.stage)", counts: counts, accountsWatched: services.hub.accountCount,
+        sessions: sessions, storeRequestsWaiting: services.queue.count,
+        timers: services.timers.count, budgetBytes: services.admission.bodyBytes,
+        budgetLimitBytes: services.configuration.limits.bodyBudgetBytes(
+          ofOneIn: services.configuration.nodes),
+        unsentBytes: services.unsentBytes, waitingConnections: waiting.count,
+        largestQueues: waiting.prefix(Limits.shownQueues).map {
+          connections[$0.slot].queueState(services)
+        })
     }
-    waiting.sort { $0.bytes > $1.bytes }
-    return NodeState(
-      stage: "\(services.stage)", counts: counts, accountsWatched: services.hub.accountCount,
-      sessions: sessions,
-      storeRequestsWaiting: services.queue.count, timers: services.timers.count,
-      budgetBytes: services.admission.bodyBytes,
-      budgetLimitBytes: services.configuration.limits.bodyBudgetBytes(
-        ofOneIn: services.configuration.nodes),
-      unsentBytes: unsent, waitingConnections: waiting.count,
-      largestQueues: waiting.prefix(Limits.shownQueues).map { shownQueue($0.slot) })
-  }
-
-  private func shownQueue(_ slot: Hub.Slot) -> NodeState.Queue {
-    let (session, queue) = (connections[slot].session, connections[slot].queue)
-    return NodeState.Queue(
-      transport: NodeState.transports[transport(of: slot)], account: session?.account,
-      device: session?.device, bytes: queue.unsent,
-      stillMilliseconds: services.moment.instant.milliseconds(since: queue.movedAt))
   }
 }

@@ -60,24 +60,6 @@ package struct AccessLogEntry: Sendable, Hashable {
   @usableFromInline package var client: PeerNetwork
 }
 
-extension RelayNode {
-  /// Reports the end of a connection's request.
-  mutating func reportRequest(_ slot: Hub.Slot, status: Int? = nil) {
-    guard services.configuration.reportsRequests,
-      let exchange = connections[slot].http.exchange?.value
-    else { return }
-    let path = exchange.head.target.path.joined(separator: "/")
-    services.actions.append(
-      .report(
-        .answered(
-          AccessLogEntry(
-            method: exchange.head.method, path: "/" + path, status: status ?? exchange.status,
-            milliseconds: services.moment.instant.milliseconds(since: exchange.begunAt),
-            bytes: exchange.answerBytes, peer: connections[slot].opening.peer,
-            client: connections[slot].client.network))))
-  }
-}
-
 /// Tracks the accounts that recently had news. An answer of the store that such news may have
 /// overtaken is not used as the newest, and the store is queried again. Its size is fixed: accounts
 /// share entries, so the store is sometimes queried again because of another account.

@@ -37,11 +37,11 @@ struct RelayServices: ~Copyable {
   /// The names by which clients may reach the relay, and the value of `Host` that was last found to
   /// be one of them: most requests have the same value.
   var hosts: AllowedHosts
-  var allowedHost: [UInt8] = []
+  private var allowedHost: [UInt8] = []
   /// True if a request that was refused for its host was reported.
   private var hasReportedHost = false
   /// True if an undeclared proxy was reported.
-  var hasReportedProxy = false
+  private(set) var hasReportedProxy = false
   var presence: Presence
   var peerRelays = PeerRelays()
   var health = StoreHealth()
@@ -49,16 +49,19 @@ struct RelayServices: ~Copyable {
   var status = RelayStatus()
   /// Counters of the other nodes, by their number, as last reported.
   var otherStatuses: [RelayStatus]
-  var isStatusPlanned = false
+  private var sentStatus = RelayStatus()
+  private var isStatusPlanned = false
   private var sightingsAt: Instant?
   /// Number of open connections, and of those that are sockets.
   var connections = 0
   var sockets = 0
+  /// Bytes that the driver reported as unsent, over all connections.
+  var unsentBytes = 0
   /// Accounts whose devices, plan or subscriptions changed, and accounts moved by a commit.
   var membershipChanges = AccountLog()
   var commits = AccountLog()
   /// Closed connections whose unsent bytes the driver still holds.
-  var closing: [ConnectionID: (holder: Admission.Holder, bytes: Int)] = [:]
+  private var closing: [ConnectionID: (holder: Admission.Holder, bytes: Int)] = [:]
   /// Uploads and downloads of chunks, by connection.
   var uploads: [ConnectionID: ChunkUpload] = [:]
   var downloads: [ConnectionID: ChunkDownload] = [:]
@@ -139,19 +142,106 @@ struct RelayServices: ~Copyable {
       .status, at: moment.instant.advanced(milliseconds: Limits.statusMilliseconds))
   }
 
+  /// A fault is reported in the store's own words only on the owner's listeners.
+  mutating func healthAnswer(_ call: HealthCall, listenerKind: Opening.ListenerKind) -> Answer {
+    switch call {
+    case .live: return RelayServices.plain(200, "alive\n")
+    case .ready:
+      if stage != .running { return Answer(RelayServices.isStopping) }
+      if let fault = health.fault {
+        return Answer(
+          listenerKind == .public ? StoreHealth.unavailable : StoreHealth.refusal(of: fault))
+      }
+      // Reads, deletions and pushes still work, so a load balancer may keep sending devices here.
+      return RelayServices.plain(
+        200,
+        isDiskLow()
+          ? "ready, but accepts no new data: the disk is nearly full\n" : "ready\n")
+    case .metrics:
+      var answer = Answer(status: 200)
+      answer.headers.append("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+      answer.body = Array(metricsText.utf8)
+      return answer
+    case .status:
+      return Answer(
+        status: 200, json: sumOfStatuses.encodedBody(nodes: configuration.nodes))
+    }
+  }
+
+  private static func plain(_ status: Int, _ text: String) -> Answer {
+    var answer = Answer(status: status)
+    answer.headers.append("Content-Type", "text/plain; charset=utf-8")
+    answer.headers.append("Cache-Control", "no-store")
+    answer.body = Array(text.utf8)
+    return answer
+  }
+
+  /// The current counters.
+  var currentStatus: RelayStatus {
+    var status = status
+    status.connections = connections
+    status.sockets = sockets
+    status.parkedPolls = hub.pollCount
+    status.streams = hub.streamCount
+    status.uploads = uploads.count
+    status.downloads = downloads.count
+    status.storeRequestsWaiting = queue.count
+    status.bodyBytes = admission.bodyBytes
+    status.unsentBytes = unsentBytes
+    return status
+  }
+
+  /// Counters of all nodes, as last reported.
+  var sumOfStatuses: RelayStatus {
+    otherStatuses.reduce(currentStatus) { $0.adding($1) }
+  }
+
+  mutating func broadcastStatus() {
+    isStatusPlanned = false
+    let status = currentStatus
+    if status != sentStatus {
+      sentStatus = status
+      actions.append(.broadcast(.status(node: configuration.node, status)))
+    }
+    if connections > 0 { scheduleStatus() }
+  }
+
+  // MARK: clients
+
   /// Replaces the names by which clients may reach the relay.
   mutating func allowHosts(_ hosts: AllowedHosts) {
     self.hosts = hosts
     allowedHost = []
   }
 
-  mutating func refuseHost(_ host: String) -> Refusal {
+  /// Returns the refusal of a request that names another host than the relay; nil if it names the
+  /// relay, or no host at all. `forwarded`: the hosts that a trusted proxy reports.
+  mutating func refusalOfHost(_ head: HTTPRequestHead, forwarded: [String]) -> Refusal? {
+    if hosts.isAny { return nil }
+    // A trusted proxy may forward these fields as its client wrote them, so all must be allowed.
+    for host in forwarded where !hosts.allow(host) { return refuseHost(host) }
+    if let host = head.target.authority { return hosts.allow(host) ? nil : refuseHost(host) }
+    guard let bytes = head.headers.bytes(of: "Host"), !allowedHost.elementsEqual(bytes) else {
+      return nil
+    }
+    let host = String(decoding: bytes, as: UTF8.self)
+    guard hosts.allow(host) else { return refuseHost(host) }
+    allowedHost = Array(bytes)
+    return nil
+  }
+
+  private mutating func refuseHost(_ host: String) -> Refusal {
     let refusal = AllowedHosts.refusal(host)
     if !hasReportedHost {
       hasReportedHost = true
       actions.append(.report(.unknownHost(refusal)))
     }
     return refusal
+  }
+
+  mutating func reportUndeclaredProxy(_ network: PeerNetwork) {
+    hasReportedProxy = true
+    actions.append(.report(.undeclaredProxy(network)))
   }
 
   /// Refuses new accounts on an open relay that has reached its limit, or has a nearly full disk.
@@ -172,6 +262,48 @@ struct RelayServices: ~Copyable {
       for: .signIn(
         id, tokenHash: tokenHash, membershipChanges: membershipChanges.count,
         commits: commits.count))
+  }
+
+  // MARK: memory
+
+  /// Counts the unsent bytes of a connection that is closed, until the driver has released them.
+  mutating func chargeClosed(_ id: ConnectionID, _ bytes: Int, _ holder: Admission.Holder) {
+    _ = admission.recordUse(bytes, before: 0, by: holder)
+    closing[id] = (holder, bytes)
+  }
+
+  /// Records the driver's report of the memory of unsent bytes of a closed connection.
+  mutating func recordMemory(ofClosed id: ConnectionID, _ bytes: Int) {
+    guard let held = closing[id] else { return }
+    _ = admission.recordUse(bytes, before: held.bytes, by: held.holder)
+    closing[id] = bytes > 0 ? (held.holder, bytes) : nil
+  }
+
+  /// Milliseconds after which a connection is closed if none of its unsent bytes leave.
+  var stalledMilliseconds: Int64 { Int64(configuration.limits.stalledMilliseconds) }
+
+  // MARK: filters
+
+  /// True if one of the records matches the filter of the session's device.
+  func matchesFilter(of session: Session?, _ records: [Record]) -> Bool {
+    guard let session, let filters = hub.watchers(of: session.account)?.filters else {
+      return true
+    }
+    return filters.matches(session.device, records)
+  }
+
+  /// True if pages may be withheld from the session's device. If a device came before a commit of
+  /// another relay was announced here, that commit is sent to it together with changes that it has
+  /// already read; only the page that is read for the device itself shows if its filter matches.
+  func mayWithholdPages(for session: Session?) -> Bool {
+    guard configuration.sharesStore, let session else { return false }
+    return hub.filter(of: session.device, session.account) != nil
+  }
+
+  /// True if the page, the next one of a chain that allows it, is withheld.
+  func withholds(_ page: ReadPage, from session: Session?) -> Bool {
+    mayWithholdPages(for: session) && !page.more && !page.records.isEmpty
+      && !matchesFilter(of: session, page.records)
   }
 
   // MARK: reconnecting
@@ -335,9 +467,25 @@ struct RelayServices: ~Copyable {
 
   // MARK: results of the store
 
+  /// Handles the result of a commit that an HTTP request asked for, before the request is answered,
+  /// whatever happened to its connection. Returns the result for the answer.
+  mutating func handleCallCommit(
+    _ response: CommitResponse, _ result: Result<CommitResult, Refusal>
+  ) -> Result<CommitResult, Refusal> {
+    reportCommit(response, result)
+    var result = result
+    if case .joined(_, _, let address) = response {
+      result = checkGuess(result, from: address)
+    }
+    if case .owner(.removed(let account)) = response, case .success = result {
+      removeFiles(of: account)
+    }
+    return result
+  }
+
   /// Uncounts a guess unless the code was wrong; a wrong code over the limit is refused as that.
   /// Any other reason for a refusal is not a guess.
-  mutating func checkGuess(
+  private mutating func checkGuess(
     _ result: Result<CommitResult, Refusal>, from address: PeerNetwork
   ) -> Result<CommitResult, Refusal> {
     if case .failure(let refusal) = result, refusal.code == .badPairingCode {
@@ -349,7 +497,7 @@ struct RelayServices: ~Copyable {
     return result
   }
 
-  mutating func reportCommit(
+  private mutating func reportCommit(
     _ response: CommitResponse, _ result: Result<CommitResult, Refusal>
   ) {
     switch (response, result) {
@@ -451,12 +599,44 @@ struct RelayServices: ~Copyable {
     _ = submitFileRequest(.removeAll(of: account), for: .removal([]))
   }
 
+  /// Discards an upload that ends before its chunk was added. Its steps are done in order, so its
+  /// file is removed after the step under way.
+  mutating func dropUpload(_ id: ConnectionID) {
+    guard let upload = uploads.removeValue(forKey: id), upload.isBegun, let file = upload.file
+    else { return }
+    removeFiles([file])
+  }
+
+  /// Handles the file of a complete upload, after its chunk was added to the account or not.
+  mutating func handleChunkAdded(_ file: ChunkFile, _ result: Result<CommitResult, Refusal>) {
+    switch result {
+    case .success(.chunkAdded): break
+    case .success(.chunkReplaced(let old, _)): removeFiles([old])
+    case .failure(let refusal) where refusal.code == .storeUnavailable:
+      // A failed commit may still become durable after a crash, until another one has followed it.
+      keepLeftover([file])
+    case .success, .failure: removeFiles([file])
+    }
+  }
+
+  /// True if the head of a download's answer was sent, and not all of its body.
+  func isSending(_ id: ConnectionID) -> Bool {
+    guard let download = downloads[id] else { return false }
+    return download.head == nil
+  }
+
+  /// Marks the chunk as missing, so that devices that have it upload it again. If the commit cannot
+  /// be queued or fails, the next reader of the chunk finds the same.
+  mutating func reportMissing(_ file: ChunkFile) {
+    _ = submitCommit(.markChunksMissing([file]), for: .missingReport)
+  }
+
   /// Keeps the files for removal after the next successful commit.
   mutating func keepLeftover(_ files: [ChunkFile]) { collector.keepLeftover(files) }
 
   /// Removes the kept files after a successful commit.
   private mutating func removeLeftovers() {
-    let files = collector.takeLeftovers()
+    let files = collector.drainLeftovers()
     if !files.isEmpty { removeFiles(files) }
   }
 

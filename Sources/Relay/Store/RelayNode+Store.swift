@@ -12,7 +12,7 @@ extension RelayNode {
       let slot = connection.flatMap { connections.slot(of: $0) }
       let isWanted = connection == nil || slot != nil
       var holder = Admission.Holder.anybody
-      if let slot { holder = self.holder(of: slot) }
+      if let slot { holder = connections[slot].holder }
       if isWanted, services.admission.hasRoom(for: holder) {
         services.actions.append(.run(id, .reads, job))
         continue
@@ -50,7 +50,10 @@ extension RelayNode {
         handlePage(pending, .success(page))
       }
     case .pageFile(let result):
-      if let id = services.queue.removeOwnPage(job) { handlePageFile(id, result) }
+      if let id = services.queue.removeOwnPage(job), let slot = connections.slot(of: id) {
+        connections[slot].handleOwnPage(result, &services)
+        removeIfClosed(slot)
+      }
     case .chunk(let result):
       if let pending = services.queue.removeFileRequest(job) { handleFileResult(pending, result) }
     }
@@ -95,8 +98,14 @@ extension RelayNode {
       result = .failure(StoreHealth.unavailable)
     }
     switch pending {
-    case .upload(let id, let file): handleUploadStep(id, file, result)
-    case .download(let id, let file): handleChunkRead(id, file, result)
+    case .upload(let id, let file):
+      guard let slot = connections.slot(of: id) else { return }
+      connections[slot].handleUploadStep(file, result, &services)
+      removeIfClosed(slot)
+    case .download(let id, let file):
+      guard let slot = connections.slot(of: id) else { return }
+      connections[slot].handleChunkRead(file, result, &services)
+      removeIfClosed(slot)
     case .sweep: services.handleSweepList(result)
     case .removal(let files): if case .failure = result { services.keepLeftover(files) }
     }
@@ -113,16 +122,22 @@ extension RelayNode {
       }
     }
     durableAt = nil
+    let slot = pending.connection.flatMap { connections.slot(of: $0) }
     switch pending {
-    case .call(let id, let response): handleCallCommit(id, response, result)
-    case .socketSave(let id, let batch, let bytes, _):
-      handleSaveResult(id, batch, bytes: bytes, result)
+    case .call(_, let response):
+      let result = services.handleCallCommit(response, result)
+      if let slot { connections[slot].handleCallCommit(response, result, &services) }
+    case .socketSave(_, let batch, let bytes, _):
+      if let slot { connections[slot].handleSaveResult(batch, bytes: bytes, result, &services) }
+    case .addChunk(_, let file):
+      services.handleChunkAdded(file, result)
+      if let slot { connections[slot].handleChunkAdded(result, &services) }
     case .sightings, .missingReport: break
     case .storeProbe: if services.health.fault != nil { services.scheduleStoreProbe() }
-    case .addChunk(let id, let file): handleChunkAdded(id, file, result)
     case .confirmation(let last): services.handleConfirmation(through: last, result)
     case .collection: services.handleCollection(result)
     }
+    if let slot { removeIfClosed(slot) }
   }
 
   /// Returns the arrival time of a save whose answer reports its times; nil for everything else.
@@ -131,7 +146,7 @@ extension RelayNode {
     guard case .call(let id, .saved(_, timed: true)) = pending,
       let slot = connections.slot(of: id)
     else { return nil }
-    return connections[slot].http.exchange?.value.begunAt
+    return connections[slot].requestBegunAt
   }
 
   /// Handles the result of a read that is not an encoded page: if a page was requested, the reason
@@ -143,11 +158,17 @@ extension RelayNode {
     }
     guard let pending = services.queue.removeRead(job) else { return }
     switch pending {
-    case .call(let id, let response): handleCallRead(id, response, result)
+    case .call(let id, let response):
+      guard let slot = connections.slot(of: id) else { return }
+      connections[slot].handleCallRead(response, result, &services)
+      removeIfClosed(slot)
     case .signIn(let id, let tokenHash, let membershipChanges, let commits):
       handleSignInRead(
         id, tokenHash: tokenHash, membershipChanges: membershipChanges, commits: commits, result)
-    case .welcome(let id): handleWelcomeRead(id, result)
+    case .welcome(let id):
+      guard let slot = connections.slot(of: id) else { return }
+      connections[slot].handleWelcomeRead(result, &services)
+      removeIfClosed(slot)
     case .sweepCheck(let files): services.handleSweepCheck(files, result)
     case .remoteCommit(let account, let since): handleRemoteRead(account, since: since, result)
     case .accountVersions(let accounts): handleVersionsRead(accounts, result)
@@ -156,117 +177,49 @@ extension RelayNode {
   }
 
   private mutating func handlePage(_ pending: PendingPage, _ page: Result<ReadPage, Refusal>) {
+    guard let slot = connections.slot(of: pending.connection) else { return }
     switch pending {
-    case .call(let id, let response): handleCallPage(id, response, page)
-    case .catchUp(let id, let since): handleCatchUpRead(id, since: since, page)
-    case .backlog(let id, let since): handleBacklogRead(id, since: since, page)
-    case .socketFetch(let id, let request, let ofWholeAccount):
-      handleFetchRead(id, request: request, ofWholeAccount: ofWholeAccount, page)
+    case .call(_, let response): connections[slot].handleCallPage(response, page, &services)
+    case .catchUp(_, let since):
+      connections[slot].handleCatchUpRead(since: since, page, &services)
+    case .backlog(_, let since):
+      connections[slot].handleBacklogRead(since: since, page, &services)
+    case .socketFetch(_, let request, let ofWholeAccount):
+      connections[slot].handleFetchRead(
+        request: request, ofWholeAccount: ofWholeAccount, page, &services)
     }
+    removeIfClosed(slot)
   }
 
-  // MARK: calls
-
-  private mutating func handleCallCommit(
-    _ id: ConnectionID, _ response: CommitResponse, _ result: Result<CommitResult, Refusal>
-  ) {
-    services.reportCommit(response, result)
-    var result = result
-    if case .joined(_, _, let address) = response {
-      result = services.checkGuess(result, from: address)
-    }
-    if case .owner(.removed(let account)) = response, case .success = result {
-      services.removeFiles(of: account)
-    }
-    guard let slot = connections.slot(of: id) else { return }
-    if case .renamed(let device) = response, case .success = result,
-      let session = connections[slot].session
-    {
-      if !services.submitRead(.devices(session.account), for: .call(id, .device(device))) {
-        answer(slot, Answer(StoreQueue.overloaded))
-      }
-    } else if case .written(let key, let isDelete) = response,
-      case .success(.saved(let outcome)) = result
-    {
-      answerWrite(slot, of: key, outcome, isDelete: isDelete)
-    } else {
-      do throws(Refusal) {
-        answer(slot, try response.answer(to: try result.get()))
-      } catch {
-        answer(slot, Answer(error))
-      }
-    }
-    processInput(slot)
-  }
-
-  /// Answers a `PUT` or `DELETE` of one record.
-  private mutating func answerWrite(
-    _ slot: Hub.Slot, of key: RecordKey, _ outcome: SaveOutcome, isDelete: Bool
-  ) {
-    do throws(Refusal) {
-      if let written = try Answer(writing: outcome, isDelete: isDelete) {
-        answer(slot, written)
-        return
-      }
-      guard let session = connections[slot].session else { throw RelayServices.notSignedIn }
-      let isSubmitted = services.submitRead(
-        .record(session.account, key),
-        for: .call(connections[slot].id, .record(ifNoneMatch: [])))
-      if !isSubmitted { throw StoreQueue.overloaded }
-    } catch {
-      answer(slot, Answer(error))
-    }
-  }
-
-  private mutating func handleCallRead(
-    _ id: ConnectionID, _ response: ReadResponse, _ result: Result<ReadResult, Refusal>
+  /// Handles the store's answer about a token: its device, or a refusal. `membershipChanges`,
+  /// `commits`: the counts of both logs when the request was sent.
+  private mutating func handleSignInRead(
+    _ id: ConnectionID, tokenHash: [UInt8], membershipChanges: Int, commits: Int,
+    _ result: Result<ReadResult, Refusal>
   ) {
     guard let slot = connections.slot(of: id) else { return }
-    do throws(Refusal) {
-      let result = try result.get()
-      switch (response, result) {
-      case (.events, .token(let newest)): beginStream(slot, at: newest)
-      case (.devices, .devices(let devices)):
-        guard let session = connections[slot].session else { throw RelayServices.notSignedIn }
-        let list = devices.map {
-          services.presence.completed($0, of: session.account, wall: services.moment.wall)
-        }
-        answer(slot, Answer(status: 200, json: DeviceList(list).encodedBody()))
-      case (.device(let id), .devices(let devices)):
-        guard let device = devices.first(where: { $0.id == id }) else {
-          throw StoreRefusals.unknownDevice
-        }
-        guard let session = connections[slot].session else { throw RelayServices.notSignedIn }
-        let body = services.presence.completed(
-          device, of: session.account, wall: services.moment.wall
-        ).encodedBody()
-        answer(slot, Answer(status: 200, json: body))
-      case (.chunk(let fetch), .chunk(let chunk)), (.owner(.chunk(let fetch)), .chunk(let chunk)):
-        try beginDownload(slot, fetch, chunk)
-      case (.owner(let response), let result):
-        let (presence, wall) = (services.presence, services.moment.wall)
-        let answer = try response.answer(to: result) { device, account in
-          presence.completed(device, of: account, wall: wall)
-        }
-        self.answer(slot, answer)
-      default: answer(slot, try response.answer(showing: result))
+    switch result {
+    case .success(.principal(let principal)):
+      // News may have overtaken this answer; a new request to the store includes them.
+      let isNewest = !services.commits.hasChanged(principal.account, since: commits)
+      // A relay that shares its store must know from which token on it has received all commits.
+      if services.membershipChanges.hasChanged(principal.account, since: membershipChanges)
+        || (services.configuration.sharesStore && !isNewest)
+      {
+        if services.lookUpToken(id, tokenHash: tokenHash) { return }
+        connections[slot].refuseSignIn(StoreQueue.overloaded, &services)
+        break
       }
-    } catch {
-      answer(slot, Answer(error))
-    }
-    processInput(slot)
-  }
-
-  private mutating func handleCallPage(
-    _ id: ConnectionID, _ response: PageResponse, _ result: Result<ReadPage, Refusal>
-  ) {
-    guard let slot = connections.slot(of: id) else { return }
-    switch (response, result) {
-    case (_, .failure(let refusal)): answer(slot, Answer(refusal))
-    case (.changes(let query), .success(let page)): handlePollRead(slot, query, page)
-    case (.events, .success(let page)): beginStream(slot, page)
-    case (.recordList(let tags, _), .success(let page)):
-      answer(slot, Answer(list: page, ifNoneMatch: tags))
+      let session = Session(
+        account: principal.account, device: principal.device, tokenHash: tokenHash,
+        plan: principal.plan)
+      connections[slot].signIn(
+        session, SubscriptionFilter(principal.subscriptions),
+        newest: isNewest ? principal.newest : nil, &services)
+      removeIfClosed(slot)
+      beginVersionChecks(at: principal.account, membershipVersion: principal.membershipVersion)
+    case .success: connections[slot].refuseSignIn(StoreHealth.mismatch, &services)
+    case .failure(let refusal): connections[slot].refuseSignIn(refusal, &services)
     }
     processInput(slot)
   }
@@ -362,25 +315,6 @@ extension RelayNode {
   private mutating func announceToken(_ account: AccountID, _ token: ChangeToken) {
     if let newest = services.hub.newest(of: account), newest.covers(token) { return }
     pushChange(AccountChange(account: account, zone: nil, origin: nil, since: token, token: token))
-  }
-
-  // MARK: pages that match no filter
-
-  /// True if pages may be withheld from the connection's device. If a device came before a commit
-  /// of another relay was announced here, that commit is sent to it together with changes that it
-  /// has already read; only the page that is read for the device itself shows if its filter
-  /// matches.
-  func mayWithholdPages(_ slot: Hub.Slot) -> Bool {
-    guard services.configuration.sharesStore, let session = connections[slot].session else {
-      return false
-    }
-    return services.hub.filter(of: session.device, session.account) != nil
-  }
-
-  /// True if the page, the next one of that chain, is withheld.
-  func withholds(_ slot: Hub.Slot, _ page: ReadPage, _ chain: CursorChain?) -> Bool {
-    mayWithholdPages(slot) && chain?.mayWithholdPage == true && !page.more && !page.records.isEmpty
-      && !matchesFilter(slot, page.records)
   }
 
   // MARK: devices, plans, subscriptions

@@ -48,6 +48,7 @@ struct ConnectionTable: ~Copyable {
       slots[slot] = connection
       isInUse[slot] = true
     }
+    slots[slot].setSlot(slot)
     return slot
   }
 

@@ -3,6 +3,15 @@ import LockstepWire
 
 /// A `GET /v1/changes` with `wait`, while there are no changes.
 struct LongPoll: Sendable {
+  /// Reaction to a commit.
+  enum Reaction: Hashable, Sendable {
+    case nothing
+    /// The commit is the whole answer.
+    case answer
+    /// The store must be read for the answer.
+    case read
+  }
+
   private(set) var query: FetchQuery
   private(set) var endsAt: Instant
   /// The account's token at the last read.
@@ -30,6 +39,37 @@ struct LongPoll: Sendable {
   init(_ query: FetchQuery, at now: Instant) {
     self.query = query
     endsAt = LongPoll.end(of: query, begunAt: now)
+  }
+
+  /// Handles a commit while the store is read for it, or it waits. `isUnmatched`: the device's
+  /// filter matches none of the records. `lastPoll`: the last poll parked before the store was read
+  /// for the commit. `isRunning`: false if the relay stops.
+  mutating func handleCommit(
+    _ change: borrowing AccountChange, _ stage: HTTPExchange.Stage, isUnmatched: Bool,
+    lastPoll: UInt64, isRunning: Bool
+  ) -> Reaction {
+    guard change.mayConcern(query.zone), !covers(change.token) else { return .nothing }
+    if isUnmatched {
+      unmatchedToken = change.token
+      return .nothing
+    }
+    switch stage {
+    case .parked:
+      if isRunning, isAnswered(by: change), number <= lastPoll { return .answer }
+      hasMatch = true
+      return .read
+    case .awaitingStore:
+      newestAnnounced = change.token
+      hasMatch = true
+      return .nothing
+    case .reading, .full, .whole, .upgrading, .delayed, .sending, .streaming: return .nothing
+    }
+  }
+
+  /// True if the commit alone is the whole answer, in bytes shared with other connections.
+  private func isAnswered(by change: borrowing AccountChange) -> Bool {
+    guard sharesAnswers, let count = change.contents?.records.count else { return false }
+    return query.since == change.since && token == change.since && count <= query.limit
   }
 
   /// Starts again, at the account's token.

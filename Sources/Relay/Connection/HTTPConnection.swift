@@ -1,0 +1,1438 @@
+import LockstepCrypto
+import LockstepModel
+import LockstepRuntime
+import LockstepStorage
+import LockstepWire
+
+/// Requests and answers of a connection: one at a time, in order, each answered before the next is
+/// parsed. Long-polls, event streams, uploads and downloads of chunks are answers that take time.
+///
+/// Each method gets the connection's channel and the services that all connections share. A method
+/// may close the channel; then the connection reads nothing more.
+struct HTTPConnection: Sendable {
+  private enum Deadline: Hashable, Sendable {
+    case none
+    /// No request is pending.
+    case idle
+    /// The head of a request must be complete.
+    case head
+    /// Its body must be complete.
+    case body
+    /// Upload of a chunk: the next part must be complete, after this number of parts.
+    case part(Int)
+    /// A long-poll ends.
+    case poll
+  }
+
+  private var parser = HTTPRequestParser()
+  /// The request that is being read or answered; nil between two.
+  private var exchange: CopyOnWriteBox<HTTPExchange>?
+  /// The request before, if it was a long-poll that the next request may repeat.
+  private var lastPoll: CopyOnWriteBox<HTTPExchange>?
+  /// Set from a `GET /v1/events` on.
+  private var stream: CopyOnWriteBox<EventStreamConnection>?
+  /// Meaning of the timer `.request`, and the time at which that is due.
+  private var deadline = Deadline.none
+  private var dueAt = Instant(nanoseconds: 0)
+  /// Expiry of the timer; nil if it is not set. It may be before `dueAt`: most deadlines are
+  /// postponed before they are due, and an unchanged timer costs nothing.
+  private var timerAt: Instant?
+
+  // MARK: state
+
+  /// True if its answer is an event stream, which ends only with the connection.
+  var isStreaming: Bool { stream?.value.hasBegun ?? false }
+
+  /// True if an event stream is registered, or under way.
+  var hasStream: Bool { stream != nil }
+
+  /// True if an event of its stream is a chunk of the transfer coding.
+  var isChunkedStream: Bool { stream?.value.isChunked ?? false }
+
+  /// True if a long-poll waits for changes.
+  var isParked: Bool { exchange?.value.stage == .parked }
+
+  /// True if a request for a WebSocket is to be accepted.
+  var isUpgrading: Bool { exchange?.value.stage == .upgrading }
+
+  /// True if a request is being read or answered.
+  var isBusy: Bool { mutating get { exchange != nil || !parser.isIdle } }
+
+  /// Time at which the head of the request was complete; nil if there is none.
+  var requestBegunAt: Instant? { exchange?.value.begunAt }
+
+  /// Received bytes that are not processed yet.
+  var bufferedBytes: Int {
+    mutating get { parser.bufferedBytes + (stream?.value.ignoredBytes ?? 0) }
+  }
+
+  /// Memory of received data that waits for something, in bytes.
+  var bytesToHold: Int {
+    mutating get { parser.heldBytes + (exchange?.value.heldBytes ?? 0) }
+  }
+
+  /// True if no bytes are held, and there is no stream.
+  mutating func holdsNothing() -> Bool {
+    stream == nil && parser.bufferedBytes == 0 && exchange?.value.heldBytes ?? 0 == 0
+  }
+
+  /// True if reading of the client's bytes stops at once: an upload has sent enough, or more bytes
+  /// have no use before its request is answered. A client that closes its side after its request
+  /// still gets the whole answer, because the close is read only then. A long-poll is parked before
+  /// the close is read, and ends with it. An upgrade has no use for a client that does not send.
+  var pausesReading: Bool {
+    switch exchange?.value.stage {
+    case .full, .delayed, .sending: true
+    case .whole, .awaitingStore: exchange?.value.isUpgrade == false
+    case .reading, .upgrading, .parked, .streaming, nil: false
+    }
+  }
+
+  // MARK: input
+
+  /// Adds received bytes. Returns true if they are a repeated long-poll, and nothing is to be
+  /// parsed.
+  mutating func receive(
+    _ bytes: RawSpan, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) -> Bool {
+    if stream?.value.ignore(bytes.byteCount) == true { return false }
+    if lastPoll != nil, repeatLastPoll(bytes, &channel, &services) { return true }
+    parser.receive(bytes)
+    return false
+  }
+
+  /// Continues when the connection accepts bytes again.
+  mutating func resume(_ channel: inout ConnectionChannel, _ services: inout RelayServices) {
+    stream?.value.resume(&channel, &services)
+    if exchange?.value.stage == .sending { continueDownload(&channel, &services) }
+  }
+
+  /// True if bytes of a request would be parsed now.
+  mutating func readsRequests(
+    _ channel: inout ConnectionChannel, _ services: borrowing RelayServices
+  ) -> Bool {
+    guard let stage = exchange?.value.stage else { return !channel.isCrowded(services) }
+    return stage == .reading
+  }
+
+  mutating func readRequests(_ channel: inout ConnectionChannel, _ services: inout RelayServices) {
+    while !channel.isClosed, readsRequests(&channel, services) {
+      let event: HTTPRequestEvent?
+      do throws(Refusal) {
+        event = try parser.next()
+      } catch {
+        refuseBytes(error, &channel, &services)
+        return
+      }
+      switch event {
+      case nil:
+        updateRequestTimer(&channel, &services)
+        return
+      case .head(let head): beginExchange(head, &channel, &services)
+      case .body(let bytes): addBody(bytes, &channel, &services)
+      case .end:
+        exchange?.value.stage = .whole
+        performCall(&channel, &services)
+      }
+    }
+    if !channel.isClosed { updateRequestTimer(&channel, &services) }
+  }
+
+  /// Refuses bytes that cannot be parsed, or for which there is no room: the answer is the
+  /// connection's last.
+  mutating func refuseBytes(
+    _ refusal: Refusal, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    if let pendingAnswer = exchange?.value.pendingAnswer {
+      // The request was refused before its body came, and that answer is the better one.
+      answer(pendingAnswer, &channel, &services)
+      return
+    }
+    services.count(refusal.code)
+    let bytes = services.response(
+      Answer(refusal), head: nil, opening: channel.opening,
+      crossOrigin: channel.crossOrigin, closes: true)
+    channel.send(bytes, &services)
+    channel.close(.afterSending, &services)
+  }
+
+  /// Ends the request of a connection that is closed.
+  mutating func finish(_ channel: inout ConnectionChannel, _ services: inout RelayServices) {
+    reportRequest(&channel, &services)
+    services.dropUpload(channel.id)
+    services.downloads[channel.id] = nil
+  }
+
+  // MARK: head
+
+  private mutating func beginExchange(
+    _ head: HTTPRequestHead, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    services.status.requests += 1
+    lastPoll = nil
+    channel.identifyClient(head, &services)
+    var exchange = makeExchange(head, &channel, &services)
+    exchange.begunAt = services.moment.instant
+    let (isRefused, call) = (exchange.pendingAnswer != nil, exchange.call)
+    self.exchange = CopyOnWriteBox(exchange)
+    if !isRefused {
+      startSignIn(head.headers, &channel, &services)
+    } else {
+      applyRateLimit(channel.chargeAddress(&services))
+    }
+    if case .upload(let hash) = call, self.exchange?.value.pendingAnswer == nil {
+      beginUpload(hash, &channel, &services)
+    }
+    continueBody(&channel, &services)
+  }
+
+  /// Creates the exchange of a request, with the refusal that is known before its body comes.
+  private mutating func makeExchange(
+    _ head: HTTPRequestHead, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) -> HTTPExchange {
+    let routing = Router.route(
+      method: head.method, target: head.target,
+      listenerKind: channel.opening.listenerKind,
+      pages: services.configuration.pages)
+    var exchange: HTTPExchange
+    let hostRefusal = channel.refusalOfHost(head, of: routing, &services)
+    switch routing {
+    case _ where hostRefusal != nil:
+      exchange = HTTPExchange(head: head, call: nil)
+      exchange.pendingAnswer = hostRefusal.map { Answer($0) }
+    case .options(let methods):
+      exchange = HTTPExchange(head: head, call: nil)
+      exchange.pendingAnswer = .options(
+        methods: methods, isForeign: channel.crossOrigin == .foreign)
+    case .refused(let refusal, let methods):
+      exchange = HTTPExchange(head: head, call: nil)
+      exchange.pendingAnswer = Answer(refusal, methods: methods)
+    case .call(let routed):
+      let call = HTTPConnection.checkBody(
+        HTTPConnection.resolveStatusPage(routed, head, services), head)
+      exchange = HTTPExchange(head: head, call: call)
+      let refusal =
+        HTTPConnection.refusal(of: call, head, &services)
+        ?? HTTPConnection.refusal(ofOriginOf: call, channel.crossOrigin)
+      exchange.pendingAnswer = refusal.map { Answer($0) }
+      parser.bodyLimit = call.bodyLimit
+    }
+    return exchange
+  }
+
+  /// Returns the refusal of a call that needs no token, from a page of a foreign origin. The
+  /// answers to all other calls are withheld from the page by its browser.
+  private static func refusal(
+    ofOriginOf call: Call, _ crossOrigin: CrossOrigin
+  ) -> Refusal? {
+    guard crossOrigin == .foreign else { return nil }
+    switch call {
+    case .socket, .unauthenticated(.createAccount), .unauthenticated(.join):
+      return CrossOrigin.refusal
+    case .unauthenticated, .signed, .owner, .upload, .health, .page, .ownPage: return nil
+    }
+  }
+
+  /// Refuses a client that exceeds its rate, whatever else is wrong with the request.
+  private mutating func applyRateLimit(_ refusal: Refusal?) {
+    guard let refusal else { return }
+    exchange?.value.pendingAnswer = Answer(refusal)
+    exchange?.value.body = []
+  }
+
+  /// Returns the status page for a browser; programs get the figures.
+  private static func resolveStatusPage(
+    _ call: Call, _ head: HTTPRequestHead, _ services: borrowing RelayServices
+  ) -> Call {
+    guard call == .health(.status),
+      head.headers.list("Accept").contains(where: { $0.hasPrefix("text/html") }),
+      let page = services.configuration.pages.page(at: head.target.path, listenerKind: .admin)
+    else { return call }
+    return .page(page)
+  }
+
+  /// Returns the call, or, if its head announces a body that it does not take, the refusal of that:
+  /// a device must be authenticated before its request is judged.
+  private static func checkBody(_ call: Call, _ head: HTTPRequestHead) -> Call {
+    guard let refusal = refusal(ofBodyOf: call, head) else { return call }
+    switch call {
+    case .signed, .upload: return .signed(.refused(refusal))
+    case .unauthenticated, .owner, .health, .page, .ownPage, .socket: return call
+    }
+  }
+
+  /// Returns the refusal of the body, as far as the head shows it.
+  private static func refusal(ofBodyOf call: Call, _ head: HTTPRequestHead) -> Refusal? {
+    if call.readsBody, let type = head.headers["Content-Type"], !isJSON(type) {
+      return Refusal(
+        .unsupportedMediaType, "Send the body as JSON, with `Content-Type: application/json`.")
+    }
+    // The relay does not decode bodies, and must store what was meant.
+    let codings = head.headers.list("Content-Encoding")
+    if head.framing != .none, codings.contains(where: { $0.lowercased() != "identity" }) {
+      return Refusal(
+        .unsupportedMediaType, "Send the body unencoded, without `Content-Encoding`.")
+    }
+    if case .upload = call, head.framing == .none {
+      return Refusal(
+        .lengthRequired, "Send the chunk's bytes as a body, with `Content-Length` or chunked.")
+    }
+    return nil
+  }
+
+  /// Returns the refusal that is known before the body comes.
+  private static func refusal(
+    of call: Call, _ head: HTTPRequestHead, _ services: inout RelayServices
+  ) -> Refusal? {
+    if services.stage != .running {
+      if case .health = call { return nil }
+      return services.stoppingRefusal()
+    }
+    if let refusal = refusal(ofBodyOf: call, head) { return refusal }
+    if case .length(let count) = head.framing, count > call.bodyLimit {
+      return Refusal(
+        .bodyTooLarge, "The body may have at most \(call.bodyLimit) bytes; send less at once.")
+    }
+    return nil
+  }
+
+  /// True for `application/json` and types based on it (RFC 6839), whatever the parameters.
+  private static func isJSON(_ type: String) -> Bool {
+    let essence = type.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" }
+    return essence == "application/json" || essence.hasSuffix("+json")
+  }
+
+  /// Authenticates the client, if the call needs it.
+  private mutating func startSignIn(
+    _ headers: HTTPHeaders, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    let isNeeded: Bool
+    switch exchange?.value.call {
+    case .signed, .upload: isNeeded = true
+    case .socket:
+      isNeeded = headers.contains("Authorization")
+      // Behind a proxy, the request before on this connection may be from another client.
+      if !isNeeded { channel.signOut(&services) }
+    case .unauthenticated, .owner, .health, .page, .ownPage, nil: isNeeded = false
+    }
+    guard isNeeded, let token = HTTPConnection.bearerToken(headers) else {
+      if isNeeded { exchange?.value.pendingAnswer = .missingToken }
+      applyRateLimit(channel.chargeAddress(&services))
+      return
+    }
+    let hash = DeviceToken.hash(token)
+    if let session = channel.session, ConstantTime.equal(session.tokenHash, hash) {
+      checkPlan(&channel, &services)
+      applyRateLimit(channel.chargeDevice(session, &services))
+      return
+    }
+    if let refusal = channel.chargeAddress(&services) {
+      applyRateLimit(refusal)
+      return
+    }
+    exchange?.value.isSigningIn = true
+    if !services.lookUpToken(channel.id, tokenHash: hash) {
+      exchange?.value.isSigningIn = false
+      exchange?.value.pendingAnswer = Answer(StoreQueue.overloaded)
+    }
+  }
+
+  /// Returns the bearer token (RFC 6750 section 2.1); nil if there is none.
+  private static func bearerToken(_ headers: HTTPHeaders) -> ArraySlice<UInt8>? {
+    let blank = UInt8(ascii: " ")
+    guard headers.count(of: "Authorization") == 1, let value = headers.bytes(of: "Authorization"),
+      let end = value.firstIndex(of: blank)
+    else { return nil }
+    let scheme = value[..<end]
+    guard equalIgnoringCase(scheme.span, "bearer") else { return nil }
+    let token = value[end...].drop { $0 == blank }
+    return token.isEmpty ? nil : token
+  }
+
+  /// Sends `100 Continue` to a client that waits for it, once the sign-in is done, or its answer
+  /// instead.
+  private mutating func continueBody(
+    _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    guard exchange?.value.head.expectsContinue == true,
+      exchange?.value.stage == .reading,
+      exchange?.value.isSigningIn == false
+    else { return }
+    if let pendingAnswer = exchange?.value.pendingAnswer {
+      answer(pendingAnswer, &channel, &services)
+    } else {
+      channel.send(HTTPWriter.response(status: 100), &services)
+    }
+  }
+
+  /// Handles the device of the request's token.
+  mutating func handleSignIn(
+    _ session: Session, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    exchange?.value.isSigningIn = false
+    checkPlan(&channel, &services)
+    if let refusal = channel.chargeDevice(session, &services) {
+      refuseRequest(Answer(refusal), &channel, &services)
+    }
+    continueBody(&channel, &services)
+    performCall(&channel, &services)
+  }
+
+  mutating func refuseSignIn(
+    _ refusal: Refusal, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    guard exchange != nil else { return }
+    exchange?.value.isSigningIn = false
+    refuseRequest(Answer(refusal), &channel, &services)
+    continueBody(&channel, &services)
+    performCall(&channel, &services)
+  }
+
+  /// Sets the answer that a request gets once its body has come, which is not kept.
+  private mutating func refuseRequest(
+    _ answer: Answer, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    exchange?.value.pendingAnswer = answer
+    exchange?.value.body = []
+    endUpload(&channel, &services)
+  }
+
+  /// Refuses, before its body arrives, a request that the account's plan does not include.
+  private mutating func checkPlan(
+    _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    guard let session = channel.session else { return }
+    let refusal: Refusal?
+    switch exchange?.value.call {
+    case .signed(let call): refusal = session.refusal(of: call)
+    case .upload: refusal = session.plan.hasNoZone ? Session.needsPlan : nil
+    case .unauthenticated, .owner, .health, .page, .ownPage, .socket, nil: refusal = nil
+    }
+    if let refusal { refuseRequest(Answer(refusal), &channel, &services) }
+  }
+
+  // MARK: body
+
+  private mutating func addBody(
+    _ bytes: [UInt8], _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    // A body that will not be read is skipped, so that the connection can continue after it.
+    guard exchange?.value.pendingAnswer == nil else { return }
+    if case .upload = exchange?.value.call {
+      addToUpload(bytes, &channel, &services)
+      return
+    }
+    exchange?.value.body += bytes
+    exchange?.value.bodyBytes += bytes.count
+  }
+
+  // MARK: call
+
+  /// Performs the call, once the request is complete and the client is authenticated.
+  private mutating func performCall(
+    _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    guard exchange?.value.isSigningIn == false else { return }
+    if case .upload = exchange?.value.call, exchange?.value.pendingAnswer == nil {
+      advanceUpload(&channel, &services)
+      return
+    }
+    guard exchange?.value.stage == .whole else { return }
+    if let pendingAnswer = exchange?.value.pendingAnswer {
+      answer(pendingAnswer, &channel, &services)
+      return
+    }
+    guard let call = exchange?.value.call else { return }
+    let context = CallContext(
+      configuration: services.configuration, secrets: services.secrets, wall: services.moment.wall,
+      address: channel.client.network)
+    let body = exchange?.value.body ?? []
+    exchange?.value.body = []
+    do throws(Refusal) {
+      switch call {
+      case .health(let call):
+        if call != .live { services.checkStoreFiles() }
+        answer(
+          services.healthAnswer(call, listenerKind: channel.opening.listenerKind), &channel,
+          &services)
+      case .page(let page):
+        let held = exchange?.value.head.headers.list("If-None-Match")
+        answer(Answer(page: page, ifNoneMatch: held ?? []), &channel, &services)
+      case .ownPage(let names): try readOwnPage(names, &channel, &services)
+      case .socket: exchange?.value.stage = .upgrading
+      case .upload: break
+      case .unauthenticated(let call):
+        if call == .createAccount { try services.checkAccountLimit() }
+        let step = try UnauthenticatedClient().perform(call, body: body, in: context)
+        // A body without a code is not a guess.
+        if call == .join { try channel.countGuess(&services) }
+        if call == .createAccount { try channel.countNewAccount(&services) }
+        try performStep(step, &channel, &services)
+      case .owner(let call):
+        try performStep(Owner().perform(call, body: body, in: context), &channel, &services)
+      case .signed(let call):
+        guard let session = channel.session,
+          let headers = exchange?.value.head.headers
+        else { throw RelayServices.notSignedIn }
+        try performStep(
+          session.perform(call, body: body, headers: headers, in: context), &channel, &services)
+      }
+    } catch {
+      answer(Answer(error), &channel, &services)
+    }
+  }
+
+  private mutating func readOwnPage(
+    _ names: [String], _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) throws(Refusal) {
+    try channel.checkMemory(services)
+    exchange?.value.stage = .awaitingStore
+    if !services.submitOwnPage(names, for: channel.id) { throw StoreQueue.overloaded }
+  }
+
+  private mutating func performStep(
+    _ step: HandlerResult, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) throws(Refusal) {
+    let id = channel.id
+    exchange?.value.stage = .awaitingStore
+    let isSubmitted: Bool
+    switch step {
+    case .answer(var answer):
+      if exchange?.value.call == .unauthenticated(.time) {
+        services.addReconnect(to: &answer)
+      }
+      self.answer(answer, &channel, &services)
+      return
+    case .commit(let request, let response):
+      exchange?.value.bodyBytes += request.overheadBytes
+      isSubmitted = services.submitCommit(request, for: .call(id, response))
+    case .page(let request, .changes(let query)):
+      if query.waitMilliseconds > 0, let session = channel.session {
+        try channel.checkConnections(of: session.account, services)
+      }
+      registerPoll(query, &channel, &services)
+      if parkIfCurrent(&channel, &services) { return }
+      let isPoll = exchange?.value.poll != nil
+      try channel.checkMemory(services)
+      isSubmitted = services.submitPage(
+        request, as: PageForm(shape: .body, keepsRecords: isPoll),
+        for: .call(id, .changes(query)))
+    case .page(let request, .events):
+      try prepareStream(&channel, &services)
+      isSubmitted = services.submitPage(
+        request, as: eventForm(channel.session, services), for: .call(id, .events))
+    case .read(let request, .events):
+      try prepareStream(&channel, &services)
+      isSubmitted = services.submitRead(request, for: .call(id, .events))
+    case .page(let request, .recordList(let tags, let type)):
+      try channel.checkMemory(services)
+      isSubmitted = services.submitPage(
+        request, as: PageForm(shape: .list(type: type)),
+        for: .call(id, .recordList(ifNoneMatch: tags, type: type)))
+    case .read(let request, let response):
+      isSubmitted = services.submitRead(request, for: .call(id, response))
+    }
+    if !isSubmitted { throw StoreQueue.overloaded }
+  }
+
+  /// Registers an event stream, before the store is read for it.
+  private mutating func prepareStream(
+    _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) throws(Refusal) {
+    if let session = channel.session {
+      try channel.checkConnections(of: session.account, services)
+    }
+    registerStream(&channel, &services)
+    try channel.checkMemory(services)
+  }
+
+  /// Accepts the request for a WebSocket, and returns its terms; nil if it was refused.
+  mutating func acceptUpgrade(
+    _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) -> WebSocketConnection.Upgrade? {
+    guard let head = exchange?.value.head else { return nil }
+    var headers: HTTPHeaders
+    var deflate: DeflateTerms?
+    do throws(Refusal) {
+      headers = try WebSocketHandshake.answer(to: head)
+      if services.configuration.compresses,
+        let agreed = try DeflateNegotiation.answer(to: head.headers, .shared)
+      {
+        headers.append("Sec-WebSocket-Extensions", agreed.field)
+        deflate = agreed.terms
+      }
+    } catch {
+      answer(Answer(error), &channel, &services)
+      return nil
+    }
+    reportRequest(status: 101, &channel, &services)
+    channel.send(HTTPWriter.response(status: 101, headers: headers), &services)
+    return WebSocketConnection.Upgrade(deflate: deflate, rest: parser.takeRest())
+  }
+
+  // MARK: answers
+
+  /// Answers the request that is being read or answered. `isLast`: the connection closes after it.
+  private mutating func answer(
+    _ answer: Answer, isLast: Bool = false, _ channel: inout ConnectionChannel,
+    _ services: inout RelayServices
+  ) {
+    guard exchange != nil else { return }
+    if !isLast, delayIfLimited(answer, &channel, &services) { return }
+    if let code = answer.refused { services.count(code) }
+    let closes = isLast || closesAfterAnswer(services)
+    exchange?.value.recordAnswer(answer)
+    channel.send(
+      services.response(
+        answer, head: exchange?.value.head,
+        opening: channel.opening, crossOrigin: channel.crossOrigin,
+        closes: closes), &services)
+    endExchange(closes: closes, &channel, &services)
+  }
+
+  /// Ends a request that has its answer.
+  private mutating func endExchange(
+    closes: Bool, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    reportRequest(&channel, &services)
+    if exchange?.value.poll != nil, let session = channel.session {
+      services.hub.removePoll(channel.slot, session.account)
+      expectRepetition()
+    }
+    if stream != nil, let session = channel.session {
+      services.hub.removeStream(channel.slot, session.account)
+      stream = nil
+    }
+    exchange = nil
+    deadline = .none
+    if closes { channel.close(.afterSending, &services) }
+  }
+
+  /// True if the connection cannot carry another request, for example because the rest of a body
+  /// would be parsed as one.
+  private mutating func closesAfterAnswer(_ services: borrowing RelayServices) -> Bool {
+    let stage = exchange?.value.stage
+    return exchange?.value.head.keepsAlive != true || stage == .reading
+      || stage == .full || services.stage != .running
+  }
+
+  /// Delays the answer to a request that exceeds the rate; returns false if it is to be sent now.
+  /// If the body is not complete, the connection closes after the answer, without a delay.
+  private mutating func delayIfLimited(
+    _ answer: Answer, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) -> Bool {
+    guard answer.refused == .tooManyRequests, channel.isCharged, services.stage == .running else {
+      return false
+    }
+    switch exchange?.value.stage {
+    case .whole, .awaitingStore: break
+    case .reading, .full, .upgrading, .delayed, .sending, .parked, .streaming, nil: return false
+    }
+    exchange?.value.pendingAnswer = answer
+    exchange?.value.stage = .delayed
+    services.timers.schedule(
+      .throttled(channel.id),
+      at: services.moment.instant.advanced(milliseconds: Limits.rateLimitDelayMilliseconds))
+    return true
+  }
+
+  /// Sends an answer that was delayed because of the client's rate.
+  mutating func endDelay(_ channel: inout ConnectionChannel, _ services: inout RelayServices) {
+    if exchange?.value.stage == .delayed, let pendingAnswer = exchange?.value.pendingAnswer {
+      answer(pendingAnswer, &channel, &services)
+    }
+  }
+
+  /// Reports the end of a connection's request.
+  private mutating func reportRequest(
+    status: Int? = nil, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    guard services.configuration.reportsRequests,
+      let exchange = exchange?.value
+    else { return }
+    let path = exchange.head.target.path.joined(separator: "/")
+    services.actions.append(
+      .report(
+        .answered(
+          AccessLogEntry(
+            method: exchange.head.method, path: "/" + path, status: status ?? exchange.status,
+            milliseconds: services.moment.instant.milliseconds(since: exchange.begunAt),
+            bytes: exchange.answerBytes, peer: channel.opening.peer,
+            client: channel.client.network))))
+  }
+
+  // MARK: deadlines
+
+  /// Sets the timer for the next deadline of a connection before its upgrade.
+  mutating func updateRequestTimer(
+    _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    let deadline: Deadline
+    switch exchange?.value.stage {
+    // While its answers wait, its requests are not read, and `.stalled` checks it.
+    case nil where channel.isClogged(services): deadline = .none
+    case nil: deadline = parser.isIdle ? .idle : .head
+    case .reading:
+      // A chunk of a file is large: progress is enough.
+      deadline = services.uploads[channel.id].map { .part($0.partsReceived) } ?? .body
+    case .full, .whole, .upgrading, .awaitingStore, .delayed, .sending, .streaming: deadline = .none
+    case .parked: deadline = .poll
+    }
+    guard deadline != self.deadline else { return }
+    self.deadline = deadline
+    let now = services.moment.instant
+    let dueAt: Instant
+    switch deadline {
+    case .none:
+      services.timers.cancel(.request(channel.id))
+      timerAt = nil
+      return
+    case .idle:
+      dueAt = now.advanced(milliseconds: Int64(services.configuration.limits.idleMilliseconds))
+    case .head, .body, .part:
+      dueAt = now.advanced(milliseconds: Int64(services.configuration.limits.requestMilliseconds))
+    case .poll: dueAt = exchange?.value.poll?.endsAt ?? now
+    }
+    self.dueAt = dueAt
+    if let timerAt, timerAt <= dueAt { return }
+    setRequestTimer(&channel, &services)
+  }
+
+  private mutating func setRequestTimer(
+    _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    timerAt = dueAt
+    services.timers.schedule(.request(channel.id), at: dueAt)
+  }
+
+  /// Handles the expiry of the timer `.request`. Returns true if reading continues.
+  mutating func handleTimeout(
+    _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) -> Bool {
+    timerAt = nil
+    if deadline != .none, services.moment.instant < dueAt {
+      setRequestTimer(&channel, &services)
+      return false
+    }
+    switch deadline {
+    case .none: return false
+    case .idle:
+      channel.close(.afterSending, &services)
+      return false
+    case .head, .body, .part:
+      refuseBytes(
+        Refusal(.requestTimeout, "The request did not arrive in time."), &channel, &services)
+      return false
+    case .poll:
+      endPoll(&channel, &services)
+      return true
+    }
+  }
+
+  // MARK: results of the store
+
+  mutating func handleCallCommit(
+    _ response: CommitResponse, _ result: Result<CommitResult, Refusal>,
+    _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    if case .renamed(let device) = response, case .success = result,
+      let session = channel.session
+    {
+      if !services.submitRead(.devices(session.account), for: .call(channel.id, .device(device))) {
+        answer(Answer(StoreQueue.overloaded), &channel, &services)
+      }
+    } else if case .written(let key, let isDelete) = response,
+      case .success(.saved(let outcome)) = result
+    {
+      answerWrite(of: key, outcome, isDelete: isDelete, &channel, &services)
+    } else {
+      do throws(Refusal) {
+        answer(try response.answer(to: try result.get()), &channel, &services)
+      } catch {
+        answer(Answer(error), &channel, &services)
+      }
+    }
+  }
+
+  /// Answers a `PUT` or `DELETE` of one record.
+  private mutating func answerWrite(
+    of key: RecordKey, _ outcome: SaveOutcome, isDelete: Bool, _ channel: inout ConnectionChannel,
+    _ services: inout RelayServices
+  ) {
+    do throws(Refusal) {
+      if let written = try Answer(writing: outcome, isDelete: isDelete) {
+        answer(written, &channel, &services)
+        return
+      }
+      guard let session = channel.session else { throw RelayServices.notSignedIn }
+      let isSubmitted = services.submitRead(
+        .record(session.account, key),
+        for: .call(channel.id, .record(ifNoneMatch: [])))
+      if !isSubmitted { throw StoreQueue.overloaded }
+    } catch {
+      answer(Answer(error), &channel, &services)
+    }
+  }
+
+  mutating func handleCallRead(
+    _ response: ReadResponse, _ result: Result<ReadResult, Refusal>,
+    _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    do throws(Refusal) {
+      let result = try result.get()
+      switch (response, result) {
+      case (.events, .token(let newest)): beginStream(at: newest, &channel, &services)
+      case (.devices, .devices(let devices)):
+        guard let session = channel.session else { throw RelayServices.notSignedIn }
+        let list = devices.map {
+          services.presence.completed($0, of: session.account, wall: services.moment.wall)
+        }
+        answer(Answer(status: 200, json: DeviceList(list).encodedBody()), &channel, &services)
+      case (.device(let id), .devices(let devices)):
+        guard let device = devices.first(where: { $0.id == id }) else {
+          throw StoreRefusals.unknownDevice
+        }
+        guard let session = channel.session else { throw RelayServices.notSignedIn }
+        let body = services.presence.completed(
+          device, of: session.account, wall: services.moment.wall
+        ).encodedBody()
+        answer(Answer(status: 200, json: body), &channel, &services)
+      case (.chunk(let fetch), .chunk(let chunk)), (.owner(.chunk(let fetch)), .chunk(let chunk)):
+        try beginDownload(fetch, chunk, &channel, &services)
+      case (.owner(let response), let result):
+        let (presence, wall) = (services.presence, services.moment.wall)
+        let answer = try response.answer(to: result) { device, account in
+          presence.completed(device, of: account, wall: wall)
+        }
+        self.answer(answer, &channel, &services)
+      default: answer(try response.answer(showing: result), &channel, &services)
+      }
+    } catch {
+      answer(Answer(error), &channel, &services)
+    }
+  }
+
+  mutating func handleCallPage(
+    _ response: PageResponse, _ result: Result<ReadPage, Refusal>,
+    _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    switch (response, result) {
+    case (_, .failure(let refusal)): answer(Answer(refusal), &channel, &services)
+    case (.changes(let query), .success(let page)): handlePollRead(query, page, &channel, &services)
+    case (.events, .success(let page)): beginStream(page, &channel, &services)
+    case (.recordList(let tags, _), .success(let page)):
+      answer(Answer(list: page, ifNoneMatch: tags), &channel, &services)
+    }
+  }
+
+  /// Sends one of the owner's pages, unless other answers have used up the memory meanwhile.
+  mutating func handleOwnPage(
+    _ result: Result<PageFolderEntry, StorageError>, _ channel: inout ConnectionChannel,
+    _ services: inout RelayServices
+  ) {
+    guard let head = exchange?.value.head else { return }
+    do throws(Refusal) {
+      try channel.checkMemory(services)
+      answer(Answer(ownPage: result, to: head), &channel, &services)
+    } catch {
+      answer(Answer(error), &channel, &services)
+    }
+  }
+
+  // MARK: end
+
+  /// Ends a connection whose device is no longer valid; the refusal answers its request.
+  mutating func endSession(
+    _ refusal: Refusal, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    if isStreaming {
+      stream?.value.end(refusal, &channel, &services)
+      return
+    }
+    switch exchange?.value.call {
+    case nil where exchange == nil: channel.close(.afterSending, &services)
+    // The answer has begun; only closing it early can signal the error.
+    case .signed where services.isSending(channel.id): channel.close(.afterSending, &services)
+    case .signed, .upload: answer(Answer(refusal), isLast: true, &channel, &services)
+    // The request does not need a signed-in device.
+    case .unauthenticated, .owner, .health, .page, .ownPage, .socket, nil:
+      channel.signOut(&services)
+    }
+  }
+
+  /// Ends a request that waits for news, and an upload, because the account's plan includes nothing
+  /// any more. Returns true if reading continues.
+  mutating func endWaitingRequest(
+    _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) -> Bool {
+    if isStreaming {
+      stream?.value.end(Session.needsPlan, &channel, &services)
+      return false
+    }
+    if isParked {
+      answer(Answer(Session.needsPlan), &channel, &services)
+      return true
+    }
+    guard services.uploads[channel.id] != nil else { return false }
+    checkPlan(&channel, &services)
+    performCall(&channel, &services)
+    return true
+  }
+
+  /// Ends a stream or a parked poll because the relay stops.
+  mutating func endIfIdle(_ channel: inout ConnectionChannel, _ services: inout RelayServices) {
+    if isStreaming {
+      stream?.value.end(services.stoppingRefusal(), &channel, &services)
+    } else if isParked {
+      answerEmpty(&channel, &services)
+    }
+  }
+
+  // MARK: uploads
+
+  /// Starts an upload after the head of a request that has no error so far.
+  private mutating func beginUpload(
+    _ hash: ChunkHash, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    guard services.uploads.count < services.configuration.limits.uploads else {
+      exchange?.value.pendingAnswer = Answer(StoreRefusals.tooManyUploads)
+      return
+    }
+    guard !services.isDiskLow() else {
+      exchange?.value.pendingAnswer = Answer(StoreHealth.diskLow)
+      return
+    }
+    services.uploads[channel.id] = ChunkUpload(hash)
+  }
+
+  private mutating func addToUpload(
+    _ bytes: [UInt8], _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    services.uploads[channel.id]?.receive(bytes)
+    advanceUpload(&channel, &services)
+  }
+
+  /// Passes on received bytes, once the account is known and the step before is done.
+  private mutating func advanceUpload(
+    _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    let id = channel.id
+    if exchange?.value.stage == .whole { services.uploads[id]?.endBody() }
+    if let session = channel.session, exchange?.value.isSigningIn == false {
+      submitUploadStep(session, &channel, &services)
+    }
+    updateUploadReading(&channel, &services)
+  }
+
+  private mutating func submitUploadStep(
+    _ session: Session, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    let id = channel.id
+    if let upload = services.uploads[id], upload.file == nil {
+      let others = services.uploads.values.count { $0.file?.account == session.account }
+      guard others < services.configuration.limits.uploadsPerAccount else {
+        refuseUpload(StoreRefusals.tooManyUploads, &channel, &services)
+        return
+      }
+      services.uploads[id]?.file = ChunkFile(
+        account: session.account, number: services.secrets.word())
+    }
+    guard let file = services.uploads[id]?.file, let hash = services.uploads[id]?.hash,
+      let step = services.uploads[id]?.nextStep()
+    else { return }
+    let request: ChunkRequest =
+      switch step {
+      case .append(let bytes): .append(file, bytes)
+      case .finish: .finish(file, expecting: hash)
+      }
+    if !services.submitFileRequest(request, for: .upload(id, file)) {
+      refuseUpload(StoreQueue.overloaded, &channel, &services)
+    }
+  }
+
+  /// Counts the bytes held for the upload, and stops or resumes reading of its body.
+  private mutating func updateUploadReading(
+    _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    guard let upload = services.uploads[channel.id] else { return }
+    exchange?.value.bodyBytes = upload.heldBytes
+    switch exchange?.value.stage {
+    case .reading where upload.isFull: exchange?.value.stage = .full
+    case .full where !upload.isFull: exchange?.value.stage = .reading
+    default: break
+    }
+  }
+
+  /// Stops reading an upload with a step under way, because there is no memory for more bytes.
+  mutating func pauseUpload(_ channel: inout ConnectionChannel, _ services: inout RelayServices) {
+    guard exchange?.value.stage == .reading,
+      let upload = services.uploads[channel.id], upload.isBegun, upload.heldBytes > 0
+    else { return }
+    exchange?.value.stage = .full
+  }
+
+  /// Handles the result of a step from the chunk store.
+  mutating func handleUploadStep(
+    _ file: ChunkFile, _ result: Result<ChunkResult, Refusal>, _ channel: inout ConnectionChannel,
+    _ services: inout RelayServices
+  ) {
+    let id = channel.id
+    // The end of an upload has already handled its file.
+    guard services.uploads[id]?.file == file else { return }
+    switch result {
+    case .success(.done):
+      services.uploads[id]?.completeStep()
+      if services.uploads[id]?.isFinished == true {
+        if services.health.recordChunkSuccess() {
+          services.actions.append(.report(.storeRecovered))
+        }
+        addChunk(&channel, &services)
+      } else {
+        advanceUpload(&channel, &services)
+      }
+    case .success: refuseUpload(StoreHealth.mismatch, &channel, &services)
+    case .failure(let refusal): refuseUpload(refusal, &channel, &services)
+    }
+  }
+
+  /// Refuses the upload; the rest of its body is discarded.
+  private mutating func refuseUpload(
+    _ refusal: Refusal, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    exchange?.value.pendingAnswer = Answer(refusal)
+    endUpload(&channel, &services)
+    performCall(&channel, &services)
+  }
+
+  /// Ends an upload that was refused before its chunk was added.
+  private mutating func endUpload(
+    _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    guard services.uploads[channel.id] != nil else { return }
+    services.dropUpload(channel.id)
+    exchange?.value.bodyBytes = 0
+    if exchange?.value.stage == .full { exchange?.value.stage = .reading }
+  }
+
+  /// Adds the chunk to the account; its file is complete and durable. From here on the commit owns
+  /// the file, whatever happens to the connection.
+  private mutating func addChunk(
+    _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    let id = channel.id
+    guard let upload = services.uploads.removeValue(forKey: id), let file = upload.file else {
+      return
+    }
+    exchange?.value.stage = .awaitingStore
+    exchange?.value.bodyBytes = 0
+    let request = CommitRequest.addChunk(file.account, upload.hash, file, bytes: upload.received)
+    if !services.submitCommit(request, for: .addChunk(id, file)) {
+      services.removeFiles([file])
+      answer(Answer(StoreQueue.overloaded), &channel, &services)
+    }
+  }
+
+  /// Answers an upload after its chunk was added to the account, or refused. Its file was handled
+  /// before, whatever happened to the connection.
+  mutating func handleChunkAdded(
+    _ result: Result<CommitResult, Refusal>, _ channel: inout ConnectionChannel,
+    _ services: inout RelayServices
+  ) {
+    switch result {
+    case .success(.chunkAdded), .success(.chunkReplaced(_, wasLacking: true)):
+      answer(Answer(status: 201), &channel, &services)
+    case .success(.chunkReplaced): answer(Answer(status: 200), &channel, &services)
+    case .success: answer(Answer(StoreHealth.mismatch), &channel, &services)
+    case .failure(let refusal): answer(Answer(refusal), &channel, &services)
+    }
+  }
+
+  // MARK: downloads
+
+  /// Starts a download. Throws if there is no memory for it, or too many requests are pending.
+  private mutating func beginDownload(
+    _ fetch: ChunkFetch, _ chunk: StoredChunk, _ channel: inout ConnectionChannel,
+    _ services: inout RelayServices
+  ) throws(Refusal) {
+    switch fetch.selection(of: chunk.bytes) {
+    case .held: answer(.held(fetch), &channel, &services)
+    case .unsatisfiable: answer(.noSuchRange(of: chunk.bytes), &channel, &services)
+    case .bytes(let range, let isPart):
+      let head = Answer.chunk(fetch, range, isPart: isPart, size: chunk.bytes)
+      if range.isEmpty {
+        answer(head, &channel, &services)
+        return
+      }
+      let holder = channel.holder
+      guard services.admission.hasRoom(for: holder) else {
+        throw services.admission.refusal(of: holder)
+      }
+      services.downloads[channel.id] = ChunkDownload(chunk.file, range, head: head)
+      exchange?.value.stage = .sending
+      guard readChunk(&channel, &services) else {
+        services.downloads[channel.id] = nil
+        throw StoreQueue.overloaded
+      }
+    }
+  }
+
+  /// Reads the next part. Returns false if too many requests are pending.
+  private mutating func readChunk(
+    _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) -> Bool {
+    let id = channel.id
+    guard let file = services.downloads[id]?.file, let range = services.downloads[id]?.nextRead()
+    else { return true }
+    return services.submitFileRequest(
+      .read(file, offset: range.lowerBound, count: range.count), for: .download(id, file))
+  }
+
+  /// Reads the next part as soon as the connection has room for it. If the node has no memory for
+  /// it, continues when all that was sent has left.
+  private mutating func continueDownload(
+    _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    let hasRoom = services.admission.hasRoom(for: channel.holder)
+    if channel.isClogged(services) || (!hasRoom && channel.unsentBytes > 0) { return }
+    if !readChunk(&channel, &services) { channel.close(.afterSending, &services) }
+  }
+
+  mutating func handleChunkRead(
+    _ file: ChunkFile, _ result: Result<ChunkResult, Refusal>, _ channel: inout ConnectionChannel,
+    _ services: inout RelayServices
+  ) {
+    guard services.downloads[channel.id]?.file == file else { return }
+    switch result {
+    case .success(.bytes(let bytes)) where !bytes.isEmpty: sendPart(bytes, &channel, &services)
+    // The file has fewer bytes than recorded.
+    case .success(.bytes):
+      services.reportMissing(file)
+      refuseDownload(StoreRefusals.unknownChunk, &channel, &services)
+    case .success: refuseDownload(StoreHealth.mismatch, &channel, &services)
+    case .failure(let refusal):
+      if refusal.code == .notFound { services.reportMissing(file) }
+      refuseDownload(refusal, &channel, &services)
+    }
+  }
+
+  private mutating func sendPart(
+    _ bytes: [UInt8], _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    let id = channel.id
+    guard exchange != nil else { return }
+    if var head = services.downloads[id]?.recordRead(bytes.count) {
+      head.body = bytes
+      exchange?.value.status = head.status
+      let bytes = services.response(
+        head, head: exchange?.value.head,
+        opening: channel.opening,
+        crossOrigin: channel.crossOrigin, closes: closesAfterAnswer(services))
+      channel.send(bytes, &services)
+    } else {
+      channel.send(bytes, &services)
+    }
+    if services.downloads[id]?.isOver == true {
+      services.downloads[id] = nil
+      endExchange(closes: closesAfterAnswer(services), &channel, &services)
+    } else {
+      continueDownload(&channel, &services)
+    }
+  }
+
+  /// Refuses an unreadable download. If the answer has begun, only closing early can signal the
+  /// error.
+  private mutating func refuseDownload(
+    _ refusal: Refusal, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    if services.isSending(channel.id) {
+      services.count(refusal.code)
+      channel.close(.afterSending, &services)
+    } else {
+      services.downloads[channel.id] = nil
+      answer(Answer(refusal), &channel, &services)
+    }
+  }
+
+  // MARK: event streams
+
+  /// Registers a stream for news, before the store is read for it.
+  private mutating func registerStream(
+    _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    guard let session = channel.session, let head = exchange?.value.head else { return }
+    stream = CopyOnWriteBox(EventStreamConnection(isChunked: head.minorVersion > 0))
+    services.hub.addStream(channel.slot, session.account)
+  }
+
+  /// Starts a stream after the store was read: its first event is the page.
+  private mutating func beginStream(
+    _ page: ReadPage, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    guard let method = exchange?.value.head.method, let since = page.since else { return }
+    guard services.stage == .running, channel.session?.plan.hasNoZone == false else {
+      answer(
+        Answer(services.stage == .running ? Session.needsPlan : services.stoppingRefusal()),
+        &channel, &services)
+      return
+    }
+    let isHead = method == "HEAD"
+    sendStreamHead(closes: !isHead || closesAfterAnswer(services), &channel, &services)
+    if isHead {
+      endExchange(closes: closesAfterAnswer(services), &channel, &services)
+      return
+    }
+    let rest = parser.takeRest()
+    exchange?.value.stage = .streaming
+    stream?.value.begin(at: since, page, ignored: rest.count, &channel, &services)
+  }
+
+  /// Starts a stream without a cursor at the account's newest token, with an event that carries it.
+  private mutating func beginStream(
+    at newest: ChangeToken, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    beginStream(
+      ReadPage(ChangePage(nothingSince: newest), as: eventForm(channel.session, services)),
+      &channel, &services)
+  }
+
+  /// Returns the form of a stream's pages.
+  private func eventForm(
+    _ session: Session?, _ services: borrowing RelayServices
+  ) -> PageForm {
+    stream?.value.form(session, services) ?? PageForm(shape: .event(isChunked: false))
+  }
+
+  private mutating func sendStreamHead(
+    closes: Bool, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    var headers = HTTPHeaders()
+    headers.append("Content-Type", "text/event-stream")
+    // Proxies must pass each event on as it comes, and store none.
+    headers.append("Cache-Control", "no-cache, no-store, no-transform")
+    headers.append("X-Accel-Buffering", "no")
+    headers.append("Lockstep-Keep-Alive", String(services.configuration.keepAliveMilliseconds))
+    services.addCommonFields(&headers, channel.opening, channel.crossOrigin)
+    if closes { headers.append("Connection", "close") }
+    let isChunked = stream?.value.isChunked ?? false
+    exchange?.value.status = 200
+    channel.send(
+      HTTPWriter.responseHead(status: 200, headers: headers, isChunked: isChunked), &services)
+  }
+
+  /// Returns a stream's reaction to a commit. `limit`: bytes that may wait.
+  mutating func handleStreamCommit(
+    _ change: borrowing AccountChange, limit: Int, _ channel: inout ConnectionChannel,
+    at now: Instant
+  ) -> CursorChain.Push {
+    stream?.value.handleCommit(change, limit: limit, &channel, at: now) ?? .nothing
+  }
+
+  /// Records that a commit up to `token` did not match the filter of the stream's device.
+  mutating func recordUnmatched(_ token: ChangeToken) { stream?.value.recordUnmatched(token) }
+
+  /// Reads the changes after the stream's cursor.
+  mutating func readBacklog(_ channel: inout ConnectionChannel, _ services: inout RelayServices) {
+    stream?.value.readBacklog(&channel, &services)
+  }
+
+  /// Handles a page that was read for the stream after its cursor `since`.
+  mutating func handleBacklogRead(
+    since: ChangeToken, _ result: Result<ReadPage, Refusal>, _ channel: inout ConnectionChannel,
+    _ services: inout RelayServices
+  ) {
+    stream?.value.handleBacklogRead(since: since, result, &channel, &services)
+  }
+
+  mutating func sendHeartbeat(_ channel: inout ConnectionChannel, _ services: inout RelayServices) {
+    stream?.value.sendHeartbeat(&channel, &services)
+  }
+
+  // MARK: long-polls
+
+  /// Registers a poll for news, before the store is read for it.
+  private mutating func registerPoll(
+    _ query: FetchQuery, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    guard query.waitMilliseconds > 0, let since = query.since, since.pinned == nil,
+      let session = channel.session
+    else { return }
+    var poll = LongPoll(query, at: services.moment.instant)
+    if let head = exchange?.value.head {
+      poll.sharesAnswers = query.zone == nil && head.isPlainGet
+    }
+    exchange?.value.poll = poll
+    services.hub.addPoll(channel.slot, session.account)
+  }
+
+  /// Parks a poll at the account's newest known token, without a read of the store. Returns false
+  /// if the store must be read.
+  private mutating func parkIfCurrent(
+    _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) -> Bool {
+    guard services.stage == .running, let session = channel.session,
+      let newest = services.hub.newest(of: session.account),
+      exchange?.value.poll?.isWaiting(at: newest) == true
+    else { return false }
+    exchange?.value.poll?.token = newest
+    park(&services)
+    return true
+  }
+
+  private mutating func park(_ services: inout RelayServices) {
+    exchange?.value.poll?.number = services.peerRelays.park()
+    exchange?.value.stage = .parked
+  }
+
+  /// Answers or parks a poll after the store was read for it.
+  private mutating func handlePollRead(
+    _ query: FetchQuery, _ page: ReadPage, _ channel: inout ConnectionChannel,
+    _ services: inout RelayServices
+  ) {
+    guard let poll = exchange?.value.poll, !page.more,
+      page.isEmpty || !(poll.hasMatch || services.matchesFilter(of: channel.session, page.records))
+    else {
+      answer(services.answerWithReconnect(page.bytes), &channel, &services)
+      return
+    }
+    if let session = channel.session, session.plan.hasNoZone {
+      answer(Answer(Session.needsPlan), &channel, &services)
+      return
+    }
+    exchange?.value.poll?.token = page.token
+    exchange?.value.poll?.hasMatch = false
+    if !page.isEmpty { exchange?.value.poll?.unmatchedToken = page.token }
+    guard services.moment.instant < poll.endsAt, services.stage == .running else {
+      answerEmpty(&channel, &services)
+      return
+    }
+    if let announced = poll.newestAnnounced, !page.token.covers(announced) {
+      exchange?.value.poll?.hasMatch = poll.hasMatch
+      rereadChanges(&channel, &services)
+      return
+    }
+    if let session = channel.session, poll.query.zone == nil {
+      // The connection was a member before the read, so all commits since then were announced.
+      services.hub.recordStoredToken(session.account, page.token)
+    }
+    park(&services)
+  }
+
+  /// Returns a poll's reaction to a commit. `isUnmatched`: the device's filter matches none of its
+  /// records. `lastPoll`: the last poll parked before the store was read for it.
+  mutating func handlePollCommit(
+    _ change: borrowing AccountChange, isUnmatched: Bool, lastPoll: UInt64, isRunning: Bool
+  ) -> LongPoll.Reaction {
+    guard let stage = exchange?.value.stage else { return .nothing }
+    return exchange?.value.poll?.handleCommit(
+      change, stage, isUnmatched: isUnmatched, lastPoll: lastPoll, isRunning: isRunning)
+      ?? .nothing
+  }
+
+  /// Ends a poll that was answered together with others.
+  mutating func endPoll(
+    _ answer: borrowing Answer, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    exchange?.value.recordAnswer(answer)
+    endExchange(closes: false, &channel, &services)
+  }
+
+  /// Handles new subscriptions of the device: changes that the old ones skipped are sent, or
+  /// checked again. Returns true if reading continues.
+  mutating func applyFilterChange(
+    _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) -> Bool {
+    if stream != nil {
+      stream?.value.applyFilterChange(&channel, &services)
+      return false
+    }
+    guard let unmatchedToken = exchange?.value.poll?.unmatchedToken else { return false }
+    switch exchange?.value.stage {
+    case .parked:
+      rereadChanges(&channel, &services)
+      return true
+    case .awaitingStore: exchange?.value.poll?.newestAnnounced = unmatchedToken
+    case .reading, .full, .whole, .upgrading, .delayed, .sending, .streaming, nil: break
+    }
+    return false
+  }
+
+  mutating func rereadChanges(_ channel: inout ConnectionChannel, _ services: inout RelayServices) {
+    guard let session = channel.session, let query = exchange?.value.poll?.query else { return }
+    exchange?.value.poll?.newestAnnounced = nil
+    exchange?.value.stage = .awaitingStore
+    updateRequestTimer(&channel, &services)
+    let isSubmitted = services.submitPageRead(
+      session, query, as: PageForm(shape: .body, keepsRecords: true),
+      for: .call(channel.id, .changes(query)))
+    if !isSubmitted {
+      answer(Answer(services.admission.refusal(of: channel.holder)), &channel, &services)
+    }
+  }
+
+  /// Ends a poll whose time is up. If the store is shared, it is read once more, because commits of
+  /// other relays may not be announced yet.
+  private mutating func endPoll(_ channel: inout ConnectionChannel, _ services: inout RelayServices)
+  {
+    if services.configuration.sharesStore {
+      rereadChanges(&channel, &services)
+    } else {
+      answerEmpty(&channel, &services)
+    }
+  }
+
+  /// Ends a poll without changes: its time is up, the relay stops, or the client has closed its
+  /// side and sends no more (`isLast`).
+  mutating func answerEmpty(
+    isLast: Bool = false, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    guard let poll = exchange?.value.poll,
+      // Skipped changes were not sent to the device, so its token stays.
+      let token = poll.unmatchedToken == nil ? poll.token ?? poll.query.since : poll.query.since
+    else { return }
+    let page = ChangePage(since: poll.query.since, token: token, more: false, changes: [])
+    answer(services.answerWithReconnect(page.encodedBody()), isLast: isLast, &channel, &services)
+  }
+
+  // MARK: repeated polls
+
+  /// Restarts a poll that differs from the one before only in its token, as clients send it that
+  /// ask for nothing else: the parsed head and the session stay valid. Returns false, and does
+  /// nothing, if the bytes must be parsed: it is another request, or incomplete, or needs more than
+  /// waiting.
+  private mutating func repeatLastPoll(
+    _ bytes: RawSpan, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) -> Bool {
+    guard let since = repeatedSince(in: bytes), services.stage == .running,
+      !channel.isCrowded(services), let session = channel.session, !session.plan.hasNoZone,
+      services.hub.addPoll(
+        channel.slot, session.account, at: since, limit: channel.watcherLimit(services))
+    else { return false }
+    guard channel.chargeDevice(session, &services) == nil else {
+      services.hub.removePoll(channel.slot, session.account)
+      return false
+    }
+    services.status.requests += 1
+    swap(&exchange, &lastPoll)
+    exchange?.value.repeatPoll(
+      since: since, number: services.peerRelays.park(), at: services.moment.instant)
+    updateRequestTimer(&channel, &services)
+    return true
+  }
+
+  /// Keeps an answered poll for its repetition.
+  private mutating func expectRepetition() {
+    if exchange?.value.repetition == nil {
+      guard let request = exchange?.value, request.headBytes == 0,
+        let query = request.poll?.query
+      else { return }
+      exchange?.value.repetition = RepeatedPoll(request.head, query)
+    }
+    if exchange?.value.repetition != nil { swap(&exchange, &lastPoll) }
+  }
+
+  /// Returns the token if `bytes` repeat the last poll and nothing else has come.
+  private mutating func repeatedSince(in bytes: RawSpan) -> ChangeToken? {
+    guard exchange == nil, parser.isIdle else { return nil }
+    return lastPoll?.value.repetition?.since(in: bytes)
+  }
+}
