@@ -180,7 +180,7 @@ struct DownloadTests {
       for _ in 0..<steps { _ = relay.step() }
       relay.cut(client.id)
       relay.runUntilIdle()
-      #expect(relay.entries[0].node.services.downloads.isEmpty)
+      #expect(relay.entries[0].node.services.transfers.downloads == 0)
       #expect(try relay.get(chunk, by: device).body == chunk.bytes)
     }
   }
@@ -206,7 +206,7 @@ struct DownloadTests {
           from: try #require(bytes.firstRange(of: Array("\r\n\r\n".utf8))).upperBound)
         #expect(!body.isEmpty && chunk.bytes.starts(with: body))
       }
-      #expect(relay.entries[0].node.services.downloads.isEmpty)
+      #expect(relay.entries[0].node.services.transfers.downloads == 0)
     }
   }
 
@@ -257,7 +257,7 @@ struct DownloadTests {
     relay.fileJobs = jobs
     relay.runUntilIdle()
     #expect(try client.next() == nil)
-    #expect(relay.entries[0].node.services.downloads.isEmpty)
+    #expect(relay.entries[0].node.services.transfers.downloads == 0)
   }
 
   @Test func aBegunDownloadIsFinishedWhileTheRelayStops() throws {

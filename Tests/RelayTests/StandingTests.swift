@@ -157,7 +157,7 @@ struct StandingTests {
     #expect(relay.files.counts == (0, 1))
     deliver(relay, .planChanged(device.credentials.account, Plan(zones: [])))
     #expect(relay.files.counts == (0, 0))
-    #expect(relay.entries[0].node.services.uploads.isEmpty)
+    #expect(relay.entries[0].node.services.transfers.uploads == 0)
     relay.send(client.id, Array(request.dropFirst(200_000)) + HTTPClient.bytes("GET", "/v1/time"))
     relay.runUntilIdle()
     #expect(try client.next()?.code == "planRequired")

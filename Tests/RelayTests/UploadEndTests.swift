@@ -27,7 +27,7 @@ struct UploadEndTests {
         relay.cut(client.id)
         relay.runUntilIdle()
         #expect(try relay.hasNoStrayFiles())
-        #expect(relay.entries[0].node.services.uploads.isEmpty)
+        #expect(relay.entries[0].node.services.transfers.uploads == 0)
         #expect(relay.entries[0].node.services.currentStatus.bodyBytes == 0)
         if bytes == 400_000 { outcomes.insert(relay.files.counts.whole) }
         // If all bytes had arrived, the chunk may have been kept: it exists, or it does not.
@@ -196,7 +196,7 @@ struct UploadEndTests {
     #expect(try client.next()?.code == "planRequired")
     #expect(try client.next()?.status == 200)
     #expect(try relay.get(kept, by: device).status == 402)
-    #expect(relay.entries[0].node.services.uploads.isEmpty)
+    #expect(relay.entries[0].node.services.transfers.uploads == 0)
     #expect(relay.files.counts == (1, 0))
   }
 

@@ -233,10 +233,9 @@ struct UploadTests {
     func held() -> Int { relay.entries[0].node.services.currentStatus.bodyBytes }
     #expect(held() > Limits.chunkWaitingBytes / 2)
     #expect(relay.wire(client.id).isPaused)
-    while let upload = relay.entries[0].node.services.uploads[client.id] {
+    while relay.entries[0].node.services.transfers.uploads > 0 {
       // A complete upload is not read beyond its end until it is answered.
-      #expect(relay.wire(client.id).isPaused || !upload.isFull)
-      #expect(upload.heldBytes <= Limits.chunkWaitingBytes)
+      #expect(relay.wire(client.id).isPaused || held() <= Limits.chunkWaitingBytes)
       #expect(held() <= Limits.chunkWaitingBytes + Limits.receiveBytes)
       _ = relay.step()
     }
@@ -312,7 +311,7 @@ struct UploadTests {
     relay.runUntilIdle()
     #expect(try stranger.next()?.status == 401)
     #expect(stranger.isClosed)
-    #expect(relay.entries[0].node.services.uploads.isEmpty)
+    #expect(relay.entries[0].node.services.transfers.uploads == 0)
   }
 
   @Test func whatAStrangerSendsIsPassedOver() throws {
@@ -327,7 +326,7 @@ struct UploadTests {
       #expect(try client.next()?.status == 200)
       #expect(relay.files.counts == (0, 0))
       #expect(relay.entries[0].node.services.currentStatus.bodyBytes == 0)
-      #expect(relay.entries[0].node.services.uploads.isEmpty)
+      #expect(relay.entries[0].node.services.transfers.uploads == 0)
     }
   }
 }

@@ -128,7 +128,7 @@ struct Connection: Sendable {
       return
     }
     let hasRoom = channel.countMemory(bytesToHold, &services)
-    if !hasRoom { http.pauseUpload(&channel, &services) }
+    if !hasRoom { http.pauseUpload() }
     let reads =
       socket?.readsMessages(&channel, services) ?? http.readsRequests(&channel, services)
     if !hasRoom && reads {
@@ -468,12 +468,12 @@ struct Connection: Sendable {
   // MARK: state, for troubleshooting
 
   /// Transport as an index into `NodeState.transports`.
-  mutating func transport(_ services: borrowing RelayServices) -> Int {
+  var transport: Int {
     if socket != nil { return 0 }
     if http.hasStream { return 1 }
     if http.isParked { return 2 }
-    if services.uploads[channel.id] != nil { return 3 }
-    return services.downloads[channel.id] != nil ? 4 : 5
+    if http.isUploading { return 3 }
+    return http.isDownloading ? 4 : 5
   }
 
   /// Unsent bytes, as the driver last reported them, and those sent after that.
@@ -482,7 +482,7 @@ struct Connection: Sendable {
   /// State of its unsent bytes.
   mutating func queueState(_ services: borrowing RelayServices) -> NodeState.Queue {
     NodeState.Queue(
-      transport: NodeState.transports[transport(services)], account: session?.account,
+      transport: NodeState.transports[transport], account: session?.account,
       device: session?.device, bytes: channel.unsentBytes,
       stillMilliseconds: channel.stillMilliseconds(services))
   }

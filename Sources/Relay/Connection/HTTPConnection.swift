@@ -55,6 +55,10 @@ struct HTTPConnection: Sendable {
   /// True if a request for a WebSocket is to be accepted.
   var isUpgrading: Bool { exchange?.value.stage == .upgrading }
 
+  /// True if a chunk is uploaded, or downloaded.
+  var isUploading: Bool { exchange?.value.upload != nil }
+  var isDownloading: Bool { exchange?.value.download != nil }
+
   /// True if a request is being read or answered.
   var isBusy: Bool { mutating get { exchange != nil || !parser.isIdle } }
 
@@ -159,8 +163,7 @@ struct HTTPConnection: Sendable {
   /// Ends the request of a connection that is closed.
   mutating func finish(_ channel: inout ConnectionChannel, _ services: inout RelayServices) {
     reportRequest(&channel, &services)
-    services.dropUpload(channel.id)
-    services.downloads[channel.id] = nil
+    dropTransfer(&services)
   }
 
   // MARK: head
@@ -372,7 +375,7 @@ struct HTTPConnection: Sendable {
     exchange?.value.isSigningIn = false
     checkPlan(&channel, &services)
     if let refusal = channel.chargeDevice(session, &services) {
-      refuseRequest(Answer(refusal), &channel, &services)
+      refuseRequest(Answer(refusal), &services)
     }
     continueBody(&channel, &services)
     performCall(&channel, &services)
@@ -383,18 +386,16 @@ struct HTTPConnection: Sendable {
   ) {
     guard exchange != nil else { return }
     exchange?.value.isSigningIn = false
-    refuseRequest(Answer(refusal), &channel, &services)
+    refuseRequest(Answer(refusal), &services)
     continueBody(&channel, &services)
     performCall(&channel, &services)
   }
 
   /// Sets the answer that a request gets once its body has come, which is not kept.
-  private mutating func refuseRequest(
-    _ answer: Answer, _ channel: inout ConnectionChannel, _ services: inout RelayServices
-  ) {
+  private mutating func refuseRequest(_ answer: Answer, _ services: inout RelayServices) {
     exchange?.value.pendingAnswer = answer
     exchange?.value.body = []
-    endUpload(&channel, &services)
+    endUpload(&services)
   }
 
   /// Refuses, before its body arrives, a request that the account's plan does not include.
@@ -408,7 +409,7 @@ struct HTTPConnection: Sendable {
     case .upload: refusal = session.plan.hasNoZone ? Session.needsPlan : nil
     case .unauthenticated, .owner, .health, .page, .ownPage, .socket, nil: refusal = nil
     }
-    if let refusal { refuseRequest(Answer(refusal), &channel, &services) }
+    if let refusal { refuseRequest(Answer(refusal), &services) }
   }
 
   // MARK: body
@@ -603,6 +604,7 @@ struct HTTPConnection: Sendable {
       services.hub.removeStream(channel.slot, session.account)
       stream = nil
     }
+    dropTransfer(&services)
     exchange = nil
     deadline = .none
     if closes { channel.close(.afterSending, &services) }
@@ -655,7 +657,7 @@ struct HTTPConnection: Sendable {
       .report(
         .answered(
           AccessLogEntry(
-            method: exchange.head.method, path: "/" + path, status: status ?? exchange.status,
+            method: exchange.head.method, path: "/" + path, status: status ?? Int(exchange.status),
             milliseconds: services.moment.instant.milliseconds(since: exchange.begunAt),
             bytes: exchange.answerBytes, peer: channel.opening.peer,
             client: channel.client.network))))
@@ -674,7 +676,7 @@ struct HTTPConnection: Sendable {
     case nil: deadline = parser.isIdle ? .idle : .head
     case .reading:
       // A chunk of a file is large: progress is enough.
-      deadline = services.uploads[channel.id].map { .part($0.partsReceived) } ?? .body
+      deadline = (exchange?.value.upload?.value.partsReceived).map { .part($0) } ?? .body
     case .full, .whole, .upgrading, .awaitingStore, .delayed, .sending, .streaming: deadline = .none
     case .parked: deadline = .poll
     }
@@ -852,7 +854,7 @@ struct HTTPConnection: Sendable {
     switch exchange?.value.call {
     case nil where exchange == nil: channel.close(.afterSending, &services)
     // The answer has begun; only closing it early can signal the error.
-    case .signed where services.isSending(channel.id): channel.close(.afterSending, &services)
+    case .signed where isSendingBody: channel.close(.afterSending, &services)
     case .signed, .upload: answer(Answer(refusal), isLast: true, &channel, &services)
     // The request does not need a signed-in device.
     case .unauthenticated, .owner, .health, .page, .ownPage, .socket, nil:
@@ -873,7 +875,7 @@ struct HTTPConnection: Sendable {
       answer(Answer(Session.needsPlan), &channel, &services)
       return true
     }
-    guard services.uploads[channel.id] != nil else { return false }
+    guard isUploading else { return false }
     checkPlan(&channel, &services)
     performCall(&channel, &services)
     return true
@@ -894,7 +896,7 @@ struct HTTPConnection: Sendable {
   private mutating func beginUpload(
     _ hash: ChunkHash, _ channel: inout ConnectionChannel, _ services: inout RelayServices
   ) {
-    guard services.uploads.count < services.configuration.limits.uploads else {
+    guard services.transfers.hasRoomForUpload else {
       exchange?.value.pendingAnswer = Answer(StoreRefusals.tooManyUploads)
       return
     }
@@ -902,13 +904,14 @@ struct HTTPConnection: Sendable {
       exchange?.value.pendingAnswer = Answer(StoreHealth.diskLow)
       return
     }
-    services.uploads[channel.id] = ChunkUpload(hash)
+    services.transfers.beginUpload()
+    exchange?.value.upload = CopyOnWriteBox(ChunkUpload(hash))
   }
 
   private mutating func addToUpload(
     _ bytes: [UInt8], _ channel: inout ConnectionChannel, _ services: inout RelayServices
   ) {
-    services.uploads[channel.id]?.receive(bytes)
+    exchange?.value.upload?.value.receive(bytes)
     advanceUpload(&channel, &services)
   }
 
@@ -916,57 +919,55 @@ struct HTTPConnection: Sendable {
   private mutating func advanceUpload(
     _ channel: inout ConnectionChannel, _ services: inout RelayServices
   ) {
-    let id = channel.id
-    if exchange?.value.stage == .whole { services.uploads[id]?.endBody() }
+    if exchange?.value.stage == .whole { exchange?.value.upload?.value.endBody() }
     if let session = channel.session, exchange?.value.isSigningIn == false {
       submitUploadStep(session, &channel, &services)
     }
-    updateUploadReading(&channel, &services)
+    updateUploadReading()
   }
 
   private mutating func submitUploadStep(
     _ session: Session, _ channel: inout ConnectionChannel, _ services: inout RelayServices
   ) {
-    let id = channel.id
-    if let upload = services.uploads[id], upload.file == nil {
-      let others = services.uploads.values.count { $0.file?.account == session.account }
-      guard others < services.configuration.limits.uploadsPerAccount else {
+    guard let hash = exchange?.value.upload?.value.hash else { return }
+    if exchange?.value.upload?.value.file == nil {
+      guard services.transfers.assignUpload(to: session.account) else {
         refuseUpload(StoreRefusals.tooManyUploads, &channel, &services)
         return
       }
-      services.uploads[id]?.file = ChunkFile(
+      exchange?.value.upload?.value.file = ChunkFile(
         account: session.account, number: services.secrets.word())
     }
-    guard let file = services.uploads[id]?.file, let hash = services.uploads[id]?.hash,
-      let step = services.uploads[id]?.nextStep()
+    guard let file = exchange?.value.upload?.value.file,
+      let step = exchange?.value.upload?.value.nextStep()
     else { return }
     let request: ChunkRequest =
       switch step {
       case .append(let bytes): .append(file, bytes)
       case .finish: .finish(file, expecting: hash)
       }
-    if !services.submitFileRequest(request, for: .upload(id, file)) {
+    if !services.submitFileRequest(request, for: .upload(channel.id, file)) {
       refuseUpload(StoreQueue.overloaded, &channel, &services)
     }
   }
 
   /// Counts the bytes held for the upload, and stops or resumes reading of its body.
-  private mutating func updateUploadReading(
-    _ channel: inout ConnectionChannel, _ services: inout RelayServices
-  ) {
-    guard let upload = services.uploads[channel.id] else { return }
-    exchange?.value.bodyBytes = upload.heldBytes
+  private mutating func updateUploadReading() {
+    guard let isFull = exchange?.value.upload?.value.isFull,
+      let heldBytes = exchange?.value.upload?.value.heldBytes
+    else { return }
+    exchange?.value.bodyBytes = heldBytes
     switch exchange?.value.stage {
-    case .reading where upload.isFull: exchange?.value.stage = .full
-    case .full where !upload.isFull: exchange?.value.stage = .reading
+    case .reading where isFull: exchange?.value.stage = .full
+    case .full where !isFull: exchange?.value.stage = .reading
     default: break
     }
   }
 
   /// Stops reading an upload with a step under way, because there is no memory for more bytes.
-  mutating func pauseUpload(_ channel: inout ConnectionChannel, _ services: inout RelayServices) {
-    guard exchange?.value.stage == .reading,
-      let upload = services.uploads[channel.id], upload.isBegun, upload.heldBytes > 0
+  mutating func pauseUpload() {
+    guard exchange?.value.stage == .reading, exchange?.value.upload?.value.isBegun == true,
+      exchange?.value.upload?.value.heldBytes ?? 0 > 0
     else { return }
     exchange?.value.stage = .full
   }
@@ -976,16 +977,13 @@ struct HTTPConnection: Sendable {
     _ file: ChunkFile, _ result: Result<ChunkResult, Refusal>, _ channel: inout ConnectionChannel,
     _ services: inout RelayServices
   ) {
-    let id = channel.id
     // The end of an upload has already handled its file.
-    guard services.uploads[id]?.file == file else { return }
+    guard exchange?.value.upload?.value.file == file else { return }
     switch result {
     case .success(.done):
-      services.uploads[id]?.completeStep()
-      if services.uploads[id]?.isFinished == true {
-        if services.health.recordChunkSuccess() {
-          services.actions.append(.report(.storeRecovered))
-        }
+      exchange?.value.upload?.value.completeStep()
+      if exchange?.value.upload?.value.isFinished == true {
+        services.recordFileSuccess()
         addChunk(&channel, &services)
       } else {
         advanceUpload(&channel, &services)
@@ -1000,18 +998,32 @@ struct HTTPConnection: Sendable {
     _ refusal: Refusal, _ channel: inout ConnectionChannel, _ services: inout RelayServices
   ) {
     exchange?.value.pendingAnswer = Answer(refusal)
-    endUpload(&channel, &services)
+    endUpload(&services)
     performCall(&channel, &services)
   }
 
   /// Ends an upload that was refused before its chunk was added.
-  private mutating func endUpload(
-    _ channel: inout ConnectionChannel, _ services: inout RelayServices
-  ) {
-    guard services.uploads[channel.id] != nil else { return }
-    services.dropUpload(channel.id)
+  private mutating func endUpload(_ services: inout RelayServices) {
+    guard isUploading else { return }
+    dropTransfer(&services)
     exchange?.value.bodyBytes = 0
     if exchange?.value.stage == .full { exchange?.value.stage = .reading }
+  }
+
+  /// Discards an upload that ends before its chunk was added, or a download. The steps of an upload
+  /// are done in order, so its file is removed after the step under way.
+  private mutating func dropTransfer(_ services: inout RelayServices) {
+    if let upload = removeUpload(&services), upload.isBegun, let file = upload.file {
+      services.removeFiles([file])
+    }
+    removeDownload(&services)
+  }
+
+  private mutating func removeUpload(_ services: inout RelayServices) -> ChunkUpload? {
+    guard let upload = exchange?.value.upload?.value else { return nil }
+    exchange?.value.upload = nil
+    services.transfers.endUpload(of: upload.file?.account)
+    return upload
   }
 
   /// Adds the chunk to the account; its file is complete and durable. From here on the commit owns
@@ -1019,14 +1031,11 @@ struct HTTPConnection: Sendable {
   private mutating func addChunk(
     _ channel: inout ConnectionChannel, _ services: inout RelayServices
   ) {
-    let id = channel.id
-    guard let upload = services.uploads.removeValue(forKey: id), let file = upload.file else {
-      return
-    }
+    guard let upload = removeUpload(&services), let file = upload.file else { return }
     exchange?.value.stage = .awaitingStore
     exchange?.value.bodyBytes = 0
     let request = CommitRequest.addChunk(file.account, upload.hash, file, bytes: upload.received)
-    if !services.submitCommit(request, for: .addChunk(id, file)) {
+    if !services.submitCommit(request, for: .addChunk(channel.id, file)) {
       services.removeFiles([file])
       answer(Answer(StoreQueue.overloaded), &channel, &services)
     }
@@ -1067,10 +1076,11 @@ struct HTTPConnection: Sendable {
       guard services.admission.hasRoom(for: holder) else {
         throw services.admission.refusal(of: holder)
       }
-      services.downloads[channel.id] = ChunkDownload(chunk.file, range, head: head)
+      services.transfers.beginDownload()
+      exchange?.value.download = CopyOnWriteBox(ChunkDownload(chunk.file, range, head: head))
       exchange?.value.stage = .sending
       guard readChunk(&channel, &services) else {
-        services.downloads[channel.id] = nil
+        removeDownload(&services)
         throw StoreQueue.overloaded
       }
     }
@@ -1080,11 +1090,11 @@ struct HTTPConnection: Sendable {
   private mutating func readChunk(
     _ channel: inout ConnectionChannel, _ services: inout RelayServices
   ) -> Bool {
-    let id = channel.id
-    guard let file = services.downloads[id]?.file, let range = services.downloads[id]?.nextRead()
+    guard let file = exchange?.value.download?.value.file,
+      let range = exchange?.value.download?.value.nextRead()
     else { return true }
     return services.submitFileRequest(
-      .read(file, offset: range.lowerBound, count: range.count), for: .download(id, file))
+      .read(file, offset: range.lowerBound, count: range.count), for: .download(channel.id, file))
   }
 
   /// Reads the next part as soon as the connection has room for it. If the node has no memory for
@@ -1101,7 +1111,7 @@ struct HTTPConnection: Sendable {
     _ file: ChunkFile, _ result: Result<ChunkResult, Refusal>, _ channel: inout ConnectionChannel,
     _ services: inout RelayServices
   ) {
-    guard services.downloads[channel.id]?.file == file else { return }
+    guard exchange?.value.download?.value.file == file else { return }
     switch result {
     case .success(.bytes(let bytes)) where !bytes.isEmpty: sendPart(bytes, &channel, &services)
     // The file has fewer bytes than recorded.
@@ -1118,11 +1128,9 @@ struct HTTPConnection: Sendable {
   private mutating func sendPart(
     _ bytes: [UInt8], _ channel: inout ConnectionChannel, _ services: inout RelayServices
   ) {
-    let id = channel.id
-    guard exchange != nil else { return }
-    if var head = services.downloads[id]?.recordRead(bytes.count) {
+    if var head = exchange?.value.download?.value.recordRead(bytes.count) {
       head.body = bytes
-      exchange?.value.status = head.status
+      exchange?.value.status = UInt16(head.status)
       let bytes = services.response(
         head, head: exchange?.value.head,
         opening: channel.opening,
@@ -1131,8 +1139,7 @@ struct HTTPConnection: Sendable {
     } else {
       channel.send(bytes, &services)
     }
-    if services.downloads[id]?.isOver == true {
-      services.downloads[id] = nil
+    if exchange?.value.download?.value.isOver == true {
       endExchange(closes: closesAfterAnswer(services), &channel, &services)
     } else {
       continueDownload(&channel, &services)
@@ -1144,14 +1151,23 @@ struct HTTPConnection: Sendable {
   private mutating func refuseDownload(
     _ refusal: Refusal, _ channel: inout ConnectionChannel, _ services: inout RelayServices
   ) {
-    if services.isSending(channel.id) {
+    if isSendingBody {
       services.count(refusal.code)
       channel.close(.afterSending, &services)
     } else {
-      services.downloads[channel.id] = nil
+      removeDownload(&services)
       answer(Answer(refusal), &channel, &services)
     }
   }
+
+  private mutating func removeDownload(_ services: inout RelayServices) {
+    guard isDownloading else { return }
+    exchange?.value.download = nil
+    services.transfers.endDownload()
+  }
+
+  /// True if the head of a download's answer was sent, and not all of its body.
+  private var isSendingBody: Bool { exchange?.value.download.map { $0.value.head == nil } ?? false }
 
   // MARK: event streams
 

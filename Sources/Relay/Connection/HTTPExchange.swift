@@ -41,13 +41,16 @@ struct HTTPExchange: Sendable {
   /// True if it asks for a WebSocket.
   let isUpgrade: Bool
   var isSigningIn = false
+  /// Status of the answer; 0 until there is one.
+  var status: UInt16 = 0
   var poll: LongPoll?
   /// The form in which it would be repeated; nil until it is answered.
   var repetition: RepeatedPoll?
+  /// Upload or download of a chunk under way.
+  var upload: CopyOnWriteBox<ChunkUpload>?
+  var download: CopyOnWriteBox<ChunkDownload>?
   /// Time at which its head was complete.
   var begunAt = Instant(nanoseconds: 0)
-  /// Status of the answer; 0 until there is one.
-  var status = 0
   /// Bytes of the answer's body, if it is sent at once.
   var answerBytes = 0
 
@@ -69,7 +72,7 @@ struct HTTPExchange: Sendable {
 
   /// Records the answer for the log.
   mutating func recordAnswer(_ answer: borrowing Answer) {
-    status = answer.status
+    status = UInt16(answer.status)
     answerBytes = answer.body.count
   }
 

@@ -110,7 +110,7 @@ extension RelayNode {
       var sessions = 0
       var waiting: [(slot: Hub.Slot, bytes: Int)] = []
       for slot in connections.slotsInUse {
-        counts[connections[slot].transport(services)] += 1
+        counts[connections[slot].transport] += 1
         if connections[slot].session != nil { sessions += 1 }
         let bytes = connections[slot].unsentBytes
         if bytes > 0 { waiting.append((slot, bytes)) }

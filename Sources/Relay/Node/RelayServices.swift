@@ -62,9 +62,7 @@ struct RelayServices: ~Copyable {
   var commits = AccountLog()
   /// Closed connections whose unsent bytes the driver still holds.
   private var closing: [ConnectionID: (holder: Admission.Holder, bytes: Int)] = [:]
-  /// Uploads and downloads of chunks, by connection.
-  var uploads: [ConnectionID: ChunkUpload] = [:]
-  var downloads: [ConnectionID: ChunkDownload] = [:]
+  var transfers: ChunkTransfers
   private var collector = ChunkCollector()
   var actions = ActionQueue<NodeAction<StoreJob, RelayReport, RelayNews>>()
 
@@ -84,6 +82,7 @@ struct RelayServices: ~Copyable {
     queue = StoreQueue(limit: configuration.limits.storeRequests)
     admission = Admission(configuration)
     rates = RequestRates(configuration.limits)
+    transfers = ChunkTransfers(configuration.limits)
     presence = Presence(node: configuration.node, isShared: configuration.sharesStore)
     otherStatuses = Array(repeating: RelayStatus(), count: configuration.nodes)
   }
@@ -183,8 +182,8 @@ struct RelayServices: ~Copyable {
     status.sockets = sockets
     status.parkedPolls = hub.pollCount
     status.streams = hub.streamCount
-    status.uploads = uploads.count
-    status.downloads = downloads.count
+    status.uploads = transfers.uploads
+    status.downloads = transfers.downloads
     status.storeRequestsWaiting = queue.count
     status.bodyBytes = admission.bodyBytes
     status.unsentBytes = unsentBytes
@@ -549,6 +548,11 @@ struct RelayServices: ~Copyable {
     if health.recordReadFailure(error) { reportStoreFailure(error) }
   }
 
+  /// Records that a file was written and synced.
+  mutating func recordFileSuccess() {
+    if health.recordChunkSuccess() { actions.append(.report(.storeRecovered)) }
+  }
+
   /// Records a failure of the chunk store.
   mutating func recordFileFailure(_ error: StorageError) {
     status.storeFailures += 1
@@ -599,14 +603,6 @@ struct RelayServices: ~Copyable {
     _ = submitFileRequest(.removeAll(of: account), for: .removal([]))
   }
 
-  /// Discards an upload that ends before its chunk was added. Its steps are done in order, so its
-  /// file is removed after the step under way.
-  mutating func dropUpload(_ id: ConnectionID) {
-    guard let upload = uploads.removeValue(forKey: id), upload.isBegun, let file = upload.file
-    else { return }
-    removeFiles([file])
-  }
-
   /// Handles the file of a complete upload, after its chunk was added to the account or not.
   mutating func handleChunkAdded(_ file: ChunkFile, _ result: Result<CommitResult, Refusal>) {
     switch result {
@@ -617,12 +613,6 @@ struct RelayServices: ~Copyable {
       keepLeftover([file])
     case .success, .failure: removeFiles([file])
     }
-  }
-
-  /// True if the head of a download's answer was sent, and not all of its body.
-  func isSending(_ id: ConnectionID) -> Bool {
-    guard let download = downloads[id] else { return false }
-    return download.head == nil
   }
 
   /// Marks the chunk as missing, so that devices that have it upload it again. If the commit cannot
