@@ -211,29 +211,16 @@ struct HTTPConnection: Sendable {
       exchange = HTTPExchange(head: head, call: nil)
       exchange.pendingAnswer = Answer(refusal, methods: methods)
     case .call(let routed):
-      let call = HTTPConnection.checkBody(
-        HTTPConnection.resolveStatusPage(routed, head, services), head)
+      let call = RequestCheck.checkBody(
+        RequestCheck.resolveStatusPage(routed, head, services.configuration.pages), head)
       exchange = HTTPExchange(head: head, call: call)
       let refusal =
         HTTPConnection.refusal(of: call, head, &services)
-        ?? HTTPConnection.refusal(ofOriginOf: call, channel.crossOrigin)
+        ?? RequestCheck.refusal(ofOriginOf: call, channel.crossOrigin)
       exchange.pendingAnswer = refusal.map { Answer($0) }
       parser.bodyLimit = call.bodyLimit
     }
     return exchange
-  }
-
-  /// Returns the refusal of a call that needs no token, from a page of a foreign origin. The
-  /// answers to all other calls are withheld from the page by its browser.
-  private static func refusal(
-    ofOriginOf call: Call, _ crossOrigin: CrossOrigin
-  ) -> Refusal? {
-    guard crossOrigin == .foreign else { return nil }
-    switch call {
-    case .socket, .unauthenticated(.createAccount), .unauthenticated(.join):
-      return CrossOrigin.refusal
-    case .unauthenticated, .signed, .owner, .upload, .health, .page, .ownPage: return nil
-    }
   }
 
   /// Refuses a client that exceeds its rate, whatever else is wrong with the request.
@@ -241,46 +228,6 @@ struct HTTPConnection: Sendable {
     guard let refusal else { return }
     exchange?.value.pendingAnswer = Answer(refusal)
     exchange?.value.body = []
-  }
-
-  /// Returns the status page for a browser; programs get the figures.
-  private static func resolveStatusPage(
-    _ call: Call, _ head: HTTPRequestHead, _ services: borrowing RelayServices
-  ) -> Call {
-    guard call == .health(.status),
-      head.headers.list("Accept").contains(where: { $0.hasPrefix("text/html") }),
-      let page = services.configuration.pages.page(at: head.target.path, listenerKind: .admin)
-    else { return call }
-    return .page(page)
-  }
-
-  /// Returns the call, or, if its head announces a body that it does not take, the refusal of that:
-  /// a device must be authenticated before its request is judged.
-  private static func checkBody(_ call: Call, _ head: HTTPRequestHead) -> Call {
-    guard let refusal = refusal(ofBodyOf: call, head) else { return call }
-    switch call {
-    case .signed, .upload: return .signed(.refused(refusal))
-    case .unauthenticated, .owner, .health, .page, .ownPage, .socket: return call
-    }
-  }
-
-  /// Returns the refusal of the body, as far as the head shows it.
-  private static func refusal(ofBodyOf call: Call, _ head: HTTPRequestHead) -> Refusal? {
-    if call.readsBody, let type = head.headers["Content-Type"], !isJSON(type) {
-      return Refusal(
-        .unsupportedMediaType, "Send the body as JSON, with `Content-Type: application/json`.")
-    }
-    // The relay does not decode bodies, and must store what was meant.
-    let codings = head.headers.list("Content-Encoding")
-    if head.framing != .none, codings.contains(where: { $0.lowercased() != "identity" }) {
-      return Refusal(
-        .unsupportedMediaType, "Send the body unencoded, without `Content-Encoding`.")
-    }
-    if case .upload = call, head.framing == .none {
-      return Refusal(
-        .lengthRequired, "Send the chunk's bytes as a body, with `Content-Length` or chunked.")
-    }
-    return nil
   }
 
   /// Returns the refusal that is known before the body comes.
@@ -291,18 +238,12 @@ struct HTTPConnection: Sendable {
       if case .health = call { return nil }
       return services.stoppingRefusal()
     }
-    if let refusal = refusal(ofBodyOf: call, head) { return refusal }
+    if let refusal = RequestCheck.refusal(ofBodyOf: call, head) { return refusal }
     if case .length(let count) = head.framing, count > call.bodyLimit {
       return Refusal(
         .bodyTooLarge, "The body may have at most \(call.bodyLimit) bytes; send less at once.")
     }
     return nil
-  }
-
-  /// True for `application/json` and types based on it (RFC 6839), whatever the parameters.
-  private static func isJSON(_ type: String) -> Bool {
-    let essence = type.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" }
-    return essence == "application/json" || essence.hasSuffix("+json")
   }
 
   /// Authenticates the client, if the call needs it.
@@ -318,7 +259,7 @@ struct HTTPConnection: Sendable {
       if !isNeeded { channel.signOut(&services) }
     case .unauthenticated, .owner, .health, .page, .ownPage, nil: isNeeded = false
     }
-    guard isNeeded, let token = HTTPConnection.bearerToken(headers) else {
+    guard isNeeded, let token = RequestCheck.bearerToken(headers) else {
       if isNeeded { exchange?.value.pendingAnswer = .missingToken }
       applyRateLimit(channel.chargeAddress(&services))
       return
@@ -338,18 +279,6 @@ struct HTTPConnection: Sendable {
       exchange?.value.isSigningIn = false
       exchange?.value.pendingAnswer = Answer(StoreQueue.overloaded)
     }
-  }
-
-  /// Returns the bearer token (RFC 6750 section 2.1); nil if there is none.
-  private static func bearerToken(_ headers: HTTPHeaders) -> ArraySlice<UInt8>? {
-    let blank = UInt8(ascii: " ")
-    guard headers.count(of: "Authorization") == 1, let value = headers.bytes(of: "Authorization"),
-      let end = value.firstIndex(of: blank)
-    else { return nil }
-    let scheme = value[..<end]
-    guard equalIgnoringCase(scheme.span, "bearer") else { return nil }
-    let token = value[end...].drop { $0 == blank }
-    return token.isEmpty ? nil : token
   }
 
   /// Sends `100 Continue` to a client that waits for it, once the sign-in is done, or its answer

@@ -34,10 +34,7 @@ struct RelayServices: ~Copyable {
   var pages = ReadLimiter()
   var admission: Admission
   var rates: RequestRates
-  /// The names by which clients may reach the relay, and the value of `Host` that was last found to
-  /// be one of them: most requests have the same value.
-  var hosts: AllowedHosts
-  private var allowedHost: [UInt8] = []
+  private var hosts: HostCheck
   /// True if a request that was refused for its host was reported.
   private var hasReportedHost = false
   /// True if an undeclared proxy was reported.
@@ -75,7 +72,7 @@ struct RelayServices: ~Copyable {
     _ measures: MeasureSource
   ) {
     self.configuration = configuration
-    hosts = configuration.hosts
+    hosts = HostCheck(configuration.hosts)
     self.secrets = secrets
     self.measures = measures
     self.random = random
@@ -208,28 +205,12 @@ struct RelayServices: ~Copyable {
   // MARK: clients
 
   /// Replaces the names by which clients may reach the relay.
-  mutating func allowHosts(_ hosts: AllowedHosts) {
-    self.hosts = hosts
-    allowedHost = []
-  }
+  mutating func allowHosts(_ hosts: AllowedHosts) { self.hosts = HostCheck(hosts) }
 
-  /// Returns the refusal of a request that names another host than the relay; nil if it names the
-  /// relay, or no host at all. `forwarded`: the hosts that a trusted proxy reports.
+  /// Returns the refusal of a request that names another host than the relay. The first one is
+  /// reported. `forwarded`: the hosts that a trusted proxy reports.
   mutating func refusalOfHost(_ head: HTTPRequestHead, forwarded: [String]) -> Refusal? {
-    if hosts.isAny { return nil }
-    // A trusted proxy may forward these fields as its client wrote them, so all must be allowed.
-    for host in forwarded where !hosts.allow(host) { return refuseHost(host) }
-    if let host = head.target.authority { return hosts.allow(host) ? nil : refuseHost(host) }
-    guard let bytes = head.headers.bytes(of: "Host"), !allowedHost.elementsEqual(bytes) else {
-      return nil
-    }
-    let host = String(decoding: bytes, as: UTF8.self)
-    guard hosts.allow(host) else { return refuseHost(host) }
-    allowedHost = Array(bytes)
-    return nil
-  }
-
-  private mutating func refuseHost(_ host: String) -> Refusal {
+    guard let host = hosts.refusedHost(of: head, forwarded: forwarded) else { return nil }
     let refusal = AllowedHosts.refusal(host)
     if !hasReportedHost {
       hasReportedHost = true
