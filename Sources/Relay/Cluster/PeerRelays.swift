@@ -16,15 +16,35 @@ struct PeerRelays: Sendable {
   /// Number of long-polls parked so far, over all accounts.
   private var parked: UInt64 = 0
   /// State of the check of the accounts' tokens in the store.
-  enum Check: Sendable {
+  private enum Check: Sendable {
+    /// → planned, underWay
     case none
+    /// → underWay, none
     case planned
+    /// → underWay, planned, none
     case underWay
   }
 
-  var check = Check.none
+  private var check = Check.none
   /// Hub index to check next; nil at the end of the round.
-  var nextIndex: Int?
+  private(set) var nextIndex: Int?
+
+  /// True if a check is planned or under way.
+  var isChecking: Bool { check != .none }
+
+  /// True if the store was asked for the tokens.
+  var awaitsVersions: Bool { check == .underWay }
+
+  mutating func planCheck() { check = .planned }
+
+  /// Records that the store is asked for tokens. `next`: hub index of those to ask for next.
+  mutating func beginCheck(next: Int?) {
+    check = .underWay
+    nextIndex = next
+  }
+
+  /// Records that there are no accounts to check.
+  mutating func endChecks() { check = .none }
 
   /// Returns the number of a poll that is parked now.
   mutating func park() -> UInt64 {

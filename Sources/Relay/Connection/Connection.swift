@@ -27,6 +27,7 @@ struct Connection: Sendable {
   var opening: Opening { channel.opening }
   var crossOrigin: CrossOrigin { channel.crossOrigin }
   var session: Session? { channel.session }
+  var isSignedIn: Bool { channel.session != nil }
   /// True once it is closed: the node removes it.
   var isClosed: Bool { channel.isClosed }
   /// The holder to whose share of the memory its bytes are charged.
@@ -235,6 +236,12 @@ struct Connection: Sendable {
       http.refuseSignIn(refusal, &channel, &services)
     }
   }
+
+  /// True if the device has signed in.
+  mutating func isSession(of device: DeviceID) -> Bool { channel.session?.device == device }
+
+  /// True if the plan of the session's account is known to be this one.
+  func hasPlan(_ plan: Plan) -> Bool { channel.session?.plan == plan }
 
   /// Ends the connection's session.
   mutating func signOut(_ services: inout RelayServices) { channel.signOut(&services) }

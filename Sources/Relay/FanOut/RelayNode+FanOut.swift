@@ -228,7 +228,7 @@ extension RelayNode {
     _ account: AccountID, _ device: DeviceID, by origin: CommitOrigin?
   ) {
     services.membershipChanges.recordChange(account)
-    for slot in members(of: account) where connections[slot].session?.device == device {
+    for slot in members(of: account) where connections[slot].isSession(of: device) {
       if origin?.node == services.configuration.node, origin?.connection == connections[slot].id {
         connections[slot].signOut(&services)
       } else {
@@ -263,7 +263,7 @@ extension RelayNode {
   ) {
     services.membershipChanges.recordChange(account)
     services.hub.setFilter(SubscriptionFilter(subscriptions), of: device, account)
-    for slot in members(of: account) where connections[slot].session?.device == device {
+    for slot in members(of: account) where connections[slot].isSession(of: device) {
       connections[slot].applyFilterChange(&services)
       removeIfClosed(slot)
     }

@@ -111,7 +111,7 @@ extension RelayNode {
       var waiting: [(slot: Hub.Slot, bytes: Int)] = []
       for slot in connections.slotsInUse {
         counts[connections[slot].transport] += 1
-        if connections[slot].session != nil { sessions += 1 }
+        if connections[slot].isSignedIn { sessions += 1 }
         let bytes = connections[slot].unsentBytes
         if bytes > 0 { waiting.append((slot, bytes)) }
       }

@@ -342,7 +342,7 @@ extension RelayNode {
     switch result {
     case .success(.principal(let principal)):
       let isOther = members(of: account).contains {
-        connections[$0].session?.plan != principal.plan
+        !connections[$0].hasPlan(principal.plan)
       }
       if isOther { applyPlan(account, principal.plan) }
       if services.hub.filter(of: device, account) != SubscriptionFilter(principal.subscriptions) {
@@ -363,26 +363,23 @@ extension RelayNode {
     if services.hub.recordMembership(account, version: membershipVersion) {
       rereadMembership(of: account)
     }
-    if services.peerRelays.check == .none { scheduleVersionCheck() }
+    if !services.peerRelays.isChecking { scheduleVersionCheck() }
   }
 
   /// Asks the store for the accounts' tokens, a part of them at a time.
   mutating func checkAccountVersions() {
     guard services.configuration.sharesStore, services.stage == .running,
-      services.peerRelays.check != .underWay
-    else {
-      return
-    }
+      !services.peerRelays.awaitsVersions
+    else { return }
     continueVersionCheck(from: 0)
   }
 
   private mutating func continueVersionCheck(from index: Int) {
     let (accounts, next) = services.hub.accounts(from: index, limit: Limits.versionCheckAccounts)
-    services.peerRelays.nextIndex = next
     if !accounts.isEmpty,
       services.submitRead(.accountVersions(accounts), for: .accountVersions(accounts))
     {
-      services.peerRelays.check = .underWay
+      services.peerRelays.beginCheck(next: next)
     } else {
       scheduleVersionCheck()
     }
@@ -424,10 +421,10 @@ extension RelayNode {
   /// Schedules the next check. Without accounts there is none: the next sign-in starts it.
   private mutating func scheduleVersionCheck() {
     guard services.hub.accountCount > 0, services.stage == .running else {
-      services.peerRelays.check = .none
+      services.peerRelays.endChecks()
       return
     }
-    services.peerRelays.check = .planned
+    services.peerRelays.planCheck()
     services.timers.schedule(
       .versionCheck,
       at: services.moment.instant.advanced(milliseconds: Limits.versionCheckMilliseconds))
