@@ -14,6 +14,8 @@ package struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
   @usableFromInline let interval: Int64
   @usableFromInline let depth: Int64
   @usableFromInline let keys: Int
+  /// Remembered keys below which no bucket is forgotten.
+  @inlinable static var keysMin: Int { 1_024 }
   /// Recently used keys, and those used before. When half of the allowed number of keys is in
   /// `lately`, it replaces `before`; the buckets that are forgotten are mostly full by then.
   @usableFromInline var lately: [Key: Int64] = [:]
@@ -94,7 +96,7 @@ package struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
     if lately.count >= keys / 2 {
       before = lately
       lately = [:]
-    } else if let now, lately.count == lately.capacity {
+    } else if let now, lately.count == lately.capacity, lately.count >= Self.keysMin {
       forgetFullBuckets(at: now)
     }
     lately[key] = fullAt
@@ -102,12 +104,14 @@ package struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
   }
 
   /// Forgets the buckets that are full again: a bucket that is not remembered counts as full.
-  /// Called when the dictionary would grow. If it is still mostly filled then, it grows, so that
-  /// the next call comes only after as many new keys.
+  /// Called when the dictionary would grow. Half of its room stays, and it grows if that is still
+  /// too little, so that the next call comes only after many new keys.
   @inlinable
   mutating func forgetFullBuckets(at now: Instant) {
-    let capacity = lately.capacity
-    lately = lately.filter { $0.value > now.nanoseconds }
-    if lately.count > capacity / 2 { lately.reserveCapacity(2 * capacity) }
+    let room = lately.capacity / 2
+    var kept = [Key: Int64](minimumCapacity: room)
+    for (key, fullAt) in lately where fullAt > now.nanoseconds { kept[key] = fullAt }
+    if kept.count > room { kept.reserveCapacity(4 * room) }
+    lately = kept
   }
 }
