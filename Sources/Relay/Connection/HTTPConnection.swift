@@ -174,16 +174,15 @@ struct HTTPConnection: Sendable {
     services.status.requests += 1
     lastPoll = nil
     channel.identifyClient(head, &services)
-    var exchange = makeExchange(head, &channel, &services)
-    exchange.begunAt = services.moment.instant
-    let (isRefused, call) = (exchange.pendingAnswer != nil, exchange.call)
-    self.exchange = CopyOnWriteBox(exchange)
-    if !isRefused {
+    exchange = CopyOnWriteBox(makeExchange(head, &channel, &services))
+    exchange?.value.begunAt = services.moment.instant
+    let call = exchange?.value.call
+    if exchange?.value.pendingAnswer == nil {
       startSignIn(head.headers, &channel, &services)
     } else {
       applyRateLimit(channel.chargeAddress(&services))
     }
-    if case .upload(let hash) = call, self.exchange?.value.pendingAnswer == nil {
+    if case .upload(let hash) = call, exchange?.value.pendingAnswer == nil {
       beginUpload(hash, &channel, &services)
     }
     continueBody(&channel, &services)
