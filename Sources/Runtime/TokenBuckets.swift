@@ -109,9 +109,7 @@ package struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
   @inlinable
   mutating func forgetFullBuckets(at now: Instant) {
     let room = lately.capacity / 2
-    var kept = [Key: Int64](minimumCapacity: room)
-    for (key, fullAt) in lately where fullAt > now.nanoseconds { kept[key] = fullAt }
-    if kept.count > room { kept.reserveCapacity(4 * room) }
-    lately = kept
+    lately = lately.filter { $0.value > now.nanoseconds }
+    lately.reserveCapacity(lately.count > room ? 4 * room : room)
   }
 }
