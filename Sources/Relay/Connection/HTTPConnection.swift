@@ -1267,9 +1267,13 @@ struct HTTPConnection: Sendable {
     _ change: borrowing AccountChange, isUnmatched: Bool, lastPoll: UInt64, isRunning: Bool
   ) -> LongPoll.Reaction {
     guard let stage = exchange?.value.stage else { return .nothing }
-    return exchange?.value.poll?.handleCommit(
-      change, stage, isUnmatched: isUnmatched, lastPoll: lastPoll, isRunning: isRunning)
-      ?? .nothing
+    // The usual case changes nothing: a change within the box would allocate here.
+    if stage == .parked, isRunning, !isUnmatched,
+      exchange?.value.poll?.isAnswered(by: change, lastPoll: lastPoll) == true
+    {
+      return .answer
+    }
+    return exchange?.value.poll?.handleCommit(change, stage, isUnmatched: isUnmatched) ?? .nothing
   }
 
   /// Ends a poll that was answered together with others.

@@ -41,12 +41,10 @@ struct LongPoll: Sendable {
     endsAt = LongPoll.end(of: query, begunAt: now)
   }
 
-  /// Handles a commit while the store is read for it, or it waits. `isUnmatched`: the device's
-  /// filter matches none of the records. `lastPoll`: the last poll parked before the store was read
-  /// for the commit. `isRunning`: false if the relay stops.
+  /// Handles a commit that does not answer it (`isAnswered`), while the store is read for it, or it
+  /// waits. `isUnmatched`: the device's filter matches none of the records.
   mutating func handleCommit(
-    _ change: borrowing AccountChange, _ stage: HTTPExchange.Stage, isUnmatched: Bool,
-    lastPoll: UInt64, isRunning: Bool
+    _ change: borrowing AccountChange, _ stage: HTTPExchange.Stage, isUnmatched: Bool
   ) -> Reaction {
     guard change.mayConcern(query.zone), !covers(change.token) else { return .nothing }
     if isUnmatched {
@@ -55,7 +53,6 @@ struct LongPoll: Sendable {
     }
     switch stage {
     case .parked:
-      if isRunning, isAnswered(by: change), number <= lastPoll { return .answer }
       hasMatch = true
       return .read
     case .awaitingStore:
@@ -66,10 +63,15 @@ struct LongPoll: Sendable {
     }
   }
 
-  /// True if the commit alone is the whole answer, in bytes shared with other connections.
-  private func isAnswered(by change: borrowing AccountChange) -> Bool {
-    guard sharesAnswers, let count = change.contents?.records.count else { return false }
+  /// True if the commit, which matches the device's filter, is the whole answer of the parked poll,
+  /// in bytes shared with other connections. `lastPoll`: the last poll parked before the store was
+  /// read for the commit.
+  func isAnswered(by change: borrowing AccountChange, lastPoll: UInt64) -> Bool {
+    guard sharesAnswers, number <= lastPoll, let count = change.contents?.records.count else {
+      return false
+    }
     return query.since == change.since && token == change.since && count <= query.limit
+      && change.mayConcern(query.zone) && !covers(change.token)
   }
 
   /// Starts again, at the account's token.
