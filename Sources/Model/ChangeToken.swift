@@ -11,13 +11,13 @@
 ///     <generation hex>.<sequence>[.z<zone digest hex>][.p<pinned sequence>][.h<horizon>]
 @usableFromInline
 package struct ChangeToken: Hashable, Sendable {
-  /// Number of the account's history. Changes when a store is restored from a backup. Random for
-  /// each account, so that a token of another account is recognised as foreign.
   @usableFromInline package var sequence: Int64
   // Every connection holds several tokens, so what is rarely present has no flag of its own: 40
   // bytes a token, with or without an optional around it, rather than 56.
   @usableFromInline var storedPinned = absent
   @usableFromInline var storedHorizon = absent
+  /// Number of the account's history. Changes when a store is restored from a backup. Random for
+  /// each account, so that a token of another account is recognised as foreign.
   @usableFromInline package var generation: UInt32
   @usableFromInline var storedDigest: UInt32 = 0
   @usableFromInline var isOfZone = false
