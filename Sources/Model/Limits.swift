@@ -261,6 +261,16 @@ package enum Limits {
   @usableFromInline package static let logPagesMax = 16_000
   /// Pages from which the log is checkpointed in parallel with commits if the store is never idle.
   @usableFromInline package static let logPagesWithoutPause = 4_000
+  /// Bytes of the file of a commit log, and of the space that is written ahead of its blocks.
+  @usableFromInline package static let commitLogBytes = 16 << 20
+  @usableFromInline package static let commitLogStep = 1 << 20
+  /// Bytes of the fields of one save in the commit log. A larger one would be written twice.
+  @usableFromInline package static let loggedSaveBytes = 16 << 10
+  /// Saves, and bytes of their records, that only the commit log and the memory hold: above that
+  /// the database takes them before the next commit, and above the last number in an idle period.
+  @usableFromInline package static let bufferedSaves = 4_096
+  @usableFromInline package static let bufferedSaveBytes = 4 << 20
+  @usableFromInline package static let bufferedSavesAtRest = 256
   /// Time for which a commit waits, before a checkpoint, for a reader that blocks it: longer than
   /// the reading of a page takes. If the reader stays, the log grows by `logPagesMax` until the
   /// next attempt.

@@ -36,7 +36,7 @@ package final class RelayStore {
           folder,
           try SQLiteZoneStore(
             directory: folder, rules: rules, opening: RelayStore.openingNumber(),
-            declareRestored: isRestored))
+            declareRestored: isRestored, usesCommitLog: true))
       case .database(let address):
         return .database(
           address,

@@ -48,7 +48,8 @@ package enum CommitRequest: Sendable, Hashable {
   case touchDevices([DeviceSighting])
   /// Test write without effect: shows if the store accepts writes again.
   case checkWritable
-  case save(SaveCommit)
+  /// Indirect, since it is large and passed on often.
+  indirect case save(SaveCommit)
   /// Makes a tombstone of each live record of the zone, or only of those that `through` covers. One
   /// commit deletes the first ones; `ZoneDeletion.rest` names those left for the next.
   case deleteZone(AccountID, DeviceID, Name, through: ChangeToken?)
@@ -279,7 +280,7 @@ package enum CommitResult: Sendable, Hashable {
   case done
   /// Account of the redeemed code.
   case redeemed(AccountID)
-  case saved(SaveOutcome)
+  indirect case saved(SaveOutcome)
   case zoneDeleted(ZoneDeletion)
   /// The account's devices are signed out, and a part of its data is removed.
   case removing

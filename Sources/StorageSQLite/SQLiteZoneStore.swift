@@ -11,7 +11,8 @@ import LockstepStorage
 /// connections for other threads, which never wait for the writer.
 ///
 /// All requests of a commit are one transaction and one fsync: under load, hundreds of saves share
-/// it. A commit that throws changes nothing, and the store continues as soon as the fault is gone.
+/// it. With a commit log, that is one append to a file, and the database follows (`CommitLog`). A
+/// commit that throws changes nothing, and the store continues as soon as the fault is gone.
 /// There is one exception: if the final fsync itself fails, a crash right afterwards may restore a
 /// refused batch; a retry with the batch's id is then recognised.
 package final class SQLiteZoneStore: ZoneStore {
@@ -28,6 +29,7 @@ package final class SQLiteZoneStore: ZoneStore {
   private let remover: AccountRemover
   private let opening: StoreOpening
   private let run: UInt64
+  private let commitLog: CommitLog?
   /// Check that the files are still where they were opened. `checkedAt` is the time of the last
   /// check by a commit, in milliseconds; `fileFault` is its result.
   package private(set) var identity: StoreIdentity
@@ -52,13 +54,14 @@ package final class SQLiteZoneStore: ZoneStore {
   ///
   /// `opening` is an `OpeningNumber`, drawn anew each time. `declareRestored`: the directory as a
   /// whole was put back from an older copy, which the store cannot detect from its files. `run` is
-  /// the number of the run that begins (`TagGap`); the default is `opening`.
+  /// the number of the run that begins (`TagGap`); the default is `opening`. `usesCommitLog`: saves
+  /// are acknowledged once a commit log has them.
   ///
   /// Throws `inUse` if another store, here or in another process, has the directory; `tooNew`,
   /// `corrupt`, `readOnly`, `diskFull` or `failed` as their names say.
   package init(
     directory: String, rules: StoreRules = StoreRules(), opening: UInt64,
-    declareRestored: Bool = false, run: UInt64? = nil
+    declareRestored: Bool = false, run: UInt64? = nil, usesCommitLog: Bool = false
   ) throws(StorageError) {
     self.directory = directory
     lock = try DirectoryLock(directory: directory)
@@ -66,13 +69,14 @@ package final class SQLiteZoneStore: ZoneStore {
     SQLiteConnection.omitMemoryStatistics()
     connection = try SQLiteConnection(
       path: SQLiteZoneStore.path(in: directory), role: .writer, schema: .zones)
+    // Before the opening number advances: it tells which blocks of the log are the database's.
+    let recovery = try CommitLogRecovery.run(
+      try CommitLogFile.content(in: directory), on: connection)
     self.opening = try StoreOpening(connection, directory: directory)
     let run = run ?? opening
     self.run = run
-    wasRestored = try self.opening.begin(opening, isDeclared: declareRestored, run: run)
-    identity = StoreIdentity(
-      directory: directory,
-      ["lock", SQLiteZoneStore.databaseName, SQLiteZoneStore.databaseName + "-wal"])
+    wasRestored = try self.opening.begin(
+      opening, isDeclared: declareRestored || recovery.hasGap, run: run)
     queries = try ZoneQueries(connection, run: run)
     accounts = try AccountWriter(connection, rules: rules, run: run)
     subscriptions = try SubscriptionWriter(connection, queries: queries.accounts)
@@ -83,6 +87,16 @@ package final class SQLiteZoneStore: ZoneStore {
       connection, queries: queries, records: records, chunks: chunks, rules: rules)
     remover = try AccountRemover(
       connection, queries: queries, records: records, chunks: chunks, rules: rules)
+    commitLog =
+      usesCommitLog
+      ? try CommitLog(
+        connection, directory: directory, records: records, history: history,
+        epoch: self.opening.number, sequence: recovery.sequence)
+      : nil
+    identity = StoreIdentity(
+      directory: directory,
+      ["lock", SQLiteZoneStore.databaseName, SQLiteZoneStore.databaseName + "-wal"]
+        + (usesCommitLog ? [CommitLogFile.name] : []))
   }
 
   /// True if there is a store in that directory, open or not.
@@ -103,23 +117,27 @@ package final class SQLiteZoneStore: ZoneStore {
 
   deinit { close() }
 
-  /// Moves the log into the database, closes the files and then releases the directory. Later
+  /// Moves both logs into the database, closes the files and then releases the directory. Later
   /// requests fail.
   package func close() {
     guard connection.isOpen else { return }
     let isIntact = identity.check() == nil
     // The files that now have the former names do not belong to this store and must not be changed.
     if !isIntact { connection.keepFilesOnClose() }
+    var isFlushed = !hasWritten
     if hasWritten, isIntact {
       do throws(StorageError) {
-        try opening.advanceNumber()
+        try exclusively { () throws(StorageError) in try advanceNumber() }
+        isFlushed = true
       } catch {
-        // All answered commits are durable. The only loss: a copy made since the store was opened
-        // is not detected as an older one if it is put back before the next opening.
+        // All answered commits are durable, in the commit log at least. The only loss: a copy made
+        // since the store was opened is not detected as an older one if it is put back before the
+        // next opening.
       }
     }
     mover?.close()
     connection.close()
+    if isFlushed, isIntact { commitLog?.removeFile() }
     lock.release()
   }
 
@@ -133,19 +151,35 @@ package final class SQLiteZoneStore: ZoneStore {
 
   /// Returns a view for another thread, on a read-only connection of its own.
   package func makeReader() throws(StorageError) -> sending SQLiteZoneReader {
-    try SQLiteZoneReader(path: SQLiteZoneStore.path(in: directory), run: run)
+    try SQLiteZoneReader(
+      path: SQLiteZoneStore.path(in: directory), run: run, commitLog: commitLog)
   }
 
   /// Calls `observer` after each sync of the log, on the thread that commits, with its duration in
   /// nanoseconds.
   package func observeSyncs(_ observer: @escaping @Sendable (_ nanoseconds: Int64) -> Void) {
     _ = connection.observeSyncs(observer)
+    commitLog?.observeSyncs(observer)
   }
 
   package func commit(
     _ requests: [CommitRequest], wall: Int64
   ) throws(StorageError) -> [CommitResult] {
     if requests.isEmpty { return [] }
+    guard let commitLog else {
+      try prepareCommit(wall: wall)
+      return try connection.write { () throws(StorageError) in
+        try perform(requests[...], wall: wall)
+      }
+    }
+    return try commitLog.commit(requests, wall: wall) { () throws(StorageError) in
+      try prepareCommit(wall: wall)
+    } perform: { (rest) throws(StorageError) in
+      try perform(rest, wall: wall)
+    }
+  }
+
+  private func prepareCommit(wall: Int64) throws(StorageError) {
     try checkFiles(wall: wall)
     moveLogWithoutPause()
     // Done before the commit, not after it: its requests have not been answered yet.
@@ -157,15 +191,36 @@ package final class SQLiteZoneStore: ZoneStore {
       logPagesMax = Limits.logPagesMax + connection.waitingPages
     }
     hasWritten = true
-    return try connection.write { () throws(StorageError) in
-      var results: [CommitResult] = []
-      results.reserveCapacity(requests.count)
-      for request in requests { results.append(try perform(request, wall: wall)) }
-      let forgotten = requests.reduce(0) { $0 + $1.prunedRows }
-      try history.forgetBatches(forgotten, wall: wall)
-      try history.forgetTombstones(forgotten, wall: wall)
-      try accounts.forgetCodes(forgotten, wall: wall)
-      return results
+  }
+
+  /// Performs the requests in the database, in the caller's transaction.
+  private func perform(
+    _ requests: ArraySlice<CommitRequest>, wall: Int64
+  ) throws(StorageError) -> [CommitResult] {
+    var results: [CommitResult] = []
+    results.reserveCapacity(requests.count)
+    for request in requests { results.append(try perform(request, wall: wall)) }
+    let forgotten = requests.reduce(0) { $0 + $1.prunedRows }
+    try history.forgetBatches(forgotten, wall: wall)
+    try history.forgetTombstones(forgotten, wall: wall)
+    try accounts.forgetCodes(forgotten, wall: wall)
+    return results
+  }
+
+  /// Runs `body` while no other thread uses the connection.
+  private func exclusively<Value: Sendable>(
+    _ body: () throws(StorageError) -> Value
+  ) throws(StorageError) -> Value {
+    guard let commitLog else { return try body() }
+    return try commitLog.withLock(body)
+  }
+
+  /// Advances the opening number. The commit log, which depends on it, starts again.
+  private func advanceNumber() throws(StorageError) {
+    guard let commitLog else { return try opening.advanceNumber() }
+    try commitLog.restart { () throws(StorageError) in
+      try opening.advanceNumber()
+      return opening.number
     }
   }
 
@@ -184,12 +239,17 @@ package final class SQLiteZoneStore: ZoneStore {
   }
 
   package func read(_ request: ReadRequest) throws(StorageError) -> ReadResult {
-    try queries.read(request)
+    guard let commitLog else { return try queries.read(request) }
+    try queries.flush(commitLog, for: request)
+    return try commitLog.withLock { () throws(StorageError) in try queries.read(request) }
   }
 
   package func performMaintenance() throws(StorageError) {
-    guard connection.waitingPages >= logPages, identity.check() == nil else { return }
-    try moveLog()
+    try exclusively { () throws(StorageError) in
+      try commitLog?.flushIfWorthwhile()
+      guard connection.waitingPages >= logPages, identity.check() == nil else { return }
+      try moveLog()
+    }
   }
 
   /// Moves the log into the database. With a mover, starts it, and once it is done moves the pages
@@ -207,7 +267,7 @@ package final class SQLiteZoneStore: ZoneStore {
         return
       case .moved, .idle, nil:
         if case .moved(let pages) = progress { movedPages = pages }
-        try opening.advanceNumber()
+        try advanceNumber()
         hasWritten = false
         if mover?.start() == true { return }
       }
@@ -275,4 +335,5 @@ package final class SQLiteZoneStore: ZoneStore {
   static func path(in directory: String) -> String { directory + "/" + databaseName }
 
   package static let databaseName = "zones.sqlite"
+  package static let commitLogName = CommitLogFile.name
 }

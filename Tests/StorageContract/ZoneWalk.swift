@@ -14,9 +14,15 @@ package struct ZoneWalk {
   private var sent: [SaveCommit] = []
   private var newest: ChangeTag = 0
 
-  package init(seed: UInt64) { random = SeededRandom(seed: seed) }
+  private let rules: StoreRules
 
-  /// Rules of the store: limits so small that the walk reaches them.
+  /// `rules`: those of the store.
+  package init(seed: UInt64, rules: StoreRules = ZoneWalk.rules) {
+    random = SeededRandom(seed: seed)
+    self.rules = rules
+  }
+
+  /// Rules of a store: limits so small that the walk reaches them.
   package static let rules: StoreRules = {
     var rules = StoreRules()
     rules.historyMilliseconds = 60_000
@@ -30,7 +36,7 @@ package struct ZoneWalk {
   @discardableResult package mutating func lead(
     _ subject: any ZoneStore, steps: Int, reopening: (any ZoneStore) throws -> any ZoneStore
   ) throws -> any ZoneStore {
-    let reference = MemoryZoneStore(rules: ZoneWalk.rules)
+    let reference = MemoryZoneStore(rules: rules)
     var subject = subject
     let creations = makeAccounts()
     try #require(

@@ -211,29 +211,3 @@ struct SQLiteZoneStoreTests {
     TestRequests.save(name, in: account, bytes: bytes)
   }
 }
-
-/// Commits with the writer, and reads with the reader.
-private final class StoreAndReader: ZoneStore {
-  let writer: SQLiteZoneStore
-  private let reader: SQLiteZoneReader
-
-  init(_ directory: String, _ rules: StoreRules, run: UInt64 = 0) throws {
-    writer = try SQLiteZoneStore(directory: directory, rules: rules, run: run)
-    reader = try writer.makeReader()
-  }
-
-  func close() {
-    reader.close()
-    writer.close()
-  }
-
-  func commit(_ requests: [CommitRequest], wall: Int64) throws(StorageError) -> [CommitResult] {
-    try writer.commit(requests, wall: wall)
-  }
-
-  func read(_ request: ReadRequest) throws(StorageError) -> ReadResult {
-    try reader.read(request)
-  }
-
-  func performMaintenance() throws(StorageError) { try writer.performMaintenance() }
-}

@@ -1,6 +1,7 @@
 import Foundation
 import LockstepStorage
 import TemporaryFolders
+import Testing
 
 @testable import LockstepStorageSQLite
 
@@ -12,6 +13,14 @@ struct StoreCopy {
   init(_ store: SQLiteZoneStore) throws {
     place = try TemporaryFolder()
     try store.connection.execute("VACUUM INTO '\(place.path("zones.sqlite"))'")
+  }
+
+  /// Copies an open store as a backup does.
+  init(backingUp directory: TemporaryFolder) throws {
+    place = try TemporaryFolder()
+    let inspector = try ZoneInspector(directory: directory.path)
+    #expect(try inspector.copy(to: place.path) { _, _ in true })
+    inspector.close()
   }
 
   /// Copies a closed store.
@@ -35,10 +44,10 @@ extension SQLiteZoneStore {
   /// run, so that tags are consecutive.
   convenience init(
     directory: String, rules: StoreRules = StoreRules(), declareRestored: Bool = false,
-    run: UInt64 = 0
+    run: UInt64 = 0, usesCommitLog: Bool = false
   ) throws(StorageError) {
     try self.init(
       directory: directory, rules: rules, opening: .random(in: 1 ... .max),
-      declareRestored: declareRestored, run: run)
+      declareRestored: declareRestored, run: run, usesCommitLog: usesCommitLog)
   }
 }

@@ -51,6 +51,16 @@ package final class TemporaryFolder {
     return copy
   }
 
+  /// Replaces all files by those of another folder.
+  package func replaceContent(by other: TemporaryFolder) throws {
+    for name in try FileManager.default.contentsOfDirectory(atPath: path) {
+      try FileManager.default.removeItem(atPath: self.path(name))
+    }
+    for name in try FileManager.default.contentsOfDirectory(atPath: other.path) {
+      try write(other.bytes(name), to: name)
+    }
+  }
+
   /// Makes a subfolder whose name alone is too long for a socket's path.
   package func longFolder() throws -> String {
     let long = path + "/" + String(repeating: "x", count: 150)

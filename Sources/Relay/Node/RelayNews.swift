@@ -7,7 +7,7 @@ import LockstepWire
 @usableFromInline
 package enum RelayNews: Sendable {
   /// A commit moved an account to a new token. Sent by `StoreWork`, also to the requesting node.
-  case changed(AccountChange)
+  indirect case changed(AccountChange)
   /// A device's token was revoked: its connections close. Sent by `StoreWork`, as the next three.
   case revoked(AccountID, DeviceID, by: CommitOrigin)
   /// The account's new plan.

@@ -138,7 +138,7 @@ struct StoreReplacement {
   /// Names of the files of a store; the lock file stays where it is.
   private static let parts = [
     SQLiteZoneStore.databaseName, SQLiteZoneStore.databaseName + "-wal",
-    SQLiteZoneStore.databaseName + "-shm", "chunks", "opening",
+    SQLiteZoneStore.databaseName + "-shm", SQLiteZoneStore.commitLogName, "chunks", "opening",
   ]
   private var mark: String { SQLiteZoneStore.replacementMark(in: store) }
 

@@ -319,13 +319,11 @@ final class AccountRemover {
 /// Writes the subscriptions of devices.
 final class SubscriptionWriter {
   private let queries: AccountQueries
-  private let member: SQLiteStatement
   private let put: SQLiteStatement
   private let remove: SQLiteStatement
 
   init(_ connection: SQLiteConnection, queries: AccountQueries) throws(StorageError) {
     self.queries = queries
-    member = try connection.prepare("SELECT 1 FROM devices WHERE account = ? AND device = ?")
     put = try connection.prepare(
       """
       INSERT INTO subscriptions (account, device, id, content) VALUES (?, ?, ?, ?)
@@ -338,7 +336,9 @@ final class SubscriptionWriter {
   func putSubscription(
     _ subscription: Subscription, for device: DeviceID, of account: AccountID
   ) throws(StorageError) -> CommitResult {
-    guard try isMember(device, of: account) else { return .refused(StoreRefusals.revokedDevice) }
+    guard try queries.isMember(device, of: account) else {
+      return .refused(StoreRefusals.revokedDevice)
+    }
     let existing = try queries.subscriptions(of: device, of: account)
     let isNew = !existing.contains { $0.id == subscription.id }
     guard !isNew || existing.count < Limits.subscriptionsPerDevice else {
@@ -352,18 +352,14 @@ final class SubscriptionWriter {
   func removeSubscription(
     _ name: Name, for device: DeviceID, of account: AccountID
   ) throws(StorageError) -> CommitResult {
-    guard try isMember(device, of: account) else { return .refused(StoreRefusals.revokedDevice) }
+    guard try queries.isMember(device, of: account) else {
+      return .refused(StoreRefusals.revokedDevice)
+    }
     let existing = try queries.subscriptions(of: device, of: account)
     guard existing.contains(where: { $0.id == name }) else {
       return .refused(StoreRefusals.unknownSubscription)
     }
     try remove.bind(account.rawValue).bind(device.rawValue).bind(name).run()
     return .subscribed(existing.filter { $0.id != name }, isNew: false)
-  }
-
-  private func isMember(
-    _ device: DeviceID, of account: AccountID
-  ) throws(StorageError) -> Bool {
-    try member.bind(account.rawValue).bind(device.rawValue).first { _ in true } ?? false
   }
 }

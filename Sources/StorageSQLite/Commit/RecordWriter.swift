@@ -63,7 +63,8 @@ final class RecordWriter {
       "DELETE FROM zones WHERE account = ? AND zone = ? AND live = 0")
     advance = try connection.prepare(
       """
-      UPDATE accounts SET newest = ?2, run = ?3, range_start = ?4, record_bytes = record_bytes + ?5,
+      UPDATE accounts SET newest = ?2, run = coalesce(?3, run),
+        range_start = coalesce(?4, range_start), record_bytes = record_bytes + ?5,
         record_count = record_count + ?6, batch_count = batch_count + ?7
       WHERE account = ?1
       """)
@@ -124,7 +125,8 @@ final class RecordWriter {
     let changed = plan.records
     for record in changed {
       let number = numbers.isEmpty ? nil : numbers[record.name]
-      try put(record, at: number, of: commit.account, wall: wall)
+      let deletedAt = record.isDeleted ? wall : nil
+      try put(record, at: number, of: commit.account, deletedAt: deletedAt)
     }
     try chunks.applyChanges(plan.chunkChanges, to: commit.account, wall: wall)
     if plan.liveChange != 0 { try count(plan.liveChange, in: request.zone, of: commit.account) }
@@ -219,9 +221,8 @@ final class RecordWriter {
 
   /// Inserts a record, or replaces the one with that number if there is one.
   private func put(
-    _ record: Record, at number: Int64?, of account: AccountID, wall: Int64
+    _ record: Record, at number: Int64?, of account: AccountID, deletedAt: Int64?
   ) throws(StorageError) {
-    let deletedAt = record.isDeleted ? wall : nil
     guard let number else {
       try insert.bind(account.rawValue).bind(deletedAt).bind(record.chunks).bind(record.includes)
         .bind(record)
@@ -241,5 +242,128 @@ final class RecordWriter {
     remember.bind(commit.account.rawValue).bind(commit.device.rawValue).bind(id.high).bind(id.low)
     try remember.bind(wall).bind(batch.firstTag).bind(batch.words).bind(batch.digest).run()
     return connection.changedRows > 0
+  }
+}
+
+/// Saves that go through the commit log.
+extension RecordWriter {
+  /// Decides a batch on the database and the saves that it lacks, and adds it to them. Writes
+  /// nothing. Returns nil if the batch has to be performed in the database: it is not accepted in
+  /// full, is large, or has to do with chunks of files, or the account has not saved in this run.
+  func decide(
+    _ commit: SaveCommit, after buffer: inout SaveBuffer, wall: Int64
+  ) throws(StorageError) -> CommitResult? {
+    guard commit.isLoggable, let account = try account(of: commit, after: &buffer),
+      account.head.entering(queries.run, commit.account) == account.head,
+      !buffer.hasBatch(of: commit), try batch(of: commit) == nil
+    else { return nil }
+    let newest = account.head.newest
+    var rows: [LoggedSave.Row] = []
+    var hasChunks = false
+    let plan = try SavePlan(
+      commit, after: newest, available: account.available
+    ) { (name) throws(StorageError) in
+      let held = try record(name, in: commit, after: buffer)
+      rows.append(held.row)
+      if let existing = held.existing, !existing.chunks.isEmpty { hasChunks = true }
+      return held.existing
+    } hasChunk: { _ in
+      false
+    }
+    let changed = plan.records
+    guard !hasChunks, changed.count == plan.verdicts.count else { return nil }
+    let batch = RememberedBatch(plan, after: newest, digest: commit.digest)
+    var growth = plan.growth
+    growth += batch.use
+    var next = account
+    next.head.newest = plan.newest
+    next.available += -growth
+    buffer.append(
+      LoggedSave(
+        account: commit.account, device: commit.device, batch: commit.request.id, wall: wall,
+        digest: commit.digest, zone: commit.request.zone, firstTag: batch.firstTag, growth: growth,
+        liveChange: plan.liveChange,
+        items: zip(changed, rows).map { LoggedSave.Item(record: $0, row: $1) }),
+      next)
+    let answer = SaveAnswer(
+      since: account.head.token, token: next.head.token,
+      results: changed.map { .saved(name: $0.name, tag: $0.tag) })
+    return .saved(SaveOutcome(answer: answer, changed: changed, events: plan.events))
+  }
+
+  /// Writes saves that were decided already, in the caller's transaction: their net effect, and all
+  /// their batches.
+  func apply(_ merged: MergedSaves, _ saves: [LoggedSave]) throws(StorageError) {
+    for change in merged.records {
+      let number: Int64? =
+        switch change.row {
+        case .none: nil
+        case .number(let number): number
+        case .unknown, .buffered: try number(of: change.record.key, of: change.account)
+        }
+      try put(change.record, at: number, of: change.account, deletedAt: change.deletedAt)
+    }
+    for save in saves {
+      remember.bind(save.account.rawValue).bind(save.device.rawValue).bind(save.batch.high)
+        .bind(save.batch.low)
+      try remember.bind(save.wall).bind(save.firstTag).bind(String?.none).bind(save.digest).run()
+    }
+    for change in merged.zones { try count(change.live, in: change.zone, of: change.account) }
+    for change in merged.accounts {
+      // Their accounts have saved in this run before.
+      try advance.bind(change.id.rawValue).bind(change.newest).bind(Int64?.none)
+        .bind(Int64?.none).bind(change.growth.bytes).bind(change.growth.records)
+        .bind(change.growth.batches).run()
+    }
+  }
+
+  /// Returns the account's position after all saves so far, or nil if the device does not belong to
+  /// it.
+  private func account(
+    of commit: SaveCommit, after buffer: inout SaveBuffer
+  ) throws(StorageError) -> SaveBuffer.Account? {
+    if var account = buffer.account(commit.account) {
+      if account.members.contains(commit.device) { return account }
+      guard try queries.accounts.isMember(commit.device, of: commit.account) else { return nil }
+      account.members.append(commit.device)
+      buffer.keep(account, of: commit.account)
+      return account
+    }
+    guard let (head, available) = try head(for: commit) else { return nil }
+    let account = SaveBuffer.Account(head: head, available: available, members: [commit.device])
+    buffer.keep(account, of: commit.account)
+    return account
+  }
+
+  private func record(
+    _ name: Name, in commit: SaveCommit, after buffer: SaveBuffer
+  ) throws(StorageError) -> SaveBuffer.HeldRecord {
+    if let held = buffer.record(name, in: commit) { return held }
+    guard let (existing, number) = try existingRecord(name, in: commit) else {
+      return SaveBuffer.HeldRecord(existing: nil, row: .none)
+    }
+    return SaveBuffer.HeldRecord(existing: existing, row: .number(number))
+  }
+
+  private func number(
+    of key: RecordKey, of account: AccountID
+  ) throws(StorageError) -> Int64? {
+    try existingRecord.bind(account.rawValue).bind(key.zone).bind(key.name).first {
+      $0.integer(4)
+    }
+  }
+}
+
+extension SaveCommit {
+  /// True if the commit log may take the batch: it is small, names no chunks, and nothing in it is
+  /// refused already.
+  fileprivate var isLoggable: Bool {
+    guard unlessKnown == nil, unlessDeleting == nil else { return false }
+    var bytes = 0
+    for mutation in request.mutations {
+      guard mutation.refusal == nil, mutation.chunks.isEmpty else { return false }
+      bytes += mutation.fields?.count ?? 0
+    }
+    return bytes <= Limits.loggedSaveBytes
   }
 }

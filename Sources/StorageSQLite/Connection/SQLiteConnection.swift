@@ -32,6 +32,8 @@ final class SQLiteConnection {
   private var transactions:
     (begin: SQLiteStatement, read: SQLiteStatement, commit: SQLiteStatement)?
   private var log: LogFile?
+  /// True while `keepReading` holds a view of the database.
+  private var isReading = false
 
   /// Opens the file and validates it with `schema`.
   init(path: String, role: Role, schema: Schema) throws(StorageError) {
@@ -107,6 +109,7 @@ final class SQLiteConnection {
 
   /// Runs one or several statements once.
   func execute(_ sql: String) throws(StorageError) {
+    try stopReading()
     let code = sqlite3_exec(handle, sql, nil, nil, nil)
     guard code == SQLITE_OK else { throw fault(code, "run \"\(sql)\"") }
   }
@@ -133,11 +136,15 @@ final class SQLiteConnection {
   // MARK: Transactions
 
   /// Runs `body` as one transaction that is durable when this returns. If `body` or the commit
-  /// throws, nothing is changed.
+  /// throws, nothing is changed. Without `syncs`, the transaction is durable with the next one that
+  /// is synced, where the system allows that.
   func write<Value>(
-    _ body: () throws(StorageError) -> Value
+    syncs: Bool = true, _ body: () throws(StorageError) -> Value
   ) throws(StorageError) -> Value {
-    try transaction(transactions?.begin, body)
+    if syncs { return try transaction(transactions?.begin, body) }
+    log?.setSyncsCommits(false)
+    defer { log?.setSyncsCommits(true) }
+    return try transaction(transactions?.begin, body)
   }
 
   /// Runs `body` on one view of the database. Uses the open transaction if there is one.
@@ -148,9 +155,24 @@ final class SQLiteConnection {
     return try transaction(transactions?.read, body)
   }
 
+  /// Keeps a view of the database until it is next written or checkpointed, so that statements in
+  /// between need no transaction of their own. Only for the connection that alone writes.
+  func keepReading() throws(StorageError) {
+    guard !isReading, handle != nil, sqlite3_get_autocommit(handle) != 0 else { return }
+    try transactions?.read.run()
+    isReading = true
+  }
+
+  private func stopReading() throws(StorageError) {
+    guard isReading else { return }
+    isReading = false
+    try transactions?.commit.run()
+  }
+
   private func transaction<Value>(
     _ begin: SQLiteStatement?, _ body: () throws(StorageError) -> Value
   ) throws(StorageError) -> Value {
+    try stopReading()
     guard handle != nil, let begin, let commit = transactions?.commit else {
       throw .failed(path: path, operation: "begin", detail: "the store is closed")
     }
@@ -184,6 +206,7 @@ final class SQLiteConnection {
   func checkpoint(waits: Bool) throws(StorageError) -> Int {
     // SQLite does not check for a null connection, here and in `rollBack`.
     guard handle != nil else { throw fault(SQLITE_MISUSE, "move its log into the database") }
+    try stopReading()
     var logged: Int32 = 0
     var moved: Int32 = 0
     let mode = waits ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE

@@ -1,8 +1,9 @@
 import LockstepModel
 import LockstepStorage
 
-/// Reads a whole store, to move it: one view of the database from beginning to end. Reading writes
-/// nothing. The caller must hold the lock of the store's directory.
+/// Reads a whole store, to move it: one view of the database from beginning to end. Nothing is
+/// written but saves that a crash left in the commit log. The caller must hold the lock of the
+/// store's directory.
 package final class SQLiteStoreSource: StoreSource {
   package let totals: StoreTotals
   package let isOlderCopy: Bool
@@ -21,6 +22,7 @@ package final class SQLiteStoreSource: StoreSource {
     self.directory = directory
     self.retirement = retirement
     try SQLiteZoneStore.requireComplete(of: directory)
+    try CommitLogRecovery.run(in: directory)
     connection = try SQLiteConnection(
       path: SQLiteZoneStore.path(in: directory), role: .reader, schema: .zones)
     try connection.execute("BEGIN")

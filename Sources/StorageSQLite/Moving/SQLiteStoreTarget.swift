@@ -36,7 +36,7 @@ package final class SQLiteStoreTarget: StoreTarget {
       throw .failed(path: connection.path, operation: "receive all rows", detail: difference)
     }
     // The opening file does not exist yet, so no number in the database can match it.
-    if isOlderCopy { try connection.execute("INSERT INTO opening VALUES (1, 1)") }
+    if isOlderCopy { try connection.execute("INSERT INTO opening (one, number) VALUES (1, 1)") }
     close()
   }
 

@@ -49,6 +49,7 @@ package struct ExportedChunkContent: Hashable, Sendable {
 package final class ZoneInspector {
   let connection: SQLiteConnection
   package let schema: Int
+  private let directory: String
   /// nil if the store is of version 1, which had no files.
   private let chunkQueries: ChunkOwnershipQueries?
 
@@ -59,6 +60,7 @@ package final class ZoneInspector {
   /// Throws `tooNew`, `corrupt` or `failed` as their names say.
   package init(directory: String) throws(StorageError) {
     try SQLiteZoneStore.requireComplete(of: directory)
+    self.directory = directory
     let path = SQLiteZoneStore.path(in: directory)
     connection = try SQLiteConnection(path: path, role: .reader, schema: .zones)
     schema = Int(clamping: try connection.firstInteger(of: "PRAGMA user_version"))
@@ -135,13 +137,23 @@ package final class ZoneInspector {
 
   // MARK: copying
 
-  /// Copies a consistent state of the database to a new one in `folder`. Returns false if
+  /// Copies a consistent state of the store to a new database in `folder`: it contains all that was
+  /// acknowledged before, also what only the commit log holds. Returns false if
   /// `shouldContinue` returned false; it is called repeatedly with the number of pages copied and
   /// the total.
   package func copy(
     to folder: String, shouldContinue: (_ pages: Int, _ of: Int) -> Bool
   ) throws(StorageError) -> Bool {
-    try connection.copy(to: SQLiteZoneStore.path(in: folder), shouldContinue: shouldContinue)
+    let path = SQLiteZoneStore.path(in: folder)
+    // Read before the database, which then contains all that comes before the log's blocks.
+    let hasLog = schema == Schema.zones.version
+    let log = hasLog ? try CommitLogFile.content(in: directory) : []
+    guard try connection.copy(to: path, shouldContinue: shouldContinue) else { return false }
+    if log.isEmpty { return true }
+    let copy = try SQLiteConnection(path: path, role: .copy, schema: .zones)
+    defer { copy.close() }
+    _ = try CommitLogRecovery.run(log, on: copy)
+    return true
   }
 
   /// Turns a copy in `folder` into a backup: one durable file that any store treats as an older
@@ -154,7 +166,7 @@ package final class ZoneInspector {
     let copy = try SQLiteConnection(path: path, role: .copy, schema: .zones)
     defer { copy.close() }
     guard try copy.firstInteger(of: "PRAGMA user_version") >= 2 else { return }
-    let put = try copy.prepare("INSERT OR REPLACE INTO opening VALUES (1, ?)")
+    let put = try copy.prepare("INSERT OR REPLACE INTO opening (one, number) VALUES (1, ?)")
     let markUnverified = try copy.prepare(
       "UPDATE chunks SET doubtful = 1 WHERE account = ? AND hash = ?")
     try copy.write { () throws(StorageError) in

@@ -5,6 +5,8 @@ import LockstepStorage
 final class AccountQueries {
   private let connection: SQLiteConnection
   private let principal: SQLiteStatement
+  private let token: SQLiteStatement
+  private let member: SQLiteStatement
   private let subscriptions: SQLiteStatement
   private let total: SQLiteStatement
   private let list: SQLiteStatement
@@ -18,6 +20,8 @@ final class AccountQueries {
       SELECT account, device, plan, quota_bytes, quota_records, generation, newest, forgotten
       FROM devices JOIN accounts USING (account) WHERE token_hash = ?
       """)
+    token = try connection.prepare("SELECT account FROM devices WHERE token_hash = ?")
+    member = try connection.prepare("SELECT 1 FROM devices WHERE account = ? AND device = ?")
     subscriptions = try connection.prepare(
       "SELECT id, content FROM subscriptions WHERE account = ? AND device = ? ORDER BY id")
     total = try connection.prepare("SELECT count(*) FROM accounts")
@@ -45,6 +49,15 @@ final class AccountQueries {
     guard var found else { return .refused(StoreRefusals.unknownToken) }
     found.subscriptions = try subscriptions(of: found.device, of: found.account)
     return .principal(found)
+  }
+
+  /// Returns the account that the device of a token belongs to.
+  func account(ofToken tokenHash: [UInt8]) throws(StorageError) -> AccountID? {
+    try token.bind(tokenHash).first { AccountID(rawValue: $0.bits(0)) }
+  }
+
+  func isMember(_ device: DeviceID, of account: AccountID) throws(StorageError) -> Bool {
+    try member.bind(account.rawValue).bind(device.rawValue).first { _ in true } ?? false
   }
 
   /// Returns a device's subscriptions, ordered by id.

@@ -93,6 +93,23 @@ final class ZoneQueries {
     }
   }
 
+  /// Makes the database contain all acknowledged saves that the request may show.
+  func flush(_ log: CommitLog, for request: ReadRequest) throws(StorageError) {
+    guard log.hasPending else { return }
+    switch request {
+    case .authenticate(let tokenHash):
+      guard let account = try accounts.account(ofToken: tokenHash) else { return }
+      try log.flush(for: account)
+    case .changes(let account, _, _, _), .record(let account, _), .newestToken(let account),
+      .zones(let account, _, _), .account(let account):
+      try log.flush(for: account)
+    case .accountVersions(let accounts): for account in accounts { try log.flush(for: account) }
+    case .accounts: try log.flushAll()
+    // No save that is buffered changes these.
+    case .chunk, .fileUses, .devices, .accountCount: return
+    }
+  }
+
   /// Returns the record with this key, tombstones included.
   func record(_ key: RecordKey, of account: AccountID) throws(StorageError) -> Record? {
     try record.bind(account.rawValue).bind(key.zone).bind(key.name).first {
@@ -248,15 +265,18 @@ extension AccountHead {
 }
 
 /// A read-only view of a relay's store for another thread than the writer's. Each `read` returns
-/// all that was committed before it, and never waits for a commit.
+/// all that was committed before it. It waits for a commit only if the account has saves that are
+/// not in the database yet, and then has them written there.
 package final class SQLiteZoneReader: ZoneReader {
   let connection: SQLiteConnection
   private let queries: ZoneQueries
+  private let commitLog: CommitLog?
 
-  /// `run`: the run of the writer.
-  init(path: String, run: UInt64) throws(StorageError) {
+  /// `run`: the run of the writer. `commitLog`: the writer's, if it uses one.
+  init(path: String, run: UInt64, commitLog: CommitLog?) throws(StorageError) {
     connection = try SQLiteConnection(path: path, role: .reader, schema: .zones)
     queries = try ZoneQueries(connection, run: run)
+    self.commitLog = commitLog
   }
 
   deinit { close() }
@@ -264,6 +284,7 @@ package final class SQLiteZoneReader: ZoneReader {
   package func close() { connection.close() }
 
   package func read(_ request: ReadRequest) throws(StorageError) -> ReadResult {
-    try queries.read(request)
+    if let commitLog { try queries.flush(commitLog, for: request) }
+    return try queries.read(request)
   }
 }

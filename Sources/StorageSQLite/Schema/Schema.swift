@@ -57,7 +57,7 @@ extension Schema {
   /// partition by it.
   static let zones = Schema(
     applicationID: 0x4C53_7A6F,
-    steps: [zonesVersion1, zonesVersion2, zonesVersion3, zonesVersion4])
+    steps: [zonesVersion1, zonesVersion2, zonesVersion3, zonesVersion4, zonesVersion5])
 
   ///     accounts   account · generation · newest (tag) · label · made_at
   ///     devices    account · number · device · device_name · platform · app_version · token_hash ·
@@ -250,6 +250,14 @@ extension Schema {
   /// (`Record.includes`), or NULL.
   private static let zonesVersion4 = """
     ALTER TABLE records ADD COLUMN includes BLOB;
+    """
+
+  ///     opening    … · logged
+  ///
+  /// `logged` is the sequence of the last block of the commit log that the tables contain
+  /// (`CommitLogFile`).
+  private static let zonesVersion5 = """
+    ALTER TABLE opening ADD COLUMN logged INTEGER NOT NULL DEFAULT 0;
     """
 }
 

@@ -30,13 +30,18 @@ final class StoreOpening {
   private let directory: String
   private let select: SQLiteStatement
   private let put: SQLiteStatement
-  private var number: UInt64 = 0
+  /// Number under which the store is open.
+  private(set) var number: UInt64 = 0
 
   init(_ connection: SQLiteConnection, directory: String) throws(StorageError) {
     self.connection = connection
     self.directory = directory
     select = try connection.prepare("SELECT number FROM opening")
-    put = try connection.prepare("INSERT OR REPLACE INTO opening VALUES (1, ?)")
+    put = try connection.prepare(
+      """
+      INSERT INTO opening (one, number) VALUES (1, ?)
+      ON CONFLICT (one) DO UPDATE SET number = excluded.number
+      """)
   }
 
   /// Opens the store with the number `next`. Returns true if an older copy was put back, or with
