@@ -157,12 +157,14 @@ def measure_secure(given, setting, measured, peer, repetition):
 
 def against(row, bar, measured):
     """The relay's figures as the bar compares them: ratios to its base within each repetition, or
-    the figures themselves."""
+    the figures themselves. A base that is not above zero, a difference lost in noise, has no
+    ratio."""
     ours = row.values(measured, "lockstep")
     if not bar.base:
         return list(ours.values())
     base = row.values(measured, bar.base)
-    return [value / base[repetition] for repetition, value in ours.items() if base.get(repetition)]
+    return [value / base[repetition] for repetition, value in ours.items()
+            if base.get(repetition, 0) > 0]
 
 
 def verdict(row, measured):
