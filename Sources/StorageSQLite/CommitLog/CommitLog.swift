@@ -238,10 +238,7 @@ enum CommitLogRecovery {
   static func run(
     _ content: [UInt8], on connection: SQLiteConnection
   ) throws(StorageError) -> Outcome {
-    let select = try connection.prepare("SELECT number, logged FROM opening")
-    let found = try select.first { (number: $0.bits(0), logged: $0.integer(1)) }
-    guard let found else { return Outcome(sequence: 0, hasGap: false) }
-    let tail = CommitLogFile.tail(of: content, epoch: found.number, after: found.logged)
+    let tail = try tail(of: content, connection)
     if !tail.saves.isEmpty {
       let queries = try ZoneQueries(connection, run: 0)
       let chunks = try ChunkWriter(connection, queries: queries.chunks, rules: StoreRules())
@@ -254,5 +251,15 @@ enum CommitLogRecovery {
       }
     }
     return Outcome(sequence: tail.sequence, hasGap: tail.hasGap)
+  }
+
+  /// Returns the blocks of a log that the database lacks.
+  static func tail(
+    of content: [UInt8], _ connection: SQLiteConnection
+  ) throws(StorageError) -> CommitLogFile.Tail {
+    let select = try connection.prepare("SELECT number, logged FROM opening")
+    let found = try select.first { (number: $0.bits(0), logged: $0.integer(1)) }
+    return CommitLogFile.tail(
+      of: content, epoch: found?.number ?? 0, after: found?.logged ?? 0)
   }
 }

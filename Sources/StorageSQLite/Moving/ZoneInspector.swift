@@ -292,7 +292,10 @@ extension ZoneInspector {
   /// Returns all faults, up to a limit for each kind, as of one moment. Returns nil if
   /// `shouldContinue`, called repeatedly, returned false.
   package func faults(shouldContinue: () -> Bool) throws(StorageError) -> [StoreFault]? {
-    try connection.interruptibly(shouldContinue) { () throws(StorageError) in
+    // Read before the database, which then contains all that comes before the log's blocks.
+    let hasLog = schema == Schema.zones.version
+    let log = hasLog ? try CommitLogFile.content(in: directory) : []
+    return try connection.interruptibly(shouldContinue) { () throws(StorageError) in
       try connection.read { () throws(StorageError) in
         let errors = try connection.integrityErrors(limit: Limits.shownFaults)
         // Further checks of a damaged database are not reliable.
@@ -301,9 +304,21 @@ extension ZoneInspector {
         }
         let differences = try schemaFaults()
         guard differences.isEmpty, schema > 0 else { return differences }
-        return try tableFaults() + contentFaults()
+        return try logFaults(log) + tableFaults() + contentFaults()
       }
     }
+  }
+
+  private func logFaults(_ log: [UInt8]) throws(StorageError) -> [StoreFault] {
+    if log.isEmpty { return [] }
+    let tail = try CommitLogRecovery.tail(of: log, connection)
+    guard tail.hasGap else { return [] }
+    return [
+      StoreFault(
+        "databaseOlder", nil,
+        "the commit log continues a newer state: an older copy of the database was put back; a "
+          + "relay begins a new history, and devices save again what is lost")
+    ]
   }
 
   // MARK: tables
