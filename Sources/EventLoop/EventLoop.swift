@@ -312,12 +312,13 @@ extension EventLoop {
           peer: address.family == AF_UNIX ? listener.address : address.peer)
         // A refused connection is closed before anything is read from it or allocated for it.
         var permit: ConnectionPermit?
-        switch listener.limiter?.admit(opening) {
-        case .connectionRejected(let reason):
-          rejections.append(reason)
-          continue
-        case .admitted(let admitted): permit = admitted
-        case nil: break
+        if let limiter = listener.limiter {
+          switch limiter.admit(opening) {
+          case .connectionRejected(let reason):
+            rejections.append(reason)
+            continue
+          case .admitted(let admitted): permit = consume admitted
+          }
         }
         if let certificate = listener.certificate {
           secure(descriptor, listener.listenerKind, permit, certificate.current)
@@ -711,7 +712,7 @@ extension EventLoop {
   /// Starts the handshake of a connection accepted by a listener with a certificate.
   mutating func secure(
     _ descriptor: consuming Descriptor, _ listenerKind: Opening.ListenerKind,
-    _ permit: ConnectionPermit?,
+    _ permit: consuming ConnectionPermit?,
     _ context: SecureContext
   ) {
     evictOldestHandshakes()
@@ -1048,7 +1049,7 @@ extension EventLoop {
       case .done(0):
         finish(slot)
       case .done(let count):
-        connection.pointee.discarded += count
+        connection.pointee.discarded += UInt32(count)
         if connection.pointee.discarded > Limits.lingerBytes { finish(slot) }
       case .wouldBlock:
         break

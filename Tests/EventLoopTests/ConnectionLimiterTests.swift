@@ -6,13 +6,19 @@ import Testing
 
 /// Admission of connections, and the return of permits.
 struct ConnectionLimiterTests {
+  /// Box for a permit: an array cannot hold noncopyable values.
+  private final class PermitBox {
+    let permit: ConnectionPermit
+    init(_ permit: consuming ConnectionPermit) { self.permit = permit }
+  }
+
   /// Keeps the permit, or returns the refusal.
   private func admit(
-    _ limiter: ConnectionLimiter, _ host: String, _ permits: inout [ConnectionPermit]
+    _ limiter: ConnectionLimiter, _ host: String, _ permits: inout [PermitBox]
   ) -> ConnectionRejection? {
     switch limiter.admit(Opening(listenerKind: .public, peer: .host(host, port: 4_000))) {
     case .admitted(let permit):
-      permits.append(permit)
+      permits.append(PermitBox(permit))
       return nil
     case .connectionRejected(let reason): return reason
     }
@@ -20,7 +26,7 @@ struct ConnectionLimiterTests {
 
   @Test func placesAreLimitedInAllAndByNetwork() {
     let limiter = ConnectionLimiter(connections: 5, connectionsPerNetwork: 2)
-    var permits: [ConnectionPermit] = []
+    var permits: [PermitBox] = []
     #expect(admit(limiter, "192.0.2.1", &permits) == nil)
     #expect(admit(limiter, "192.0.2.1", &permits) == nil)
     #expect(admit(limiter, "192.0.2.1", &permits) == .connectionsPerAddress)
@@ -40,7 +46,7 @@ struct ConnectionLimiterTests {
   @Test func theExemptCountInAllAlone() throws {
     let home = try #require(IPNetwork("127.0.0.0/8"))
     let limiter = ConnectionLimiter(connections: 3, connectionsPerNetwork: 1, exempt: [home])
-    var permits: [ConnectionPermit] = []
+    var permits: [PermitBox] = []
     for _ in 0..<3 { #expect(admit(limiter, "127.0.0.9", &permits) == nil) }
     #expect(admit(limiter, "127.0.0.9", &permits) == .connections)
     #expect(limiter.networkCount == 0)

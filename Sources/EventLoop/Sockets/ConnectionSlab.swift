@@ -4,6 +4,8 @@ import LockstepRuntime
 struct ConnectionSlab: ~Copyable {
   private var connections: UnsafeMutablePointer<SocketConnection>
   private var capacity = 0
+  /// Number of slots that were ever used: they are initialised.
+  private var initialisedCount = 0
   private var freeSlots: [Int32] = []
   private var outgoing: [ConnectionID: Int32] = [:]
   /// Number of connections that the node may still name in actions.
@@ -14,7 +16,7 @@ struct ConnectionSlab: ~Copyable {
   init() { connections = .allocate(capacity: 0) }
 
   deinit {
-    connections.deinitialize(count: capacity)
+    connections.deinitialize(count: initialisedCount)
     connections.deallocate()
   }
 
@@ -35,7 +37,7 @@ struct ConnectionSlab: ~Copyable {
   @inline(__always)
   func slot(of registration: Poller.Registration) -> Int? {
     let slot = registration.slot
-    guard slot < capacity, connections[slot].generation == registration.generation,
+    guard slot < initialisedCount, connections[slot].generation == registration.generation,
       connections[slot].stage != .free
     else { return nil }
     return slot
@@ -53,8 +55,7 @@ struct ConnectionSlab: ~Copyable {
   )
     -> Int
   {
-    if freeSlots.isEmpty { grow() }
-    let slot = Int(freeSlots.removeLast())
+    let slot = freeSlots.popLast().map { Int($0) } ?? addSlot()
     let connection = connections + slot
     connection.pointee.descriptor = descriptor
     connection.pointee.stage = stage
@@ -86,7 +87,7 @@ struct ConnectionSlab: ~Copyable {
   }
 
   /// All slots, used or free.
-  var slots: Range<Int> { 0..<capacity }
+  var slots: Range<Int> { 0..<initialisedCount }
 
   /// Frees a slot and closes its descriptor. The connection must be forgotten and its frames
   /// dropped.
@@ -105,12 +106,19 @@ struct ConnectionSlab: ~Copyable {
     if generation < Poller.Registration.generationLimit { freeSlots.append(Int32(slot)) }
   }
 
+  /// Initialises one more slot. The memory of the others is not touched, so the system provides it
+  /// only when they are used.
+  private mutating func addSlot() -> Int {
+    if initialisedCount == capacity { grow() }
+    (connections + initialisedCount).initialize(to: SocketConnection())
+    initialisedCount += 1
+    return initialisedCount - 1
+  }
+
   private mutating func grow() {
     let largerCapacity = max(16, capacity * 2)
     let larger = UnsafeMutablePointer<SocketConnection>.allocate(capacity: largerCapacity)
     larger.moveInitialize(from: connections, count: capacity)
-    for slot in capacity..<largerCapacity { (larger + slot).initialize(to: SocketConnection()) }
-    freeSlots.append(contentsOf: (Int32(capacity)..<Int32(largerCapacity)).reversed())
     connections.deallocate()
     connections = larger
     capacity = largerCapacity
@@ -141,22 +149,30 @@ struct SocketConnection: ~Copyable {
     case lingering
   }
 
+  // In an order without gaps: a loop has a record for each connection.
   /// nil while free, looking up, or ended.
   var descriptor: Descriptor?
-  /// nil for a plain connection. Released with the descriptor at the latest.
-  var security: SecureConnection?
-  var id = ConnectionID(rawValue: 0)
-  /// Incremented whenever the slot is freed, so that an old id never names a new connection.
-  var generation: UInt32 = 0
   var stage = Stage.free
   var listenerKind = Opening.ListenerKind.outgoing
   /// True from the `opened` event, or from the node's own `open`, until the `closed` event.
   var isKnown = false
-  var isPaused = false
+  /// nil for a plain connection. Released with the descriptor at the latest.
+  var security: SecureConnection?
+  var id = ConnectionID(rawValue: 0)
+  var output = FrameList()
+  /// Permit of the listener's limiter; nil for an outgoing connection.
+  var permit: ConnectionPermit?
+  /// Incremented whenever the slot is freed, so that an old id never names a new connection.
+  var generation: UInt32 = 0
+  /// Next slot of the list of connections to flush; negative at its end.
+  var nextDirty: Int32 = -1
+  /// Error of a failed write. Bytes received before it are still read.
+  var writeError: Int32 = 0
+  /// Bytes discarded while lingering.
+  var discarded: UInt32 = 0
   /// True if it is in the list of connections to flush at the end of the turn.
   var isDirty = false
-  /// Next slot of that list; negative at its end.
-  var nextDirty: Int32 = -1
+  var isPaused = false
   /// True if the kernel refused bytes; the poll then waits for writability.
   var isBlocked = false
   /// True if it is in the queue of handshakes that can continue.
@@ -172,13 +188,6 @@ struct SocketConnection: ~Copyable {
   /// True if it is in the poll.
   var isWatched = false
   var interest: Poller.Interest = []
-  /// Error of a failed write. Bytes received before it are still read.
-  var writeError: Int32 = 0
-  /// Bytes discarded while lingering.
-  var discarded = 0
-  var output = FrameList()
-  /// Permit of the listener's limiter; nil for an outgoing connection.
-  var permit: ConnectionPermit?
 
   var acceptsFrames: Bool {
     switch stage {

@@ -195,10 +195,39 @@ package final class Listener: Sendable {
 /// memory is allocated for it, so a refused connection costs next to nothing.
 @usableFromInline
 package final class ConnectionLimiter: Sendable {
+  /// A network with counted connections.
+  private struct NetworkCount: Sendable {
+    var network: PeerNetwork
+    var connections: Int
+  }
+
   private struct Counts: Sendable {
     var all = 0
     /// Only connections that are limited by network; a connection without a network is not counted.
-    var byNetwork: [PeerNetwork: Int] = [:]
+    /// The elements named by `free` have no network.
+    var networks: [NetworkCount] = []
+    var positions: [PeerNetwork: Int32] = [:]
+    var free: [Int32] = []
+
+    mutating func position(of network: PeerNetwork) -> Int32 {
+      if let position = positions[network] { return position }
+      let count = NetworkCount(network: network, connections: 0)
+      let position = free.popLast() ?? Int32(networks.count)
+      if position == networks.count {
+        networks.append(count)
+      } else {
+        networks[Int(position)] = count
+      }
+      positions[network] = position
+      return position
+    }
+
+    mutating func releaseNetwork(at position: Int) {
+      networks[position].connections -= 1
+      guard networks[position].connections == 0 else { return }
+      positions[networks[position].network] = nil
+      free.append(Int32(position))
+    }
   }
 
   private let connections: Int
@@ -218,9 +247,9 @@ package final class ConnectionLimiter: Sendable {
   @usableFromInline package var count: Int { counts.withLock { $0.all } }
 
   /// Number of networks with at least one counted connection.
-  var networkCount: Int { counts.withLock { $0.byNetwork.count } }
+  var networkCount: Int { counts.withLock { $0.positions.count } }
 
-  enum Answer {
+  enum Answer: ~Copyable {
     case admitted(ConnectionPermit)
     case connectionRejected(ConnectionRejection)
   }
@@ -229,39 +258,42 @@ package final class ConnectionLimiter: Sendable {
     let isExempt = opening.address.map(exempt.contains) ?? false
     let isCounted = connectionsPerNetwork < .max && !isExempt
     let network = isCounted ? PeerNetwork(of: opening) : nil
+    var position: Int32 = -1
     let refusal: ConnectionRejection? = counts.withLock { counts in
       guard counts.all < connections else { return .connections }
       if let network {
-        let others = counts.byNetwork[network] ?? 0
-        guard others < connectionsPerNetwork else { return .connectionsPerAddress }
-        counts.byNetwork[network] = others + 1
+        position = counts.position(of: network)
+        guard counts.networks[Int(position)].connections < connectionsPerNetwork else {
+          return .connectionsPerAddress
+        }
+        counts.networks[Int(position)].connections += 1
       }
       counts.all += 1
       return nil
     }
     if let refusal { return .connectionRejected(refusal) }
-    return .admitted(ConnectionPermit(self, network))
+    return .admitted(ConnectionPermit(self, position))
   }
 
-  fileprivate func releasePermit(_ network: PeerNetwork?) {
+  fileprivate func releasePermit(_ position: Int32) {
     counts.withLock { counts in
       counts.all -= 1
-      guard let network, let own = counts.byNetwork[network] else { return }
-      counts.byNetwork[network] = own > 1 ? own - 1 : nil
+      if position >= 0 { counts.releaseNetwork(at: Int(position)) }
     }
   }
 }
 
 /// Permit of one connection. The connection's slot holds it, and its deinit returns it to the
 /// limiter: exactly once per connection, however the connection ends.
-final class ConnectionPermit: Sendable {
+struct ConnectionPermit: ~Copyable, Sendable {
   private let limiter: ConnectionLimiter
-  private let network: PeerNetwork?
+  /// Position of its network in the limiter's table; negative if that is not counted.
+  private let position: Int32
 
-  fileprivate init(_ limiter: ConnectionLimiter, _ network: PeerNetwork?) {
+  fileprivate init(_ limiter: ConnectionLimiter, _ position: Int32) {
     self.limiter = limiter
-    self.network = network
+    self.position = position
   }
 
-  deinit { limiter.releasePermit(network) }
+  deinit { limiter.releasePermit(position) }
 }

@@ -50,11 +50,17 @@ struct Poller: ~Copyable {
 
   /// Events to report, level-triggered.
   struct Interest: OptionSet {
-    var rawValue: UInt32
-    static let reading = Interest(rawValue: EPOLLIN.rawValue)
-    static let writing = Interest(rawValue: EPOLLOUT.rawValue)
+    // One byte, because each connection has one.
+    var rawValue: UInt8
+    static let reading = Interest(rawValue: 1)
+    static let writing = Interest(rawValue: 2)
     /// Edge-triggered: for a counter that is never read.
-    static let edgeTriggered = Interest(rawValue: EPOLLET.rawValue)
+    static let edgeTriggered = Interest(rawValue: 4)
+
+    fileprivate var mask: UInt32 {
+      (contains(.reading) ? EPOLLIN.rawValue : 0) | (contains(.writing) ? EPOLLOUT.rawValue : 0)
+        | (contains(.edgeTriggered) ? EPOLLET.rawValue : 0)
+    }
   }
 
   init() throws(SystemFault) {
@@ -68,14 +74,14 @@ struct Poller: ~Copyable {
     throws(SystemFault)
   {
     try Syscall.controlPoll(
-      descriptor.rawValue, EPOLL_CTL_ADD, watched, interest.rawValue, registration.rawValue)
+      descriptor.rawValue, EPOLL_CTL_ADD, watched, interest.mask, registration.rawValue)
   }
 
   func change(_ watched: Int32, _ interest: Interest, as registration: Registration)
     throws(SystemFault)
   {
     try Syscall.controlPoll(
-      descriptor.rawValue, EPOLL_CTL_MOD, watched, interest.rawValue, registration.rawValue)
+      descriptor.rawValue, EPOLL_CTL_MOD, watched, interest.mask, registration.rawValue)
   }
 
   /// Removes a descriptor. Needed only if it stays open: closing it also removes it.
