@@ -4,9 +4,15 @@ import LockstepJSON
 /// Owns no memory while it is empty, so that an idle connection costs none.
 package struct IncomingBytes: Sendable {
   private var storage: [UInt8] = []
-  private var start = 0
+  /// Number of bytes at the front of `storage` that are removed already.
+  private var removed: UInt32 = 0
 
   package init() {}
+
+  private var start: Int {
+    get { Int(removed) }
+    set { removed = UInt32(newValue) }
+  }
 
   package var count: Int { storage.count - start }
   package var isEmpty: Bool { start == storage.count }

@@ -174,8 +174,8 @@ struct Inflater: Sendable {
   /// Bytes that are inflated at once.
   private static let chunkBytes = 16 << 10
 
-  private let keepsContext: Bool
   private var state: State?
+  private let keepsContext: Bool
 
   /// `keepsContext`: true if a message may refer to those before it.
   init(keepsContext: Bool) { self.keepsContext = keepsContext }

@@ -33,29 +33,38 @@ package struct WebSocketReader: Sendable {
     /// → payload, over
     case header
     /// The payload of a data frame; a control frame is read at once. → header, over
-    case payload(remaining: Int, isFinal: Bool, mask: UInt32)
+    case payload(remaining: UInt32, mask: UInt32, isFinal: Bool)
     case over
   }
 
-  private let role: WebSocketRole
-  private var stage = Stage.header
+  // In an order almost without gaps: each WebSocket of a relay has a reader.
   private var input = IncomingBytes()
-  /// Text or binary while a message is arriving.
-  private var kind: WebSocketFrame.Opcode?
+  /// Bytes of the arriving message before it is inflated.
+  private var compressedBytes: UInt32 = 0
   private var message: [UInt8] = []
   /// nil if no compressed message is allowed.
   private var inflater: Inflater?
-  private var isCompressed = false
-  /// Bytes of the arriving message before it is inflated.
-  private var compressedBytes = 0
   private var text = UTF8Check()
+  private var maximumBytes: UInt32
+  private var stage = Stage.header
+  /// Text or binary while a message is arriving.
+  private var kind: WebSocketFrame.Opcode?
+  private var isCompressed = false
+  private let role: WebSocketRole
 
-  /// A longer message is refused with 1009, before it has arrived.
-  package var maximumMessageBytes: Int
+  /// A longer message is refused with 1009, before it has arrived. At most 1 GiB.
+  package var maximumMessageBytes: Int {
+    get { Int(maximumBytes) }
+    set {
+      precondition(newValue <= 1 << 30)
+      maximumBytes = UInt32(newValue)
+    }
+  }
 
   /// `role`: the end that reads here. `deflate`: the agreed compression terms; nil without.
   package init(role: WebSocketRole, maximumMessageBytes: Int, deflate: DeflateTerms? = nil) {
     self.role = role
+    maximumBytes = 0
     self.maximumMessageBytes = maximumMessageBytes
     inflater = deflate.map { Inflater(keepsContext: $0.receivesContext) }
   }
@@ -103,14 +112,14 @@ package struct WebSocketReader: Sendable {
           return try finishControlFrame(header)
         }
         try beginFrame(header)
-      case .payload(let remaining, let isFinal, let mask):
-        let count = min(remaining, input.count)
+      case .payload(let remaining, let mask, let isFinal):
+        let count = min(Int(remaining), input.count)
         if count > 0 { try appendPayload(count, mask: mask) }
         guard count == remaining else {
           if count > 0 {
             stage = .payload(
-              remaining: remaining - count, isFinal: isFinal,
-              mask: WebSocketMask.rotated(mask, by: count))
+              remaining: remaining - UInt32(count),
+              mask: WebSocketMask.rotated(mask, by: count), isFinal: isFinal)
           }
           return nil
         }
@@ -132,12 +141,13 @@ package struct WebSocketReader: Sendable {
       isCompressed = header.isCompressed
     }
     let bound = isCompressed ? maximumCompressedBytes : maximumMessageBytes
-    let taken = isCompressed ? compressedBytes : message.count
+    let taken = isCompressed ? Int(compressedBytes) : message.count
     guard header.payloadCount <= bound - taken else { throw .tooBig(maximumMessageBytes) }
-    if isCompressed { compressedBytes += header.payloadCount }
+    let payloadCount = UInt32(header.payloadCount)
+    if isCompressed { compressedBytes += payloadCount }
     input.drop(header.count)
     stage = .payload(
-      remaining: header.payloadCount, isFinal: header.isFinal, mask: header.mask ?? 0)
+      remaining: payloadCount, mask: header.mask ?? 0, isFinal: header.isFinal)
   }
 
   /// Compression may make a message longer, by an eighth if it is done badly.
@@ -150,7 +160,7 @@ package struct WebSocketReader: Sendable {
       var chunk = input.removePrefix(count)
       if mask != 0 { chunk.withUnsafeMutableBytes { WebSocketMask.apply(mask, to: $0) } }
       let fault = inflater?.inflate(
-        chunk.span.bytes, into: &message, limit: maximumMessageBytes)
+        chunk.span.bytes, into: &message, limit: Int(maximumBytes))
       return try checkInflated(from: start, fault)
     }
     if start == 0 {
@@ -184,7 +194,7 @@ package struct WebSocketReader: Sendable {
   private mutating func finishMessage() throws(WebSocketFault) -> WebSocketEvent {
     if isCompressed {
       let start = message.count
-      let fault = inflater?.endMessage(into: &message, limit: maximumMessageBytes)
+      let fault = inflater?.endMessage(into: &message, limit: Int(maximumBytes))
       try checkInflated(from: start, fault)
       compressedBytes = 0
       isCompressed = false
