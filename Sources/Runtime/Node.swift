@@ -152,13 +152,14 @@ package enum ConnectionRejection: Sendable, Hashable, CaseIterable {
 /// Origin and properties of a new connection.
 @usableFromInline
 package struct Opening: Sendable, Hashable {
-  @usableFromInline package var listenerKind: ListenerKind
+  // In an order without gaps: each connection has one.
   /// Address of the peer, as far as it is known: for limits and logs.
   @usableFromInline package let peer: PeerAddress
-  /// The peer's IP address, parsed once for all comparisons; nil if it has none.
-  @usableFromInline package let address: IPAddress?
+  @usableFromInline package var listenerKind: ListenerKind
   /// True if the connection is protected from reading and changes on the way.
   @usableFromInline package var isSecure: Bool
+  /// The peer's IP address, parsed once for all comparisons; nil if it has none.
+  @usableFromInline package let address: IPAddress?
   /// TLS terms of a secure connection that the node asked for.
   @usableFromInline package var terms: SecureTerms?
 
@@ -213,8 +214,10 @@ package enum PeerAddress: Sendable, Hashable {
 /// The driver packs the data that it needs to find the connection into the other bits (a slot and a
 /// registration number). For a node it is an opaque id that is never used twice.
 @usableFromInline
-package struct ConnectionID: Hashable, Comparable, Sendable {
+package struct ConnectionID: Hashable, Comparable, IndexedKey, Sendable {
   @usableFromInline package let rawValue: UInt64
+
+  @inlinable package var indexHash: UInt64 { rawValue }
 
   @inlinable package init(rawValue: UInt64) { self.rawValue = rawValue }
 

@@ -15,16 +15,17 @@ import LockstepModel
 ///
 /// The order is fixed: by tick, then by the order of `schedule`.
 @usableFromInline
-package struct TimerWheel<ID: Hashable & Sendable>: Sendable {
+package struct TimerWheel<ID: IndexedKey & Sendable>: Sendable {
   @usableFromInline
   struct Entry: Sendable {
-    @usableFromInline var id: ID?
-    @usableFromInline var tick: Int64 = 0
+    // In an order without gaps: each connection has an entry.
+    @usableFromInline var id: ID
     /// Index of the entry's slot, counted over all levels.
-    @usableFromInline var slot = 0
+    @usableFromInline var slot: UInt16 = 0
     @usableFromInline var previous: Int32 = -1
     /// Index of the next entry in its slot, or in the list of free entries.
     @usableFromInline var next: Int32 = -1
+    @usableFromInline var tick: Int64 = 0
 
     @inlinable init(id: ID) { self.id = id }
   }
@@ -39,7 +40,8 @@ package struct TimerWheel<ID: Hashable & Sendable>: Sendable {
 
   @usableFromInline var entries: [Entry] = []
   @usableFromInline var firstFree: Int32 = -1
-  @usableFromInline var places: [ID: Int32] = [:]
+  /// Entries of the timers that are set, by id.
+  @usableFromInline var places = PositionIndex()
   @usableFromInline var slots: [Slot]
   /// Bitmap of the non-empty slots of each level.
   @usableFromInline var occupied: [UInt64]
@@ -63,21 +65,19 @@ package struct TimerWheel<ID: Hashable & Sendable>: Sendable {
   /// after the timers of the same tick.
   @inlinable package mutating func schedule(_ id: ID, at deadline: Instant) {
     let tick = max(Self.tick(notBefore: deadline), position)
-    if let place = places[id] {
+    if let place = place(of: id) {
       unlink(place)
       link(place, tick: tick)
     } else {
       let place = newEntry(id)
-      places[id] = place
+      addToIndex(place)
       link(place, tick: tick)
     }
   }
 
   /// Cancels the timer `id`, if it is set.
   @inlinable package mutating func cancel(_ id: ID) {
-    guard let place = places.removeValue(forKey: id) else { return }
-    unlink(place)
-    release(place)
+    if let place = place(of: id) { remove(place) }
   }
 
   /// Removes and returns the first timer whose deadline is not after `now`; nil if there is none.
@@ -93,10 +93,8 @@ package struct TimerWheel<ID: Hashable & Sendable>: Sendable {
         continue
       }
       let place = slots[slot].first
-      unlink(place)
       let id = entries[Int(place)].id
-      release(place)
-      if let id { places.removeValue(forKey: id) }
+      remove(place)
       return id
     }
     position = max(position, target)
@@ -164,6 +162,28 @@ package struct TimerWheel<ID: Hashable & Sendable>: Sendable {
 
   // MARK: entries
 
+  @inlinable func place(of id: ID) -> Int32? {
+    places.position(of: id) { entries[$0].id }.map { Int32($0) }
+  }
+
+  @inlinable mutating func remove(_ place: Int32) {
+    unlink(place)
+    removeFromIndex(place)
+    entries[Int(place)].next = firstFree
+    firstFree = place
+  }
+
+  // The closures get a copy of `entries`, which is released before `entries` changes.
+  @inlinable mutating func addToIndex(_ place: Int32) {
+    let entries = entries
+    places.insert(Int(place)) { entries[$0].id }
+  }
+
+  @inlinable mutating func removeFromIndex(_ place: Int32) {
+    let entries = entries
+    places.remove(Int(place)) { entries[$0].id }
+  }
+
   @inlinable mutating func link(_ place: Int32, tick: Int64) {
     // The highest bit that differs between the tick and `position` gives the level.
     let difference = UInt64(bitPattern: tick ^ position)
@@ -172,7 +192,7 @@ package struct TimerWheel<ID: Hashable & Sendable>: Sendable {
     let slot = level * 64 + index
     let last = slots[slot].last
     entries[Int(place)].tick = tick
-    entries[Int(place)].slot = slot
+    entries[Int(place)].slot = UInt16(slot)
     entries[Int(place)].previous = last
     entries[Int(place)].next = -1
     if last >= 0 { entries[Int(last)].next = place } else { slots[slot].first = place }
@@ -182,7 +202,7 @@ package struct TimerWheel<ID: Hashable & Sendable>: Sendable {
 
   @inlinable mutating func unlink(_ place: Int32) {
     let (previous, next) = (entries[Int(place)].previous, entries[Int(place)].next)
-    let slot = entries[Int(place)].slot
+    let slot = Int(entries[Int(place)].slot)
     if previous >= 0 { entries[Int(previous)].next = next } else { slots[slot].first = next }
     if next >= 0 { entries[Int(next)].previous = previous } else { slots[slot].last = previous }
     if slots[slot].first < 0 { occupied[slot / 64] &= ~(1 << UInt64(slot & 63)) }
@@ -197,11 +217,5 @@ package struct TimerWheel<ID: Hashable & Sendable>: Sendable {
     firstFree = entries[Int(place)].next
     entries[Int(place)].id = id
     return place
-  }
-
-  @inlinable mutating func release(_ place: Int32) {
-    entries[Int(place)].id = nil
-    entries[Int(place)].next = firstFree
-    firstFree = place
   }
 }

@@ -53,7 +53,7 @@ struct PartsTests {
   @Test func theHubTellsInTheOrderOfComing() {
     var hub = Hub()
     let account = AccountID(rawValue: 1)
-    for slot in [4, 2, 9] {
+    for slot in [4, 2, 9] as [Hub.Slot] {
       hub.addMember(slot, account)
       hub.addSocket(slot, account)
     }

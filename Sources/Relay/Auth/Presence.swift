@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepRuntime
 import LockstepStorage
 
 /// Tracks which devices are connected, on any node of the process, and when they were last seen.
@@ -7,12 +8,16 @@ import LockstepStorage
 /// after a device connects, then at most once a minute while it is connected, and once after it
 /// disconnects.
 struct Presence: Sendable {
-  struct Key: Hashable, Sendable {
+  struct Key: Hashable, IndexedKey, Sendable {
     var account: AccountID
     var device: DeviceID
+
+    /// Both numbers are random.
+    var indexHash: UInt64 { account.rawValue ^ device.rawValue }
   }
 
   private struct DevicePresence: Sendable {
+    let key: Key
     var lastSeen: Int64
     /// Signed-in connections of the device on this node.
     var connections: Int32 = 0
@@ -23,13 +28,19 @@ struct Presence: Sendable {
   private let node: Int
   /// True if other relays share the store; they learn from it that a device disconnected.
   private let isShared: Bool
-  private var presences: [Key: DevicePresence] = [:]
+  /// Devices that are connected, or whose sighting is to be written. The elements named by `free`
+  /// have no device.
+  private var presences: [DevicePresence] = []
+  private var positions = PositionIndex()
+  private var free: [UInt32] = []
   /// One bit for each other node on which the device is connected.
   private var otherNodes: [Key: UInt64] = [:]
   /// Devices whose sighting is written with the next batch.
   private var due: [Key] = []
   /// Devices whose sighting was written, ordered by the end of their minute.
-  private var recentlyWritten: [(until: Instant, key: Key)] = []
+  private var recentlyWritten: [Key] = []
+  /// The end of the minute of those that were written together.
+  private var recentWrites: [(until: Instant, count: Int)] = []
   /// Number of connected devices per account, on any node; accounts with none are absent.
   private var connected: [AccountID: Int] = [:]
   /// Number of connected devices, on any node.
@@ -44,7 +55,7 @@ struct Presence: Sendable {
   var connectedAccounts: Int { connected.count }
 
   func isConnected(_ key: Key) -> Bool {
-    (presences[key]?.connections ?? 0) > 0 || (otherNodes[key] ?? 0) != 0
+    isConnected(key, at: position(of: key))
   }
 
   /// Returns a device from the store, completed with what only the relay knows.
@@ -57,16 +68,15 @@ struct Presence: Sendable {
 
   /// Records that a connection signed in. Returns true for the device's first one on this node.
   mutating func recordSignIn(_ key: Key, wall: Int64) -> Bool {
-    if presences[key] == nil {
-      presences[key] = DevicePresence(lastSeen: wall)
-      due.append(key)
-    }
-    presences[key]?.lastSeen = wall
-    presences[key]?.isUnwritten = true
-    let wasConnected = isConnected(key)
-    presences[key]?.connections += 1
+    let known = position(of: key)
+    let position = known ?? insert(key, lastSeen: wall)
+    if known == nil { due.append(key) }
+    presences[position].lastSeen = wall
+    presences[position].isUnwritten = true
+    let wasConnected = isConnected(key, at: position)
+    presences[position].connections += 1
     count(key, wasConnected: wasConnected)
-    guard presences[key]?.connections == 1 else { return false }
+    guard presences[position].connections == 1 else { return false }
     if isShared, due.last != key { due.append(key) }
     return true
   }
@@ -74,12 +84,13 @@ struct Presence: Sendable {
   /// Records the end of a signed-in connection. Returns true for the device's last one on this
   /// node.
   mutating func recordSignOut(_ key: Key, wall: Int64) -> Bool {
-    presences[key]?.lastSeen = wall
-    presences[key]?.isUnwritten = true
-    let wasConnected = isConnected(key)
-    presences[key]?.connections -= 1
+    guard let position = position(of: key) else { return false }
+    presences[position].lastSeen = wall
+    presences[position].isUnwritten = true
+    let wasConnected = isConnected(key, at: position)
+    presences[position].connections -= 1
     count(key, wasConnected: wasConnected)
-    guard presences[key]?.connections == 0 else { return false }
+    guard presences[position].connections == 0 else { return false }
     if isShared { due.append(key) }
     return true
   }
@@ -106,34 +117,68 @@ struct Presence: Sendable {
   /// Returns the time of the next write of sightings; nil if there is none.
   func nextWrite(at now: Instant) -> Instant? {
     if !due.isEmpty { return now.advanced(milliseconds: Limits.sightingDelayMilliseconds) }
-    return recentlyWritten.first?.until
+    return recentWrites.first?.until
   }
 
   /// Returns the sightings to write now. `isLast`: the relay stops, so the minute is not awaited.
   mutating func sightings(at now: Instant, wall: Int64, isLast: Bool) -> [DeviceSighting] {
-    let dueCount =
-      isLast ? recentlyWritten.count : recentlyWritten.prefix { !(now < $0.until) }.count
-    due += recentlyWritten.prefix(dueCount).map(\.key)
+    let dueWrites = recentWrites.prefix { isLast || !(now < $0.until) }
+    let dueCount = dueWrites.reduce(0) { $0 + $1.count }
+    due += recentlyWritten.prefix(dueCount)
     recentlyWritten.removeFirst(dueCount)
+    recentWrites.removeFirst(dueWrites.count)
     var sightings: [DeviceSighting] = []
     var written: Set<Key> = []
     for key in due {
-      guard written.insert(key).inserted, var presence = presences[key] else { continue }
-      if presence.connections > 0 {
-        presence.lastSeen = wall
-      } else if !presence.isUnwritten {
-        presences[key] = nil
+      guard written.insert(key).inserted, let position = position(of: key) else { continue }
+      if presences[position].connections > 0 {
+        presences[position].lastSeen = wall
+      } else if !presences[position].isUnwritten {
+        remove(at: position)
         continue
       }
-      presence.isUnwritten = false
-      presences[key] = presence
+      presences[position].isUnwritten = false
       sightings.append(
         DeviceSighting(
-          account: key.account, device: key.device, lastSeen: presence.lastSeen,
+          account: key.account, device: key.device, lastSeen: presences[position].lastSeen,
           isConnected: isShared && !isLast && isConnected(key)))
-      recentlyWritten.append((now.advanced(milliseconds: Limits.sightingMilliseconds), key))
+      recentlyWritten.append(key)
+    }
+    if !sightings.isEmpty {
+      let until = now.advanced(milliseconds: Limits.sightingMilliseconds)
+      recentWrites.append((until, sightings.count))
     }
     due.removeAll()
     return sightings
+  }
+
+  // MARK: table of devices
+
+  private func position(of key: Key) -> Int? {
+    positions.position(of: key) { presences[$0].key }
+  }
+
+  private func isConnected(_ key: Key, at position: Int?) -> Bool {
+    let isHere = position.map { presences[$0].connections > 0 } ?? false
+    return isHere || (otherNodes[key] ?? 0) != 0
+  }
+
+  private mutating func insert(_ key: Key, lastSeen: Int64) -> Int {
+    let presence = DevicePresence(key: key, lastSeen: lastSeen)
+    let position = free.popLast().map { Int($0) } ?? presences.count
+    if position == presences.count {
+      presences.append(presence)
+    } else {
+      presences[position] = presence
+    }
+    let presences = presences
+    positions.insert(position) { presences[$0].key }
+    return position
+  }
+
+  private mutating func remove(at position: Int) {
+    let presences = presences
+    positions.remove(position) { presences[$0].key }
+    free.append(UInt32(position))
   }
 }

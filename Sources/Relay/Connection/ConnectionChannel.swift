@@ -21,7 +21,7 @@ struct ConnectionChannel: Sendable {
   /// True once it is closed: the node removes it.
   private(set) var isClosed = false
   /// Its index in the node's table.
-  private var index: UInt32 = 0
+  var slot: Hub.Slot = 0
   /// Memory of received data that counts in the node's budget, in bytes.
   private var heldBytes = 0
   /// Memory of unsent data that counts in the node's budget, in bytes.
@@ -33,11 +33,6 @@ struct ConnectionChannel: Sendable {
     self.id = id
     self.opening = opening
     client = ClientAddress(opening, exempt: exempt, trustedProxies: trustedProxies)
-  }
-
-  var slot: Hub.Slot {
-    mutating get { Int(index) }
-    set { index = UInt32(newValue) }
   }
 
   /// The holder to whose share of the memory its bytes are charged.

@@ -1,7 +1,7 @@
 import LockstepRuntime
 
 /// The node's connections, each in a slot that does not change during its life, in one block of
-/// memory.
+/// memory. A slot is initialised while it is in use.
 struct ConnectionTable: ~Copyable {
   typealias Slot = Hub.Slot
 
@@ -10,57 +10,62 @@ struct ConnectionTable: ~Copyable {
   /// One flag for each slot that has ever been used.
   private var isInUse: [Bool] = []
   private var free: [Slot] = []
-  private var slotsByID: [ConnectionID: Slot] = [:]
+  private var slotsByID = PositionIndex()
 
   deinit {
-    slots.deinitialize(count: isInUse.count)
+    for slot in slotsInUse { pointer(to: slot).deinitialize(count: 1) }
     slots.deallocate()
   }
 
   var count: Int { slotsByID.count }
 
   /// All slots in use, in ascending order.
-  var slotsInUse: [Slot] { isInUse.indices.filter { isInUse[$0] } }
+  var slotsInUse: [Slot] { isInUse.indices.filter { isInUse[$0] }.map { Slot($0) } }
 
-  func slot(of id: ConnectionID) -> Slot? { slotsByID[id] }
+  func slot(of id: ConnectionID) -> Slot? {
+    slotsByID.position(of: id) { slots[$0].id }.map { Slot($0) }
+  }
 
-  func isInUse(_ slot: Slot) -> Bool { isInUse[slot] }
+  func isInUse(_ slot: Slot) -> Bool { isInUse[Int(slot)] }
 
   subscript(slot: Slot) -> Connection {
     @inline(__always) unsafeAddress {
-      precondition(isInUse.indices.contains(slot), "no such slot")
-      return UnsafePointer(slots + slot)
+      precondition(isInUse[Int(slot)], "no such connection")
+      return UnsafePointer(pointer(to: slot))
     }
     @inline(__always) unsafeMutableAddress {
-      precondition(isInUse.indices.contains(slot), "no such slot")
-      return slots + slot
+      precondition(isInUse[Int(slot)], "no such connection")
+      return pointer(to: slot)
     }
   }
 
+  @inline(__always)
+  private func pointer(to slot: Slot) -> UnsafeMutablePointer<Connection> { slots + Int(slot) }
+
   mutating func insert(_ connection: Connection) -> Slot {
-    let slot = free.popLast() ?? isInUse.count
-    slotsByID[connection.id] = slot
+    let slot = free.popLast() ?? Slot(isInUse.count)
     if slot == isInUse.count {
       if slot == capacity { grow() }
-      (slots + slot).initialize(to: connection)
       isInUse.append(true)
     } else {
-      slots[slot] = connection
-      isInUse[slot] = true
+      isInUse[Int(slot)] = true
     }
-    slots[slot].setSlot(slot)
+    pointer(to: slot).initialize(to: connection)
+    let slots = slots
+    slotsByID.insert(Int(slot)) { slots[$0].id }
+    slots[Int(slot)].setSlot(slot)
     return slot
   }
 
   mutating func remove(_ slot: Slot) {
-    let (id, opening) = (slots[slot].id, slots[slot].opening)
-    slotsByID[id] = nil
-    // Frees its memory at once, not with the next connection.
-    slots[slot] = Connection(id: id, opening: opening)
-    isInUse[slot] = false
+    let slots = slots
+    slotsByID.remove(Int(slot)) { slots[$0].id }
+    pointer(to: slot).deinitialize(count: 1)
+    isInUse[Int(slot)] = false
     free.append(slot)
   }
 
+  /// Called if no slot is free: all are in use.
   private mutating func grow() {
     let largerCapacity = max(16, capacity * 2)
     let larger = UnsafeMutablePointer<Connection>.allocate(capacity: largerCapacity)

@@ -175,7 +175,7 @@ extension RelayNode {
 }
 
 /// Names of the node's timers.
-enum TimerID: Hashable, Sendable {
+enum TimerID: Hashable, IndexedKey, Sendable {
   /// A connection's next deadline: a request, a hello, the end of a long-poll.
   case request(ConnectionID)
   /// The next ping of a socket.
@@ -200,6 +200,23 @@ enum TimerID: Hashable, Sendable {
   case collection
   /// End of the time for stopping.
   case drain
+
+  var indexHash: UInt64 {
+    switch self {
+    case .request(let id): id.rawValue << 4
+    case .keepAlive(let id): id.rawValue << 4 | 1
+    case .stalled(let id): id.rawValue << 4 | 2
+    case .crowded(let id): id.rawValue << 4 | 3
+    case .throttled(let id): id.rawValue << 4 | 4
+    case .sightings: 5
+    case .storeProbe: 6
+    case .pages: 7
+    case .status: 8
+    case .versionCheck: 9
+    case .collection: 10
+    case .drain: 11
+    }
+  }
 }
 
 /// Stopping of a node: requests under way are answered, new ones are refused.
