@@ -9,7 +9,8 @@ import Testing
 /// Requests of unauthenticated clients and sessions to the store.
 struct SessionTests {
   private let session = Session(
-    account: AccountID(rawValue: 1), device: DeviceID(rawValue: 2), tokenHash: [3])
+    account: AccountID(rawValue: 1), device: DeviceID(rawValue: 2),
+    tokenHash: TokenHash(DeviceToken.hash("token")))
   private var context: CallContext {
     CallContext(
       configuration: RelayConfiguration(),

@@ -11,7 +11,9 @@ import LockstepWire
 /// call that may have closed the connection, it removes the connection from the table.
 struct Connection: Sendable {
   private var channel: ConnectionChannel
-  private var http = HTTPConnection()
+  /// nil from the upgrade on: a socket needs nothing of it. Boxed, because most connections of a
+  /// relay are sockets.
+  private var http: CopyOnWriteBox<HTTPConnection>? = CopyOnWriteBox(HTTPConnection())
   /// Set from the upgrade on.
   private var socket: WebSocketConnection?
 
@@ -40,13 +42,13 @@ struct Connection: Sendable {
 
   /// Starts the deadline for the first request.
   mutating func open(_ services: inout RelayServices) {
-    http.updateRequestTimer(&channel, &services)
+    http?.value.updateRequestTimer(&channel, &services)
   }
 
   mutating func received(_ bytes: RawSpan, _ services: inout RelayServices) {
     if socket != nil {
       socket?.receive(bytes)
-    } else if http.receive(bytes, &channel, &services) {
+    } else if http?.value.receive(bytes, &channel, &services) == true {
       // A repeated long-poll, which needs nothing more.
       return
     }
@@ -61,7 +63,7 @@ struct Connection: Sendable {
       return
     }
     socket?.resume(&channel, &services)
-    http.resume(&channel, &services)
+    http?.value.resume(&channel, &services)
     processInput(&services)
   }
 
@@ -70,9 +72,9 @@ struct Connection: Sendable {
 
   /// Handles a connection that the client closed.
   mutating func handleClosed(_ cause: CloseCause, _ services: inout RelayServices) {
-    if cause == .endOfStream, http.isParked {
+    if cause == .endOfStream, http?.value.isParked == true {
       // The client may still read; a half-closed connection does not wait.
-      http.answerEmpty(isLast: true, &channel, &services)
+      http?.value.answerEmpty(isLast: true, &channel, &services)
       return
     }
     if socket != nil { services.status.socketsClosed.add(CloseCounts.abnormal) }
@@ -86,7 +88,7 @@ struct Connection: Sendable {
 
   /// Removes what the node has of the connection after its end.
   mutating func finish(_ services: inout RelayServices) {
-    http.finish(&channel, &services)
+    http?.value.finish(&channel, &services)
     if socket != nil { services.sockets -= 1 }
     channel.finish(&services)
   }
@@ -98,8 +100,8 @@ struct Connection: Sendable {
     guard !channel.isClosed else { return }
     if services.stage == .stopping { endIfIdle(&services) }
     while !channel.isClosed, socket == nil {
-      http.readRequests(&channel, &services)
-      guard !channel.isClosed, http.isUpgrading else { break }
+      http?.value.readRequests(&channel, &services)
+      guard !channel.isClosed, http?.value.isUpgrading == true else { break }
       upgrade(&services)
     }
     guard !channel.isClosed else { return }
@@ -114,8 +116,8 @@ struct Connection: Sendable {
 
   /// Continues as a WebSocket, unless the request for it is refused.
   private mutating func upgrade(_ services: inout RelayServices) {
-    guard let upgrade = http.acceptUpgrade(&channel, &services) else { return }
-    http = HTTPConnection()
+    guard let upgrade = http?.value.acceptUpgrade(&channel, &services) else { return }
+    http = nil
     socket = WebSocketConnection(upgrade)
     socket?.open(&channel, &services)
   }
@@ -124,43 +126,47 @@ struct Connection: Sendable {
   /// is exceeded.
   private mutating func updateMemoryBudget(_ services: inout RelayServices) {
     if holdsNothing() {
-      let pauses = socket == nil && http.pausesReading && !http.readsRequests(&channel, services)
+      let pauses =
+        http?.value.pausesReading == true
+        && http?.value.readsRequests(&channel, services) == false
       channel.setPaused(pauses, &services)
       return
     }
     let hasRoom = channel.countMemory(bytesToHold, &services)
-    if !hasRoom { http.pauseUpload() }
+    if !hasRoom { http?.value.pauseUpload() }
     let reads =
-      socket?.readsMessages(&channel, services) ?? http.readsRequests(&channel, services)
+      socket?.readsMessages(&channel, services)
+      ?? http?.value.readsRequests(&channel, services) ?? false
     if !hasRoom && reads {
       refuse(services.admission.refusal(of: channel.holder), &services)
       return
     }
     let isFull = bufferedBytes >= Limits.pipelineBytes
-    channel.setPaused(!reads && (!hasRoom || isFull || http.pausesReading), &services)
+    let pauses = !hasRoom || isFull || http?.value.pausesReading == true
+    channel.setPaused(!reads && pauses, &services)
   }
 
   /// True if no bytes are held, and none were at the last count, so that there is nothing to count.
   mutating func holdsNothing() -> Bool {
     guard channel.countsOnlyUnsent else { return false }
-    if socket == nil { return http.holdsNothing() }
+    if let holdsNothing = http?.value.holdsNothing() { return holdsNothing }
     return !channel.isPaused && socket?.holdsNothing() == true
   }
 
   /// Memory of received data that waits for something, in bytes.
   var bytesToHold: Int {
-    mutating get { socket?.bytesToHold ?? http.bytesToHold }
+    mutating get { socket?.bytesToHold ?? http?.value.bytesToHold ?? 0 }
   }
 
   /// Received bytes that are not processed yet.
   private var bufferedBytes: Int {
-    mutating get { socket?.bufferedBytes ?? http.bufferedBytes }
+    mutating get { socket?.bufferedBytes ?? http?.value.bufferedBytes ?? 0 }
   }
 
   /// Refuses the connection for a reason that is not in a single request.
   private mutating func refuse(_ refusal: Refusal, _ services: inout RelayServices) {
     if socket == nil {
-      http.refuseBytes(refusal, &channel, &services)
+      http?.value.refuseBytes(refusal, &channel, &services)
     } else {
       socket?.close(refusal, &channel, &services)
     }
@@ -171,7 +177,7 @@ struct Connection: Sendable {
   mutating func handleRequestTimeout(_ services: inout RelayServices) {
     if socket != nil {
       socket?.handleTimeout(&channel, &services)
-    } else if http.handleTimeout(&channel, &services) {
+    } else if http?.value.handleTimeout(&channel, &services) == true {
       processInput(&services)
     }
   }
@@ -179,8 +185,8 @@ struct Connection: Sendable {
   mutating func handleKeepAlive(_ services: inout RelayServices) {
     // A ping after unsent bytes shows nothing; `.stalled` checks the connection.
     if channel.unsentBytes == 0 {
-      if http.isStreaming {
-        http.sendHeartbeat(&channel, &services)
+      if http?.value.isStreaming == true {
+        http?.value.sendHeartbeat(&channel, &services)
       } else if socket?.sendPing(&channel, &services) == false {
         abort(&services)
         return
@@ -206,7 +212,7 @@ struct Connection: Sendable {
 
   /// Continues after a delay because of a client's rate.
   mutating func endThrottle(_ services: inout RelayServices) {
-    http.endDelay(&channel, &services)
+    http?.value.endDelay(&channel, &services)
     guard !channel.isClosed else { return }
     socket?.endThrottle(&channel, &services)
     processInput(&services)
@@ -223,8 +229,8 @@ struct Connection: Sendable {
     channel.signIn(session, filter, newest: newest, &services)
     channel.refundAddress(&services)
     if socket?.handleSignIn(session, &channel, &services) == true { return }
-    http.handleSignIn(session, &channel, &services)
-    if !channel.isClosed, http.isUpgrading { upgrade(&services) }
+    http?.value.handleSignIn(session, &channel, &services)
+    if !channel.isClosed, http?.value.isUpgrading == true { upgrade(&services) }
   }
 
   mutating func refuseSignIn(_ refusal: Refusal, _ services: inout RelayServices) {
@@ -233,7 +239,7 @@ struct Connection: Sendable {
     if socket != nil {
       socket?.close(refusal, &channel, &services)
     } else {
-      http.refuseSignIn(refusal, &channel, &services)
+      http?.value.refuseSignIn(refusal, &channel, &services)
     }
   }
 
@@ -251,7 +257,7 @@ struct Connection: Sendable {
     if socket != nil {
       socket?.close(refusal, &channel, &services)
     } else {
-      http.endSession(refusal, &channel, &services)
+      http?.value.endSession(refusal, &channel, &services)
     }
   }
 
@@ -262,7 +268,7 @@ struct Connection: Sendable {
     guard plan.hasNoZone else { return }
     if socket != nil {
       socket?.close(Session.needsPlan, &channel, &services)
-    } else if http.endWaitingRequest(&channel, &services) {
+    } else if http?.value.endWaitingRequest(&channel, &services) == true {
       processInput(&services)
     }
   }
@@ -271,7 +277,7 @@ struct Connection: Sendable {
   mutating func applyFilterChange(_ services: inout RelayServices) {
     if socket != nil {
       socket?.applyFilterChange(&channel, &services)
-    } else if http.applyFilterChange(&channel, &services) {
+    } else if http?.value.applyFilterChange(&channel, &services) == true {
       processInput(&services)
     }
   }
@@ -312,7 +318,7 @@ struct Connection: Sendable {
   mutating func handleBacklogRead(
     since: ChangeToken, _ result: Result<ReadPage, Refusal>, _ services: inout RelayServices
   ) {
-    http.handleBacklogRead(since: since, result, &channel, &services)
+    http?.value.handleBacklogRead(since: since, result, &channel, &services)
     processInput(&services)
   }
 
@@ -320,7 +326,7 @@ struct Connection: Sendable {
     _ response: CommitResponse, _ result: Result<CommitResult, Refusal>,
     _ services: inout RelayServices
   ) {
-    http.handleCallCommit(response, result, &channel, &services)
+    http?.value.handleCallCommit(response, result, &channel, &services)
     processInput(&services)
   }
 
@@ -328,42 +334,42 @@ struct Connection: Sendable {
     _ response: ReadResponse, _ result: Result<ReadResult, Refusal>,
     _ services: inout RelayServices
   ) {
-    http.handleCallRead(response, result, &channel, &services)
+    http?.value.handleCallRead(response, result, &channel, &services)
     processInput(&services)
   }
 
   mutating func handleCallPage(
     _ response: PageResponse, _ result: Result<ReadPage, Refusal>, _ services: inout RelayServices
   ) {
-    http.handleCallPage(response, result, &channel, &services)
+    http?.value.handleCallPage(response, result, &channel, &services)
     processInput(&services)
   }
 
   mutating func handleOwnPage(
     _ result: Result<PageFolderEntry, StorageError>, _ services: inout RelayServices
   ) {
-    http.handleOwnPage(result, &channel, &services)
+    http?.value.handleOwnPage(result, &channel, &services)
     processInput(&services)
   }
 
   mutating func handleUploadStep(
     _ file: ChunkFile, _ result: Result<ChunkResult, Refusal>, _ services: inout RelayServices
   ) {
-    http.handleUploadStep(file, result, &channel, &services)
+    http?.value.handleUploadStep(file, result, &channel, &services)
     processInput(&services)
   }
 
   mutating func handleChunkAdded(
     _ result: Result<CommitResult, Refusal>, _ services: inout RelayServices
   ) {
-    http.handleChunkAdded(result, &channel, &services)
+    http?.value.handleChunkAdded(result, &channel, &services)
     processInput(&services)
   }
 
   mutating func handleChunkRead(
     _ file: ChunkFile, _ result: Result<ChunkResult, Refusal>, _ services: inout RelayServices
   ) {
-    http.handleChunkRead(file, result, &channel, &services)
+    http?.value.handleChunkRead(file, result, &channel, &services)
     processInput(&services)
   }
 
@@ -381,7 +387,7 @@ struct Connection: Sendable {
     if socket != nil {
       socket?.recordUnmatched(token, isOwn: own == channel.id)
     } else {
-      http.recordUnmatched(token)
+      http?.value.recordUnmatched(token)
     }
   }
 
@@ -404,7 +410,7 @@ struct Connection: Sendable {
   mutating func handleStreamCommit(
     _ change: borrowing AccountChange, limit: Int, at now: Instant
   ) -> CursorChain.Push {
-    http.handleStreamCommit(change, limit: limit, &channel, at: now)
+    http?.value.handleStreamCommit(change, limit: limit, &channel, at: now) ?? .nothing
   }
 
   /// Returns a long-poll's reaction to a commit. `lastPoll`: the last poll parked before the store
@@ -413,13 +419,13 @@ struct Connection: Sendable {
     _ change: borrowing AccountChange, _ unmatchedDevices: Set<DeviceID>, lastPoll: UInt64,
     isRunning: Bool
   ) -> LongPoll.Reaction {
-    http.handlePollCommit(
+    http?.value.handlePollCommit(
       change, isUnmatched: channel.isDevice(in: unmatchedDevices), lastPoll: lastPoll,
-      isRunning: isRunning)
+      isRunning: isRunning) ?? .nothing
   }
 
   /// True if an event of its stream is a chunk of the transfer coding.
-  var isChunkedStream: Bool { mutating get { http.isChunkedStream } }
+  var isChunkedStream: Bool { mutating get { http?.value.isChunkedStream == true } }
 
   /// Records bytes that are sent to several connections by one action.
   mutating func recordSent(_ count: Int, _ services: inout RelayServices) {
@@ -431,7 +437,7 @@ struct Connection: Sendable {
     if socket != nil {
       socket?.readPage(&channel, &services)
     } else {
-      http.readBacklog(&channel, &services)
+      http?.value.readBacklog(&channel, &services)
     }
   }
 
@@ -440,14 +446,14 @@ struct Connection: Sendable {
     _ answer: borrowing Answer, bytes count: Int, _ services: inout RelayServices
   ) {
     channel.recordSent(count, &services)
-    http.endPoll(answer, &channel, &services)
+    http?.value.endPoll(answer, &channel, &services)
   }
 
   /// Continues after a poll that was answered together with others.
   mutating func continueAfterPoll(_ services: inout RelayServices) {
     // Usually no request follows a poll.
     if holdsNothing(), !channel.isCrowded(services) {
-      http.updateRequestTimer(&channel, &services)
+      http?.value.updateRequestTimer(&channel, &services)
     } else {
       processInput(&services)
     }
@@ -455,7 +461,7 @@ struct Connection: Sendable {
 
   /// Reads the store again for a poll.
   mutating func rereadChanges(_ services: inout RelayServices) {
-    http.rereadChanges(&channel, &services)
+    http?.value.rereadChanges(&channel, &services)
   }
 
   // MARK: stopping
@@ -465,22 +471,22 @@ struct Connection: Sendable {
     if socket != nil {
       socket?.endIfIdle(&channel, &services)
     } else {
-      http.endIfIdle(&channel, &services)
+      http?.value.endIfIdle(&channel, &services)
     }
   }
 
   /// True if a request is under way; an idle connection has nothing to lose.
-  var isBusy: Bool { mutating get { socket != nil || http.isBusy } }
+  var isBusy: Bool { mutating get { socket != nil || http?.value.isBusy == true } }
 
   // MARK: state, for troubleshooting
 
   /// Transport as an index into `NodeState.transports`.
   var transport: Int {
-    if socket != nil { return 0 }
-    if http.hasStream { return 1 }
-    if http.isParked { return 2 }
-    if http.isUploading { return 3 }
-    return http.isDownloading ? 4 : 5
+    guard let http else { return 0 }
+    if http.value.hasStream { return 1 }
+    if http.value.isParked { return 2 }
+    if http.value.isUploading { return 3 }
+    return http.value.isDownloading ? 4 : 5
   }
 
   /// Unsent bytes, as the driver last reported them, and those sent after that.
@@ -495,5 +501,5 @@ struct Connection: Sendable {
   }
 
   /// Time at which the head of its request was complete; nil if there is none.
-  var requestBegunAt: Instant? { http.requestBegunAt }
+  var requestBegunAt: Instant? { http?.value.requestBegunAt }
 }

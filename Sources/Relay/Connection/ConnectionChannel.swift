@@ -35,14 +35,17 @@ struct ConnectionChannel: Sendable {
     client = ClientAddress(opening, exempt: exempt, trustedProxies: trustedProxies)
   }
 
+  /// Network of the client, which is counted as one client.
+  var network: PeerNetwork { mutating get { client.network(of: opening) } }
+
   /// The holder to whose share of the memory its bytes are charged.
   var holder: Admission.Holder {
     mutating get {
       if let session { return .account(session.account) }
       let isAddress =
         opening.listenerKind == .public && !client.isExempt
-        && !(client.isBehindProxy && client.network == PeerNetwork(of: opening))
-      return isAddress ? .address(client.network) : .anybody
+        && !(client.isBehindProxy && network == PeerNetwork(of: opening))
+      return isAddress ? .address(network) : .anybody
     }
   }
 
@@ -214,7 +217,7 @@ struct ConnectionChannel: Sendable {
       own: client.ownOrigin(
         host: head.target.authority ?? head.headers["Host"], isSecure: opening.isSecure))
     if !services.hasReportedProxy, client.isUndeclared(head.headers) {
-      services.reportUndeclaredProxy(client.network)
+      services.reportUndeclaredProxy(network)
     }
   }
 
@@ -278,14 +281,14 @@ struct ConnectionChannel: Sendable {
   /// Charges the address for a request without a device, or with one that is still to be looked up.
   mutating func chargeAddress(_ services: inout RelayServices) -> Refusal? {
     guard isCharged, !client.isExempt else { return nil }
-    return services.rates.addresses.takeToken(client.network, at: services.moment.instant).map(
+    return services.rates.addresses.takeToken(network, at: services.moment.instant).map(
       RequestRates.tooOften)
   }
 
   /// Refunds the address: the request was a device's, which is charged itself.
   mutating func refundAddress(_ services: inout RelayServices) {
     guard isCharged, !client.isExempt else { return }
-    services.rates.addresses.returnToken(client.network)
+    services.rates.addresses.returnToken(network)
   }
 
   mutating func chargeDevice(_ session: Session, _ services: inout RelayServices) -> Refusal? {
@@ -302,7 +305,7 @@ struct ConnectionChannel: Sendable {
       return services.rates.devices.spendTokens(session.presenceKey, at: services.moment.instant)
     }
     if client.isExempt { return nil }
-    return services.rates.addresses.spendTokens(client.network, at: services.moment.instant)
+    return services.rates.addresses.spendTokens(network, at: services.moment.instant)
   }
 
   /// Charges the welcome of a socket. Returns the milliseconds after which it may be sent; nil if
@@ -315,16 +318,15 @@ struct ConnectionChannel: Sendable {
   /// Counts an account that is about to be created here and, by news, on all other nodes.
   mutating func countNewAccount(_ services: inout RelayServices) throws(Refusal) {
     guard isCharged, !client.isExempt else { return }
-    if let wait = services.rates.newAccounts.takeToken(client.network, at: services.moment.instant)
-    {
+    if let wait = services.rates.newAccounts.takeToken(network, at: services.moment.instant) {
       throw RequestRates.tooManyAccounts(wait)
     }
-    services.actions.append(.broadcast(.newAccount(address: client.network)))
+    services.actions.append(.broadcast(.newAccount(address: network)))
   }
 
   /// Counts a guess of a pairing code here and, by news, on all other nodes.
   mutating func countGuess(_ services: inout RelayServices) throws(Refusal) {
-    let address = client.network
+    let address = network
     if let wait = services.admission.guesses.wait(for: address, at: services.moment.instant) {
       throw Admission.tooManyGuesses(wait)
     }

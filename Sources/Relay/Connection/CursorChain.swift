@@ -48,22 +48,24 @@ struct CursorChain: Sendable {
     case wait
   }
 
-  /// True for a stream: its device fetches and saves on other connections.
-  private let isOneWay: Bool
-  private(set) var state = State.awaitingWelcome
+  // In an order without gaps: each socket has a chain.
   /// The device's token once it has read all that was sent.
   private(set) var cursor: ChangeToken?
   /// The newest token in news.
   private var newest: ChangeToken?
-  private var fetches = 0
+  /// True for a stream: its device fetches and saves on other connections.
+  private let isOneWay: Bool
+  private(set) var state = State.awaitingWelcome
   /// True if a hint was sent on which the device has not acted.
   private var isHinted = false
   /// True if newer tokens than the last hint's were not sent because the connection was clogged.
   private var isHintPending = false
-  /// The newest token of changes that did not match the device's filter.
-  private var unmatchedToken: ChangeToken?
   /// True once all that the device had missed when it came has been read.
   private var hasCaughtUp = false
+  /// Fetches of the whole account that are under way.
+  private var fetches: UInt16 = 0
+  /// The newest token of changes that did not match the device's filter; few devices have one.
+  private var unmatched: CopyOnWriteBox<ChangeToken>?
   private var waiting: [Saved] = []
 
   /// True if answers to saves wait for their place in the chain.
@@ -161,13 +163,18 @@ struct CursorChain: Sendable {
   /// since then are read.
   mutating func recordUnmatched(_ token: ChangeToken, isOwn: Bool) {
     // An own save is answered, whatever the filter.
-    if !isOwn { unmatchedToken = token }
+    if isOwn { return }
+    if unmatched == nil {
+      unmatched = CopyOnWriteBox(token)
+    } else {
+      unmatched?.value = token
+    }
   }
 
   /// Applies a new filter: changes that the old one skipped are sent.
   mutating func applyFilterChange(isClogged: Bool) -> Push {
-    guard let token = unmatchedToken else { return .nothing }
-    unmatchedToken = nil
+    guard let token = unmatched?.value else { return .nothing }
+    unmatched = nil
     let known = [newest, cursor].compactMap { $0 }
     if known.contains(where: { $0.covers(token) }) { return .nothing }
     newest = token
@@ -200,7 +207,7 @@ struct CursorChain: Sendable {
   mutating func handleWithheldPage(to token: ChangeToken) -> Push {
     if let newest, !token.covers(newest) { return .read }
     newest = cursor
-    unmatchedToken = token
+    unmatched = CopyOnWriteBox(token)
     state = .live
     return .nothing
   }

@@ -264,7 +264,7 @@ struct HTTPConnection: Sendable {
       return
     }
     let hash = DeviceToken.hash(token)
-    if let session = channel.session, ConstantTime.equal(session.tokenHash, hash) {
+    if let session = channel.session, session.tokenHash == TokenHash(hash) {
       checkPlan(&channel, &services)
       applyRateLimit(channel.chargeDevice(session, &services))
       return
@@ -374,7 +374,7 @@ struct HTTPConnection: Sendable {
     guard let call = exchange?.value.call else { return }
     let context = CallContext(
       configuration: services.configuration, secrets: services.secrets, wall: services.moment.wall,
-      address: channel.client.network)
+      address: channel.network)
     let body = exchange?.value.body ?? []
     exchange?.value.body = []
     do throws(Refusal) {
@@ -588,7 +588,7 @@ struct HTTPConnection: Sendable {
             method: exchange.head.method, path: "/" + path, status: status ?? Int(exchange.status),
             milliseconds: services.moment.instant.milliseconds(since: exchange.begunAt),
             bytes: exchange.answerBytes, peer: channel.opening.peer,
-            client: channel.client.network))))
+            client: channel.network))))
   }
 
   // MARK: deadlines

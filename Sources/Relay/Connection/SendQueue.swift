@@ -7,22 +7,22 @@ struct SendQueue: Sendable {
   private(set) var unsent = 0
   /// Memory of the unsent bytes, as the driver last reported it; 0 if nothing waits.
   private var reportedMemory = 0
-  /// Time of the driver's last report that some bytes left, or that some wait.
+  /// Time of the driver's last report that some bytes left, or that some wait. While nothing waits,
+  /// the time of the burst.
   private(set) var movedAt = Instant(nanoseconds: 0)
+  /// Bytes sent at one time while nothing waited: a moment later it is known if they left.
+  private var burst: UInt32 = 0
   /// True if a timer checks for progress.
   var isWatched = false
-  /// Bytes sent at `burstAt`, while nothing waited: a moment later it is known if they left.
-  private var burst = 0
-  private var burstAt = Instant(nanoseconds: 0)
 
   mutating func recordSent(_ count: Int, at now: Instant) {
     if unsent > 0 {
       unsent += count
       reportedMemory += count + Self.frameOverhead
     } else {
-      if burstAt != now { burst = 0 }
-      burst += count
-      burstAt = now
+      if movedAt != now { burst = 0 }
+      burst = UInt32(clamping: Int(burst) + count)
+      movedAt = now
     }
   }
 
@@ -41,7 +41,7 @@ struct SendQueue: Sendable {
   var held: Int { max(unsent, reportedMemory) }
 
   /// Returns the same for a connection that is closed now: bytes sent in this moment may wait too.
-  func heldAtEnd(at now: Instant) -> Int { held > 0 || burstAt != now ? held : burst }
+  func heldAtEnd(at now: Instant) -> Int { held > 0 || movedAt != now ? held : Int(burst) }
 
   /// Approximate memory of a frame in addition to its bytes.
   private static let frameOverhead = 128
@@ -52,6 +52,6 @@ struct SendQueue: Sendable {
 
   /// True if more than `limit` bytes wait, or may wait: too many to add a push.
   func isCrowded(limit: Int, at now: Instant) -> Bool {
-    unsent > limit || (burstAt == now && burst > limit)
+    unsent > limit || (movedAt == now && Int(burst) > limit)
   }
 }

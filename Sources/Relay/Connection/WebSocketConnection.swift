@@ -20,34 +20,35 @@ struct WebSocketConnection: Sendable {
     /// → signingIn, welcoming
     case awaitingHello
     /// The token of the hello is being looked up. → welcoming
-    case signingIn(since: ChangeToken?)
+    indirect case signingIn(since: ChangeToken?)
     /// → open
-    case welcoming(since: ChangeToken?)
+    indirect case welcoming(since: ChangeToken?)
     case open
   }
 
+  // In an order almost without gaps: most connections of a relay are sockets.
   private var reader: WebSocketReader
   /// True if large messages are compressed for it, with `RelayServices.deflate`.
   let takesCompressed: Bool
-  private var stage = Stage.awaitingHello
-  private var chain = CursorChain()
-  /// Requests without an answer so far, and the bytes of their messages.
-  private var requests = 0
-  private var requestBytes = 0
   /// True if one of the requests is a fetch.
   private var isFetching = false
   /// True if a page must be read as soon as the connection accepts bytes again.
   private var needsRead = false
-  private var unansweredPings = 0
   /// True if what has begun to come must be complete when the timer `.request` expires.
   private var isTimed = false
-  /// Period, last sent to its device, over which devices reconnect if all lose the relay, in
-  /// milliseconds.
-  private var reconnectWithin: Int64 = 0
   /// True if its device exceeds its rate: reading resumes with the timer `.throttled`.
   private var isThrottled = false
   /// True if it has signed in, and is welcomed with the timer `.throttled`.
   private var isWelcomeDelayed = false
+  private var unansweredPings: UInt8 = 0
+  /// Requests without an answer so far, and the bytes of their messages.
+  private var requests: Int32 = 0
+  private var requestBytes = 0
+  private var stage = Stage.awaitingHello
+  private var chain = CursorChain()
+  /// Period, last sent to its device, over which devices reconnect if all lose the relay, in
+  /// milliseconds.
+  private var reconnectWithin: Int32 = 0
 
   init(_ upgrade: Upgrade) {
     reader = WebSocketReader(
@@ -262,7 +263,7 @@ struct WebSocketConnection: Sendable {
     services.timers.cancel(.request(id))
     let hash = token.map { DeviceToken.hash($0) }
     if let session = channel.session {
-      guard hash.map({ ConstantTime.equal($0, session.tokenHash) }) ?? true else {
+      guard hash.map({ TokenHash($0) == session.tokenHash }) ?? true else {
         close(Refusal(.badToken, "Two different tokens were sent; send one."), &channel, &services)
         return
       }
@@ -572,9 +573,9 @@ struct WebSocketConnection: Sendable {
   private mutating func sendReconnectPeriod(
     _ channel: inout ConnectionChannel, _ services: inout RelayServices
   ) {
-    let (sent, within) = (reconnectWithin, services.reconnectWithin)
+    let (sent, within) = (Int64(reconnectWithin), services.reconnectWithin)
     guard within > sent + sent / 4 || within < sent / 2 else { return }
-    reconnectWithin = within
+    reconnectWithin = Int32(clamping: within)
     sendMessage(.reconnect(withinMilliseconds: within), &channel, &services)
   }
 

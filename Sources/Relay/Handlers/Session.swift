@@ -4,13 +4,26 @@ import LockstepWire
 
 /// A connection after sign-in: its account and device, and the calls that it may make. Each of its
 /// requests to the store carries its own account, so that accounts do not mix.
-struct Session: Hashable, Sendable {
+struct Session: Sendable {
   let account: AccountID
   let device: DeviceID
   /// Hash of the token that it signed in with: the same token needs no second lookup.
-  let tokenHash: [UInt8]
+  let tokenHash: TokenHash
+  /// nil for a plan that includes everything, as most do.
+  private var limitedPlan: CopyOnWriteBox<Plan>?
+
+  init(
+    account: AccountID, device: DeviceID, tokenHash: TokenHash, plan: Plan = .everything
+  ) {
+    (self.account, self.device, self.tokenHash) = (account, device, tokenHash)
+    self.plan = plan
+  }
+
   /// The account's plan, updated by news.
-  var plan = Plan.everything
+  var plan: Plan {
+    get { limitedPlan?.value ?? .everything }
+    set { limitedPlan = newValue == .everything ? nil : CopyOnWriteBox(newValue) }
+  }
 
   var presenceKey: Presence.Key { Presence.Key(account: account, device: device) }
 
@@ -53,9 +66,9 @@ struct Session: Hashable, Sendable {
     case .deleteZone(let zone, let through):
       return .commit(.deleteZone(account, device, zone, through: through), .zoneDeleted)
     case .listSubscriptions:
-      return .read(.authenticate(tokenHash: tokenHash), .subscriptions)
+      return .read(.authenticate(tokenHash: tokenHash.bytes), .subscriptions)
     case .subscription(let id):
-      return .read(.authenticate(tokenHash: tokenHash), .subscription(id))
+      return .read(.authenticate(tokenHash: tokenHash.bytes), .subscription(id))
     case .putSubscription(let id):
       let subscription = try Subscription.decoded(body: body, id: id)
       return .commit(.putSubscription(account, device, subscription), .subscribed(subscription))

@@ -4,22 +4,26 @@ import LockstepWire
 
 /// The client of a request, for limits and origins: the peer of its connection, or the client that
 /// a trusted proxy names.
-struct ClientAddress: Hashable, Sendable {
-  /// Network that is counted as one client.
-  var network: PeerNetwork
+struct ClientAddress: Sendable {
+  /// The client of a proxy.
+  private struct Forwarded: Sendable {
+    var network: PeerNetwork
+    /// Scheme and host by which the client reached the proxy, if the proxy reports them.
+    var scheme: String?
+    var host: String?
+    /// See `Forwarding.hosts`.
+    var hosts: [String]
+  }
+
   /// True if it has no limits by address.
-  var isExempt: Bool
+  private(set) var isExempt: Bool
   /// True if the peer is a trusted proxy: each of its requests may be from another client.
   let isBehindProxy: Bool
-  /// Scheme and host by which the client reached the proxy, if the proxy reports them.
-  private var scheme: String?
-  private var host: String?
-  /// See `Forwarding.hosts`.
-  private(set) var hosts: [String] = []
+  /// nil if the client is the peer itself, as far as it is known.
+  private var forwarded: CopyOnWriteBox<Forwarded>?
 
   /// Creates the client before any request was read: the peer itself.
   init(_ opening: Opening, exempt: [IPNetwork], trustedProxies: [IPNetwork]) {
-    network = PeerNetwork(of: opening)
     isExempt = opening.address.map(exempt.contains) ?? false
     isBehindProxy = opening.address.map(trustedProxies.contains) ?? false
   }
@@ -31,6 +35,7 @@ struct ClientAddress: Hashable, Sendable {
     self.init(opening, exempt: exempt, trustedProxies: trusted)
     guard isBehindProxy else { return }
     let forwarding = Forwarding(headers, trusted: trusted)
+    var network = PeerNetwork(of: opening)
     switch forwarding.client {
     case .none: break
     case .address(let address):
@@ -39,10 +44,19 @@ struct ClientAddress: Hashable, Sendable {
     // Counted together with the proxy, but never exempt like this machine's own programs.
     case .malformed: isExempt = false
     }
-    scheme = forwarding.scheme
-    host = forwarding.host
-    hosts = forwarding.hosts
+    forwarded = CopyOnWriteBox(
+      Forwarded(
+        network: network, scheme: forwarding.scheme, host: forwarding.host,
+        hosts: forwarding.hosts))
   }
+
+  /// Returns the network that is counted as one client. `opening`: the connection's.
+  func network(of opening: Opening) -> PeerNetwork {
+    forwarded?.value.network ?? PeerNetwork(of: opening)
+  }
+
+  /// See `Forwarding.hosts`.
+  var hosts: [String] { forwarded?.value.hosts ?? [] }
 
   /// True if an exempt peer reports that it forwards requests, but is not configured as a trusted
   /// proxy.
@@ -54,8 +68,9 @@ struct ClientAddress: Hashable, Sendable {
   /// names no host. `named`: the host that the request names. `isSecure`: true if the connection
   /// uses TLS.
   func ownOrigin(host named: String?, isSecure: Bool) -> String? {
-    guard let host = host ?? named else { return nil }
-    return AllowedOrigins.normalized("\(scheme ?? (isSecure ? "https" : "http"))://\(host)")
+    guard let host = forwarded?.value.host ?? named else { return nil }
+    let scheme = forwarded?.value.scheme ?? (isSecure ? "https" : "http")
+    return AllowedOrigins.normalized("\(scheme)://\(host)")
   }
 }
 

@@ -211,7 +211,7 @@ extension RelayNode {
         break
       }
       let session = Session(
-        account: principal.account, device: principal.device, tokenHash: tokenHash,
+        account: principal.account, device: principal.device, tokenHash: TokenHash(tokenHash),
         plan: principal.plan)
       connections[slot].signIn(
         session, SubscriptionFilter(principal.subscriptions),
@@ -329,7 +329,7 @@ extension RelayNode {
         continue
       }
       requested.append(session.device)
-      let request = ReadRequest.authenticate(tokenHash: session.tokenHash)
+      let request = ReadRequest.authenticate(tokenHash: session.tokenHash.bytes)
       if !services.submitRead(request, for: .membership(account, session.device)) {
         services.hub.invalidateMembership(of: account)
       }
