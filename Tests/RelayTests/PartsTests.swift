@@ -69,6 +69,11 @@ struct PartsTests {
     #expect(hub.accountCount == 0)
   }
 
+  @Test func aConnectionIsSmall() {
+    #expect(MemoryLayout<Connection>.stride <= 376)
+    #expect(MemoryLayout<HTTPConnection>.stride <= 208)
+  }
+
   @Test func theStoreQueueIsBounded() {
     var queue = StoreQueue(limit: 1)
     guard let id = queue.add(.sightings, .touchDevices([])) else {

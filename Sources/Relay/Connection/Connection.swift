@@ -27,7 +27,8 @@ struct Connection: Sendable {
 
   var id: ConnectionID { channel.id }
   var opening: Opening { channel.opening }
-  var crossOrigin: CrossOrigin { channel.crossOrigin }
+  /// The origin of the page whose request is being answered.
+  var crossOrigin: CrossOrigin { http?.value.crossOrigin ?? .none }
   var session: Session? { channel.session }
   var isSignedIn: Bool { channel.session != nil }
   /// True once it is closed: the node removes it.

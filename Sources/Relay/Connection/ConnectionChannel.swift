@@ -11,8 +11,6 @@ struct ConnectionChannel: Sendable {
   let opening: Opening
   /// Client of the request that is being read or answered, or of the socket.
   private(set) var client: ClientAddress
-  /// The origin of that request's page, for the header fields of the answer.
-  private(set) var crossOrigin = CrossOrigin.none
   /// nil if no device has signed in.
   private(set) var session: Session?
   private var queue = SendQueue()
@@ -22,10 +20,11 @@ struct ConnectionChannel: Sendable {
   private(set) var isClosed = false
   /// Its index in the node's table.
   var slot: Hub.Slot = 0
+  // One connection never holds more than 32 bits can count.
   /// Memory of received data that counts in the node's budget, in bytes.
-  private var heldBytes = 0
+  private var heldBytes: UInt32 = 0
   /// Memory of unsent data that counts in the node's budget, in bytes.
-  private var heldUnsent = 0
+  private var heldUnsent: UInt32 = 0
 
   /// `exempt`: networks without limits by address. `trustedProxies`: proxies that may name the
   /// client whose request they forward.
@@ -173,16 +172,16 @@ struct ConnectionChannel: Sendable {
   mutating func countMemory(_ held: Int, _ services: inout RelayServices) -> Bool {
     let holder = holder
     let unsent = queue.held
-    _ = services.admission.recordUse(unsent, before: heldUnsent, by: holder)
-    heldUnsent = unsent
-    let hasRoom = services.admission.recordUse(held, before: heldBytes, by: holder)
-    heldBytes = held
+    _ = services.admission.recordUse(unsent, before: Int(heldUnsent), by: holder)
+    heldUnsent = UInt32(clamping: unsent)
+    let hasRoom = services.admission.recordUse(held, before: Int(heldBytes), by: holder)
+    heldBytes = UInt32(clamping: held)
     return hasRoom
   }
 
   /// Releases the connection's counted memory until the next count, because its holder changes.
   private mutating func releaseMemory(_ services: inout RelayServices) {
-    let held = heldBytes + heldUnsent
+    let held = Int(heldBytes) + Int(heldUnsent)
     guard held > 0 else { return }
     _ = services.admission.recordUse(0, before: held, by: holder)
     heldBytes = 0
@@ -204,21 +203,23 @@ struct ConnectionChannel: Sendable {
 
   // MARK: client and session
 
-  /// Determines the client of a request, and the origin of its page.
-  mutating func identifyClient(_ head: HTTPRequestHead, _ services: inout RelayServices) {
-    guard opening.listenerKind == .public else { return }
+  /// Determines the client of a request. Returns the origin of its page.
+  mutating func identifyClient(
+    _ head: HTTPRequestHead, _ services: inout RelayServices
+  ) -> CrossOrigin {
+    guard opening.listenerKind == .public else { return .none }
     if client.isBehindProxy {
       releaseMemory(&services)
       client = ClientAddress(opening, headers: head.headers, services.configuration)
     }
-    // Evaluated for a page's request alone: its text takes long to make.
-    crossOrigin = CrossOrigin(
-      head.headers, services.configuration.origins,
-      own: client.ownOrigin(
-        host: head.target.authority ?? head.headers["Host"], isSecure: opening.isSecure))
     if !services.hasReportedProxy, client.isUndeclared(head.headers) {
       services.reportUndeclaredProxy(network)
     }
+    // Its own origin is evaluated for a page's request alone: its text takes long to make.
+    return CrossOrigin(
+      head.headers, services.configuration.origins,
+      own: client.ownOrigin(
+        host: head.target.authority ?? head.headers["Host"], isSecure: opening.isSecure))
   }
 
   /// Returns the refusal of a request that names another host than the relay (`AllowedHosts`); nil

@@ -27,6 +27,8 @@ struct HTTPConnection: Sendable {
   private var parser = HTTPRequestParser()
   /// The request that is being read or answered; nil between two.
   private var exchange: CopyOnWriteBox<HTTPExchange>?
+  /// The origin of its page, for the header fields of the answer.
+  private(set) var crossOrigin = CrossOrigin.none
   /// The request before, if it was a long-poll that the next request may repeat.
   private var lastPoll: CopyOnWriteBox<HTTPExchange>?
   /// Set from a `GET /v1/events` on.
@@ -155,7 +157,7 @@ struct HTTPConnection: Sendable {
     services.count(refusal.code)
     let bytes = services.response(
       Answer(refusal), head: nil, opening: channel.opening,
-      crossOrigin: channel.crossOrigin, closes: true)
+      crossOrigin: crossOrigin, closes: true)
     channel.send(bytes, &services)
     channel.close(.afterSending, &services)
   }
@@ -173,7 +175,7 @@ struct HTTPConnection: Sendable {
   ) {
     services.status.requests += 1
     lastPoll = nil
-    channel.identifyClient(head, &services)
+    crossOrigin = channel.identifyClient(head, &services)
     exchange = CopyOnWriteBox(makeExchange(head, &channel, &services))
     exchange?.value.begunAt = services.moment.instant
     let call = exchange?.value.call
@@ -205,7 +207,7 @@ struct HTTPConnection: Sendable {
     case .options(let methods):
       exchange = HTTPExchange(head: head, call: nil)
       exchange.pendingAnswer = .options(
-        methods: methods, isForeign: channel.crossOrigin == .foreign)
+        methods: methods, isForeign: crossOrigin == .foreign)
     case .refused(let refusal, let methods):
       exchange = HTTPExchange(head: head, call: nil)
       exchange.pendingAnswer = Answer(refusal, methods: methods)
@@ -215,7 +217,7 @@ struct HTTPConnection: Sendable {
       exchange = HTTPExchange(head: head, call: call)
       let refusal =
         HTTPConnection.refusal(of: call, head, &services)
-        ?? RequestCheck.refusal(ofOriginOf: call, channel.crossOrigin)
+        ?? RequestCheck.refusal(ofOriginOf: call, crossOrigin)
       exchange.pendingAnswer = refusal.map { Answer($0) }
       parser.bodyLimit = call.bodyLimit
     }
@@ -514,7 +516,7 @@ struct HTTPConnection: Sendable {
     channel.send(
       services.response(
         answer, head: exchange?.value.head,
-        opening: channel.opening, crossOrigin: channel.crossOrigin,
+        opening: channel.opening, crossOrigin: crossOrigin,
         closes: closes), &services)
     endExchange(closes: closes, &channel, &services)
   }
@@ -1062,7 +1064,7 @@ struct HTTPConnection: Sendable {
       let bytes = services.response(
         head, head: exchange?.value.head,
         opening: channel.opening,
-        crossOrigin: channel.crossOrigin, closes: closesAfterAnswer(services))
+        crossOrigin: crossOrigin, closes: closesAfterAnswer(services))
       channel.send(bytes, &services)
     } else {
       channel.send(bytes, &services)
@@ -1155,7 +1157,7 @@ struct HTTPConnection: Sendable {
     headers.append("Cache-Control", "no-cache, no-store, no-transform")
     headers.append("X-Accel-Buffering", "no")
     headers.append("Lockstep-Keep-Alive", String(services.configuration.keepAliveMilliseconds))
-    services.addCommonFields(&headers, channel.opening, channel.crossOrigin)
+    services.addCommonFields(&headers, channel.opening, crossOrigin)
     if closes { headers.append("Connection", "close") }
     let isChunked = stream?.value.isChunked ?? false
     exchange?.value.status = 200
