@@ -41,40 +41,51 @@ package struct OfflineAdmin: Sendable {
     let context = CallContext(
       configuration: RelayConfiguration(), secrets: secrets, wall: wall,
       address: PeerNetwork(of: .local(path: "")))
-    do {
-      switch try Owner().perform(call, body: body, in: context) {
-      case .answer(let answer): return answer
-      case .commit(let request, let response):
-        var results = try store.commit([request], wall: wall)
-        precondition(results.count == 1, "a store must return one result per request")
-        while let rest = request.rest(after: results[0]) {
-          results = try store.commit([rest], wall: wall)
-          precondition(results.count == 1, "a store must return one result per request")
-        }
-        let answer = try response.answer(to: results[0])
-        if case .removeAccount(let account) = call {
-          _ = try files.perform(.removeAll(of: account))
-        }
-        return answer
-      case .read(let request, .owner(.chunk)):
-        return try self.answer(to: try store.read(request), from: files)
-      case .read(let request, .owner(let response)):
-        return try response.answer(to: try store.read(request)) { device, _ in device }
-      case .read, .page: throw StoreHealth.mismatch
-      }
-    } catch let refusal as Refusal {
-      return Answer(refusal)
-    } catch let error as StorageError {
-      throw error
+    let result: HandlerResult
+    do throws(Refusal) {
+      result = try Owner().perform(call, body: body, in: context)
     } catch {
-      preconditionFailure("an error that neither the store nor the call can throw")
+      return Answer(error)
+    }
+    switch result {
+    case .answer(let answer): return answer
+    case .commit(let request, let response):
+      let done = try commit(request, on: store, wall: wall)
+      let answer = Result { () throws(Refusal) in try response.answer(to: done) }
+      if case .success = answer, case .removeAccount(let account) = call {
+        _ = try files.perform(.removeAll(of: account))
+      }
+      return answer.orRefusal
+    case .read(let request, .owner(.chunk)):
+      return try self.answer(to: try store.read(request), from: files)
+    case .read(let request, .owner(let response)):
+      let read = try store.read(request)
+      return Result { () throws(Refusal) in
+        try response.answer(to: read) { device, _ in device }
+      }.orRefusal
+    case .read, .page: return Answer(StoreHealth.mismatch)
+    }
+  }
+
+  /// Commits the request, and what its portions leave undone. Returns the last result.
+  private func commit(
+    _ request: CommitRequest, on store: some ZoneStore, wall: Int64
+  ) throws(StorageError) -> CommitResult {
+    var next = request
+    while true {
+      let results = try store.commit([next], wall: wall)
+      precondition(results.count == 1, "a store must return one result per request")
+      guard let rest = request.rest(after: results[0]) else { return results[0] }
+      next = rest
     }
   }
 
   /// Builds the answer with a chunk's bytes in memory: a chunk has at most `Limits.chunkBytes`.
-  private func answer(to result: ReadResult, from files: some ChunkStore) throws -> Answer {
+  private func answer(
+    to result: ReadResult, from files: some ChunkStore
+  ) throws(StorageError) -> Answer {
     switch result {
-    case .refused(let refusal): throw refusal
+    case .refused(let refusal): return Answer(refusal)
     case .chunk(let chunk):
       var answer = Answer(status: 200)
       while answer.body.count < chunk.bytes {
@@ -82,12 +93,21 @@ package struct OfflineAdmin: Sendable {
           chunk.file, offset: answer.body.count, count: Limits.chunkPortionBytes)
         switch try files.perform(request) {
         case .bytes(let bytes) where !bytes.isEmpty: answer.body += bytes
-        case .refused(let refusal): throw refusal
-        case .bytes, .done, .files: throw StoreHealth.mismatch
+        case .refused(let refusal): return Answer(refusal)
+        case .bytes, .done, .files: return Answer(StoreHealth.mismatch)
         }
       }
       return answer
-    default: throw StoreHealth.mismatch
+    default: return Answer(StoreHealth.mismatch)
+    }
+  }
+}
+
+extension Result<Answer, Refusal> {
+  fileprivate var orRefusal: Answer {
+    switch self {
+    case .success(let answer): answer
+    case .failure(let refusal): Answer(refusal)
     }
   }
 }
