@@ -11,9 +11,7 @@ import LockstepWire
 /// The load is open: changes are due at fixed times, independent of earlier ones, and each latency
 /// starts at the due time, so that a stall cannot hide itself. Every change is a separate record,
 /// which must arrive at every other device exactly once.
-package struct BenchNode: Node, ~Copyable {
-  package typealias Job = FleetJob
-  package typealias Outcome = AgentOutcome
+package struct BenchNode: FleetNode, ~Copyable {
   package typealias Order = Never
   package typealias Report = BenchReport
   package typealias News = Never
@@ -35,7 +33,7 @@ package struct BenchNode: Node, ~Copyable {
   private var fleet: Fleet
   private var phase: Phase
   private var begun: Instant?
-  private var actions = ActionQueue<NodeAction<FleetJob, BenchReport, Never>>()
+  private var actions = ActionQueue<NodeAction<Fleet.Job, BenchReport, Never>>()
   private var due: [Instant] = []
   /// For each change, the agent that made it, and a bit for each other device that has it.
   private var makers: [Int] = []
@@ -74,7 +72,7 @@ package struct BenchNode: Node, ~Copyable {
     flushActions(at: moment)
   }
 
-  package mutating func nextAction() -> NodeAction<FleetJob, BenchReport, Never>? {
+  package mutating func nextAction() -> NodeAction<Fleet.Job, BenchReport, Never>? {
     actions.popFirst()
   }
 

@@ -29,8 +29,6 @@ package enum ConnectionLoadMember: Sendable, Hashable {
 /// Load of many connections that use memory but send no requests, or that read too slowly. A
 /// connection that the relay closes is opened again.
 package struct ConnectionLoadNode: Node, ~Copyable {
-  package typealias Job = Never
-  package typealias Outcome = Never
   package typealias Order = LoadOrder
   package typealias Report = LoadReport
   package typealias News = Never
@@ -57,7 +55,7 @@ package struct ConnectionLoadNode: Node, ~Copyable {
   private var connections: UInt64 = 0
   private var slow: [ConnectionID] = []
   private var nextSlowRead: Instant?
-  private var actions = ActionQueue<NodeAction<Never, LoadReport, Never>>()
+  private var actions = ActionQueue<NodeAction<NoJob, LoadReport, Never>>()
 
   package init(_ members: [ConnectionLoadMember], to relay: RelayAddress, random: SeededRandom) {
     self.relay = relay
@@ -87,7 +85,7 @@ package struct ConnectionLoadNode: Node, ~Copyable {
     }
   }
 
-  package mutating func handle(_ event: NodeEvent<Never, LoadOrder, Never>, at moment: Moment) {
+  package mutating func handle(_ event: NodeEvent<NoJob, LoadOrder, Never>, at moment: Moment) {
     switch event {
     case .opened(let id, _):
       guard let index = slotIndices[id] else { return }
@@ -104,12 +102,12 @@ package struct ConnectionLoadNode: Node, ~Copyable {
       for id in slow { actions.append(.resumeReading(id)) }
       nextSlowRead = moment.instant.advanced(milliseconds: Self.slowMilliseconds)
     case .stopping: finish(.stopped)
-    case .drained, .holding, .ordered, .connectionRejected: break
+    case .drained, .holding, .ordered, .connectionRejected, .finished: break
     }
     openConnections()
   }
 
-  package mutating func nextAction() -> NodeAction<Never, LoadReport, Never>? {
+  package mutating func nextAction() -> NodeAction<NoJob, LoadReport, Never>? {
     actions.popFirst()
   }
 

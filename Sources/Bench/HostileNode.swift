@@ -51,8 +51,6 @@ package struct HostileClient: Sendable, Hashable {
 /// connection that the relay closes is opened again. Victims send requests at a fixed rate; their
 /// latency is measured from the time at which a request was due to its answer.
 package struct HostileNode: Node, ~Copyable {
-  package typealias Job = Never
-  package typealias Outcome = Never
   package typealias Order = LoadOrder
   package typealias Report = LoadReport
   package typealias News = Never
@@ -82,7 +80,7 @@ package struct HostileNode: Node, ~Copyable {
   private var isWindowOpen = false
   private var latency = LatencyHistogram()
   private var doneCount = 0
-  private var actions = ActionQueue<NodeAction<Never, LoadReport, Never>>()
+  private var actions = ActionQueue<NodeAction<NoJob, LoadReport, Never>>()
 
   package init(_ clients: [HostileClient], to relay: RelayAddress, random: SeededRandom) {
     self.relay = relay
@@ -97,7 +95,7 @@ package struct HostileNode: Node, ~Copyable {
     isFinished ? nil : slots.compactMap { $0.dueAt == nil ? $0.nextDue : nil }.min()
   }
 
-  package mutating func nextAction() -> NodeAction<Never, LoadReport, Never>? {
+  package mutating func nextAction() -> NodeAction<NoJob, LoadReport, Never>? {
     actions.popFirst()
   }
 
@@ -122,7 +120,7 @@ package struct HostileNode: Node, ~Copyable {
     }
   }
 
-  package mutating func handle(_ event: NodeEvent<Never, LoadOrder, Never>, at moment: Moment) {
+  package mutating func handle(_ event: NodeEvent<NoJob, LoadOrder, Never>, at moment: Moment) {
     switch event {
     case .opened(let id, _):
       guard let index = index(of: id) else { return }
@@ -147,7 +145,7 @@ package struct HostileNode: Node, ~Copyable {
       actions.append(.report(.window(latency)))
       latency = LatencyHistogram()
     case .stopping: finish(.stopped)
-    case .drained, .connectionRejected, .holding: break
+    case .drained, .connectionRejected, .finished, .holding: break
     }
   }
 

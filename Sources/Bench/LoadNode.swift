@@ -7,8 +7,6 @@ import LockstepWire
 /// uploaders and readers. If a bench splits them over several nodes, each on its own thread, the
 /// load does not delay the measuring.
 package struct LoadNode: Node, ~Copyable {
-  package typealias Job = Never
-  package typealias Outcome = Never
   package typealias Order = LoadOrder
   package typealias Report = LoadReport
   package typealias News = Never
@@ -26,7 +24,7 @@ package struct LoadNode: Node, ~Copyable {
   private var running: Int
   private var isAwaitingWindow = false
   private var isFinished = false
-  private var actions = ActionQueue<NodeAction<Never, LoadReport, Never>>()
+  private var actions = ActionQueue<NodeAction<NoJob, LoadReport, Never>>()
 
   /// All `devices` connect immediately.
   package init(
@@ -61,7 +59,7 @@ package struct LoadNode: Node, ~Copyable {
     performSteps(index, at: moment.instant)
   }
 
-  package mutating func handle(_ event: NodeEvent<Never, LoadOrder, Never>, at moment: Moment) {
+  package mutating func handle(_ event: NodeEvent<NoJob, LoadOrder, Never>, at moment: Moment) {
     switch event {
     case .opened(let id, _):
       actions.append(.send(id, members[Self.index(of: id)].socket.opened()))
@@ -79,11 +77,11 @@ package struct LoadNode: Node, ~Copyable {
       isAwaitingWindow = true
       reportWindow()
     case .stopping: finish(.stopped)
-    case .drained, .holding, .connectionRejected: break
+    case .drained, .holding, .connectionRejected, .finished: break
     }
   }
 
-  package mutating func nextAction() -> NodeAction<Never, LoadReport, Never>? {
+  package mutating func nextAction() -> NodeAction<NoJob, LoadReport, Never>? {
     actions.popFirst()
   }
 

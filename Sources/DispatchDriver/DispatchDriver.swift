@@ -4,7 +4,7 @@ import LockstepRuntime
 
 /// Driver of a node on a serial dispatch queue. Each lane is a queue of its own; the node's
 /// deadlines share one timer. It exists until its end, also if nobody refers to it.
-package final class DispatchDriver<N: Node & SendableMetatype & ~Copyable>: DeviceDriver,
+package final class DispatchDriver<N: Node & ~Copyable>: DeviceDriver,
   @unchecked Sendable
 where N.News == Never {
   package typealias Order = N.Order
@@ -18,7 +18,8 @@ where N.News == Never {
   // All state belongs to the queue.
   private let queue = DispatchQueue(label: "lockstep.node")
   private var timer: DeadlineTimer?
-  private var lanes: [LaneQueue<N>]
+  /// nil after the end.
+  private var lanes: LaneQueues<N>?
   /// nil after the end.
   private var environment: DriverEnvironment<N>?
   private var node: N?
@@ -28,7 +29,7 @@ where N.News == Never {
 
   package init(_ node: consuming sending N, _ environment: sending DriverEnvironment<N>) {
     self.node = consume node
-    lanes = environment.lanes.map { LaneQueue($0) }
+    lanes = LaneQueues(environment.lanes)
     self.environment = environment
   }
 
@@ -109,16 +110,16 @@ where N.News == Never {
     case .close(let id, let manner): streams.close(id, manner)
     case .pauseReading(let id): streams.setReading(id, isPaused: true)
     case .resumeReading(let id): streams.setReading(id, isPaused: false)
-    case .run(let id, let lane, let job): run(id, lane, job)
+    case .run(let id, let job): run(id, job)
     case .report(let report):
       environment?.report(report)
       if environment?.isLastReport(report) == true { end() }
     }
   }
 
-  private func run(_ id: JobID, _ lane: Lane, _ job: N.Job) {
+  private func run(_ id: JobID, _ job: N.Job) {
     jobsInFlight += 1
-    lanes[Int(lane.rawValue)].perform(job) { outcome in
+    lanes?.perform(job) { outcome in
       self.queue.async {
         self.jobsInFlight -= 1
         self.handle(.finished(id, outcome))
@@ -141,7 +142,7 @@ where N.News == Never {
       self.timer?.cancel()
       self.timer = nil
       self.node = nil
-      self.lanes = []
+      self.lanes = nil
       ended()
     }
   }

@@ -7,8 +7,6 @@ import LockstepWire
 /// Tests one connection to a relay and records what was received and when. A second connection
 /// makes the change that the first must report.
 package struct ProbeNode: Node {
-  package typealias Job = Never
-  package typealias Outcome = Never
   package typealias Order = Never
   package typealias Report = ProbeReport
   package typealias News = Never
@@ -33,7 +31,7 @@ package struct ProbeNode: Node {
   private var deadline: Instant
   /// Time at which to make the change; nil: not yet known, or already made.
   private var changeDue: Instant?
-  private var actions = ActionQueue<NodeAction<Never, ProbeReport, Never>>()
+  private var actions = ActionQueue<NodeAction<NoJob, ProbeReport, Never>>()
 
   package init(_ plan: ProbePlan, random: SeededRandom, at moment: Moment) {
     self.plan = plan
@@ -48,7 +46,7 @@ package struct ProbeNode: Node {
     actions.append(.open(Self.first, plan.relay.peer))
   }
 
-  package mutating func handle(_ event: NodeEvent<Never, Never, Never>, at moment: Moment) {
+  package mutating func handle(_ event: NodeEvent<NoJob, Never, Never>, at moment: Moment) {
     if isFinished { return }
     switch event {
     case .opened(Self.first, let opening): handleOpened(opening, at: moment)
@@ -58,7 +56,7 @@ package struct ProbeNode: Node {
     case .closed: finish(.broken("the change could not be saved"), at: moment)
     case .deadlineReached: handleDeadline(at: moment)
     case .stopping: finish(.broken("the probe was stopped"), at: moment)
-    case .drained, .holding, .connectionRejected: break
+    case .drained, .holding, .connectionRejected, .finished: break
     }
   }
 
@@ -88,7 +86,7 @@ package struct ProbeNode: Node {
     }
   }
 
-  package mutating func nextAction() -> NodeAction<Never, ProbeReport, Never>? {
+  package mutating func nextAction() -> NodeAction<NoJob, ProbeReport, Never>? {
     actions.popFirst()
   }
 

@@ -68,7 +68,7 @@ final class WorldDevice {
     self.driver = driver
     var replica = Replica(store: store, apps: apps)
     let files = files
-    driver.onJob = { [unowned driver] id, lane, job in
+    driver.onJob = { [unowned driver] id, job in
       // The effect is durable at once; its outcome is known a little later.
       let outcome = AgentWork.perform(job, on: &replica, files: files)
       environment.timeline.after(Span.microseconds(300)) { [weak driver] in

@@ -186,8 +186,8 @@ package struct RelayService {
     let reader = try store.makeReader()
     try store.startLogThread()
     let log = log
-    try group.addWorker(on: .commits) {
-      NodeGroup<RelayNode>.WorkerContext(
+    try group.addCommitWorker {
+      NodeGroup<RelayNode>.CommitWorker.Context(
         portions: StoreWork.commitPortions, weigh: StoreWork.weight(of:)
       ) { assignments, moment in
         metrics.measureCommit(assignments.count) {
@@ -201,8 +201,8 @@ package struct RelayService {
         }
       }
     }
-    try group.addWorker(on: .reads) {
-      NodeGroup<RelayNode>.WorkerContext(
+    try group.addReadWorker {
+      NodeGroup<RelayNode>.ReadWorker.Context(
         portions: StoreWork.portions, weigh: StoreWork.weight(of:)
       ) { assignments, _ in
         assignments.map { assignment in
@@ -223,12 +223,12 @@ package struct RelayService {
     of group: NodeGroup<RelayNode>, on files: sending any ChunkStore
   ) throws {
     let folder = pages
-    try group.addWorker(on: .files) {
+    try group.addFileWorker {
       let pages = folder.map { OwnerPages($0) }
-      return NodeGroup<RelayNode>.WorkerContext(
+      return NodeGroup<RelayNode>.FileWorker.Context(
         portions: StoreWork.portions, weigh: StoreWork.weight(of:)
       ) { assignments, _ in
-        assignments.map { (StoreWork.chunk($0.job, on: files, pages: pages), nil) }
+        assignments.map { (StoreWork.perform($0.job, on: files, pages: pages), nil) }
       }
     }
   }

@@ -7,15 +7,24 @@ import LockstepModel
 /// A driver calls `received` or `handle`, then performs actions until there are none left, then
 /// reads the next deadline. It never calls back into a node from within an action.
 @usableFromInline
-package protocol Node: ~Copyable {
-  /// Blocking work that the driver runs for the node, and its result.
-  associatedtype Job: Sendable
-  associatedtype Outcome: Sendable
+package protocol Node: SendableMetatype, ~Copyable {
+  /// Blocking work that the driver runs for the node, and its result: each lane has types of its
+  /// own. `Never`: the node does not use the lane.
+  associatedtype CommitJob: Sendable = Never
+  associatedtype CommitOutcome: Sendable = Never
+  associatedtype ReadJob: Sendable = Never
+  associatedtype ReadOutcome: Sendable = Never
+  associatedtype FileJob: Sendable = Never
+  associatedtype FileOutcome: Sendable = Never
   /// Request of the person or program that controls the node, and a report to it.
   associatedtype Order: Sendable
   associatedtype Report: Sendable
   /// Message from another node of the process.
   associatedtype News: Sendable
+
+  /// A job of any lane, and an outcome.
+  typealias Job = ByLane<CommitJob, ReadJob, FileJob>
+  typealias Outcome = ByLane<CommitOutcome, ReadOutcome, FileOutcome>
 
   /// Handles bytes that came in. A separate call, so that they are not copied: `bytes` is valid
   /// until it returns.
@@ -47,6 +56,18 @@ package enum Lane: UInt8, Sendable, CaseIterable {
   /// Large files: neither commits nor reads wait for them.
   case files
 }
+
+/// Value of one lane: a job, or the outcome of one. Each lane has a type of its own, so that no
+/// worker gets another lane's job.
+@usableFromInline
+package enum ByLane<Commit: Sendable, Read: Sendable, File: Sendable>: Sendable {
+  case commit(Commit)
+  case read(Read)
+  case file(File)
+}
+
+/// Job, and outcome, of a node that uses no lane.
+package typealias NoJob = ByLane<Never, Never, Never>
 
 /// Event that a driver passes to a node.
 @usableFromInline
@@ -93,7 +114,7 @@ package enum NodeAction<Job: Sendable, Report: Sendable, News: Sendable>: Sendab
   /// Stop reading from this connection until it is resumed: back-pressure.
   case pauseReading(ConnectionID)
   case resumeReading(ConnectionID)
-  case run(JobID, Lane, Job)
+  case run(JobID, Job)
   case report(Report)
   /// Send to all other nodes of this process.
   case broadcast(News)

@@ -1,6 +1,7 @@
 import LockstepClient
 import LockstepModel
 import LockstepRuntime
+import LockstepStorage
 import LockstepWire
 
 /// Many agents in one node, for the bench and the simulation of people. Each agent has its own
@@ -9,8 +10,9 @@ import LockstepWire
 /// Connections and jobs of agent n are numbered from n × 2³² (`AgentConfiguration.firstNumber`), so
 /// that the number of an event identifies its agent.
 package struct Fleet: ~Copyable {
+  package typealias Job = ByLane<FleetJob<ReplicaJob>, Never, FleetJob<ChunkRequest>>
   /// Action of the fleet's node. The outcome of a job returns under the agent's own job id.
-  package typealias Action<Report: Sendable> = NodeAction<FleetJob, Report, Never>
+  package typealias Action<Report: Sendable> = NodeAction<Job, Report, Never>
 
   /// Box for an agent: an array cannot hold noncopyable values.
   private final class AgentBox {
@@ -100,8 +102,10 @@ package struct Fleet: ~Copyable {
         case .close(let id, let manner): queue.append(.close(id, manner))
         case .pauseReading(let id): queue.append(.pauseReading(id))
         case .resumeReading(let id): queue.append(.resumeReading(id))
-        case .run(let id, let lane, let job):
-          queue.append(.run(id, lane, FleetJob(agent: index, job: job)))
+        case .run(let id, .commit(let job)):
+          queue.append(.run(id, .commit(FleetJob(agent: index, job: job))))
+        case .run(let id, .file(let job)):
+          queue.append(.run(id, .file(FleetJob(agent: index, job: job))))
         case .report(let report): reports.append((index, report))
         }
       }
@@ -120,10 +124,28 @@ package struct Fleet: ~Copyable {
   }
 
   private static func index(of number: UInt64) -> Int { Int(number >> 32) }
+
+  /// Performs a job on the replica of its agent, or on the files that all agents share.
+  package static func perform<Store>(
+    _ job: Job, on replicas: inout [Replica<Store>], files: some ChunkStore
+  ) -> AgentOutcome {
+    switch job {
+    case .commit(let job): .commit(replicas[job.agent].perform(job.job))
+    case .file(let job): .file(AgentWork.perform(job.job, on: files))
+    }
+  }
 }
 
 /// A job of one agent of a fleet.
-package struct FleetJob: Sendable {
+package struct FleetJob<Job: Sendable>: Sendable {
   package var agent: Int
-  package var job: AgentJob
+  package var job: Job
 }
+
+/// Node of a fleet.
+package protocol FleetNode: Node, ~Copyable
+where
+  CommitJob == FleetJob<ReplicaJob>, CommitOutcome == Agent.CommitOutcome, ReadJob == Never,
+  ReadOutcome == Never, FileJob == FleetJob<ChunkRequest>, FileOutcome == Agent.FileOutcome,
+  News == Never
+{}

@@ -32,7 +32,7 @@ package final class NodeDriver<Driven: Node & ~Copyable>: AnyNode {
   package let number: Int
   package private(set) var isAlive = true
   /// Handlers for actions that do not concern the network.
-  package var onJob: (JobID, Lane, Driven.Job) -> Void = { _, _, _ in }
+  package var onJob: (JobID, Driven.Job) -> Void = { _, _ in }
   package var onReport: (Driven.Report) -> Void = { _ in }
   package var onNews: (Driven.News) -> Void = { _ in }
   /// Called after an event was delivered and all resulting actions were performed.
@@ -173,9 +173,9 @@ package final class NodeDriver<Driven: Node & ~Copyable>: AnyNode {
     case .resumeReading(let id):
       environment.hashAction(self, 6, id.rawValue)
       environment.network.setPaused(self, id, false)
-    case .run(let id, let lane, let job):
+    case .run(let id, let job):
       environment.hashAction(self, 7, id.rawValue)
-      onJob(id, lane, job)
+      onJob(id, job)
     case .report(let report):
       environment.hashAction(self, 8, 0)
       onReport(report)

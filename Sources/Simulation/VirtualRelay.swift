@@ -40,8 +40,8 @@ package final class VirtualRelay {
       node: RelayNode(
         configuration: configuration,
         secrets: SecretSource { secrets.bytes($0) }, random: SeededRandom(seed: 2)))
-    driver.onJob = { [unowned self, unowned driver] id, lane, job in
-      perform(job, lane, at: driver.moment.wall) { event in
+    driver.onJob = { [unowned self, unowned driver] id, job in
+      perform(job, at: driver.moment.wall) { event in
         if driver.isAlive { driver.handle(event.of(id)) }
       }
     }
@@ -92,22 +92,22 @@ package final class VirtualRelay {
   }
 
   private func perform(
-    _ job: StoreJob, _ lane: Lane, at wall: Int64, report: @escaping (Work) -> Void
+    _ job: StoreJob, at wall: Int64, report: @escaping (Work) -> Void
   ) {
-    switch lane {
-    case .files:
-      let outcome = StoreWork.chunk(job, on: files)
-      environment.timeline.after(Span.microseconds(200)) { report(.outcome(outcome)) }
-    case .reads:
+    switch job {
+    case .file(let job):
+      let outcome = StoreWork.perform(job, on: files)
+      environment.timeline.after(Span.microseconds(200)) { report(.outcome(.file(outcome))) }
+    case .read(let job):
       let outcome = StoreWork.read(job, on: store)
-      environment.timeline.after(Span.microseconds(200)) { report(.outcome(outcome)) }
-    case .commits:
+      environment.timeline.after(Span.microseconds(200)) { report(.outcome(.read(outcome))) }
+    case .commit(let job):
       environment.timeline.after(commitNanoseconds) { [unowned self] in
         for finished in StoreWork.commit([job], on: store, wall: wall) {
           if let driver, let news = finished.news {
             report(.news(news.durable(at: driver.moment.instant)))
           }
-          report(.outcome(finished.outcome))
+          report(.outcome(.commit(finished.outcome)))
         }
       }
     }

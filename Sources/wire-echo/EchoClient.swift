@@ -5,8 +5,6 @@ import LockstepWire
 /// Client that a conformance suite tests: requests the number of cases, opens a WebSocket for each,
 /// echoes all messages until the suite closes it, and then requests that the reports be written.
 struct EchoClient: Node {
-  typealias Job = Never
-  typealias Outcome = Never
   typealias Order = Never
   typealias News = Never
 
@@ -44,7 +42,7 @@ struct EchoClient: Node {
   private var stage = Stage.over
   private var backlog = EchoBacklog()
   private var connections: UInt64 = 0
-  private var actions = ActionQueue<NodeAction<Never, Report, Never>>()
+  private var actions = ActionQueue<NodeAction<NoJob, Report, Never>>()
   private(set) var nextDeadline: Instant?
 
   /// Begins at `now`.
@@ -57,9 +55,9 @@ struct EchoClient: Node {
 
   private var id: ConnectionID { .outgoing(connections) }
 
-  mutating func nextAction() -> NodeAction<Never, Report, Never>? { actions.popFirst() }
+  mutating func nextAction() -> NodeAction<NoJob, Report, Never>? { actions.popFirst() }
 
-  mutating func handle(_ event: NodeEvent<Never, Never, Never>, at moment: Moment) {
+  mutating func handle(_ event: NodeEvent<NoJob, Never, Never>, at moment: Moment) {
     switch event {
     case .opened(id, _): sendRequest()
     case .closed(id, let cause): handleClose(cause, at: moment.instant)
@@ -70,7 +68,7 @@ struct EchoClient: Node {
       guard let deadline = nextDeadline, deadline <= moment.instant else { return }
       fail("\(suite.text)\(target.text) did not finish within its timeout")
     case .stopping: fail("stopped by a signal")
-    case .opened, .closed, .drained, .holding, .connectionRejected: break
+    case .opened, .closed, .drained, .holding, .connectionRejected, .finished: break
     }
   }
 

@@ -5,8 +5,6 @@ import LockstepWire
 
 /// Accepts WebSockets at any path, and echoes the messages of each.
 struct EchoServer: Node {
-  typealias Job = Never
-  typealias Outcome = Never
   typealias Order = Never
   typealias Report = Never
   typealias News = Never
@@ -29,7 +27,7 @@ struct EchoServer: Node {
   private let deflates: Bool
   private var random: SeededRandom
   private var connections: [ConnectionID: Connection] = [:]
-  private var actions = ActionQueue<NodeAction<Never, Never, Never>>()
+  private var actions = ActionQueue<NodeAction<NoJob, Never, Never>>()
 
   init(deflates: Bool, random: SeededRandom) {
     self.deflates = deflates
@@ -38,9 +36,9 @@ struct EchoServer: Node {
 
   var nextDeadline: Instant? { nil }
 
-  mutating func nextAction() -> NodeAction<Never, Never, Never>? { actions.popFirst() }
+  mutating func nextAction() -> NodeAction<NoJob, Never, Never>? { actions.popFirst() }
 
-  mutating func handle(_ event: NodeEvent<Never, Never, Never>, at moment: Moment) {
+  mutating func handle(_ event: NodeEvent<NoJob, Never, Never>, at moment: Moment) {
     switch event {
     case .opened(let id, _):
       guard connections.count < Limits.echoConnections else {
@@ -53,7 +51,7 @@ struct EchoServer: Node {
       actions.append(pauses ? .pauseReading(id) : .resumeReading(id))
     case .stopping:
       for id in connections.keys.sorted() { close(id, WebSocketFrame.close(code: 1001)) }
-    case .holding, .connectionRejected, .deadlineReached: break
+    case .holding, .connectionRejected, .finished, .deadlineReached: break
     }
   }
 

@@ -9,8 +9,8 @@ struct AgentJobTests {
     let harness = try ReplicaHarness()
     var replica = harness.replica
     let files = MemoryChunkStore()
-    let job = AgentJob.replica(ReplicaJob(task: .load, clock: harness.clock))
-    guard case .replica(let outcome) = AgentWork.perform(job, on: &replica, files: files),
+    let job = AgentJob.commit(ReplicaJob(task: .load, clock: harness.clock))
+    guard case .commit(let outcome) = AgentWork.perform(job, on: &replica, files: files),
       case .success(.loaded) = outcome.result
     else {
       Issue.record("the home was not read")

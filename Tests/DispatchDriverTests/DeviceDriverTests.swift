@@ -100,7 +100,7 @@ struct DeviceDriverTests {
     probe.post(.open(1, peer.address))
     await probe.reports(with: .opened(1))
     probe.post(.send(1, [UInt8](repeating: 7, count: 4 << 20)), .close(1, .afterSending))
-    probe.post(.send(1, [8]), .run(.commits, 1))
+    probe.post(.send(1, [8]), .run(.commit(1)))
     #expect(await peer.received() == 4 << 20)
     #expect(!probe.reports.contains { if case .closed = $0 { true } else { false } })
     probe.post(.finish)
@@ -126,7 +126,7 @@ struct DeviceDriverTests {
       done.withLock { $0.append(number) }
       return number
     }
-    for number in 0..<200 { probe.post(.run(.commits, number)) }
+    for number in 0..<200 { probe.post(.run(.commit(number))) }
     let reports = await probe.reports(with: .finished(199))
     #expect(reports == (0..<200).map { .finished($0) })
     #expect(done.withLock { $0 } == Array(0..<200))
@@ -141,7 +141,7 @@ struct DeviceDriverTests {
       if lane == .files { gate.wait() }
       return number
     }
-    probe.post(.run(.files, 1), .run(.commits, 2), .run(.reads, 3))
+    probe.post(.run(.file(1)), .run(.commit(2)), .run(.read(3)))
     let reports = await probe.reports { $0.count >= 2 }
     #expect(Set(reports) == [.finished(2), .finished(3)])
     gate.signal()
@@ -171,7 +171,7 @@ struct DeviceDriverTests {
       isDone.withLock { $0 = true }
       return number
     }
-    probe.post(.run(.files, 1), .finish)
+    probe.post(.run(.file(1)), .finish)
     await probe.reports(with: .last)
     #expect(probe.ends == 0)
     gate.signal()

@@ -37,10 +37,17 @@ final class DrivenProbe: Sendable {
     settings.isLastReport = { $0 == .last }
     settings.stopMilliseconds = stopMilliseconds
     let group = try NodeGroup<ProbeNode>(count: 1, settings)
-    for lane in Lane.allCases {
-      try group.addWorker(on: lane) { assignments, _ in
-        assignments.map { (perform(lane, $0.job.number), nil) }
-      }
+    try group.addCommitWorker {
+      NodeGroup<ProbeNode>.CommitWorker.Context(
+        perform: { jobs, _ in jobs.map { (perform(.commits, $0.job), nil) } })
+    }
+    try group.addReadWorker {
+      NodeGroup<ProbeNode>.ReadWorker.Context(
+        perform: { jobs, _ in jobs.map { (perform(.reads, $0.job), nil) } })
+    }
+    try group.addFileWorker {
+      NodeGroup<ProbeNode>.FileWorker.Context(
+        perform: { jobs, _ in jobs.map { (perform(.files, $0.job), nil) } })
     }
     try group.add(ProbeNode())
     return EventLoopDriver(group, ended: { log.end() })
@@ -51,7 +58,9 @@ final class DrivenProbe: Sendable {
   ) -> any DeviceDriver<ProbeNode.Order> {
     var environment = DriverEnvironment<ProbeNode>(
       connect: { SocketStream($0, on: $1) },
-      lanes: Lane.allCases.map { lane in { perform(lane, $0.number) } },
+      lanes: LaneWorkers(
+        commit: { perform(.commits, $0) }, read: { perform(.reads, $0) },
+        file: { perform(.files, $0) }),
       now: { SystemClock.moment() }, report: { log.add($0) }, isLastReport: { $0 == .last },
       ended: { log.end() })
     environment.stopMilliseconds = stopMilliseconds

@@ -4,13 +4,7 @@ import LockstepRuntime
 /// Node that does what its orders say, and reports each event.
 struct ProbeNode: Node {
   typealias News = Never
-
-  struct Job: Sendable {
-    let lane: Lane
-    let number: Int
-  }
-
-  typealias Outcome = Int
+  typealias Number = ByLane<Int, Int, Int>
 
   enum Order: Sendable {
     case open(UInt64, PeerAddress)
@@ -18,7 +12,7 @@ struct ProbeNode: Node {
     case close(UInt64, CloseManner)
     case pause(UInt64)
     case resume(UInt64)
-    case run(Lane, Int)
+    case run(Number)
     case wake(milliseconds: Int64)
     case say(Int)
     case finish
@@ -38,18 +32,20 @@ struct ProbeNode: Node {
 
   private(set) var nextDeadline: Instant?
   private var jobs: UInt64 = 0
-  private var actions = ActionQueue<NodeAction<Job, Report, Never>>()
+  private var actions = ActionQueue<NodeAction<Number, Report, Never>>()
 
   mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
     report(.received(number(id), bytes.withUnsafeBytes { [UInt8]($0) }))
   }
 
-  mutating func handle(_ event: NodeEvent<Int, Order, Never>, at moment: Moment) {
+  mutating func handle(_ event: NodeEvent<Number, Order, Never>, at moment: Moment) {
     switch event {
     case .opened(let id, _): report(.opened(number(id)))
     case .drained(let id, let unsent): report(.drained(number(id), unsent: unsent))
     case .closed(let id, let cause): report(.closed(number(id), cause))
-    case .finished(_, let number): report(.finished(number))
+    case .finished(_, .commit(let number)), .finished(_, .read(let number)),
+      .finished(_, .file(let number)):
+      report(.finished(number))
     case .ordered(let order): handle(order, at: moment)
     case .deadlineReached:
       let isEarly = nextDeadline.map { moment.instant < $0 } ?? true
@@ -67,9 +63,9 @@ struct ProbeNode: Node {
     case .close(let number, let manner): actions.append(.close(.outgoing(number), manner))
     case .pause(let number): actions.append(.pauseReading(.outgoing(number)))
     case .resume(let number): actions.append(.resumeReading(.outgoing(number)))
-    case .run(let lane, let number):
+    case .run(let job):
       jobs += 1
-      actions.append(.run(JobID(rawValue: jobs), lane, Job(lane: lane, number: number)))
+      actions.append(.run(JobID(rawValue: jobs), job))
     case .wake(let milliseconds):
       nextDeadline = moment.instant.advanced(milliseconds: milliseconds)
     case .say(let number): report(.said(number))
@@ -77,7 +73,7 @@ struct ProbeNode: Node {
     }
   }
 
-  mutating func nextAction() -> NodeAction<Job, Report, Never>? { actions.popFirst() }
+  mutating func nextAction() -> NodeAction<Number, Report, Never>? { actions.popFirst() }
 
   private mutating func report(_ report: Report) { actions.append(.report(report)) }
 

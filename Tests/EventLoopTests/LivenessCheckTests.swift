@@ -42,7 +42,7 @@ struct LivenessCheckTests {
     gate.post(1)
     waitUntil { running.group.unresponsiveThreads == UnresponsiveThreads() }
     // The worker hangs in a job; its loop does not.
-    running.order(.run(JobID(rawValue: 1), .commits, 5))
+    running.order(.run(JobID(rawValue: 1), .commit(5)))
     waitUntil {
       running.group.pingThreads()
       return running.group.unresponsiveThreads.lanes == [.commits]

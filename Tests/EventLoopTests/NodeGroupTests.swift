@@ -72,7 +72,7 @@ struct NodeGroupTests {
         _ = gate.waitForMessages(into: &pass)
         return jobs.map { ($0.job, nil) }
       })
-    running.order(.run(JobID(rawValue: 1), .commits, 5))
+    running.order(.run(JobID(rawValue: 1), .commit(5)))
     running.group.stop()
     try running.journal.first { $0 == .stopping ? true : nil }
     gate.post(1)

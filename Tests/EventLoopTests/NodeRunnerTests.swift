@@ -169,8 +169,8 @@ struct NodeRunnerTests {
 
   @Test func jobsWithoutAWorkerAreDoneOnTheSpot() throws {
     let running = try RunningGroup()
-    running.order(.run(JobID(rawValue: 1), .commits, 4))
-    running.order(.run(JobID(rawValue: 2), .reads, -4))
+    running.order(.run(JobID(rawValue: 1), .commit(4)))
+    running.order(.run(JobID(rawValue: 2), .read(-4)))
     try running.journal.first { $0 == .finished(JobID(rawValue: 2), -40) ? true : nil }
     #expect(
       running.journal.entries() == [

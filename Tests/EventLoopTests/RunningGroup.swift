@@ -23,7 +23,7 @@ final class RunningGroup {
   }
 
   typealias Notices = Box<[LoopNotice]>
-  typealias Perform = Worker<Int, Int, ScriptedNode.Instruction, Int>.Perform
+  typealias Perform = NodeGroup<ScriptedNode>.CommitWorker.Perform
 
   init(
     count: Int = 1, _ node: sending ScriptedNode = ScriptedNode(),
@@ -53,17 +53,18 @@ final class RunningGroup {
     }
     let group = try NodeGroup<ScriptedNode>(count: count, settings)
     if let worker, let portions {
-      try group.addWorker(on: .commits) {
-        NodeGroup<ScriptedNode>.WorkerContext(portions: portions, weigh: weigh, perform: worker)
+      try group.addCommitWorker {
+        NodeGroup<ScriptedNode>.CommitWorker.Context(
+          portions: portions, weigh: weigh, perform: worker)
       }
     } else if let worker {
-      try group.addWorker(on: .commits, worker)
+      try group.addCommitWorker { NodeGroup<ScriptedNode>.CommitWorker.Context(perform: worker) }
     }
     for place in 0..<count {
       try group.add(
         node, listeners: [listeners[place]],
-        performInline: { jobs, _ in jobs.map { ($0.job * 10, $0.job < 0 ? nil : $0.job) } },
-        shortJobs: shortJob.map { .init(lane: .commits, perform: $0, performIdleWork: {}) })
+        performInline: { jobs, _ in jobs.map { RunningGroup.perform($0.job) } },
+        shortCommits: shortJob.map { .init(perform: $0, performIdleWork: {}) })
     }
     let endings = Box<[NodeEnding]>([])
     thread = try LoopThread("group") {
@@ -79,6 +80,15 @@ final class RunningGroup {
     self.notices = notices
     self.endings = endings
     address = listeners[0].address
+  }
+
+  /// Performs a job without a worker. A number that is not negative is news.
+  private static func perform(_ job: ScriptedNode.Job) -> (ScriptedNode.Outcome, Int?) {
+    switch job {
+    case .commit(let number): (.commit(number * 10), number < 0 ? nil : number)
+    case .read(let number): (.read(number * 10), number < 0 ? nil : number)
+    case .file(let number): (.file(number * 10), number < 0 ? nil : number)
+    }
   }
 
   func order(_ action: ScriptedNode.Action, node: Int = 0) {

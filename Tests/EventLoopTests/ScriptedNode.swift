@@ -21,7 +21,8 @@ enum ScriptedReport: Hashable, Sendable {
 
 /// Node that performs its orders and reports its events.
 struct ScriptedNode: Node {
-  typealias Action = NodeAction<Int, ScriptedReport, Int>
+  typealias Number = ByLane<Int, Int, Int>
+  typealias Action = NodeAction<Number, ScriptedReport, Int>
   typealias Order = Instruction
 
   enum Instruction: Sendable {
@@ -46,7 +47,7 @@ struct ScriptedNode: Node {
     actions.append(.report(.received(id, copy)))
   }
 
-  mutating func handle(_ event: NodeEvent<Int, Instruction, Int>, at moment: Moment) {
+  mutating func handle(_ event: NodeEvent<Number, Instruction, Int>, at moment: Moment) {
     switch event {
     case .opened(let id, let opening):
       if pausesAtOnce { actions.append(.pauseReading(id)) }
@@ -55,7 +56,9 @@ struct ScriptedNode: Node {
     case .closed(let id, let cause): report(.closed(id, cause))
     case .holding: break
     case .connectionRejected(let reason): report(.connectionRejected(reason))
-    case .finished(let id, let outcome): report(.finished(id, outcome))
+    case .finished(let id, .commit(let outcome)), .finished(let id, .read(let outcome)),
+      .finished(let id, .file(let outcome)):
+      report(.finished(id, outcome))
     case .news(let news): report(.news(news))
     case .ordered(.act(let action)): actions.append(action)
     case .ordered(.deadlines(let delays)):

@@ -9,7 +9,7 @@ struct WorkerTests {
       count: 2, worker: { jobs, _ in jobs.map { ($0.job * 10, $0.job) } })
     for number in 1...200 {
       let node = number % 2
-      running.order(.run(JobID(rawValue: UInt64(number)), .commits, number), node: node)
+      running.order(.run(JobID(rawValue: UInt64(number)), .commit(number)), node: node)
     }
     for node in 0..<2 {
       let last = JobID(rawValue: UInt64(200 - node))
@@ -51,9 +51,9 @@ struct WorkerTests {
         _ = gate.waitForMessages(into: &pass)
         return jobs.map { ($0.job, nil) }
       })
-    running.order(.run(JobID(rawValue: 1), .commits, 1))
+    running.order(.run(JobID(rawValue: 1), .commit(1)))
     waitUntil { sizes.contents.count == 1 }
-    for number: UInt64 in 2...9 { running.order(.run(JobID(rawValue: number), .commits, 1)) }
+    for number: UInt64 in 2...9 { running.order(.run(JobID(rawValue: number), .commit(1))) }
     running.order(.report(.news(99)))
     // Orders are handled in order, and jobs are passed on before the turn ends.
     try running.journal.first { $0 == .news(99) ? true : nil }
@@ -79,7 +79,7 @@ struct WorkerTests {
         return jobs.map { ($0.job, nil) }
       }, portions: WorkPortions(cost: 10, lightCost: 1),
       weigh: { WorkWeight(owner: $0 == 1 ? 1 : 2, cost: $0) })
-    func order(_ id: UInt64, _ job: Int) { running.order(.run(JobID(rawValue: id), .commits, job)) }
+    func order(_ id: UInt64, _ job: Int) { running.order(.run(JobID(rawValue: id), .commit(job))) }
     /// Waits until the node has passed on all earlier orders.
     func settle(_ mark: Int) throws {
       running.order(.report(.news(mark)))
@@ -118,7 +118,7 @@ struct WorkerTests {
         done.change { $0.append("node \(job)") }
         return job
       })
-    func order(_ id: UInt64, _ job: Int) { running.order(.run(JobID(rawValue: id), .commits, job)) }
+    func order(_ id: UInt64, _ job: Int) { running.order(.run(JobID(rawValue: id), .commit(job))) }
     order(1, 1)
     try running.journal.first { $0 == .finished(JobID(rawValue: 1), 1) ? true : nil }
     order(2, 20)
@@ -149,7 +149,7 @@ struct WorkerTests {
         return jobs.map { ($0.job, nil) }
       }, portions: WorkPortions(cost: 10, lightCost: 1, pace: pace),
       weigh: { WorkWeight(owner: 1, cost: $0) })
-    for id: UInt64 in 1...5 { running.order(.run(JobID(rawValue: id), .commits, 8)) }
+    for id: UInt64 in 1...5 { running.order(.run(JobID(rawValue: id), .commit(8))) }
     try running.journal.first { $0 == .finished(JobID(rawValue: 5), 8) ? true : nil }
     #expect(portions.contents == [[8], [8], [8], [8], [8]])
     running.end()

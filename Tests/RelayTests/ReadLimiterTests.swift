@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepRelay
 
 struct ReadLimiterTests {
-  private func page(of account: UInt64) -> StoreJob {
+  private func page(of account: UInt64) -> StoreReadJob {
     .page(
       .changes(AccountID(rawValue: account), since: nil, zone: nil, limit: 1),
       as: PageForm(shape: .frame(request: nil)))
@@ -144,7 +144,7 @@ struct ReadLimiterTests {
     #expect(other.next(at: after(160))?.id == id(3))
   }
 
-  private func save(of account: UInt64, records: Int) -> StoreJob {
+  private func save(of account: UInt64, records: Int) -> StoreCommitJob {
     let mutations = (0..<records).map {
       Mutation(name: Name(trusted: "\($0)"), type: nil, fields: [], modifiedAt: 0, baseTag: nil)
     }
@@ -153,7 +153,7 @@ struct ReadLimiterTests {
     let commit = SaveCommit(
       account: AccountID(rawValue: account), device: DeviceID(rawValue: 1), request: request,
       digest: [])
-    return .commit(.save(commit), by: CommitOrigin(node: 0, connection: nil))
+    return StoreCommitJob(.save(commit), by: CommitOrigin(node: 0, connection: nil))
   }
 
   @Test func whoReadsAsADeviceDoesIsNeverPutOff() {

@@ -8,7 +8,7 @@ import Testing
 struct StoreWorkWeightTests {
   private let account = AccountID(rawValue: 7)
 
-  private func save(records: Int, bytes: Int, connection: UInt64 = 4) -> StoreJob {
+  private func save(records: Int, bytes: Int, connection: UInt64 = 4) -> StoreCommitJob {
     let fields = Array(repeating: UInt8(ascii: "x"), count: bytes)
     let mutations = (0..<records).map { number in
       Mutation(
@@ -18,7 +18,7 @@ struct StoreWorkWeightTests {
       id: BatchID(high: 1, low: 1), zone: Name(trusted: "z"), atomic: false, mutations: mutations)
     let commit = SaveCommit(
       account: account, device: DeviceID(rawValue: 1), request: request, digest: [])
-    return .commit(
+    return StoreCommitJob(
       .save(commit), by: CommitOrigin(node: 0, connection: ConnectionID(rawValue: connection)))
   }
 
@@ -41,7 +41,7 @@ struct StoreWorkWeightTests {
       id: BatchID(high: 1, low: 1), zone: Name(trusted: "z"), atomic: false, mutations: [mutation])
     let commit = SaveCommit(
       account: account, device: DeviceID(rawValue: 1), request: request, digest: [])
-    let job = StoreJob.commit(.save(commit), by: CommitOrigin(node: 0, connection: nil))
+    let job = StoreCommitJob(.save(commit), by: CommitOrigin(node: 0, connection: nil))
     #expect(StoreWork.weight(of: job).cost > StoreWork.portions.cost, "it is a portion of its own")
   }
 
@@ -60,7 +60,7 @@ struct StoreWorkWeightTests {
 
   @Test func aPageIsHeavyAndWhoAsksForEntranceIsNot() {
     let portions = StoreWork.portions
-    let page = StoreJob.read(
+    let page = StoreReadJob.read(
       .changes(account, since: nil, zone: nil, limit: Limits.pageRecords))
     #expect(StoreWork.weight(of: page).cost > portions.cost, "it is a portion of its own")
     #expect(StoreWork.weight(of: page).owner == 7)
@@ -77,7 +77,7 @@ struct StoreWorkWeightTests {
     ]
     for request in requests {
       #expect(
-        StoreWork.weight(of: .commit(request, by: origin)).cost == StoreWork.portions.cost)
+        StoreWork.weight(of: StoreCommitJob(request, by: origin)).cost == StoreWork.portions.cost)
     }
   }
 

@@ -18,14 +18,14 @@ struct StoreWorkTests {
       tokenHash: [1])
     let request = CommitRequest.createAccount(
       account, generation: 7, label: "", device: made, pairing: nil)
-    let finished = StoreWork.commit([.commit(request, by: origin)], on: store, wall: 1)
-    #expect(finished.map(\.outcome) == [.committed(.success(.done))])
+    let finished = StoreWork.commit([StoreCommitJob(request, by: origin)], on: store, wall: 1)
+    #expect(finished.map(\.outcome) == [.success(.done)])
     #expect(finished.allSatisfy { $0.news == nil })
   }
 
-  private func saveJob(_ number: Int, id: Int? = nil) -> StoreJob {
+  private func saveJob(_ number: Int, id: Int? = nil) -> StoreCommitJob {
     let request = save("r\(number)", base: 0, id: batch(id ?? number))
-    return .commit(
+    return StoreCommitJob(
       .save(SaveCommit(account: account, device: device, request: request, digest: [9])),
       by: origin)
   }
@@ -62,7 +62,7 @@ struct StoreWorkTests {
     let store = MemoryZoneStore()
     make(store)
     let jobs = (0..<2).map { _ in
-      StoreJob.commit(.revokeDevice(account, device), by: origin)
+      StoreCommitJob(.revokeDevice(account, device), by: origin)
     }
     let finished = StoreWork.commit(jobs, on: store, wall: 1)
     let revoked = finished.map { finished in
@@ -80,7 +80,7 @@ struct StoreWorkTests {
     let finished = StoreWork.commit([saveJob(1), saveJob(2)], on: BrokenStore(), wall: 1)
     #expect(finished.count == 2)
     for one in finished {
-      #expect(one.outcome == .committed(.failure(BrokenStore.fault)))
+      #expect(one.outcome == .failure(BrokenStore.fault))
       #expect(one.news == nil)
     }
     #expect(

@@ -186,7 +186,7 @@ struct UploadEndTests {
     let kept = try Chunk("kept")
     #expect(try relay.put(kept, by: device) == 201)
     let plan = CommitRequest.setPlan(device.credentials.account, Plan(zones: []))
-    relay.commits.append((0, JobID(rawValue: .max), .commit(plan, by: relay.owner)))
+    relay.commits.append((0, JobID(rawValue: .max), StoreCommitJob(plan, by: relay.owner)))
     relay.runUntilIdle()
     let client = HTTPClient(relay)
     for _ in 0..<2 { client.expectAnswer(to: "PUT") }

@@ -8,8 +8,7 @@ import LockstepWire
 
 /// A relay and one node of many agents in virtual time: the simulated counterpart of `lockstep
 /// bench` and `lockstep agent simulate`.
-package final class FleetStage<N: Node & ~Copyable>
-where N.Job == FleetJob, N.Outcome == AgentOutcome, N.Order == Never, N.News == Never {
+package final class FleetStage<N: FleetNode & ~Copyable> where N.Order == Never {
   package let relay: VirtualRelay
   package private(set) var reports: [N.Report] = []
   private var replicas: [Replica<MemoryReplicaStore>] = []
@@ -45,9 +44,9 @@ where N.Job == FleetJob, N.Outcome == AgentOutcome, N.Order == Never, N.News == 
     let driver = NodeDriver(
       name: "fleet", environment: environment, clock: { clock },
       node: makeNode(clock.moment(at: 0)))
-    driver.onJob = { [unowned self, unowned driver] id, _, job in
+    driver.onJob = { [unowned self, unowned driver] id, job in
       environment.timeline.after(Span.microseconds(100)) { [unowned self] in
-        let outcome = AgentWork.perform(job.job, on: &replicas[job.agent], files: files)
+        let outcome = Fleet.perform(job, on: &replicas, files: files)
         driver.handle(.finished(id, outcome))
       }
     }

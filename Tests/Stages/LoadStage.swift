@@ -7,7 +7,7 @@ import LockstepSimulation
 
 /// A relay and one node that loads it, in virtual time.
 package final class LoadStage<N: Node & ~Copyable>
-where N.Order == LoadOrder, N.Report == LoadReport, N.Job == Never, N.News == Never {
+where N.Order == LoadOrder, N.Report == LoadReport, N.Job == NoJob, N.News == Never {
   package let relay: VirtualRelay
   package private(set) var reports: [LoadReport] = []
   /// Number of receive events.

@@ -30,8 +30,8 @@ package final class ServingRelay {
     group = try NodeGroup<RelayNode>(count: 1, settings)
     let reader = try store.makeReader()
     let files = try FileChunkStore(directory: RelayStore.chunks(in: folder))
-    try group.addWorker(on: .commits) {
-      NodeGroup<RelayNode>.WorkerContext(
+    try group.addCommitWorker {
+      NodeGroup<RelayNode>.CommitWorker.Context(
         portions: StoreWork.portions, weigh: StoreWork.weight(of:)
       ) { assignments, moment in
         StoreWork.commit(assignments.map(\.job), on: store, wall: moment.wall).map {
@@ -39,18 +39,18 @@ package final class ServingRelay {
         }
       }
     }
-    try group.addWorker(on: .reads) {
-      NodeGroup<RelayNode>.WorkerContext(
+    try group.addReadWorker {
+      NodeGroup<RelayNode>.ReadWorker.Context(
         portions: StoreWork.portions, weigh: StoreWork.weight(of:)
       ) { assignments, _ in
         assignments.map { (StoreWork.read($0.job, on: reader), nil) }
       }
     }
-    try group.addWorker(on: .files) {
-      NodeGroup<RelayNode>.WorkerContext(
+    try group.addFileWorker {
+      NodeGroup<RelayNode>.FileWorker.Context(
         portions: StoreWork.portions, weigh: StoreWork.weight(of:)
       ) { assignments, _ in
-        assignments.map { (StoreWork.chunk($0.job, on: files), nil) }
+        assignments.map { (StoreWork.perform($0.job, on: files), nil) }
       }
     }
     var configuration = RelayConfiguration()

@@ -60,7 +60,7 @@ final class DayDevice {
       name: "device \(index)", environment: environment, clock: { clock },
       node: Agent(
         configuration, random: random, at: clock.moment(at: relay.environment.timeline.now)))
-    driver.onJob = { [unowned self] id, _, job in
+    driver.onJob = { [unowned self] id, job in
       environment.timeline.after(Span.microseconds(100)) { [unowned self] in
         driver.handle(.finished(id, AgentWork.perform(job, on: &replica, files: files)))
       }

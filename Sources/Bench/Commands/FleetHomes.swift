@@ -35,12 +35,11 @@ struct FleetHomes {
 
   /// Runs a node of many agents until `last` returns a result for a report, and returns that
   /// result. Returns nil if a signal arrived first.
-  static func runNode<N: Node & ~Copyable, Result: Sendable>(
+  static func runNode<N: FleetNode & ~Copyable, Result: Sendable>(
     _ node: consuming sending N, apps: [any App], on stores: sending [MemoryReplicaStore],
     _ trust: Trust,
     last: @escaping @Sendable (N.Report) -> Result?
-  ) throws(CommandFailure) -> Result?
-  where N.Job == FleetJob, N.Outcome == AgentOutcome {
+  ) throws(CommandFailure) -> Result? {
     let outcome = Mutex<Result?>(nil)
     var settings = GroupSettings<N.Report> { _, report in
       if let result = last(report) { outcome.withLock { $0 = result } }
@@ -57,9 +56,7 @@ struct FleetHomes {
       try group.add(
         node,
         performInline: { assignments, _ in
-          assignments.map {
-            (AgentWork.perform($0.job.job, on: &replicas[$0.job.agent], files: files), nil)
-          }
+          assignments.map { (Fleet.perform($0.job, on: &replicas, files: files), nil) }
         })
       _ = try group.run(signals)
     } catch {

@@ -13,7 +13,7 @@ private final class LoadInbox: Sendable {
 
 /// A node that loads a relay, on its own thread, and its reports.
 final class LoadThread<N: Node & ~Copyable>
-where N.Order == LoadOrder, N.Report == LoadReport, N.Job == Never {
+where N.Order == LoadOrder, N.Report == LoadReport, N.Job == NoJob {
   private let group: NodeGroup<N>
   private let inbox: LoadInbox
   private let waiting: BenchWait

@@ -7,9 +7,7 @@ import LockstepWire
 
 /// Follows changes from one device to another of the same account, one at a time. Each change is
 /// made when both devices are idle and the previous one has arrived.
-package struct TraceNode: Node, ~Copyable {
-  package typealias Job = FleetJob
-  package typealias Outcome = AgentOutcome
+package struct TraceNode: FleetNode, ~Copyable {
   package typealias Order = Never
   package typealias Report = TraceReport
   package typealias News = Never
@@ -34,7 +32,7 @@ package struct TraceNode: Node, ~Copyable {
   private var fleet: Fleet
   private var phase: Phase
   private var isInSync = [false, false]
-  private var actions = ActionQueue<NodeAction<FleetJob, TraceReport, Never>>()
+  private var actions = ActionQueue<NodeAction<Fleet.Job, TraceReport, Never>>()
   private var made = 0
   private var result = TraceResult()
 
@@ -66,7 +64,7 @@ package struct TraceNode: Node, ~Copyable {
     flushActions(at: moment)
   }
 
-  package mutating func nextAction() -> NodeAction<FleetJob, TraceReport, Never>? {
+  package mutating func nextAction() -> NodeAction<Fleet.Job, TraceReport, Never>? {
     actions.popFirst()
   }
 

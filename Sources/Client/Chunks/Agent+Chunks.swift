@@ -94,7 +94,7 @@ extension Agent {
     let id = JobID(rawValue: nextJob)
     nextJob += 1
     chunks.jobs.append((id, purpose))
-    actions.append(.run(id, .files, .file(request)))
+    actions.append(.run(id, .file(request)))
   }
 
   mutating func removeFiles(_ numbers: [UInt64]) {

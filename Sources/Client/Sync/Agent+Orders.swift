@@ -97,8 +97,7 @@ extension Agent {
         id: id, kind: kind, hasOffer: offer != nil, isApplication: task.isApplication))
     actions.append(
       .run(
-        id, .commits,
-        .replica(ReplicaJob(task: task, offer: offer, clock: clock.reading(at: moment)))))
+        id, .commit(ReplicaJob(task: task, offer: offer, clock: clock.reading(at: moment)))))
   }
 
   mutating func jobFinished(_ id: JobID, _ outcome: ReplicaOutcome, at moment: Moment) {

@@ -1,5 +1,6 @@
 import LockstepModel
 import LockstepRuntime
+import LockstepStorage
 import LockstepWire
 
 /// The agent of a device: edits apply locally at once, and sync with the relay in the background.
@@ -9,8 +10,10 @@ import LockstepWire
 /// only, which the driver's workers perform in order with `AgentWork`. So what an agent has
 /// reported is durable, and a new agent on the same stores continues where this one stopped.
 package struct Agent: Node {
-  package typealias Job = AgentJob
-  package typealias Outcome = AgentOutcome
+  package typealias CommitJob = ReplicaJob
+  package typealias CommitOutcome = ReplicaOutcome
+  package typealias FileJob = ChunkRequest
+  package typealias FileOutcome = Result<ChunkResult, StorageError>
   package typealias Order = AgentOrder
   package typealias Report = AgentReport
   package typealias News = Never
@@ -129,7 +132,7 @@ package struct Agent: Node {
       } else {
         chunkConnectionClosed(id, cause, at: moment)
       }
-    case .finished(let job, .replica(let outcome)): jobFinished(job, outcome, at: moment)
+    case .finished(let job, .commit(let outcome)): jobFinished(job, outcome, at: moment)
     case .finished(let job, .file(let outcome)): fileJobFinished(job, outcome, at: moment)
     case .ordered(let order): handleOrder(order, at: moment)
     case .deadlineReached: expired(at: moment)

@@ -1,5 +1,6 @@
 import LockstepJSON
 import LockstepModel
+import LockstepRuntime
 import LockstepStorage
 
 /// Id of an order, chosen by the caller and repeated in the reports about the order.
@@ -135,40 +136,23 @@ package enum EditFailure: Error, Hashable, Sendable {
 }
 
 /// A job of an agent for a worker: on the replica, or on the files of its home.
-package enum AgentJob: Sendable {
-  /// For `Lane.commits`.
-  case replica(ReplicaJob)
-  /// For `Lane.files`.
-  case file(ChunkRequest)
-}
+package typealias AgentJob = ByLane<ReplicaJob, Never, ChunkRequest>
 
 /// Result of an `AgentJob`.
-package enum AgentOutcome: Sendable {
-  case replica(ReplicaOutcome)
-  case file(Result<ChunkResult, StorageError>)
-}
+package typealias AgentOutcome = ByLane<
+  ReplicaOutcome, Never, Result<ChunkResult, StorageError>
+>
 
-/// Blocking part of an agent, which a driver's workers run, each lane in its own order.
+/// Blocking part of an agent, which a driver's workers run, each lane in its own order. Commits are
+/// done by the replica itself (`Replica.perform`).
 package enum AgentWork {
-  /// Performs a job of `Lane.commits`.
-  package static func commit<Store>(_ job: AgentJob, on replica: inout Replica<Store>)
-    -> AgentOutcome
-  {
-    guard case .replica(let job) = job else {
-      preconditionFailure("a job for files is in the commits lane")
-    }
-    return .replica(replica.perform(job))
-  }
-
-  /// Performs a job of `Lane.files`.
-  package static func file(_ job: AgentJob, on files: some ChunkStore) -> AgentOutcome {
-    guard case .file(let request) = job else {
-      preconditionFailure("a job for the replica is in the files lane")
-    }
+  package static func perform(
+    _ request: ChunkRequest, on files: some ChunkStore
+  ) -> Agent.FileOutcome {
     do throws(StorageError) {
-      return .file(.success(try files.perform(request)))
+      return .success(try files.perform(request))
     } catch {
-      return .file(.failure(error))
+      return .failure(error)
     }
   }
 
@@ -177,8 +161,8 @@ package enum AgentWork {
     _ job: AgentJob, on replica: inout Replica<Store>, files: some ChunkStore
   ) -> AgentOutcome {
     switch job {
-    case .replica: commit(job, on: &replica)
-    case .file: file(job, on: files)
+    case .commit(let job): .commit(replica.perform(job))
+    case .file(let request): .file(perform(request, on: files))
     }
   }
 }

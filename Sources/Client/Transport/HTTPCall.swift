@@ -5,8 +5,6 @@ import LockstepWire
 /// One HTTP request to one address, and its response as a report: for the commands that join, pair
 /// and list devices.
 package struct HTTPCall: Node {
-  package typealias Job = Never
-  package typealias Outcome = Never
   package typealias Order = Never
   package typealias Report = HTTPCallReport
   package typealias News = Never
@@ -20,7 +18,7 @@ package struct HTTPCall: Node {
   private var exchange: HTTPExchange
   private var output = UplinkOutput(firstNumber: 0)
   private var stage = Stage.waiting
-  private var reports = ActionQueue<NodeAction<Never, HTTPCallReport, Never>>()
+  private var reports = ActionQueue<NodeAction<NoJob, HTTPCallReport, Never>>()
 
   package init(_ call: HTTPCallRequest, to relay: RelayAddress, at moment: Moment) {
     self.init(call, to: relay.peer, authority: relay.authority, at: moment)
@@ -48,7 +46,7 @@ package struct HTTPCall: Node {
     handleResult(exchange.received(bytes, at: moment.instant, &output))
   }
 
-  package mutating func handle(_ event: NodeEvent<Never, Never, Never>, at moment: Moment) {
+  package mutating func handle(_ event: NodeEvent<NoJob, Never, Never>, at moment: Moment) {
     switch event {
     case .opened(let id, _):
       if exchange.id == id { exchange.opened(at: moment.instant, &output) }
@@ -57,12 +55,12 @@ package struct HTTPCall: Node {
     case .closed(let id, let cause):
       if exchange.id == id { handleResult(exchange.closed(cause, at: moment.instant, &output)) }
     case .deadlineReached: handleResult(exchange.expired(at: moment.instant, &output))
-    case .drained, .holding, .connectionRejected: break
+    case .drained, .holding, .connectionRejected, .finished: break
     case .stopping: handleResult(.unanswered("the call was stopped"))
     }
   }
 
-  package mutating func nextAction() -> NodeAction<Never, HTTPCallReport, Never>? {
+  package mutating func nextAction() -> NodeAction<NoJob, HTTPCallReport, Never>? {
     switch output.nextAction() {
     case .open(let id): .open(id, peer)
     case .send(let id, let bytes): .send(id, bytes)

@@ -90,7 +90,8 @@ extension NodeGroup where N: ~Copyable {
   @usableFromInline
   package func pingThreads() {
     let round = livenessCheck.beginRound()
-    for worker in state.withLock({ $0.workers }) { worker?.progress.markPinged() }
+    let workers = state.withLock { $0.workers }
+    for lane in Lane.allCases { workers.progress(of: lane)?.markPinged() }
     for mailbox in mailboxes { mailbox.post(NodeMessage(.ping(round))) }
   }
 
@@ -100,6 +101,6 @@ extension NodeGroup where N: ~Copyable {
     let workers = state.withLock { $0.workers }
     return UnresponsiveThreads(
       nodes: livenessCheck.unresponsiveLoops,
-      lanes: Lane.allCases.filter { workers[Int($0.rawValue)]?.progress.isUnresponsive ?? false })
+      lanes: Lane.allCases.filter { workers.progress(of: $0)?.isUnresponsive ?? false })
   }
 }

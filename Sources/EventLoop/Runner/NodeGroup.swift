@@ -38,7 +38,7 @@ package struct GroupSettings<Report: Sendable>: Sendable {
 ///
 /// ```
 /// let group = try NodeGroup<RelayNode>(count: loops, settings)
-/// try group.addWorker(on: .commits) { jobs, moment in … }
+/// try group.addCommitWorker { … }
 /// for index in 0..<loops { try group.add(RelayNode(…), listeners: [listeners[index]]) }
 /// let endings = try group.run(signals)
 /// ```
@@ -46,13 +46,34 @@ package struct GroupSettings<Report: Sendable>: Sendable {
 package final class NodeGroup<N: Node & ~Copyable>: Sendable {
   @usableFromInline package typealias Runner = NodeRunner<N>
   @usableFromInline package typealias Perform = Runner.Perform
+  @usableFromInline package typealias CommitWorker = Worker<N, N.CommitJob, N.CommitOutcome>
+  @usableFromInline package typealias ReadWorker = Worker<N, N.ReadJob, N.ReadOutcome>
+  @usableFromInline package typealias FileWorker = Worker<N, N.FileJob, N.FileOutcome>
+
+  /// The workers, one for each lane.
   @usableFromInline
-  package typealias WorkerContext = Worker<N.Job, N.Outcome, N.Order, N.News>.WorkerContext
-  @usableFromInline typealias JobWorker = Worker<N.Job, N.Outcome, N.Order, N.News>
+  struct Workers: Sendable {
+    @usableFromInline var commits: CommitWorker?
+    @usableFromInline var reads: ReadWorker?
+    @usableFromInline var files: FileWorker?
+    @inlinable init() {}
+
+    @inlinable var mailboxes: Runner.WorkerMailboxes {
+      Runner.WorkerMailboxes(commits: commits?.jobs, reads: reads?.jobs, files: files?.jobs)
+    }
+
+    func progress(of lane: Lane) -> WorkerProgress? {
+      switch lane {
+      case .commits: commits?.progress
+      case .reads: reads?.progress
+      case .files: files?.progress
+      }
+    }
+  }
 
   @usableFromInline
   struct State: Sendable {
-    @usableFromInline var workers: [JobWorker?] = Lane.allCases.map { _ in nil }
+    @usableFromInline var workers = Workers()
     @usableFromInline var threadBodies: [ThreadBody] = []
     var threads: [LoopThread] = []
   }
@@ -77,35 +98,48 @@ package final class NodeGroup<N: Node & ~Copyable>: Sendable {
     endings = try Mailbox(isBlocking: true)
   }
 
-  /// Starts a thread that does the jobs of `lane` for all nodes. Call it before adding any node.
-  /// From here on only that thread may use `perform` and its captures.
+  /// Starts a thread that does the commits of all nodes. Call it before adding any node.
+  /// `makeContext` is called on that thread, and only that thread may use what it captures.
   @inlinable
-  package func addWorker(on lane: Lane, _ perform: sending @escaping Perform) throws(SystemFault) {
-    try addWorker(on: lane, at: { WorkerContext(perform: perform) })
+  package func addCommitWorker(
+    _ makeContext: sending @escaping () -> CommitWorker.Context
+  ) throws(SystemFault) {
+    let worker = try CommitWorker.start(
+      .commits, nodes: mailboxes, { .commit($0) }, makeContext)
+    state.withLock { $0.workers.commits = worker }
   }
 
-  /// Starts a worker whose thread does more than jobs. `makeContext` is called on that thread.
+  /// Starts a thread that does the reads of all nodes, as `addCommitWorker` does.
   @inlinable
-  package func addWorker(
-    on lane: Lane, at makeContext: sending @escaping () -> WorkerContext
+  package func addReadWorker(
+    _ makeContext: sending @escaping () -> ReadWorker.Context
   ) throws(SystemFault) {
-    let worker = try JobWorker.start(lane, nodes: mailboxes, makeContext)
-    state.withLock { $0.workers[Int(lane.rawValue)] = worker }
+    let worker = try ReadWorker.start(.reads, nodes: mailboxes, { .read($0) }, makeContext)
+    state.withLock { $0.workers.reads = worker }
+  }
+
+  /// Starts a thread that does the jobs on files of all nodes, as `addCommitWorker` does.
+  @inlinable
+  package func addFileWorker(
+    _ makeContext: sending @escaping () -> FileWorker.Context
+  ) throws(SystemFault) {
+    let worker = try FileWorker.start(.files, nodes: mailboxes, { .file($0) }, makeContext)
+    state.withLock { $0.workers.files = worker }
   }
 
   /// Adds the next node. `performInline` does the jobs of lanes without a worker, on the node's own
-  /// thread; `shortJobs` those that need not wait for the worker of their lane.
+  /// thread; `shortCommits` those commits that need not wait for their worker.
   @inlinable
   package func add(
     _ node: consuming sending N, listeners: [Listener] = [],
-    performInline: sending Perform? = nil, shortJobs: sending Runner.ShortJobs? = nil
+    performInline: sending Perform? = nil, shortCommits: sending Runner.ShortCommits? = nil
   ) throws(SystemFault) {
-    let (index, lanes) = state.withLock { state in
-      (state.threadBodies.count, state.workers.map { $0?.jobs })
+    let (index, workers) = state.withLock { state in
+      (state.threadBodies.count, state.workers.mailboxes)
     }
     let context = Runner.RunnerContext(
-      nodeIndex: index, mailboxes: mailboxes, lanes: lanes, performInline: performInline,
-      shortJobs: shortJobs, settings: settings, livenessCheck: livenessCheck)
+      nodeIndex: index, mailboxes: mailboxes, workers: workers, performInline: performInline,
+      shortCommits: shortCommits, settings: settings, livenessCheck: livenessCheck)
     let loop = try makeLoop(index, listeners)
     let box = RunnerBox(Runner(node, loop, context))
     let mailbox = mailboxes[index]
@@ -215,7 +249,9 @@ package final class NodeGroup<N: Node & ~Copyable>: Sendable {
     let results = try waitForEndings(signals, mainThreadHandler)
     let (threads, workers) = state.withLock { ($0.threads, $0.workers) }
     for thread in threads { thread.join() }
-    for worker in workers { worker?.finish() }
+    workers.commits?.finish()
+    workers.reads?.finish()
+    workers.files?.finish()
     return results
   }
 

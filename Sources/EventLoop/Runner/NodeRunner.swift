@@ -19,45 +19,70 @@ import LockstepRuntime
 @usableFromInline
 package struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
   @usableFromInline package typealias Mail = NodeMessage<N.Outcome, N.Order, N.News>
-  @usableFromInline package typealias Perform = Worker<N.Job, N.Outcome, N.Order, N.News>.Perform
+  @usableFromInline package typealias Perform = Worker<N, N.Job, N.Outcome>.Perform
 
-  /// Context of a runner: its group's mailboxes, lanes and settings.
+  /// The jobs of one turn, by lane.
+  @usableFromInline
+  struct Jobs {
+    @usableFromInline var commits: [Assignment<N.CommitJob>] = []
+    @usableFromInline var reads: [Assignment<N.ReadJob>] = []
+    @usableFromInline var files: [Assignment<N.FileJob>] = []
+    @inlinable init() {}
+  }
+
+  /// The mailboxes of the workers, by lane. nil: `performInline` does the jobs.
+  @usableFromInline
+  struct WorkerMailboxes {
+    @usableFromInline var commits: Mailbox<Assignment<N.CommitJob>>?
+    @usableFromInline var reads: Mailbox<Assignment<N.ReadJob>>?
+    @usableFromInline var files: Mailbox<Assignment<N.FileJob>>?
+
+    @inlinable
+    init(
+      commits: Mailbox<Assignment<N.CommitJob>>? = nil,
+      reads: Mailbox<Assignment<N.ReadJob>>? = nil, files: Mailbox<Assignment<N.FileJob>>? = nil
+    ) {
+      self.commits = commits
+      self.reads = reads
+      self.files = files
+    }
+  }
+
+  /// Context of a runner: its group's mailboxes, workers and settings.
   @usableFromInline
   struct RunnerContext {
     /// Index of the node in the group.
     @usableFromInline let nodeIndex: Int
     /// Mailboxes of all nodes of the group, by index.
     @usableFromInline let mailboxes: [Mailbox<Mail>]
-    /// Mailboxes of the workers, by lane. nil: `performInline` does the jobs.
-    @usableFromInline let lanes: [Mailbox<Assignment<N.Job>>?]
+    @usableFromInline let workers: WorkerMailboxes
     @usableFromInline let performInline: Perform?
-    @usableFromInline let shortJobs: ShortJobs?
+    @usableFromInline let shortCommits: ShortCommits?
     @usableFromInline let settings: GroupSettings<N.Report>
     @usableFromInline let livenessCheck: LivenessCheck
 
     @inlinable
     init(
-      nodeIndex: Int, mailboxes: [Mailbox<Mail>], lanes: [Mailbox<Assignment<N.Job>>?],
-      performInline: Perform?, shortJobs: ShortJobs? = nil, settings: GroupSettings<N.Report>,
-      livenessCheck: LivenessCheck
+      nodeIndex: Int, mailboxes: [Mailbox<Mail>], workers: WorkerMailboxes,
+      performInline: Perform?, shortCommits: ShortCommits? = nil,
+      settings: GroupSettings<N.Report>, livenessCheck: LivenessCheck
     ) {
       self.nodeIndex = nodeIndex
       self.mailboxes = mailboxes
-      self.lanes = lanes
+      self.workers = workers
       self.performInline = performInline
-      self.shortJobs = shortJobs
+      self.shortCommits = shortCommits
       self.settings = settings
       self.livenessCheck = livenessCheck
     }
   }
 
-  /// Shortcut past the worker of a lane: the node's own thread does a short job while the worker is
-  /// idle, which saves two hand-overs between threads. Both threads share what the jobs need, so
+  /// Shortcut past the worker of commits: the node's own thread does a short job while the worker
+  /// is idle, which saves two hand-overs between threads. Both threads share what the jobs need, so
   /// its closures lock it.
   @usableFromInline
-  package struct ShortJobs {
-    @usableFromInline let lane: Lane
-    @usableFromInline let perform: (N.Job) -> N.Outcome?
+  package struct ShortCommits {
+    @usableFromInline let perform: (N.CommitJob) -> N.CommitOutcome?
     @usableFromInline let performIdleWork: () -> Void
 
     /// - Parameters:
@@ -66,10 +91,8 @@ package struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
     ///   - performIdleWork: Called after the node has handled the outcome.
     @inlinable
     package init(
-      lane: Lane, perform: @escaping (N.Job) -> N.Outcome?,
-      performIdleWork: @escaping () -> Void
+      perform: @escaping (N.CommitJob) -> N.CommitOutcome?, performIdleWork: @escaping () -> Void
     ) {
-      self.lane = lane
       self.perform = perform
       self.performIdleWork = performIdleWork
     }
@@ -81,8 +104,7 @@ package struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
   @usableFromInline let context: RunnerContext
   @usableFromInline let mailbox: Mailbox<Mail>
   @usableFromInline var mail: [Mail] = []
-  /// Jobs of this turn, by lane.
-  @usableFromInline var jobs = [[Assignment<N.Job>]](repeating: [], count: Lane.allCases.count)
+  @usableFromInline var jobs = Jobs()
   @usableFromInline var hasJobs = false
   @usableFromInline var jobsInFlight = 0
   @usableFromInline var moment: Moment
@@ -225,7 +247,7 @@ package struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
       case .close(let id, let manner): loop.pointee.close(id, manner)
       case .pauseReading(let id): loop.pointee.setReading(id, isPaused: true)
       case .resumeReading(let id): loop.pointee.setReading(id, isPaused: false)
-      case .run(let id, let lane, let job): enqueueJob(id, lane, job)
+      case .run(let id, let job): enqueueJob(id, job)
       case .report(let report): deliverReport(report)
       case .broadcast(let news): broadcast(news)
       }
@@ -236,9 +258,13 @@ package struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
 /// Jobs, news and reports of a node, and its end.
 extension NodeRunner where N: ~Copyable {
   @inlinable
-  mutating func enqueueJob(_ id: JobID, _ lane: Lane, _ job: N.Job) {
-    jobs[Int(lane.rawValue)].append(
-      Assignment(node: context.nodeIndex, id: id, job: job))
+  mutating func enqueueJob(_ id: JobID, _ job: N.Job) {
+    let node = context.nodeIndex
+    switch job {
+    case .commit(let job): jobs.commits.append(Assignment(node: node, id: id, job: job))
+    case .read(let job): jobs.reads.append(Assignment(node: node, id: id, job: job))
+    case .file(let job): jobs.files.append(Assignment(node: node, id: id, job: job))
+    }
     jobsInFlight += 1
     hasJobs = true
   }
@@ -249,36 +275,50 @@ extension NodeRunner where N: ~Copyable {
   mutating func dispatchJobs() {
     if !hasJobs { return }
     hasJobs = false
-    for index in jobs.indices where !jobs[index].isEmpty {
-      if let lane = context.lanes[index] {
-        if jobsInFlight == 1, performShortJob(index) { continue }
-        lane.post(allOf: &jobs[index])
+    if !jobs.commits.isEmpty { dispatchCommits() }
+    if !jobs.reads.isEmpty {
+      if let worker = context.workers.reads {
+        worker.post(allOf: &jobs.reads)
       } else {
-        performJobsInline(index)
+        performInline(Assignment.removeAll(from: &jobs.reads, as: N.Job.read))
+      }
+    }
+    if !jobs.files.isEmpty {
+      if let worker = context.workers.files {
+        worker.post(allOf: &jobs.files)
+      } else {
+        performInline(Assignment.removeAll(from: &jobs.files, as: N.Job.file))
       }
     }
   }
 
-  /// Performs the lane's only job, if it is a short one. Returns false if the worker must do it.
   @inlinable
-  mutating func performShortJob(_ index: Int) -> Bool {
-    guard let shortJobs = context.shortJobs, Int(shortJobs.lane.rawValue) == index,
-      let assignment = jobs[index].first, let outcome = shortJobs.perform(assignment.job)
+  mutating func dispatchCommits() {
+    guard let worker = context.workers.commits else {
+      return performInline(Assignment.removeAll(from: &jobs.commits, as: N.Job.commit))
+    }
+    if jobsInFlight == 1, performShortCommit() { return }
+    worker.post(allOf: &jobs.commits)
+  }
+
+  /// Performs the only commit, if it is a short one. Returns false if the worker must do it.
+  @inlinable
+  mutating func performShortCommit() -> Bool {
+    guard let shortCommits = context.shortCommits, let assignment = jobs.commits.first,
+      let outcome = shortCommits.perform(assignment.job)
     else { return false }
-    jobs[index].removeAll(keepingCapacity: true)
+    jobs.commits.removeAll(keepingCapacity: true)
     jobsInFlight -= 1
-    handle(.finished(assignment.id, outcome))
-    shortJobs.performIdleWork()
+    handle(.finished(assignment.id, .commit(outcome)))
+    shortCommits.performIdleWork()
     return true
   }
 
   @inlinable
-  mutating func performJobsInline(_ index: Int) {
+  mutating func performInline(_ batch: [Assignment<N.Job>]) {
     guard let perform = context.performInline else {
       preconditionFailure("a job was posted to a lane without a worker")
     }
-    var batch: [Assignment<N.Job>] = []
-    swap(&batch, &jobs[index])
     let results = perform(batch, moment)
     precondition(results.count == batch.count, "each job needs exactly one result")
     for (assignment, (outcome, news)) in zip(batch, results) {
@@ -378,7 +418,7 @@ extension NodeRunner where N: ~Copyable {
       case .close(let id, let manner): "close \(name(id)) \(manner)"
       case .pauseReading(let id): "pauseReading \(name(id))"
       case .resumeReading(let id): "resumeReading \(name(id))"
-      case .run(let id, let lane, let job): "run \(id.rawValue) \(lane) \(kind(job))"
+      case .run(let id, let job): "run \(id.rawValue) \(kind(job))"
       case .report(let report): "report \(kind(report))"
       case .broadcast(let news): "tell \(kind(news))"
       }
@@ -393,6 +433,15 @@ extension NodeRunner where N: ~Copyable {
     if id.isOutgoing { return "out \(id.rawValue & ~(1 << 63))" }
     let registration = Poller.Registration(rawValue: id.rawValue)
     return "in \(registration.slot).\(registration.generation)"
+  }
+
+  /// Returns the name of a lane, and the kind of its job or outcome.
+  private func kind<Commit, Read, File>(_ value: ByLane<Commit, Read, File>) -> String {
+    switch value {
+    case .commit(let value): "\(Lane.commits) \(kind(value))"
+    case .read(let value): "\(Lane.reads) \(kind(value))"
+    case .file(let value): "\(Lane.files) \(kind(value))"
+    }
   }
 
   /// Returns the name of an enum's case, without its associated values.
@@ -444,5 +493,15 @@ package struct Assignment<Job: Sendable>: Sendable {
     self.node = node
     self.id = id
     self.job = job
+  }
+
+  /// Removes the jobs of one lane, and returns them as jobs of a node.
+  @inlinable
+  static func removeAll<LaneJob>(
+    from jobs: inout [Assignment<LaneJob>], as wrap: (LaneJob) -> Job
+  ) -> [Assignment<Job>] {
+    let batch = jobs.map { Assignment(node: $0.node, id: $0.id, job: wrap($0.job)) }
+    jobs = []
+    return batch
   }
 }

@@ -73,21 +73,20 @@ package enum SeamCost {
       senders.append(sender)
     }
     let context = NodeRunner<Echo>.RunnerContext(
-      nodeIndex: 0, mailboxes: [mailbox], lanes: Lane.allCases.map { _ in nil }, performInline: nil,
-      settings: GroupSettings { _, _ in }, livenessCheck: LivenessCheck(nodes: 1))
+      nodeIndex: 0, mailboxes: [mailbox], workers: NodeRunner<Echo>.WorkerMailboxes(),
+      performInline: nil, settings: GroupSettings { _, _ in },
+      livenessCheck: LivenessCheck(nodes: 1))
     return NodeRunner(node, EventLoopOwner(loop), context)
   }
 
   /// Node that passes received bytes on to the group that their first byte names.
   private struct Echo: Node {
-    typealias Job = Never
-    typealias Outcome = Never
     typealias Order = Never
     typealias Report = Never
     typealias News = Never
 
     var watchers: [[ConnectionID]] = []
-    var actions = ActionQueue<NodeAction<Never, Never, Never>>()
+    var actions = ActionQueue<NodeAction<NoJob, Never, Never>>()
     var nextDeadline: Instant? { nil }
 
     mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
@@ -95,9 +94,9 @@ package enum SeamCost {
       actions.append(.multicast(frame, watchers[Int(frame[0])]))
     }
 
-    mutating func handle(_ event: NodeEvent<Never, Never, Never>, at moment: Moment) {}
+    mutating func handle(_ event: NodeEvent<NoJob, Never, Never>, at moment: Moment) {}
 
-    mutating func nextAction() -> NodeAction<Never, Never, Never>? { actions.popFirst() }
+    mutating func nextAction() -> NodeAction<NoJob, Never, Never>? { actions.popFirst() }
   }
 }
 

@@ -22,17 +22,18 @@
     ) throws -> NodeGroup<HomeNode> {
       let group = try NodeGroup<HomeNode>(count: 1, settings)
       let replica = HomeReplica(store, apps: apps, editsBeforeJoining: editsBeforeJoining)
-      try group.addWorker(
-        on: .commits,
-        at: {
-          NodeGroup<HomeNode>.WorkerContext(
-            perform: { assignments, _ in assignments.map { (replica.perform($0.job), nil) } },
-            performIdleWork: { replica.reserveLog() })
-        })
+      try group.addCommitWorker {
+        NodeGroup<HomeNode>.CommitWorker.Context(
+          perform: { assignments, _ in assignments.map { (replica.perform($0.job), nil) } },
+          performIdleWork: { replica.reserveLog() })
+      }
       // Chunks of files have their own thread, so that no edit waits for them.
       let files = try FileChunkStore(directory: folder.chunks)
-      try group.addWorker(on: .files) { assignments, _ in
-        assignments.map { (AgentWork.file($0.job, on: files), nil) }
+      try group.addFileWorker {
+        NodeGroup<HomeNode>.FileWorker.Context(
+          perform: { assignments, _ in
+            assignments.map { (AgentWork.perform($0.job, on: files), nil) }
+          })
       }
       let listener = try Listener.open(.local(path: folder.socket), listenerKind: .control)[0]
       try group.add(
@@ -40,9 +41,8 @@
           identity: identity, configuration: configuration, random: Entropy.seededRandom(),
           appZones: appZones, at: SystemClock.moment()),
         listeners: [listener],
-        shortJobs: NodeRunner.ShortJobs(
-          lane: .commits, perform: { replica.performIfShort($0) },
-          performIdleWork: { replica.reserveLog() }))
+        shortCommits: NodeRunner.ShortCommits(
+          perform: { replica.performIfShort($0) }, performIdleWork: { replica.reserveLog() }))
       return group
     }
   }

@@ -11,8 +11,10 @@ import LockstepWire
 /// Programs in other languages use the same socket as a local store (`SidecarRequest`). Their
 /// requests are performed in order; a program that does not read its answers gets no further ones.
 package struct HomeNode: Node, ~Copyable {
-  package typealias Job = AgentJob
-  package typealias Outcome = AgentOutcome
+  package typealias CommitJob = Agent.CommitJob
+  package typealias CommitOutcome = Agent.CommitOutcome
+  package typealias FileJob = Agent.FileJob
+  package typealias FileOutcome = Agent.FileOutcome
   package typealias Order = HomeOrder
   package typealias Report = HomeReport
   package typealias News = Never
@@ -345,7 +347,7 @@ package struct HomeNode: Node, ~Copyable {
       case .close(let id, let manner): actions.append(.close(id, manner))
       case .pauseReading(let id): actions.append(.pauseReading(id))
       case .resumeReading(let id): actions.append(.resumeReading(id))
-      case .run(let id, let lane, let job): actions.append(.run(id, lane, job))
+      case .run(let id, let job): actions.append(.run(id, job))
       }
     }
     let stalled = clients.filter {

@@ -21,15 +21,13 @@
           replica: Replica(store: store, apps: apps, editsBeforeJoining: editsBeforeJoining)))
     }
 
-    /// Performs a job of `Lane.commits`.
-    func perform(_ job: AgentJob) -> AgentOutcome {
-      content.withLock { AgentWork.commit(job, on: &$0.replica) }
+    func perform(_ job: ReplicaJob) -> ReplicaOutcome {
+      content.withLock { $0.replica.perform(job) }
     }
 
     /// Performs a job if it is short and the replica is not in use; otherwise returns nil.
-    func performIfShort(_ job: AgentJob) -> AgentOutcome? {
-      guard case .replica(let replicaJob) = job, replicaJob.isShort else { return nil }
-      return content.withLockIfFree { AgentWork.commit(job, on: &$0.replica) }
+    func performIfShort(_ job: ReplicaJob) -> ReplicaOutcome? {
+      job.isShort ? content.withLockIfFree { $0.replica.perform(job) } : nil
     }
 
     /// Reserves space for the next commits, unless the replica is in use.

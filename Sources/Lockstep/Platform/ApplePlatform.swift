@@ -36,10 +36,9 @@
         node,
         DriverEnvironment<HomeNode>(
           connect: { NetworkStream($0, trust, on: $1) },
-          lanes: Lane.allCases.map { lane in
-            lane == .files
-              ? { AgentWork.file($0, on: files) } : { AgentWork.commit($0, on: &replica) }
-          }, now: { DeviceClock.moment() }, report: report, isLastReport: \.isLast, ended: ended))
+          lanes: LaneWorkers(
+            commit: { replica.perform($0) }, file: { AgentWork.perform($0, on: files) }),
+          now: { DeviceClock.moment() }, report: report, isLastReport: \.isLast, ended: ended))
     }
 
     /// Runs one call to its end. Blocks.
@@ -51,7 +50,7 @@
       let driver = DispatchDriver(
         call,
         DriverEnvironment<HTTPCall>(
-          connect: { NetworkStream($0, trust, on: $1) },
+          connect: { NetworkStream($0, trust, on: $1) }, lanes: .none,
           now: { DeviceClock.moment() },
           report: { report in outcome.withLock { $0 = report } }, isLastReport: { _ in true },
           ended: { end.signal() }))

@@ -10,7 +10,7 @@ import LockstepRuntime
 struct ReadLimiter: Sendable {
   private struct Waiting: Sendable {
     var id: JobID
-    var job: StoreJob
+    var job: StoreReadJob
   }
 
   private let limit: Int
@@ -29,7 +29,7 @@ struct ReadLimiter: Sendable {
   }
 
   /// Returns true if the page may be read now; otherwise `next` returns it in its turn.
-  mutating func admit(_ id: JobID, _ job: StoreJob, at now: Instant) -> Bool {
+  mutating func admit(_ id: JobID, _ job: StoreReadJob, at now: Instant) -> Bool {
     let weight = WorkWeight(owner: Self.owner(of: job))
     if underWay.count < limit, waiting.isAtRest, !waiting.isDeferred(weight, at: now) {
       underWay[id] = weight.owner
@@ -39,7 +39,7 @@ struct ReadLimiter: Sendable {
     return false
   }
 
-  private static func owner(of job: StoreJob) -> UInt64 { StoreWork.weight(of: job).owner }
+  private static func owner(of job: StoreReadJob) -> UInt64 { StoreWork.weight(of: job).owner }
 
   /// Ends a page: its outcome is back, or it will not be read. `nanoseconds`: duration of the read.
   mutating func finishRead(_ id: JobID, nanoseconds: Int64, at now: Instant) {
@@ -50,7 +50,7 @@ struct ReadLimiter: Sendable {
 
   /// Returns the next page to read, which is then under way; nil if there is no room, or if nothing
   /// may be read now.
-  mutating func next(at now: Instant) -> (id: JobID, job: StoreJob)? {
+  mutating func next(at now: Instant) -> (id: JobID, job: StoreReadJob)? {
     guard underWay.count < limit,
       let next = waiting.nextPortion(at: now, includingDeferred: deferred == nil).first
     else { return nil }
@@ -60,7 +60,7 @@ struct ReadLimiter: Sendable {
   }
 
   /// Records a commit. A small one is a person's action, which deferred pages would slow down.
-  mutating func recordCommit(_ job: StoreJob, at now: Instant) {
+  mutating func recordCommit(_ job: StoreCommitJob, at now: Instant) {
     let weight = StoreWork.weight(of: job)
     guard weight.owner != 0, weight.cost <= Limits.freeCost else { return }
     waiting.recordOtherWork(of: weight.owner, at: now)

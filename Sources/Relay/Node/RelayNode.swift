@@ -14,8 +14,12 @@ import LockstepWire
 /// the same store.
 @usableFromInline
 package struct RelayNode: Node, ~Copyable {
-  @usableFromInline package typealias Job = StoreJob
-  @usableFromInline package typealias Outcome = StoreOutcome
+  @usableFromInline package typealias CommitJob = StoreCommitJob
+  @usableFromInline package typealias CommitOutcome = StoreCommitOutcome
+  @usableFromInline package typealias ReadJob = StoreReadJob
+  @usableFromInline package typealias ReadOutcome = StoreReadOutcome
+  @usableFromInline package typealias FileJob = StoreFileJob
+  @usableFromInline package typealias FileOutcome = StoreFileOutcome
   @usableFromInline package typealias Order = RelayOrder
   @usableFromInline package typealias Report = RelayReport
   @usableFromInline package typealias News = RelayNews

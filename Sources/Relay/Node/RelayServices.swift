@@ -365,20 +365,20 @@ struct RelayServices: ~Copyable {
   private mutating func queueCommit(_ request: CommitRequest, for pending: PendingCommit) -> Bool {
     guard let id = queue.add(pending, request) else { return false }
     let origin = CommitOrigin(node: configuration.node, connection: pending.connection)
-    let job = StoreJob.commit(request, by: origin)
+    let job = StoreCommitJob(request, by: origin)
     pages.recordCommit(job, at: moment.instant)
-    actions.append(.run(id, .commits, job))
+    actions.append(.run(id, .commit(job)))
     return true
   }
 
   /// Requests a read of anything but a page. Returns false if too many requests are pending.
   mutating func submitRead(_ request: ReadRequest, for pending: PendingRead) -> Bool {
     guard let id = queue.add(pending) else { return false }
-    let job = StoreJob.read(request)
+    let job = StoreReadJob.read(request)
     if case .changes = request {
       startRead(id, job)
     } else {
-      actions.append(.run(id, .reads, job))
+      actions.append(.run(id, .read(job)))
     }
     return true
   }
@@ -401,9 +401,9 @@ struct RelayServices: ~Copyable {
   }
 
   /// Reads changes now, or when it is their turn.
-  private mutating func startRead(_ id: JobID, _ job: StoreJob) {
+  private mutating func startRead(_ id: JobID, _ job: StoreReadJob) {
     if pages.admit(id, job, at: moment.instant) {
-      actions.append(.run(id, .reads, job))
+      actions.append(.run(id, .read(job)))
     } else {
       schedulePageReads()
     }
@@ -419,7 +419,7 @@ struct RelayServices: ~Copyable {
     _ request: ChunkRequest, for pending: PendingFileRequest
   ) -> Bool {
     guard let id = queue.add(pending) else { return false }
-    actions.append(.run(id, .files, .chunk(request)))
+    actions.append(.run(id, .file(.chunk(request))))
     return true
   }
 
@@ -427,7 +427,7 @@ struct RelayServices: ~Copyable {
   /// requests are pending.
   mutating func submitOwnPage(_ names: [String], for connection: ConnectionID) -> Bool {
     guard let id = queue.addOwnPage(for: connection) else { return false }
-    actions.append(.run(id, .files, .pageFile(names)))
+    actions.append(.run(id, .file(.pageFile(names))))
     return true
   }
 

@@ -14,7 +14,7 @@ extension RelayNode {
       var holder = Admission.Holder.anybody
       if let slot { holder = connections[slot].holder }
       if isWanted, services.admission.hasRoom(for: holder) {
-        services.actions.append(.run(id, .reads, job))
+        services.actions.append(.run(id, .read(job)))
         continue
       }
       services.pages.finishRead(id, nanoseconds: 0, at: services.moment.instant)
@@ -28,11 +28,25 @@ extension RelayNode {
   }
 
   mutating func handleOutcome(_ job: JobID, _ outcome: StoreOutcome) {
+    switch outcome {
+    case .commit(let result): handleCommitOutcome(job, result)
+    case .read(let outcome): handleReadOutcome(job, outcome)
+    case .file(.pageFile(let result)):
+      if let id = services.queue.removeOwnPage(job), let slot = connections.slot(of: id) {
+        connections[slot].handleOwnPage(result, &services)
+        removeIfClosed(slot)
+      }
+    case .file(.chunk(let result)):
+      if let pending = services.queue.removeFileRequest(job) { handleFileResult(pending, result) }
+    }
+    startDuePageReads()
+  }
+
+  private mutating func handleReadOutcome(_ job: JobID, _ outcome: StoreReadOutcome) {
     var nanoseconds: Int64 = 0
     if case .page(let page) = outcome { nanoseconds = page.nanoseconds }
     services.pages.finishRead(job, nanoseconds: nanoseconds, at: services.moment.instant)
     switch outcome {
-    case .committed(let result): handleCommitOutcome(job, result)
     case .read(.success(let result)):
       if services.queue.isReading(job) {
         services.recordReadSuccess()
@@ -49,15 +63,7 @@ extension RelayNode {
         services.countPage(page)
         handlePage(pending, .success(page))
       }
-    case .pageFile(let result):
-      if let id = services.queue.removeOwnPage(job), let slot = connections.slot(of: id) {
-        connections[slot].handleOwnPage(result, &services)
-        removeIfClosed(slot)
-      }
-    case .chunk(let result):
-      if let pending = services.queue.removeFileRequest(job) { handleFileResult(pending, result) }
     }
-    startDuePageReads()
   }
 
   private mutating func handleCommitOutcome(

@@ -13,12 +13,12 @@ package enum StoreWork {
   /// Result of one commit.
   @usableFromInline
   package struct Finished: Sendable {
-    @usableFromInline package var outcome: StoreOutcome
+    @usableFromInline package var outcome: StoreCommitOutcome
     /// For all nodes, before the outcome; nil if nothing changed for other nodes.
     @usableFromInline package var news: RelayNews?
 
     @usableFromInline
-    package init(outcome: StoreOutcome, news: RelayNews?) {
+    package init(outcome: StoreCommitOutcome, news: RelayNews?) {
       self.outcome = outcome
       self.news = news
     }
@@ -30,34 +30,22 @@ package enum StoreWork {
   /// that failure as its outcome, and nothing was done.
   @usableFromInline
   package static func commit(
-    _ jobs: [StoreJob], on store: some ZoneStore, wall: Int64
+    _ jobs: [StoreCommitJob], on store: some ZoneStore, wall: Int64
   ) -> [Finished] {
-    var requests: [CommitRequest] = []
-    var origins: [CommitOrigin] = []
-    requests.reserveCapacity(jobs.count)
-    origins.reserveCapacity(jobs.count)
-    for job in jobs {
-      guard case .commit(let request, let origin) = job else {
-        preconditionFailure("a job that is not a commit is in the commits lane")
-      }
-      requests.append(request)
-      origins.append(origin)
-    }
     do throws(StorageError) {
-      let results = try store.commit(requests, wall: wall)
-      precondition(results.count == requests.count, "a store must return one result per request")
+      let results = try store.commit(jobs.map(\.request), wall: wall)
+      precondition(results.count == jobs.count, "a store must return one result per request")
       return results.indices.map { index in
         Finished(
-          outcome: .committed(.success(results[index])),
-          news: news(of: requests[index], results[index], by: origins[index]))
+          outcome: .success(results[index]), news: news(of: jobs[index], results[index]))
       }
     } catch {
-      return requests.map { _ in Finished(outcome: .committed(.failure(error)), news: nil) }
+      return jobs.map { _ in Finished(outcome: .failure(error), news: nil) }
     }
   }
 
   @usableFromInline
-  package static func read(_ job: StoreJob, on store: some ZoneReader) -> StoreOutcome {
+  package static func read(_ job: StoreReadJob, on store: some ZoneReader) -> StoreReadOutcome {
     do throws(StorageError) {
       switch job {
       case .read(let request): return .read(.success(try store.read(request)))
@@ -65,19 +53,17 @@ package enum StoreWork {
         let result = try store.read(request)
         if case .page(let page) = result { return .page(ReadPage(page, as: form)) }
         return .read(.success(result))
-      case .commit, .chunk, .pageFile:
-        preconditionFailure("a job that is not a read is in the reads lane")
       }
     } catch {
       return .read(.failure(error))
     }
   }
 
-  /// For the files lane. `pages`: the owner's pages, if there are any.
+  /// `pages`: the owner's pages, if there are any.
   @usableFromInline
-  package static func chunk(
-    _ job: StoreJob, on store: some ChunkStore, pages: (any PageFolder)? = nil
-  ) -> StoreOutcome {
+  package static func perform(
+    _ job: StoreFileJob, on store: some ChunkStore, pages: (any PageFolder)? = nil
+  ) -> StoreFileOutcome {
     switch job {
     case .chunk(let request):
       do throws(StorageError) {
@@ -91,15 +77,12 @@ package enum StoreWork {
       } catch {
         return .pageFile(.failure(error))
       }
-    case .commit, .read, .page:
-      preconditionFailure("a job that is not a chunk request is in the files lane")
     }
   }
 
-  private static func news(
-    of request: CommitRequest, _ result: CommitResult, by origin: CommitOrigin
-  ) -> RelayNews? {
-    switch (request, result) {
+  private static func news(of job: StoreCommitJob, _ result: CommitResult) -> RelayNews? {
+    let origin = job.origin
+    return switch (job.request, result) {
     case (.save(let save), .saved(let outcome)) where !outcome.changed.isEmpty:
       .changed(
         AccountChange(
@@ -183,13 +166,20 @@ extension StoreWork {
   }
 
   @usableFromInline
-  package static func weight(of job: StoreJob) -> WorkWeight {
+  package static func weight(of job: StoreCommitJob) -> WorkWeight {
+    WorkWeight(
+      owner: owner(of: job.request), line: job.origin.connection?.rawValue ?? 0,
+      cost: cost(of: job.request))
+  }
+
+  @usableFromInline
+  package static func weight(of job: StoreReadJob) -> WorkWeight {
+    WorkWeight(owner: owner(of: job.request), cost: cost(of: job.request))
+  }
+
+  @usableFromInline
+  package static func weight(of job: StoreFileJob) -> WorkWeight {
     switch job {
-    case .commit(let request, let origin):
-      WorkWeight(
-        owner: owner(of: request), line: origin.connection?.rawValue ?? 0, cost: cost(of: request))
-    case .read(let request), .page(let request, _):
-      WorkWeight(owner: owner(of: request), cost: cost(of: request))
     case .chunk(let request): weight(of: request)
     // One at a time: each may hold a large file.
     case .pageFile: WorkWeight(cost: Limits.portionCost)
@@ -283,19 +273,45 @@ extension WorkWeight {
   }
 }
 
-/// A request of a relay node to the store. A driver runs it on another thread (`StoreWork`), so
-/// that a node never waits.
+/// A job that a relay node requests of the store, and its outcome.
+@usableFromInline package typealias StoreJob = ByLane<StoreCommitJob, StoreReadJob, StoreFileJob>
 @usableFromInline
-package enum StoreJob: Sendable, Hashable {
-  /// For `Lane.commits`.
-  case commit(CommitRequest, by: CommitOrigin)
-  /// For `Lane.reads`.
+package typealias StoreOutcome = ByLane<StoreCommitOutcome, StoreReadOutcome, StoreFileOutcome>
+
+/// A commit that a relay node requests. A driver runs it, as all jobs of `Store…Job`, on another
+/// thread (`StoreWork`), so that a node never waits.
+@usableFromInline
+package struct StoreCommitJob: Sendable, Hashable {
+  @usableFromInline package var request: CommitRequest
+  @usableFromInline package var origin: CommitOrigin
+
+  @usableFromInline
+  package init(_ request: CommitRequest, by origin: CommitOrigin) {
+    self.request = request
+    self.origin = origin
+  }
+}
+
+/// A read that a relay node requests.
+@usableFromInline
+package enum StoreReadJob: Sendable, Hashable {
   case read(ReadRequest)
-  /// For `Lane.reads`: a page of changes, encoded there.
+  /// A page of changes, encoded by the worker.
   case page(ReadRequest, as: PageForm)
-  /// For `Lane.files`.
+
+  @usableFromInline
+  package var request: ReadRequest {
+    switch self {
+    case .read(let request), .page(let request, _): request
+    }
+  }
+}
+
+/// Work on files that a relay node requests.
+@usableFromInline
+package enum StoreFileJob: Sendable, Hashable {
   case chunk(ChunkRequest)
-  /// For `Lane.files`: a file of the owner's folder of pages, by its names.
+  /// A file of the owner's folder of pages, by its names.
   case pageFile([String])
 }
 
@@ -315,15 +331,16 @@ package struct CommitOrigin: Sendable, Hashable {
   }
 }
 
-/// The outcome of a `StoreJob`. A failure means that nothing at all was done.
+/// The outcome of a `StoreCommitJob`. A failure, also of the jobs below, means that nothing at all
+/// was done.
+@usableFromInline package typealias StoreCommitOutcome = Result<CommitResult, StorageError>
+
+/// The outcome of a `StoreReadJob`.
 @usableFromInline
-package enum StoreOutcome: Sendable, Hashable {
-  case committed(Result<CommitResult, StorageError>)
+package enum StoreReadOutcome: Sendable, Hashable {
   case read(Result<ReadResult, StorageError>)
   /// The requested page. If there is none, `read` gives the reason.
   case page(ReadPage)
-  case chunk(Result<ChunkResult, StorageError>)
-  case pageFile(Result<PageFolderEntry, StorageError>)
 
   /// Records the duration of a read in its page, for the node.
   @usableFromInline
@@ -332,4 +349,11 @@ package enum StoreOutcome: Sendable, Hashable {
     page.nanoseconds = nanoseconds
     self = .page(page)
   }
+}
+
+/// The outcome of a `StoreFileJob`.
+@usableFromInline
+package enum StoreFileOutcome: Sendable, Hashable {
+  case chunk(Result<ChunkResult, StorageError>)
+  case pageFile(Result<PageFolderEntry, StorageError>)
 }

@@ -7,9 +7,7 @@ import LockstepWire
 /// Simulated people on simulated devices with a real relay: they use their apps, lose the network,
 /// continue offline, and reconnect. At the end all devices of an account must show the same, and
 /// the content must follow from the rules.
-package struct PeopleNode: Node, ~Copyable {
-  package typealias Job = FleetJob
-  package typealias Outcome = AgentOutcome
+package struct PeopleNode: FleetNode, ~Copyable {
   package typealias Order = Never
   package typealias Report = PeopleReport
   package typealias News = Never
@@ -54,7 +52,7 @@ package struct PeopleNode: Node, ~Copyable {
   private var nextTick: Instant
   private var orders: UInt64 = 0
   private var result = PeopleResult()
-  private var actions = ActionQueue<NodeAction<FleetJob, PeopleReport, Never>>()
+  private var actions = ActionQueue<NodeAction<Fleet.Job, PeopleReport, Never>>()
 
   /// Agents are numbered by account, as in `plan`. Their homes must have joined already.
   package init(plan: PeoplePlan, random: SeededRandom, at moment: Moment) {
@@ -89,7 +87,7 @@ package struct PeopleNode: Node, ~Copyable {
     flushActions(at: moment)
   }
 
-  package mutating func nextAction() -> NodeAction<FleetJob, PeopleReport, Never>? {
+  package mutating func nextAction() -> NodeAction<Fleet.Job, PeopleReport, Never>? {
     actions.popFirst()
   }
 

@@ -236,7 +236,7 @@ final class TestDevice {
         for (name, connection) in connections where name == id { connection.cut() }
         connections.removeAll { $0.id == id }
       case .pauseReading, .resumeReading: break
-      case .run(let id, _, let job):
+      case .run(let id, let job):
         guard !isWorkerStuck else {
           stuck.append((id, job))
           continue

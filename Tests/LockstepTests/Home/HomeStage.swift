@@ -154,7 +154,7 @@ struct HomeStage: ~Copyable {
 
   private mutating func perform(_ action: NodeAction<AgentJob, HomeReport, Never>) {
     switch action {
-    case .run(let id, _, let job): jobs.append((id, job))
+    case .run(let id, let job): jobs.append((id, job))
     case .send(let id, let bytes): sent[id, default: []] += bytes
     case .close(let id, _): if !id.isOutgoing { closed.append(id) }
     case .open(let id, _):

@@ -14,7 +14,7 @@ final class TestRelay {
     var node: RelayNode
     /// News and outcomes of commits, in the order of the commits.
     var commitEvents: [NodeEvent<StoreOutcome, RelayOrder, RelayNews>] = []
-    var reads: [(JobID, StoreJob)] = []
+    var reads: [(JobID, StoreReadJob)] = []
     var readEvents: [NodeEvent<StoreOutcome, RelayOrder, RelayNews>] = []
     var fileEvents: [NodeEvent<StoreOutcome, RelayOrder, RelayNews>] = []
     /// News from other nodes.
@@ -47,8 +47,8 @@ final class TestRelay {
   var pages: (any PageFolder)?
   var entries: [NodeEntry] = []
   var wires: [ConnectionID: Wire] = [:]
-  var commits: [(node: Int, JobID, StoreJob)] = []
-  var fileJobs: [(node: Int, JobID, StoreJob)] = []
+  var commits: [(node: Int, JobID, StoreCommitJob)] = []
+  var fileJobs: [(node: Int, JobID, StoreFileJob)] = []
   var reports: [RelayReport] = []
   var moment = Moment(instant: Instant(nanoseconds: 1_000_000_000), wall: 1_700_000_000_000)
   /// Errors of commits, reads and the chunk store.
@@ -201,7 +201,7 @@ final class TestRelay {
     let results: [StoreWork.Finished]
     if let commitFault {
       results = batch.map { _ in
-        StoreWork.Finished(outcome: .committed(.failure(commitFault)), news: nil)
+        StoreWork.Finished(outcome: .failure(commitFault), news: nil)
       }
     } else {
       results = StoreWork.commit(batch.map { $0.2 }, on: store, wall: moment.wall)
@@ -210,7 +210,7 @@ final class TestRelay {
       if let news = result.news?.durable(at: moment.instant) {
         distribute(news, from: entry.node)
       }
-      entries[entry.node].commitEvents.append(.finished(entry.1, result.outcome))
+      entries[entry.node].commitEvents.append(.finished(entry.1, .commit(result.outcome)))
     }
   }
 
@@ -229,7 +229,7 @@ final class TestRelay {
     let (id, job) = entries[node].reads.removeFirst()
     readsDone += 1
     let outcome = readFault.map { .read(.failure($0)) } ?? StoreWork.read(job, on: store)
-    entries[node].readEvents.append(.finished(id, outcome))
+    entries[node].readEvents.append(.finished(id, .read(outcome)))
     return true
   }
 
@@ -238,8 +238,8 @@ final class TestRelay {
     guard !fileJobs.isEmpty else { return false }
     let (node, id, job) = fileJobs.removeFirst()
     let outcome =
-      chunkFault.map { .chunk(.failure($0)) } ?? StoreWork.chunk(job, on: files, pages: pages)
-    entries[node].fileEvents.append(.finished(id, outcome))
+      chunkFault.map { .chunk(.failure($0)) } ?? StoreWork.perform(job, on: files, pages: pages)
+    entries[node].fileEvents.append(.finished(id, .file(outcome)))
     return true
   }
 
@@ -300,9 +300,9 @@ final class TestRelay {
       case .resumeReading(let id):
         wires[id]?.isPaused = false
         resumed.append(id)
-      case .run(let id, .commits, let job): commits.append((node, id, job))
-      case .run(let id, .reads, let job): entries[node].reads.append((id, job))
-      case .run(let id, .files, let job): fileJobs.append((node, id, job))
+      case .run(let id, .commit(let job)): commits.append((node, id, job))
+      case .run(let id, .read(let job)): entries[node].reads.append((id, job))
+      case .run(let id, .file(let job)): fileJobs.append((node, id, job))
       case .report(let report): reports.append(report)
       case .broadcast(let news):
         for other in entries.indices where other != node { entries[other].remoteNews.append(news) }

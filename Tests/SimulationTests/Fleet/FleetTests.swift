@@ -8,7 +8,7 @@ import Testing
 @testable import LockstepSimulation
 
 struct FleetTests {
-  private typealias Queue = ActionQueue<NodeAction<FleetJob, Never, Never>>
+  private typealias Queue = ActionQueue<NodeAction<Fleet.Job, Never, Never>>
   private let start = Moment(instant: Instant(nanoseconds: 0), wall: 1_000)
 
   private func fleet(_ count: Int) -> Fleet {
@@ -40,9 +40,9 @@ struct FleetTests {
     while let action = queue.popFirst() {
       switch action {
       case .open(let id, _): opened.append(id)
-      case .run(let id, _, let job):
+      case .run(let id, .commit(let job)):
         #expect(Int(id.rawValue >> 32) == job.agent)
-        let outcome = AgentWork.commit(job.job, on: &replicas[job.agent])
+        let outcome = AgentOutcome.commit(replicas[job.agent].perform(job.job))
         fleet.handle(NodeEvent<AgentOutcome, Never, Never>.finished(id, outcome), at: start)
         fleet.flushActions(into: &queue)
       default: break

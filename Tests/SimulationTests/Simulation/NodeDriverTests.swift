@@ -40,7 +40,7 @@ struct SeatTests {
     var heard = 0
     var jobs: [String] = []
     driver.onReport = { _ in heard += 1 }
-    driver.onJob = { _, _, job in jobs.append(job) }
+    driver.onJob = { _, job in if case .read(let job) = job { jobs.append(job) } }
     driver.handle(.ordered(.wake(after: 10)))
     driver.suspend()
     driver.handle(.ordered(.run(1, "job")))
@@ -66,7 +66,7 @@ struct SeatTests {
     let driver = driver()
     var jobs: [String] = []
     var isDead = false
-    driver.onJob = { _, _, job in jobs.append(job) }
+    driver.onJob = { _, job in if case .read(let job) = job { jobs.append(job) } }
     driver.kill(afterActions: 2) { isDead = true }
     for number in 0..<4 { driver.handle(.ordered(.run(UInt64(number), "job \(number)"))) }
     #expect(jobs == ["job 0", "job 1"])

@@ -5,6 +5,8 @@ import LockstepWire
 /// A node that follows a test's orders: opens connections, sends and closes, and reports what it
 /// receives. Enough to check the simulated environment against the contract of `Node`.
 struct ToyNode: Node {
+  typealias Text = ByLane<Never, String, Never>
+
   enum Order: Sendable {
     case open(UInt64)
     case send(ConnectionID, [UInt8])
@@ -24,7 +26,7 @@ struct ToyNode: Node {
     case woke(Instant)
   }
 
-  private var actions = ActionQueue<NodeAction<String, Report, Never>>()
+  private var actions = ActionQueue<NodeAction<Text, Report, Never>>()
   private(set) var nextDeadline: Instant?
 
   mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
@@ -34,12 +36,12 @@ struct ToyNode: Node {
     actions.append(.report(.heard(id, heard)))
   }
 
-  mutating func handle(_ event: NodeEvent<String, Order, Never>, at moment: Moment) {
+  mutating func handle(_ event: NodeEvent<Text, Order, Never>, at moment: Moment) {
     switch event {
     case .opened(let id, _): actions.append(.report(.opened(id)))
     case .drained(let id, let unsent): actions.append(.report(.drained(id, unsent)))
     case .closed(let id, let cause): actions.append(.report(.closed(id, cause)))
-    case .finished(_, let outcome): actions.append(.report(.finished(outcome)))
+    case .finished(_, .read(let outcome)): actions.append(.report(.finished(outcome)))
     case .ordered(let order): obey(order, at: moment)
     case .deadlineReached:
       nextDeadline = nil
@@ -56,10 +58,10 @@ struct ToyNode: Node {
     case .close(let id, let manner): actions.append(.close(id, manner))
     case .pause(let id): actions.append(.pauseReading(id))
     case .resume(let id): actions.append(.resumeReading(id))
-    case .run(let number, let job): actions.append(.run(JobID(rawValue: number), .reads, job))
+    case .run(let number, let job): actions.append(.run(JobID(rawValue: number), .read(job)))
     case .wake(let after): nextDeadline = moment.instant.advanced(milliseconds: after)
     }
   }
 
-  mutating func nextAction() -> NodeAction<String, Report, Never>? { actions.popFirst() }
+  mutating func nextAction() -> NodeAction<Text, Report, Never>? { actions.popFirst() }
 }

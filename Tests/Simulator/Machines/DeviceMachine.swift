@@ -111,14 +111,15 @@ package final class DeviceMachine {
     worker.begin()
     chunkOperations = ChunkOperations()
     pendingActions = [:]
-    driver.onJob = { [unowned self, unowned driver] id, _, job in
+    driver.onJob = { [unowned self, unowned driver] id, job in
       switch job {
-      case .replica(let job):
+      case .commit(let job):
         let action = job.order.flatMap { pendingActions.removeValue(forKey: $0) }
         worker.add(id, job, action: action) { id, outcome in
-          driver.handle(.finished(id, .replica(outcome)))
+          driver.handle(.finished(id, .commit(outcome)))
         }
-      case .file: files.add(id, job) { id, outcome in driver.handle(.finished(id, outcome)) }
+      case .file(let request):
+        files.add(id, request) { id, outcome in driver.handle(.finished(id, .file(outcome))) }
       }
     }
     driver.onReport = { [unowned self] report in handleReport(report) }

@@ -6,9 +6,9 @@ import LockstepStorage
 
 /// Chunk files of a device, and the thread that works on them. A crash keeps the complete files.
 package final class FileWorker {
-  private typealias Completion = (JobID, AgentOutcome) -> Void
+  private typealias Completion = (JobID, Agent.FileOutcome) -> Void
 
-  private let worker: VirtualWorker<(JobID, AgentJob, Completion)>
+  private let worker: VirtualWorker<(JobID, ChunkRequest, Completion)>
   private let disk: Disk
 
   private final class Disk {
@@ -25,7 +25,7 @@ package final class FileWorker {
         outcome: Span.microseconds(10)...Span.milliseconds(1),
         portions: WorkPortions(cost: 1, lightCost: 1))
     ) { works in
-      let outcomes = works.map { AgentWork.file($0.1, on: disk.files) }
+      let outcomes = works.map { AgentWork.perform($0.1, on: disk.files) }
       return {
         for (work, outcome) in zip(works, outcomes) { work.2(work.0, outcome) }
       }
@@ -34,8 +34,11 @@ package final class FileWorker {
 
   var isIdle: Bool { worker.isIdle }
 
-  func add(_ id: JobID, _ job: AgentJob, completion: @escaping (JobID, AgentOutcome) -> Void) {
-    worker.add((id, job, completion))
+  func add(
+    _ id: JobID, _ request: ChunkRequest,
+    completion: @escaping (JobID, Agent.FileOutcome) -> Void
+  ) {
+    worker.add((id, request, completion))
   }
 
   /// Drops all jobs, as the end of the process does.

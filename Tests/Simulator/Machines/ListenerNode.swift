@@ -6,8 +6,6 @@ import LockstepWire
 /// receives, to be checked against its subscription. Written from the protocol alone, separate from
 /// the agent.
 struct ListenerNode: Node, ~Copyable {
-  typealias Job = Never
-  typealias Outcome = Never
   typealias Order = Never
   typealias News = Never
 
@@ -43,7 +41,7 @@ struct ListenerNode: Node, ~Copyable {
   private var hasFetched = false
   private var receivedAt = Instant(nanoseconds: 0)
   private var reopensAt: Instant?
-  private var actions = ActionQueue<NodeAction<Never, Report, Never>>()
+  private var actions = ActionQueue<NodeAction<NoJob, Report, Never>>()
 
   private static let address = PeerAddress.host("relay.test", port: 5625)
   private static let key = WebSocketHandshake.key(nonce: Array(repeating: 7, count: 16))
@@ -60,14 +58,14 @@ struct ListenerNode: Node, ~Copyable {
     receivedAt.advanced(milliseconds: 2 * Limits.keepAliveMilliseconds)
   }
 
-  mutating func nextAction() -> NodeAction<Never, Report, Never>? { actions.popFirst() }
+  mutating func nextAction() -> NodeAction<NoJob, Report, Never>? { actions.popFirst() }
 
-  mutating func handle(_ event: NodeEvent<Never, Never, Never>, at moment: Moment) {
+  mutating func handle(_ event: NodeEvent<NoJob, Never, Never>, at moment: Moment) {
     switch event {
     case .opened(let id, _) where id == connection: sendUpgrade(at: moment)
     case .closed(let id, _) where id == connection: close(at: moment)
     case .deadlineReached: handleDeadline(at: moment)
-    case .opened, .closed, .drained, .holding, .connectionRejected, .stopping: break
+    case .opened, .closed, .drained, .holding, .connectionRejected, .finished, .stopping: break
     }
   }
 

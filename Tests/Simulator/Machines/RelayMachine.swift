@@ -27,9 +27,9 @@ package final class RelayMachine {
   private var random: SeededRandom
   private var configuration: RelayConfiguration
   private var drivers: [NodeDriver<RelayNode>] = []
-  private var commits: VirtualWorker<Waiting>?
-  private var reads: VirtualWorker<Waiting>?
-  private var fileJobs: VirtualWorker<Waiting>?
+  private var commits: VirtualWorker<Waiting<StoreCommitJob>>?
+  private var reads: VirtualWorker<Waiting<StoreReadJob>>?
+  private var fileJobs: VirtualWorker<Waiting<StoreFileJob>>?
   /// Mailboxes of each node: news and outcomes of commits, outcomes of reads, outcomes of file
   /// jobs.
   private var mailboxes: [(commits: VirtualMailbox, reads: VirtualMailbox, files: VirtualMailbox)] =
@@ -44,12 +44,12 @@ package final class RelayMachine {
   /// Injected bug, to prove that the checkers detect it.
   package var breakage: Breakage?
 
-  private struct Waiting {
+  private struct Waiting<Job> {
     /// Index of the node; nil if the relay's owner asked and no node waits for the outcome.
     var node: Int?
     var driver: NodeDriver<RelayNode>?
     var id: JobID
-    var job: StoreJob
+    var job: Job
   }
 
   package init(
@@ -113,12 +113,12 @@ package final class RelayMachine {
     let driver = NodeDriver(
       name: "relay\(index)", environment: environment, clock: { [unowned self] in clock },
       node: node)
-    driver.onJob = { [unowned self, unowned driver] id, lane, job in
-      let waiting = Waiting(node: index, driver: driver, id: id, job: job)
-      switch lane {
-      case .commits: commits?.add(waiting)
-      case .reads: reads?.add(waiting)
-      case .files: fileJobs?.add(waiting)
+    driver.onJob = { [unowned self, unowned driver] id, job in
+      switch job {
+      case .commit(let job):
+        commits?.add(Waiting(node: index, driver: driver, id: id, job: job))
+      case .read(let job): reads?.add(Waiting(node: index, driver: driver, id: id, job: job))
+      case .file(let job): fileJobs?.add(Waiting(node: index, driver: driver, id: id, job: job))
       }
     }
     driver.onNews = { [unowned self] news in
@@ -202,7 +202,7 @@ package final class RelayMachine {
       lastJobNumber += 1
       let id = JobID(rawValue: lastJobNumber)
       runningJob = id
-      let job = StoreJob.commit(request, by: CommitOrigin(node: 0, connection: nil))
+      let job = StoreCommitJob(request, by: CommitOrigin(node: 0, connection: nil))
       if let commits, isUp {
         commits.add(Waiting(id: id, job: job))
       } else {
@@ -214,9 +214,9 @@ package final class RelayMachine {
     }
   }
 
-  private func handleOutcome(_ id: JobID, _ outcome: StoreOutcome) {
+  private func handleOutcome(_ id: JobID, _ outcome: StoreCommitOutcome) {
     guard runningJob == id else { return }
-    if case .committed(.failure) = outcome {
+    if case .failure = outcome {
       return environment.timeline.after(Span.seconds(1)) { [unowned self] in
         guard runningJob == id else { return }
         runningJob = nil
@@ -290,7 +290,7 @@ extension RelayMachine {
   }
 
   /// Performs the waiting jobs of all nodes in one transaction.
-  private func commit(_ waiting: [Waiting]) -> () -> Void {
+  private func commit(_ waiting: [Waiting<StoreCommitJob>]) -> () -> Void {
     let wall = clock.moment(at: environment.timeline.now).wall
     if !isSlownessMet, environment.timeline.now <= slowUntil { environment.countFault(.slowStore) }
     isSlownessMet = true
@@ -306,7 +306,9 @@ extension RelayMachine {
           broadcast(news, from: work.node)
         }
         if let node = work.node, let driver = work.driver {
-          mailboxes[node].commits.post { driver.handle(.finished(work.id, finished.outcome)) }
+          mailboxes[node].commits.post {
+            driver.handle(.finished(work.id, .commit(finished.outcome)))
+          }
         } else {
           handleOutcome(work.id, finished.outcome)
         }
@@ -315,22 +317,22 @@ extension RelayMachine {
     }
   }
 
-  private func read(_ waiting: [Waiting]) -> () -> Void {
+  private func read(_ waiting: [Waiting<StoreReadJob>]) -> () -> Void {
     let outcomes = waiting.map { StoreWork.read($0.job, on: store) }
     return { [unowned self] in
       for (work, outcome) in zip(waiting, outcomes) {
         guard let node = work.node, let driver = work.driver else { continue }
-        mailboxes[node].reads.post { driver.handle(.finished(work.id, outcome)) }
+        mailboxes[node].reads.post { driver.handle(.finished(work.id, .read(outcome))) }
       }
     }
   }
 
-  private func handleFiles(_ waiting: [Waiting]) -> () -> Void {
-    let outcomes = waiting.map { StoreWork.chunk($0.job, on: files) }
+  private func handleFiles(_ waiting: [Waiting<StoreFileJob>]) -> () -> Void {
+    let outcomes = waiting.map { StoreWork.perform($0.job, on: files) }
     return { [unowned self] in
       for (work, outcome) in zip(waiting, outcomes) {
         guard let node = work.node, let driver = work.driver else { continue }
-        mailboxes[node].files.post { driver.handle(.finished(work.id, outcome)) }
+        mailboxes[node].files.post { driver.handle(.finished(work.id, .file(outcome))) }
       }
     }
   }
