@@ -68,8 +68,7 @@ final class RecordWriter {
         record_count = record_count + ?6, batch_count = batch_count + ?7
       WHERE account = ?1
       """)
-    insertGap = try connection.prepare(
-      "INSERT INTO gaps (account, after_tag, through_tag) VALUES (?, ?, ?)")
+    insertGap = try connection.prepare("INSERT INTO gaps VALUES (?1, ?3, ?2)")
     forgetGaps = try connection.prepare(
       """
       DELETE FROM gaps WHERE account = ?1 AND through_tag <= (
