@@ -64,6 +64,17 @@ package enum ByLane<Commit: Sendable, Read: Sendable, File: Sendable>: Sendable 
   case commit(Commit)
   case read(Read)
   case file(File)
+
+  @inlinable
+  package func map<NewCommit, NewRead, NewFile>(
+    commit: (Commit) -> NewCommit, read: (Read) -> NewRead, file: (File) -> NewFile
+  ) -> ByLane<NewCommit, NewRead, NewFile> {
+    switch self {
+    case .commit(let value): .commit(commit(value))
+    case .read(let value): .read(read(value))
+    case .file(let value): .file(file(value))
+    }
+  }
 }
 
 /// Job, and outcome, of a node that uses no lane.
@@ -118,6 +129,25 @@ package enum NodeAction<Job: Sendable, Report: Sendable, News: Sendable>: Sendab
   case report(Report)
   /// Send to all other nodes of this process.
   case broadcast(News)
+
+  /// Returns the action with another job or report. `report`: returns nil for a report that is not
+  /// passed on; then there is no action.
+  @inlinable
+  package func map<NewJob, NewReport>(
+    job: (Job) -> NewJob, report: (Report) -> NewReport?
+  ) -> NodeAction<NewJob, NewReport, News>? {
+    switch self {
+    case .open(let id, let address): .open(id, address)
+    case .send(let id, let bytes): .send(id, bytes)
+    case .multicast(let bytes, let ids): .multicast(bytes, ids)
+    case .close(let id, let manner): .close(id, manner)
+    case .pauseReading(let id): .pauseReading(id)
+    case .resumeReading(let id): .resumeReading(id)
+    case .run(let id, let old): .run(id, job(old))
+    case .report(let old): report(old).map { .report($0) }
+    case .broadcast(let news): .broadcast(news)
+    }
+  }
 }
 
 @usableFromInline

@@ -95,19 +95,15 @@ package struct Fleet: ~Copyable {
   package mutating func flushActions<Report>(into queue: inout ActionQueue<Action<Report>>) {
     for index in changedAgents {
       while let action = boxes[index].agent.nextAction() {
-        switch action {
-        case .open(let id, let address): queue.append(.open(id, address))
-        case .send(let id, let bytes): queue.append(.send(id, bytes))
-        case .multicast(let bytes, let ids): queue.append(.multicast(bytes, ids))
-        case .close(let id, let manner): queue.append(.close(id, manner))
-        case .pauseReading(let id): queue.append(.pauseReading(id))
-        case .resumeReading(let id): queue.append(.resumeReading(id))
-        case .run(let id, .commit(let job)):
-          queue.append(.run(id, .commit(FleetJob(agent: index, job: job))))
-        case .run(let id, .file(let job)):
-          queue.append(.run(id, .file(FleetJob(agent: index, job: job))))
-        case .report(let report): reports.append((index, report))
+        let forwarded: Action<Report>? = action.map { job in
+          job.map(
+            commit: { FleetJob(agent: index, job: $0) }, read: \.self,
+            file: { FleetJob(agent: index, job: $0) })
+        } report: { report in
+          reports.append((index, report))
+          return nil
         }
+        if let forwarded { queue.append(forwarded) }
       }
       if let deadline = boxes[index].agent.nextDeadline {
         deadlines.schedule(index, at: deadline)

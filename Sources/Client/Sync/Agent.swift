@@ -237,14 +237,10 @@ package struct Agent: Node {
     while let action = output.nextAction() ?? probeOutput.nextAction()
       ?? chunks.output.nextAction()
     {
-      switch action {
-      case .open(let id):
-        guard let relay = credentials?.relay else { continue }
-        actions.append(.open(id, relay.peer))
-      case .send(let id, let bytes): actions.append(.send(id, bytes))
-      case .close(let id, let manner): actions.append(.close(id, manner))
-      case .pauseReading(let id): actions.append(.pauseReading(id))
-      case .resumeReading(let id): actions.append(.resumeReading(id))
+      if let action: NodeAction<AgentJob, AgentReport, Never> = action.map(
+        to: credentials?.relay.peer)
+      {
+        actions.append(action)
       }
     }
   }

@@ -61,14 +61,7 @@ package struct HTTPCall: Node {
   }
 
   package mutating func nextAction() -> NodeAction<NoJob, HTTPCallReport, Never>? {
-    switch output.nextAction() {
-    case .open(let id): .open(id, peer)
-    case .send(let id, let bytes): .send(id, bytes)
-    case .close(let id, let manner): .close(id, manner)
-    case .pauseReading(let id): .pauseReading(id)
-    case .resumeReading(let id): .resumeReading(id)
-    case nil: reports.popFirst()
-    }
+    output.nextAction()?.map(to: peer) ?? reports.popFirst()
   }
 
   package var nextDeadline: Instant? { exchange.deadline }

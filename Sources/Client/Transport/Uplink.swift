@@ -152,6 +152,18 @@ struct UplinkOutput {
     case close(ConnectionID, CloseManner)
     case pauseReading(ConnectionID)
     case resumeReading(ConnectionID)
+
+    /// Returns the action of the node that owns the uplink. `peer`: the relay; without it, no
+    /// connection is opened.
+    func map<Job, Report, News>(to peer: PeerAddress?) -> NodeAction<Job, Report, News>? {
+      switch self {
+      case .open(let id): peer.map { .open(id, $0) }
+      case .send(let id, let bytes): .send(id, bytes)
+      case .close(let id, let manner): .close(id, manner)
+      case .pauseReading(let id): .pauseReading(id)
+      case .resumeReading(let id): .resumeReading(id)
+      }
+    }
   }
 
   private(set) var actions = ActionQueue<Action>()

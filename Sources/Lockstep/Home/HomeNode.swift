@@ -339,16 +339,11 @@ package struct HomeNode: Node, ~Copyable {
 
   private mutating func flushActions(at moment: Moment) {
     while let action = agent.nextAction() {
-      switch action {
-      case .report(let report): handleReport(report, at: moment)
-      case .open(let id, let address): actions.append(.open(id, address))
-      case .send(let id, let bytes): actions.append(.send(id, bytes))
-      case .multicast(let bytes, let ids): actions.append(.multicast(bytes, ids))
-      case .close(let id, let manner): actions.append(.close(id, manner))
-      case .pauseReading(let id): actions.append(.pauseReading(id))
-      case .resumeReading(let id): actions.append(.resumeReading(id))
-      case .run(let id, let job): actions.append(.run(id, job))
+      let forwarded = action.map(job: \.self) { report -> HomeReport? in
+        handleReport(report, at: moment)
+        return nil
       }
+      if let forwarded { actions.append(forwarded) }
     }
     let stalled = clients.filter {
       $0.isDisconnectedIfSlow && $0.unsent > Self.unsentBytesMax
