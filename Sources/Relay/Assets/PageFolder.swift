@@ -44,31 +44,3 @@ extension PageFolderEntry {
     return isServed ? names : nil
   }
 }
-
-extension Answer {
-  /// Answer to a request for one of the owner's pages.
-  init(ownPage result: Result<PageFolderEntry, StorageError>, to head: HTTPRequestHead) {
-    switch result {
-    case .success(.file(let page, let tag)):
-      self.init(page: page, tag: tag, ifNoneMatch: head.headers.list("If-None-Match"))
-    case .success(.folder):
-      // The links of a page are relative to its folder.
-      self.init(status: 308)
-      headers.append("Location", RequestTarget(path: head.target.path + [""]).text)
-      headers.append("Cache-Control", "no-cache")
-    case .success(.missing):
-      self.init(Refusal(.notFound, "The relay's folder of pages has no such file; check the path."))
-    case .success(.tooLarge):
-      self.init(
-        Refusal(
-          .notFound,
-          "The file has more than \(PageFolderEntry.pageFileBytes >> 20) MiB, which the relay does "
-            + "not serve; make it smaller."))
-    case .failure:
-      self.init(
-        Refusal(
-          .overloaded, "The relay cannot read its folder of pages now; try again in a moment.",
-          retryAfterMilliseconds: 1_000))
-    }
-  }
-}

@@ -1,6 +1,8 @@
 import LockstepCrypto
 import LockstepModel
 import LockstepRuntime
+import LockstepStorage
+import LockstepWire
 
 /// The web pages of a relay: the account's pages on the public listener, and the owner's pages, in
 /// the folder `status`, on the admin and control listeners.
@@ -104,5 +106,31 @@ extension Answer {
     headers.append("X-Content-Type-Options", "nosniff")
     headers.append("Referrer-Policy", "no-referrer")
     body = page.bytes
+  }
+
+  /// Answer to a request for one of the owner's pages.
+  init(ownPage result: Result<PageFolderEntry, StorageError>, to head: HTTPRequestHead) {
+    switch result {
+    case .success(.file(let page, let tag)):
+      self.init(page: page, tag: tag, ifNoneMatch: head.headers.list("If-None-Match"))
+    case .success(.folder):
+      // The links of a page are relative to its folder.
+      self.init(status: 308)
+      headers.append("Location", RequestTarget(path: head.target.path + [""]).text)
+      headers.append("Cache-Control", "no-cache")
+    case .success(.missing):
+      self.init(Refusal(.notFound, "The relay's folder of pages has no such file; check the path."))
+    case .success(.tooLarge):
+      self.init(
+        Refusal(
+          .notFound,
+          "The file has more than \(PageFolderEntry.pageFileBytes >> 20) MiB, which the relay does "
+            + "not serve; make it smaller."))
+    case .failure:
+      self.init(
+        Refusal(
+          .overloaded, "The relay cannot read its folder of pages now; try again in a moment.",
+          retryAfterMilliseconds: 1_000))
+    }
   }
 }
