@@ -1,6 +1,14 @@
 import LockstepModel
+import LockstepStorage
 
-/// State of a node's reads of changes made by other relays.
+/// Follows the changes of other relays on a shared store.
+///
+/// Other relays announce which account moved, and to which token, but not the changes. A node with
+/// devices of the account reads the changes once for all of them, and sends them like a commit of
+/// its own. An announcement may be lost; so a node also asks the store, every few seconds, for the
+/// tokens of its devices' accounts.
+///
+/// It asks the store; the node (`RelayNode+Store`) handles its connections.
 struct PeerRelays: Sendable {
   private struct Reading: Sendable {
     /// The newest token announced since the read began.
@@ -9,12 +17,6 @@ struct PeerRelays: Sendable {
     var polls: UInt64
   }
 
-  /// Accounts whose changes by other relays are being read.
-  private var reading: [AccountID: Reading] = [:]
-  /// Accounts that were behind in the store at the last check, with the token known here then.
-  private var behind: [AccountID: ChangeToken] = [:]
-  /// Number of long-polls parked so far, over all accounts.
-  private var parked: UInt64 = 0
   /// State of the check of the accounts' tokens in the store.
   private enum Check: Sendable {
     /// → planned, underWay
@@ -25,39 +27,167 @@ struct PeerRelays: Sendable {
     case underWay
   }
 
+  /// Changes that were read, to be sent to the account's connections.
+  struct Found {
+    var change: AccountChange
+    /// The last poll that was parked before the read.
+    var lastPoll = UInt64.max
+    /// The newest token announced meanwhile; nil: the read is not continued.
+    var newest: ChangeToken?
+  }
+
+  /// Accounts whose changes by other relays are being read.
+  private var reading: [AccountID: Reading] = [:]
+  /// Accounts that were behind in the store at the last check, with the token known here then.
+  private var behind: [AccountID: ChangeToken] = [:]
   private var check = Check.none
   /// Hub index to check next; nil at the end of the round.
-  private(set) var nextIndex: Int?
+  private var nextIndex: Int?
 
-  /// True if a check is planned or under way.
-  var isChecking: Bool { check != .none }
+  // MARK: commits
 
-  /// True if the store was asked for the tokens.
-  var awaitsVersions: Bool { check == .underWay }
-
-  mutating func planCheck() { check = .planned }
-
-  /// Records that the store is asked for tokens. `next`: hub index of those to ask for next.
-  mutating func beginCheck(next: Int?) {
-    check = .underWay
-    nextIndex = next
+  /// True if a commit of this relay may be sent as it is. If earlier commits were not announced
+  /// here, all changes are read: a device whose filter matches one of them, but not this commit,
+  /// must not be skipped. All changes are also read if polls wait: their answer must be as new as
+  /// what other relays had announced when they came, and that may follow this commit.
+  func isComplete(_ change: AccountChange, _ hub: borrowing Hub) -> Bool {
+    guard let watchers = hub.watchers(of: change.account) else { return true }
+    return watchers.newest == change.since && reading[change.account] == nil
+      && watchers.polls.isEmpty
   }
 
-  /// Records that there are no accounts to check.
-  mutating func endChecks() { check = .none }
-
-  /// Returns the number of a poll that is parked now.
-  mutating func park() -> UInt64 {
-    parked += 1
-    return parked
+  /// Handles the announcement that another relay moved the account to `token`. Returns a change
+  /// without records if no connection needs them.
+  mutating func handleAnnouncement(
+    _ account: AccountID, _ token: ChangeToken, _ services: inout RelayServices
+  ) -> AccountChange? {
+    services.commits.recordChange(account)
+    guard let watchers = services.hub.watchers(of: account) else { return nil }
+    if let newest = watchers.newest, newest.covers(token) { return nil }
+    guard let since = watchers.newest, services.hub.watcherCount(of: account) > 0 else {
+      return announcement(account, token, services.hub)
+    }
+    if isReading(account, upTo: token) { return nil }
+    let request = ReadRequest.changes(account, since: since, zone: nil, limit: Limits.batchRecords)
+    // If there is no room, the next check finds it again.
+    if services.admission.hasRoom(for: .anybody),
+      services.submitRead(request, for: .remoteCommit(account, since: since))
+    {
+      reading[account] = Reading(newest: token, polls: services.parkedPolls)
+    }
+    return nil
   }
 
-  /// True if the store was behind `newest` at two checks in a row, without a save between them: a
-  /// single check may only be late.
-  mutating func isBehind(
-    _ account: AccountID, _ newest: ChangeToken?, storeAt token: ChangeToken
-  ) -> Bool {
-    guard let newest, newest.covers(token), newest.sequence > token.sequence else {
+  /// True if the account is being read; the read is then continued up to `token`.
+  private mutating func isReading(_ account: AccountID, upTo token: ChangeToken) -> Bool {
+    guard let newest = reading[account]?.newest else { return false }
+    if !newest.covers(token) { reading[account]?.newest = token }
+    return true
+  }
+
+  /// Handles the result of a read of changes. Returns nil if there is nothing to send.
+  mutating func handleRead(
+    _ account: AccountID, since: ChangeToken, _ result: Result<ReadResult, Refusal>,
+    _ hub: borrowing Hub
+  ) -> Found? {
+    guard let read = reading.removeValue(forKey: account) else { return nil }
+    switch result {
+    case .success(.page(let page)):
+      // Otherwise all connections left meanwhile, and another one came.
+      guard hub.newest(of: account) == since else { return nil }
+      // If the store has nothing new, it has not come so far; the next check finds it.
+      guard page.token != since else { return nil }
+      return Found(
+        change: AccountChange(account, page), lastPoll: read.polls, newest: read.newest)
+    case .failure(let refusal) where refusal.code.advice == .fetchFirst:
+      // An older store was restored, or tombstones are forgotten: each device fetches.
+      return announcement(account, read.newest, hub).map { Found(change: $0) }
+    // The next check asks again.
+    case .success, .failure: return nil
+    }
+  }
+
+  /// Returns the change that announces that the account moved, without the changes; nil if that is
+  /// known.
+  private func announcement(
+    _ account: AccountID, _ token: ChangeToken, _ hub: borrowing Hub
+  ) -> AccountChange? {
+    if let newest = hub.newest(of: account), newest.covers(token) { return nil }
+    return AccountChange(account: account, zone: nil, origin: nil, since: token, token: token)
+  }
+
+  // MARK: devices
+
+  /// Asks the store for the state of the devices of these sessions.
+  mutating func readMembership(
+    of account: AccountID, _ sessions: [Session], _ services: inout RelayServices
+  ) {
+    services.membershipChanges.recordChange(account)
+    var requested: [DeviceID] = []
+    for session in sessions where !requested.contains(session.device) {
+      requested.append(session.device)
+      let request = ReadRequest.authenticate(tokenHash: session.tokenHash.bytes)
+      if !services.submitRead(request, for: .membership(account, session.device)) {
+        services.hub.invalidateMembership(of: account)
+      }
+    }
+  }
+
+  // MARK: lost announcements
+
+  /// Starts the checks, unless they have begun.
+  mutating func beginChecks(_ services: inout RelayServices) {
+    if check == .none { scheduleCheck(&services) }
+  }
+
+  /// Asks the store for the accounts' tokens, a part of them at a time.
+  mutating func checkVersions(_ services: inout RelayServices) {
+    guard services.configuration.sharesStore, services.stage == .running, check != .underWay else {
+      return
+    }
+    continueCheck(from: 0, &services)
+  }
+
+  /// Asks for the next part of the tokens, or schedules the next check.
+  mutating func continueCheck(_ services: inout RelayServices) {
+    if let nextIndex {
+      continueCheck(from: nextIndex, &services)
+    } else {
+      scheduleCheck(&services)
+    }
+  }
+
+  private mutating func continueCheck(from index: Int, _ services: inout RelayServices) {
+    let (accounts, next) = services.hub.accounts(from: index, limit: Limits.versionCheckAccounts)
+    if !accounts.isEmpty,
+      services.submitRead(.accountVersions(accounts), for: .accountVersions(accounts))
+    {
+      check = .underWay
+      nextIndex = next
+    } else {
+      scheduleCheck(&services)
+    }
+  }
+
+  /// Schedules the next check. Without accounts there is none: the next sign-in starts it.
+  mutating func scheduleCheck(_ services: inout RelayServices) {
+    guard services.hub.accountCount > 0, services.stage == .running else {
+      check = .none
+      return
+    }
+    check = .planned
+    services.timers.schedule(
+      .versionCheck,
+      at: services.moment.instant.advanced(milliseconds: Limits.versionCheckMilliseconds))
+  }
+
+  /// True if the store was behind the token that is known here at two checks in a row, without a
+  /// save between them: a single check may only be late.
+  mutating func isBehind(_ version: AccountVersion, _ hub: borrowing Hub) -> Bool {
+    let (account, token) = (version.account, version.token)
+    guard let newest = hub.newest(of: account), newest.covers(token),
+      newest.sequence > token.sequence
+    else {
       behind[account] = nil
       return false
     }
@@ -66,23 +196,23 @@ struct PeerRelays: Sendable {
     behind[account] = newest
     return false
   }
+}
 
-  func isReading(_ account: AccountID) -> Bool { reading[account] != nil }
-
-  /// True if the account is being read; the read is then continued up to `token`.
-  mutating func isReading(_ account: AccountID, upTo token: ChangeToken) -> Bool {
-    guard let newest = reading[account]?.newest else { return false }
-    if !newest.covers(token) { reading[account]?.newest = token }
-    return true
+extension AccountChange {
+  /// Creates a change from the page of another relay's changes. The store does not report if a
+  /// record was created or updated, so a filter for either matches.
+  fileprivate init(_ account: AccountID, _ page: ChangePage) {
+    self.init(
+      account: account, zone: page.changes.onlyZone, origin: nil, since: page.since ?? page.token,
+      token: page.token, records: page.changes,
+      events: page.changes.map { $0.isDeleted ? .delete : [.create, .update] })
   }
+}
 
-  mutating func begin(_ account: AccountID, upTo token: ChangeToken) {
-    reading[account] = Reading(newest: token, polls: parked)
-  }
-
-  /// Ends a read. Returns the newest token announced during it, and the number of the last poll
-  /// parked before it; nil if the account was not being read.
-  mutating func end(_ account: AccountID) -> (newest: ChangeToken, lastPoll: UInt64)? {
-    reading.removeValue(forKey: account).map { ($0.newest, $0.polls) }
+extension [Record] {
+  /// The zone of all records; nil if they are of several zones, or if there are none.
+  fileprivate var onlyZone: Name? {
+    guard let zone = first?.zone, allSatisfy({ $0.zone == zone }) else { return nil }
+    return zone
   }
 }

@@ -1225,7 +1225,7 @@ struct HTTPConnection: Sendable {
   }
 
   private mutating func park(_ services: inout RelayServices) {
-    exchange?.value.poll?.number = services.peerRelays.park()
+    exchange?.value.poll?.number = services.parkPoll()
     exchange?.value.stage = .parked
   }
 
@@ -1364,7 +1364,7 @@ struct HTTPConnection: Sendable {
     services.status.requests += 1
     swap(&exchange, &lastPoll)
     exchange?.value.repeatPoll(
-      since: since, number: services.peerRelays.park(), at: services.moment.instant)
+      since: since, number: services.parkPoll(), at: services.moment.instant)
     updateRequestTimer(&channel, &services)
     return true
   }

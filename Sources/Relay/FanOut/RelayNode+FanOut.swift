@@ -31,7 +31,7 @@ extension RelayNode {
       if services.otherStatuses.indices.contains(node) { services.otherStatuses[node] = status }
     case .remoteCommit(let account, let token): handleRemoteCommit(account, to: token)
     case .remoteMembershipChange(let account): rereadMembership(of: account)
-    case .remoteNewsLost: checkAccountVersions()
+    case .remoteNewsLost: peerRelays.checkVersions(&services)
     }
   }
 

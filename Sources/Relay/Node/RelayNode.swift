@@ -10,8 +10,8 @@ import LockstepWire
 /// The node keeps the table of connections (`Connection`), and what they share (`RelayServices`).
 /// It passes each event to its connection, and does itself what concerns several of them. This file
 /// handles events, timers and the end; `RelayNode+FanOut` sends changes to the connections that
-/// watch an account, and `RelayNode+Store` handles the store's results, and follows other relays on
-/// the same store.
+/// watch an account, and `RelayNode+Store` handles the store's results, and applies to the
+/// connections what `PeerRelays` finds out about other relays on the same store.
 @usableFromInline
 package struct RelayNode: Node, ~Copyable {
   @usableFromInline package typealias CommitJob = StoreCommitJob
@@ -26,6 +26,7 @@ package struct RelayNode: Node, ~Copyable {
 
   var services: RelayServices
   var connections = ConnectionTable()
+  var peerRelays = PeerRelays()
   /// Time at which this node's last change was durable. Its outcome follows directly.
   var durableAt: Instant?
 
@@ -170,7 +171,7 @@ extension RelayNode {
       case .storeProbe: services.probeStore()
       case .pages: startDuePageReads()
       case .status: services.broadcastStatus()
-      case .versionCheck: checkAccountVersions()
+      case .versionCheck: peerRelays.checkVersions(&services)
       case .collection: services.collect()
       case .drain: closeAllConnections()
       }

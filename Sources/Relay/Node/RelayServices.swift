@@ -40,7 +40,8 @@ struct RelayServices: ~Copyable {
   /// True if an undeclared proxy was reported.
   private(set) var hasReportedProxy = false
   var presence: Presence
-  var peerRelays = PeerRelays()
+  /// Number of long-polls parked so far, over all accounts.
+  private(set) var parkedPolls: UInt64 = 0
   var health = StoreHealth()
   var timers = TimerWheel<TimerID>()
   var status = RelayStatus()
@@ -261,6 +262,14 @@ struct RelayServices: ~Copyable {
 
   /// Milliseconds after which a connection is closed if none of its unsent bytes leave.
   var stalledMilliseconds: Int64 { Int64(configuration.limits.stalledMilliseconds) }
+
+  // MARK: long-polls
+
+  /// Returns the number of a poll that is parked now.
+  mutating func parkPoll() -> UInt64 {
+    parkedPolls += 1
+    return parkedPolls
+  }
 
   // MARK: filters
 

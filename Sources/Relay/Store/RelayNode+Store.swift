@@ -253,23 +253,11 @@ extension ReadResult {
   }
 }
 
-/// Follows the changes of other relays on a shared store.
-///
-/// Other relays announce which account moved, and to which token, but not the changes. A node with
-/// devices of the account reads the changes once for all of them, and sends them like a commit of
-/// its own. An announcement may be lost; so a node also asks the store, every few seconds, for the
-/// tokens of its devices' accounts.
+/// Applies what other relays on the same store have changed to the node's connections.
 extension RelayNode {
-  /// Handles a commit of this relay. If earlier commits were not announced here, all changes are
-  /// read: a device whose filter matches one of them, but not this commit, must not be skipped. All
-  /// changes are also read if polls wait: their answer must be as new as what other relays had
-  /// announced when they came, and that may follow this commit.
+  /// Handles a commit of this relay.
   mutating func handleOwnCommit(_ change: AccountChange) {
-    guard let watchers = services.hub.watchers(of: change.account) else {
-      return pushChange(change)
-    }
-    let isNext = watchers.newest == change.since && !services.peerRelays.isReading(change.account)
-    if isNext && watchers.polls.isEmpty {
+    if peerRelays.isComplete(change, services.hub) {
       pushChange(change)
     } else {
       handleRemoteCommit(change.account, to: change.token)
@@ -278,49 +266,18 @@ extension RelayNode {
 
   /// Handles the announcement that another relay moved the account to `token`.
   mutating func handleRemoteCommit(_ account: AccountID, to token: ChangeToken) {
-    services.commits.recordChange(account)
-    guard let watchers = services.hub.watchers(of: account) else { return }
-    if let newest = watchers.newest, newest.covers(token) { return }
-    guard let since = watchers.newest, services.hub.watcherCount(of: account) > 0 else {
-      // No connection needs the changes.
-      announceToken(account, token)
-      return
-    }
-    if services.peerRelays.isReading(account, upTo: token) { return }
-    let request = ReadRequest.changes(account, since: since, zone: nil, limit: Limits.batchRecords)
-    // If there is no room, the next check finds it again.
-    if services.admission.hasRoom(for: .anybody),
-      services.submitRead(request, for: .remoteCommit(account, since: since))
-    {
-      services.peerRelays.begin(account, upTo: token)
-    }
+    if let change = peerRelays.handleAnnouncement(account, token, &services) { pushChange(change) }
   }
 
   /// Handles the changes that were read from the store.
-  mutating func handleRemoteRead(
+  private mutating func handleRemoteRead(
     _ account: AccountID, since: ChangeToken, _ result: Result<ReadResult, Refusal>
   ) {
-    guard let (newest, lastPoll) = services.peerRelays.end(account) else { return }
-    switch result {
-    case .success(.page(let page)):
-      // Otherwise all connections left meanwhile, and another one came.
-      guard services.hub.newest(of: account) == since else { return }
-      // If the store has nothing new, it has not come so far; the next check finds it.
-      guard page.token != since else { return }
-      pushChange(AccountChange(account, page), lastPoll: lastPoll)
-      handleRemoteCommit(account, to: newest)
-    case .failure(let refusal) where refusal.code.advice == .fetchFirst:
-      // An older store was restored, or tombstones are forgotten: each device fetches.
-      announceToken(account, newest)
-    // The next check asks again.
-    case .success, .failure: break
+    guard let found = peerRelays.handleRead(account, since: since, result, services.hub) else {
+      return
     }
-  }
-
-  /// Announces that the account moved, without the changes.
-  private mutating func announceToken(_ account: AccountID, _ token: ChangeToken) {
-    if let newest = services.hub.newest(of: account), newest.covers(token) { return }
-    pushChange(AccountChange(account: account, zone: nil, origin: nil, since: token, token: token))
+    pushChange(found.change, lastPoll: found.lastPoll)
+    if let newest = found.newest { handleRemoteCommit(account, to: newest) }
   }
 
   // MARK: devices, plans, subscriptions
@@ -328,21 +285,11 @@ extension RelayNode {
   /// Asks the store for the state of the account's devices here, because another relay changed
   /// something of the account.
   mutating func rereadMembership(of account: AccountID) {
-    services.membershipChanges.recordChange(account)
-    var requested: [DeviceID] = []
-    for slot in members(of: account) {
-      guard let session = connections[slot].session, !requested.contains(session.device) else {
-        continue
-      }
-      requested.append(session.device)
-      let request = ReadRequest.authenticate(tokenHash: session.tokenHash.bytes)
-      if !services.submitRead(request, for: .membership(account, session.device)) {
-        services.hub.invalidateMembership(of: account)
-      }
-    }
+    let sessions = members(of: account).compactMap { connections[$0].session }
+    peerRelays.readMembership(of: account, sessions, &services)
   }
 
-  mutating func handleMembershipRead(
+  private mutating func handleMembershipRead(
     _ account: AccountID, _ device: DeviceID, _ result: Result<ReadResult, Refusal>
   ) {
     switch result {
@@ -364,94 +311,39 @@ extension RelayNode {
   // MARK: lost announcements
 
   /// Starts the checks of an account whose device signed in. `membershipVersion`: from the store.
-  mutating func beginVersionChecks(at account: AccountID, membershipVersion: Int64) {
+  private mutating func beginVersionChecks(at account: AccountID, membershipVersion: Int64) {
     guard services.configuration.sharesStore else { return }
     if services.hub.recordMembership(account, version: membershipVersion) {
       rereadMembership(of: account)
     }
-    if !services.peerRelays.isChecking { scheduleVersionCheck() }
+    peerRelays.beginChecks(&services)
   }
 
-  /// Asks the store for the accounts' tokens, a part of them at a time.
-  mutating func checkAccountVersions() {
-    guard services.configuration.sharesStore, services.stage == .running,
-      !services.peerRelays.awaitsVersions
-    else { return }
-    continueVersionCheck(from: 0)
-  }
-
-  private mutating func continueVersionCheck(from index: Int) {
-    let (accounts, next) = services.hub.accounts(from: index, limit: Limits.versionCheckAccounts)
-    if !accounts.isEmpty,
-      services.submitRead(.accountVersions(accounts), for: .accountVersions(accounts))
-    {
-      services.peerRelays.beginCheck(next: next)
-    } else {
-      scheduleVersionCheck()
-    }
-  }
-
-  mutating func handleVersionsRead(_ accounts: [AccountID], _ result: Result<ReadResult, Refusal>) {
+  private mutating func handleVersionsRead(
+    _ accounts: [AccountID], _ result: Result<ReadResult, Refusal>
+  ) {
     guard case .success(.accountVersions(let versions)) = result else {
-      scheduleVersionCheck()
+      peerRelays.scheduleCheck(&services)
       return
     }
     var gone = Set(accounts)
     for version in versions {
       gone.remove(version.account)
-      let newest = services.hub.newest(of: version.account)
-      if services.peerRelays.isBehind(version.account, newest, storeAt: version.token) {
-        handleRollback(version.account, to: version.token)
-      }
+      if peerRelays.isBehind(version, services.hub) { handleRollback(version) }
       handleRemoteCommit(version.account, to: version.token)
       if services.hub.recordMembership(version.account, version: version.membershipVersion) {
         rereadMembership(of: version.account)
       }
     }
     for account in accounts where gone.contains(account) { handleAccountRemoval(account) }
-    if let index = services.peerRelays.nextIndex {
-      continueVersionCheck(from: index)
-    } else {
-      scheduleVersionCheck()
-    }
+    peerRelays.continueCheck(&services)
   }
 
   /// Handles a store that was set back behind this relay. Connected devices reconnect, and learn by
   /// their own tokens what is lost.
-  private mutating func handleRollback(_ account: AccountID, to token: ChangeToken) {
-    services.commits.recordChange(account)
-    services.hub.recordCommit(account, to: token)
-    for slot in members(of: account) { endIfIdle(slot) }
-  }
-
-  /// Schedules the next check. Without accounts there is none: the next sign-in starts it.
-  private mutating func scheduleVersionCheck() {
-    guard services.hub.accountCount > 0, services.stage == .running else {
-      services.peerRelays.endChecks()
-      return
-    }
-    services.peerRelays.planCheck()
-    services.timers.schedule(
-      .versionCheck,
-      at: services.moment.instant.advanced(milliseconds: Limits.versionCheckMilliseconds))
-  }
-}
-
-extension AccountChange {
-  /// Creates a change from the page of another relay's changes. The store does not report if a
-  /// record was created or updated, so a filter for either matches.
-  fileprivate init(_ account: AccountID, _ page: ChangePage) {
-    self.init(
-      account: account, zone: page.changes.onlyZone, origin: nil, since: page.since ?? page.token,
-      token: page.token, records: page.changes,
-      events: page.changes.map { $0.isDeleted ? .delete : [.create, .update] })
-  }
-}
-
-extension [Record] {
-  /// The zone of all records; nil if they are of several zones, or if there are none.
-  fileprivate var onlyZone: Name? {
-    guard let zone = first?.zone, allSatisfy({ $0.zone == zone }) else { return nil }
-    return zone
+  private mutating func handleRollback(_ version: AccountVersion) {
+    services.commits.recordChange(version.account)
+    services.hub.recordCommit(version.account, to: version.token)
+    for slot in members(of: version.account) { endIfIdle(slot) }
   }
 }
