@@ -6,7 +6,8 @@ import LockstepWire
 ///
 /// Rules: a frozen batch precedes everything else; required fetches precede new sends; one batch,
 /// one fetch and one application at a time. While pages are applied, a limited number of further
-/// pages is fetched.
+/// pages is fetched. Three enums hold where each of them is: `FetchState`, `SaveState` and
+/// `StreamState`.
 struct SyncEngine {
   /// Position up to which the device has read, as last reported by the worker.
   private(set) var position = ChangePosition.nothing
@@ -25,26 +26,15 @@ struct SyncEngine {
   private var batchRecords = Limits.batchRecords
   /// Largest batch that the path to the relay is known to accept.
   private var batchBytes = Limits.batchBytes
-  /// The batch that was sent on this uplink and not answered.
-  private var saving: SaveRequest?
-  private var isOffering = false
+  private(set) var fetch = FetchState.behind
+  private(set) var save = SaveState.idle
+  private(set) var stream = StreamState.plain
   /// Number of jobs on the store that were submitted and are not done.
   private var applications = 0
-  private var mustFetch = false
-  private var isFetching = false
   /// Start of the last fetch.
   private var fetchedSince: ChangeToken?
   /// Token to continue from, if more follows the last fetched page.
   private var ahead: ChangeToken?
-  /// True if the running fetch follows a page that could not be applied.
-  private var isFetchStale = false
-  private var isWaiting = false
-  private var isListening = false
-  private var hasCaughtUp = false
-  /// True if the relay pushes what was missed, because the hello message had the cursor.
-  private var isChained = false
-  /// True if a batch of an earlier uplink is frozen: nothing pushed is applied before its answer.
-  private var dropsPages = false
   private var arrivals = ArrivalQueue()
   /// Consecutive batches with a record from the future.
   private var clockFaults = 0
@@ -54,21 +44,21 @@ struct SyncEngine {
   /// True if, as far as is known, the device has everything from the relay, and the relay has
   /// everything that may be sent. A routine poll does not change it.
   var isInSync: Bool {
-    transport != nil && hasCaughtUp && !isApplying && !isOffering && saving == nil
-      && arrivals.isEmpty && pending.isEmpty && !hasSendable && !awaitsChunks
+    transport != nil && fetch.isCaughtUp && !isApplying && save == .idle && arrivals.isEmpty
+      && pending.isEmpty && !hasSendable && !awaitsChunks
       && !outbox.mayBringBack
   }
 
   /// True if the device has all changes of other devices, whatever the state of its own.
   var hasAllRemoteChanges: Bool {
-    transport != nil && hasCaughtUp && !isApplying && arrivals.isEmpty
+    transport != nil && fetch.isCaughtUp && !isApplying && arrivals.isEmpty
   }
 
   /// True if in sync, and no fetch is running or required.
-  var isSettled: Bool { isInSync && !mustFetch && !isFetching }
+  var isSettled: Bool { isInSync && fetch == .caughtUp }
 
   /// True if missed changes were promised, and have not arrived.
-  var awaitsBacklog: Bool { isChained && !hasCaughtUp && !mustFetch && !isFetching }
+  var awaitsBacklog: Bool { stream == .chained && fetch == .behind }
 
   /// True if there are entries that no plan, no chunk of a file and no user holds up.
   private var hasSendable: Bool {
@@ -85,7 +75,7 @@ struct SyncEngine {
     BatchBounds(records: batchRecords, bytes: batchBytes, blockedZones: blockedZones)
   }
 
-  private var isAtRest: Bool { arrivals.isEmpty && !isApplying && !isOffering && saving == nil }
+  private var isAtRest: Bool { arrivals.isEmpty && !isApplying && save == .idle }
 
   // MARK: home and uplink
 
@@ -98,7 +88,11 @@ struct SyncEngine {
     position = home
     self.outbox = outbox
     self.applications = applications
-    self.isOffering = isOffering
+    if isOffering {
+      save = .offering
+    } else if save == .offering {
+      save = .idle
+    }
     arrivals = ArrivalQueue()
     ahead = nil
     pending = []
@@ -109,7 +103,7 @@ struct SyncEngine {
   mutating func beginHello() -> ChangeToken? {
     let mayChain = outbox.frozen == nil && isAtRest
     let since = mayChain ? position.cursor : nil
-    isChained = since != nil
+    stream = since == nil ? .plain : .chained
     return since
   }
 
@@ -117,24 +111,22 @@ struct SyncEngine {
   mutating func online(_ transport: Transport, newest: ChangeToken?) {
     self.transport = transport
     isPaused = false
-    dropsPages = outbox.frozen != nil
-    if transport != .webSocket { isChained = false }
-    hasCaughtUp = isChained && !dropsPages && newest.map { position.isCursor(at: $0) } ?? false
-    mustFetch = !isChained || dropsPages || position.cursor == nil
+    if transport != .webSocket { stream = .plain }
+    if outbox.frozen != nil { stream = .dropping }
+    if stream == .chained, position.cursor != nil {
+      fetch = newest.map { position.isCursor(at: $0) } ?? false ? .caughtUp : .behind
+    } else {
+      fetch = .required
+    }
     retrySetAside()
   }
 
   mutating func offline() {
     transport = nil
-    saving = nil
-    isFetching = false
-    isFetchStale = false
+    fetch = .behind
+    if save != .offering { save = .idle }
+    stream = .plain
     ahead = nil
-    isWaiting = false
-    isListening = false
-    mustFetch = false
-    isChained = false
-    hasCaughtUp = false
     isPaused = false
     // Pending actions for the store stay valid without an uplink.
     pending.removeAll { !$0.isForStore }
@@ -150,23 +142,24 @@ struct SyncEngine {
 
   /// Fetches, because the device lacks something, or may lack something.
   mutating func fetchNow() {
-    guard transport != nil else { return }
-    mustFetch = true
-    hasCaughtUp = false
+    if transport != nil { fetch.require() }
+  }
+
+  /// Fetches, and drops the page of the running fetch.
+  private mutating func fetchAnew() {
+    ahead = nil
+    if transport != nil { fetch.startAnew() }
   }
 
   /// Resets the device to an earlier position: the changes after it are read again.
   mutating func positionMovedBack(to position: ChangePosition) {
     self.position = position
-    ahead = nil
-    isFetchStale = isFetching
-    fetchNow()
+    fetchAnew()
   }
 
   /// Checks for new changes.
   mutating func poll() {
-    guard transport != nil else { return }
-    mustFetch = true
+    if transport != nil { fetch.check() }
   }
 
   /// Unblocks all zones, because the account's plan may have changed.
@@ -178,20 +171,18 @@ struct SyncEngine {
     switch origin {
     case .push, .stream: break
     case .fetch:
-      isFetching = false
-      guard !isFetchStale else {
-        isFetchStale = false
-        return fetchNow()
-      }
+      let isStale = fetch == .fetchingStale
+      fetch.end()
+      if isStale { return }
       ahead = page.more ? page.token : nil
-    case .longPoll: isWaiting = false
+    case .longPoll: stream.endWait()
     }
     // A relay that pushes continues without a request.
     if page.more, !origin.isUnasked { fetchNow() }
-    if origin.isUnasked, dropsPages { return fetchNow() }
+    if origin.isUnasked, stream == .dropping { return fetchNow() }
     if page.changes.isEmpty, position.isCursor(at: page.token), isAtRest {
       // Nothing new: the device is at the relay's position.
-      if !mustFetch, !isFetching { hasCaughtUp = true }
+      fetch.complete()
       return
     }
     // A device receives its own saves on its stream, usually after it knows about them.
@@ -207,16 +198,16 @@ struct SyncEngine {
   }
 
   mutating func saved(_ id: BatchID, _ answer: SaveAnswer) {
-    guard saving?.id == id else { return }
-    saving = nil
+    guard case .sent(let batch) = save, batch.id == id else { return }
+    save = .idle
     batchRecords = min(2 * batchRecords, Limits.batchRecords)
     // While a long-poll is held, its cursor must not change.
-    arrivals.add(id, answer, isLink: !isWaiting)
+    arrivals.add(id, answer, isLink: !stream.isWaiting)
   }
 
   mutating func saveRefused(_ id: BatchID, _ refusal: Refusal) {
-    guard let batch = saving, batch.id == id else { return }
-    saving = nil
+    guard case .sent(let batch) = save, batch.id == id else { return }
+    save = .idle
     switch refusal.code {
     case .planRequired:
       if !blockedZones.contains(batch.zone) { blockedZones.append(batch.zone) }
@@ -243,15 +234,14 @@ struct SyncEngine {
 
   mutating func fetchRefused(_ refusal: Refusal, _ origin: PageOrigin) {
     let since = origin == .fetch ? fetchedSince : position.token
-    if origin == .fetch {
-      isFetching = false
-      isFetchStale = false
+    switch origin {
+    case .fetch: fetch.end()
+    case .longPoll: stream.endWait()
+    case .stream: stream.endListening()
+    case .push: break
     }
-    if origin == .longPoll { isWaiting = false }
-    if origin == .stream { isListening = false }
     ahead = nil
-    hasCaughtUp = false
-    mustFetch = transport != nil
+    fetchNow()
     switch refusal.code.advice {
     case .fetchFirst where since != nil:
       loseCursor(refusal)
@@ -261,7 +251,7 @@ struct SyncEngine {
   }
 
   private mutating func loseCursor(_ refusal: Refusal) {
-    isChained = false
+    stream.unchain()
     pending.append(
       .forgetCursor(
         restoredThrough: refusal.provenLoss, lostThrough: refusal.lostThrough,
@@ -275,7 +265,7 @@ struct SyncEngine {
   /// offer is valid until that job is done.
   mutating func beginOffer() -> BatchBounds? {
     guard canOffer else { return nil }
-    isOffering = true
+    save = .offering
     return bounds
   }
 
@@ -284,7 +274,7 @@ struct SyncEngine {
     offered: Bool, applied: Applied?, batch: SaveRequest?, outbox: OutboxSummary
   ) {
     self.outbox = outbox
-    if offered { isOffering = false }
+    if offered, save == .offering { save = .idle }
     if let applied {
       applications -= 1
       completeApplication(applied)
@@ -292,27 +282,23 @@ struct SyncEngine {
     guard offered, transport != nil else { return }
     guard let batch else {
       // It was not frozen because its stamps could not be trusted after all.
-      if hasSendable, isClockTrusted, !mustFetch { measureAgain() }
+      if hasSendable, isClockTrusted, !fetch.isRequired { measureAgain() }
       return
     }
-    saving = batch
+    save = .sent(batch)
     pending.append(.save(batch))
   }
 
   private mutating func completeApplication(_ applied: Applied) {
     position = applied.position
-    if applied.foundGap {
-      ahead = nil
-      isFetchStale = isFetching
-      fetchNow()
-    }
+    if applied.foundGap { fetchAnew() }
     if let refusal = applied.retryLater { pause(refusal) }
     if applied.clockAhead {
       handleClockAhead(Refusal(.clockAhead, "A record's time is in the relay's future."))
     } else if applied.hasAnswer {
       clockFaults = 0
     }
-    if applied.isAtEnd, transport != nil, !mustFetch, !isFetching { hasCaughtUp = true }
+    if applied.isAtEnd, transport != nil { fetch.complete() }
   }
 
   /// Handles stamps in the relay's future: its time is measured again, and if that did not help,
@@ -340,31 +326,27 @@ struct SyncEngine {
     }
     guard transport != nil, !isPaused else { return nil }
     if hasSendable, let bounds = beginOffer() { return .freezeBatch(bounds) }
-    if mustFetch, !isFetching, outbox.frozen == nil {
-      if isAtRest { return fetch(since: position.token) }
-      if let ahead, arrivals.hasRoomAhead, saving == nil, !isOffering {
-        return fetch(since: ahead)
-      }
+    if fetch.mayBegin, outbox.frozen == nil {
+      if isAtRest { return beginFetch(since: position.token) }
+      if let ahead, arrivals.hasRoomAhead, save == .idle { return beginFetch(since: ahead) }
     }
-    if transport == .longPoll, !isWaiting, !isFetching, !mustFetch, !isApplying,
-      arrivals.isEmpty, let cursor = position.cursor
-    {
-      isWaiting = true
+    guard fetch.isIdle, !isApplying, arrivals.isEmpty, let cursor = position.cursor else {
+      return nil
+    }
+    if transport == .longPoll, !stream.isWaiting {
+      stream.beginWait()
       return .wait(since: cursor)
     }
-    if transport == .events, !isListening, !isFetching, !mustFetch, !isApplying,
-      arrivals.isEmpty, let cursor = position.cursor
-    {
-      isListening = true
+    if transport == .events, !stream.isListening {
+      stream.beginListening()
       return .listen(since: cursor)
     }
     return nil
   }
 
-  private mutating func fetch(since: ChangeToken?) -> Action {
-    mustFetch = false
-    isFetching = true
-    dropsPages = false
+  private mutating func beginFetch(since: ChangeToken?) -> Action {
+    fetch.begin()
+    stream.endDropping()
     fetchedSince = since
     ahead = nil
     return .fetch(since: since)
@@ -372,7 +354,9 @@ struct SyncEngine {
 
   private mutating func nextApplication() -> Action? {
     // Pushed pages wait for the running fetch, whose pages precede them.
-    guard !arrivals.isEmpty, !isApplying, !isFetching || arrivals.isFetched else { return nil }
+    guard !arrivals.isEmpty, !isApplying, !fetch.isRunning || arrivals.isFetched else {
+      return nil
+    }
     let list = arrivals.drain()
     // This job may answer the frozen batch, so only a new batch is offered.
     let offer = canOfferNew ? beginOffer() : nil
@@ -380,13 +364,14 @@ struct SyncEngine {
     return .apply(list, offer)
   }
 
-  private var canOfferNew: Bool { !mustFetch && !isFetching && position.cursor != nil }
+  private var canOfferNew: Bool { fetch.isIdle && position.cursor != nil }
 
   private var canOffer: Bool {
     // The running application may answer the frozen batch, and show that more must be fetched
     // first.
-    guard transport != nil, !isPaused, isClockTrusted, saving == nil, !isOffering, !isApplying
-    else { return false }
+    guard transport != nil, !isPaused, isClockTrusted, save == .idle, !isApplying else {
+      return false
+    }
     return outbox.frozen != nil || canOfferNew
   }
 
@@ -428,14 +413,14 @@ struct SyncEngine {
 
   /// Handles a cut long-poll: what it may have missed is fetched.
   mutating func longPollCut() {
-    isWaiting = false
+    stream.endWait()
     poll()
   }
 
   /// Handles an intermediary's refusal of the batch for its size. Smaller batches may pass; a
   /// single change that does not pass is set aside, so that others continue.
   mutating func saveTooLarge(_ id: BatchID, _ refusal: Refusal) {
-    guard let batch = saving, batch.id == id else { return }
+    guard case .sent(let batch) = save, batch.id == id else { return }
     let bytes = batch.encodedBody().count
     let isIndivisible = batch.atomic || batch.mutations.count == 1
     let least = Limits.smallRequestBytes
@@ -444,7 +429,7 @@ struct SyncEngine {
     guard bytes > least, isIndivisible || batchBytes > least else {
       return saveRefused(id, temporary)
     }
-    saving = nil
+    save = .idle
     batchBytes = max(least, min(batchBytes, bytes) / 2)
     guard isIndivisible else { return refuseBatch(id, temporary) }
     pending.append(.setAside(id))
@@ -479,6 +464,162 @@ extension SyncEngine {
     case pause(Refusal)
     /// Stops until a user acts.
     case fail(Refusal)
+  }
+}
+
+/// States of the engine's fetch, save and stream. The arrows name the legal next states.
+/// `Tests/WebClientTests/client/syncStates.json` has them with the events that lead there, for this
+/// engine and for the web client's.
+extension SyncEngine {
+  /// The changes of other devices, and the fetch that reads them. Without an uplink: `behind`.
+  enum FetchState: String, CaseIterable, Hashable, Sendable {
+    /// Changes may be missing; those that are known of come without a request, or are being
+    /// applied. → required, caughtUp
+    case behind
+    /// → fetching, behind
+    case required
+    /// → behind, caughtUp, required, fetchingAgain, fetchingStale
+    case fetching
+    /// Another fetch is required after the running one. → required, fetchingStale, behind
+    case fetchingAgain
+    /// The running fetch follows a page that could not be applied. Its page is dropped, and another
+    /// fetch is required. → required, behind
+    case fetchingStale
+    /// All changes are here, as far as is known. → checkDue, required, behind
+    case caughtUp
+    /// All changes are here, as far as is known; a routine fetch is due. → checking, required,
+    /// behind
+    case checkDue
+    /// The routine fetch is running. → caughtUp, required, checkingAgain, fetchingAgain,
+    /// fetchingStale, behind
+    case checking
+    /// The routine fetch is running, and another one is due. → checkDue, required, fetchingAgain,
+    /// fetchingStale, behind
+    case checkingAgain
+  }
+
+  /// The batch that is sent to the relay.
+  enum SaveState: Hashable, Sendable {
+    /// → offering
+    case idle
+    /// A job may freeze the next batch. → sent, idle
+    case offering
+    /// The batch was sent on this uplink, and not answered. → idle
+    case sent(SaveRequest)
+  }
+
+  /// Messages of the relay without a fetch. Without an uplink: `plain`, and `chained` from the
+  /// hello message on.
+  enum StreamState: String, CaseIterable, Hashable, Sendable {
+    /// Pushed changes, if there are any, need not follow the cursor. → chained, dropping, waiting,
+    /// listening
+    case plain
+    /// The relay pushes what was missed, because the hello message had the cursor. → plain
+    case chained
+    /// A batch of an earlier uplink is frozen: nothing pushed is applied before its answer, and
+    /// before the fetch that follows. → plain
+    case dropping
+    /// A long-poll is held. → plain, listeningAndWaiting
+    case waiting
+    /// A stream of events is open. → plain
+    case listening
+    /// A stream of events is open, and a long-poll from before is still held. → waiting, listening,
+    /// plain
+    case listeningAndWaiting
+  }
+}
+
+extension SyncEngine.FetchState {
+  /// True if a fetch must begin, also if one is running.
+  var isRequired: Bool {
+    switch self {
+    case .required, .fetchingAgain, .fetchingStale, .checkDue, .checkingAgain: true
+    case .behind, .fetching, .caughtUp, .checking: false
+    }
+  }
+
+  var isRunning: Bool {
+    switch self {
+    case .fetching, .fetchingAgain, .fetchingStale, .checking, .checkingAgain: true
+    case .behind, .required, .caughtUp, .checkDue: false
+    }
+  }
+
+  var isCaughtUp: Bool {
+    switch self {
+    case .caughtUp, .checkDue, .checking, .checkingAgain: true
+    case .behind, .required, .fetching, .fetchingAgain, .fetchingStale: false
+    }
+  }
+
+  /// True if no fetch is running or required.
+  var isIdle: Bool { self == .behind || self == .caughtUp }
+
+  var mayBegin: Bool { self == .required || self == .checkDue }
+
+  /// Requires a fetch, because changes may be missing.
+  fileprivate mutating func require() {
+    switch self {
+    case .behind, .required, .caughtUp, .checkDue: self = .required
+    case .fetching, .fetchingAgain, .checking, .checkingAgain: self = .fetchingAgain
+    case .fetchingStale: break
+    }
+  }
+
+  /// Requires a fetch, and that the page of the running one is dropped.
+  fileprivate mutating func startAnew() { self = isRunning ? .fetchingStale : .required }
+
+  /// Requires a fetch as a routine.
+  fileprivate mutating func check() {
+    switch self {
+    case .behind: self = .required
+    case .fetching: self = .fetchingAgain
+    case .caughtUp: self = .checkDue
+    case .checking: self = .checkingAgain
+    case .required, .fetchingAgain, .fetchingStale, .checkDue, .checkingAgain: break
+    }
+  }
+
+  /// Begins the required fetch.
+  fileprivate mutating func begin() { self = self == .checkDue ? .checking : .fetching }
+
+  /// Ends the running fetch.
+  fileprivate mutating func end() {
+    switch self {
+    case .fetching: self = .behind
+    case .fetchingAgain, .fetchingStale: self = .required
+    case .checking: self = .caughtUp
+    case .checkingAgain: self = .checkDue
+    case .behind, .required, .caughtUp, .checkDue: break
+    }
+  }
+
+  /// Records that all known changes are here, unless a fetch is running or required.
+  fileprivate mutating func complete() { if self == .behind { self = .caughtUp } }
+}
+
+extension SyncEngine.StreamState {
+  var isWaiting: Bool { self == .waiting || self == .listeningAndWaiting }
+  var isListening: Bool { self == .listening || self == .listeningAndWaiting }
+
+  fileprivate mutating func unchain() { if self == .chained { self = .plain } }
+
+  fileprivate mutating func endDropping() { if self == .dropping { self = .plain } }
+
+  fileprivate mutating func beginWait() {
+    self = isListening ? .listeningAndWaiting : .waiting
+  }
+
+  fileprivate mutating func endWait() {
+    if isWaiting { self = isListening ? .listening : .plain }
+  }
+
+  fileprivate mutating func beginListening() {
+    self = isWaiting ? .listeningAndWaiting : .listening
+  }
+
+  fileprivate mutating func endListening() {
+    if isListening { self = isWaiting ? .waiting : .plain }
   }
 }
 

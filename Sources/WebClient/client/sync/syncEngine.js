@@ -2,13 +2,15 @@ import { covers, generationOf, isSamePlace } from "../changeToken.js";
 import { limits } from "../limits.js";
 import { advice, blamesContent, provenLoss } from "../refusal.js";
 import { BatchBounds } from "./batchBounds.js";
+import { FetchState, SaveState, StreamState } from "./engineStates.js";
 
 /**
  * Decides what to send, fetch and apply next. A pure state machine: its methods take events, and
  * `next` returns actions until there are none. Uses no bytes, no clock and no store.
  *
  * Rules: a frozen batch precedes everything else; required fetches precede new sends; one batch,
- * one fetch and one application at a time.
+ * one fetch and one application at a time. Three states hold where each of them is
+ * (engineStates.js).
  *
  * Actions, `{do, …}`: `job` (for the replica, with the `bounds` of a batch if one may be frozen),
  * `save` a `batch`, `fetch` / `wait` / `listen` from `since`, `measureClock`, `pause` (retry later,
@@ -27,23 +29,11 @@ export class SyncEngine {
 
   #pending = [];
   #bounds = new BatchBounds();
-  /** The batch that was sent on this uplink and not answered. */
-  #saving = null;
-  #isOffering = false;
+  #fetching = new FetchState();
+  #saving = new SaveState();
+  #stream = new StreamState();
   #applications = 0;
-  #mustFetch = false;
-  #isFetching = false;
   #fetchedSince = null;
-  /** True if the running fetch follows a page that could not be applied. */
-  #isFetchStale = false;
-  #isWaiting = false;
-  #isListening = false;
-  #hasCaughtUp = false;
-  /** True if the relay pushes what was missed, because the greeting had the cursor. */
-  #isChained = false;
-  /** True if a batch of an earlier uplink is frozen: nothing pushed is applied before its
-   * answer. */
-  #dropsPages = false;
   /** Fetched pages, then pushed pages and answers. */
   #arrivals = [];
   /** Consecutive batches with a record from the future. */
@@ -51,27 +41,30 @@ export class SyncEngine {
 
   // state
 
+  /** The names of the three states. */
+  get states() {
+    return { fetch: this.#fetching.name, save: this.#saving.name, stream: this.#stream.name };
+  }
+
   /** True if, as far as is known, the device has everything from the relay, and the relay has
    * everything that may be sent. */
   get isInSync() {
-    return this.transport !== null && this.#hasCaughtUp && this.#applications === 0
-      && !this.#isOffering && !this.#saving && this.#arrivals.length === 0
-      && this.#pending.length === 0 && !this.#hasSendable && !this.outbox.mayBringBack;
+    return this.transport !== null && this.#fetching.isCaughtUp && this.#applications === 0
+      && this.#saving.isIdle && this.#arrivals.length === 0 && this.#pending.length === 0
+      && !this.#hasSendable && !this.outbox.mayBringBack;
   }
 
   /** True if in sync, and no fetch is running or required. */
-  get isSettled() { return this.isInSync && !this.#mustFetch && !this.#isFetching; }
+  get isSettled() { return this.isInSync && this.#fetching.isIdle; }
 
   /** True if the device has all changes of other devices, whatever the state of its own. */
   get hasAllRemoteChanges() {
-    return this.transport !== null && this.#hasCaughtUp && this.#applications === 0
+    return this.transport !== null && this.#fetching.isCaughtUp && this.#applications === 0
       && this.#arrivals.length === 0;
   }
 
   /** True if missed changes were promised, and have not arrived. */
-  get awaitsBacklog() {
-    return this.#isChained && !this.#hasCaughtUp && !this.#mustFetch && !this.#isFetching;
-  }
+  get awaitsBacklog() { return this.#stream.isChained && this.#fetching.name === "behind"; }
 
   get #hasSendable() {
     if (this.outbox.frozen !== null) return true;
@@ -79,8 +72,7 @@ export class SyncEngine {
   }
 
   get #isAtRest() {
-    return this.#arrivals.length === 0 && this.#applications === 0 && !this.#isOffering
-      && !this.#saving;
+    return this.#arrivals.length === 0 && this.#applications === 0 && this.#saving.isIdle;
   }
 
   get #cursor() { return this.position.kind === "cursor" ? this.position.token : null; }
@@ -91,7 +83,7 @@ export class SyncEngine {
     this.position = position;
     this.outbox = outbox;
     this.#applications = 0;
-    this.#isOffering = false;
+    this.#saving.endOffer();
     this.#arrivals = [];
     this.#pending = [];
   }
@@ -100,7 +92,8 @@ export class SyncEngine {
    * once. */
   greet() {
     const since = this.outbox.frozen === null && this.#isAtRest ? this.#cursor : null;
-    this.#isChained = since !== null;
+    this.#stream.reset();
+    if (since !== null) this.#stream.chain();
     return since;
   }
 
@@ -108,25 +101,20 @@ export class SyncEngine {
   online(transport, newest) {
     this.transport = transport;
     this.isPaused = false;
-    this.#dropsPages = this.outbox.frozen !== null;
-    if (transport !== "websocket") this.#isChained = false;
-    this.#hasCaughtUp = this.#isChained && !this.#dropsPages && newest !== null
-      && isSamePlace(this.#cursor, newest);
-    this.#mustFetch = !this.#isChained || this.#dropsPages || this.#cursor === null;
+    if (transport !== "websocket") this.#stream.reset();
+    if (this.outbox.frozen !== null) this.#stream.beginDropping();
+    this.#fetching.reset();
+    if (!this.#stream.isChained || this.#cursor === null) this.#fetching.require();
+    else if (newest !== null && isSamePlace(this.#cursor, newest)) this.#fetching.complete();
     if (this.outbox.mayRetryParked) this.#pending.push(job({ task: "retryParked" }));
     this.retryRefused();
   }
 
   offline() {
     this.transport = null;
-    this.#saving = null;
-    this.#isFetching = false;
-    this.#isFetchStale = false;
-    this.#isWaiting = false;
-    this.#isListening = false;
-    this.#mustFetch = false;
-    this.#isChained = false;
-    this.#hasCaughtUp = false;
+    this.#fetching.reset();
+    this.#saving.endSave();
+    this.#stream.reset();
     this.isPaused = false;
     // Pending actions for the store stay valid without an uplink.
     this.#pending = this.#pending.filter(({ do: what }) => what === "job" || what === "fail");
@@ -138,14 +126,10 @@ export class SyncEngine {
   resume() { this.isPaused = false; }
 
   /** Fetches, because the device lacks something, or may lack something. */
-  fetchNow() {
-    if (this.transport === null) return;
-    this.#mustFetch = true;
-    this.#hasCaughtUp = false;
-  }
+  fetchNow() { if (this.transport !== null) this.#fetching.require(); }
 
   /** Checks for new changes. */
-  poll() { if (this.transport !== null) this.#mustFetch = true; }
+  poll() { if (this.transport !== null) this.#fetching.check(); }
 
   unblockZones() { this.blockedZones = []; }
 
@@ -172,23 +156,20 @@ export class SyncEngine {
   page(page, origin) {
     const isUnasked = origin === "push" || origin === "stream";
     if (origin === "fetch") {
-      this.#isFetching = false;
-      if (this.#isFetchStale) {
-        this.#isFetchStale = false;
-        this.fetchNow();
-        return;
-      }
+      const isStale = this.#fetching.name === "fetchingStale";
+      this.#fetching.end();
+      if (isStale) return;
     }
-    if (origin === "longPoll") this.#isWaiting = false;
+    if (origin === "longPoll") this.#stream.endWait();
     // A relay that pushes continues without a request.
     if (page.more && !isUnasked) this.fetchNow();
-    if (isUnasked && this.#dropsPages) {
+    if (isUnasked && this.#stream.dropsPages) {
       this.fetchNow();
       return;
     }
     if (page.changes.length === 0 && isSamePlace(this.#cursor, page.token) && this.#isAtRest) {
       // Nothing new: the device is at the relay's position.
-      if (!this.#mustFetch && !this.#isFetching) this.#hasCaughtUp = true;
+      this.#fetching.complete();
       return;
     }
     // A device receives its own saves on its stream, usually after it knows about them.
@@ -210,17 +191,17 @@ export class SyncEngine {
   }
 
   saved(id, answer) {
-    if (this.#saving?.id !== id) return;
-    this.#saving = null;
+    if (this.#saving.batch?.id !== id) return;
+    this.#saving.endSave();
     this.#bounds.saved();
     // While a long-poll is held, its cursor must not change.
-    this.#arrivals.push({ kind: "answer", id, answer, isLink: !this.#isWaiting });
+    this.#arrivals.push({ kind: "answer", id, answer, isLink: !this.#stream.isWaiting });
   }
 
   saveRefused(id, refusal) {
-    const batch = this.#saving;
+    const { batch } = this.#saving;
     if (batch?.id !== id) return;
-    this.#saving = null;
+    this.#saving.endSave();
     if (refusal.code === "planRequired") {
       if (!this.blockedZones.includes(batch.zone)) this.blockedZones.push(batch.zone);
       this.#refuse(id, refusal);
@@ -250,20 +231,16 @@ export class SyncEngine {
 
   /** Handles a cut long-poll: what it may have missed is fetched. */
   longPollCut() {
-    this.#isWaiting = false;
+    this.#stream.endWait();
     this.poll();
   }
 
   fetchRefused(refusal, origin) {
     const since = origin === "fetch" ? this.#fetchedSince : this.position.token ?? null;
-    if (origin === "fetch") {
-      this.#isFetching = false;
-      this.#isFetchStale = false;
-    }
-    if (origin === "longPoll") this.#isWaiting = false;
-    if (origin === "stream") this.#isListening = false;
-    this.#hasCaughtUp = false;
-    this.#mustFetch = this.transport !== null;
+    if (origin === "fetch") this.#fetching.end();
+    if (origin === "longPoll") this.#stream.endWait();
+    if (origin === "stream") this.#stream.endListening();
+    this.fetchNow();
     if (advice(refusal) === "fetchFirst" && since !== null) {
       this.#loseCursor(refusal);
     } else if (advice(refusal) === "askPerson") {
@@ -274,7 +251,7 @@ export class SyncEngine {
   }
 
   #loseCursor(refusal) {
-    this.#isChained = false;
+    this.#stream.unchain();
     this.#apply({ task: "forgetCursor", restoredThrough: provenLoss(refusal),
       lostThrough: refusal.lostThrough ?? null, generation: generationOf(refusal.token) });
   }
@@ -285,23 +262,23 @@ export class SyncEngine {
    * offer is valid until that job is done. */
   beginOffer() {
     if (!this.#canOffer) return null;
-    this.#isOffering = true;
+    this.#saving.beginOffer();
     return { ...this.#bounds, blockedZones: [...this.blockedZones] };
   }
 
   /** `offered`: true if the job carried an offer. `applied`: result of an application. */
   finished({ offered, applied, batch, outbox }) {
     this.outbox = outbox;
-    if (offered) this.#isOffering = false;
+    if (offered) this.#saving.endOffer();
     if (applied) {
       this.#applications -= 1;
       this.#completeApplication(applied);
     }
     if (!offered || this.transport === null) return;
     if (batch) {
-      this.#saving = batch;
+      this.#saving.beginSave(batch);
       this.#pending.push({ do: "save", batch });
-    } else if (this.#hasSendable && this.isClockTrusted && !this.#mustFetch) {
+    } else if (this.#hasSendable && this.isClockTrusted && !this.#fetching.isRequired) {
       // It was not frozen because its stamps could not be trusted after all.
       this.#measureAgain();
     }
@@ -309,18 +286,14 @@ export class SyncEngine {
 
   #completeApplication(applied) {
     this.position = applied.position;
-    if (applied.foundGap) {
-      this.#isFetchStale = this.#isFetching;
-      this.fetchNow();
-    }
+    if (applied.foundGap && this.transport !== null) this.#fetching.startAnew();
     if (applied.retryLater) this.#pause(applied.retryLater);
     if (applied.clockAhead) {
       this.#handleClockAhead({ code: "clockAhead", detail: "a record's time is in the future" });
     } else if (applied.hasAnswer) {
       this.#clockFaults = 0;
     }
-    const isDone = applied.isAtEnd && !this.#mustFetch && !this.#isFetching;
-    if (isDone && this.transport !== null) this.#hasCaughtUp = true;
+    if (applied.isAtEnd && this.transport !== null) this.#fetching.complete();
   }
 
   /** Handles stamps in the relay's future: its time is measured again, and if that did not help,
@@ -342,7 +315,7 @@ export class SyncEngine {
   next() {
     if (this.#pending.length > 0) return this.#pending.shift();
     // Pushed pages wait for the running fetch, whose pages precede them.
-    if (this.#arrivals.length > 0 && this.#applications === 0 && !this.#isFetching) {
+    if (this.#arrivals.length > 0 && this.#applications === 0 && !this.#fetching.isRunning) {
       const arrivals = this.#arrivals;
       this.#arrivals = [];
       // This job may answer the frozen batch, so only a new batch is offered.
@@ -357,37 +330,36 @@ export class SyncEngine {
     if (this.transport === null || this.isPaused) return null;
     const bounds = this.#hasSendable ? this.beginOffer() : null;
     if (bounds) return job({ task: "freezeBatch" }, bounds);
-    if (this.#mustFetch && !this.#isFetching && this.outbox.frozen === null && this.#isAtRest) {
+    if (this.#fetching.mayBegin && this.outbox.frozen === null && this.#isAtRest) {
       return this.#fetch(this.position.token ?? null);
     }
-    if (this.#isFetching || this.#mustFetch || this.#applications > 0) return null;
+    if (!this.#fetching.isIdle || this.#applications > 0) return null;
     if (this.#arrivals.length > 0 || this.#cursor === null) return null;
-    if (this.transport === "long-poll" && !this.#isWaiting) {
-      this.#isWaiting = true;
+    if (this.transport === "long-poll" && !this.#stream.isWaiting) {
+      this.#stream.beginWait();
       return { do: "wait", since: this.#cursor };
     }
-    if (this.transport === "events" && !this.#isListening) {
-      this.#isListening = true;
+    if (this.transport === "events" && !this.#stream.isListening) {
+      this.#stream.beginListening();
       return { do: "listen", since: this.#cursor };
     }
     return null;
   }
 
   #fetch(since) {
-    this.#mustFetch = false;
-    this.#isFetching = true;
-    this.#dropsPages = false;
+    this.#fetching.begin();
+    this.#stream.endDropping();
     this.#fetchedSince = since;
     return { do: "fetch", since };
   }
 
-  get #canOfferNew() { return !this.#mustFetch && !this.#isFetching && this.#cursor !== null; }
+  get #canOfferNew() { return this.#fetching.isIdle && this.#cursor !== null; }
 
   get #canOffer() {
     // The running application may answer the frozen batch, and show that more must be fetched
     // first.
     if (this.transport === null || this.isPaused || !this.isClockTrusted) return false;
-    if (this.#saving || this.#isOffering || this.#applications > 0) return false;
+    if (!this.#saving.isIdle || this.#applications > 0) return false;
     return this.outbox.frozen !== null || this.#canOfferNew;
   }
 
