@@ -58,8 +58,8 @@ struct HTTPConnection: Sendable {
   var isUpgrading: Bool { exchange?.value.stage == .upgrading }
 
   /// True if a chunk is uploaded, or downloaded.
-  var isUploading: Bool { exchange?.value.upload != nil }
-  var isDownloading: Bool { exchange?.value.download != nil }
+  var isUploading: Bool { exchange?.value.transfer.isUploading ?? false }
+  var isDownloading: Bool { exchange?.value.transfer.isDownloading ?? false }
 
   /// True if a request is being read or answered.
   var isBusy: Bool { mutating get { exchange != nil || !parser.isIdle } }
@@ -165,7 +165,7 @@ struct HTTPConnection: Sendable {
   /// Ends the request of a connection that is closed.
   mutating func finish(_ channel: inout ConnectionChannel, _ services: inout RelayServices) {
     reportRequest(&channel, &services)
-    dropTransfer(&services)
+    exchange?.value.transfer.drop(&services)
   }
 
   // MARK: head
@@ -185,7 +185,8 @@ struct HTTPConnection: Sendable {
       applyRateLimit(channel.chargeAddress(&services))
     }
     if case .upload(let hash) = call, exchange?.value.pendingAnswer == nil {
-      beginUpload(hash, &channel, &services)
+      let refusal = exchange?.value.transfer.beginUpload(hash, &services) ?? nil
+      exchange?.value.pendingAnswer = refusal.map { Answer($0) }
     }
     continueBody(&channel, &services)
   }
@@ -534,7 +535,7 @@ struct HTTPConnection: Sendable {
       services.hub.removeStream(channel.slot, session.account)
       stream = nil
     }
-    dropTransfer(&services)
+    exchange?.value.transfer.drop(&services)
     exchange = nil
     deadline = .none
     if closes { channel.close(.afterSending, &services) }
@@ -606,7 +607,7 @@ struct HTTPConnection: Sendable {
     case nil: deadline = parser.isIdle ? .idle : .head
     case .reading:
       // A chunk of a file is large: progress is enough.
-      deadline = (exchange?.value.upload?.value.partsReceived).map { .part($0) } ?? .body
+      deadline = (exchange?.value.transfer.partsReceived).map { .part($0) } ?? .body
     case .full, .whole, .upgrading, .awaitingStore, .delayed, .sending, .streaming: deadline = .none
     case .parked: deadline = .poll
     }
@@ -784,7 +785,8 @@ struct HTTPConnection: Sendable {
     switch exchange?.value.call {
     case nil where exchange == nil: channel.close(.afterSending, &services)
     // The answer has begun; only closing it early can signal the error.
-    case .signed where isSendingBody: channel.close(.afterSending, &services)
+    case .signed where exchange?.value.transfer.isSendingBody == true:
+      channel.close(.afterSending, &services)
     case .signed, .upload: answer(Answer(refusal), isLast: true, &channel, &services)
     // The request does not need a signed-in device.
     case .unauthenticated, .owner, .health, .page, .ownPage, .socket, nil:
@@ -822,26 +824,10 @@ struct HTTPConnection: Sendable {
 
   // MARK: uploads
 
-  /// Starts an upload after the head of a request that has no error so far.
-  private mutating func beginUpload(
-    _ hash: ChunkHash, _ channel: inout ConnectionChannel, _ services: inout RelayServices
-  ) {
-    guard services.transfers.hasRoomForUpload else {
-      exchange?.value.pendingAnswer = Answer(StoreRefusals.tooManyUploads)
-      return
-    }
-    guard !services.isDiskLow() else {
-      exchange?.value.pendingAnswer = Answer(StoreHealth.diskLow)
-      return
-    }
-    services.transfers.beginUpload()
-    exchange?.value.upload = CopyOnWriteBox(ChunkUpload(hash))
-  }
-
   private mutating func addToUpload(
     _ bytes: [UInt8], _ channel: inout ConnectionChannel, _ services: inout RelayServices
   ) {
-    exchange?.value.upload?.value.receive(bytes)
+    exchange?.value.transfer.receive(bytes)
     advanceUpload(&channel, &services)
   }
 
@@ -849,44 +835,22 @@ struct HTTPConnection: Sendable {
   private mutating func advanceUpload(
     _ channel: inout ConnectionChannel, _ services: inout RelayServices
   ) {
-    if exchange?.value.stage == .whole { exchange?.value.upload?.value.endBody() }
-    if let session = channel.session, exchange?.value.isSigningIn == false {
-      submitUploadStep(session, &channel, &services)
+    if exchange?.value.stage == .whole { exchange?.value.transfer.endBody() }
+    if let session = channel.session, exchange?.value.isSigningIn == false,
+      let refusal = exchange?.value.transfer.submitUploadStep(session, for: channel.id, &services)
+        ?? nil
+    {
+      refuseUpload(refusal, &channel, &services)
     }
     updateUploadReading()
   }
 
-  private mutating func submitUploadStep(
-    _ session: Session, _ channel: inout ConnectionChannel, _ services: inout RelayServices
-  ) {
-    guard let hash = exchange?.value.upload?.value.hash else { return }
-    if exchange?.value.upload?.value.file == nil {
-      guard services.transfers.assignUpload(to: session.account) else {
-        refuseUpload(StoreRefusals.tooManyUploads, &channel, &services)
-        return
-      }
-      exchange?.value.upload?.value.file = ChunkFile(
-        account: session.account, number: services.secrets.word())
-    }
-    guard let file = exchange?.value.upload?.value.file,
-      let step = exchange?.value.upload?.value.nextStep()
-    else { return }
-    let request: ChunkRequest =
-      switch step {
-      case .append(let bytes): .append(file, bytes)
-      case .finish: .finish(file, expecting: hash)
-      }
-    if !services.submitFileRequest(request, for: .upload(channel.id, file)) {
-      refuseUpload(StoreQueue.overloaded, &channel, &services)
-    }
-  }
-
   /// Counts the bytes held for the upload, and stops or resumes reading of its body.
   private mutating func updateUploadReading() {
-    guard let isFull = exchange?.value.upload?.value.isFull,
-      let heldBytes = exchange?.value.upload?.value.heldBytes
+    guard let bytes = exchange?.value.transfer.uploadBytes,
+      let isFull = exchange?.value.transfer.isUploadFull
     else { return }
-    exchange?.value.bodyBytes = heldBytes
+    exchange?.value.bodyBytes = bytes
     switch exchange?.value.stage {
     case .reading where isFull: exchange?.value.stage = .full
     case .full where !isFull: exchange?.value.stage = .reading
@@ -896,8 +860,8 @@ struct HTTPConnection: Sendable {
 
   /// Stops reading an upload with a step under way, because there is no memory for more bytes.
   mutating func pauseUpload() {
-    guard exchange?.value.stage == .reading, exchange?.value.upload?.value.isBegun == true,
-      exchange?.value.upload?.value.heldBytes ?? 0 > 0
+    guard exchange?.value.stage == .reading, exchange?.value.transfer.isUploadBegun == true,
+      exchange?.value.transfer.uploadBytes ?? 0 > 0
     else { return }
     exchange?.value.stage = .full
   }
@@ -907,12 +871,10 @@ struct HTTPConnection: Sendable {
     _ file: ChunkFile, _ result: Result<ChunkResult, Refusal>, _ channel: inout ConnectionChannel,
     _ services: inout RelayServices
   ) {
-    // The end of an upload has already handled its file.
-    guard exchange?.value.upload?.value.file == file else { return }
+    guard exchange?.value.transfer.isUploading(to: file) == true else { return }
     switch result {
     case .success(.done):
-      exchange?.value.upload?.value.completeStep()
-      if exchange?.value.upload?.value.isFinished == true {
+      if exchange?.value.transfer.completeStep() == true {
         services.recordFileSuccess()
         addChunk(&channel, &services)
       } else {
@@ -935,39 +897,19 @@ struct HTTPConnection: Sendable {
   /// Ends an upload that was refused before its chunk was added.
   private mutating func endUpload(_ services: inout RelayServices) {
     guard isUploading else { return }
-    dropTransfer(&services)
+    exchange?.value.transfer.drop(&services)
     exchange?.value.bodyBytes = 0
     if exchange?.value.stage == .full { exchange?.value.stage = .reading }
   }
 
-  /// Discards an upload that ends before its chunk was added, or a download. The steps of an upload
-  /// are done in order, so its file is removed after the step under way.
-  private mutating func dropTransfer(_ services: inout RelayServices) {
-    if let upload = removeUpload(&services), upload.isBegun, let file = upload.file {
-      services.removeFiles([file])
-    }
-    removeDownload(&services)
-  }
-
-  private mutating func removeUpload(_ services: inout RelayServices) -> ChunkUpload? {
-    guard let upload = exchange?.value.upload?.value else { return nil }
-    exchange?.value.upload = nil
-    services.transfers.endUpload(of: upload.file?.account)
-    return upload
-  }
-
-  /// Adds the chunk to the account; its file is complete and durable. From here on the commit owns
-  /// the file, whatever happens to the connection.
+  /// Adds the chunk to the account; its file is complete and durable.
   private mutating func addChunk(
     _ channel: inout ConnectionChannel, _ services: inout RelayServices
   ) {
-    guard let upload = removeUpload(&services), let file = upload.file else { return }
     exchange?.value.stage = .awaitingStore
     exchange?.value.bodyBytes = 0
-    let request = CommitRequest.addChunk(file.account, upload.hash, file, bytes: upload.received)
-    if !services.submitCommit(request, for: .addChunk(channel.id, file)) {
-      services.removeFiles([file])
-      answer(Answer(StoreQueue.overloaded), &channel, &services)
+    if let refusal = exchange?.value.transfer.addChunk(for: channel.id, &services) ?? nil {
+      answer(Answer(refusal), &channel, &services)
     }
   }
 
@@ -1006,25 +948,14 @@ struct HTTPConnection: Sendable {
       guard services.admission.hasRoom(for: holder) else {
         throw services.admission.refusal(of: holder)
       }
-      services.transfers.beginDownload()
-      exchange?.value.download = CopyOnWriteBox(ChunkDownload(chunk.file, range, head: head))
+      exchange?.value.transfer.beginDownload(
+        ChunkDownload(chunk.file, range, head: head), &services)
       exchange?.value.stage = .sending
-      guard readChunk(&channel, &services) else {
-        removeDownload(&services)
+      guard exchange?.value.transfer.readPart(for: channel.id, &services) ?? true else {
+        exchange?.value.transfer.removeDownload(&services)
         throw StoreQueue.overloaded
       }
     }
-  }
-
-  /// Reads the next part. Returns false if too many requests are pending.
-  private mutating func readChunk(
-    _ channel: inout ConnectionChannel, _ services: inout RelayServices
-  ) -> Bool {
-    guard let file = exchange?.value.download?.value.file,
-      let range = exchange?.value.download?.value.nextRead()
-    else { return true }
-    return services.submitFileRequest(
-      .read(file, offset: range.lowerBound, count: range.count), for: .download(channel.id, file))
   }
 
   /// Reads the next part as soon as the connection has room for it. If the node has no memory for
@@ -1034,14 +965,15 @@ struct HTTPConnection: Sendable {
   ) {
     let hasRoom = services.admission.hasRoom(for: channel.holder)
     if channel.isClogged(services) || (!hasRoom && channel.unsentBytes > 0) { return }
-    if !readChunk(&channel, &services) { channel.close(.afterSending, &services) }
+    let isSubmitted = exchange?.value.transfer.readPart(for: channel.id, &services) ?? true
+    if !isSubmitted { channel.close(.afterSending, &services) }
   }
 
   mutating func handleChunkRead(
     _ file: ChunkFile, _ result: Result<ChunkResult, Refusal>, _ channel: inout ConnectionChannel,
     _ services: inout RelayServices
   ) {
-    guard exchange?.value.download?.value.file == file else { return }
+    guard exchange?.value.transfer.isDownloading(file) == true else { return }
     switch result {
     case .success(.bytes(let bytes)) where !bytes.isEmpty: sendPart(bytes, &channel, &services)
     // The file has fewer bytes than recorded.
@@ -1058,7 +990,7 @@ struct HTTPConnection: Sendable {
   private mutating func sendPart(
     _ bytes: [UInt8], _ channel: inout ConnectionChannel, _ services: inout RelayServices
   ) {
-    if var head = exchange?.value.download?.value.recordRead(bytes.count) {
+    if var head = exchange?.value.transfer.recordRead(bytes.count) ?? nil {
       head.body = bytes
       exchange?.value.status = UInt16(head.status)
       let bytes = services.response(
@@ -1069,7 +1001,7 @@ struct HTTPConnection: Sendable {
     } else {
       channel.send(bytes, &services)
     }
-    if exchange?.value.download?.value.isOver == true {
+    if exchange?.value.transfer.isDownloadOver == true {
       endExchange(closes: closesAfterAnswer(services), &channel, &services)
     } else {
       continueDownload(&channel, &services)
@@ -1081,23 +1013,14 @@ struct HTTPConnection: Sendable {
   private mutating func refuseDownload(
     _ refusal: Refusal, _ channel: inout ConnectionChannel, _ services: inout RelayServices
   ) {
-    if isSendingBody {
+    if exchange?.value.transfer.isSendingBody == true {
       services.count(refusal.code)
       channel.close(.afterSending, &services)
     } else {
-      removeDownload(&services)
+      exchange?.value.transfer.removeDownload(&services)
       answer(Answer(refusal), &channel, &services)
     }
   }
-
-  private mutating func removeDownload(_ services: inout RelayServices) {
-    guard isDownloading else { return }
-    exchange?.value.download = nil
-    services.transfers.endDownload()
-  }
-
-  /// True if the head of a download's answer was sent, and not all of its body.
-  private var isSendingBody: Bool { exchange?.value.download.map { $0.value.head == nil } ?? false }
 
   // MARK: event streams
 

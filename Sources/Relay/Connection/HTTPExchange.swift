@@ -47,8 +47,7 @@ struct HTTPExchange: Sendable {
   /// The form in which it would be repeated; nil until it is answered.
   var repetition: RepeatedPoll?
   /// Upload or download of a chunk under way.
-  var upload: CopyOnWriteBox<ChunkUpload>?
-  var download: CopyOnWriteBox<ChunkDownload>?
+  var transfer = ChunkTransfer()
   /// Time at which its head was complete.
   var begunAt = Instant(nanoseconds: 0)
   /// Bytes of the answer's body, if it is sent at once.
