@@ -42,9 +42,10 @@ struct EventLoop: ~Copyable {
   let poller: Poller
   var slab = ConnectionSlab()
   var frames = FrameStore()
-  /// Linked list of slots with frames that are new since the last flush.
-  private var firstDirty: Int32 = -1
-  private var lastDirty: Int32 = -1
+  /// Connections with frames that are new since the last flush. Those whose first new frame is one
+  /// for a crowd are written last: an answer does not wait until thousands have the change.
+  private var dirty = DirtyList()
+  private var dirtyCrowd = DirtyList()
   private var incidents = ActionQueue<Incident>()
   /// Refused connections that are not reported to the node yet.
   private var rejections = ActionQueue<ConnectionRejection>()
@@ -482,46 +483,39 @@ extension EventLoop {
   @usableFromInline
   mutating func multicast(_ frame: [UInt8], _ ids: [ConnectionID]) {
     if frame.isEmpty { return }
-    for id in ids { queue(frame, for: id) }
+    let isCrowd = ids.count >= Limits.crowdConnections
+    for id in ids { queue(frame, for: id, isCrowd: isCrowd) }
   }
 
   @inline(__always)
-  private mutating func queue(_ frame: [UInt8], for id: ConnectionID) {
+  private mutating func queue(_ frame: [UInt8], for id: ConnectionID, isCrowd: Bool = false) {
     guard let slot = slab.slot(of: id) else { return }
     let connection = slab[slot]
     guard connection.pointee.acceptsFrames else { return }
     frames.append(frame, to: &connection.pointee.output)
-    if !connection.pointee.isBlocked { markDirty(slot) }
+    if !connection.pointee.isBlocked { markDirty(slot, isCrowd: isCrowd) }
   }
 
   @inline(__always)
-  mutating func markDirty(_ slot: Int) {
-    let connection = slab[slot]
-    if connection.pointee.isDirty { return }
-    connection.pointee.isDirty = true
-    connection.pointee.nextDirty = -1
-    if lastDirty < 0 {
-      firstDirty = Int32(slot)
+  mutating func markDirty(_ slot: Int, isCrowd: Bool = false) {
+    if slab[slot].pointee.isDirty { return }
+    if isCrowd {
+      dirtyCrowd.append(slot, in: slab)
     } else {
-      slab[Int(lastDirty)].pointee.nextDirty = Int32(slot)
+      dirty.append(slot, in: slab)
     }
-    lastDirty = Int32(slot)
   }
 
   @usableFromInline
-  var isDirty: Bool { firstDirty >= 0 }
+  var isDirty: Bool { !dirty.isEmpty || !dirtyCrowd.isEmpty }
 
   /// Writes the frames queued since the last flush. If a connection cannot take them all, `next`
   /// returns `drained` with the number of bytes left.
   @usableFromInline
   mutating func flush() {
     finishEndedPeer()
-    while firstDirty >= 0 {
-      let slot = Int(firstDirty)
+    while let slot = dirty.popFirst(in: slab) ?? dirtyCrowd.popFirst(in: slab) {
       let connection = slab[slot]
-      firstDirty = connection.pointee.nextDirty
-      if firstDirty < 0 { lastDirty = -1 }
-      connection.pointee.isDirty = false
       guard !connection.pointee.isBlocked else { continue }
       switch connection.pointee.stage {
       case .open:

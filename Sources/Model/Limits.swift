@@ -94,6 +94,9 @@ package enum Limits {
   @usableFromInline package static let pageBytes = 2 << 20
   /// Bytes of a push; a larger one is sent as a hint.
   @usableFromInline package static let pushBytes = 64 << 10
+  /// Receivers of one frame from which on they are a crowd: it is written after all other frames of
+  /// the turn.
+  @usableFromInline package static let crowdConnections = 64
   /// Longest wait of a long-poll, in milliseconds.
   @usableFromInline package static let longPollMilliseconds: Int64 = 60_000
   /// Time after which an empty answer to a long-poll is sent at the latest: proxies give up a

@@ -79,6 +79,23 @@ struct EventLoopConnectionTests {
     #expect(!loop.isDirty && isNothing(loop.next()))
   }
 
+  @Test func aFrameForACrowdLeavesAfterOthers() throws {
+    let loop = try LoopInHand()
+    let (end, peer) = try PlainSocket.pair()
+    // The same socket under many numbers shows the order.
+    let ids = (0..<Limits.crowdConnections).map { _ in
+      loop.adopt(dup(end))
+    }
+    let id = loop.adopt(end)
+    loop.value.multicast(Array("c".utf8), ids)
+    loop.value.multicast(Array("m".utf8), [id])
+    loop.value.send(id, Array("a".utf8))
+    loop.value.flush()
+    let all = "ma" + String(repeating: "c", count: ids.count)
+    #expect(peer.receive(all.utf8.count) == Array(all.utf8))
+    #expect(!loop.isDirty)
+  }
+
   @Test func unsentBytesAreReportedInTheSameTurn() throws {
     let loop = try LoopInHand()
     let (end, peer) = try PlainSocket.pair()

@@ -170,7 +170,7 @@ struct SocketConnection: ~Copyable {
   var writeError: Int32 = 0
   /// Bytes discarded while lingering.
   var discarded: UInt32 = 0
-  /// True if it is in the list of connections to flush at the end of the turn.
+  /// True if it is in a list of connections to flush at the end of the turn.
   var isDirty = false
   var isPaused = false
   /// True if the kernel refused bytes; the poll then waits for writability.
@@ -212,5 +212,39 @@ struct SocketConnection: ~Copyable {
     case .closing: writing
     case .lingering: .reading
     }
+  }
+}
+
+/// List of connections to flush at the end of the turn, linked through their slots. A connection is
+/// in one list at most.
+struct DirtyList {
+  private static let none: Int32 = -1
+  private var first = none
+  private var last = none
+
+  var isEmpty: Bool { first < 0 }
+
+  /// Appends a connection that is not dirty, and marks it as dirty.
+  @inline(__always)
+  mutating func append(_ slot: Int, in slab: borrowing ConnectionSlab) {
+    slab[slot].pointee.isDirty = true
+    slab[slot].pointee.nextDirty = DirtyList.none
+    if last < 0 {
+      first = Int32(slot)
+    } else {
+      slab[Int(last)].pointee.nextDirty = Int32(slot)
+    }
+    last = Int32(slot)
+  }
+
+  /// Removes the first connection, which is no longer dirty.
+  @inline(__always)
+  mutating func popFirst(in slab: borrowing ConnectionSlab) -> Int? {
+    guard first >= 0 else { return nil }
+    let slot = Int(first)
+    first = slab[slot].pointee.nextDirty
+    if first < 0 { last = DirtyList.none }
+    slab[slot].pointee.isDirty = false
+    return slot
   }
 }
