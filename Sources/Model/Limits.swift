@@ -94,9 +94,12 @@ package enum Limits {
   @usableFromInline package static let pageBytes = 2 << 20
   /// Bytes of a push; a larger one is sent as a hint.
   @usableFromInline package static let pushBytes = 64 << 10
-  /// Receivers of one frame from which on they are a crowd: it is written after all other frames of
-  /// the turn.
+  /// Sockets of one account from which on they are a crowd: the changes of a turn are sent to them
+  /// together, and after all other frames of the turn.
   @usableFromInline package static let crowdConnections = 64
+  /// Longest time for which a change to a crowd waits for saves that are under way, in nanoseconds
+  /// for each socket: a fifth of what it takes to send it to one.
+  @usableFromInline package static let crowdNanosecondsPerSocket: Int64 = 1_000
   /// Longest wait of a long-poll, in milliseconds.
   @usableFromInline package static let longPollMilliseconds: Int64 = 60_000
   /// Time after which an empty answer to a long-poll is sent at the latest: proxies give up a

@@ -37,6 +37,20 @@ struct CursorChainTests {
     #expect(chain.cursor == at(6))
   }
 
+  @Test func commitsTogetherAreOneLink() {
+    var chain = live(at: 3)
+    expect(chain.handleCommits(since: at(3), token: at(7)), is: true)
+    #expect(chain.cursor == at(7) && chain.state == .live)
+    expect(commit(&chain, 7, 8), is: .push)
+    // Known, a gap, or not live.
+    expect(chain.handleCommits(since: at(3), token: at(7)), is: false)
+    expect(chain.handleCommits(since: at(9), token: at(11)), is: false)
+    #expect(chain.cursor == at(8) && chain.state == .live)
+    chain.beginFetch(ofWholeAccount: true)
+    expect(chain.handleCommits(since: at(8), token: at(9)), is: false)
+    #expect(chain.cursor == at(8) && chain.state == .fetching)
+  }
+
   @Test func aFetchToTheSamePlaceLeavesTheTextThatTheDeviceHas() {
     var chain = live(at: 5)
     chain.beginFetch(ofWholeAccount: true)

@@ -407,6 +407,22 @@ struct Connection: Sendable {
     return (channel.id, push ?? .nothing, isDeflated)
   }
 
+  /// Records commits that moved the account from `since` to `token`, whose pushes are sent
+  /// together and have `count` bytes. Returns false, and does nothing, if they cannot be sent to
+  /// it together. `isCompressible`: a client that takes compressed messages gets one of them
+  /// compressed. `limit`: bytes that may wait.
+  mutating func handleCommits(
+    since: ChangeToken, token: ChangeToken, bytes count: Int, isCompressible: Bool, limit: Int,
+    _ services: inout RelayServices
+  ) -> Bool {
+    guard !isCompressible || socket?.takesCompressed != true,
+      channel.hasRoom(for: count, limit: limit, at: services.moment.instant),
+      socket?.handleCommits(since: since, token: token) == true
+    else { return false }
+    channel.recordSent(count, &services)
+    return true
+  }
+
   /// Returns a stream's reaction to a commit. `limit`: bytes that may wait.
   mutating func handleStreamCommit(
     _ change: borrowing AccountChange, limit: Int, at now: Instant
@@ -480,6 +496,8 @@ struct Connection: Sendable {
   var isBusy: Bool { mutating get { socket != nil || http?.value.isBusy == true } }
 
   // MARK: state, for troubleshooting
+
+  var isSocket: Bool { socket != nil }
 
   /// Transport as an index into `NodeState.transports`.
   var transport: Int {

@@ -117,6 +117,11 @@ struct ConnectionChannel: Sendable {
     queue.isCrowded(limit: limit, at: now)
   }
 
+  /// True if `count` bytes can be sent together in this moment: nothing waits, and they may.
+  mutating func hasRoom(for count: Int, limit: Int, at now: Instant) -> Bool {
+    queue.hasRoom(for: count, limit: limit, at: now)
+  }
+
   // MARK: end
 
   /// Closes the connection; `manner` decides if sent bytes leave first.

@@ -141,6 +141,19 @@ struct CursorChain: Sendable {
     }
   }
 
+  /// Handles several commits, each of which follows on the one before, that moved the account from
+  /// `since` to `token`. Returns false, and does nothing, unless `handleCommit` would return
+  /// `.push` for each of them. None of them is this connection's own, is too large, or finds it
+  /// crowded.
+  mutating func handleCommits(since: ChangeToken, token: ChangeToken) -> Bool {
+    guard state == .live, cursor == since, newest.map({ since.covers($0) }) ?? true else {
+      return false
+    }
+    cursor = token
+    newest = token
+    return true
+  }
+
   /// Announces a commit to a device that is behind. For a stream the store is read, because the
   /// chain does not see the fetches of its device. A socket gets a hint for each commit as long as
   /// it accepts bytes, because a device may act on a hint by HTTP. While it accepts none, one hint

@@ -50,6 +50,11 @@ struct SendQueue: Sendable {
   /// so work that was deferred because of it is resumed.
   func isClogged(limit: Int) -> Bool { unsent > limit }
 
+  /// True if no bytes are known to wait, and at most `limit` may wait once `count` more are sent.
+  func hasRoom(for count: Int, limit: Int, at now: Instant) -> Bool {
+    unsent == 0 && (movedAt == now ? Int(burst) : 0) + count <= limit
+  }
+
   /// True if more than `limit` bytes wait, or may wait: too many to add a push.
   func isCrowded(limit: Int, at now: Instant) -> Bool {
     unsent > limit || (movedAt == now && Int(burst) > limit)

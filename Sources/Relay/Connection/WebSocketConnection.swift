@@ -220,11 +220,13 @@ struct WebSocketConnection: Sendable {
       services.submitCommit(
         .save(commit),
         for: .socketSave(
-          id, request.id, bytes: bytes, receivedAt: request.timed ? services.moment.instant : nil))
+          id, session.account, request.id, bytes: bytes,
+          receivedAt: request.timed ? services.moment.instant : nil))
     else {
       sendRefusal(request.id.text, StoreQueue.overloaded, &channel, &services)
       return
     }
+    services.hub.beginSave(session.account)
     requests += 1
     requestBytes += bytes
   }
@@ -384,6 +386,12 @@ struct WebSocketConnection: Sendable {
       since: change.since, token: change.token, isOwn: isOwn, isLarge: isLarge,
       isCrowded: channel.isCrowded(limit: limit, at: now),
       isClogged: channel.isClogged(limit: limit))
+  }
+
+  /// Records commits from `since` to `token` whose pushes are sent together. Returns false, and
+  /// does nothing, if they are not the next link.
+  mutating func handleCommits(since: ChangeToken, token: ChangeToken) -> Bool {
+    chain.handleCommits(since: since, token: token)
   }
 
   /// Records that a commit up to `token` did not match the device's filter.

@@ -20,6 +20,8 @@ struct Hub: Sendable {
     fileprivate var filterTable: CopyOnWriteBox<FilterTable>?
     /// nil if the entry is free.
     fileprivate var account: AccountID?
+    /// Number of saves by sockets that are under way.
+    var saves: UInt32 = 0
     /// The account's newest known token; nil until the store has reported it once.
     var newest: ChangeToken?
     /// `AccountVersion.membershipVersion`, as the store last reported it; nil until then.
@@ -107,6 +109,20 @@ struct Hub: Sendable {
   mutating func removeStream(_ slot: Slot, _ account: AccountID) {
     guard let index = index(of: account) else { return }
     streamCount -= watchers[index].streams.removeFirst(slot) ? 1 : 0
+  }
+
+  mutating func beginSave(_ account: AccountID) {
+    if let index = index(of: account) { watchers[index].saves += 1 }
+  }
+
+  /// Ends a save, whose socket may be gone.
+  mutating func endSave(_ account: AccountID) {
+    if let index = index(of: account), watchers[index].saves > 0 { watchers[index].saves -= 1 }
+  }
+
+  /// True if saves by sockets of the account are under way.
+  func hasSaves(_ account: AccountID) -> Bool {
+    index(of: account).map { watchers[$0].saves > 0 } ?? false
   }
 
   /// Returns the account's newest token, as far as this node knows; nil if it is unknown. Any

@@ -43,14 +43,16 @@ extension RelayNode {
     guard let watchers = services.hub.watchers(of: change.account) else { return }
     let unmatchedDevices = change.unmatchedDevices(watchers.filters)
     let before = services.status.pushes
-    if !watchers.sockets.isEmpty { pushToSockets(watchers.sockets, change, unmatchedDevices) }
+    if !watchers.sockets.isEmpty, !deferPush(change, watchers, unmatchedDevices) {
+      pushToSockets(watchers.sockets, change, unmatchedDevices)
+    }
     if !watchers.polls.isEmpty { pushToPolls(watchers.polls, change, unmatchedDevices, lastPoll) }
     if !watchers.streams.isEmpty { pushToStreams(watchers.streams, change, unmatchedDevices) }
     measureLag(of: change, receivers: services.status.pushes - before)
   }
 
   /// The clock is read once a turn, so a change may seem durable slightly after it was announced.
-  private mutating func measureLag(of change: AccountChange, receivers: Int) {
+  mutating func measureLag(of change: AccountChange, receivers: Int) {
     guard receivers > 0, let durableAt = change.durableAt else { return }
     let lag = services.moment.instant.nanoseconds - durableAt.nanoseconds
     services.status.notifyLag.observe(max(0, lag), times: receivers)
@@ -58,7 +60,7 @@ extension RelayNode {
 
   // MARK: sockets
 
-  private mutating func pushToSockets(
+  mutating func pushToSockets(
     _ sockets: [Hub.Slot], _ change: AccountChange, _ unmatchedDevices: Set<DeviceID>
   ) {
     let own = change.origin?.node == services.configuration.node ? change.origin?.connection : nil

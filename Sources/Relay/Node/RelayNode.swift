@@ -27,6 +27,8 @@ package struct RelayNode: Node, ~Copyable {
   var services: RelayServices
   var connections = ConnectionTable()
   var peerRelays = PeerRelays()
+  /// Changes that are still to be sent.
+  var crowdPushes = CrowdPushes()
   /// Time at which this node's last change was durable. Its outcome follows directly.
   var durableAt: Instant?
 
@@ -56,6 +58,7 @@ package struct RelayNode: Node, ~Copyable {
     _ event: NodeEvent<StoreOutcome, RelayOrder, RelayNews>, at moment: Moment
   ) {
     services.moment = moment
+    if event.mustFollowPushes { sendCrowdPushes() }
     switch event {
     case .opened(let id, let opening): handleOpened(id, opening)
     case .drained(let id, let unsent): handleDrained(id, unsent: unsent)
@@ -67,7 +70,9 @@ package struct RelayNode: Node, ~Copyable {
     case .ordered(.reportState): services.actions.append(.report(.state(currentState)))
     case .ordered(.allowHosts(let hosts)): services.allowHosts(hosts)
     case .news(let news): handleNews(news)
-    case .deadlineReached: expireTimers()
+    case .deadlineReached:
+      sendDueCrowdPushes()
+      expireTimers()
     case .stopping: stop()
     }
     finishEvent()
@@ -78,7 +83,10 @@ package struct RelayNode: Node, ~Copyable {
     services.actions.popFirst()
   }
 
-  @usableFromInline package var nextDeadline: Instant? { services.timers.next }
+  @usableFromInline package var nextDeadline: Instant? {
+    guard let crowdDeadline else { return services.timers.next }
+    return services.timers.next.map { min($0, crowdDeadline) } ?? crowdDeadline
+  }
 
   // MARK: connections
 
@@ -138,6 +146,17 @@ package struct RelayNode: Node, ~Copyable {
 
   private mutating func finishEvent() {
     if services.stage == .stopping { finishStopping() }
+  }
+}
+
+extension NodeEvent where News == RelayNews {
+  /// True if all changes are sent before it: it may close sockets, or filter changes from now on.
+  fileprivate var mustFollowPushes: Bool {
+    switch self {
+    case .news(.changed): false
+    case .news, .stopping: true
+    default: false
+    }
   }
 }
 

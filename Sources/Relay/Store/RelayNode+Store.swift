@@ -129,11 +129,14 @@ extension RelayNode {
     }
     durableAt = nil
     let slot = pending.connection.flatMap { connections.slot(of: $0) }
+    // The answer comes after all changes before it.
+    if let slot, !crowdPushes.isEmpty { serveCrowdPushes(to: slot) }
     switch pending {
     case .call(_, let response):
       let result = services.handleCallCommit(response, result)
       if let slot { connections[slot].handleCallCommit(response, result, &services) }
-    case .socketSave(_, let batch, let bytes, _):
+    case .socketSave(_, let account, let batch, let bytes, _):
+      services.hub.endSave(account)
       if let slot { connections[slot].handleSaveResult(batch, bytes: bytes, result, &services) }
     case .addChunk(_, let file):
       services.handleChunkAdded(file, result)
@@ -148,7 +151,7 @@ extension RelayNode {
 
   /// Returns the arrival time of a save whose answer reports its times; nil for everything else.
   private func arrivalTime(of pending: PendingCommit) -> Instant? {
-    if case .socketSave(_, _, _, let instant) = pending { return instant }
+    if case .socketSave(_, _, _, _, let instant) = pending { return instant }
     guard case .call(let id, .saved(_, timed: true)) = pending,
       let slot = connections.slot(of: id)
     else { return nil }

@@ -8,7 +8,7 @@ enum PendingCommit: Sendable {
   case call(ConnectionID, CommitResponse)
   /// `bytes`: of the message, which count as held until the answer. `receivedAt`: time of its
   /// arrival, if the answer reports times.
-  case socketSave(ConnectionID, BatchID, bytes: Int, receivedAt: Instant?)
+  case socketSave(ConnectionID, AccountID, BatchID, bytes: Int, receivedAt: Instant?)
   /// Last-seen times of devices; no connection waits for it.
   case sightings
   /// Test of a store that failed; no connection waits for it.
@@ -25,7 +25,7 @@ enum PendingCommit: Sendable {
   /// The connection that waits for the result.
   var connection: ConnectionID? {
     switch self {
-    case .call(let id, _), .socketSave(let id, _, _, _), .addChunk(let id, _): id
+    case .call(let id, _), .socketSave(let id, _, _, _, _), .addChunk(let id, _): id
     case .sightings, .storeProbe, .confirmation, .missingReport, .collection: nil
     }
   }

@@ -191,7 +191,17 @@ final class TestRelay {
         return true
       }
     }
-    return runFileJob()
+    return runFileJob() || deliverDueDeadline()
+  }
+
+  /// Reaches a deadline of this moment: changes to a crowd are sent at the end of a turn.
+  private func deliverDueDeadline() -> Bool {
+    let due = entries.indices.first {
+      entries[$0].node.nextDeadline.map { $0 <= moment.instant } ?? false
+    }
+    guard let due else { return false }
+    deliver(due, .deadlineReached)
+    return true
   }
 
   /// Performs the first `count` waiting commits in one transaction.
