@@ -275,9 +275,11 @@ package struct LoopLimits: Sendable, Hashable {
 extension EventLoop {
   // MARK: Incoming connections
 
-  /// Adds a descriptor that is only written to and never polled.
+  /// Adds a descriptor that is only written to and never polled. It may be a file.
   mutating func adopt(_ descriptor: consuming Descriptor) -> ConnectionID {
-    slab[slab.add(nil, descriptor, .open)].pointee.id
+    let slot = slab.add(nil, descriptor, .open)
+    slab[slot].pointee.isSocket = false
+    return slab[slot].pointee.id
   }
 
   mutating func listen(at listener: Listener) throws(SystemFault) {
@@ -562,7 +564,9 @@ extension EventLoop {
           FrameStore.Gathering(vectors, limit: Limits.framesPerWrite, atMost: share)
         ) { (gathered: borrowing FrameStore.Gathering) throws(SystemFault) in
           offered = gathered.bytes
-          return try Syscall.writeVectors(descriptor, vectors, gathered.count)
+          return gathered.count == 1 && connection.pointee.isSocket
+            ? try Syscall.send(descriptor, vectors[0])
+            : try Syscall.writeVectors(descriptor, vectors, gathered.count)
         }
         switch progress {
         case .done(let count):

@@ -170,6 +170,8 @@ struct SocketConnection: ~Copyable {
   var writeError: Int32 = 0
   /// Bytes discarded while lingering.
   var discarded: UInt32 = 0
+  /// False for a descriptor that may be a file.
+  var isSocket = true
   /// True if it is in a list of connections to flush at the end of the turn.
   var isDirty = false
   var isPaused = false

@@ -79,6 +79,13 @@ enum Syscall {
     try progress("writev") { Glibc.writev(descriptor, vectors, Int32(count)) }
   }
 
+  /// Writes to a socket, at less cost than `writeVectors`.
+  static func send(_ descriptor: Int32, _ bytes: iovec) throws(SystemFault) -> Progress {
+    try progress("send") {
+      Glibc.send(descriptor, bytes.iov_base, bytes.iov_len, Int32(MSG_NOSIGNAL))
+    }
+  }
+
   static func fileKind(_ path: String) throws(SystemFault) -> mode_t {
     var status = stat()
     try result("stat") { Int(stat(path, &status)) }
