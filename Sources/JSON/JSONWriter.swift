@@ -1,6 +1,4 @@
-/// Writes JSON into one array of bytes, without white space, and adds the commas itself. The last
-/// byte alone shows if a comma is due: only an opening bracket or a name leaves `{`, `[` or `:` at
-/// the end.
+/// Writes JSON into one array of bytes, without white space, and adds the commas itself.
 ///
 ///     var writer = JSONWriter(capacity: 128)
 ///     writer.beginObject()
@@ -9,103 +7,141 @@
 ///     writer.endObject()
 ///     let bytes = writer.finish()
 package struct JSONWriter: ~Copyable {
-  private var bytes: [UInt8] = []
+  private var bytes: OutputBytes
+  /// True behind a value: a comma comes before the next one, or before its name.
+  private var follows = false
 
-  package init(capacity: Int) { bytes.reserveCapacity(capacity) }
-
-  package consuming func finish() -> [UInt8] { bytes }
-
-  package mutating func beginObject() {
-    separate()
-    bytes.append(.openBrace)
+  /// `headroom`: bytes that may be prepended to those of `output()`.
+  package init(capacity: Int, headroom: Int = 0) {
+    bytes = OutputBytes(capacity: capacity, headroom: headroom)
   }
 
-  package mutating func endObject() { bytes.append(.closeBrace) }
+  /// Number of bytes so far.
+  package var count: Int { bytes.count }
 
-  package mutating func beginArray() {
+  package consuming func finish() -> [UInt8] { bytes.finish() }
+
+  package consuming func output() -> OutputBytes { bytes }
+
+  package mutating func beginObject() { open(.openBrace) }
+
+  package mutating func endObject() { close(.closeBrace) }
+
+  package mutating func beginArray() { open(.openBracket) }
+
+  package mutating func endArray() { close(.closeBracket) }
+
+  private mutating func open(_ bracket: UInt8) {
     separate()
-    bytes.append(.openBracket)
+    bytes.append(bracket)
+    follows = false
   }
 
-  package mutating func endArray() { bytes.append(.closeBracket) }
+  private mutating func close(_ bracket: UInt8) {
+    bytes.append(bracket)
+    follows = true
+  }
 
   /// Writes a member's name and the colon. `name` is one of the protocol's: plain ASCII, no
   /// escapes.
   package mutating func member(_ name: StaticString) {
-    separate()
-    bytes.append(.quote)
-    append(name)
-    bytes.append(.quote)
-    bytes.append(.colon)
+    quote(
+      UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount), isName: true)
+    follows = false
   }
 
   /// Same as `member`, with any name.
   package mutating func name(_ name: String) {
     string(name)
     bytes.append(.colon)
+    follows = false
   }
 
   package mutating func string(_ text: String) {
-    separate()
-    bytes.append(.quote)
-    escape(text)
-    bytes.append(.quote)
+    text.withUTF8Bytes { characters in
+      guard characters.bytes.endOfPlainText(from: 0) < characters.count else {
+        return characters.withUnsafeBytes { quote($0) }
+      }
+      separate()
+      bytes.append(.quote)
+      escape(characters.bytes)
+      bytes.append(.quote)
+    }
+    follows = true
   }
 
-  /// Writes a string whose bytes `append` adds: ASCII without characters that need an escape.
-  package mutating func plain(_ append: (inout [UInt8]) -> Void) {
+  /// Writes a string whose bytes `write` appends: ASCII without characters that need an escape.
+  package mutating func plain(_ write: (inout OutputBytes) -> Void) {
     separate()
     bytes.append(.quote)
-    append(&bytes)
+    write(&bytes)
     bytes.append(.quote)
+    follows = true
   }
 
   package mutating func integer(_ value: Int64) {
     separate()
     bytes.appendDecimal(value)
+    follows = true
   }
 
   /// Writes the number in its canonical form.
   package mutating func number(_ value: JSONNumber) {
     separate()
-    bytes.append(contentsOf: value.canonicalText.utf8)
+    value.canonicalText.withUTF8Bytes { text in text.withUnsafeBytes { bytes.append($0) } }
+    follows = true
   }
 
   package mutating func bool(_ value: Bool) {
     separate()
-    append(value ? "true" : "false")
+    bytes.append(value ? "true" : "false")
+    follows = true
   }
 
   package mutating func null() {
     separate()
-    append("null")
+    bytes.append("null")
+    follows = true
   }
 
   /// Writes a value that is already JSON.
-  package mutating func raw(_ json: [UInt8]) {
+  package mutating func raw(_ json: [UInt8]) { raw(json[...]) }
+
+  package mutating func raw(_ json: ArraySlice<UInt8>) {
     separate()
-    bytes.append(contentsOf: json)
+    json.withUnsafeBytes { bytes.append($0) }
+    follows = true
   }
 
+  @inline(__always)
   private mutating func separate() {
-    switch bytes.last {
-    case nil, .openBrace, .openBracket, .colon: break
-    default: bytes.append(.comma)
-    }
+    if follows { bytes.append(.comma) }
   }
 
-  private mutating func append(_ text: StaticString) {
-    bytes.append(
-      contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+  /// Writes plain text in quotes, with the comma before it, and a colon after a name.
+  @inline(__always)
+  private mutating func quote(_ text: UnsafeRawBufferPointer, isName: Bool = false) {
+    let follows = follows
+    bytes.append(atMost: text.count + 4) { end in
+      var count = 0
+      if follows {
+        end[0] = .comma
+        count = 1
+      }
+      end[count] = .quote
+      if let start = text.baseAddress {
+        UnsafeMutableRawPointer(end + count + 1).copyMemory(from: start, byteCount: text.count)
+      }
+      count += text.count + 2
+      end[count - 1] = .quote
+      if isName { end[count] = .colon }
+      return isName ? count + 1 : count
+    }
   }
 
   // MARK: Strings
 
   /// Writes the characters of a string as JSON; escapes only those that need it.
-  private mutating func escape(_ text: String) {
-    text.withUTF8Bytes { escape($0.bytes) }
-  }
-
   private mutating func escape(_ characters: RawSpan) {
     var plainStart = 0
     var offset = 0
@@ -124,63 +160,23 @@ package struct JSONWriter: ~Copyable {
   }
 
   private mutating func append(_ characters: RawSpan) {
-    characters.withUnsafeBytes { bytes.append(contentsOf: $0) }
+    characters.withUnsafeBytes { bytes.append($0) }
   }
 
   private mutating func appendEscape(_ byte: UInt8) {
     switch byte {
-    case .quote: append("\\\"")
-    case .backslash: append("\\\\")
-    case 0x08: append("\\b")
-    case 0x09: append("\\t")
-    case 0x0A: append("\\n")
-    case 0x0C: append("\\f")
-    case 0x0D: append("\\r")
+    case .quote: bytes.append("\\\"")
+    case .backslash: bytes.append("\\\\")
+    case 0x08: bytes.append("\\b")
+    case 0x09: bytes.append("\\t")
+    case 0x0A: bytes.append("\\n")
+    case 0x0C: bytes.append("\\f")
+    case 0x0D: bytes.append("\\r")
     default:
-      append("\\u00")
+      bytes.append("\\u00")
       bytes.append(byte < 0x10 ? .zero : .zero + 1)
       let low = byte & 0xF
       bytes.append(low < 10 ? .zero + low : UInt8(ascii: "a") + low - 10)
-    }
-  }
-}
-
-/// Appends numbers as ASCII digits without making a string: a string of more than fifteen bytes
-/// costs an allocation.
-extension [UInt8] {
-  package mutating func appendDecimal(_ value: Int64) {
-    // A sign and nineteen digits.
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
-      var start = digits.count
-      var rest = value.magnitude
-      repeat {
-        start -= 1
-        digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-        rest /= 10
-      } while rest > 0
-      if value < 0 {
-        start -= 1
-        digits[start] = UInt8(ascii: "-")
-      }
-      append(contentsOf: UnsafeBufferPointer(rebasing: digits[start...]))
-    }
-  }
-
-  /// Appends lowercase digits without leading zeros.
-  package mutating func appendHexadecimal(_ value: UInt32) {
-    appendHexadecimal(UInt64(value), digits: Swift.max(1, (35 - value.leadingZeroBitCount) / 4))
-  }
-
-  /// Appends the last `count` digits, at most sixteen, in lowercase.
-  package mutating func appendHexadecimal(_ value: UInt64, digits count: Int) {
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 16) { digits in
-      var rest = value
-      for index in (0..<count).reversed() {
-        let digit = UInt8(truncatingIfNeeded: rest & 0xF)
-        digits[index] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit
-        rest >>= 4
-      }
-      append(contentsOf: UnsafeBufferPointer(rebasing: digits[..<count]))
     }
   }
 }

@@ -1,3 +1,5 @@
+import LockstepJSON
+
 /// Version of one record: the account's sequence number at the record's last save. Rises by one
 /// with each saved record, is never reused, stays below 2⁵³. 0 means "does not exist".
 @usableFromInline package typealias ChangeTag = Int64
@@ -139,15 +141,14 @@ package struct ChangeToken: Hashable, Sendable {
 
   @usableFromInline
   package var text: String {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(Limits.changeTokenBytes)
+    var bytes = OutputBytes(capacity: Limits.changeTokenBytes)
     append(to: &bytes)
-    return String(decoding: bytes, as: UTF8.self)
+    return bytes.finishText()
   }
 
   /// Appends the token's text without making a string: every answer and every push names two
   /// tokens.
-  package func append(to bytes: inout [UInt8]) {
+  package func append(to bytes: inout OutputBytes) {
     bytes.appendHexadecimal(generation)
     bytes.append(UInt8(ascii: "."))
     bytes.appendDecimal(sequence)
@@ -172,7 +173,7 @@ package struct ChangeToken: Hashable, Sendable {
     zone.text.utf8.reduce(0x811C_9DC5) { ($0 ^ UInt32($1)) &* 0x0100_0193 }
   }
 
-  private static func append(_ letter: Unicode.Scalar, to bytes: inout [UInt8]) {
+  private static func append(_ letter: Unicode.Scalar, to bytes: inout OutputBytes) {
     bytes.append(UInt8(ascii: "."))
     bytes.append(UInt8(ascii: letter))
   }

@@ -1,3 +1,5 @@
+import LockstepJSON
+
 /// Owner of zones and records. No data is shared between accounts.
 @usableFromInline
 package struct AccountID: Hashable, Comparable, Sendable {
@@ -27,7 +29,9 @@ package struct DeviceID: Hashable, Comparable, Sendable {
   /// Sixteen lowercase hexadecimal digits. Their byte order is the order of the numbers.
   @usableFromInline package var text: String { HexText.text(rawValue) }
   /// Appends `text` without making a string.
-  package func append(to bytes: inout [UInt8]) { bytes.appendHexadecimal(rawValue, digits: 16) }
+  package func append(to bytes: inout OutputBytes) {
+    bytes.appendHexadecimal(rawValue, digits: 16)
+  }
   @usableFromInline
   package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
@@ -80,14 +84,13 @@ package struct BatchID: Hashable, Sendable {
 
   @usableFromInline
   package var text: String {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(36)
+    var bytes = OutputBytes(capacity: 36)
     append(to: &bytes)
-    return String(decoding: bytes, as: UTF8.self)
+    return bytes.finishText()
   }
 
   /// Appends `text` without making a string.
-  package func append(to bytes: inout [UInt8]) {
+  package func append(to bytes: inout OutputBytes) {
     bytes.appendHexadecimal(high >> 32, digits: 8)
     bytes.append(UInt8(ascii: "-"))
     bytes.appendHexadecimal(high >> 16, digits: 4)
