@@ -620,9 +620,9 @@ struct WebSocketConnection: Sendable {
   private mutating func sendMessage(
     _ message: RelayMessage, _ channel: inout ConnectionChannel, _ services: inout RelayServices
   ) {
-    let payload = message.encoded()
     channel.send(
-      takesCompressed ? services.deflater.text(payload) : WebSocketFrame.text(payload), &services)
+      takesCompressed ? services.deflater.text(message.encoded()) : message.encodedFrame(),
+      &services)
   }
 
   private mutating func sendRefusal(

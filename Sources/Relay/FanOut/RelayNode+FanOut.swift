@@ -106,7 +106,7 @@ extension RelayNode {
   }
 
   private mutating func sendHints(to ids: [ConnectionID], _ token: ChangeToken) {
-    let hint = WebSocketFrame.text(RelayMessage.changed(token: token).encoded())
+    let hint = RelayMessage.changed(token: token).encodedFrame()
     for id in ids {
       guard let slot = connections.slot(of: id) else { continue }
       connections[slot].recordSent(hint.count, &services)

@@ -85,13 +85,9 @@ package struct AccountChange: Sendable {
     self.origin = origin
     self.since = since
     self.token = token
-    let changes = EncodedChanges(records)
+    let (changes, frame) = EncodedChanges.push(records, since: since, token: token)
     contents = Contents(records: records, events: events, changes: changes)
-    let fits = changes.bytes <= Limits.pushBytes
-    frame =
-      fits
-      ? WebSocketFrame.text(changes.message(id: nil, since: since, token: token, more: false))
-      : nil
+    self.frame = changes.bytes <= Limits.pushBytes ? frame : nil
   }
 
   /// Creates a change without records: a deletion of many in a zone, or changes not read here.

@@ -74,7 +74,7 @@ extension MessageReader {
 /// on a socket, the event of a stream and the body of a poll wrap the same bytes.
 @usableFromInline
 package struct EncodedChanges: Hashable, Sendable {
-  private let array: [UInt8]
+  private let array: ArraySlice<UInt8>
   /// Number of records.
   @usableFromInline package let count: Int
   private let lostTags: [TagGap]
@@ -86,9 +86,39 @@ package struct EncodedChanges: Hashable, Sendable {
     writer.beginArray()
     for record in changes { writer.record(record) }
     writer.endArray()
-    array = writer.finish()
+    array = writer.finish()[...]
     count = changes.count
     self.lostTags = lostTags
+  }
+
+  /// Encodes the records within the frame of their push, and returns both: they share their bytes.
+  package static func push(
+    _ changes: [Record], since: ChangeToken, token: ChangeToken
+  ) -> (changes: EncodedChanges, frame: [UInt8]) {
+    let capacity = changes.reduce(192) { $0 + $1.encodedBytes }
+    var writer = JSONWriter(capacity: capacity, headroom: WebSocketFrame.headroom)
+    writer.beginObject()
+    writer.member("op")
+    writer.string("changes")
+    writer.position(since: since, token: token, more: false)
+    writer.member("changes")
+    let start = writer.count
+    writer.beginArray()
+    for record in changes { writer.record(record) }
+    writer.endArray()
+    let end = writer.count
+    writer.endObject()
+    let count = writer.count
+    let frame = WebSocketFrame.text(writer.output())
+    let header = frame.count - count
+    let array = frame[header + start..<header + end]
+    return (EncodedChanges(array: array, count: changes.count), frame)
+  }
+
+  private init(array: ArraySlice<UInt8>, count: Int) {
+    self.array = array
+    self.count = count
+    lostTags = []
   }
 
   /// Size of the records alone, to be compared with `Limits.pushBytes`.
@@ -142,12 +172,7 @@ package struct EncodedChanges: Hashable, Sendable {
   private func finish(
     _ writer: consuming JSONWriter, since: ChangeToken?, token: ChangeToken, more: Bool
   ) -> [UInt8] {
-    writer.member("since")
-    writer.token(since)
-    writer.member("token")
-    writer.token(token)
-    writer.member("more")
-    writer.bool(more)
+    writer.position(since: since, token: token, more: more)
     writer.member("changes")
     writer.raw(array)
     if !lostTags.isEmpty {
@@ -163,6 +188,16 @@ extension JSONWriter {
   /// Writes a token; nil is null: the start of a snapshot.
   mutating func token(_ token: ChangeToken?) {
     if let token { plain { token.append(to: &$0) } } else { null() }
+  }
+
+  /// Writes a page's members before its records.
+  fileprivate mutating func position(since: ChangeToken?, token: ChangeToken, more: Bool) {
+    member("since")
+    self.token(since)
+    member("token")
+    self.token(token)
+    member("more")
+    bool(more)
   }
 
   /// Writes each gap as two numbers.

@@ -54,13 +54,24 @@ extension RelayMessage {
       return EncodedChanges(page.changes, lostTags: page.lostTags)
         .message(id: id, since: page.since, token: page.token, more: page.more)
     }
-    var writer = JSONWriter(capacity: encodedBytes)
+    return written(headroom: 0).finish()
+  }
+
+  /// Returns the message as a frame.
+  @usableFromInline
+  package func encodedFrame() -> [UInt8] {
+    if case .changes = self { return WebSocketFrame.text(encoded()) }
+    return WebSocketFrame.text(written(headroom: WebSocketFrame.headroom))
+  }
+
+  private func written(headroom: Int) -> OutputBytes {
+    var writer = JSONWriter(capacity: encodedBytes, headroom: headroom)
     writer.beginObject()
     writer.member("op")
     writer.string(op)
     writer.members(of: self)
     writer.endObject()
-    return writer.finish()
+    return writer.output()
   }
 
   private var op: String {

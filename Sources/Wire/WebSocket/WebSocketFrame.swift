@@ -1,3 +1,5 @@
+import LockstepJSON
+
 /// Encoder of whole frames (RFC 6455 section 5.2).
 ///
 ///      0                   1                   2                   3
@@ -32,6 +34,28 @@ package enum WebSocketFrame {
   /// `payload` is UTF-8.
   package static func text(_ payload: [UInt8], mask: UInt32? = nil) -> [UInt8] {
     encode(.text, payload, mask: mask)
+  }
+
+  /// Headroom that `text` needs for the header, in bytes.
+  package static let headroom = 10
+
+  /// Returns the frame of a server's message that was written with `headroom`, without another copy
+  /// of it.
+  package static func text(_ message: consuming OutputBytes) -> [UInt8] {
+    let count = message.count
+    switch count {
+    case 0...125: message.prepend(UInt8(count))
+    case 126...0xFFFF:
+      for shift in [0, 8] { message.prepend(UInt8(truncatingIfNeeded: count >> shift)) }
+      message.prepend(126)
+    default:
+      for shift in stride(from: 0, to: 64, by: 8) {
+        message.prepend(UInt8(truncatingIfNeeded: count >> shift))
+      }
+      message.prepend(127)
+    }
+    message.prepend(0x80 | Opcode.text.rawValue)
+    return message.finish()
   }
 
   package static func binary(_ payload: [UInt8], mask: UInt32? = nil) -> [UInt8] {
