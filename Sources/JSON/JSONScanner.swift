@@ -41,6 +41,9 @@ package struct JSONScanner: ~Escapable {
     }
   }
 
+  /// True if the next value is of this kind. Consumes only white space.
+  package mutating func isNext(_ kind: Kind) throws(JSONFault) -> Bool { try self.kind() == kind }
+
   package enum Kind: Hashable, Sendable {
     case object, array, string, number, bool, null
   }
@@ -67,8 +70,25 @@ package struct JSONScanner: ~Escapable {
   /// Returns the name of the object's next member, whose value must be read or skipped next; nil at
   /// the end of the object, which is then left.
   package mutating func nextMember() throws(JSONFault) -> JSONKey? {
+    if let key = plainMember() { return key }
     guard let name = try nextName() else { return nil }
     return try key(name)
+  }
+
+  /// Reads the next member's name if it is short and plain, and if there is no white space around
+  /// it, as almost always. Otherwise reads nothing.
+  @inline(__always)
+  private mutating func plainMember() -> JSONKey? {
+    let start = position + (follows ? 2 : 1)
+    guard start + 16 <= count, byte(start - 1) == .quote, !follows || byte(position) == .comma
+    else { return nil }
+    let length = bytes.endOfPlainText(from: start, atMost: 16) - start
+    guard length <= JSONKey.bytesMax, byte(start + length) == .quote, start + length + 1 < count,
+      byte(start + length + 1) == .colon
+    else { return nil }
+    position = start + length + 2
+    follows = false
+    return JSONKey(low: word(start), high: word(start + 8), count: length)
   }
 
   /// Same as `nextMember`, with the name as text.
@@ -378,9 +398,16 @@ extension RawSpan {
   /// none. Examines eight bytes at a time.
   @inline(__always)
   func endOfPlainText(from start: Int) -> Int {
+    endOfPlainText(from: start, atMost: byteCount - start)
+  }
+
+  /// Same as `endOfPlainText(from:)`, in the `most` bytes from `start` on, which must exist.
+  @inline(__always)
+  func endOfPlainText(from start: Int, atMost most: Int) -> Int {
+    let end = start &+ most
     let ones: UInt64 = 0x0101_0101_0101_0101
     var offset = start
-    while offset &+ 8 <= byteCount {
+    while offset &+ 8 <= end {
       let word = UInt64(
         littleEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self))
       // In each difference the topmost bit of a byte is set if the byte matches. A borrow can set
@@ -392,7 +419,7 @@ extension RawSpan {
       if special != 0 { return offset &+ special.trailingZeroBitCount >> 3 }
       offset &+= 8
     }
-    while offset < byteCount {
+    while offset < end {
       switch unsafeLoad(fromUncheckedByteOffset: offset, as: UInt8.self) {
       case .quote, .backslash, 0x00...0x1F, 0x80...0xFF: return offset
       default: offset &+= 1

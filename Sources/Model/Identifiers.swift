@@ -63,15 +63,15 @@ package struct BatchID: Hashable, Sendable {
   /// Returns nil if `text` does not have the form 8-4-4-4-12 hexadecimal digits.
   @usableFromInline
   package init?(text: String) {
-    guard let bits = text.withUTF8Bytes({ Self(parsing: $0) }) else { return nil }
+    guard let bits = text.withUTF8Bytes({ Self(parsing: $0.bytes) }) else { return nil }
     self = bits
   }
 
-  private init?(parsing bytes: Span<UInt8>) {
-    guard bytes.count == 36 else { return nil }
+  fileprivate init?(parsing bytes: RawSpan) {
+    guard bytes.byteCount == 36 else { return nil }
     var words: (high: UInt64, low: UInt64) = (0, 0)
-    for index in bytes.indices {
-      let byte = bytes[index]
+    for index in 0..<36 {
+      let byte = bytes.unsafeLoad(fromByteOffset: index, as: UInt8.self)
       if index == 8 || index == 13 || index == 18 || index == 23 {
         guard byte == UInt8(ascii: "-") else { return nil }
         continue
@@ -100,6 +100,15 @@ package struct BatchID: Hashable, Sendable {
     bytes.appendHexadecimal(low >> 48, digits: 4)
     bytes.append(UInt8(ascii: "-"))
     bytes.appendHexadecimal(low, digits: 12)
+  }
+}
+
+extension JSONScanner {
+  /// Reads a string that is a UUID, without making text of it; nil for another string.
+  package mutating func batchID() throws(JSONFault) -> BatchID? {
+    let text = try text()
+    if text.hasEscapes { return BatchID(text: try string(text)) }
+    return BatchID(parsing: bytes.extracting(text.range))
   }
 }
 

@@ -24,15 +24,17 @@ package struct Name: Sendable {
 
   @usableFromInline
   package static func isValid(_ text: String) -> Bool {
-    let count = text.utf8.count
-    guard count >= 1, count <= Limits.nameBytes else { return false }
-    var previous: UInt8 = 0
-    for byte in text.utf8 {
-      // U+0080 to U+009F, the second block of control characters, are C2 80 to C2 9F.
-      if byte < 0x20 || byte == 0x7F || (previous == 0xC2 && byte < 0xA0) { return false }
-      previous = byte
+    text.withUTF8Bytes { bytes in
+      guard bytes.count >= 1, bytes.count <= Limits.nameBytes else { return false }
+      var previous: UInt8 = 0
+      for index in bytes.indices {
+        let byte = bytes[index]
+        // U+0080 to U+009F, the second block of control characters, are C2 80 to C2 9F.
+        if byte < 0x20 || byte == 0x7F || (previous == 0xC2 && byte < 0xA0) { return false }
+        previous = byte
+      }
+      return true
     }
-    return true
   }
 }
 

@@ -26,7 +26,7 @@ struct MessageReader: ~Escapable {
   // MARK: Structure
 
   mutating func enterObject() throws(Refusal) {
-    guard try kind() == .object else {
+    guard try isNext(.object) else {
       // Invalid JSON is reported as such.
       try skip()
       let what = position.map { "`\($0.list.text)[\($0.index)]`" } ?? "The message or body"
@@ -56,7 +56,7 @@ struct MessageReader: ~Escapable {
   }
 
   mutating func enterArray(_ member: Member) throws(Refusal) {
-    guard try kind() == .array else { throw wrong(member, "an array") }
+    guard try isNext(.array) else { throw wrong(member, "an array") }
     do { try scanner.enterArray() } catch { throw invalidJSON(error) }
   }
 
@@ -124,38 +124,38 @@ struct MessageReader: ~Escapable {
 }
 
 extension MessageReader {
-  mutating func kind() throws(Refusal) -> JSONScanner.Kind {
-    do { return try scanner.kind() } catch { throw invalidJSON(error) }
+  mutating func isNext(_ kind: JSONScanner.Kind) throws(Refusal) -> Bool {
+    do { return try scanner.isNext(kind) } catch { throw invalidJSON(error) }
   }
 
   /// Skips a null, which means the same as a missing member. Returns true if there was one.
   mutating func skipNull() throws(Refusal) -> Bool {
-    guard try kind() == .null else { return false }
+    guard try isNext(.null) else { return false }
     try skip()
     return true
   }
 
   mutating func string(_ member: Member) throws(Refusal) -> String {
-    guard try kind() == .string else { throw wrong(member, "a string") }
+    guard try isNext(.string) else { throw wrong(member, "a string") }
     do { return try scanner.string() } catch { throw invalidJSON(error) }
   }
 
   /// Reads the hash of a chunk; nil if the value is not one.
   mutating func chunkHash() throws(Refusal) -> ChunkHash? {
-    guard try kind() == .string else { return nil }
+    guard try isNext(.string) else { return nil }
     do { return try scanner.chunkHash() } catch { throw invalidJSON(error) }
   }
 
   /// Returns nil if the next value is no fingerprint.
   mutating func fingerprint() throws(Refusal) -> VersionFingerprint? {
-    guard try kind() == .string else { return nil }
+    guard try isNext(.string) else { return nil }
     do { return VersionFingerprint(text: try scanner.string()) } catch { throw invalidJSON(error) }
   }
 
   /// Reads a string whose length in bytes of UTF-8 is in `bytes`.
   mutating func string(_ member: Member, bytes: ClosedRange<Int>) throws(Refusal) -> String {
     let expectation = "a string of \(bytes.lowerBound) to \(bytes.upperBound) bytes"
-    guard try kind() == .string else { throw wrong(member, expectation) }
+    guard try isNext(.string) else { throw wrong(member, expectation) }
     let text = try string(member)
     guard bytes.contains(text.utf8.count) else { throw wrong(member, expectation) }
     return text
@@ -182,8 +182,10 @@ extension MessageReader {
   }
 
   mutating func batchID(_ member: Member) throws(Refusal) -> BatchID {
-    let text = try string(member)
-    guard let id = BatchID(text: text) else {
+    guard try isNext(.string) else { throw wrong(member, "a string") }
+    let id: BatchID?
+    do { id = try scanner.batchID() } catch { throw invalidJSON(error) }
+    guard let id else {
       throw wrong(member, "a random UUID, such as 0b5e7c1e-3f0a-4d6c-9a52-7d0f6a1b2c3d")
     }
     return id
@@ -222,7 +224,7 @@ extension MessageReader {
   mutating func integer(
     _ member: Member, _ range: Range<Int64> = 0..<Limits.sequenceLimit, of meaning: String = ""
   ) throws(Refusal) -> Int64 {
-    if try kind() == .number, let value = try int64(), range.contains(value) { return value }
+    if try isNext(.number), let value = try int64(), range.contains(value) { return value }
     let unit = meaning.isEmpty ? "" : " of \(meaning)"
     throw wrong(
       member, "a whole number\(unit) from \(range.lowerBound) to \(range.upperBound - 1)")
@@ -239,7 +241,7 @@ extension MessageReader {
 
   /// Reads a number of any kind and keeps its text.
   mutating func number(_ member: Member) throws(Refusal) -> JSONNumber {
-    guard try kind() == .number else { throw wrong(member, "a number") }
+    guard try isNext(.number) else { throw wrong(member, "a number") }
     let number: JSONNumber
     do { number = try scanner.number() } catch { throw invalidJSON(error) }
     guard number.text.utf8.count <= Limits.requestIDBytes else {
@@ -249,19 +251,19 @@ extension MessageReader {
   }
 
   mutating func bool(_ member: Member) throws(Refusal) -> Bool {
-    guard try kind() == .bool else { throw wrong(member, "true or false") }
+    guard try isNext(.bool) else { throw wrong(member, "true or false") }
     do { return try scanner.bool() } catch { throw invalidJSON(error) }
   }
 
   /// Reads an object as its original bytes, checked but not parsed further.
   mutating func objectBytes(_ member: Member) throws(Refusal) -> [UInt8] {
-    guard try kind() == .object else { throw wrong(member, "a JSON object") }
+    guard try isNext(.object) else { throw wrong(member, "a JSON object") }
     return scanner.copy(try skip())
   }
 
   /// Reads an object as `objectBytes` does, and refuses one in which a name is repeated.
   mutating func unambiguousObjectBytes(_ member: Member) throws(Refusal) -> [UInt8] {
-    guard try kind() == .object else { throw wrong(member, "a JSON object") }
+    guard try isNext(.object) else { throw wrong(member, "a JSON object") }
     do {
       return scanner.copy(try scanner.skipValueWithUniqueNames())
     } catch {

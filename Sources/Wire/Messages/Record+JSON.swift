@@ -45,7 +45,7 @@ extension MessageReader {
     var read: [VersionFingerprint] = []
     try enterArray(member)
     while try nextElement() {
-      guard try kind() == .string else {
+      guard try isNext(.string) else {
         try skip()
         continue
       }

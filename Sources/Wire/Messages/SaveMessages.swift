@@ -329,7 +329,7 @@ extension MessageReader {
   }
 
   private mutating func replacedVersion(_ member: Member) throws(Refusal) -> ReplacedVersion {
-    guard try kind() == .string else { return ReplacedVersion(tag: try integer(member)) }
+    guard try isNext(.string) else { return ReplacedVersion(tag: try integer(member)) }
     guard try string(member) == "any" else {
       throw wrong(member, "the tag of a version, 0 for a new record, or \"any\" for any version")
     }

@@ -96,7 +96,7 @@ extension MessageReader {
 
   private mutating func conditions() throws(Refusal) -> [JSONMember] {
     let expectation = "an object of at most \(Limits.subscriptionConditions) members"
-    guard try kind() == .object else { throw wrong(.where, expectation) }
+    guard try isNext(.object) else { throw wrong(.where, expectation) }
     let value: JSONValue
     do { value = try scanner.value() } catch { throw invalidJSON(error) }
     guard let members = value.members, members.count <= Limits.subscriptionConditions else {
@@ -108,10 +108,10 @@ extension MessageReader {
   private mutating func events() throws(Refusal) -> ChangeEvents {
     var events: ChangeEvents = []
     let expectation = "an array of \"create\", \"update\" and \"delete\", at least one"
-    guard try kind() == .array else { throw wrong(.events, expectation) }
+    guard try isNext(.array) else { throw wrong(.events, expectation) }
     try enterArray(.events)
     while try nextElement() {
-      guard try kind() == .string, let event = ChangeEvents(word: try string(.events)) else {
+      guard try isNext(.string), let event = ChangeEvents(word: try string(.events)) else {
         throw wrong(.events, expectation)
       }
       events.insert(event)
