@@ -50,10 +50,11 @@ struct StoreWorkTests {
       let record = Record(
         zone: Name(trusted: "z"), name: Name(trusted: "r"), type: Name(trusted: "t"),
         fields: Array(fields.prefix(size)), modifiedAt: 1, device: device, tag: 1)
-      let change = AccountChange(
+      var change = AccountChange(
         account: account, zone: record.zone, origin: origin,
         since: ChangeToken(generation: 7, sequence: 0),
         token: ChangeToken(generation: 7, sequence: 1), records: [record], events: [.create])
+      change.encode()
       #expect((change.frame != nil) == isThere)
     }
   }

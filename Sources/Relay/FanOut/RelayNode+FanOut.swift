@@ -37,10 +37,12 @@ extension RelayNode {
 
   /// Sends a change to all connections that watch the account. `lastPoll`: the last poll parked
   /// before the store was read for this; later ones may need more changes.
-  mutating func pushChange(_ change: AccountChange, lastPoll: UInt64 = .max) {
+  mutating func pushChange(_ news: AccountChange, lastPoll: UInt64 = .max) {
+    var change = news
     services.commits.recordChange(change.account)
     services.hub.recordCommit(change.account, to: change.token)
     guard let watchers = services.hub.watchers(of: change.account) else { return }
+    if hasReceivers(watchers, of: change) { change.encode() }
     let unmatchedDevices = change.unmatchedDevices(watchers.filters)
     let before = services.status.pushes
     if !watchers.sockets.isEmpty, !deferPush(change, watchers, unmatchedDevices) {
@@ -49,6 +51,15 @@ extension RelayNode {
     if !watchers.polls.isEmpty { pushToPolls(watchers.polls, change, unmatchedDevices, lastPoll) }
     if !watchers.streams.isEmpty { pushToStreams(watchers.streams, change, unmatchedDevices) }
     measureLag(of: change, receivers: services.status.pushes - before)
+  }
+
+  /// False if the only one to watch the account is the socket that requested the change.
+  private func hasReceivers(_ watchers: Hub.Watchers, of change: AccountChange) -> Bool {
+    guard watchers.polls.isEmpty, watchers.streams.isEmpty, watchers.sockets.count == 1,
+      let socket = watchers.sockets.first
+    else { return true }
+    return change.origin?.node != services.configuration.node
+      || change.origin?.connection != connections[socket].id
   }
 
   /// The clock is read once a turn, so a change may seem durable slightly after it was announced.
@@ -138,7 +149,7 @@ extension RelayNode {
     }
     services.status.pushes += pushed.count
     services.status.hints += hinted.count
-    if !pushed.isEmpty, let changes = change.contents?.changes {
+    if !pushed.isEmpty, let changes = change.changes {
       let event = changes.event(since: change.since, token: change.token, more: false)
       multicast(event, to: pushed)
     }
@@ -196,8 +207,8 @@ extension RelayNode {
   }
 
   private mutating func answerPolls(_ slots: [Hub.Slot], _ change: AccountChange) {
-    guard let contents = change.contents else { return }
-    let body = contents.changes.body(since: change.since, token: change.token, more: false)
+    guard let changes = change.changes else { return }
+    let body = changes.body(since: change.since, token: change.token, more: false)
     let answer = services.answerWithReconnect(body)
     services.status.pushes += slots.count
     // Pages of one origin get the same bytes, and so do all clients that are not pages.

@@ -43,8 +43,8 @@ package enum RelayNews: Sendable {
   }
 }
 
-/// A commit, as sent to the connections that watch the account. Encoded once, by the worker, for
-/// all nodes and all receivers.
+/// A commit, as sent to the connections that watch the account. A node with receivers encodes it,
+/// once for all of them.
 @usableFromInline
 package struct AccountChange: Sendable {
   @usableFromInline package let account: AccountID
@@ -57,8 +57,10 @@ package struct AccountChange: Sendable {
   @usableFromInline package let token: ChangeToken
   /// The records saved or deleted; nil if only a hint is sent.
   let contents: Contents?
-  /// The push as a WebSocket frame; nil if it exceeds `Limits.pushBytes`.
-  let frame: [UInt8]?
+  /// The records as JSON, once `encode` was called.
+  private(set) var changes: EncodedChanges?
+  /// The push as a WebSocket frame, once `encode` was called; nil if it exceeds `Limits.pushBytes`.
+  private(set) var frame: [UInt8]?
   /// Time at which it was durable; nil if that is not measured.
   var durableAt: Instant?
 
@@ -66,7 +68,6 @@ package struct AccountChange: Sendable {
     /// The records in their new state, and the events of each, in the same order.
     let records: [Record]
     let events: [ChangeEvents]
-    let changes: EncodedChanges
   }
 
   /// True if the change may include records of the zone; nil: of any zone.
@@ -85,9 +86,7 @@ package struct AccountChange: Sendable {
     self.origin = origin
     self.since = since
     self.token = token
-    let (changes, frame) = EncodedChanges.push(records, since: since, token: token)
-    contents = Contents(records: records, events: events, changes: changes)
-    self.frame = changes.bytes <= Limits.pushBytes ? frame : nil
+    contents = Contents(records: records, events: events)
   }
 
   /// Creates a change without records: a deletion of many in a zone, or changes not read here.
@@ -100,6 +99,13 @@ package struct AccountChange: Sendable {
     self.since = since
     self.token = token
     contents = nil
-    frame = nil
+  }
+
+  /// Encodes the push, which receivers need.
+  mutating func encode() {
+    guard let contents, changes == nil else { return }
+    let (changes, frame) = EncodedChanges.push(contents.records, since: since, token: token)
+    self.changes = changes
+    self.frame = changes.bytes <= Limits.pushBytes ? frame : nil
   }
 }
