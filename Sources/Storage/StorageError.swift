@@ -18,6 +18,13 @@ package enum StorageError: Error, Hashable, Sendable {
   case unavailable(path: String, detail: String)
 }
 
+extension StorageError {
+  /// Name of the file that was removed, moved or replaced; nil for other errors.
+  package var lostFile: String? {
+    if case .gone(_, let name) = self { name } else { nil }
+  }
+}
+
 extension StorageError: CustomStringConvertible {
   @usableFromInline
   package var description: String {

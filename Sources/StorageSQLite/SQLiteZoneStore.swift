@@ -8,7 +8,8 @@ import LockstepStorage
 #endif
 
 /// The relay's store in one SQLite database, held by one process: the writer. `makeReader` creates
-/// connections for other threads, which never wait for the writer.
+/// connections for other threads, which wait for the writer only if they ask for an account with
+/// saves that are not in the database yet.
 ///
 /// All requests of a commit are one transaction and one fsync: under load, hundreds of saves share
 /// it. With a commit log, that is one append to a file, and the database follows (`CommitLog`). A
@@ -121,7 +122,8 @@ package final class SQLiteZoneStore: ZoneStore {
   /// requests fail.
   package func close() {
     guard connection.isOpen else { return }
-    let isIntact = identity.check() == nil
+    let fault = identity.check()
+    let isIntact = fault == nil || fault?.lostFile == CommitLogFile.name
     // The files that now have the former names do not belong to this store and must not be changed.
     if !isIntact { connection.keepFilesOnClose() }
     var isFlushed = !hasWritten
@@ -136,9 +138,14 @@ package final class SQLiteZoneStore: ZoneStore {
       }
     }
     mover?.close()
-    connection.close()
-    if isFlushed, isIntact { commitLog?.removeFile() }
+    closeConnection()
+    if isFlushed, fault == nil { commitLog?.removeFile() }
     lock.release()
+  }
+
+  private func closeConnection() {
+    guard let commitLog else { return connection.close() }
+    commitLog.closeConnection()
   }
 
   /// Makes `mover` move the log into the database concurrently with commits.
@@ -155,8 +162,8 @@ package final class SQLiteZoneStore: ZoneStore {
       path: SQLiteZoneStore.path(in: directory), run: run, commitLog: commitLog)
   }
 
-  /// Calls `observer` after each sync of the log, on the thread that commits, with its duration in
-  /// nanoseconds.
+  /// Calls `observer` after each sync of a log with its duration in nanoseconds: on the thread that
+  /// commits, or on that of a reader. Must be called before there are readers.
   package func observeSyncs(_ observer: @escaping @Sendable (_ nanoseconds: Int64) -> Void) {
     _ = connection.observeSyncs(observer)
     commitLog?.observeSyncs(observer)
@@ -218,9 +225,10 @@ package final class SQLiteZoneStore: ZoneStore {
   /// Advances the opening number. The commit log, which depends on it, starts again.
   private func advanceNumber() throws(StorageError) {
     guard let commitLog else { return try opening.advanceNumber() }
-    try commitLog.restart { () throws(StorageError) in
+    try commitLog.advanceEpoch { () throws(StorageError) in
       try opening.advanceNumber()
-      return opening.number
+    } number: {
+      opening.number
     }
   }
 
@@ -234,14 +242,18 @@ package final class SQLiteZoneStore: ZoneStore {
     if !isFresh {
       checkedAt = wall
       fileFault = identity.check()
+      // The saves in it are in memory still.
+      if fileFault?.lostFile == CommitLogFile.name { try commitLog?.flushWithinLock() }
     }
     if let fileFault { throw fileFault }
   }
 
   package func read(_ request: ReadRequest) throws(StorageError) -> ReadResult {
     guard let commitLog else { return try queries.read(request) }
-    try queries.flush(commitLog, for: request)
-    return try commitLog.withLock { () throws(StorageError) in try queries.read(request) }
+    return try commitLog.withLock { () throws(StorageError) in
+      try commitLog.flushWithinLock()
+      return try queries.read(request)
+    }
   }
 
   package func performMaintenance() throws(StorageError) {

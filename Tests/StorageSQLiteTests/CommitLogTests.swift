@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import LockstepModel
 import LockstepStorage
 import StorageContract
@@ -200,33 +201,23 @@ struct CommitLogTests {
     }
   }
 
-  /// A flush does not sync the database's log: a power failure takes it back, and the commit log
-  /// has the saves still.
-  @Test func aFlushThatIsLostIsRepeated() throws {
+  /// After a flush the file is written from its beginning again, so the database must be durable.
+  @Test func aFlushIsSynced() throws {
     let directory = try TemporaryFolder()
     let store = try begin(directory)
-    let wal = "zones.sqlite-wal"
-    var synced = try directory.bytes(wal).count
-    for round in 0..<6 {
-      for number in 0..<5 {
-        _ = try store.commit([TestRequests.save("r\(round) \(number)", in: account)], wall: 0)
-      }
-      _ = try TestRequests.names(account, in: store)
-      for length in [synced, (synced + (try directory.bytes(wal)).count) / 2] {
-        let crashed = try directory.crashed()
-        try crashed.write(Array(try crashed.bytes(wal).prefix(length)), to: wal)
-        let copy = try open(crashed)
-        #expect(!copy.wasRestored)
-        #expect(try TestRequests.names(account, in: copy).count == 5 * (round + 1))
-        let inspector = try ZoneInspector(directory: crashed.path)
-        #expect(try tableFaults(inspector) == [])
-        inspector.close()
-      }
-      if round == 3 {
-        _ = try store.commit([.checkWritable], wall: 0)
-        synced = try directory.bytes(wal).count
-      }
+    let syncs = SyncCount()
+    store.observeSyncs { _ in syncs.count += 1 }
+    for round in 1...5 {
+      _ = try store.commit([TestRequests.save("r\(round)", in: account)], wall: 0)
+      #expect(syncs.count == 2 * round - 1)
+      #expect(try TestRequests.names(account, in: store).count == round)
+      #expect(syncs.count == 2 * round)
     }
+    // A request that writes nothing syncs nothing, and the log keeps its place.
+    _ = try store.commit([.collectChunks(atMost: 10)], wall: 0)
+    #expect(syncs.count == 10)
+    _ = try store.commit([.checkWritable], wall: 0)
+    #expect(syncs.count == 11)
   }
 
   /// A log that ends anywhere holds whole commits only.
@@ -238,7 +229,7 @@ struct CommitLogTests {
       _ = try store.commit(pair, wall: 0)
     }
     let whole = (0..<6).flatMap { ["a\($0)", "b\($0)"] }
-    let log = try directory.bytes("commit.log")
+    let log = try directory.bytes("zones.commitlog")
     let used = try #require(log.lastIndex { $0 != 0 }) + 1
     var random = SeededRandom(seed: 7)
     var lengths: Set<Int> = []
@@ -251,7 +242,7 @@ struct CommitLogTests {
       } else {
         bytes[position] ^= 0x10
       }
-      try crashed.write(bytes, to: "commit.log")
+      try crashed.write(bytes, to: "zones.commitlog")
       let copy = try open(crashed)
       let names = try TestRequests.names(account, in: copy)
       #expect(names == Array(whole.prefix(names.count)))
@@ -337,7 +328,7 @@ struct CommitLogTests {
     let directory = try TemporaryFolder()
     let store = try begin(directory)
     _ = try store.commit([TestRequests.save("a", in: account)], wall: 0)
-    #expect(try directory.rights("commit.log") == 0o600)
+    #expect(try directory.rights("zones.commitlog") == 0o600)
     store.close()
     let names = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
     #expect(names == ["lock", "opening", "zones.sqlite"])
@@ -392,6 +383,83 @@ struct CommitLogTests {
     #expect(try TestRequests.names(account, in: store) == ["kept", "small", "large"])
   }
 
+  /// The log's file fails. The database takes the saves, and nothing is lost or refused.
+  @Test(arguments: [FailingFile.full, .unsynced]) func aLogThatFailsIsReplacedByTheDatabase(
+    _ failure: FailingFile
+  ) throws {
+    let directory = try TemporaryFolder()
+    let store = try begin(directory)
+    var expected: [String] = []
+    for round in 0..<4 {
+      let file = round.isMultiple(of: 2) ? nil : try failure.begin(in: directory)
+      for number in 0..<3 {
+        let name = "r\(round) \(number)"
+        _ = try store.commit([TestRequests.save(name, in: account)], wall: 0)
+        expected.append(name)
+        let copy = try open(try directory.crashed())
+        #expect(!copy.wasRestored)
+        #expect(try TestRequests.names(account, in: copy) == expected)
+      }
+      file?.end()
+    }
+  }
+
+  /// The file and the database fail: the save is refused. It may come back after a crash right
+  /// then, but never beside a later one, and a later one is never lost.
+  @Test(arguments: [FailingFile.full, .unsynced]) func aSaveThatNothingTakesIsRefused(
+    _ failure: FailingFile
+  ) throws {
+    let directory = try TemporaryFolder()
+    let store = try begin(directory)
+    _ = try store.commit([TestRequests.save("kept", in: account)], wall: 0)
+    for round in 0..<3 {
+      let file = try failure.begin(in: directory)
+      let pages = try store.connection.firstInteger(of: "PRAGMA page_count")
+      _ = try store.connection.firstInteger(of: "PRAGMA max_page_count = \(pages)")
+      #expect(throws: StorageError.self) {
+        for _ in 0..<40 {
+          _ = try store.commit(
+            [TestRequests.save("refused", in: account, bytes: 9_000)], wall: 0)
+        }
+      }
+      file.end()
+      _ = try store.connection.firstInteger(of: "PRAGMA max_page_count = 1000000")
+      _ = try store.commit([TestRequests.save("r\(round)", in: account)], wall: 0)
+      _ = try store.commit([TestRequests.save("s\(round)", in: account)], wall: 0)
+      let held = try TestRequests.names(account, in: try open(try directory.crashed()))
+      #expect(held == (try TestRequests.names(account, in: store)))
+      #expect(held.suffix(2) == ["r\(round)", "s\(round)"])
+    }
+  }
+
+  /// The log was removed by another program: nothing more is accepted, and what it held is safe.
+  @Test func whatALostLogHeldIsInTheDatabase() throws {
+    let directory = try TemporaryFolder()
+    let store = try begin(directory)
+    _ = try store.commit([TestRequests.save("a", in: account)], wall: 0)
+    try FileManager.default.removeItem(atPath: directory.path(SQLiteZoneStore.commitLogName))
+    let gone = StorageError.gone(path: directory.path, name: SQLiteZoneStore.commitLogName)
+    #expect(throws: gone) {
+      try store.commit(
+        [TestRequests.save("b", in: account)], wall: Limits.storeFileCheckMilliseconds)
+    }
+    #expect(try storedRecords(store) == 1)
+    store.close()
+    let again = try open(directory)
+    #expect(!again.wasRestored)
+    #expect(try TestRequests.names(account, in: again) == ["a"])
+  }
+
+  /// A record that is made and deleted in the log leaves no zone behind, as in the database.
+  @Test func aZoneThatCameAndWentIsNotListed() throws {
+    let directory = try TemporaryFolder()
+    let store = try begin(directory)
+    _ = try store.commit([TestRequests.save("a", in: account)], wall: 0)
+    _ = try store.commit([TestRequests.delete("a", in: account)], wall: 0)
+    #expect(
+      try store.read(.zones(account, after: nil, limit: 10)) == .zones([], more: false))
+  }
+
   /// More saves than the file holds, in large commits.
   @Test func theFileStartsAgainWhenItIsFull() throws {
     let directory = try TemporaryFolder()
@@ -404,7 +472,7 @@ struct CommitLogTests {
       }
       _ = try store.commit(group, wall: 0)
       count += group.count
-      #expect(try directory.bytes("commit.log").count <= Limits.commitLogBytes)
+      #expect(try directory.bytes("zones.commitlog").count <= Limits.commitLogBytes)
     }
     let copy = try open(try directory.crashed())
     #expect(try copy.connection.firstInteger(of: "SELECT count(*) FROM records") == Int64(count))
@@ -452,6 +520,50 @@ struct CommitLogTests {
       acknowledged.isEnded = true
     }
     store.close()
+  }
+}
+
+/// Makes a store's commit log fail, by putting a device in the place of its open file.
+enum FailingFile: String, CaseIterable {
+  /// Writing fails: no space.
+  case full = "/dev/full"
+  /// Writing succeeds, and the sync fails.
+  case unsynced = "/dev/null"
+
+  struct Fault {
+    let descriptor: Int32
+    let original: Int32
+
+    func end() {
+      dup2(original, descriptor)
+      close(original)
+    }
+  }
+
+  func begin(in directory: TemporaryFolder) throws -> Fault {
+    let path = directory.path(SQLiteZoneStore.commitLogName)
+    let names = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+    let found = names.first {
+      let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
+      return target.map { URL(fileURLWithPath: $0).standardized }
+        == URL(fileURLWithPath: path).standardized
+    }
+    let descriptor = try #require(found.flatMap(Int32.init))
+    let original = dup(descriptor)
+    let device = Glibc.open(rawValue, O_RDWR)
+    try #require(device >= 0 && original >= 0)
+    dup2(device, descriptor)
+    close(device)
+    return Fault(descriptor: descriptor, original: original)
+  }
+}
+
+private final class SyncCount: Sendable {
+  private let value = Mutex(0)
+
+  var count: Int {
+    get { value.withLock { $0 } }
+    set { value.withLock { $0 = newValue } }
   }
 }
 

@@ -19,12 +19,26 @@ enum TestRequests {
     _ name: String, in account: AccountID, bytes: Int = 20, id: UInt64? = nil
   ) -> CommitRequest {
     var random = SystemRandomNumberGenerator()
-    let mutation = Mutation(
-      name: Name(trusted: name), type: Name(trusted: "T"),
-      fields: [UInt8](repeating: UInt8(ascii: " "), count: bytes), modifiedAt: 1, baseTag: nil)
+    return request(
+      Mutation(
+        name: Name(trusted: name), type: Name(trusted: "T"),
+        fields: [UInt8](repeating: UInt8(ascii: " "), count: bytes), modifiedAt: 1, baseTag: nil),
+      in: account, id: id.map { BatchID(high: 1, low: $0) } ?? BatchID(random: &random))
+  }
+
+  /// Deletes a record, whatever its version.
+  static func delete(_ name: String, in account: AccountID) -> CommitRequest {
+    var random = SystemRandomNumberGenerator()
+    return request(
+      Mutation(name: Name(trusted: name), type: nil, fields: nil, modifiedAt: 1, baseTag: nil),
+      in: account, id: BatchID(random: &random))
+  }
+
+  private static func request(
+    _ mutation: Mutation, in account: AccountID, id: BatchID
+  ) -> CommitRequest {
     let request = SaveRequest(
-      id: id.map { BatchID(high: 1, low: $0) } ?? BatchID(random: &random),
-      zone: Name(trusted: "Z"), atomic: false, mutations: [mutation])
+      id: id, zone: Name(trusted: "Z"), atomic: false, mutations: [mutation])
     return .save(
       SaveCommit(
         account: account, device: device, request: request,

@@ -270,7 +270,7 @@ extension RecordWriter {
       false
     }
     let changed = plan.records
-    guard !hasChunks, changed.count == plan.verdicts.count else { return nil }
+    guard !hasChunks, plan.isRemembered, changed.count == plan.verdicts.count else { return nil }
     let batch = RememberedBatch(plan, after: newest, digest: commit.digest)
     var growth = plan.growth
     growth += batch.use
@@ -307,7 +307,9 @@ extension RecordWriter {
         .bind(save.batch.low)
       try remember.bind(save.wall).bind(save.firstTag).bind(String?.none).bind(save.digest).run()
     }
-    for change in merged.zones { try count(change.live, in: change.zone, of: change.account) }
+    for change in merged.zones where change.live != 0 {
+      try count(change.live, in: change.zone, of: change.account)
+    }
     for change in merged.accounts {
       // Their accounts have saved in this run before.
       try advance.bind(change.id.rawValue).bind(change.newest).bind(Int64?.none)

@@ -14,11 +14,12 @@ import Synchronization
 /// that has saved in this run. Everything else is performed in the database, after the buffered
 /// saves and in the same transaction (`SQLiteZoneStore.commit`).
 ///
-/// After a crash the store performs the saves that the database lacks when it is opened. A flush
-/// writes to the database's own log and does not sync it; so saves stay in the commit log until
-/// that log is synced.
+/// After a crash, the store performs the saves that the database lacks when it is opened. Each
+/// transaction is durable before the file is written from its beginning again, and has a sequence
+/// of its own, so that an older database beside a newer log is recognised.
 ///
-/// The writer and readers on other threads use it: `withLock` protects everything but `pending`.
+/// The writer and readers on other threads use it. `withLock` protects all but `pending`, which
+/// readers of other accounts only look at.
 final class CommitLog: @unchecked Sendable {
   /// Accounts with buffered saves.
   private let pending = Mutex<Set<AccountID>>([])
@@ -29,10 +30,12 @@ final class CommitLog: @unchecked Sendable {
   private let setLogged: SQLiteStatement
   private let file: CommitLogFile
   private var buffer = SaveBuffer()
+  /// True if something failed: a file may contain what was refused. The next commit is performed in
+  /// the database, which then overwrites or outdates it; nothing is appended before that.
+  private var isDoubtful = false
   private var observer: (@Sendable (_ nanoseconds: Int64) -> Void)?
 
-  /// `epoch`: the store's opening number. `sequence`: that of the last block that the database
-  /// contains.
+  /// `epoch`: the store's opening number. `sequence`: the last one that the database contains.
   init(
     _ connection: SQLiteConnection, directory: String, records: RecordWriter,
     history: HistoryPruner, epoch: UInt64, sequence: Int64
@@ -40,10 +43,11 @@ final class CommitLog: @unchecked Sendable {
     self.connection = connection
     self.records = records
     self.history = history
-    setLogged = try connection.prepare("UPDATE opening SET logged = ?")
+    setLogged = try connection.prepare(CommitLogRecovery.setLogged)
     file = try CommitLogFile(directory: directory, epoch: epoch, sequence: sequence)
   }
 
+  /// Must be called before other threads use the log.
   func observeSyncs(_ observer: @escaping @Sendable (_ nanoseconds: Int64) -> Void) {
     self.observer = observer
   }
@@ -57,35 +61,38 @@ final class CommitLog: @unchecked Sendable {
 
   // MARK: Commits, on the writer's thread
 
-  /// Performs the requests, as `ZoneStore.commit` does. `perform` performs those that are not
-  /// buffered, in the database, in a transaction that this method opens.
+  /// Performs the requests, as `ZoneStore.commit` does. `prepare` is called first. `perform`
+  /// performs those that are not buffered, in the database, in a transaction that this method
+  /// opens.
   func commit(
     _ requests: [CommitRequest], wall: Int64,
     prepare: () throws(StorageError) -> Void,
     perform: (ArraySlice<CommitRequest>) throws(StorageError) -> [CommitResult]
   ) throws(StorageError) -> [CommitResult] {
-    let (results, former) = try withLock { () throws(StorageError) in
+    try withLock { () throws(StorageError) in
       try prepare()
-      if buffer.isFull { try flush(syncs: false) }
+      if buffer.isFull { try flush() }
       let former = buffer.saves.count
       do throws(StorageError) {
-        let (results, isLogged) = try decide(requests, wall: wall, perform: perform)
-        return (results, isLogged ? former : nil)
+        let results = isDoubtful ? [] : try decide(requests, wall: wall)
+        if results.count < requests.count {
+          return results
+            + (try flush { () throws(StorageError) in try perform(requests[results.count...]) })
+        }
+        try makeDurable(buffer.saves[former...])
+        return results
       } catch {
-        buffer.takeBack(to: former)
+        buffer.removeLast(keeping: former)
+        isDoubtful = true
         throw error
       }
     }
-    if let former { try sync(former) }
-    return results
   }
 
-  /// Returns the results, and whether they wait for a sync of the log.
+  /// Decides the first requests, as far as they are ordinary saves, and adds them to the buffer.
   private func decide(
-    _ requests: [CommitRequest], wall: Int64,
-    perform: (ArraySlice<CommitRequest>) throws(StorageError) -> [CommitResult]
-  ) throws(StorageError) -> (results: [CommitResult], isLogged: Bool) {
-    let former = buffer.saves.count
+    _ requests: [CommitRequest], wall: Int64
+  ) throws(StorageError) -> [CommitResult] {
     var results: [CommitResult] = []
     results.reserveCapacity(requests.count)
     try connection.keepReading()
@@ -95,93 +102,92 @@ final class CommitLog: @unchecked Sendable {
       else { break }
       results.append(result)
     }
-    let saves = buffer.saves[former...]
-    if results.count < requests.count {
-      let rest = requests[results.count...]
-      let others = try flush(syncs: true) { () throws(StorageError) in try perform(rest) }
-      return (results + others, false)
-    }
-    guard appendIfPossible(saves) else {
-      try flush(syncs: true)
-      return (results, false)
-    }
-    let accounts = buffer.takeNewAccounts()
+    return results
+  }
+
+  /// Makes buffered saves durable: in the file, or in the database if the file has no room or
+  /// fails.
+  private func makeDurable(_ saves: ArraySlice<LoggedSave>) throws(StorageError) {
+    let accounts = buffer.removeNewAccounts()
     if !accounts.isEmpty { pending.withLock { $0.formUnion(accounts) } }
-    return (results, true)
-  }
-
-  /// Returns false if the file has no room, or cannot be written: the database takes the saves
-  /// then.
-  private func appendIfPossible(_ saves: ArraySlice<LoggedSave>) -> Bool {
     do throws(StorageError) {
-      return try file.append(saves)
-    } catch {
-      return false
-    }
-  }
-
-  /// Makes the saves after `former` durable. If the file fails, in the database.
-  private func sync(_ former: Int) throws(StorageError) {
-    do throws(StorageError) {
-      let nanoseconds = try file.sync()
-      if let observer, let nanoseconds { observer(nanoseconds) }
-    } catch {
-      try withLock { () throws(StorageError) in
-        do throws(StorageError) {
-          // A reader may have flushed them, without a sync; this commit has something to write.
-          try flush(syncs: true) { () throws(StorageError) in
-            try setLogged.bind(file.sequence).run()
-          }
-        } catch {
-          buffer.takeBack(to: former)
-          file.removeUnsynced()
-          throw error
-        }
+      if try file.append(saves) {
+        let nanoseconds = try file.sync()
+        if let observer, let nanoseconds { observer(nanoseconds) }
+        return
       }
+    } catch {
+      isDoubtful = true
     }
+    try flush()
   }
 
   // MARK: The database
 
-  /// Performs the buffered saves in the database, then `body`, in one transaction. `syncs`: the
-  /// transaction is durable when this returns, with all that came before it.
+  /// Performs the buffered saves in the database, then `body`, in one transaction, which is durable
+  /// when this returns.
   private func flush<Value>(
-    syncs: Bool, then body: () throws(StorageError) -> Value
+    then body: () throws(StorageError) -> Value
   ) throws(StorageError) -> Value {
-    let value = try connection.write(syncs: syncs) { () throws(StorageError) in
-      guard let last = buffer.saves.last else { return try body() }
-      try records.apply(buffer.netEffect, buffer.saves)
-      try setLogged.bind(file.sequence).run()
-      let value = try body()
-      let forgotten = buffer.saves.count * Limits.forgottenPerRequest
-      try history.forgetBatches(forgotten, wall: last.wall)
-      try history.forgetTombstones(forgotten, wall: last.wall)
+    do throws(StorageError) {
+      let before = connection.totalChanges
+      var isWritten = false
+      let value = try connection.write { () throws(StorageError) in
+        if let last = buffer.saves.last {
+          try records.apply(buffer.netEffect, buffer.saves)
+          let forgotten = buffer.saves.count * Limits.forgottenPerRequest
+          try history.forgetBatches(forgotten, wall: last.wall)
+          try history.forgetTombstones(forgotten, wall: last.wall)
+        }
+        let value = try body()
+        isWritten = isDoubtful || connection.totalChanges != before
+        // A new number, so that there is something to write and to sync.
+        if isWritten { try setLogged.bind(file.nextSequence()).run() }
+        return value
+      }
+      guard isWritten else { return value }
+      buffer = SaveBuffer()
+      pending.withLock { $0.removeAll(keepingCapacity: true) }
+      file.restart()
+      isDoubtful = false
       return value
+    } catch {
+      isDoubtful = true
+      throw error
     }
-    buffer = SaveBuffer()
-    pending.withLock { $0.removeAll(keepingCapacity: true) }
-    if syncs { file.restart() }
-    return value
   }
 
-  private func flush(syncs: Bool) throws(StorageError) {
-    try flush(syncs: syncs) { () throws(StorageError) in }
+  private func flush() throws(StorageError) {
+    try flush { () throws(StorageError) in }
   }
 
-  /// Performs the buffered saves in the database if there are many. For idle periods; the caller
-  /// has the lock.
+  /// Performs the buffered saves in the database, if there are any. The caller has the lock.
+  func flushWithinLock() throws(StorageError) {
+    if !buffer.isEmpty { try flush() }
+  }
+
+  /// Does the same if there are many, for idle periods. The caller has the lock.
   func flushIfWorthwhile() throws(StorageError) {
-    if buffer.isWorthFlushing { try flush(syncs: false) }
+    if buffer.isWorthFlushing || isDoubtful { try flushWithinLock() }
   }
 
-  /// Performs the buffered saves in the database, and then `advance`, which makes the database
-  /// durable under the opening number that it returns. The caller has the lock.
-  func restart(
-    after advance: () throws(StorageError) -> UInt64
+  /// Performs the buffered saves in the database, and then `advance`, which makes it durable under
+  /// another opening number. `number` returns the number that is in force. The caller has the lock.
+  func advanceEpoch(
+    _ advance: () throws(StorageError) -> Void, number: () -> UInt64
   ) throws(StorageError) {
-    if !buffer.isEmpty { try flush(syncs: false) }
-    file.restart(epoch: try advance())
+    try flushWithinLock()
+    defer { file.restart(epoch: number()) }
+    do throws(StorageError) {
+      try advance()
+    } catch {
+      isDoubtful = true
+      throw error
+    }
   }
+
+  /// Closes the writer's connection. Readers that come later get an error.
+  func closeConnection() { lock.withLock { _ in connection.close() } }
 
   /// Removes the file. The database contains all that was in it, and is closed.
   func removeFile() { file.remove() }
@@ -191,75 +197,15 @@ final class CommitLog: @unchecked Sendable {
   /// Makes the database contain all acknowledged saves of an account.
   func flush(for account: AccountID) throws(StorageError) {
     guard pending.withLock({ $0.contains(account) }) else { return }
-    try withLock { () throws(StorageError) in
-      if !buffer.isEmpty { try flush(syncs: false) }
-    }
+    try withLock { () throws(StorageError) in try flushWithinLock() }
   }
 
   /// Makes the database contain all acknowledged saves.
   func flushAll() throws(StorageError) {
     guard hasPending else { return }
-    try withLock { () throws(StorageError) in
-      if !buffer.isEmpty { try flush(syncs: false) }
-    }
+    try withLock { () throws(StorageError) in try flushWithinLock() }
   }
 
   /// True if the database lacks saves of any account.
   var hasPending: Bool { pending.withLock { !$0.isEmpty } }
-}
-
-/// Performs, in the database of a store that is not open, the saves of its commit log that the
-/// database lacks: those that were acknowledged before a crash.
-enum CommitLogRecovery {
-  /// Result of a recovery.
-  struct Outcome {
-    /// Sequence of the last block that the database contains now.
-    var sequence: Int64
-    /// True if the database is an older copy, because the log continues a newer one.
-    var hasGap: Bool
-  }
-
-  /// Does this for the store in a directory that is locked. Leaves tables of another version alone.
-  static func run(in directory: String) throws(StorageError) {
-    let content = try CommitLogFile.content(in: directory)
-    let path = SQLiteZoneStore.path(in: directory)
-    guard !content.isEmpty else { return }
-    let reader = try SQLiteConnection(path: path, role: .reader, schema: .zones)
-    let version = try reader.firstInteger(of: "PRAGMA user_version")
-    reader.close()
-    guard version == Schema.zones.version else { return }
-    let writer = try SQLiteConnection(path: path, role: .writer, schema: .zones)
-    defer { writer.close() }
-    _ = try run(content, on: writer)
-  }
-
-  /// `content`: the log's bytes (`CommitLogFile.content`). `connection`: to the database, which
-  /// nothing else writes meanwhile.
-  static func run(
-    _ content: [UInt8], on connection: SQLiteConnection
-  ) throws(StorageError) -> Outcome {
-    let tail = try tail(of: content, connection)
-    if !tail.saves.isEmpty {
-      let queries = try ZoneQueries(connection, run: 0)
-      let chunks = try ChunkWriter(connection, queries: queries.chunks, rules: StoreRules())
-      let records = try RecordWriter(
-        connection, queries: queries, chunks: chunks, rules: StoreRules())
-      let setLogged = try connection.prepare("UPDATE opening SET logged = ?")
-      try connection.write { () throws(StorageError) in
-        try records.apply(MergedSaves(tail.saves), tail.saves)
-        try setLogged.bind(tail.sequence).run()
-      }
-    }
-    return Outcome(sequence: tail.sequence, hasGap: tail.hasGap)
-  }
-
-  /// Returns the blocks of a log that the database lacks.
-  static func tail(
-    of content: [UInt8], _ connection: SQLiteConnection
-  ) throws(StorageError) -> CommitLogFile.Tail {
-    let select = try connection.prepare("SELECT number, logged FROM opening")
-    let found = try select.first { (number: $0.bits(0), logged: $0.integer(1)) }
-    return CommitLogFile.tail(
-      of: content, epoch: found?.number ?? 0, after: found?.logged ?? 0)
-  }
 }

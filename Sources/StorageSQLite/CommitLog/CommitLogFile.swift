@@ -9,19 +9,20 @@ import LockstepStorageFiles
   import Glibc
 #endif
 
-/// The file `commit.log` of a relay's store: accepted saves, in blocks of one commit each.
+/// The file `zones.commitlog` of a relay's store: accepted saves, in blocks of one commit each.
 ///
 ///     block       magic 4 · checksum 4 · length 4 · zero 4 · epoch 8 · sequence 8 · saves
 ///     checksum    over all that follows it, up to the end of the saves
 ///     length      of the saves, in bytes
 ///     epoch       the store's opening number (`StoreOpening`)
-///     sequence    one more than that of the block before
+///     sequence    one more than that of the block, or of the transaction, before
 ///
-/// The database holds the epoch, and the sequence of the last block that it contains. A block of
-/// another epoch, or of a sequence up to that one, is history. When the database contains all
-/// blocks and is durable, the next block is written at the beginning of the file again, over older
-/// ones. So the valid blocks are those from the beginning whose sequences are consecutive; whatever
-/// follows is older, or was not written completely and never acknowledged.
+/// The database holds the epoch, and a sequence: that of its last transaction, which takes the next
+/// one, and contains all blocks up to it. Blocks of another epoch, or up to that sequence, are
+/// ignored. After each transaction the next block is written at the beginning of the file again,
+/// over older ones. So the valid blocks are those from the beginning whose sequences are
+/// consecutive; all bytes that follow are older, or were not written completely and never
+/// acknowledged.
 ///
 /// The file has more space than blocks, all of it written before: a sync then writes data only,
 /// no change of the file's length.
@@ -34,29 +35,27 @@ final class CommitLogFile {
   }
 
   /// Blocks that the database lacks.
-  struct Tail {
+  struct MissingBlocks {
     var saves: [LoggedSave]
-    /// Sequence of the last block.
+    /// Last sequence that the database contains with them.
     var sequence: Int64
     /// True if a block is missing between the database and the log: the database is an older copy.
     var hasGap: Bool
   }
 
-  static let name = "commit.log"
+  static let name = "zones.commitlog"
   private static let magic: UInt32 = 0x3142_534C
   private static let headerBytes = 32
 
   private let path: String
   private let descriptor: Int32
   private var epoch: UInt64
-  /// Sequence of the last block.
+  /// Last sequence in use: of a block, or of a transaction.
   private(set) var sequence: Int64
   /// Position of the next block.
   private var offset = 0
   /// Length of the file.
   private var size: Int
-  /// Position of the last block, until it is synced.
-  private var unsynced: Int?
   private var block: [UInt8] = []
 
   /// Opens or creates the file in the store's directory. The next block is written at its
@@ -96,7 +95,6 @@ final class CommitLogFile {
     guard offset + block.count <= Limits.commitLogBytes else { return false }
     if offset + block.count > size { extend(by: block.count) }
     try write(block, at: offset)
-    unsynced = offset
     offset += block.count
     size = max(size, offset)
     sequence += 1
@@ -116,16 +114,13 @@ final class CommitLogFile {
     guard isDurable else {
       throw StorageError(errno: errno, path: path, operation: "sync its commit log")
     }
-    unsynced = nil
     return nanoseconds
   }
 
-  /// Makes the next block replace the last one, which was not synced.
-  func removeUnsynced() {
-    guard let start = unsynced else { return }
-    offset = start
-    sequence -= 1
-    unsynced = nil
+  /// Returns a sequence that no block has, for a transaction of the database.
+  func nextSequence() -> Int64 {
+    sequence += 1
+    return sequence
   }
 
   /// Begins at the start of the file again. The database contains all blocks, and is durable.
@@ -133,7 +128,6 @@ final class CommitLogFile {
   func restart(epoch: UInt64? = nil) {
     self.epoch = epoch ?? self.epoch
     offset = 0
-    unsynced = nil
   }
 
   func remove() { unlink(path) }
@@ -183,8 +177,16 @@ final class CommitLogFile {
     defer { close(descriptor) }
     var content: [UInt8] = []
     while content.count <= Limits.commitLogBytes {
-      let part = [UInt8](unsafeUninitializedCapacity: 1 << 20) { buffer, count in
-        count = max(0, pread(descriptor, buffer.baseAddress, buffer.count, off_t(content.count)))
+      var count = 0
+      let part = [UInt8](unsafeUninitializedCapacity: 1 << 20) { buffer, filled in
+        repeat {
+          count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(content.count))
+        } while count < 0 && errno == EINTR
+        filled = max(0, count)
+      }
+      guard count >= 0 else {
+        throw StorageError(
+          errno: errno, path: directory + "/" + name, operation: operation)
       }
       if part.isEmpty { break }
       content += part
@@ -192,28 +194,34 @@ final class CommitLogFile {
     return content
   }
 
-  /// Returns the blocks that a database lacks. `sequence`: that of the last block that it contains.
-  static func tail(of content: [UInt8], epoch: UInt64, after sequence: Int64) -> Tail {
-    var tail = Tail(saves: [], sequence: sequence, hasGap: false)
+  /// Returns the blocks that a database lacks. `sequence`: the last one that it contains. `path`:
+  /// for the error.
+  static func missingBlocks(
+    of content: [UInt8], epoch: UInt64, after sequence: Int64, path: String
+  ) throws(StorageError) -> MissingBlocks {
+    var missing = MissingBlocks(saves: [], sequence: sequence, hasGap: false)
     var position = 0
     var previous: Int64?
-    while let block = block(in: content, at: &position), block.epoch == epoch {
-      if let previous, block.sequence != previous + 1 { break }
+    while let block = try block(in: content, at: &position, path), block.epoch == epoch {
+      if let previous, block.sequence &- 1 != previous { break }
       previous = block.sequence
       if block.sequence <= sequence { continue }
-      guard block.sequence == tail.sequence + 1 else {
-        tail.hasGap = true
+      guard block.sequence &- 1 == missing.sequence else {
+        missing.hasGap = true
         break
       }
-      tail.saves += block.saves
-      tail.sequence = block.sequence
+      missing.saves += block.saves
+      missing.sequence = block.sequence
     }
-    return tail
+    return missing
   }
 
   /// Reads the block at a position, and moves the position behind it. Returns nil if there is none.
-  private static func block(in content: [UInt8], at position: inout Int) -> Block? {
-    var header = LogReader(content, position..<content.count)
+  /// Throws if a block that was written completely cannot be read: it may be acknowledged.
+  private static func block(
+    in content: [UInt8], at position: inout Int, _ path: String
+  ) throws(StorageError) -> Block? {
+    var header = CommitLogReader(content, position..<content.count)
     guard header.integer(UInt32.self) == magic, let sum = header.integer(UInt32.self),
       let length = header.integer(UInt32.self), header.integer(UInt32.self) == 0,
       let epoch = header.integer(UInt64.self), let sequence = header.integer(Int64.self)
@@ -222,10 +230,12 @@ final class CommitLogFile {
     guard end <= content.count, sequence < .max,
       checksum(content, from: position + 8, to: end) == sum
     else { return nil }
-    var reader = LogReader(content, header.position..<end)
+    var reader = CommitLogReader(content, header.position..<end)
     var saves: [LoggedSave] = []
     while !reader.isAtEnd {
-      guard let save = LoggedSave(from: &reader) else { return nil }
+      guard let save = LoggedSave(from: &reader) else {
+        throw .corrupt(path: path, detail: "its commit log holds a save that cannot be read")
+      }
       saves.append(save)
     }
     position = end

@@ -45,7 +45,7 @@ struct LoggedSave: Hashable {
   var items: [Item]
 
   /// The account's newest tag after the save.
-  var newest: ChangeTag { firstTag + ChangeTag(items.count) - 1 }
+  var newest: ChangeTag { firstTag &+ ChangeTag(items.count) &- 1 }
 }
 
 // MARK: Coding
@@ -86,7 +86,7 @@ extension LoggedSave {
   }
 
   /// Reads a coded save; returns nil if the bytes are not one.
-  init?(from reader: inout LogReader) {
+  init?(from reader: inout CommitLogReader) {
     guard let account = reader.integer(UInt64.self), let device = reader.integer(UInt64.self),
       let high = reader.integer(UInt64.self), let low = reader.integer(UInt64.self),
       let wall = reader.integer(Int64.self), let firstTag = reader.integer(Int64.self),
@@ -108,7 +108,7 @@ extension LoggedSave {
     }
   }
 
-  private func record(from reader: inout LogReader, tag: ChangeTag) -> Record? {
+  private func record(from reader: inout CommitLogReader, tag: ChangeTag) -> Record? {
     guard let name = reader.name(), let type = reader.name(),
       let modifiedAt = reader.integer(Int64.self), let versions = reader.integer(UInt8.self)
     else { return nil }
@@ -145,7 +145,7 @@ extension [UInt8] {
 }
 
 /// Reads values from the bytes of a commit log, one after the other. Returns nil beyond the end.
-struct LogReader {
+struct CommitLogReader {
   private let content: [UInt8]
   private(set) var position: Int
   private let end: Int

@@ -75,10 +75,6 @@ package enum LogProgress: Sendable {
         }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Determines if a commit syncs the file. It is always synced after its header is written, so
-    /// that frames of an earlier round are not taken for newer ones.
-    func setSyncsCommits(_ syncs: Bool) { lockstep_sync_commits(log, syncs) }
-
     /// Makes the file longer than its content: see `SQLiteReplicaStore.reserveLog`.
     func reserve(_ bytes: Int, of handle: OpaquePointer?) {
       if let handle { _ = lockstep_reserve_log(handle, log, Int64(bytes)) }
@@ -93,8 +89,6 @@ package enum LogProgress: Sendable {
     init?(of handle: OpaquePointer?) { return nil }
 
     func observeSyncs(_ observer: @escaping (_ nanoseconds: Int64) -> Void) {}
-
-    func setSyncsCommits(_ syncs: Bool) {}
 
     func reserve(_ bytes: Int, of handle: OpaquePointer?) {}
   }

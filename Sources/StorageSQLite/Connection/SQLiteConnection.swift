@@ -109,7 +109,7 @@ final class SQLiteConnection {
 
   /// Runs one or several statements once.
   func execute(_ sql: String) throws(StorageError) {
-    try stopReading()
+    stopReading()
     let code = sqlite3_exec(handle, sql, nil, nil, nil)
     guard code == SQLITE_OK else { throw fault(code, "run \"\(sql)\"") }
   }
@@ -133,18 +133,17 @@ final class SQLiteConnection {
   /// Number of rows that the last INSERT, UPDATE or DELETE wrote.
   var changedRows: Int64 { handle == nil ? 0 : sqlite3_changes64(handle) }
 
+  /// Number of rows that all INSERTs, UPDATEs and DELETEs wrote since the connection was opened.
+  var totalChanges: Int64 { handle == nil ? 0 : sqlite3_total_changes64(handle) }
+
   // MARK: Transactions
 
   /// Runs `body` as one transaction that is durable when this returns. If `body` or the commit
-  /// throws, nothing is changed. Without `syncs`, the transaction is durable with the next one that
-  /// is synced, where the system allows that.
+  /// throws, nothing is changed.
   func write<Value>(
-    syncs: Bool = true, _ body: () throws(StorageError) -> Value
+    _ body: () throws(StorageError) -> Value
   ) throws(StorageError) -> Value {
-    if syncs { return try transaction(transactions?.begin, body) }
-    log?.setSyncsCommits(false)
-    defer { log?.setSyncsCommits(true) }
-    return try transaction(transactions?.begin, body)
+    try transaction(transactions?.begin, body)
   }
 
   /// Runs `body` on one view of the database. Uses the open transaction if there is one.
@@ -163,16 +162,16 @@ final class SQLiteConnection {
     isReading = true
   }
 
-  private func stopReading() throws(StorageError) {
+  private func stopReading() {
     guard isReading else { return }
     isReading = false
-    try transactions?.commit.run()
+    rollBack()
   }
 
   private func transaction<Value>(
     _ begin: SQLiteStatement?, _ body: () throws(StorageError) -> Value
   ) throws(StorageError) -> Value {
-    try stopReading()
+    stopReading()
     guard handle != nil, let begin, let commit = transactions?.commit else {
       throw .failed(path: path, operation: "begin", detail: "the store is closed")
     }
@@ -206,7 +205,7 @@ final class SQLiteConnection {
   func checkpoint(waits: Bool) throws(StorageError) -> Int {
     // SQLite does not check for a null connection, here and in `rollBack`.
     guard handle != nil else { throw fault(SQLITE_MISUSE, "move its log into the database") }
-    try stopReading()
+    stopReading()
     var logged: Int32 = 0
     var moved: Int32 = 0
     let mode = waits ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE

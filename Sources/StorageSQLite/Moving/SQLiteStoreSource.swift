@@ -22,7 +22,7 @@ package final class SQLiteStoreSource: StoreSource {
     self.directory = directory
     self.retirement = retirement
     try SQLiteZoneStore.requireComplete(of: directory)
-    try CommitLogRecovery.run(in: directory)
+    let hasGap = try CommitLogRecovery.run(in: directory)
     connection = try SQLiteConnection(
       path: SQLiteZoneStore.path(in: directory), role: .reader, schema: .zones)
     try connection.execute("BEGIN")
@@ -33,7 +33,7 @@ package final class SQLiteStoreSource: StoreSource {
         detail: "its tables have version \(version) and not \(Schema.zones.version); "
           + "start a relay of this version on it once to upgrade them")
     }
-    isOlderCopy = try StoreOpening(connection, directory: directory).isOlderCopy()
+    isOlderCopy = try StoreOpening(connection, directory: directory).isOlderCopy() || hasGap
     totals = try connection.totals()
   }
 

@@ -146,8 +146,7 @@ package final class ZoneInspector {
   ) throws(StorageError) -> Bool {
     let path = SQLiteZoneStore.path(in: folder)
     // Read before the database, which then contains all that comes before the log's blocks.
-    let hasLog = schema == Schema.zones.version
-    let log = hasLog ? try CommitLogFile.content(in: directory) : []
+    let log = try commitLog()
     guard try connection.copy(to: path, shouldContinue: shouldContinue) else { return false }
     if log.isEmpty { return true }
     let copy = try SQLiteConnection(path: path, role: .copy, schema: .zones)
@@ -293,8 +292,7 @@ extension ZoneInspector {
   /// `shouldContinue`, called repeatedly, returned false.
   package func faults(shouldContinue: () -> Bool) throws(StorageError) -> [StoreFault]? {
     // Read before the database, which then contains all that comes before the log's blocks.
-    let hasLog = schema == Schema.zones.version
-    let log = hasLog ? try CommitLogFile.content(in: directory) : []
+    let log = try commitLog()
     return try connection.interruptibly(shouldContinue) { () throws(StorageError) in
       try connection.read { () throws(StorageError) in
         let errors = try connection.integrityErrors(limit: Limits.shownFaults)
@@ -309,10 +307,15 @@ extension ZoneInspector {
     }
   }
 
+  /// Returns the content of the store's commit log; empty if its version has none.
+  private func commitLog() throws(StorageError) -> [UInt8] {
+    schema >= Schema.commitLogVersion ? try CommitLogFile.content(in: directory) : []
+  }
+
   private func logFaults(_ log: [UInt8]) throws(StorageError) -> [StoreFault] {
     if log.isEmpty { return [] }
-    let tail = try CommitLogRecovery.tail(of: log, connection)
-    guard tail.hasGap else { return [] }
+    let missing = try CommitLogRecovery.missingBlocks(of: log, connection)
+    guard missing.hasGap else { return [] }
     return [
       StoreFault(
         "databaseOlder", nil,

@@ -252,10 +252,12 @@ extension Schema {
     ALTER TABLE records ADD COLUMN includes BLOB;
     """
 
+  /// Version from which on a store may have a commit log.
+  static let commitLogVersion = 5
+
   ///     opening    … · logged
   ///
-  /// `logged` is the sequence of the last block of the commit log that the tables contain
-  /// (`CommitLogFile`).
+  /// `logged` is the last sequence of the commit log that the tables contain (`CommitLogFile`).
   private static let zonesVersion5 = """
     ALTER TABLE opening ADD COLUMN logged INTEGER NOT NULL DEFAULT 0;
     """

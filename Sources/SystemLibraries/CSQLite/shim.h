@@ -23,14 +23,12 @@ static inline bool lockstep_sqlite_uncounted(void) {
 //     xWrite   gathers consecutive writes, up to the page that ends a commit: SQLite writes each
 //              page separately, and its header too
 //     xRead    flushes the gathered bytes first if it reads any of them
-//     xSync    flushes the gathered bytes first, and is timed; does nothing else for a commit that
-//              need not be durable yet
+//     xSync    flushes the gathered bytes first, and is timed
 //
 // A log is a header followed by frames. A frame is 24 bytes, of which the second four are 0 except
 // in the frame that ends a commit, and a page (sqlite.org/fileformat.html, section 4.1).
 
 enum {
-  LOCKSTEP_LOG_HEADER = 32,
   LOCKSTEP_FRAME_HEADER = 24,
   // Maximum that SQLite's own xWrite writes at once (`seekAndWriteFd` in os_unix.c).
   LOCKSTEP_LOG_BYTES = 0x1ffff,
@@ -51,8 +49,6 @@ struct lockstep_log {
   sqlite3_int64 end;
   // True if the next page ends a commit.
   bool ends_commit;
-  // False while commits need not be synced.
-  bool syncs_commits;
   unsigned char gathered[LOCKSTEP_LOG_BYTES];
 };
 
@@ -110,7 +106,6 @@ static inline int lockstep_log_sync(sqlite3_file *_Nonnull file, int flags) {
   struct lockstep_log *log = lockstep_log_of(file);
   int code = lockstep_log_flush(file);
   if (code != SQLITE_OK) return code;
-  if (!log->syncs_commits && log->end > LOCKSTEP_LOG_HEADER) return SQLITE_OK;
   int64_t begun = log->observer ? lockstep_nanoseconds() : 0;
   code = log->original->xSync(file, flags);
   if (log->observer) log->observer(log->context, lockstep_nanoseconds() - begun);
@@ -143,7 +138,6 @@ static inline struct lockstep_log *_Nullable lockstep_take_log(sqlite3 *_Nonnull
   log->count = 0;
   log->end = 0;
   log->ends_commit = false;
-  log->syncs_commits = true;
   log->methods.xSync = lockstep_log_sync;
   // Without this property SQLite pads writes to whole sectors and writes a frame in parts.
   if (file->pMethods->xDeviceCharacteristics(file) & SQLITE_IOCAP_POWERSAFE_OVERWRITE) {
@@ -152,11 +146,6 @@ static inline struct lockstep_log *_Nullable lockstep_take_log(sqlite3 *_Nonnull
   }
   file->pMethods = &log->methods;
   return log;
-}
-
-/// Determines if commits are synced.
-static inline void lockstep_sync_commits(struct lockstep_log *_Nonnull log, bool syncs) {
-  log->syncs_commits = syncs;
 }
 
 static inline void lockstep_observe_log(

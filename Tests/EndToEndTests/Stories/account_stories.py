@@ -526,7 +526,7 @@ def story_root_does_nothing_in_a_store_that_its_owner_could_not():
         os.mkdir(store, 0o700)
         os.chown(store, nobody.pw_uid, nobody.pw_gid)
         for trick in (os.symlink, os.link):
-            for name in ("lock", "opening", "opening.new", "commit.log", "zones.sqlite-wal",
+            for name in ("lock", "opening", "opening.new", "zones.commitlog", "zones.sqlite-wal",
                          "zones.sqlite"):
                 with open(precious, "w") as file:
                     file.write("precious")

@@ -52,7 +52,7 @@ def story_nothing_is_acknowledged_into_files_that_are_gone():
     losses = [
         ("zones.sqlite", lose_files), ("zones.sqlite", replace_database),
         ("zones.sqlite-wal", lambda store: os.unlink(os.path.join(store, "zones.sqlite-wal"))),
-        ("commit.log", lambda store: os.unlink(os.path.join(store, "commit.log"))),
+        ("zones.commitlog", lambda store: os.unlink(os.path.join(store, "zones.commitlog"))),
         ("chunks", lambda store: shutil.rmtree(os.path.join(store, "chunks"))),
         ("", lambda store: os.rename(store, store + ".aside")),
     ]
