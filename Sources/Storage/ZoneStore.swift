@@ -2,8 +2,9 @@ import LockstepModel
 
 /// Durable state of a relay: accounts, devices, records and their order.
 ///
-/// One writer calls `commit`. Readers (`ZoneReader`) run concurrently. A store may make one wait for
-/// a commit if what it asks for was acknowledged and is still to be written where readers find it.
+/// One writer calls `commit`. Readers (`ZoneReader`) run concurrently. A store may make a reader
+/// wait for a commit if what it asks for was acknowledged and is still to be written where readers
+/// find it.
 @usableFromInline
 package protocol ZoneStore: ZoneReader {
   /// Performs all requests, in order, in one transaction. Returns one result per request, in order,

@@ -541,14 +541,12 @@ enum FailingFile: String, CaseIterable {
   }
 
   func begin(in directory: TemporaryFolder) throws -> Fault {
-    let path = directory.path(SQLiteZoneStore.commitLogName)
-    let names = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
-    let found = names.first {
-      let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
-      return target.map { URL(fileURLWithPath: $0).standardized }
-        == URL(fileURLWithPath: path).standardized
-    }
-    let descriptor = try #require(found.flatMap(Int32.init))
+    var (named, held) = (stat(), stat())
+    try #require(stat(directory.path(SQLiteZoneStore.commitLogName), &named) == 0)
+    let descriptor = try #require(
+      (3..<4_096 as Range<Int32>).first { candidate in
+        fstat(candidate, &held) == 0 && held.st_ino == named.st_ino && held.st_dev == named.st_dev
+      })
     let original = dup(descriptor)
     let device = Glibc.open(rawValue, O_RDWR)
     try #require(device >= 0 && original >= 0)
