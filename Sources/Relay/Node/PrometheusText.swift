@@ -131,7 +131,7 @@ extension RelayServices {
       "lockstep_commit_duration_seconds", "Transactions, from their start until they are durable.",
       measures.commits, scale: 1_000_000_000)
     text.add(
-      "lockstep_fsync_duration_seconds", "Syncs of the write-ahead log.", measures.syncs,
+      "lockstep_fsync_duration_seconds", "Syncs of the store's logs.", measures.syncs,
       scale: 1_000_000_000)
     text.add(
       "lockstep_fetch_duration_seconds", "Reads of the store.", measures.fetches,

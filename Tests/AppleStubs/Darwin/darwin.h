@@ -141,6 +141,7 @@ int rmdir(const char *);
 int lstat(const char *, struct stat *);
 int stat(const char *, struct stat *);
 int statvfs(const char *, struct statvfs *);
+int fstatvfs(int, struct statvfs *);
 char *strerror(int);
 time_t time(time_t *);
 int unlink(const char *);
