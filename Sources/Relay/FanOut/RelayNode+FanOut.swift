@@ -287,3 +287,79 @@ extension RelayNode {
     services.hub.watchers(of: account)?.members ?? []
   }
 }
+
+// MARK: Crowds
+
+extension RelayNode {
+  /// Defers the change for the sockets of a crowd. Returns false if it must be sent at once.
+  mutating func deferPush(
+    _ change: AccountChange, _ watchers: Hub.Watchers, _ unmatchedDevices: Set<DeviceID>
+  ) -> Bool {
+    guard services.stage == .running, watchers.sockets.count >= Limits.crowdConnections,
+      unmatchedDevices.isEmpty, let frame = change.frame
+    else {
+      sendCrowdPushes()
+      return false
+    }
+    if !crowdPushes.accepts(change, bytes: frame.count) { sendCrowdPushes() }
+    let served = crowdPushes.served.compactMap { connections.slot(of: $0) }
+    if !served.isEmpty { pushToSockets(served, change, []) }
+    crowdPushes.append(
+      change, bytes: frame.count, sockets: watchers.sockets.count, at: services.moment.instant)
+    if change.origin?.node == services.configuration.node,
+      let slot = change.origin?.connection.flatMap({ connections.slot(of: $0) })
+    {
+      serveCrowdPushes(to: slot)
+    }
+    if crowdPushes.isFull { sendCrowdPushes() }
+    return true
+  }
+
+  /// Passes the changes so far to a socket, if it is one of the crowd.
+  mutating func serveCrowdPushes(to slot: Hub.Slot) {
+    guard connections[slot].isSocket, connections[slot].session?.account == crowdPushes.account,
+      !crowdPushes.isServed(connections[slot].id)
+    else { return }
+    for change in crowdPushes.changes { pushToSockets([slot], change, []) }
+    crowdPushes.addServed(connections[slot].id)
+  }
+
+  /// Time at which the deferred changes are to be sent; nil if there are none.
+  var crowdDeadline: Instant? {
+    guard let account = crowdPushes.account else { return nil }
+    return services.hub.hasSaves(account) ? crowdPushes.deadline : services.moment.instant
+  }
+
+  /// Sends the deferred changes if it is time.
+  mutating func sendDueCrowdPushes() {
+    if let crowdDeadline, crowdDeadline <= services.moment.instant { sendCrowdPushes() }
+  }
+
+  /// Sends the deferred changes.
+  mutating func sendCrowdPushes() {
+    guard let first = crowdPushes.changes.first, let last = crowdPushes.changes.last else { return }
+    var pushes = CrowdPushes()
+    swap(&pushes, &crowdPushes)
+    guard let watchers = services.hub.watchers(of: first.account) else { return }
+    let frames = pushes.joinedFrames()
+    let limit = services.sendQueueLimit(for: .account(first.account))
+    var joined: [ConnectionID] = []
+    joined.reserveCapacity(watchers.sockets.count)
+    var others: [Hub.Slot] = []
+    for slot in watchers.sockets {
+      let id = connections[slot].id
+      if pushes.isServed(id) { continue }
+      let isAdvanced = connections[slot].handleCommits(
+        since: first.since, token: last.token, bytes: frames.count,
+        isCompressible: pushes.isCompressible, limit: limit, &services)
+      if isAdvanced { joined.append(id) } else { others.append(slot) }
+    }
+    services.status.pushes += joined.count * pushes.changes.count
+    if !joined.isEmpty { services.actions.append(.multicast(frames, joined)) }
+    for change in pushes.changes {
+      let before = services.status.pushes
+      if !others.isEmpty { pushToSockets(others, change, []) }
+      measureLag(of: change, receivers: joined.count + services.status.pushes - before)
+    }
+  }
+}
