@@ -205,13 +205,15 @@ package struct RelayService {
       NodeGroup<RelayNode>.ReadWorker.Context(
         portions: StoreWork.portions, weigh: StoreWork.weight(of:)
       ) { assignments, _ in
-        assignments.map { assignment in
-          let outcome = metrics.measureRead {
-            StoreWork.read(assignment.job, on: reader)
-          } took: {
-            $0.recordReadDuration(nanoseconds: $1)
+        reader.readTogether {
+          assignments.map { assignment in
+            let outcome = metrics.measureRead {
+              StoreWork.read(assignment.job, on: reader)
+            } took: {
+              $0.recordReadDuration(nanoseconds: $1)
+            }
+            return (outcome, nil)
           }
-          return (outcome, nil)
         }
       }
     }

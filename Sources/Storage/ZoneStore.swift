@@ -28,6 +28,14 @@ extension ZoneStore {
 @usableFromInline
 package protocol ZoneReader: AnyObject {
   func read(_ request: ReadRequest) throws(StorageError) -> ReadResult
+
+  /// Runs `body`, whose reads were all requested before this call: they may share one view of the
+  /// state, which contains all that was acknowledged before.
+  func readTogether<Value>(_ body: () -> Value) -> Value
+}
+
+extension ZoneReader {
+  @usableFromInline package func readTogether<Value>(_ body: () -> Value) -> Value { body() }
 }
 
 /// Write request of the relay.

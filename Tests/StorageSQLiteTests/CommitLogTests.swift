@@ -154,6 +154,55 @@ struct CommitLogTests {
     #expect(try storedRecords(store) == 0)
   }
 
+  @Test func readsTogetherContainTheSavesBeforeThem() throws {
+    let directory = try TemporaryFolder()
+    let store = try begin(directory)
+    let reader = try store.makeReader()
+    _ = try store.commit([TestRequests.save("a", in: account)], wall: 0)
+    let first = reader.readTogether { Result { try TestRequests.names(account, in: reader) } }
+    #expect(try first.get() == ["a"])
+    _ = try store.commit([TestRequests.save("b", in: account)], wall: 0)
+    let other = AccountID(rawValue: 2)
+    let names = reader.readTogether {
+      Result {
+        // The first read sees only the database; then the writer moves the save into it.
+        _ = try? reader.read(.newestToken(other))
+        _ = try store.read(.newestToken(other))
+        return try TestRequests.names(account, in: reader)
+      }
+    }
+    #expect(try names.get() == ["a", "b"])
+  }
+
+  @Test func readsTogetherShareOneView() throws {
+    let directory = try TemporaryFolder()
+    let store = try begin(directory)
+    let reader = try store.makeReader()
+    let names = reader.readTogether {
+      Result {
+        _ = try TestRequests.names(account, in: reader)
+        _ = try store.commit([TestRequests.save("a", in: account)], wall: 0)
+        return try TestRequests.names(account, in: reader)
+      }
+    }
+    #expect(try names.get() == [])
+    #expect(try TestRequests.names(account, in: reader) == ["a"])
+  }
+
+  @Test func readsTogetherOfAClosedReaderFailOnceEach() throws {
+    let directory = try TemporaryFolder()
+    let store = try begin(directory)
+    let reader = try store.makeReader()
+    reader.close()
+    var calls = 0
+    let result = reader.readTogether {
+      calls += 1
+      return Result { try reader.read(.accountCount) }
+    }
+    #expect(calls == 1)
+    #expect(throws: StorageError.self) { try result.get() }
+  }
+
   @Test func manySavesReachTheDatabaseInAnIdlePeriod() throws {
     let directory = try TemporaryFolder()
     let store = try begin(directory)

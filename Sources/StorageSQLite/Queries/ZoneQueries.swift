@@ -271,6 +271,8 @@ package final class SQLiteZoneReader: ZoneReader {
   let connection: SQLiteConnection
   private let queries: ZoneQueries
   private let commitLog: CommitLog?
+  /// True while reads share a view of the database that lacks no acknowledged save.
+  private var sharesView = false
 
   /// `run`: the run of the writer. `commitLog`: the writer's, if it uses one.
   init(path: String, run: UInt64, commitLog: CommitLog?) throws(StorageError) {
@@ -284,7 +286,21 @@ package final class SQLiteZoneReader: ZoneReader {
   package func close() { connection.close() }
 
   package func read(_ request: ReadRequest) throws(StorageError) -> ReadResult {
-    if let commitLog { try queries.flush(commitLog, for: request) }
+    if !sharesView, let commitLog { try queries.flush(commitLog, for: request) }
     return try queries.read(request)
+  }
+
+  package func readTogether<Value>(_ body: () -> Value) -> Value {
+    // Checked before the view begins: a save that is flushed during the view is not in it.
+    if let commitLog, commitLog.hasPending { return body() }
+    var value: Value?
+    sharesView = true
+    defer { sharesView = false }
+    do throws(StorageError) {
+      try connection.read { () throws(StorageError) in value = body() }
+    } catch {
+      // Each read reports its own error. The end of a view that only reads loses nothing.
+    }
+    return value ?? body()
   }
 }
