@@ -17,7 +17,10 @@ final class AccountQueries {
     self.connection = connection
     principal = try connection.prepare(
       """
-      SELECT account, device, plan, quota_bytes, quota_records, generation, newest, forgotten
+      SELECT account, device, plan, quota_bytes, quota_records, generation, newest, forgotten,
+        EXISTS (
+          SELECT 1 FROM subscriptions
+          WHERE account = devices.account AND device = devices.device)
       FROM devices JOIN accounts USING (account) WHERE token_hash = ?
       """)
     token = try connection.prepare("SELECT account FROM devices WHERE token_hash = ?")
@@ -41,13 +44,18 @@ final class AccountQueries {
   }
 
   func principal(_ tokenHash: [UInt8]) throws(StorageError) -> ReadResult {
+    var hasSubscriptions = false
     let found = try principal.bind(tokenHash).first { (row) throws(StorageError) in
-      Principal(
+      hasSubscriptions = row.integer(8) != 0
+      return Principal(
         account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1)),
         newest: AccountHead(row, from: 5).token, plan: try plan(row, 2))
     }
     guard var found else { return .refused(StoreRefusals.unknownToken) }
-    found.subscriptions = try subscriptions(of: found.device, of: found.account)
+    // Most devices have none, and need no second statement.
+    if hasSubscriptions {
+      found.subscriptions = try subscriptions(of: found.device, of: found.account)
+    }
     return .principal(found)
   }
 
