@@ -48,7 +48,7 @@
     package static func hash(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
       [UInt8](unsafeUninitializedCapacity: 32) { digest, count in
         let status = bytes.withUnsafeBytes {
-          EVP_Digest($0.baseAddress, $0.count, digest.baseAddress, nil, algorithm, nil)
+          openssl_sha256($0.baseAddress, $0.count, digest.baseAddress)
         }
         precondition(status == 1, "SHA-256 failed")
         count = 32
@@ -58,13 +58,10 @@
 
   /// SHA-1 (FIPS 180-4), for the WebSocket handshake only. It protects nothing.
   package enum SHA1 {
-    /// Fetched once, as in `SHA256`.
-    private nonisolated(unsafe) static let algorithm = EVP_MD_fetch(nil, "SHA1", nil)
-
     /// Returns the 20 bytes of the hash.
     package static func hash(_ bytes: [UInt8]) -> [UInt8] {
       [UInt8](unsafeUninitializedCapacity: 20) { digest, count in
-        let status = EVP_Digest(bytes, bytes.count, digest.baseAddress, nil, algorithm, nil)
+        let status = openssl_sha1(bytes, bytes.count, digest.baseAddress)
         precondition(status == 1, "SHA-1 failed")
         count = 20
       }
