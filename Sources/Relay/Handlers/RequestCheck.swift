@@ -44,8 +44,9 @@ enum RequestCheck {
         .unsupportedMediaType, "Send the body as JSON, with `Content-Type: application/json`.")
     }
     // The relay does not decode bodies, and must store what was meant.
-    let codings = head.headers.list("Content-Encoding")
-    if head.framing != .none, codings.contains(where: { $0.lowercased() != "identity" }) {
+    if head.framing != .none,
+      head.headers.list("Content-Encoding").contains(where: { $0.lowercased() != "identity" })
+    {
       return Refusal(
         .unsupportedMediaType, "Send the body unencoded, without `Content-Encoding`.")
     }
@@ -65,8 +66,7 @@ enum RequestCheck {
   /// Returns the bearer token (RFC 6750 section 2.1); nil if there is none.
   static func bearerToken(_ headers: HTTPHeaders) -> ArraySlice<UInt8>? {
     let blank = UInt8(ascii: " ")
-    guard headers.count(of: "Authorization") == 1, let value = headers.bytes(of: "Authorization"),
-      let end = value.firstIndex(of: blank)
+    guard let value = headers.onlyBytes(of: "Authorization"), let end = value.firstIndex(of: blank)
     else { return nil }
     let scheme = value[..<end]
     guard equalIgnoringCase(scheme.span, "bearer") else { return nil }

@@ -36,6 +36,30 @@ struct ByteSet: Sendable {
     "!$&'()*+,;=-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 }
 
+extension Span where Element == UInt8 {
+  /// True if all bytes may be in a field value.
+  var isFieldContent: Bool {
+    var index = 0
+    // Eight bytes at a time: only those with a control character among them are tested one by one.
+    while index + 8 <= count {
+      let eight = bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
+      let each: UInt64 = 0x0101_0101_0101_0101
+      let deleted = eight ^ (each &* 0x7F)
+      let isBelowSpace = (eight &- (each &* 0x20)) & ~eight
+      let isDeleted = (deleted &- each) & ~deleted
+      if (isBelowSpace | isDeleted) & (each << 7) != 0 {
+        for offset in index..<index + 8 where !self[offset].isFieldContent { return false }
+      }
+      index += 8
+    }
+    while index < count {
+      guard self[index].isFieldContent else { return false }
+      index += 1
+    }
+    return true
+  }
+}
+
 extension UInt8 {
   /// True for bytes of a field value: visible characters, bytes above 127, space and tab (RFC 9110
   /// section 5.5).

@@ -88,16 +88,31 @@ package struct HTTPHeaders: Hashable, Sendable {
   /// Returns the values of all fields of this name, in order.
   package func values(_ name: StaticString) -> [String] {
     var values: [String] = []
-    for field in fields where isNamed(field, name) { values.append(text(field.value)) }
+    var next = index(of: name)
+    while let index = next {
+      values.append(text(fields[index].value))
+      next = self.index(of: name, from: index + 1)
+    }
     return values
   }
 
-  package func contains(_ name: StaticString) -> Bool { valueRange(of: name) != nil }
+  /// Returns the bytes of the value of the only field of this name; nil if there is none or more
+  /// than one.
+  package func onlyBytes(of name: StaticString) -> ArraySlice<UInt8>? {
+    guard let only = index(of: name), index(of: name, from: only + 1) == nil else { return nil }
+    return lines[fields[only].value]
+  }
+
+  package func contains(_ name: StaticString) -> Bool { index(of: name) != nil }
 
   /// Returns the number of fields with this name.
   package func count(of name: StaticString) -> Int {
     var count = 0
-    for field in fields where isNamed(field, name) { count += 1 }
+    var next = index(of: name)
+    while let index = next {
+      count += 1
+      next = self.index(of: name, from: index + 1)
+    }
     return count
   }
 
@@ -118,17 +133,32 @@ package struct HTTPHeaders: Hashable, Sendable {
     contains(in: name) { equalIgnoringCase(lines.span.extracting($0), token) }
   }
 
+  /// True if the list of this name has the member `token`, in the same case.
+  package func listContainsExactly(_ token: StaticString, in name: StaticString) -> Bool {
+    let (characters, count) = (token.utf8Start, token.utf8CodeUnitCount)
+    return contains(in: name) { member in
+      guard member.count == count else { return false }
+      for index in 0..<count where lines[member.lowerBound + index] != characters[index] {
+        return false
+      }
+      return true
+    }
+  }
+
   /// True if `isMeant` is true for the range of any member of the list of this name.
   private func contains(in name: StaticString, _ isMeant: (Range<Int>) -> Bool) -> Bool {
-    for field in fields where isNamed(field, name) {
-      var start = field.value.lowerBound
-      while start < field.value.upperBound {
+    var next = index(of: name)
+    while let index = next {
+      let value = fields[index].value
+      var start = value.lowerBound
+      while start < value.upperBound {
         var end = start
-        while end < field.value.upperBound, lines[end] != UInt8(ascii: ",") { end += 1 }
+        while end < value.upperBound, lines[end] != UInt8(ascii: ",") { end += 1 }
         let member = trimmed(start..<end)
         if !member.isEmpty, isMeant(member) { return true }
         start = end + 1
       }
+      next = self.index(of: name, from: index + 1)
     }
     return false
   }
@@ -138,31 +168,43 @@ package struct HTTPHeaders: Hashable, Sendable {
   package mutating func append(_ name: StaticString, _ value: String) {
     let name = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
     let token = ByteSet.token
-    precondition(!name.isEmpty && name.allSatisfy(token.contains), "not a valid field name")
+    var isName = !name.isEmpty
+    for index in 0..<name.count { isName = isName && token.contains(name[index]) }
+    precondition(isName, "not a valid field name")
     let start = beginLine()
     lines.append(contentsOf: name)
     appendSeparator()
     let valueStart = lines.count
-    lines.append(contentsOf: value.utf8)
-    for index in valueStart..<lines.count where !lines[index].isFieldContent {
-      lines[index] = UInt8(ascii: " ")
+    let isPlain = value.withUTF8Bytes { value in
+      value.withUnsafeBufferPointer { lines.append(contentsOf: $0) }
+      return value.isFieldContent
+    }
+    if !isPlain {
+      for index in valueStart..<lines.count where !lines[index].isFieldContent {
+        lines[index] = UInt8(ascii: " ")
+      }
     }
     endLine(from: start, nameCount: name.count)
   }
 
-  /// Adds a received field. Both parts are already validated.
-  mutating func append(name: Span<UInt8>, value: Span<UInt8>) {
+  /// Adds a received field whose name ends before `colon`. The line is already validated.
+  mutating func append(line: Span<UInt8>, colon: Int, value: Range<Int>) {
     let start = beginLine()
-    name.withUnsafeBufferPointer { lines.append(contentsOf: $0) }
-    appendSeparator()
-    value.withUnsafeBufferPointer { lines.append(contentsOf: $0) }
-    endLine(from: start, nameCount: name.count)
+    let isUsual = value.lowerBound == colon + 2 && value.upperBound == line.count
+    if isUsual, line[colon + 1] == UInt8(ascii: " ") {
+      line.withUnsafeBufferPointer { lines.append(contentsOf: $0) }
+    } else {
+      line.extracting(0..<colon).withUnsafeBufferPointer { lines.append(contentsOf: $0) }
+      appendSeparator()
+      line.extracting(value).withUnsafeBufferPointer { lines.append(contentsOf: $0) }
+    }
+    endLine(from: start, nameCount: colon)
   }
 
   private mutating func beginLine() -> Int {
     if fields.isEmpty {
       // Enough for most messages.
-      lines.reserveCapacity(256)
+      lines.reserveCapacity(480)
       fields.reserveCapacity(8)
     }
     return lines.count
@@ -184,13 +226,22 @@ package struct HTTPHeaders: Hashable, Sendable {
 
   /// Returns the range of the value of the first field of this name.
   private func valueRange(of name: StaticString) -> Range<Int>? {
-    for field in fields where isNamed(field, name) { return field.value }
-    return nil
+    index(of: name).map { fields[$0].value }
   }
 
-  private func isNamed(_ field: Field, _ name: StaticString) -> Bool {
-    Int(field.nameCount) == name.utf8CodeUnitCount
-      && equalIgnoringCase(lines.span.extracting(field.name), name)
+  /// Returns the index of the first field of this name, from `start` on.
+  private func index(of name: StaticString, from start: Int = 0) -> Int? {
+    let count = Int32(name.utf8CodeUnitCount)
+    var index = start
+    while index < fields.count {
+      if fields[index].nameCount == count,
+        equalIgnoringCase(lines.span.extracting(fields[index].name), name)
+      {
+        return index
+      }
+      index += 1
+    }
+    return nil
   }
 
   private func text(_ range: Range<Int>) -> String {
@@ -215,8 +266,22 @@ extension HTTPHeaders: ExpressibleByDictionaryLiteral {
 /// True if `bytes` equal `text`, ignoring the case of ASCII letters, as for names in HTTP.
 package func equalIgnoringCase(_ bytes: Span<UInt8>, _ text: StaticString) -> Bool {
   guard bytes.count == text.utf8CodeUnitCount else { return false }
-  for index in 0..<bytes.count where bytes[index] != text.utf8Start[index] {
-    guard bytes[index].lowercased == text.utf8Start[index].lowercased else { return false }
+  let characters = UnsafeRawPointer(text.utf8Start)
+  var index = 0
+  while index < bytes.count {
+    // Eight bytes at a time, as long as they are the same.
+    while index + 8 <= bytes.count,
+      bytes.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
+        == characters.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+    {
+      index += 8
+    }
+    guard index < bytes.count else { break }
+    let character = characters.load(fromByteOffset: index, as: UInt8.self)
+    guard bytes[index] == character || bytes[index].lowercased == character.lowercased else {
+      return false
+    }
+    index += 1
   }
   return true
 }
@@ -245,7 +310,7 @@ struct HTTPFields: Sendable {
     var (first, last) = (colon + 1, line.count)
     while first < last, line[first].isBlank { first += 1 }
     while last > first, line[last - 1].isBlank { last -= 1 }
-    headers.append(name: line.extracting(0..<colon), value: line.extracting(first..<last))
+    headers.append(line: line, colon: colon, value: first..<last)
   }
 
   /// Returns the index of the colon in a valid line.
@@ -259,7 +324,7 @@ struct HTTPFields: Sendable {
       }
       throw Refusal(.badRequest, "A header field has no name, or a blank before its colon.")
     }
-    for index in colon + 1..<line.count where !line[index].isFieldContent {
+    guard line.extracting(colon + 1..<line.count).isFieldContent else {
       throw Refusal(.badRequest, "The value of a header field has a control character.")
     }
     return colon

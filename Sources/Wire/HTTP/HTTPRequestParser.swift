@@ -105,13 +105,8 @@ extension HTTPRequestHead {
     guard fields.headers.bytes(of: "Host").map({ Authority.isWellFormed($0.span) }) ?? true else {
       throw Refusal(.badRequest, "The Host field is not a valid host.")
     }
-    method = line.method
-    target = line.target
-    minorVersion = line.minorVersion
-    headers = fields.headers
-    framing = try fields.framing(minorVersion: line.minorVersion) ?? .none
-    keepsAlive = fields.keepsAlive(minorVersion: line.minorVersion)
-    let expectations = line.minorVersion == 0 ? [] : headers.list("Expect")
+    let framing = try fields.framing(minorVersion: line.minorVersion) ?? .none
+    let expectations = line.minorVersion == 0 ? [] : fields.headers.list("Expect")
     let isContinue = { (text: String) in
       text.withUTF8Bytes { equalIgnoringCase($0, "100-continue") }
     }
@@ -119,7 +114,11 @@ extension HTTPRequestHead {
       throw Refusal(.expectationFailed, "The only supported expectation is 100-continue.")
     }
     let hasBody = framing != .none && framing != .length(0)
-    expectsContinue = hasBody && !expectations.isEmpty
+    self.init(
+      method: line.method, target: line.target, minorVersion: line.minorVersion,
+      headers: fields.headers, framing: framing,
+      keepsAlive: fields.keepsAlive(minorVersion: line.minorVersion),
+      expectsContinue: hasBody && !expectations.isEmpty)
   }
 }
 

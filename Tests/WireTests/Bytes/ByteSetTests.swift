@@ -27,6 +27,21 @@ struct ByteSetTests {
     for byte in "#\"<>\\".utf8 { #expect(!ByteSet.target.contains(byte)) }
   }
 
+  /// Every byte, at every place among others.
+  @Test func aFieldHoldsOnlyBytesOfFields() {
+    var wrong: [UInt8] = []
+    for byte in (0...255).map({ UInt8($0) }) {
+      for count in 1...20 {
+        for place in 0..<count {
+          var value = [UInt8](repeating: place % 2 == 0 ? 0x20 : 0xFF, count: count)[...]
+          value[place] = byte
+          if value.span.isFieldContent != byte.isFieldContent { wrong.append(byte) }
+        }
+      }
+    }
+    #expect(wrong == [])
+  }
+
   @Test func lowercasingTouchesLettersOnly() {
     let all = (0...255).map { UInt8($0) }
     let changed = all.filter { $0.lowercased != $0 }

@@ -28,6 +28,23 @@ struct HTTPHeadersTests {
     #expect(headers.list("Upgrade") == [])
   }
 
+  @Test func membersOfAListAreFoundInTheirOwnCase() {
+    let headers: HTTPHeaders = ["Sec-WebSocket-Protocol": "x, lockstep.v1", "A": "lockstep.v2"]
+    #expect(headers.listContainsExactly("lockstep.v1", in: "sec-websocket-protocol"))
+    #expect(!headers.listContainsExactly("Lockstep.v1", in: "Sec-WebSocket-Protocol"))
+    #expect(!headers.listContainsExactly("lockstep.v", in: "Sec-WebSocket-Protocol"))
+    #expect(!headers.listContainsExactly("lockstep.v2", in: "Sec-WebSocket-Protocol"))
+  }
+
+  @Test func theOnlyFieldOfANameIsFound() {
+    let headers: HTTPHeaders = ["A": "1", "B": "2", "b": "3", "C": ""]
+    #expect(headers.onlyBytes(of: "a").map(Array.init) == Array("1".utf8))
+    #expect(headers.onlyBytes(of: "C")?.isEmpty == true)
+    #expect(headers.onlyBytes(of: "B") == nil)
+    #expect(headers.onlyBytes(of: "D") == nil)
+    #expect(headers.count(of: "B") == 2 && headers.count(of: "D") == 0)
+  }
+
   @Test(arguments: ["a\r\nSet-Cookie: b", "a\rb", "a\nb", "a\u{0}b", "a\u{7F}b"])
   func noValueEndsItsLine(value: String) {
     var headers = HTTPHeaders()
