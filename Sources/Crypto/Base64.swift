@@ -1,36 +1,33 @@
 /// Base64 encoding of bytes (RFC 4648 sections 4 and 5).
 package enum Base64 {
-  private static let standard = Array(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-  private static let urlSafe = Array(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
   private static let padding = UInt8(ascii: "=")
 
   /// Encodes with the standard alphabet, padded.
   package static func encode(_ bytes: [UInt8]) -> String {
-    var text = digits(of: bytes, in: standard)
-    while text.count % 4 != 0 { text.append(padding) }
-    return String(decoding: text, as: UTF8.self)
+    text(
+      of: bytes, in: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+      isPadded: true)
   }
 
   /// Encodes with the URL-safe alphabet, not padded.
   package static func encodeURL(_ bytes: [UInt8]) -> String {
-    String(decoding: digits(of: bytes, in: urlSafe), as: UTF8.self)
+    text(
+      of: bytes, in: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
+      isPadded: false)
   }
 
   /// Returns the bytes of `text`, in the standard alphabet and padded; nil if it does not have that
   /// form. The unused bits of the last digit are not checked: the example in RFC 6455 section 4.1
   /// itself sets them.
   package static func decode(_ text: String) -> [UInt8]? {
-    let digits = Array(text.utf8)
-    guard digits.count % 4 == 0 else { return nil }
-    let paddingCount = digits.suffix(2).reversed().prefix { $0 == padding }.count
+    let digits = Array(text.utf8)[...]
+    guard let count = decodedCount(digits.span) else { return nil }
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(digits.count / 4 * 3)
+    bytes.reserveCapacity(count)
     var group: UInt32 = 0
     var bits = 0
-    for digit in digits.dropLast(paddingCount) {
-      guard let value = value(of: digit) else { return nil }
+    for digit in digits {
+      guard let value = value(of: digit) else { break }
       group = group << 6 | value
       bits += 6
       if bits >= 8 {
@@ -41,21 +38,43 @@ package enum Base64 {
     return bytes
   }
 
-  private static func digits(of bytes: [UInt8], in alphabet: [UInt8]) -> [UInt8] {
-    var digits: [UInt8] = []
-    digits.reserveCapacity((bytes.count + 2) / 3 * 4)
-    var group: UInt32 = 0
-    var bits = 0
-    for byte in bytes {
-      group = group << 8 | UInt32(byte)
-      bits += 8
-      while bits >= 6 {
-        bits -= 6
-        digits.append(alphabet[Int(group >> UInt32(bits) & 63)])
+  /// Returns the number of bytes that `decode` makes of these characters; nil if they do not have
+  /// the form that it accepts.
+  package static func decodedCount(_ digits: Span<UInt8>) -> Int? {
+    guard digits.count % 4 == 0 else { return nil }
+    var end = digits.count
+    while end > digits.count - 2, end > 0, digits[end - 1] == padding { end -= 1 }
+    for index in 0..<end where value(of: digits[index]) == nil { return nil }
+    return end * 6 / 8
+  }
+
+  private static func text(
+    of bytes: [UInt8], in alphabet: StaticString, isPadded: Bool
+  ) -> String {
+    let digits = alphabet.utf8Start
+    return String(unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4) { text in
+      var count = 0
+      var group: UInt32 = 0
+      var bits: UInt32 = 0
+      for byte in bytes {
+        group = group << 8 | UInt32(byte)
+        bits += 8
+        while bits >= 6 {
+          bits -= 6
+          text[count] = digits[Int(group >> bits & 63)]
+          count += 1
+        }
       }
+      if bits > 0 {
+        text[count] = digits[Int(group << (6 - bits) & 63)]
+        count += 1
+      }
+      while isPadded, count % 4 != 0 {
+        text[count] = padding
+        count += 1
+      }
+      return count
     }
-    if bits > 0 { digits.append(alphabet[Int(group << UInt32(6 - bits) & 63)]) }
-    return digits
   }
 
   private static func value(of digit: UInt8) -> UInt32? {

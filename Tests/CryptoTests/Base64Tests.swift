@@ -31,6 +31,15 @@ struct Base64Tests {
     #expect(Base64.decode(text) == nil)
   }
 
+  @Test(arguments: [
+    "", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zg", "Z===", "====", "=", "Zg==Zg==", "Zm-v", "Zé8=",
+  ])
+  func theNumberOfBytesIsKnownBeforeTheyAreDecoded(text: String) {
+    let digits = Array(text.utf8)[...]
+    let count = Base64.decodedCount(digits.span)
+    #expect(count == Base64.decode(text)?.count)
+  }
+
   @Test func unusedBitsAreNotLookedAt() {
     #expect(Base64.decode("AQIDBAUGBwgJCgsMDQ4PEC==") == [UInt8](1...16))
   }

@@ -130,7 +130,7 @@ package enum HTTPWriter {
 }
 
 extension [UInt8] {
-  fileprivate mutating func append(_ text: StaticString) {
+  mutating func append(_ text: StaticString) {
     append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 

@@ -18,6 +18,11 @@ package enum WebSocketHandshake {
   /// request does not ask for a WebSocket, or asks for another version of it: the answer then
   /// contains `upgradeHeaders`.
   package static func answer(to head: HTTPRequestHead) throws(Refusal) -> HTTPHeaders {
+    try accept(head).headers
+  }
+
+  /// Checks `head` as `answer` does. Returns what the answer that accepts it depends on.
+  package static func accept(_ head: HTTPRequestHead) throws(Refusal) -> WebSocketAcceptance {
     let headers = head.headers
     guard head.method == "GET" else {
       throw Refusal(.upgradeRequired, "A WebSocket is opened with GET.")
@@ -28,26 +33,22 @@ package enum WebSocketHandshake {
     else {
       throw Refusal(.upgradeRequired, "Request an upgrade to websocket.")
     }
-    guard headers.count(of: "Sec-WebSocket-Version") == 1, headers["Sec-WebSocket-Version"] == "13"
+    guard let version = headers.onlyBytes(of: "Sec-WebSocket-Version"),
+      equalIgnoringCase(version.span, "13")
     else {
       throw Refusal(.upgradeRequired, "Use version 13 of the WebSocket protocol.")
     }
     guard head.framing == .none || head.framing == .length(0) else {
       throw Refusal(.badRequest, "The request that opens a WebSocket has no body.")
     }
-    guard headers.count(of: "Sec-WebSocket-Key") == 1, let key = headers["Sec-WebSocket-Key"],
-      Base64.decode(key)?.count == 16
+    guard let key = headers.onlyBytes(of: "Sec-WebSocket-Key"),
+      Base64.decodedCount(key.span) == 16
     else {
       throw Refusal(.badRequest, "Sec-WebSocket-Key is not the base64 of 16 bytes.")
     }
-    var answer: HTTPHeaders = [
-      "Upgrade": "websocket", "Connection": "Upgrade",
-      "Sec-WebSocket-Accept": acceptance(of: key),
-    ]
-    if headers.list("Sec-WebSocket-Protocol").contains(subprotocol) {
-      answer.append("Sec-WebSocket-Protocol", subprotocol)
-    }
-    return answer
+    return WebSocketAcceptance(
+      acceptance: acceptance(of: key),
+      hasSubprotocol: headers.listContainsExactly("lockstep.v1", in: "Sec-WebSocket-Protocol"))
   }
 
   // MARK: client
@@ -85,7 +86,7 @@ package enum WebSocketHandshake {
     else {
       throw Refusal(.internalError, "The relay upgraded to another protocol than WebSocket.")
     }
-    guard headers.values("Sec-WebSocket-Accept") == [acceptance(of: key)] else {
+    guard headers.values("Sec-WebSocket-Accept") == [acceptance(of: Array(key.utf8)[...])] else {
       throw Refusal(.internalError, "The answer to the WebSocket's key is wrong.")
     }
     let subprotocols = headers.values("Sec-WebSocket-Protocol")
@@ -100,7 +101,50 @@ package enum WebSocketHandshake {
   }
 
   /// Section 4.2.2: proves that the other end understood the request.
-  private static func acceptance(of key: String) -> String {
-    Base64.encode(SHA1.hash(Array(key.utf8) + Array("258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8)))
+  private static func acceptance(of key: ArraySlice<UInt8>) -> String {
+    let unique: StaticString = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(key.count + unique.utf8CodeUnitCount)
+    bytes.append(contentsOf: key)
+    bytes.append(
+      contentsOf: UnsafeBufferPointer(start: unique.utf8Start, count: unique.utf8CodeUnitCount))
+    return Base64.encode(SHA1.hash(bytes))
+  }
+}
+
+/// Acceptance of a request for a WebSocket, from which its answer is made.
+package struct WebSocketAcceptance: Sendable {
+  /// Value of `Sec-WebSocket-Accept`.
+  fileprivate let acceptance: String
+  /// True if the subprotocol is echoed.
+  fileprivate let hasSubprotocol: Bool
+
+  /// Header fields of the 101.
+  var headers: HTTPHeaders {
+    var headers: HTTPHeaders = [
+      "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Accept": acceptance,
+    ]
+    if hasSubprotocol {
+      headers.append("Sec-WebSocket-Protocol", WebSocketHandshake.subprotocol)
+    }
+    return headers
+  }
+
+  /// Returns the bytes of the 101 with these fields. `extensions`: value of
+  /// `Sec-WebSocket-Extensions`; nil without.
+  package func response(extensions: String? = nil) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(240 + (extensions?.utf8.count ?? 0))
+    bytes.append("HTTP/1.1 101 Switching Protocols\r\n")
+    bytes.append("Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ")
+    bytes.append(contentsOf: acceptance.utf8)
+    bytes.append(hasSubprotocol ? "\r\nSec-WebSocket-Protocol: lockstep.v1\r\n" : "\r\n")
+    if let extensions {
+      bytes.append("Sec-WebSocket-Extensions: ")
+      bytes.append(contentsOf: extensions.utf8)
+      bytes.append("\r\n")
+    }
+    bytes.append("\r\n")
+    return bytes
   }
 }

@@ -41,6 +41,20 @@ struct WebSocketHandshakeTests {
       ])
   }
 
+  @Test func theAnswersBytesAreThoseOfItsFields() throws {
+    let extensions = "permessage-deflate; client_no_context_takeover"
+    for fields in [good, good + "\r\nSec-WebSocket-Protocol: lockstep.v1"] {
+      let head = try request(fields)
+      let acceptance = try WebSocketHandshake.accept(head)
+      var headers = try WebSocketHandshake.answer(to: head)
+      #expect(acceptance.response() == HTTPWriter.response(status: 101, headers: headers))
+      headers.append("Sec-WebSocket-Extensions", extensions)
+      #expect(
+        acceptance.response(extensions: extensions)
+          == HTTPWriter.response(status: 101, headers: headers))
+    }
+  }
+
   @Test func listsAndCaseDoNotMatter() throws {
     let fields =
       "upgrade: foo/2, WebSocket\r\nconnection: keep-alive, upgrade\r\n"
