@@ -312,7 +312,8 @@ extension EventLoop {
         guard let descriptor = try Syscall.accept(listener.rawValue, &address) else { return }
         let opening = Opening(
           listenerKind: listener.listenerKind,
-          peer: address.family == AF_UNIX ? listener.address : address.peer)
+          peer: address.family == AF_UNIX ? listener.address : address.peer,
+          address: address.ip)
         // A refused connection is closed before anything is read from it or allocated for it.
         var permit: ConnectionPermit?
         if let limiter = listener.limiter {

@@ -45,10 +45,26 @@ package struct IPAddress: Hashable, Sendable {
   /// Dotted decimal for IPv4; the eight groups for IPv6.
   @usableFromInline
   package var text: String {
-    if isIPv4 {
-      return [24, 16, 8, 0].map { String(low >> $0 & 0xFF) }.joined(separator: ".")
-    }
+    if isIPv4 { return ipv4Text }
     return groups.map { String($0, radix: 16) }.joined(separator: ":")
+  }
+
+  private var ipv4Text: String {
+    String(unsafeUninitializedCapacity: 15) { text in
+      var count = 0
+      func append(_ character: UInt8) {
+        text[count] = character
+        count += 1
+      }
+      for shift in stride(from: 24, through: 0, by: -8) {
+        let number = UInt8(truncatingIfNeeded: low >> UInt64(shift))
+        if number >= 100 { append(UInt8(ascii: "0") + number / 100) }
+        if number >= 10 { append(UInt8(ascii: "0") + number / 10 % 10) }
+        append(UInt8(ascii: "0") + number % 10)
+        if shift > 0 { append(UInt8(ascii: ".")) }
+      }
+      return count
+    }
   }
 
   /// The eight groups of 16 bits.

@@ -214,13 +214,15 @@ package struct Opening: Sendable, Hashable {
   /// TLS terms of a secure connection that the node asked for.
   @usableFromInline package var terms: SecureTerms?
 
+  /// `address`: the one that `peer` names, if it is known already; otherwise it is parsed.
   @usableFromInline
   package init(
-    listenerKind: ListenerKind, peer: PeerAddress, isSecure: Bool = false, terms: SecureTerms? = nil
+    listenerKind: ListenerKind, peer: PeerAddress, address: IPAddress? = nil,
+    isSecure: Bool = false, terms: SecureTerms? = nil
   ) {
     self.listenerKind = listenerKind
     self.peer = peer
-    address = IPAddress(of: peer)
+    self.address = address ?? IPAddress(of: peer)
     self.isSecure = isSecure
     self.terms = terms
   }

@@ -1,4 +1,5 @@
 import Glibc
+import LockstepModel
 import LockstepWire
 import Testing
 
@@ -12,6 +13,15 @@ struct SocketAddressTests {
   func literalAddressIsReadAndWritten(text: String, written: String) throws {
     let addresses = try SocketAddress.lookUp(text, port: 80, as: .literal)
     #expect(addresses.map(\.peer) == [.host(written, port: 80)])
+    #expect(addresses.map(\.ip) == [IPAddress(written)])
+  }
+
+  @Test func everyNumberOfAnAddressIsWritten() throws {
+    for number in 0...255 {
+      let text = "\(number).0.\(255 - number).\(number)"
+      let addresses = try SocketAddress.lookUp(text, port: 1, as: .literal)
+      #expect(addresses.map(\.peer) == [.host(text, port: 1)])
+    }
   }
 
   @Test func nameIsNoLiteral() {

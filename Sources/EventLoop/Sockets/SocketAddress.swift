@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import LockstepModel
 import LockstepRuntime
 
 /// Address in the kernel's format: IPv4, IPv6, or the path of a Unix socket.
@@ -127,17 +128,36 @@ struct SocketAddress: Sendable {
     switch family {
     case AF_INET:
       withStorage(as: sockaddr_in.self) { address in
-        .host(Self.text(AF_INET, &address.sin_addr), port: UInt16(bigEndian: address.sin_port))
+        .host(ip?.text ?? "", port: UInt16(bigEndian: address.sin_port))
       }
     case AF_INET6:
       withStorage(as: sockaddr_in6.self) { address in
-        let text = Self.text(AF_INET6, &address.sin6_addr)
-        let isMapped = text.hasPrefix("::ffff:") && text.contains(".")
+        let mapped = ip.flatMap { $0.isIPv4 ? $0.text : nil }
         return .host(
-          isMapped ? String(text.dropFirst(7)) : text, port: UInt16(bigEndian: address.sin6_port))
+          mapped ?? Self.text(AF_INET6, &address.sin6_addr),
+          port: UInt16(bigEndian: address.sin6_port))
       }
     default:
       .local(path: "")
+    }
+  }
+
+  /// The IP address; nil for a Unix socket. It is the one that `peer` names.
+  var ip: IPAddress? {
+    switch family {
+    case AF_INET:
+      withStorage(as: sockaddr_in.self) {
+        IPAddress(ipv4: UInt32(bigEndian: $0.sin_addr.s_addr))
+      }
+    case AF_INET6:
+      withStorage(as: sockaddr_in6.self) { address in
+        withUnsafeBytes(of: &address.sin6_addr) {
+          IPAddress(
+            high: UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)),
+            low: UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+        }
+      }
+    default: nil
     }
   }
 
