@@ -30,7 +30,7 @@ package protocol Node: SendableMetatype, ~Copyable {
   /// until it returns.
   mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment)
 
-  mutating func handle(_ event: NodeEvent<Outcome, Order, News>, at moment: Moment)
+  mutating func handle(_ event: consuming NodeEvent<Outcome, Order, News>, at moment: Moment)
 
   /// Returns the next action, in order; nil if there is none for now.
   mutating func nextAction() -> NodeAction<Job, Report, News>?

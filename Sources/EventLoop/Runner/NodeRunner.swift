@@ -209,7 +209,7 @@ package struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
     mailbox.drain(into: &mail)
     if mail.isEmpty { return }
     for message in mail {
-      switch message.content {
+      switch (consume message).content {
       case .finished(let id, let outcome):
         jobsInFlight -= 1
         handle(.finished(id, outcome))
@@ -224,10 +224,10 @@ package struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
   }
 
   @inlinable
-  mutating func handle(_ event: NodeEvent<N.Outcome, N.Order, N.News>) {
+  mutating func handle(_ event: consuming NodeEvent<N.Outcome, N.Order, N.News>) {
     refreshMoment()
     if let trace { trace(line(event)) }
-    node.handle(event, at: moment)
+    node.handle(consume event, at: moment)
     performActions()
   }
 
@@ -240,7 +240,7 @@ package struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
   mutating func performActions() {
     while let action = node.nextAction() {
       if let trace { trace(line(action)) }
-      switch action {
+      switch consume action {
       case .send(let id, let frame): loop.pointee.send(id, frame)
       case .multicast(let frame, let ids): loop.pointee.multicast(frame, ids)
       case .open(let id, let address): loop.pointee.open(id, address)

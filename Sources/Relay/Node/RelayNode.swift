@@ -55,11 +55,11 @@ package struct RelayNode: Node, ~Copyable {
 
   @usableFromInline
   package mutating func handle(
-    _ event: NodeEvent<StoreOutcome, RelayOrder, RelayNews>, at moment: Moment
+    _ event: consuming NodeEvent<StoreOutcome, RelayOrder, RelayNews>, at moment: Moment
   ) {
     services.moment = moment
     if event.mustFollowPushes { sendCrowdPushes() }
-    switch event {
+    switch consume event {
     case .opened(let id, let opening): handleOpened(id, opening)
     case .drained(let id, let unsent): handleDrained(id, unsent: unsent)
     case .holding(let id, let bytes): recordMemory(id, bytes)

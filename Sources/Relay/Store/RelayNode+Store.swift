@@ -27,8 +27,8 @@ extension RelayNode {
     services.schedulePageReads()
   }
 
-  mutating func handleOutcome(_ job: JobID, _ outcome: StoreOutcome) {
-    switch outcome {
+  mutating func handleOutcome(_ job: JobID, _ outcome: consuming StoreOutcome) {
+    switch consume outcome {
     case .commit(let result): handleCommitOutcome(job, result)
     case .read(let outcome): handleReadOutcome(job, outcome)
     case .file(.pageFile(let result)):
@@ -42,11 +42,10 @@ extension RelayNode {
     startDuePageReads()
   }
 
-  private mutating func handleReadOutcome(_ job: JobID, _ outcome: StoreReadOutcome) {
-    var nanoseconds: Int64 = 0
-    if case .page(let page) = outcome { nanoseconds = page.nanoseconds }
-    services.pages.finishRead(job, nanoseconds: nanoseconds, at: services.moment.instant)
-    switch outcome {
+  private mutating func handleReadOutcome(_ job: JobID, _ outcome: consuming StoreReadOutcome) {
+    services.pages.finishRead(
+      job, nanoseconds: outcome.nanoseconds, at: services.moment.instant)
+    switch consume outcome {
     case .read(.success(let result)):
       if services.queue.isReading(job) {
         services.recordReadSuccess()
@@ -160,7 +159,7 @@ extension RelayNode {
 
   /// Handles the result of a read that is not an encoded page: if a page was requested, the reason
   /// for which there is none.
-  private mutating func handleRead(_ job: JobID, _ result: Result<ReadResult, Refusal>) {
+  private mutating func handleRead(_ job: JobID, _ result: consuming Result<ReadResult, Refusal>) {
     if let pending = services.queue.removePage(job) {
       handlePage(pending, result.flatMap { _ in .failure(StoreHealth.mismatch) })
       return

@@ -342,6 +342,9 @@ package enum StoreReadOutcome: Sendable, Hashable {
   /// The requested page. If there is none, `read` gives the reason.
   case page(ReadPage)
 
+  /// Nanoseconds for reading and encoding a page; 0 for everything else.
+  var nanoseconds: Int64 { if case .page(let page) = self { page.nanoseconds } else { 0 } }
+
   /// Records the duration of a read in its page, for the node.
   @usableFromInline
   package mutating func recordReadDuration(nanoseconds: Int64) {
