@@ -23,10 +23,7 @@ package struct OutputBytes: ~Copyable {
   }
 
   package consuming func finish() -> [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(count)
-    bytes.append(contentsOf: written)
-    return bytes
+    Array(written)
   }
 
   /// Returns the bytes as text. They are UTF-8.

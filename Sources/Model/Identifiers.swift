@@ -12,6 +12,10 @@ package struct AccountID: Hashable, Comparable, Sendable {
   }
   /// Sixteen lowercase hexadecimal digits, as on the wire.
   @usableFromInline package var text: String { HexText.text(rawValue) }
+  /// Appends `text` without making a string.
+  package func append(to bytes: inout OutputBytes) {
+    bytes.appendHexadecimal(rawValue, digits: 16)
+  }
   @usableFromInline
   package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }

@@ -83,12 +83,12 @@ struct CopyOnWriteBox<Value: Sendable>: Sendable {
   private final class Storage: @unchecked Sendable {
     // Access to the whole box is exclusive already.
     @exclusivity(unchecked) var value: Value
-    init(_ value: Value) { self.value = value }
+    init(_ value: consuming Value) { self.value = value }
   }
 
   private var storage: Storage
 
-  init(_ value: Value) { storage = Storage(value) }
+  init(_ value: consuming Value) { storage = Storage(value) }
 
   var value: Value {
     @inline(__always) _read { yield storage.value }

@@ -176,10 +176,11 @@ struct HTTPConnection: Sendable {
     services.status.requests += 1
     lastPoll = nil
     crossOrigin = channel.identifyClient(head, &services)
-    exchange = CopyOnWriteBox(makeExchange(head, &channel, &services))
-    exchange?.value.begunAt = services.moment.instant
-    let call = exchange?.value.call
-    if exchange?.value.pendingAnswer == nil {
+    let (call, pendingAnswer) = routeRequest(head, &channel, &services)
+    exchange = CopyOnWriteBox(
+      HTTPExchange(
+        head: head, call: call, pendingAnswer: pendingAnswer, begunAt: services.moment.instant))
+    if pendingAnswer == nil {
       startSignIn(head.headers, &channel, &services)
     } else {
       applyRateLimit(channel.chargeAddress(&services))
@@ -191,38 +192,31 @@ struct HTTPConnection: Sendable {
     continueBody(&channel, &services)
   }
 
-  /// Creates the exchange of a request, with the refusal that is known before its body comes.
-  private mutating func makeExchange(
+  /// Returns the call of a request, and the answer that is known before its body comes.
+  private mutating func routeRequest(
     _ head: HTTPRequestHead, _ channel: inout ConnectionChannel, _ services: inout RelayServices
-  ) -> HTTPExchange {
+  ) -> (Call?, Answer?) {
     let routing = Router.route(
       method: head.method, target: head.target,
       listenerKind: channel.opening.listenerKind,
       pages: services.configuration.pages)
-    var exchange: HTTPExchange
-    let hostRefusal = channel.refusalOfHost(head, of: routing, &services)
+    if let refusal = channel.refusalOfHost(head, of: routing, &services) {
+      return (nil, Answer(refusal))
+    }
     switch routing {
-    case _ where hostRefusal != nil:
-      exchange = HTTPExchange(head: head, call: nil)
-      exchange.pendingAnswer = hostRefusal.map { Answer($0) }
     case .options(let methods):
-      exchange = HTTPExchange(head: head, call: nil)
-      exchange.pendingAnswer = .options(
-        methods: methods, isForeign: crossOrigin == .foreign)
+      return (nil, .options(methods: methods, isForeign: crossOrigin == .foreign))
     case .refused(let refusal, let methods):
-      exchange = HTTPExchange(head: head, call: nil)
-      exchange.pendingAnswer = Answer(refusal, methods: methods)
+      return (nil, Answer(refusal, methods: methods))
     case .call(let routed):
       let call = RequestCheck.checkBody(
         RequestCheck.resolveStatusPage(routed, head, services.configuration.pages), head)
-      exchange = HTTPExchange(head: head, call: call)
       let refusal =
         HTTPConnection.refusal(of: call, head, &services)
         ?? RequestCheck.refusal(ofOriginOf: call, crossOrigin)
-      exchange.pendingAnswer = refusal.map { Answer($0) }
       parser.bodyLimit = call.bodyLimit
+      return (call, refusal.map { Answer($0) })
     }
-    return exchange
   }
 
   /// Refuses a client that exceeds its rate, whatever else is wrong with the request.
@@ -374,6 +368,10 @@ struct HTTPConnection: Sendable {
       answer(pendingAnswer, &channel, &services)
       return
     }
+    if exchange?.value.isUpgrade == true {
+      exchange?.value.stage = .upgrading
+      return
+    }
     guard let call = exchange?.value.call else { return }
     let context = CallContext(
       configuration: services.configuration, secrets: services.secrets, wall: services.moment.wall,
@@ -391,8 +389,8 @@ struct HTTPConnection: Sendable {
         let held = exchange?.value.head.headers.list("If-None-Match")
         answer(Answer(page: page, ifNoneMatch: held ?? []), &channel, &services)
       case .ownPage(let names): try readOwnPage(names, &channel, &services)
-      case .socket: exchange?.value.stage = .upgrading
-      case .upload: break
+      // Handled above.
+      case .socket, .upload: break
       case .unauthenticated(let call):
         if call == .createAccount { try services.checkAccountLimit() }
         let step = try UnauthenticatedClient().perform(call, body: body, in: context)
@@ -482,23 +480,16 @@ struct HTTPConnection: Sendable {
   mutating func acceptUpgrade(
     _ channel: inout ConnectionChannel, _ services: inout RelayServices
   ) -> WebSocketConnection.Upgrade? {
-    guard let head = exchange?.value.head else { return nil }
-    var headers: HTTPHeaders
-    var deflate: DeflateTerms?
+    let accepted: (response: [UInt8], deflate: DeflateTerms?)?
     do throws(Refusal) {
-      headers = try WebSocketHandshake.answer(to: head)
-      if services.configuration.compresses,
-        let agreed = try DeflateNegotiation.answer(to: head.headers, .shared)
-      {
-        headers.append("Sec-WebSocket-Extensions", agreed.field)
-        deflate = agreed.terms
-      }
+      accepted = try exchange?.value.acceptUpgrade(compresses: services.configuration.compresses)
     } catch {
       answer(Answer(error), &channel, &services)
       return nil
     }
+    guard let (response, deflate) = accepted else { return nil }
     reportRequest(status: 101, &channel, &services)
-    channel.send(HTTPWriter.response(status: 101, headers: headers), &services)
+    channel.send(response, &services)
     return WebSocketConnection.Upgrade(deflate: deflate, rest: parser.takeRest())
   }
 

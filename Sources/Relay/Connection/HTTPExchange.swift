@@ -49,13 +49,18 @@ struct HTTPExchange: Sendable {
   /// Upload or download of a chunk under way.
   var transfer = ChunkTransfer()
   /// Time at which its head was complete.
-  var begunAt = Instant(nanoseconds: 0)
+  var begunAt: Instant
   /// Bytes of the answer's body, if it is sent at once.
   var answerBytes = 0
 
-  init(head: HTTPRequestHead, call: Call?) {
+  init(
+    head: HTTPRequestHead, call: Call?, pendingAnswer: Answer? = nil,
+    begunAt: Instant = Instant(nanoseconds: 0)
+  ) {
     self.head = head
     self.call = call
+    self.pendingAnswer = pendingAnswer
+    self.begunAt = begunAt
     let bytes = head.headers.lines.count + head.target.byteCount
     headBytes = bytes > Limits.lightHeadBytes ? bytes : 0
     if case .socket = call { isUpgrade = true } else { isUpgrade = false }
@@ -68,6 +73,20 @@ struct HTTPExchange: Sendable {
 
   /// Memory that it uses, in bytes.
   var heldBytes: Int { headBytes + max(bodyBytes, body.capacity) }
+
+  /// Returns the bytes of the answer that accepts the request for a WebSocket, and the terms of
+  /// compression; nil if there is none. Throws if the request is invalid.
+  ///
+  /// It is mutating only because such a call makes no copy.
+  mutating func acceptUpgrade(
+    compresses: Bool
+  ) throws(Refusal) -> (response: [UInt8], deflate: DeflateTerms?) {
+    let acceptance = try WebSocketHandshake.accept(head)
+    guard compresses, let agreed = try DeflateNegotiation.answer(to: head.headers, .shared) else {
+      return (acceptance.response(), nil)
+    }
+    return (acceptance.response(extensions: agreed.field), agreed.terms)
+  }
 
   /// Records the answer for the log.
   mutating func recordAnswer(_ answer: borrowing Answer) {

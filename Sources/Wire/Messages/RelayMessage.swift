@@ -98,9 +98,9 @@ extension JSONWriter {
     switch message {
     case .welcome(let account, let device, let token, let time, let keepAlive):
       member("accountID")
-      string(account.text)
+      plain { account.append(to: &$0) }
       member("deviceID")
-      string(device.text)
+      plain { device.append(to: &$0) }
       member("token")
       self.token(token)
       member("time")
