@@ -82,7 +82,9 @@ package struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
   /// `place`: index of the key in `lately`.
   @inlinable
   func fullAt(_ place: Dictionary<Key, Int64>.Index?, _ key: Key) -> Int64 {
-    if let place { lately.values[place] } else { before[key] ?? .min / 2 }
+    if let place { return lately.values[place] }
+    // Usually no key was used before, and nothing is looked up.
+    return before.isEmpty ? .min / 2 : before[key] ?? .min / 2
   }
 
   @inlinable

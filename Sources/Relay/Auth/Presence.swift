@@ -73,9 +73,8 @@ struct Presence: Sendable {
     if known == nil { due.append(key) }
     presences[position].lastSeen = wall
     presences[position].isUnwritten = true
-    let wasConnected = isConnected(key, at: position)
+    if !isConnected(key, at: position) { countDevice(of: key.account, 1) }
     presences[position].connections += 1
-    count(key, wasConnected: wasConnected)
     guard presences[position].connections == 1 else { return false }
     if isShared, due.last != key { due.append(key) }
     return true
@@ -87,9 +86,8 @@ struct Presence: Sendable {
     guard let position = position(of: key) else { return false }
     presences[position].lastSeen = wall
     presences[position].isUnwritten = true
-    let wasConnected = isConnected(key, at: position)
     presences[position].connections -= 1
-    count(key, wasConnected: wasConnected)
+    if !isConnected(key, at: position) { countDevice(of: key.account, -1) }
     guard presences[position].connections == 0 else { return false }
     if isShared { due.append(key) }
     return true
@@ -103,15 +101,15 @@ struct Presence: Sendable {
     let others = otherNodes[key] ?? 0
     let rest = isConnected ? others | bit : others & ~bit
     otherNodes[key] = rest == 0 ? nil : rest
-    count(key, wasConnected: wasConnected)
+    guard self.isConnected(key) != wasConnected else { return }
+    countDevice(of: key.account, wasConnected ? -1 : 1)
   }
 
-  private mutating func count(_ key: Key, wasConnected: Bool) {
-    guard isConnected(key) != wasConnected else { return }
-    let change = wasConnected ? -1 : 1
+  /// Counts a device that is now connected (1), or no longer (−1).
+  private mutating func countDevice(of account: AccountID, _ change: Int) {
     connectedDevices += change
-    let rest = connected[key.account, default: 0] + change
-    connected[key.account] = rest == 0 ? nil : rest
+    connected[account, default: 0] += change
+    if change < 0, connected[account] == 0 { connected[account] = nil }
   }
 
   /// Returns the time of the next write of sightings; nil if there is none.
@@ -160,7 +158,7 @@ struct Presence: Sendable {
 
   private func isConnected(_ key: Key, at position: Int?) -> Bool {
     let isHere = position.map { presences[$0].connections > 0 } ?? false
-    return isHere || (otherNodes[key] ?? 0) != 0
+    return isHere || (!otherNodes.isEmpty && (otherNodes[key] ?? 0) != 0)
   }
 
   private mutating func insert(_ key: Key, lastSeen: Int64) -> Int {

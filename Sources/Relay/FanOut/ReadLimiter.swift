@@ -43,7 +43,7 @@ struct ReadLimiter: Sendable {
 
   /// Ends a page: its outcome is back, or it will not be read. `nanoseconds`: duration of the read.
   mutating func finishRead(_ id: JobID, nanoseconds: Int64, at now: Instant) {
-    guard let owner = underWay.removeValue(forKey: id) else { return }
+    guard !underWay.isEmpty, let owner = underWay.removeValue(forKey: id) else { return }
     waiting.chargeWork(owner, wasDeferred: deferred == id, nanoseconds: nanoseconds, at: now)
     if deferred == id { deferred = nil }
   }

@@ -16,12 +16,20 @@ struct HostCheck: Sendable {
     // A trusted proxy may forward these fields as its client wrote them, so all must be allowed.
     for host in forwarded where !hosts.allow(host) { return host }
     if let host = head.target.authority { return hosts.allow(host) ? nil : host }
-    guard let bytes = head.headers.bytes(of: "Host"), !allowedHost.elementsEqual(bytes) else {
-      return nil
-    }
+    guard let bytes = head.headers.bytes(of: "Host"), !isAllowed(bytes) else { return nil }
     let host = String(decoding: bytes, as: UTF8.self)
     guard hosts.allow(host) else { return host }
     allowedHost = Array(bytes)
     return nil
+  }
+
+  /// True if the value is the one that was last found to be allowed.
+  private func isAllowed(_ host: ArraySlice<UInt8>) -> Bool {
+    guard host.count == allowedHost.count else { return false }
+    let start = host.startIndex
+    for index in allowedHost.indices where allowedHost[index] != host[start + index] {
+      return false
+    }
+    return true
   }
 }

@@ -157,7 +157,9 @@ struct StoreQueue: Sendable {
   }
 
   /// True if the read or the page was requested and has no result.
-  func isReading(_ id: JobID) -> Bool { pages[id] != nil || reads[id] != nil }
+  func isReading(_ id: JobID) -> Bool {
+    reads[id] != nil || (!pages.isEmpty && pages[id] != nil)
+  }
 
   /// Forgets a page or another read that will not be read.
   mutating func cancelRead(_ id: JobID) {
@@ -171,7 +173,10 @@ struct StoreQueue: Sendable {
 
   mutating func removeRead(_ id: JobID) -> PendingRead? { counted(reads.removeValue(forKey: id)) }
 
-  mutating func removePage(_ id: JobID) -> PendingPage? { counted(pages.removeValue(forKey: id)) }
+  mutating func removePage(_ id: JobID) -> PendingPage? {
+    // Often there are none, and nothing is looked up.
+    pages.isEmpty ? nil : counted(pages.removeValue(forKey: id))
+  }
 
   mutating func removeFileRequest(_ id: JobID) -> PendingFileRequest? {
     counted(fileRequests.removeValue(forKey: id))
