@@ -8,12 +8,17 @@ import LockstepWire
 /// Prompt on a device that started without records in an account that has some: accept them here,
 /// or delete them on all devices.
 package enum RestorePrompt {
+  /// True if there is a person at a terminal.
+  package static var isPossible: Bool {
+    isatty(STDIN_FILENO) == 1 && TerminalOutput.standardError.isTerminal
+  }
+
   /// Asks a person at a terminal. If the person postpones, or there is none, the home itself
   /// refuses.
   package static func askIfNeeded(_ session: HomeSession, _ app: String, _ zone: Name)
     throws(CommandFailure)
   {
-    guard isatty(STDIN_FILENO) == 1, TerminalOutput.standardError.isTerminal,
+    guard isPossible,
       let count = HomeStatus(json: try session.send(.status)).restoreCount(of: app)
     else { return }
     let records = "\(count) \(EditFailure.noun(app, count))"

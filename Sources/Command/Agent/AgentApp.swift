@@ -31,17 +31,24 @@ enum AgentApp {
   ) throws(CommandFailure) -> (HomeView, HomeStatus) {
     // Sync first, so the order applies to the newest state: a home that no process held may lack
     // changes of other devices. If the relay is unreachable, use local state.
-    let isInReach = session.isHolder ? try syncBriefly(session).isInReach : true
-    try promptForRestore(session, app)
-    let view = HomeView(try session.send(.order(app: app, order)))
-    return (view, statusAfterOrder(session, isInReach))
+    var terms = OrderTerms(
+      before: session.isHolder ? HomeSession.patienceMilliseconds : 0,
+      after: HomeSession.patienceMilliseconds, asksFirst: RestorePrompt.isPossible)
+    var answer = try session.send(.order(app: app, order, terms))
+    if answer["view"] == nil, answer["status"] != nil {
+      try promptForRestore(session, app)
+      terms.asksFirst = false
+      answer = try session.send(.order(app: app, order, terms))
+    }
+    return (HomeView(answer), statusAfterOrder(session, answer))
   }
 
-  /// Returns the sync status after an order. The order is done, so the command does not fail if the
-  /// process that holds the home can no longer report the status.
-  private static func statusAfterOrder(_ session: HomeSession, _ isInReach: Bool) -> HomeStatus {
+  /// Returns the sync status of an answer to an order. The order is done, so the command does not
+  /// fail if the process that holds the home does not report it; one of an older version is asked.
+  private static func statusAfterOrder(_ session: HomeSession, _ answer: JSONValue) -> HomeStatus {
+    if let status = answer["status"] { return HomeStatus(json: status) }
     do throws(CommandFailure) {
-      return isInReach ? try syncBriefly(session) : HomeStatus(json: try session.send(.status))
+      return HomeStatus(json: try session.send(.status))
     } catch {
       return HomeStatus(json: [
         "state": "failed", "reason": "the process that holds the home does not report its status",

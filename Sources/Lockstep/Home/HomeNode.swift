@@ -100,6 +100,16 @@ package struct HomeNode: Node, ~Copyable {
     /// Time of the answer at the latest.
     var deadline: Instant?
     var sidecar: PendingSidecarRequest?
+    var order: PendingOrder?
+  }
+
+  /// An order with terms: a sync, the order itself, another sync, and then the answer.
+  private struct PendingOrder {
+    let app: String
+    let order: JSONValue
+    var terms: OrderTerms
+    /// The app's result; nil until the order was performed.
+    var view: AppView?
   }
 
   /// A `SidecarRequest` that waits for the agent.
@@ -252,8 +262,13 @@ package struct HomeNode: Node, ~Copyable {
     _ request: HomeRequest, for id: ConnectionID, at moment: Moment
   ) {
     switch request {
-    case .order(let app, let order):
+    case .order(let app, let order, nil):
       agent.handle(.ordered(.perform(newOrder(for: id), app: app, order)), at: moment)
+    case .order(let app, let order, let terms?):
+      let order = PendingOrder(app: app, order: order, terms: terms)
+      terms.before > 0
+        ? sync(order, milliseconds: terms.before, for: id, at: moment)
+        : perform(order, for: id, at: moment)
     case .show(let app, let question):
       actions.append(.report(.viewRequested))
       agent.handle(.ordered(.show(newOrder(for: id), app: app, question)), at: moment)
@@ -312,14 +327,14 @@ package struct HomeNode: Node, ~Copyable {
 
   private mutating func newOrder(
     for id: ConnectionID, isForWatch: Bool = false, deadline: Instant? = nil,
-    sidecar: PendingSidecarRequest? = nil
+    sidecar: PendingSidecarRequest? = nil, order: PendingOrder? = nil
   ) -> OrderID {
     orders += 1
-    let order = OrderID(rawValue: orders)
-    pending[order] = PendingRequest(
-      client: id, isForWatch: isForWatch, deadline: deadline, sidecar: sidecar)
-    pendingOrders.append(order)
-    return order
+    let number = OrderID(rawValue: orders)
+    pending[number] = PendingRequest(
+      client: id, isForWatch: isForWatch, deadline: deadline, sidecar: sidecar, order: order)
+    pendingOrders.append(number)
+    return number
   }
 
   private mutating func removePending(_ order: OrderID) -> PendingRequest? {
@@ -332,7 +347,7 @@ package struct HomeNode: Node, ~Copyable {
       guard let deadline = pending[order]?.deadline, deadline <= moment.instant,
         let overdue = removePending(order)
       else { continue }
-      answerSync(overdue)
+      answerSync(overdue, at: moment)
       continueClient(overdue.client, at: moment)
     }
   }
@@ -378,7 +393,7 @@ package struct HomeNode: Node, ~Copyable {
     case .synced(let order, let status):
       self.status = status
       guard let request = removePending(order) else { return forward(report) }
-      answerSync(request)
+      answerSync(request, at: moment)
       continueClient(request.client, at: moment)
     case .transacted(let order, let result):
       guard let request = removePending(order) else { return forward(report) }
@@ -424,13 +439,61 @@ package struct HomeNode: Node, ~Copyable {
     switch result {
     case .success(let view) where request.isForWatch:
       sendView(view, to: request.client, at: moment)
-    case .success(let view): answer(request.client, .success(HomeNode.line(view)))
+    case .success(let view):
+      guard var order = request.order else {
+        return answer(request.client, .success(HomeNode.line(view)))
+      }
+      order.view = view
+      order.terms.after > 0
+        ? sync(order, milliseconds: order.terms.after, for: request.client, at: moment)
+        : answerOrder(order, for: request.client)
     case .failure(let failure):
       if let index = clients.firstIndex(where: { $0.id == request.client }), request.isForWatch {
         clients[index].watch = nil
       }
       answer(request.client, .failure(failure.explanation))
     }
+  }
+
+  // MARK: orders with terms
+
+  private mutating func sync(
+    _ order: PendingOrder, milliseconds: Int64, for id: ConnectionID, at moment: Moment
+  ) {
+    let deadline = moment.instant.advanced(milliseconds: milliseconds)
+    let number = newOrder(for: id, deadline: deadline, order: order)
+    agent.handle(.ordered(.syncNow(number)), at: moment)
+  }
+
+  /// Continues after a sync, which may have failed.
+  private mutating func continueOrder(
+    _ order: PendingOrder, for id: ConnectionID, at moment: Moment
+  ) {
+    if order.view != nil { return answerOrder(order, for: id) }
+    var order = order
+    if homeStatus?.isInReach != true { order.terms.after = 0 }
+    perform(order, for: id, at: moment)
+  }
+
+  private mutating func perform(_ order: PendingOrder, for id: ConnectionID, at moment: Moment) {
+    if order.terms.asksFirst, homeStatus?.restoreCount(of: order.app) != nil {
+      return answerOrder(order, for: id)
+    }
+    let number = newOrder(for: id, order: order)
+    agent.handle(.ordered(.perform(number, app: order.app, order.order)), at: moment)
+  }
+
+  /// Answers with the app's result, if the order was performed, and the sync status, if the home
+  /// has one.
+  private mutating func answerOrder(_ order: PendingOrder, for id: ConnectionID) {
+    var line = order.view.map { HomeNode.line($0) } ?? [:]
+    if let status = homeStatus { line = line.setting("status", to: status.json) }
+    answer(id, .success(line))
+  }
+
+  /// The sync status; nil until the home has joined an account.
+  private var homeStatus: HomeStatus? {
+    identity.map { HomeStatus(identity: $0, status: status) }
   }
 
   private static func line(_ view: AppView) -> JSONValue {
@@ -559,7 +622,8 @@ package struct HomeNode: Node, ~Copyable {
   }
 
   /// Answers `sync` with the status.
-  private mutating func answerSync(_ request: PendingRequest) {
+  private mutating func answerSync(_ request: PendingRequest, at moment: Moment) {
+    if let order = request.order { return continueOrder(order, for: request.client, at: moment) }
     guard let sidecar = request.sidecar else { return answerStatus(request.client) }
     do throws(SidecarFault) {
       send(["id": sidecar.id, "status": try statusJSON()], to: request.client)

@@ -9,8 +9,8 @@ import LockstepWire
 /// Each request is answered by one line, `watch` by one line per change until the socket closes.
 package enum HomeRequest: Equatable {
   /// Order of a person to an app, in the app's own form. Answered with the app's result, once all
-  /// resulting changes are durable.
-  case order(app: String, JSONValue)
+  /// resulting changes are durable. With terms, the answer has the sync status, too.
+  case order(app: String, JSONValue, OrderTerms? = nil)
   /// Query to an app, answered with its view.
   case show(app: String, JSONValue)
   /// View that is sent again after every change; with ticks, also when it changes because time
@@ -50,7 +50,12 @@ package enum HomeRequest: Equatable {
     switch line["verb"]?.string {
     case "order":
       guard let app, let order = line["order"], order.members != nil else { return nil }
-      self = .order(app: app, order)
+      guard let terms = line["terms"] else {
+        self = .order(app: app, order)
+        return
+      }
+      guard let terms = OrderTerms(json: terms) else { return nil }
+      self = .order(app: app, order, terms)
     case "show":
       guard let app, let question = line["question"], question.members != nil else { return nil }
       self = .show(app: app, question)
@@ -76,8 +81,7 @@ package enum HomeRequest: Equatable {
       guard let app else { return nil }
       self = .answerRestore(app: app)
     case "sync":
-      guard let milliseconds = line["milliseconds"]?.int64, (0...60_000).contains(milliseconds)
-      else { return nil }
+      guard let milliseconds = HomeRequest.wait(line["milliseconds"]) else { return nil }
       self = .sync(milliseconds: milliseconds)
     case "credentials": self = .credentials
     case "mirror":
@@ -89,9 +93,17 @@ package enum HomeRequest: Equatable {
     }
   }
 
+  /// Returns a number of milliseconds to wait for the relay; nil if it is not one.
+  fileprivate static func wait(_ json: JSONValue?) -> Int64? {
+    json?.int64.flatMap { (0...60_000).contains($0) ? $0 : nil }
+  }
+
   package var line: JSONValue {
     switch self {
-    case .order(let app, let order): ["verb": "order", "app": .string(app), "order": order]
+    case .order(let app, let order, nil):
+      ["verb": "order", "app": .string(app), "order": order]
+    case .order(let app, let order, let terms?):
+      ["verb": "order", "app": .string(app), "order": order, "terms": terms.json]
     case .show(let app, let question):
       ["verb": "show", "app": .string(app), "question": question]
     case .watch(let app, let question, let isTicking):
@@ -115,6 +127,39 @@ package enum HomeRequest: Equatable {
     case .mirrorStatus: ["verb": "mirrorStatus"]
     case .watchMirror: ["verb": "watchMirror"]
     }
+  }
+}
+
+/// What a command wants beside the order, so that it needs one request only.
+package struct OrderTerms: Hashable, Sendable {
+  /// Milliseconds for a sync before the order, which then applies to the newest state; 0: none.
+  package var before: Int64
+  /// Milliseconds to wait, after the order, until it is synced. There is no such wait if the sync
+  /// before did not reach the relay.
+  package var after: Int64
+  /// True if a person can be asked: if the app needs a decision first, the order is not performed,
+  /// and the answer has the status alone.
+  package var asksFirst: Bool
+
+  package init(before: Int64, after: Int64, asksFirst: Bool) {
+    self.before = before
+    self.after = after
+    self.asksFirst = asksFirst
+  }
+
+  fileprivate init?(json: JSONValue) {
+    guard let before = HomeRequest.wait(json["before"]),
+      let after = HomeRequest.wait(json["after"]),
+      let asksFirst = json["asksFirst"]?.bool
+    else { return nil }
+    self.init(before: before, after: after, asksFirst: asksFirst)
+  }
+
+  fileprivate var json: JSONValue {
+    [
+      "before": .number(JSONNumber(before)), "after": .number(JSONNumber(after)),
+      "asksFirst": .bool(asksFirst),
+    ]
   }
 }
 

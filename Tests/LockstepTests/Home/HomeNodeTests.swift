@@ -45,6 +45,35 @@ struct HomeNodeTests {
     #expect(try stage.outboxCount() == 0)
   }
 
+  /// A command needs one request: it waits for the relay, and has the sync status in the answer.
+  @Test func anOrderWithTermsIsAnsweredOnceWithTheStatus() throws {
+    var stage = try HomeStage()
+    stage.isSilent = true
+    stage.connect(1)
+    let start = TimerAction.event(.start(length: 60_000)).json
+    let terms = OrderTerms(before: 2_000, after: 2_000, asksFirst: true)
+    stage.ask(1, .order(app: "timer", start, terms))
+    #expect(try stage.outboxCount() == 0, "it waits for the newest state")
+    stage.pass(milliseconds: 2_000)
+    // The relay is not in reach: no further wait.
+    let answer = try stage.answer(1)
+    #expect(answer.row == "focus 01:00")
+    #expect(answer["status"]?["state"]?.string == "offline")
+    #expect(try stage.outboxCount() > 0)
+    let pause = TimerAction.event(.pause).json
+    stage.ask(1, .order(app: "timer", pause, OrderTerms(before: 0, after: 500, asksFirst: false)))
+    #expect(stage.lines(1).isEmpty, "it waits until the order is synced")
+    stage.pass(milliseconds: 500)
+    #expect(try stage.answer(1)["status"]?["state"]?.string == "offline")
+    stage.ask(1, .order(app: "timer", pause, terms))
+    stage.pass(milliseconds: 2_000)
+    let refused = try #require(stage.lines(1).first.flatMap(HomeReply.init))
+    guard case .failure = refused else {
+      Issue.record("a pause of a paused timer was accepted")
+      return
+    }
+  }
+
   @Test func watchersSeeWhatOthersPressAndNothingTwice() throws {
     var stage = try HomeStage()
     stage.connect(1)

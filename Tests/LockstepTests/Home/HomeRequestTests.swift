@@ -8,6 +8,8 @@ import Testing
 struct HomeRequestTests {
   private static let all: [HomeRequest] = [
     .order(app: "timer", ["do": "start", "length": 5]), .order(app: "memo", [:]),
+    .order(app: "memo", [:], OrderTerms(before: 0, after: 2_000, asksFirst: true)),
+    .order(app: "memo", [:], OrderTerms(before: 60_000, after: 0, asksFirst: false)),
     .show(app: "clipboard", ["show": "list"]), .watch(app: "memo", [:], isTicking: true),
     .watch(app: "memo", ["show": "list"], isTicking: false), .status, .names([:]),
     .names([DeviceID(rawValue: 5): "phone", DeviceID(rawValue: 7): "电脑"]), .sync(milliseconds: 0),
@@ -28,6 +30,8 @@ struct HomeRequestTests {
   @Test(arguments: [
     "{}", "[]", #"{"verb":"dance"}"#, #"{"verb":1}"#, #"{"verb":"order"}"#,
     #"{"verb":"order","app":"timer"}"#, #"{"verb":"order","app":"timer","order":"start"}"#,
+    #"{"verb":"order","app":"timer","order":{},"terms":{}}"#,
+    #"{"verb":"order","app":"timer","order":{},"terms":{"before":0,"after":-1,"asksFirst":true}}"#,
     #"{"verb":"show","question":{}}"#, #"{"verb":"watch","app":"timer","question":[]}"#,
     #"{"verb":"restore"}"#, #"{"verb":"syncing","zone":"","on":true}"#,
     #"{"verb":"syncing","zone":"Clipboard"}"#, #"{"verb":"sync"}"#, #"{"verb":"names"}"#,
