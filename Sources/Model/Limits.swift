@@ -277,6 +277,10 @@ package enum Limits {
   @usableFromInline package static let bufferedSaves = 4_096
   @usableFromInline package static let bufferedSaveBytes = 4 << 20
   @usableFromInline package static let bufferedSavesAtRest = 256
+  /// Nanoseconds of a commit on a node's own thread, above which the next ones are left to the
+  /// worker, and how many.
+  @usableFromInline package static let shortCommitNanoseconds: Int64 = 1_000_000
+  @usableFromInline package static let shortCommitPause = 64
   /// Time for which a commit waits, before a checkpoint, for a reader that blocks it: longer than
   /// the reading of a page takes. If the reader stays, the log grows by `logPagesMax` until the
   /// next attempt.

@@ -59,6 +59,8 @@ package struct RelayService {
       let bus = try store.makeBus()
       let sharesStore = bus != nil
       let measures = metrics.source(of: self.store, fault: store.fileFault)
+      let shortCommits = configuration.nodes == 1 ? store.makeShortCommits() : nil
+      let shortSaves = shortCommits.map { ShortSaves($0, metrics) }
       try startWorkers(of: group, on: store, metrics)
       try startFiles(of: group, on: files)
       for node in 0..<configuration.nodes {
@@ -71,7 +73,8 @@ package struct RelayService {
           RelayNode(
             configuration: configuration, secrets: Entropy.secrets,
             random: Entropy.seededRandom(), measures: measures),
-          listeners: [publicListeners[node]] + owners)
+          listeners: [publicListeners[node]] + owners,
+          shortCommits: NodeRunner.ShortCommits(perform: { job in shortSaves?.commit(job) }))
       }
       logStart(publicListeners[0].address, admin: admin?.address, accounts: accounts)
       var busThread: BusThread?

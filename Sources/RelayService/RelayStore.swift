@@ -113,6 +113,12 @@ package final class RelayStore {
     store.moveLog(by: LogThread(try store.makeLogMover()))
   }
 
+  /// Returns the commits that another thread than the writer's may perform; nil for a database.
+  func makeShortCommits() -> SQLiteShortCommits? {
+    guard case .folder(_, let store) = kind else { return nil }
+    return SQLiteShortCommits(store)
+  }
+
   /// Returns the source of other relays' notices, for another thread; nil if there can be none.
   func makeBus() throws(StorageError) -> sending PostgresBus? {
     guard case .database(_, let store) = kind else { return nil }

@@ -42,12 +42,15 @@ final class StoreMetrics: Sendable {
   func measureCommit<Result>(_ requests: Int, _ work: () -> Result) -> Result {
     let begun = SystemClock.instant()
     let result = work()
-    let nanoseconds = SystemClock.instant().nanoseconds - begun.nanoseconds
+    recordCommit(requests, nanoseconds: SystemClock.instant().nanoseconds - begun.nanoseconds)
+    return result
+  }
+
+  func recordCommit(_ requests: Int, nanoseconds: Int64) {
     measures.withLock { measures in
       measures.commits.observe(nanoseconds)
       measures.batches.observe(Int64(requests))
     }
-    return result
   }
 
   /// Runs and measures `work`, which reads the store for one request. Calls `took` with the result

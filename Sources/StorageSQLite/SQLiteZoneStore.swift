@@ -79,7 +79,8 @@ package final class SQLiteZoneStore: ZoneStore {
     wasRestored = try self.opening.begin(
       opening, isDeclared: declareRestored || recovery.hasGap, run: run)
     queries = try ZoneQueries(connection, run: run)
-    accounts = try AccountWriter(connection, rules: rules, run: run)
+    accounts = try AccountWriter(
+      connection, queries: queries.accounts, rules: rules, run: run)
     subscriptions = try SubscriptionWriter(connection, queries: queries.accounts)
     chunks = try ChunkWriter(connection, queries: queries.chunks, rules: rules)
     records = try RecordWriter(connection, queries: queries, chunks: chunks, rules: rules)
@@ -186,6 +187,18 @@ package final class SQLiteZoneStore: ZoneStore {
     }
   }
 
+  /// Performs a request as `commit` does, if that is no more than an append to the commit log, on
+  /// any thread. Returns nil if the writer's thread has to call `commit`.
+  fileprivate func commitShort(
+    _ request: CommitRequest, wall: Int64
+  ) throws(StorageError) -> CommitResult? {
+    try commitLog?.commitShort(request, wall: wall) {
+      guard areFilesChecked(wall: wall), fileFault == nil else { return false }
+      hasWritten = true
+      return true
+    }
+  }
+
   private func prepareCommit(wall: Int64) throws(StorageError) {
     try checkFiles(wall: wall)
     moveLogWithoutPause()
@@ -208,8 +221,7 @@ package final class SQLiteZoneStore: ZoneStore {
     results.reserveCapacity(requests.count)
     for request in requests { results.append(try perform(request, wall: wall)) }
     let forgotten = requests.reduce(0) { $0 + $1.prunedRows }
-    try history.forgetBatches(forgotten, wall: wall)
-    try history.forgetTombstones(forgotten, wall: wall)
+    try history.forget(forgotten, wall: wall)
     try accounts.forgetCodes(forgotten, wall: wall)
     return results
   }
@@ -237,15 +249,18 @@ package final class SQLiteZoneStore: ZoneStore {
 
   /// Checks the files at most once per `storeFileCheckMilliseconds`.
   private func checkFiles(wall: Int64) throws(StorageError) {
-    let isFresh =
-      checkedAt.map { wall >= $0 && wall < $0 &+ Limits.storeFileCheckMilliseconds } ?? false
-    if !isFresh {
+    if !areFilesChecked(wall: wall) {
       checkedAt = wall
       fileFault = identity.check()
       // The saves in it are in memory still.
       if fileFault?.lostFile == CommitLogFile.name { try commitLog?.flushWithinLock() }
     }
     if let fileFault { throw fileFault }
+  }
+
+  private func areFilesChecked(wall: Int64) -> Bool {
+    guard let checkedAt else { return false }
+    return wall >= checkedAt && wall < checkedAt &+ Limits.storeFileCheckMilliseconds
   }
 
   package func read(_ request: ReadRequest) throws(StorageError) -> ReadResult {
@@ -348,4 +363,21 @@ package final class SQLiteZoneStore: ZoneStore {
 
   package static let databaseName = "zones.sqlite"
   package static let commitLogName = CommitLogFile.name
+}
+
+/// Commits of single saves on another thread than the store's writer. The store shares all that
+/// they use under the lock of its commit log.
+package struct SQLiteShortCommits: @unchecked Sendable {
+  private weak var store: SQLiteZoneStore?
+
+  /// `store`: one with a commit log.
+  package init(_ store: SQLiteZoneStore) { self.store = store }
+
+  /// Performs a request as `SQLiteZoneStore.commit` does, if that is no more than an append to the
+  /// commit log. Returns nil if `commit` has to do it.
+  package func commit(
+    _ request: CommitRequest, wall: Int64
+  ) throws(StorageError) -> CommitResult? {
+    try store?.commitShort(request, wall: wall)
+  }
 }

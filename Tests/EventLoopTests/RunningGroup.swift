@@ -30,7 +30,7 @@ final class RunningGroup {
     limiter: ConnectionLimiter? = nil,
     worker: sending Perform? = nil, portions: WorkPortions? = nil,
     weigh: @escaping @Sendable (Int) -> WorkWeight = { _ in WorkWeight() },
-    shortJob: (@Sendable (Int) -> Int?)? = nil,
+    shortJob: (@Sendable (Int) -> (Int, Int?)?)? = nil,
     stopMilliseconds: Int64 = 10_000, certificate: ServerCertificate? = nil,
     sendBufferBytes: Int32? = nil,
     change: (inout GroupSettings<ScriptedReport>) -> Void = { _ in }
@@ -64,7 +64,7 @@ final class RunningGroup {
       try group.add(
         node, listeners: [listeners[place]],
         performInline: { jobs, _ in jobs.map { RunningGroup.perform($0.job) } },
-        shortCommits: shortJob.map { .init(perform: $0, performIdleWork: {}) })
+        shortCommits: shortJob.map { .init(perform: $0) })
     }
     let endings = Box<[NodeEnding]>([])
     thread = try LoopThread("group") {

@@ -116,11 +116,12 @@ struct WorkerTests {
       shortJob: { job in
         guard job < 10 else { return nil }
         done.change { $0.append("node \(job)") }
-        return job
+        return (job, job + 100)
       })
     func order(_ id: UInt64, _ job: Int) { running.order(.run(JobID(rawValue: id), .commit(job))) }
     order(1, 1)
     try running.journal.first { $0 == .finished(JobID(rawValue: 1), 1) ? true : nil }
+    try running.journal.first { $0 == .news(101) ? true : nil }
     order(2, 20)
     order(3, 3)
     running.order(.report(.news(99)))

@@ -130,6 +130,54 @@ struct CommitLogTests {
     #expect(walk.restores > 3 && walk.expiries > 3)
   }
 
+  // MARK: Short commits
+
+  /// A save that another thread commits is as durable as one of the writer's, and so is what the
+  /// writer does next.
+  @Test func aShortCommitIsDurableAndInOrder() throws {
+    let directory = try TemporaryFolder()
+    let store = try begin(directory)
+    let short = SQLiteShortCommits(store)
+    _ = try store.commit([TestRequests.save("a", in: account)], wall: 0)
+    let result = try short.commit(TestRequests.save("b", in: account), wall: 0)
+    guard case .saved(let outcome) = result else {
+      Issue.record("the save was left to the writer")
+      return
+    }
+    #expect(outcome.answer.token.sequence == outcome.answer.since.sequence + 1)
+    _ = try store.commit([TestRequests.save("c", in: account)], wall: 0)
+    #expect(try storedRecords(store) == 0)
+    let crashed = try directory.crashed()
+    let reopened = try SQLiteZoneStore(directory: crashed.path, usesCommitLog: true)
+    #expect(try storedRecords(reopened) == 3)
+  }
+
+  /// What is more than an append to the log is left to the writer's thread.
+  @Test func aShortCommitIsAnOrdinarySave() throws {
+    let directory = try TemporaryFolder()
+    let store = try open(directory)
+    let short = SQLiteShortCommits(store)
+    let save = TestRequests.save("a", in: account)
+    #expect(try short.commit(save, wall: 0) == nil, "the files are not checked")
+    _ = try store.commit([TestRequests.create(account)], wall: 0)
+    #expect(try short.commit(save, wall: 0) != nil)
+    let other = TestRequests.save("b", in: account)
+    #expect(try short.commit(other, wall: 1 << 40) == nil, "the check of the files is old")
+    _ = try store.commit([TestRequests.create(AccountID(rawValue: 2))], wall: 0)
+    #expect(try short.commit(.checkWritable, wall: 0) == nil)
+    #expect(try short.commit(save, wall: 0) == nil, "a batch that was saved before")
+    #expect(try short.commit(other, wall: 0) != nil)
+    for number in 1..<Limits.bufferedSavesAtRest {
+      let result = try short.commit(TestRequests.save("c\(number)", in: account), wall: 0)
+      #expect(result != nil)
+    }
+    #expect(try short.commit(TestRequests.save("d", in: account), wall: 0) == nil, "a flush is due")
+    try store.performMaintenance()
+    #expect(try short.commit(TestRequests.save("d", in: account), wall: 0) != nil)
+    store.close()
+    #expect(try short.commit(TestRequests.save("e", in: account), wall: 0) == nil)
+  }
+
   // MARK: The way of a save
 
   @Test func aSaveWaitsInTheLogUntilAReaderAsks() throws {

@@ -16,7 +16,7 @@ struct QueryPlanTests {
     let records = try RecordWriter(
       connection, queries: queries, chunks: chunks, rules: StoreRules())
     let writers = (
-      try AccountWriter(connection, rules: StoreRules(), run: 0),
+      try AccountWriter(connection, queries: queries.accounts, rules: StoreRules(), run: 0),
       try SubscriptionWriter(connection, queries: queries.accounts),
       try ZoneDeleter(
         connection, queries: queries, records: records, chunks: chunks, rules: StoreRules()),

@@ -6,6 +6,7 @@ import LockstepStorage
 final class StoreAndReader: ZoneStore {
   let writer: SQLiteZoneStore
   private let reader: SQLiteZoneReader
+  private let short: SQLiteShortCommits
 
   init(
     _ directory: String, _ rules: StoreRules, run: UInt64 = 0, usesCommitLog: Bool = false
@@ -13,6 +14,7 @@ final class StoreAndReader: ZoneStore {
     writer = try SQLiteZoneStore(
       directory: directory, rules: rules, run: run, usesCommitLog: usesCommitLog)
     reader = try writer.makeReader()
+    short = SQLiteShortCommits(writer)
   }
 
   func close() {
@@ -21,7 +23,10 @@ final class StoreAndReader: ZoneStore {
   }
 
   func commit(_ requests: [CommitRequest], wall: Int64) throws(StorageError) -> [CommitResult] {
-    try writer.commit(requests, wall: wall)
+    if requests.count == 1, let result = try short.commit(requests[0], wall: wall) {
+      return [result]
+    }
+    return try writer.commit(requests, wall: wall)
   }
 
   func read(_ request: ReadRequest) throws(StorageError) -> ReadResult {

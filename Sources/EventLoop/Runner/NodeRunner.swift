@@ -78,20 +78,21 @@ package struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
   }
 
   /// Shortcut past the worker of commits: the node's own thread does a short job while the worker
-  /// is idle, which saves two hand-overs between threads. Both threads share what the jobs need, so
-  /// its closures lock it.
+  /// is idle and nothing else is to be done, which saves two hand-overs between threads. Both
+  /// threads share what the jobs need, so its closures lock it.
   @usableFromInline
   package struct ShortCommits {
-    @usableFromInline let perform: (N.CommitJob) -> N.CommitOutcome?
+    @usableFromInline let perform: (N.CommitJob) -> (N.CommitOutcome, N.News?)?
     @usableFromInline let performIdleWork: () -> Void
 
     /// - Parameters:
-    ///   - perform: Returns nil if the job is not short or the worker is busy: then the worker does
-    ///     the job.
+    ///   - perform: Returns the outcome, and the news for all nodes. Returns nil if the job is not
+    ///     short or the worker is busy: then the worker does the job.
     ///   - performIdleWork: Called after the node has handled the outcome.
     @inlinable
     package init(
-      perform: @escaping (N.CommitJob) -> N.CommitOutcome?, performIdleWork: @escaping () -> Void
+      perform: @escaping (N.CommitJob) -> (N.CommitOutcome, N.News?)?,
+      performIdleWork: @escaping () -> Void = {}
     ) {
       self.perform = perform
       self.performIdleWork = performIdleWork
@@ -107,6 +108,8 @@ package struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
   @usableFromInline var jobs = Jobs()
   @usableFromInline var hasJobs = false
   @usableFromInline var jobsInFlight = 0
+  /// Events and messages of this turn so far.
+  @usableFromInline var inputs = 0
   @usableFromInline var moment: Moment
   @usableFromInline let refreshesMoment: Bool
   @usableFromInline let trace: (@Sendable (String) -> Void)?
@@ -152,6 +155,7 @@ package struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
     if let bound = ending.bound { deadline = min(deadline ?? bound, bound) }
     let mayWait = !loop.pointee.isDirty && !hasJobs && mailbox.prepareToSleep()
     moment = loop.pointee.wait(until: deadline, mayWait: mayWait)
+    inputs = 0
     handleMail()
     handleInput()
     if let deadline = node.nextDeadline {
@@ -177,6 +181,7 @@ package struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
   @inlinable
   mutating func handleInput() {
     while let input = loop.pointee.next() {
+      inputs += 1
       switch input {
       case .received(let id, let count):
         handleReceived(id, count)
@@ -208,6 +213,7 @@ package struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
   mutating func handleMail() {
     mailbox.drain(into: &mail)
     if mail.isEmpty { return }
+    inputs += mail.count
     for message in mail {
       switch (consume message).content {
       case .finished(let id, let outcome):
@@ -297,18 +303,29 @@ extension NodeRunner where N: ~Copyable {
     guard let worker = context.workers.commits else {
       return performInline(Assignment.removeAll(from: &jobs.commits, as: N.Job.commit))
     }
-    if jobsInFlight == 1, performShortCommit() { return }
+    // Only in a turn with nothing else to do: others would wait for the disk, too.
+    if jobsInFlight == 1, inputs <= 1, performShortCommit() { return }
     worker.post(allOf: &jobs.commits)
   }
 
   /// Performs the only commit, if it is a short one. Returns false if the worker must do it.
   @inlinable
   mutating func performShortCommit() -> Bool {
-    guard let shortCommits = context.shortCommits, let assignment = jobs.commits.first,
-      let outcome = shortCommits.perform(assignment.job)
-    else { return false }
+    guard let shortCommits = context.shortCommits, let assignment = jobs.commits.first else {
+      return false
+    }
+    // What is to be sent does not wait for the disk.
+    if loop.pointee.isDirty { loop.pointee.flush() }
+    guard let (outcome, news) = shortCommits.perform(assignment.job) else { return false }
     jobs.commits.removeAll(keepingCapacity: true)
     jobsInFlight -= 1
+    // It may have waited for the disk, so it is the only one of the turn.
+    inputs += 1
+    moment = SystemClock.moment()
+    if let news {
+      broadcast(news)
+      handle(.news(news))
+    }
     handle(.finished(assignment.id, .commit(outcome)))
     shortCommits.performIdleWork()
     return true

@@ -42,7 +42,8 @@
           appZones: appZones, at: SystemClock.moment()),
         listeners: [listener],
         shortCommits: NodeRunner.ShortCommits(
-          perform: { replica.performIfShort($0) }, performIdleWork: { replica.reserveLog() }))
+          perform: { job in replica.performIfShort(job).map { ($0, nil) } },
+          performIdleWork: { replica.reserveLog() }))
       return group
     }
   }

@@ -4,13 +4,13 @@ import LockstepStorage
 /// Writes accounts, their plans, devices and pairing codes. Each request is decided in full before
 /// its first write, so that a refused request leaves no trace in the shared transaction.
 final class AccountWriter {
+  private let queries: AccountQueries
   private let rules: StoreRules
   private let run: UInt64
   private let account: SQLiteStatement
   private let insertAccount: SQLiteStatement
   private let setPlan: SQLiteStatement
   private let token: SQLiteStatement
-  private let member: SQLiteStatement
   private let memberCount: SQLiteStatement
   private let insertDevice: SQLiteStatement
   private let renameDevice: SQLiteStatement
@@ -26,7 +26,10 @@ final class AccountWriter {
   private let expired: SQLiteStatement
   private let delete: SQLiteStatement
 
-  init(_ connection: SQLiteConnection, rules: StoreRules, run: UInt64) throws(StorageError) {
+  init(
+    _ connection: SQLiteConnection, queries: AccountQueries, rules: StoreRules, run: UInt64
+  ) throws(StorageError) {
+    self.queries = queries
     self.rules = rules
     self.run = run
     account = try connection.prepare("SELECT 1 FROM accounts WHERE account = ?")
@@ -40,7 +43,6 @@ final class AccountWriter {
       UPDATE accounts SET plan = ?2, quota_bytes = ?3, quota_records = ?4 WHERE account = ?1
       """)
     token = try connection.prepare("SELECT 1 FROM devices WHERE token_hash = ?")
-    member = try connection.prepare("SELECT 1 FROM devices WHERE account = ? AND device = ?")
     memberCount = try connection.prepare("SELECT count(*) FROM devices WHERE account = ?")
     insertDevice = try connection.prepare(
       """
@@ -102,7 +104,7 @@ final class AccountWriter {
     _ pairing: NewPairing, for id: AccountID, wall: Int64
   ) throws(StorageError) -> CommitResult {
     guard try exists(id) else { return .refused(StoreRefusals.unknownAccount) }
-    if let issuer = pairing.issuer, try !isMember(issuer, of: id) {
+    if let issuer = pairing.issuer, try !queries.isMember(issuer, of: id) {
       return .refused(StoreRefusals.revokedDevice)
     }
     guard try isFree(pairing, wall: wall) else { return .refused(StoreRefusals.taken) }
@@ -121,7 +123,7 @@ final class AccountWriter {
     guard count < rules.devicesPerAccount else {
       return .refused(StoreRefusals.tooManyDevices(rules.devicesPerAccount))
     }
-    guard try !isMember(device.id, of: id), try isFree(device) else {
+    guard try !queries.isMember(device.id, of: id), try isFree(device) else {
       return .refused(StoreRefusals.taken)
     }
     try deleteCode.bind(codeHash).run()
@@ -132,7 +134,7 @@ final class AccountWriter {
   func renameDevice(
     _ device: DeviceID, of id: AccountID, to name: String
   ) throws(StorageError) -> CommitResult {
-    guard try isMember(device, of: id) else { return .refused(StoreRefusals.unknownDevice) }
+    guard try queries.isMember(device, of: id) else { return .refused(StoreRefusals.unknownDevice) }
     try renameDevice.bind(id.rawValue).bind(device.rawValue).bind(name).run()
     return .done
   }
@@ -140,7 +142,7 @@ final class AccountWriter {
   /// Deletes the device's row with its token hash, and the device's subscriptions. Also deletes the
   /// account's pairing codes, because the device may have created them.
   func revokeDevice(_ device: DeviceID, of id: AccountID) throws(StorageError) -> CommitResult {
-    guard try isMember(device, of: id) else { return .refused(StoreRefusals.unknownDevice) }
+    guard try queries.isMember(device, of: id) else { return .refused(StoreRefusals.unknownDevice) }
     try deleteDevice.bind(id.rawValue).bind(device.rawValue).run()
     try deleteSubscriptions.bind(id.rawValue).bind(device.rawValue).run()
     try deleteCodes.bind(id.rawValue).run()
@@ -182,10 +184,6 @@ final class AccountWriter {
 
   private func exists(_ id: AccountID) throws(StorageError) -> Bool {
     try account.bind(id.rawValue).first { _ in true } ?? false
-  }
-
-  private func isMember(_ device: DeviceID, of id: AccountID) throws(StorageError) -> Bool {
-    try member.bind(id.rawValue).bind(device.rawValue).first { _ in true } ?? false
   }
 
   private func isFree(_ device: NewDevice?) throws(StorageError) -> Bool {

@@ -237,10 +237,16 @@ final class RecordWriter {
   private func remember(
     _ batch: RememberedBatch, of commit: SaveCommit, wall: Int64
   ) throws(StorageError) -> Bool {
-    let id = commit.request.id
-    remember.bind(commit.account.rawValue).bind(commit.device.rawValue).bind(id.high).bind(id.low)
-    try remember.bind(wall).bind(batch.firstTag).bind(batch.words).bind(batch.digest).run()
+    try insert(batch, commit.request.id, of: commit.account, by: commit.device, wall: wall)
     return connection.changedRows > 0
+  }
+
+  private func insert(
+    _ batch: RememberedBatch, _ id: BatchID, of account: AccountID, by device: DeviceID,
+    wall: Int64
+  ) throws(StorageError) {
+    remember.bind(account.rawValue).bind(device.rawValue).bind(id.high).bind(id.low)
+    try remember.bind(wall).bind(batch.firstTag).bind(batch.words).bind(batch.digest).run()
   }
 }
 
@@ -303,9 +309,8 @@ extension RecordWriter {
       try put(change.record, at: number, of: change.account, deletedAt: change.deletedAt)
     }
     for save in saves {
-      remember.bind(save.account.rawValue).bind(save.device.rawValue).bind(save.batch.high)
-        .bind(save.batch.low)
-      try remember.bind(save.wall).bind(save.firstTag).bind(String?.none).bind(save.digest).run()
+      let batch = RememberedBatch(digest: save.digest, firstTag: save.firstTag, words: nil)
+      try insert(batch, save.batch, of: save.account, by: save.device, wall: save.wall)
     }
     for change in merged.zones where change.live != 0 {
       try count(change.live, in: change.zone, of: change.account)

@@ -142,7 +142,7 @@ final class ZoneDeleter {
 final class HistoryPruner {
   private let rules: StoreRules
   private let oldestBatches: SQLiteStatement
-  private let forget: SQLiteStatement
+  private let forgetBatch: SQLiteStatement
   private let oldTombstones: SQLiteStatement
   private let drop: SQLiteStatement
   private let recordDropped: SQLiteStatement
@@ -153,7 +153,7 @@ final class HistoryPruner {
     // The oldest batches have the lowest numbers.
     oldestBatches = try connection.prepare(
       "SELECT number, made_at, account, length(words) FROM batches ORDER BY number LIMIT ?")
-    forget = try connection.prepare("DELETE FROM batches WHERE number = ?")
+    forgetBatch = try connection.prepare("DELETE FROM batches WHERE number = ?")
     oldTombstones = try connection.prepare(
       """
       SELECT number, account, tag, \(RecordRow.storedBytes)
@@ -174,14 +174,20 @@ final class HistoryPruner {
       """)
   }
 
-  /// Deletes at most `count` batches that are older than the history kept, oldest first.
-  func forgetBatches(_ count: Int, wall: Int64) throws(StorageError) {
+  /// Deletes at most `count` batches, and as many tombstones, that are older than the history kept,
+  /// oldest first.
+  func forget(_ count: Int, wall: Int64) throws(StorageError) {
+    try forgetBatches(count, wall: wall)
+    try forgetTombstones(count, wall: wall)
+  }
+
+  private func forgetBatches(_ count: Int, wall: Int64) throws(StorageError) {
     let old = try oldBatches(count, wall: wall)
     if old.isEmpty { return }
     // The batches usually belong to few accounts, so each account's counters are updated once.
     var uses: [UInt64: AccountUse] = [:]
     for batch in old {
-      try forget.bind(batch.number).run()
+      try forgetBatch.bind(batch.number).run()
       uses[batch.account, default: AccountUse()] += batch.use
     }
     for account in uses.keys.sorted() {
@@ -190,8 +196,7 @@ final class HistoryPruner {
     }
   }
 
-  /// Deletes at most `count` tombstones that are older than the history kept, oldest first.
-  func forgetTombstones(_ count: Int, wall: Int64) throws(StorageError) {
+  private func forgetTombstones(_ count: Int, wall: Int64) throws(StorageError) {
     let old = try oldTombstones.bind(wall - rules.historyMilliseconds).bind(Int64(count)).all {
       (number: $0.integer(0), account: $0.bits(1), tag: $0.integer(2), bytes: $0.integer(3))
     }

@@ -89,6 +89,28 @@ final class CommitLog: @unchecked Sendable {
     }
   }
 
+  /// Performs a request as `commit` does, if that is no more than an append to the file. Returns
+  /// nil if `commit` has to do it: another thread uses the log, `prepare` returns false, it is not
+  /// an ordinary save, or enough saves are buffered for a flush.
+  func commitShort(
+    _ request: CommitRequest, wall: Int64, prepare: () -> Bool
+  ) throws(StorageError) -> CommitResult? {
+    let result = try lock.withLockIfAvailable { (_) throws(StorageError) -> CommitResult? in
+      guard connection.isOpen, !isDoubtful, !buffer.isWorthFlushing, prepare() else { return nil }
+      let former = buffer.saves.count
+      do throws(StorageError) {
+        guard let result = try decide([request], wall: wall).first else { return nil }
+        try makeDurable(buffer.saves[former...])
+        return result
+      } catch {
+        buffer.removeLast(keeping: former)
+        isDoubtful = true
+        throw error
+      }
+    }
+    return result ?? nil
+  }
+
   /// Decides the first requests, as far as they are ordinary saves, and adds them to the buffer.
   private func decide(
     _ requests: [CommitRequest], wall: Int64
@@ -132,21 +154,22 @@ final class CommitLog: @unchecked Sendable {
     do throws(StorageError) {
       let before = connection.totalChanges
       var isWritten = false
+      var isBodyWritten = false
       let value = try connection.write { () throws(StorageError) in
         if let last = buffer.saves.last {
           try records.apply(buffer.netEffect, buffer.saves)
-          let forgotten = buffer.saves.count * Limits.forgottenPerRequest
-          try history.forgetBatches(forgotten, wall: last.wall)
-          try history.forgetTombstones(forgotten, wall: last.wall)
+          try history.forget(buffer.saves.count * Limits.forgottenPerRequest, wall: last.wall)
         }
+        let appliedChanges = connection.totalChanges
         let value = try body()
+        isBodyWritten = connection.totalChanges != appliedChanges
         isWritten = isDoubtful || connection.totalChanges != before
         // A new number, so that there is something to write and to sync.
         if isWritten { try setLogged.bind(file.nextSequence()).run() }
         return value
       }
       guard isWritten else { return value }
-      buffer = SaveBuffer()
+      buffer.removeSaves(areAccountsKnown: !isBodyWritten)
       pending.withLock { $0.removeAll(keepingCapacity: true) }
       file.restart()
       isDoubtful = false

@@ -2,9 +2,11 @@ import LockstepModel
 import LockstepStorage
 
 /// Saves that the commit log holds and the database lacks, and the state that the next save is
-/// decided on: the accounts' positions, and the records with these saves applied.
+/// decided on: the positions of accounts that have saved lately, and the records with these saves
+/// applied.
 struct SaveBuffer {
-  /// Position of an account, and the space that it has left.
+  /// Position of an account, and the space that it has left: at least that much, because old
+  /// batches and tombstones are forgotten meanwhile.
   struct Account {
     var head: AccountHead
     var available: AccountUse
@@ -49,7 +51,10 @@ struct SaveBuffer {
 
   func account(_ id: AccountID) -> Account? { accounts[id] }
 
-  mutating func keep(_ account: Account, of id: AccountID) { accounts[id] = account }
+  mutating func keep(_ account: Account, of id: AccountID) {
+    if saves.isEmpty, accounts.count >= Limits.bufferedSaves { accounts = [:] }
+    accounts[id] = account
+  }
 
   func record(_ name: Name, in commit: SaveCommit) -> HeldRecord? {
     let place = StoredRecordKey(account: commit.account, zone: commit.request.zone, name: name)
@@ -79,9 +84,18 @@ struct SaveBuffer {
     return newAccounts
   }
 
-  /// Removes the last saves, except for `count`. What is known of accounts is no longer right: the
-  /// saves must be flushed before there are more.
+  /// Removes all saves: the database contains them. `areAccountsKnown`: what is known of accounts is
+  /// right still, because nothing else was written.
+  mutating func removeSaves(areAccountsKnown: Bool) {
+    let accounts = areAccountsKnown && accounts.count <= Limits.bufferedSaves ? accounts : [:]
+    self = SaveBuffer()
+    self.accounts = accounts
+  }
+
+  /// Removes the last saves, except for `count`, and what is known of accounts: the rest must be
+  /// flushed before there are more.
   mutating func removeLast(keeping count: Int) {
+    accounts = [:]
     guard count < saves.count else { return }
     saves.removeLast(saves.count - count)
     netEffect = MergedSaves(saves)
