@@ -22,12 +22,28 @@ package enum Base64 {
   package static func decode(_ text: String) -> [UInt8]? {
     let digits = Array(text.utf8)[...]
     guard let count = decodedCount(digits.span) else { return nil }
+    return bytes(of: digits, count: count) { value(of: $0) }
+  }
+
+  /// Returns the bytes of `text`, in the URL-safe alphabet and not padded; nil if it does not have
+  /// that form, or if an unused bit of the last digit is set: bytes have only one text.
+  package static func decodeURL(_ text: some StringProtocol) -> [UInt8]? {
+    let digits = Array(text.utf8)[...]
+    guard digits.allSatisfy({ urlValue(of: $0) != nil }) else { return nil }
+    let bytes = bytes(of: digits, count: digits.count * 6 / 8) { urlValue(of: $0) }
+    return encodeURL(bytes).utf8.elementsEqual(digits) ? bytes : nil
+  }
+
+  /// Returns the bytes of the digits, up to the first character that is none. `count`: their number.
+  private static func bytes(
+    of digits: ArraySlice<UInt8>, count: Int, _ value: (UInt8) -> UInt32?
+  ) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(count)
     var group: UInt32 = 0
     var bits = 0
     for digit in digits {
-      guard let value = value(of: digit) else { break }
+      guard let value = value(digit) else { break }
       group = group << 6 | value
       bits += 6
       if bits >= 8 {
@@ -85,6 +101,15 @@ package enum Base64 {
     case UInt8(ascii: "+"): 62
     case UInt8(ascii: "/"): 63
     default: nil
+    }
+  }
+
+  private static func urlValue(of digit: UInt8) -> UInt32? {
+    switch digit {
+    case UInt8(ascii: "-"): 62
+    case UInt8(ascii: "_"): 63
+    case UInt8(ascii: "+"), UInt8(ascii: "/"): nil
+    default: value(of: digit)
     }
   }
 }

@@ -43,4 +43,20 @@ struct Base64Tests {
   @Test func unusedBitsAreNotLookedAt() {
     #expect(Base64.decode("AQIDBAUGBwgJCgsMDQ4PEC==") == [UInt8](1...16))
   }
+
+  @Test func everyLengthComesBackFromTheURLAlphabet() {
+    for count in 0..<70 {
+      let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 151 &+ count) }
+      #expect(Base64.decodeURL(Base64.encodeURL(bytes)) == bytes)
+    }
+    #expect(Base64.decodeURL("-__-AA") == [0xFB, 0xFF, 0xFE, 0x00])
+  }
+
+  /// The last three have an unused bit that is set.
+  @Test(arguments: [
+    "A", "AAAAA", "Zg==", "Zg=", "+//+AA", "Zm9v\n", "Zm 9", "Zé", "=", ".", "Zh", "Zm9vYh", "Zm9",
+  ])
+  func textBesideTheURLAlphabetIsNil(text: String) {
+    #expect(Base64.decodeURL(text) == nil)
+  }
 }
