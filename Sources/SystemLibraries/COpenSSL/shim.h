@@ -1,10 +1,13 @@
 // The parts of OpenSSL that Swift uses; macros that Swift does not import are wrapped in functions.
 #pragma once
+#include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
+#include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/obj_mac.h>
 #include <openssl/params.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
@@ -131,4 +134,68 @@ static inline void openssl_each_name(
 /// valid.
 static inline int openssl_set_server_name(SSL *_Nonnull ssl, const char *_Nonnull name) {
   return (int)SSL_set_tlsext_host_name(ssl, name);
+}
+
+/// Signs a digest of 32 bytes with ECDSA on P-256. `scalar` and `nonce` are 32 bytes, from 1 to the
+/// order of the curve less 1. Writes r and s, 32 bytes each. Returns 0 if the nonce gives no
+/// signature, which a random nonce does once in 2^256.
+///
+/// The functions that OpenSSL recommends instead choose the nonce themselves; OpenSSL 3.2 is the
+/// first to offer them the nonce of RFC 6979.
+static inline int openssl_p256_sign(
+    const unsigned char *_Nonnull scalar, const unsigned char *_Nonnull digest,
+    const unsigned char *_Nonnull nonce, unsigned char *_Nonnull signature) {
+  EC_KEY *key = EC_KEY_new_by_curve_name(NID_X9_62_prime256v1);
+  const EC_GROUP *group = key ? EC_KEY_get0_group(key) : NULL;
+  const BIGNUM *order = group ? EC_GROUP_get0_order(group) : NULL;
+  BN_CTX *context = BN_CTX_new();
+  EC_POINT *point = group ? EC_POINT_new(group) : NULL;
+  BIGNUM *secret = BN_bin2bn(scalar, 32, NULL), *factor = BN_bin2bn(nonce, 32, NULL);
+  BIGNUM *inverse = BN_new(), *exponent = BN_new(), *r = BN_new();
+  ECDSA_SIG *pair = NULL;
+  if (order && context && point && secret && factor && inverse && exponent && r) {
+    BN_set_flags(secret, BN_FLG_CONSTTIME);
+    BN_set_flags(factor, BN_FLG_CONSTTIME);
+    // The order is prime, so a power gives the inverse, in a time that does not depend on it.
+    if (EC_KEY_set_private_key(key, secret) == 1 && BN_copy(exponent, order) &&
+        BN_sub_word(exponent, 2) == 1 &&
+        BN_mod_exp_mont_consttime(inverse, factor, exponent, order, context, NULL) == 1 &&
+        EC_POINT_mul(group, point, factor, NULL, NULL, context) == 1 &&
+        EC_POINT_get_affine_coordinates(group, point, r, NULL, context) == 1 &&
+        BN_nnmod(r, r, order, context) == 1 && !BN_is_zero(r))
+      pair = ECDSA_do_sign_ex(digest, 32, inverse, r, key);
+  }
+  int done = pair && BN_bn2binpad(ECDSA_SIG_get0_r(pair), signature, 32) == 32 &&
+             BN_bn2binpad(ECDSA_SIG_get0_s(pair), signature + 32, 32) == 32;
+  ECDSA_SIG_free(pair);
+  BN_clear_free(secret);
+  BN_clear_free(factor);
+  BN_clear_free(inverse);
+  BN_free(exponent);
+  BN_free(r);
+  EC_POINT_clear_free(point);
+  BN_CTX_free(context);
+  EC_KEY_free(key);
+  return done;
+}
+
+/// Returns 1 if `signature`, r and s of 32 bytes each, is one of the digest of 32 bytes with the key
+/// whose public point is `point`, of 65 bytes.
+static inline int openssl_p256_verify(
+    const unsigned char *_Nonnull point, const unsigned char *_Nonnull digest,
+    const unsigned char *_Nonnull signature) {
+  EC_KEY *key = EC_KEY_new_by_curve_name(NID_X9_62_prime256v1);
+  ECDSA_SIG *pair = ECDSA_SIG_new();
+  BIGNUM *r = BN_bin2bn(signature, 32, NULL), *s = BN_bin2bn(signature + 32, 32, NULL);
+  int valid = 0;
+  if (key && pair && r && s && ECDSA_SIG_set0(pair, r, s) == 1) {
+    r = s = NULL;
+    valid = EC_KEY_oct2key(key, point, 65, NULL) == 1 &&
+            ECDSA_do_verify(digest, 32, pair, key) == 1;
+  }
+  BN_free(r);
+  BN_free(s);
+  ECDSA_SIG_free(pair);
+  EC_KEY_free(key);
+  return valid;
 }

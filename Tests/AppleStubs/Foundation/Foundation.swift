@@ -2,8 +2,15 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 @_exported import Darwin
 
+public protocol ContiguousBytes {}
+
+public protocol DataProtocol: RandomAccessCollection where Element == UInt8 {}
+
+extension Array: ContiguousBytes where Element == UInt8 {}
+extension Array: DataProtocol where Element == UInt8 {}
+
 public struct Data: Hashable, Sendable, RandomAccessCollection, MutableCollection,
-  RangeReplaceableCollection
+  RangeReplaceableCollection, ContiguousBytes, DataProtocol
 {
   public struct Base64DecodingOptions: OptionSet, Sendable {
     public let rawValue: UInt
