@@ -75,6 +75,7 @@ let package = Package(
     module("Model", ["JSON"]),
     module("Crypto", ["COpenSSL"]),
     module("Wire", ["JSON", "Model", "Crypto", "CZlib"]),
+    module("WebPush", ["JSON", "Model", "Crypto", "Wire"]),
     module("Runtime", ["Model"]),
     module("Storage", ["JSON", "Model", "Crypto"]),
     module("Client", ["JSON", "Model", "Crypto", "Wire", "Runtime", "Storage"]),
@@ -188,6 +189,7 @@ let package = Package(
     tests("Model", ["JSON", "Model"], exclude: ["Vectors"]),
     tests("Crypto", ["Crypto", "COpenSSL"]),
     tests("Wire", ["JSON", "Model", "Wire", "WireLaws", "CZlib"]),
+    tests("WebPush", ["Model", "Crypto", "WebPush"]),
     tests("Runtime", ["Model", "Runtime"]),
     tests("Storage", ["JSON", "Model", "Storage", "StorageContract"]),
     tests(

@@ -106,6 +106,36 @@ package enum Limits {
   /// request after 60 seconds without a byte.
   @usableFromInline package static let longPollHeldMilliseconds: Int64 = 55_000
 
+  // Web Push.
+  /// Bytes of a push endpoint's URL: a quarter of the request line that every server is to accept
+  /// (RFC 9112 section 3).
+  @usableFromInline package static let wakeEndpointBytes = 2_048
+  /// Bytes of one encrypted push: services must accept as many (RFC 8030 section 7.2).
+  @usableFromInline package static let wakeBodyBytes = 4_096
+  /// Bytes of a wake before its encryption, with the delimiter and the padding: the same for every
+  /// wake, so that its size reveals nothing. The longest change token leaves half of it.
+  @usableFromInline package static let wakeRecordBytes = 256
+  /// Hosts that the relay's owner names for pushes.
+  @usableFromInline package static let wakeExceptions = 64
+  /// Origins of push services whose VAPID token is kept. For one more, the oldest token is dropped,
+  /// which costs a signature later.
+  @usableFromInline package static let vapidOrigins = 256
+  /// Validity of a VAPID token: 12 hours. Services accept up to 24 (RFC 8292 section 2), by their
+  /// own clock.
+  @usableFromInline package static let vapidSeconds: Int64 = 12 * 3_600
+  @usableFromInline package static let vapidMostSeconds: Int64 = 24 * 3_600
+  /// Rest of its validity at which a VAPID token is replaced: the clocks of relay and service may
+  /// differ, and a push may wait.
+  @usableFromInline package static let vapidRestSeconds: Int64 = 3_600
+  /// Bytes of a VAPID token's subject, and of a whole `Authorization` field.
+  @usableFromInline package static let vapidSubjectBytes = 255
+  @usableFromInline package static let vapidFieldBytes = 4_096
+  /// Pause for a push service that refuses because of load: if it does not name one, and the limits
+  /// of what it names.
+  @usableFromInline package static let wakePauseMilliseconds: Int64 = 60_000
+  @usableFromInline
+  package static let wakePauses: ClosedRange<Int64> = 1_000...24 * 3_600_000
+
   // HTTP (RFC 9112 leaves these to the server).
   @usableFromInline package static let requestLineBytes = 8 << 10
   @usableFromInline package static let headerBytes = 16 << 10
