@@ -15,7 +15,7 @@ let strict: [SwiftSetting] = [
 /// C libraries, the library for apps, and modules of the tests: their targets have no prefix.
 let unprefixed: Set<String> = [
   "CLinux", "COpenSSL", "CPostgres", "CSQLite", "CZlib", "Lockstep",
-  "AppLaws", "Simulator", "Stages", "StorageContract", "TemporaryFolders", "WireLaws",
+  "AppLaws", "PushLaws", "Simulator", "Stages", "StorageContract", "TemporaryFolders", "WireLaws",
 ]
 
 /// Targets that only Linux has; other systems have their own in their place.
@@ -189,7 +189,7 @@ let package = Package(
     tests("Model", ["JSON", "Model"], exclude: ["Vectors"]),
     tests("Crypto", ["Crypto", "COpenSSL"]),
     tests("Wire", ["JSON", "Model", "Wire", "WireLaws", "CZlib"]),
-    tests("WebPush", ["Model", "Crypto", "WebPush"]),
+    tests("WebPush", ["Model", "Crypto", "WebPush", "PushLaws"]),
     tests("Runtime", ["Model", "Runtime"]),
     tests("Storage", ["JSON", "Model", "Storage", "StorageContract"]),
     tests(
@@ -275,6 +275,7 @@ let package = Package(
     testModule("StorageContract", ["JSON", "Model", "Crypto", "Storage"]),
     testModule("WireLaws", ["JSON", "Model", "Wire"]),
     testModule("AppLaws", ["JSON", "Model", "Apps", "WireLaws"]),
+    testModule("PushLaws", ["Model", "Crypto", "WebPush", "WireLaws"]),
     // Simulated worlds: relay, devices, people and faults in virtual time.
     testModule(
       "Simulator",
@@ -313,6 +314,7 @@ if Context.environment["LOCKSTEP_FUZZING"] != nil {
     ("HTTPRequest", ["WireLaws"]), ("WebSocket", ["WireLaws"]), ("JSON", ["WireLaws"]),
     ("Message", ["WireLaws"]), ("HTTPResponse", ["WireLaws"]),
     ("Conflicts", ["AppLaws", "WireLaws"]), ("Screens", ["AppLaws", "WireLaws"]),
+    ("Push", ["PushLaws", "WireLaws"]),
   ]
   for (subject, uses) in laws {
     package.targets.append(

@@ -61,7 +61,7 @@ struct SourceTree {
       !file.path.hasPrefix("Sources/EmbedAssets/")
         && [
           "Sources/", "Tests/Simulator/", "Tests/StorageContract/", "Tests/WireLaws/",
-          "Tests/AppLaws/", "Tests/Fuzzing/",
+          "Tests/AppLaws/", "Tests/PushLaws/", "Tests/Fuzzing/",
         ]
         .contains {
           file.path.hasPrefix($0)
