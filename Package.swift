@@ -276,6 +276,10 @@ let package = Package(
     testModule("WireLaws", ["JSON", "Model", "Wire"]),
     testModule("AppLaws", ["JSON", "Model", "Apps", "WireLaws"]),
     testModule("PushLaws", ["Model", "Crypto", "WebPush", "WireLaws"]),
+    // Web Push for other implementations; scripts/push-check compares them.
+    .executableTarget(
+      name: "push-echo", dependencies: dependencies(["Model", "Crypto", "WebPush"]),
+      path: "Tests/PushEcho", swiftSettings: strict),
     // Simulated worlds: relay, devices, people and faults in virtual time.
     testModule(
       "Simulator",
