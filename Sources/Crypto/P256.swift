@@ -31,7 +31,8 @@
   }
 
   /// Private key on the curve P-256, for ECDH and for ECDSA with SHA-256. The memory that holds it
-  /// is zeroed at its end, and so are copies that a computation makes.
+  /// is zeroed at its end, and so are the copies that its own methods make: not the caller's
+  /// arrays, nor what is derived from a shared secret.
   package final class P256PrivateKey: Sendable {
     package static let byteCount = 32
     /// Bytes of a signature: r and s, big-endian, as in JWS (RFC 7518 section 3.4).
@@ -59,22 +60,25 @@
     }
 
     /// The secret itself, to be stored. The caller's copy is not zeroed.
-    package var scalar: [UInt8] { Array(memory) }
+    package var scalar: [UInt8] { withExtendedLifetime(self) { Array(memory) } }
 
     /// Returns the x coordinate of the point that both sides compute (ECDH, SP 800-56A), 32 bytes.
     /// It is not uniformly random: derive keys from it with `HKDF`.
     package func sharedSecret(with other: P256PublicKey) -> [UInt8] {
-      guard
-        let secret = P256Curve.coordinate(
-          of: other.bytes, times: UnsafeRawBufferPointer(memory))
-      else { preconditionFailure("P-256 failed") }
+      let secret = withExtendedLifetime(self) {
+        P256Curve.coordinate(of: other.bytes, times: UnsafeRawBufferPointer(memory))
+      }
+      guard let secret else { preconditionFailure("P-256 failed") }
       return secret
     }
 
     /// Returns the signature of `message` by ECDSA with SHA-256. It depends on nothing else: its
     /// nonce is derived from key and message (RFC 6979).
     package func signature(of message: [UInt8]) -> [UInt8] {
-      let digest = SHA256.hash(message)
+      withExtendedLifetime(self) { sign(SHA256.hash(message)) }
+    }
+
+    private func sign(_ digest: [UInt8]) -> [UInt8] {
       var signature = [UInt8](repeating: 0, count: P256PrivateKey.signatureBytes)
       let secret = UnsafeRawBufferPointer(memory)
       guard let scalar = secret.assumingMemoryBound(to: UInt8.self).baseAddress else {

@@ -135,7 +135,8 @@ package struct IPAddress: Hashable, Sendable {
       }
     }
     guard let gap else { return groups == 8 ? bits : nil }
-    guard groups <= 8 else { return nil }
+    // The gap stands for one group at least (RFC 4291 section 2.2).
+    guard groups < 8 else { return nil }
     let behind = 16 * (groups - gap)
     return (bits >> behind) << (128 - 16 * gap) | bits & ~(~0 << behind)
   }

@@ -10,9 +10,14 @@ package enum PushAnswer: Hashable, Sendable {
   case gone
   /// The request is wrong, and would be again: 400, 413.
   case invalid(status: Int)
-  /// The service does not accept the VAPID key or its token: 401, 403.
+  /// The service does not accept the VAPID key or its token for this subscription: 401, 403. A
+  /// client can provoke it by a subscription that was made for another key, so it tells about the
+  /// key only if a service refuses it for several accounts.
   case keyRefused(status: Int)
-  /// The service wants no requests to its origin for this time: 429, 503.
+  /// The service wants no requests to this subscription for this time: 429, which RFC 8030 section
+  /// 8.4 defines for one subscription. Other clients' subscriptions there are not affected.
+  case throttled(milliseconds: Int64)
+  /// The service is not available for this time: 503.
   case paused(milliseconds: Int64)
   /// Redirects are not followed: a new address would need a new permission.
   case redirected(status: Int)
@@ -29,13 +34,15 @@ package enum PushAnswer: Hashable, Sendable {
       case 400, 413: .invalid(status: status)
       case 401, 403: .keyRefused(status: status)
       case 404, 410: .gone
-      case 429, 503: .paused(milliseconds: PushAnswer.pause(retryAfter, at: wall))
+      case 429: .throttled(milliseconds: PushAnswer.pause(retryAfter, at: wall))
+      case 503: .paused(milliseconds: PushAnswer.pause(retryAfter, at: wall))
       default: .failed(status: status)
       }
   }
 
   /// Returns the time that a `Retry-After` names, in seconds or as a date (RFC 9110 section
-  /// 10.2.3), within `Limits.wakePauses`; `Limits.wakePauseMilliseconds` if it cannot be read.
+  /// 10.2.3), within `Limits.wakePauses`; `Limits.wakePauseMilliseconds` if it cannot be read, or
+  /// is a date in one of the two obsolete forms.
   private static func pause(_ text: String?, at wall: Int64) -> Int64 {
     guard let text else { return Limits.wakePauseMilliseconds }
     let limits = Limits.wakePauses

@@ -37,9 +37,12 @@ package struct PushEndpoint: Hashable, Sendable {
     port = try PushEndpoint.port(authority[portStart...])
     let hasPath = target.first == UInt8(ascii: "/")
     self.target = (hasPath ? "" : "/") + String(decoding: target, as: UTF8.self)
+    // The usual spelling may be longer than the one that was given.
+    guard url.utf8.count <= Limits.wakeEndpointBytes else { throw .tooLong }
   }
 
-  /// Scheme, host, and the port unless it is 443 (RFC 6454 section 6.2).
+  /// Scheme, host, and the port unless it is 443 (RFC 6454 section 6.2). An internationalized name
+  /// stays in its ASCII form, as browsers serialize it; RFC 8292 asks for the Unicode form.
   package var origin: String {
     "https://\(hostText)" + (port == PushEndpoint.usualPort ? "" : ":\(port)")
   }
@@ -54,9 +57,8 @@ package struct PushEndpoint: Hashable, Sendable {
     }
   }
 
-  /// True for the characters of RFC 3986, except for the apostrophe and the brackets, which are
-  /// left to the host. Excluded are control characters, spaces, backslashes and all that is not
-  /// ASCII.
+  /// True for the characters of RFC 3986. Excluded are control characters, spaces, backslashes and
+  /// all that is not ASCII.
   private static func isAllowed(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\\"),

@@ -68,6 +68,7 @@ package struct VAPIDToken: Hashable, Sendable {
     guard let expires = body["exp"]?.int64, (0..<1 << 40).contains(expires) else {
       throw .malformed
     }
+    let wall = max(wall, 0)
     guard expires * 1_000 > wall else { throw .expired }
     guard expires * 1_000 - wall <= Limits.vapidMostSeconds * 1_000 else { throw .tooLong }
     claims = VAPIDClaims(

@@ -29,9 +29,7 @@ package enum PushLaw {
     try expect(url.utf8.allSatisfy { (0x21...0x7E).contains($0) }, "\(url) has other characters")
     try expect(
       !endpoint.hostText.contains { "@%/?#\\".contains($0) }, "\(endpoint.hostText) is no host")
-    if url.utf8.count <= Limits.wakeEndpointBytes {
-      try expect(read(url) == endpoint, "\(text) and \(url) are two endpoints")
-    }
+    try expect(read(url) == endpoint, "\(text) and \(url) are two endpoints")
     if PushRules().refusal(of: endpoint) == nil {
       try expect(endpoint.port == 443, "port \(endpoint.port) is permitted")
       if case .address(let address) = endpoint.host {
@@ -64,8 +62,8 @@ package enum PushLaw {
   private static func answer(_ bytes: [UInt8]) throws(BrokenLaw) {
     let text = String(decoding: bytes, as: UTF8.self)
     for wall in [Int64.min, 0, 1_772_366_400_000, .max] {
-      guard case .paused(let pause) = PushAnswer(status: 429, retryAfter: text, at: wall) else {
-        throw BrokenLaw("429 is no pause")
+      guard case .paused(let pause) = PushAnswer(status: 503, retryAfter: text, at: wall) else {
+        throw BrokenLaw("503 is no pause")
       }
       try expect(Limits.wakePauses.contains(pause), "\(text) is a pause of \(pause)")
     }

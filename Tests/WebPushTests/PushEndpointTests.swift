@@ -139,6 +139,10 @@ struct PushEndpointTests {
     let longest = beginning + String(repeating: "p", count: 2_048 - beginning.count)
     #expect(try PushEndpoint(longest).url == longest)
     #expect(throws: PushEndpointFault.tooLong) { try PushEndpoint(longest + "p") }
+    // Its usual spelling has a slash, and is one byte longer.
+    let query = "https://push.example?"
+    let filled = query + String(repeating: "q", count: Limits.wakeEndpointBytes - query.utf8.count)
+    #expect(throws: PushEndpointFault.tooLong) { try PushEndpoint(filled) }
     let label = String(repeating: "a", count: 63)
     #expect(try PushEndpoint("https://\(label).example/").port == 443)
     #expect(throws: PushEndpointFault.host) { try PushEndpoint("https://a\(label).example/") }
