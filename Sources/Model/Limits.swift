@@ -307,12 +307,15 @@ package enum Limits {
   @usableFromInline package static let bufferedSaves = 4_096
   @usableFromInline package static let bufferedSaveBytes = 4 << 20
   @usableFromInline package static let bufferedSavesAtRest = 256
+  /// Records of a save on a node's own thread. Each may be read from a cold disk.
+  @usableFromInline package static let shortCommitRecords = 8
   /// Nanoseconds of a commit on a node's own thread, above which the next ones are left to the
-  /// worker, and how many.
+  /// worker; the number of those, and the greatest number, which is reached by doubling.
   @usableFromInline package static let shortCommitNanoseconds: Int64 = 1_000_000
   @usableFromInline package static let shortCommitPause = 64
+  @usableFromInline package static let shortCommitPauseMax = 4_096
   /// Time for which a commit waits, before a checkpoint, for a reader that blocks it: longer than
-  /// the reading of a page takes. If the reader stays, the log grows by `logPagesMax` until the
+  /// a portion of reads usually takes. If the reader stays, the log grows by `logPagesMax` until the
   /// next attempt.
   @usableFromInline package static let logReaderMilliseconds = 100
   /// Pages that a backup copies, and SQLite virtual machine steps of a check, between two checks

@@ -74,7 +74,9 @@ package struct RelayService {
             configuration: configuration, secrets: Entropy.secrets,
             random: Entropy.seededRandom(), measures: measures),
           listeners: [publicListeners[node]] + owners,
-          shortCommits: NodeRunner.ShortCommits(perform: { job in shortSaves?.commit(job) }))
+          shortCommits: NodeRunner.ShortCommits(
+            accepts: { job in shortSaves?.accepts(job) ?? false },
+            perform: { job in shortSaves?.commit(job) }))
       }
       logStart(publicListeners[0].address, admin: admin?.address, accounts: accounts)
       var busThread: BusThread?

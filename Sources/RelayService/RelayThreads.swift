@@ -41,6 +41,8 @@ final class LogThread: LogFallback {
     return progress
   }
 
+  var isMoving: Bool { handover.progress.withLock { $0.isMoving } }
+
   func start() -> Bool {
     handover.progress.withLock { $0 = .moving }
     do throws(SystemFault) {
@@ -69,38 +71,54 @@ final class LogThread: LogFallback {
 /// that saves two hand-overs between threads. Not if the disk is slow, because connections wait
 /// meanwhile.
 final class ShortSaves: Sendable {
+  private struct Pause {
+    /// Saves that are left to the worker before the next attempt.
+    var left = 0
+    /// Length of the next pause. It doubles while the disk is slow.
+    var length = Limits.shortCommitPause
+  }
+
   private let commits: SQLiteShortCommits
   private let metrics: StoreMetrics
-  /// Number of saves that are left to the worker, because one took long.
-  private let pause = Locked(0)
+  private let pause = Locked(Pause())
 
   init(_ commits: SQLiteShortCommits, _ metrics: StoreMetrics) {
     self.commits = commits
     self.metrics = metrics
   }
 
+  /// True for a save of few records, unless one took long lately.
+  func accepts(_ job: StoreCommitJob) -> Bool {
+    guard case .save(let commit) = job.request,
+      commit.request.mutations.count <= Limits.shortCommitRecords
+    else { return false }
+    return pause.withLock { pause in
+      guard pause.left > 0 else { return true }
+      pause.left -= 1
+      return false
+    }
+  }
+
   /// Performs a job; returns nil if the worker has to do it.
   func commit(_ job: StoreCommitJob) -> (StoreCommitOutcome, RelayNews?)? {
-    guard case .save = job.request, !isPaused() else { return nil }
     let begun = SystemClock.moment()
-    let finished = StoreWork.commitShort(job) { (request) throws(StorageError) in
-      try commits.commit(request, wall: begun.wall)
-    }
-    guard let finished else { return nil }
+    let finished = StoreWork.commitShort(job) { commits.commit($0, wall: begun.wall) }
     let end = SystemClock.instant()
     let nanoseconds = end.nanoseconds - begun.instant.nanoseconds
+    adapt(isSlow: nanoseconds > Limits.shortCommitNanoseconds, isDone: finished != nil)
+    guard let finished else { return nil }
     metrics.recordCommit(1, nanoseconds: nanoseconds)
-    if nanoseconds > Limits.shortCommitNanoseconds {
-      pause.withLock { $0 = Limits.shortCommitPause }
-    }
     return (finished.outcome, finished.news?.durable(at: end))
   }
 
-  private func isPaused() -> Bool {
+  private func adapt(isSlow: Bool, isDone: Bool) {
     pause.withLock { pause in
-      guard pause > 0 else { return false }
-      pause -= 1
-      return true
+      if isSlow {
+        pause.left = pause.length
+        pause.length = min(2 * pause.length, Limits.shortCommitPauseMax)
+      } else if isDone {
+        pause.length = Limits.shortCommitPause
+      }
     }
   }
 }

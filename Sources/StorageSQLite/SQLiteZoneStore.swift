@@ -189,11 +189,12 @@ package final class SQLiteZoneStore: ZoneStore {
 
   /// Performs a request as `commit` does, if that is no more than an append to the commit log, on
   /// any thread. Returns nil if the writer's thread has to call `commit`.
-  fileprivate func commitShort(
-    _ request: CommitRequest, wall: Int64
-  ) throws(StorageError) -> CommitResult? {
-    try commitLog?.commitShort(request, wall: wall) {
-      guard areFilesChecked(wall: wall), fileFault == nil else { return false }
+  fileprivate func commitShort(_ request: CommitRequest, wall: Int64) -> CommitResult? {
+    commitLog?.commitShort(request, wall: wall) {
+      // A sync waits for the disk while the database's log is moved.
+      guard areFilesChecked(wall: wall), fileFault == nil, mover?.isMoving != true else {
+        return false
+      }
       hasWritten = true
       return true
     }
@@ -375,9 +376,7 @@ package struct SQLiteShortCommits: @unchecked Sendable {
 
   /// Performs a request as `SQLiteZoneStore.commit` does, if that is no more than an append to the
   /// commit log. Returns nil if `commit` has to do it.
-  package func commit(
-    _ request: CommitRequest, wall: Int64
-  ) throws(StorageError) -> CommitResult? {
-    try store?.commitShort(request, wall: wall)
+  package func commit(_ request: CommitRequest, wall: Int64) -> CommitResult? {
+    store?.commitShort(request, wall: wall)
   }
 }

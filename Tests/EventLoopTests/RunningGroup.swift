@@ -64,7 +64,7 @@ final class RunningGroup {
       try group.add(
         node, listeners: [listeners[place]],
         performInline: { jobs, _ in jobs.map { RunningGroup.perform($0.job) } },
-        shortCommits: shortJob.map { .init(perform: $0) })
+        shortCommits: shortJob.map { .init(accepts: { _ in true }, perform: $0) })
     }
     let endings = Box<[NodeEnding]>([])
     thread = try LoopThread("group") {

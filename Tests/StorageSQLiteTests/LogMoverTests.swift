@@ -40,6 +40,8 @@ struct LogMoverTests {
       return progress
     }
 
+    var isMoving: Bool { progress.isMoving }
+
     func start() -> Bool {
       begun += 1
       progress = .moving

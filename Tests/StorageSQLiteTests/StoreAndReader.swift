@@ -23,7 +23,7 @@ final class StoreAndReader: ZoneStore {
   }
 
   func commit(_ requests: [CommitRequest], wall: Int64) throws(StorageError) -> [CommitResult] {
-    if requests.count == 1, let result = try short.commit(requests[0], wall: wall) {
+    if requests.count == 1, let result = short.commit(requests[0], wall: wall) {
       return [result]
     }
     return try writer.commit(requests, wall: wall)

@@ -48,7 +48,7 @@ enum AgentApp {
   private static func statusAfterOrder(_ session: HomeSession, _ answer: JSONValue) -> HomeStatus {
     if let status = answer["status"] { return HomeStatus(json: status) }
     do throws(CommandFailure) {
-      return HomeStatus(json: try session.send(.status))
+      return try syncBriefly(session)
     } catch {
       return HomeStatus(json: [
         "state": "failed", "reason": "the process that holds the home does not report its status",

@@ -82,18 +82,22 @@ package struct NodeRunner<N: Node & ~Copyable>: ~Copyable {
   /// threads share what the jobs need, so its closures lock it.
   @usableFromInline
   package struct ShortCommits {
+    @usableFromInline let accepts: (N.CommitJob) -> Bool
     @usableFromInline let perform: (N.CommitJob) -> (N.CommitOutcome, N.News?)?
     @usableFromInline let performIdleWork: () -> Void
 
     /// - Parameters:
-    ///   - perform: Returns the outcome, and the news for all nodes. Returns nil if the job is not
-    ///     short or the worker is busy: then the worker does the job.
+    ///   - accepts: Returns false if the job is not short.
+    ///   - perform: Returns the outcome, and the news for all nodes. Returns nil if the worker is
+    ///     busy, or has to do the job for another reason.
     ///   - performIdleWork: Called after the node has handled the outcome.
     @inlinable
     package init(
+      accepts: @escaping (N.CommitJob) -> Bool,
       perform: @escaping (N.CommitJob) -> (N.CommitOutcome, N.News?)?,
       performIdleWork: @escaping () -> Void = {}
     ) {
+      self.accepts = accepts
       self.perform = perform
       self.performIdleWork = performIdleWork
     }
@@ -311,16 +315,16 @@ extension NodeRunner where N: ~Copyable {
   /// Performs the only commit, if it is a short one. Returns false if the worker must do it.
   @inlinable
   mutating func performShortCommit() -> Bool {
-    guard let shortCommits = context.shortCommits, let assignment = jobs.commits.first else {
-      return false
-    }
+    guard let shortCommits = context.shortCommits, let assignment = jobs.commits.first,
+      shortCommits.accepts(assignment.job)
+    else { return false }
     // What is to be sent does not wait for the disk.
     if loop.pointee.isDirty { loop.pointee.flush() }
     guard let (outcome, news) = shortCommits.perform(assignment.job) else { return false }
     jobs.commits.removeAll(keepingCapacity: true)
     jobsInFlight -= 1
     // It may have waited for the disk, so it is the only one of the turn.
-    inputs += 1
+    inputs = max(inputs, 1) + 1
     moment = SystemClock.moment()
     if let news {
       broadcast(news)

@@ -42,7 +42,8 @@
           appZones: appZones, at: SystemClock.moment()),
         listeners: [listener],
         shortCommits: NodeRunner.ShortCommits(
-          perform: { job in replica.performIfShort(job).map { ($0, nil) } },
+          accepts: { $0.isShort },
+          perform: { job in replica.performIfFree(job).map { ($0, nil) } },
           performIdleWork: { replica.reserveLog() }))
       return group
     }

@@ -192,7 +192,9 @@ package struct HomeNode: Node, ~Copyable {
       requestDueViews(at: moment)
     case .ordered(let order): handleOrder(order, at: moment)
     case .holding, .connectionRejected: break
-    case .stopping: agent.handle(.ordered(.stop), at: moment)
+    case .stopping:
+      answerPerformedOrders()
+      agent.handle(.ordered(.stop), at: moment)
     }
     flushActions(at: moment)
   }
@@ -489,6 +491,14 @@ package struct HomeNode: Node, ~Copyable {
     var line = order.view.map { HomeNode.line($0) } ?? [:]
     if let status = homeStatus { line = line.setting("status", to: status.json) }
     answer(id, .success(line))
+  }
+
+  /// Answers orders that were performed and wait for a sync: the process ends.
+  private mutating func answerPerformedOrders() {
+    for number in pendingOrders where pending[number]?.order?.view != nil {
+      guard let request = removePending(number), let order = request.order else { continue }
+      answerOrder(order, for: request.client)
+    }
   }
 
   /// The sync status; nil until the home has joined an account.

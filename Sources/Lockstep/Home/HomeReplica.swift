@@ -25,9 +25,9 @@
       content.withLock { $0.replica.perform(job) }
     }
 
-    /// Performs a job if it is short and the replica is not in use; otherwise returns nil.
-    func performIfShort(_ job: ReplicaJob) -> ReplicaOutcome? {
-      job.isShort ? content.withLockIfFree { $0.replica.perform(job) } : nil
+    /// Performs a job if the replica is not in use; otherwise returns nil.
+    func performIfFree(_ job: ReplicaJob) -> ReplicaOutcome? {
+      content.withLockIfFree { $0.replica.perform(job) }
     }
 
     /// Reserves space for the next commits, unless the replica is in use.

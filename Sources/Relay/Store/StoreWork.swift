@@ -46,14 +46,10 @@ package enum StoreWork {
 
   /// Performs a job by `perform`, which returns nil if it leaves the job to `commit`.
   package static func commitShort(
-    _ job: StoreCommitJob, _ perform: (CommitRequest) throws(StorageError) -> CommitResult?
+    _ job: StoreCommitJob, _ perform: (CommitRequest) -> CommitResult?
   ) -> Finished? {
-    do throws(StorageError) {
-      return try perform(job.request).map { result in
-        Finished(outcome: .success(result), news: news(of: job, result))
-      }
-    } catch {
-      return Finished(outcome: .failure(error), news: nil)
+    perform(job.request).map { result in
+      Finished(outcome: .success(result), news: news(of: job, result))
     }
   }
 

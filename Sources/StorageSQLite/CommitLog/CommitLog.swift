@@ -91,22 +91,22 @@ final class CommitLog: @unchecked Sendable {
 
   /// Performs a request as `commit` does, if that is no more than an append to the file. Returns
   /// nil if `commit` has to do it: another thread uses the log, `prepare` returns false, it is not
-  /// an ordinary save, or enough saves are buffered for a flush.
+  /// an ordinary save, enough saves are buffered for a flush, or the file has no room or fails.
   func commitShort(
     _ request: CommitRequest, wall: Int64, prepare: () -> Bool
-  ) throws(StorageError) -> CommitResult? {
-    let result = try lock.withLockIfAvailable { (_) throws(StorageError) -> CommitResult? in
+  ) -> CommitResult? {
+    let result = lock.withLockIfAvailable { _ -> CommitResult? in
       guard connection.isOpen, !isDoubtful, !buffer.isWorthFlushing, prepare() else { return nil }
       let former = buffer.saves.count
       do throws(StorageError) {
         guard let result = try decide([request], wall: wall).first else { return nil }
-        try makeDurable(buffer.saves[former...])
-        return result
+        if try append(buffer.saves[former...]) { return result }
       } catch {
-        buffer.removeLast(keeping: former)
-        isDoubtful = true
-        throw error
+        // `commit` meets the fault again if it persists, and reports it.
       }
+      buffer.removeLast(keeping: former)
+      isDoubtful = true
+      return nil
     }
     return result ?? nil
   }
@@ -130,18 +130,22 @@ final class CommitLog: @unchecked Sendable {
   /// Makes buffered saves durable: in the file, or in the database if the file has no room or
   /// fails.
   private func makeDurable(_ saves: ArraySlice<LoggedSave>) throws(StorageError) {
-    let accounts = buffer.removeNewAccounts()
-    if !accounts.isEmpty { pending.withLock { $0.formUnion(accounts) } }
     do throws(StorageError) {
-      if try file.append(saves) {
-        let nanoseconds = try file.sync()
-        if let observer, let nanoseconds { observer(nanoseconds) }
-        return
-      }
+      if try append(saves) { return }
     } catch {
       isDoubtful = true
     }
     try flush()
+  }
+
+  /// Makes buffered saves durable in the file. Returns false if it has no room.
+  private func append(_ saves: ArraySlice<LoggedSave>) throws(StorageError) -> Bool {
+    let accounts = buffer.removeNewAccounts()
+    if !accounts.isEmpty { pending.withLock { $0.formUnion(accounts) } }
+    guard try file.append(saves) else { return false }
+    let nanoseconds = try file.sync()
+    if let observer, let nanoseconds { observer(nanoseconds) }
+    return true
   }
 
   // MARK: The database

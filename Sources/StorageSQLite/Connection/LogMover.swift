@@ -26,6 +26,8 @@ package final class LogMover {
 package protocol LogFallback: AnyObject {
   /// Returns the state of the work. Each result is returned once.
   func takeProgress() -> LogProgress
+  /// True while the log is being moved. Any thread that holds the commit log's lock may ask.
+  var isMoving: Bool { get }
   /// Starts to move the log; must be idle when this is called. Returns false if it cannot be
   /// started.
   func start() -> Bool

@@ -74,6 +74,22 @@ struct HomeNodeTests {
     }
   }
 
+  /// The process ends while an order waits for the sync: the order is done, and its command learns
+  /// that. One that was not performed gets no answer.
+  @Test func anOrderThatWasPerformedIsAnsweredBeforeTheEnd() throws {
+    var stage = try HomeStage()
+    stage.isSilent = true
+    stage.connect(1)
+    stage.connect(2)
+    let start = TimerAction.event(.start(length: 60_000)).json
+    stage.ask(1, .order(app: "timer", start, OrderTerms(before: 0, after: 500, asksFirst: false)))
+    stage.ask(2, .order(app: "timer", start, OrderTerms(before: 500, after: 0, asksFirst: false)))
+    #expect(stage.lines(1).isEmpty)
+    stage.stop()
+    #expect(try stage.answer(1).row == "focus 01:00")
+    #expect(stage.lines(2).allSatisfy { $0["answer"] == nil })
+  }
+
   @Test func watchersSeeWhatOthersPressAndNothingTwice() throws {
     var stage = try HomeStage()
     stage.connect(1)
