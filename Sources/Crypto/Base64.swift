@@ -34,7 +34,8 @@ package enum Base64 {
     return encodeURL(bytes).utf8.elementsEqual(digits) ? bytes : nil
   }
 
-  /// Returns the bytes of the digits, up to the first character that is none. `count`: their number.
+  /// Returns the bytes of the digits, up to the first character that is none. `count`: their
+  /// number.
   private static func bytes(
     of digits: ArraySlice<UInt8>, count: Int, _ value: (UInt8) -> UInt32?
   ) -> [UInt8] {

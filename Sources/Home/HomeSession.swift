@@ -83,6 +83,15 @@ package final class HomeSession {
     throw noAnswer
   }
 
+  /// Returns the value of another line that answers the same request; nil if there is none, because
+  /// the process that holds the home has ended or stopped, or is not able to.
+  package func receive(milliseconds: Int32 = 10_000) -> JSONValue? {
+    guard case .line(let line) = connection.next(milliseconds: milliseconds),
+      case .success(let value) = HomeReply(line)
+    else { return nil }
+    return value
+  }
+
   private static func value(of line: JSONValue) throws(CommandFailure) -> JSONValue {
     switch HomeReply(line) {
     case .success(let value): return value

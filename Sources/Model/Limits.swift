@@ -315,8 +315,8 @@ package enum Limits {
   @usableFromInline package static let shortCommitPause = 64
   @usableFromInline package static let shortCommitPauseMax = 4_096
   /// Time for which a commit waits, before a checkpoint, for a reader that blocks it: longer than
-  /// a portion of reads usually takes. If the reader stays, the log grows by `logPagesMax` until the
-  /// next attempt.
+  /// a portion of reads usually takes. If the reader stays, the log grows by `logPagesMax` until
+  /// the next attempt.
   @usableFromInline package static let logReaderMilliseconds = 100
   /// Pages that a backup copies, and SQLite virtual machine steps of a check, between two checks
   /// for cancellation: a few milliseconds each.

@@ -33,13 +33,7 @@ package struct RelayService {
       // Before any thread starts: threads inherit the blocked signals.
       let signals = try Signals([SIGTERM, SIGINT] + RelayMainThreadHandler.signals)
       let (configuration, ownerConnections) = try prepareProcess()
-      let store = try RelayStore(
-        self.store, rules: configuration.rules, isRestored: isRestored
-      ) { [log] in
-        log.warning(
-          "an older copy of the store was restored; devices bring back the newer changes that they "
-            + "hold")
-      }
+      let store = try openStore(configuration.rules)
       let accounts = try accountCount(of: store)
       let metrics = StoreMetrics(accounts: accounts)
       store.observeSyncs { metrics.recordSync($0) }
@@ -91,6 +85,14 @@ package struct RelayService {
       throw failure
     } catch {
       throw CommandFailure("\(error)")
+    }
+  }
+
+  private func openStore(_ rules: StoreRules) throws(StorageError) -> sending RelayStore {
+    try RelayStore(store, rules: rules, isRestored: isRestored) { [log] in
+      log.warning(
+        "an older copy of the store was restored; devices bring back the newer changes that they "
+          + "hold")
     }
   }
 

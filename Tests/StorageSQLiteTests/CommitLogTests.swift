@@ -152,7 +152,7 @@ struct CommitLogTests {
     #expect(try storedRecords(reopened) == 3)
   }
 
-  /// What is more than an append to the log is left to the writer's thread.
+  /// Requests that need more than an append to the log are left to the writer's thread.
   @Test func aShortCommitIsAnOrdinarySave() throws {
     let directory = try TemporaryFolder()
     let store = try open(directory)

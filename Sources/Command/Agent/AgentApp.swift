@@ -43,10 +43,12 @@ enum AgentApp {
     return (HomeView(answer), statusAfterOrder(session, answer))
   }
 
-  /// Returns the sync status of an answer to an order. The order is done, so the command does not
-  /// fail if the process that holds the home does not report it; one of an older version is asked.
+  /// Returns the sync status after an order. The order is done, so the command does not fail if the
+  /// process that holds the home does not report it: one that has ended, or is of an older version.
   private static func statusAfterOrder(_ session: HomeSession, _ answer: JSONValue) -> HomeStatus {
-    if let status = answer["status"] { return HomeStatus(json: status) }
+    if answer["statusFollows"]?.bool == true, let status = session.receive() {
+      return HomeStatus(json: status)
+    }
     do throws(CommandFailure) {
       return try syncBriefly(session)
     } catch {

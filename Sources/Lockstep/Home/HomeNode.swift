@@ -103,13 +103,12 @@ package struct HomeNode: Node, ~Copyable {
     var order: PendingOrder?
   }
 
-  /// An order with terms: a sync, the order itself, another sync, and then the answer.
+  /// An order with terms: a sync, the order itself and its answer, another sync and the status.
   private struct PendingOrder {
     let app: String
     let order: JSONValue
     var terms: OrderTerms
-    /// The app's result; nil until the order was performed.
-    var view: AppView?
+    var isPerformed = false
   }
 
   /// A `SidecarRequest` that waits for the agent.
@@ -445,10 +444,13 @@ package struct HomeNode: Node, ~Copyable {
       guard var order = request.order else {
         return answer(request.client, .success(HomeNode.line(view)))
       }
-      order.view = view
+      // At once: the command must know it, even if this process dies during the wait.
+      answer(
+        request.client, .success(HomeNode.line(view).setting("statusFollows", to: .bool(true))))
+      order.isPerformed = true
       order.terms.after > 0
         ? sync(order, milliseconds: order.terms.after, for: request.client, at: moment)
-        : answerOrder(order, for: request.client)
+        : answerStatus(request.client)
     case .failure(let failure):
       if let index = clients.firstIndex(where: { $0.id == request.client }), request.isForWatch {
         clients[index].watch = nil
@@ -471,33 +473,24 @@ package struct HomeNode: Node, ~Copyable {
   private mutating func continueOrder(
     _ order: PendingOrder, for id: ConnectionID, at moment: Moment
   ) {
-    if order.view != nil { return answerOrder(order, for: id) }
+    if order.isPerformed { return answerStatus(id) }
     var order = order
     if homeStatus?.isInReach != true { order.terms.after = 0 }
     perform(order, for: id, at: moment)
   }
 
   private mutating func perform(_ order: PendingOrder, for id: ConnectionID, at moment: Moment) {
-    if order.terms.asksFirst, homeStatus?.restoreCount(of: order.app) != nil {
-      return answerOrder(order, for: id)
+    if order.terms.asksFirst, let status = homeStatus, status.restoreCount(of: order.app) != nil {
+      return answer(id, .success(["status": status.json]))
     }
     let number = newOrder(for: id, order: order)
     agent.handle(.ordered(.perform(number, app: order.app, order.order)), at: moment)
   }
 
-  /// Answers with the app's result, if the order was performed, and the sync status, if the home
-  /// has one.
-  private mutating func answerOrder(_ order: PendingOrder, for id: ConnectionID) {
-    var line = order.view.map { HomeNode.line($0) } ?? [:]
-    if let status = homeStatus { line = line.setting("status", to: status.json) }
-    answer(id, .success(line))
-  }
-
-  /// Answers orders that were performed and wait for a sync: the process ends.
+  /// Sends the status after orders that were performed and wait for a sync: the process ends.
   private mutating func answerPerformedOrders() {
-    for number in pendingOrders where pending[number]?.order?.view != nil {
-      guard let request = removePending(number), let order = request.order else { continue }
-      answerOrder(order, for: request.client)
+    for number in pendingOrders where pending[number]?.order?.isPerformed == true {
+      if let request = removePending(number) { answerStatus(request.client) }
     }
   }
 

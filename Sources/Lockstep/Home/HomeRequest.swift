@@ -9,7 +9,8 @@ import LockstepWire
 /// Each request is answered by one line, `watch` by one line per change until the socket closes.
 package enum HomeRequest: Equatable {
   /// Order of a person to an app, in the app's own form. Answered with the app's result, once all
-  /// resulting changes are durable. With terms, the answer has the sync status, too.
+  /// resulting changes are durable. With terms, a second line follows, with the sync status; the
+  /// first one announces it by `statusFollows`.
   case order(app: String, JSONValue, OrderTerms? = nil)
   /// Query to an app, answered with its view.
   case show(app: String, JSONValue)
@@ -130,7 +131,7 @@ package enum HomeRequest: Equatable {
   }
 }
 
-/// What a command wants beside the order, so that it needs one request only.
+/// Wishes of a command beside the order, so that it needs one request only.
 package struct OrderTerms: Hashable, Sendable {
   /// Milliseconds for a sync before the order, which then applies to the newest state; 0: none.
   package var before: Int64
@@ -138,7 +139,7 @@ package struct OrderTerms: Hashable, Sendable {
   /// before did not reach the relay.
   package var after: Int64
   /// True if a person can be asked: if the app needs a decision first, the order is not performed,
-  /// and the answer has the status alone.
+  /// and the only answer is the status.
   package var asksFirst: Bool
 
   package init(before: Int64, after: Int64, asksFirst: Bool) {

@@ -84,8 +84,8 @@ struct SaveBuffer {
     return newAccounts
   }
 
-  /// Removes all saves: the database contains them. `areAccountsKnown`: what is known of accounts is
-  /// right still, because nothing else was written.
+  /// Removes all saves: the database contains them. `areAccountsKnown`: what is known of accounts
+  /// is right still, because nothing else was written.
   mutating func removeSaves(areAccountsKnown: Bool) {
     let accounts = areAccountsKnown && accounts.count <= Limits.bufferedSaves ? accounts : [:]
     self = SaveBuffer()
