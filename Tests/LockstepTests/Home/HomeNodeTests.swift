@@ -60,7 +60,7 @@ struct HomeNodeTests {
     let lines = stage.lines(1)
     #expect(lines.map { $0["answer"]?.row } == ["focus 01:00", nil])
     #expect(lines.first?["answer"]?["statusFollows"]?.bool == true)
-    #expect(lines.last?["answer"]?["state"]?.string == "offline")
+    #expect(lines.last?["answer"]?["state"]?.string == "syncing")
     #expect(try stage.outboxCount() > 0)
     let pause = TimerAction.event(.pause).json
     stage.ask(1, .order(app: "timer", pause, OrderTerms(before: 0, after: 500, asksFirst: false)))
@@ -68,7 +68,7 @@ struct HomeNodeTests {
     stage.pass(milliseconds: 499)
     #expect(stage.lines(1).isEmpty, "it waits until the order is synced")
     stage.pass(milliseconds: 1)
-    #expect(try stage.answer(1)["state"]?.string == "offline")
+    #expect(try stage.answer(1)["state"]?.string == "syncing")
     stage.ask(1, .order(app: "timer", pause, terms))
     stage.pass(milliseconds: 2_000)
     let refused = try #require(stage.lines(1).first.flatMap(HomeReply.init))
@@ -90,7 +90,7 @@ struct HomeNodeTests {
     stage.ask(2, .order(app: "timer", start, OrderTerms(before: 500, after: 0, asksFirst: false)))
     #expect(try stage.answer(1).row == "focus 01:00")
     stage.stop()
-    #expect(try stage.answer(1)["state"]?.string == "offline")
+    #expect(try stage.answer(1)["state"]?.string == "syncing")
     #expect(stage.lines(2).allSatisfy { $0["answer"] == nil })
   }
 
