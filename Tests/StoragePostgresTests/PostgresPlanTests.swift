@@ -38,6 +38,24 @@ struct PostgresPlanTests {
     for (table, count) in found { #expect(count < 20 * rows, "\(table): \(count) rows are read") }
   }
 
+  /// A zone is deleted before the server has gathered any statistics about it. The rows of the zone
+  /// are not compared with the deleted ones one by one.
+  @Test func aZoneWithoutStatisticsIsNotComparedRowByRow() throws {
+    let database = try TestDatabase(isNew: true)
+    try database.store().close()
+    try grow(database)
+    let settings = """
+      SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
+        set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+        set_config('enable_mergejoin', 'off', true)
+      """
+    for (statement, parameters) in [(ZoneDeleter.bury, 8), (ZoneDeleter.release, 6)] {
+      let plan = try database.plan(of: statement, parameters: parameters, settings)
+      #expect(plan.contains { $0.contains("Tid Scan") })
+      #expect(!plan.contains { $0.contains("Join Filter") }, "\(plan.joined(separator: "\n"))")
+    }
+  }
+
   /// Runs the requests of one account's devices for a day, once each.
   private func liveADay(_ day: Int, on store: PostgresZoneStore) throws {
     let id = UInt64(day + 1)

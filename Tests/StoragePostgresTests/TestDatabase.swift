@@ -78,6 +78,21 @@ final class TestDatabase: @unchecked Sendable {
     return try run(sql)
   }
 
+  /// Returns the lines of the generic plan of a statement in the test's schema. `settings`: a
+  /// statement that sets what the planner may do.
+  func plan(
+    of statement: PostgresStatement, parameters: Int, _ settings: String
+  ) throws -> [String] {
+    try runHere("BEGIN")
+    defer { _ = try? run("ROLLBACK") }
+    try run(settings)
+    let name = "plan_\(parameters)"
+    try run("PREPARE \(name) AS \(statement.sql)")
+    defer { _ = try? run("DEALLOCATE \(name)") }
+    let nulls = Array(repeating: "NULL", count: parameters).joined(separator: ", ")
+    return try run("EXPLAIN EXECUTE \(name)(\(nulls))").all { $0.text(0) }
+  }
+
   /// Ends the sessions of all stores on this database, as an administrator or a stopping server
   /// does.
   func endSessions() throws {

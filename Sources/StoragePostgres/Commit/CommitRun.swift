@@ -634,8 +634,10 @@ extension CommitRun {
 }
 
 /// SQL statements. Those that scan a zone are planned at each execution, for the tables as they are
-/// then: a plan for an empty table would compare each row with each other row.
-private enum ZoneDeleter {
+/// then: a plan for an empty table would compare each row with each other row. They join by a row's
+/// place, since without statistics the planner takes a zone for one row, and would compare all of
+/// its rows with all that are deleted.
+enum ZoneDeleter {
   /// Decrements the use counts of the chunks that the records name, once for each record and chunk.
   static let release = PostgresStatement(
     "",
@@ -654,14 +656,17 @@ private enum ZoneDeleter {
     UPDATE chunks SET uses = chunks.uses - named.uses,
       lease_until = CASE chunks.uses - named.uses WHEN 0 THEN $6::bigint
         ELSE chunks.lease_until END
-    FROM named WHERE chunks.account = $1::bigint AND chunks.hash = named.hash
+    FROM named CROSS JOIN LATERAL (
+      SELECT ctid AS row FROM chunks WHERE account = $1::bigint AND hash = named.hash OFFSET 0
+    ) AS held
+    WHERE chunks.ctid = held.row
     """)
   /// Assigns rising tags in the order in which the records were saved.
   static let bury = PostgresStatement(
     "",
     """
     WITH live AS MATERIALIZED (
-      SELECT name, tag, octet_length(fields) + coalesce(octet_length(chunks), 0) AS bytes,
+      SELECT ctid AS row, tag, octet_length(fields) + coalesce(octet_length(chunks), 0) AS bytes,
         row_number() OVER (ORDER BY tag) AS place
       FROM records
       WHERE account = $1::bigint AND zone = $2::text AND tag > $3::bigint AND tag <= $4::bigint
@@ -670,8 +675,7 @@ private enum ZoneDeleter {
     buried AS (
       UPDATE records SET fields = NULL, chunks = NULL, tag = $6::bigint + live.place,
         device = $7::bigint, modified_at = $8::bigint, deleted_at = $8::bigint
-      FROM live
-      WHERE records.account = $1::bigint AND records.zone = $2::text AND records.name = live.name)
+      FROM live WHERE records.ctid = live.row)
     SELECT count(*), coalesce(max(tag), 0)::bigint, coalesce(sum(bytes), 0)::bigint FROM live
     """)
   static let buried = PostgresStatement(
