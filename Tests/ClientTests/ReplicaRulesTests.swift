@@ -49,6 +49,34 @@ struct ReplicaRulesTests {
       ])
   }
 
+  @Test func aVersionThatAnotherDeviceSavesAgainHasTheBytesThatTheRelayHas() throws {
+    var harness = try ReplicaHarness()
+    harness.edit(set("title", "milk"))
+    let sent = try harness.freezeOneBatch()
+    try harness.answer(sent, [.saved(name: sent.mutations[0].name, tag: 2)])
+    // The relay lost it, and a device that had read it brought it back.
+    let back = harness.record("a", TestApp.task, ["title": "milk"], at: 1_000_000, tag: 9)
+    try harness.apply([back])
+    #expect(try harness.store.record(.desk("a")) == back)
+  }
+
+  @Test func theSameVersionKeepsTheStampsThatThisDeviceHasGivenIt() throws {
+    var harness = try ReplicaHarness()
+    try harness.apply([
+      harness.record("a", TestApp.task, ["title": "milk", "note": 1], at: 10, tag: 2)
+    ])
+    try harness.apply([
+      harness.record("a", TestApp.task, ["title": "tea", "note": 1], at: 20, tag: 3)
+    ])
+    let stamped = try fields(harness)
+    #expect(stamped["~"]?["title"] == [20, .string(other)])
+    var again = harness.record("a", TestApp.task, ["title": "tea", "note": 1], at: 20, tag: 4)
+    again.device = DeviceID(rawValue: 3)
+    try harness.apply([again])
+    #expect(try fields(harness) == stamped)
+    #expect(try harness.store.record(.desk("a"))?.tag == 4)
+  }
+
   @Test func anEditAfterItIsNewerThanEveryStamp() throws {
     var harness = try ReplicaHarness()
     let far: Int64 = 9_000_000

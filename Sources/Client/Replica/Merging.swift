@@ -136,10 +136,11 @@ struct Merging: Sendable {
     else { return server }
     var completed = server
     let isSame =
-      new.stamp == known.stamp
+      new.modifiedAt == known.modifiedAt
       && new.fields.map { Stamps.removed(from: $0) }
         == known.fields.map { Stamps.removed(from: $0) }
-    // The same version under a later tag keeps the stamps that this device has given it.
+    // The same version under a later tag keeps the stamps that this device has given it, or has
+    // none as before: after a restore of the relay, another device may have saved it again.
     completed.fields = isSame ? replaced.fields : fields.serialized()
     return completed
   }

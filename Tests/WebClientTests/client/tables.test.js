@@ -131,6 +131,16 @@ test("the same version under another tag stays as it is", () => {
   assert.equal(phone.replica.transaction.record("Model\nt").modifiedAt, modifiedAt);
 });
 
+test("a version that another device saves again has the bytes that the relay has", () => {
+  const { relay, phone } = pair({ text: "a" });
+  const record = relay.records.get("Model\nt");
+  relay.sequence += 1;
+  relay.records.set("Model\nt", { ...record, device: "tablet", tag: relay.sequence });
+  phone.sync(relay);
+  assert.deepEqual(phone.fields("t"), { text: "a" });
+  assert.equal(phone.replica.transaction.record("Model\nt").device, "tablet");
+});
+
 test("a version that was made without one that the relay has lost removes nothing of it", () => {
   const [relay, phone, laptop] = world("phone", "laptop");
   const backup = relay.copy();

@@ -149,10 +149,9 @@ export class Merging {
     const isNews = replaced && !server.deleted && !replaced.deleted
       && server.tag > replaced.tag && server.type === replaced.type;
     const rules = isNews ? this.#rules(server.zone, server.type) : undefined;
-    // The same version under a later tag stays as it is.
-    if (!rules || (isSameVersion(server, replaced) && server.device === replaced.device)) {
-      return server;
-    }
+    // The same version under a later tag stays as it is: after a restore of the relay, another
+    // device may have saved it again.
+    if (!rules || isSameVersion(server, replaced)) return server;
     const fields = rules.completed(version(server), version(replaced));
     return equal(fields, server.fields) ? server : { ...server, fields };
   }
