@@ -322,6 +322,7 @@ package struct RuleHistory {
       var kept = local
       let newest = max(rules.newestStamp(in: local).time, rules.newestStamp(in: there).time)
       kept.modifiedAt = newest + 1
+      kept.fields = local.fields.map { rules.chosen($0, over: there, at: kept.stamp) }
       devices[index].local.version = kept
       devices[index].local.seen.formUnion(server.seen)
     }

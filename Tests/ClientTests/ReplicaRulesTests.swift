@@ -109,6 +109,44 @@ struct ReplicaRulesTests {
     #expect(sent.mutations.map(\.baseTag) == [3])
   }
 
+  @Test func whatAPersonChoseHasTheStampsOfAChangeOfTheOtherVersion() throws {
+    var harness = try ReplicaHarness()
+    harness.edit(.fields("a", TestApp.poll, ["title": "milk", "note": 1, "mine": true]))
+    let batch = try harness.freezeOneBatch()
+    let theirs = harness.record(
+      "a", TestApp.poll,
+      ["title": "tea", "note": 1, "~": ["": [10, "b"], "title": [2_000_000, "b"]]],
+      at: 20, tag: 4)
+    try harness.answer(batch, [.conflict(name: theirs.name, record: theirs)])
+    let chosen = try harness.decide("a", keepLocal: true).get()
+    // Later than every stamp in either version.
+    #expect(chosen.modifiedAt == 2_000_001)
+    let demanded: JSONValue = [
+      "title": "milk", "note": 1, "mine": true,
+      "~": ["": [2_000_001, .string(me)], "note": [10, "b"]],
+    ]
+    #expect(chosen.value == demanded)
+    let sent = try harness.freezeOneBatch()
+    #expect(sent.mutations[0].baseTag == 4)
+    // A device that had their version holds what the relay has.
+    var another = try ReplicaHarness()
+    try another.apply([theirs])
+    var saved = chosen
+    saved.tag = 5
+    try another.apply([saved])
+    #expect(try another.store.record(.desk("a")) == saved)
+  }
+
+  @Test func whatAPersonChoseInThePlaceOfADeletionHasStamps() throws {
+    var harness = try ReplicaHarness()
+    harness.edit(.fields("a", TestApp.poll, ["title": "milk"]))
+    let batch = try harness.freezeOneBatch()
+    let gone = harness.record("a", TestApp.poll, nil, at: 1_000_010, tag: 4)
+    try harness.answer(batch, [.conflict(name: gone.name, record: gone)])
+    let chosen = try harness.decide("a", keepLocal: true).get()
+    #expect(chosen.value == ["title": "milk", "~": ["": [1_000_011, .string(me)]]])
+  }
+
   @Test func aCorrectedClockMovesTheStampsOfTheChangeAndNoOthers() throws {
     var harness = try ReplicaHarness()
     try harness.apply([

@@ -118,6 +118,17 @@ struct Merging: Sendable {
       at: Stamp(time: edit.stamp, device: edit.device.text))
   }
 
+  /// Returns the fields of a change that a person chose in the place of `other`, with their stamps,
+  /// if the type's rules are a table. Without them, other devices would take it for a version of
+  /// another program.
+  func chosen(_ entry: OutboxEntry, over other: Record) -> [UInt8]? {
+    guard let bytes = entry.fields, let fields = Merging.value(bytes),
+      let rules = rules(for: entry.type, zone: entry.key.zone), let other = version(other)
+    else { return entry.fields }
+    let stamp = Stamp(time: entry.modifiedAt, device: device.text)
+    return rules.chosen(fields, over: other, at: stamp).serialized()
+  }
+
   /// Returns the fields of an entry with one device's stamps and counts as those of another.
   func renamed(_ device: DeviceID, to other: DeviceID, in entry: OutboxEntry) -> [UInt8]? {
     guard let bytes = entry.fields, let fields = Merging.value(bytes),

@@ -486,14 +486,17 @@ extension ReplicaState {
     }
     // The decision is a new edit, made with knowledge of both versions.
     recordOffsetIfUntrusted(clock)
-    entry.modifiedAt = max(clock.relayTime, max(entry.modifiedAt, server.modifiedAt) + 1)
+    let held = try transaction.record(key)
+    entry.modifiedAt = max(
+      entry.modifiedAt + 1, max(stamp(after: held, clock), stamp(after: server, clock)))
     entry.isStampTrusted = clock.isTrusted
     if isThere { entry.base = server }
     if !keepLocal { (entry.type, entry.fields) = (server.type, server.fields) }
+    entry.fields = merging.chosen(entry, over: server)
     entry.state = .waiting
     transaction.put(entry)
     let record = try self.record(of: entry, tag: entry.base?.tag ?? 0)
-    try transaction.put(record, replacing: [try transaction.record(key), server])
+    try transaction.put(record, replacing: [held, server])
     return .success(record)
   }
 

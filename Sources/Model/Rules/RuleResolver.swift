@@ -220,6 +220,15 @@ extension MergeRules {
       .json
   }
 
+  /// Returns the fields of a version that a person chose in the place of `other`, with their
+  /// stamps: what differs has the choice's, the rest has that of `other`.
+  ///
+  /// - Parameter stamp: The choice's stamp, greater than `newestStamp` of both versions.
+  package func chosen(_ fields: JSONValue, over other: Version, at stamp: Stamp) -> JSONValue {
+    let before = other.fields.map { StampedFields($0, rules: self, own: other.stamp) }
+    return StampedFields(Stamps.removed(from: fields), rules: self, own: stamp, over: before).json
+  }
+
   /// Returns the fields of a version that another program wrote without stamps, with stamps by
   /// comparison with the version that it replaces. Returns the fields unchanged if they have
   /// stamps, or if there was no version before.

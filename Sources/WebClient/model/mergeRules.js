@@ -129,6 +129,17 @@ export class MergeRules {
       .withoutRemovals(stamp.time - BigInt(limits.removalStampMilliseconds)).json;
   }
 
+  /**
+   * Returns the fields of a version that a person chose in the place of `other`, with their stamps:
+   * what differs has the choice's, the rest has that of `other`.
+   *
+   * @param {import("./stamps.js").Stamp} stamp greater than `newestStamp` of both versions
+   */
+  chosen(fields, other, stamp) {
+    const before = isDeleted(other) ? undefined : this.#read(other);
+    return StampedFields.read(withoutStamps(fields), this, stamp, before).json;
+  }
+
   /** Returns a version's fields with the stamps that it does not spell out, before its own stamp is
    * replaced by a later one. Null for a deleted version. */
   explicit(version) {

@@ -26,6 +26,9 @@ struct TestApp: App {
   static let task = Name(trusted: "Task")
   static let taskRules: MergeRules = ["done": .or, "count": .counter]
 
+  /// A table by which a user decides.
+  static let poll = Name(trusted: "Poll")
+
   var name: String { "desk" }
   var zone: Name { TestApp.zone }
 
@@ -40,7 +43,13 @@ struct TestApp: App {
     }
   }
 
-  func rules(for type: Name) -> MergeRules? { type == TestApp.task ? TestApp.taskRules : nil }
+  func rules(for type: Name) -> MergeRules? {
+    switch type {
+    case TestApp.task: TestApp.taskRules
+    case TestApp.poll: MergeRules(asks: true)
+    default: nil
+    }
+  }
 
   var timedTypes: [Name] { [TestApp.egg] }
 

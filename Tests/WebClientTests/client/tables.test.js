@@ -4,7 +4,7 @@ import { fingerprint } from "../../../Sources/WebClient/client/record.js";
 import { MemoryStore } from "../../../Sources/WebClient/client/store/memoryStore.js";
 import { View } from "../../../Sources/WebClient/client/tabs/view.js";
 import { world } from "./support/device.js";
-import { table } from "./support/modelApp.js";
+import { poll, table } from "./support/modelApp.js";
 
 // Record types whose rules are a table: where the stamps of their fields come from.
 
@@ -99,6 +99,22 @@ test("a conflict in the answer to a batch is completed before it is anybody's ba
   assert.deepEqual(base.fields["~"], { "": [1_000_000, "phone"], text: [1_002_000, "curl"] });
   const { text, least } = phone.fields("t");
   assert.deepEqual({ text, least }, { text: "b", least: 6 });
+});
+
+test("what a person chose has the stamps of a change of the other version", () => {
+  const [relay, phone, laptop] = world("phone", "laptop");
+  phone.change(poll("p", { title: "tea", note: 1 }));
+  phone.now += 1_000;
+  phone.change(poll("p", { title: "juice", note: 1 }));
+  phone.sync(relay);
+  laptop.change(poll("p", { title: "milk", note: 1, mine: true }));
+  laptop.sync(relay);
+  laptop.now += 5_000;
+  laptop.step({ task: "decide", decision: { zone: "Model", name: "p", keepLocal: true } });
+  for (const device of [laptop, phone]) device.sync(relay);
+  assert.deepEqual(laptop.fields("p"), { title: "milk", note: 1, mine: true,
+    "~": { "": [1_005_000, "laptop"], note: [1_000_000, "phone"] } });
+  assert.deepEqual(phone.fields("p"), relay.records.get("Model\np").fields);
 });
 
 test("a corrected clock moves the stamps that a change brought", () => {

@@ -194,18 +194,21 @@ export function decide(state, decision, clock) {
   }
   // The decision is a new edit, made with knowledge of both versions.
   if (!clock.isTrusted) recordOffset(state, clock);
+  const held = transaction.record(key);
   const decided = {
     ...entry, state: waiting, isStampTrusted: clock.isTrusted,
-    modifiedAt: Math.max(clock.relayTime, Math.max(entry.modifiedAt, server.modifiedAt) + 1),
+    modifiedAt: Math.max(entry.modifiedAt + 1, stampAfter(state, held, clock),
+      stampAfter(state, server, clock)),
     base: isThere ? server : entry.base,
   };
   if (!keepLocal) {
     Object.assign(decided, { type: server.type, fields: server.fields,
       chunks: server.chunks ?? [] });
   }
+  decided.fields = state.merging.chosen(decided, server);
   transaction.putEntry(decided);
   const record = recordOf(decided, state.device, decided.base?.tag ?? 0);
-  transaction.put(record, 0, [transaction.record(key), server]);
+  transaction.put(record, 0, [held, server]);
   return record;
 }
 

@@ -126,6 +126,15 @@ export class Merging {
     return rules.stamped(fields, held && version(held), own);
   }
 
+  /** Returns the fields of a change that a person chose in the place of `other`, with their stamps,
+   * if the type's rules are a table. Without them, other devices would take it for a version of
+   * another program. */
+  chosen({ zone, type, fields, modifiedAt }, other) {
+    const rules = this.#rules(zone, type);
+    if (!rules || fields === null) return fields;
+    return rules.chosen(fields, version(other), { time: BigInt(modifiedAt), device: this.device });
+  }
+
   /** Returns the sentence for a field that an edit sets to a value of another kind than its rule's;
    * null if there is none. `held`: the record as it is now. */
   kindFault({ zone, type, fields }, held) {

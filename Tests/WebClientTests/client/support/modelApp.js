@@ -5,12 +5,14 @@ import { MergeRules } from "../../../../Sources/WebClient/model/mergeRules.js";
  * Rules that make losses visible: a `Set` joins the items of both sides; a `Note` keeps the newer
  * text, and the other as a copy; `Fields` are merged one by one, against the base; of a `Solo`,
  * which only one device edits, the newer wins; a `Choice` asks. An `Echo` keeps the newer, and the
- * other as a copy whose name is not unique. A `Table` has its rules as data.
+ * other as a copy whose name is not unique. A `Table` has its rules as data, and so has a `Poll`,
+ * which asks.
  */
 export const modelApp = {
   zone: "Model",
   rules: {
     Table: MergeRules.of({ fields: { items: "set", text: "keepBoth", least: "least" } }),
+    Poll: MergeRules.of({ conflict: "ask" }),
   },
   resolvers: {
     Set: {
@@ -81,3 +83,4 @@ export const echo = (name, text) => edit("Echo")(name, { text });
 export const choice = (name, title) => edit("Choice")(name, { title });
 export const fieldsOf = edit("Fields");
 export const table = edit("Table");
+export const poll = edit("Poll");
