@@ -135,6 +135,68 @@ package enum Limits {
   @usableFromInline package static let wakePauseMilliseconds: Int64 = 60_000
   @usableFromInline
   package static let wakePauses: ClosedRange<Int64> = 1_000...24 * 3_600_000
+  /// Characters of a push's topic (RFC 8030 section 5.4).
+  @usableFromInline package static let wakeTopicCharacters = 32
+  /// Pushes that wait for their turn, and of these the pushes to one service: one that does not
+  /// answer leaves room for those to others.
+  @usableFromInline package static let wakesWaiting = 1_024
+  @usableFromInline package static let wakesWaitingPerOrigin = 256
+  /// Time for which a push waits for its turn. The time for its answer included, it is shorter than
+  /// `wakeLeaseMilliseconds`.
+  @usableFromInline package static let wakeWaitMilliseconds: Int64 = 30_000
+  /// Connections to push services, and of these the connections to one service.
+  @usableFromInline package static let wakeConnections = 64
+  @usableFromInline package static let wakeConnectionsPerOrigin = 4
+  /// Of these, connections to services that have not answered yet, or not the last time; each has
+  /// one at once. Anybody can name many hosts that never answer.
+  @usableFromInline package static let wakeSilentConnections = 32
+  /// Push services that are remembered while there is nothing to send to them.
+  @usableFromInline package static let wakeOrigins = 256
+  /// Time from the beginning of a push, the connection included, to the last byte of its answer.
+  @usableFromInline package static let wakeAnswerMilliseconds: Int64 = 10_000
+  /// Bytes of a push service's answer that are read, its head included.
+  @usableFromInline package static let wakeAnswerBytes = 4 << 10
+  /// Time after which a connection to a push service without a push is closed.
+  @usableFromInline package static let wakeIdleMilliseconds: Int64 = 15_000
+  /// Age at which the list of this machine's own addresses is read again.
+  @usableFromInline package static let ownAddressesMilliseconds: Int64 = 5_000
+
+  /// Bytes of the body of a registration for wakes, and of the code that verifies it.
+  @usableFromInline package static let wakeRegistrationBytes = 4 << 10
+  @usableFromInline package static let wakeCodeBytes = 64
+  /// Registrations of one account that may be sent a code: at once, and in ten minutes.
+  @usableFromInline package static let wakeCodesAtOnce = 8
+  /// Time that a push service keeps an undelivered push, in seconds: four weeks, the most that
+  /// services accept.
+  @usableFromInline package static let wakeSeconds: Int64 = 28 * 86_400
+  /// Time for which a push with a code is kept: the device waits for it.
+  @usableFromInline package static let wakeCodeSeconds: Int64 = 600
+  /// Time between a change and the check for devices that it wakes, so that the changes of a moment
+  /// are checked together.
+  @usableFromInline package static let wakeGatherMilliseconds: Int64 = 50
+  /// Time between two passes over all devices that have registered for wakes.
+  @usableFromInline package static let wakeSweepMilliseconds: Int64 = 30_000
+  /// Wakes that a relay sends at a time.
+  @usableFromInline package static let wakesAtOnce = 256
+  /// Registrations for wakes of one device.
+  @usableFromInline package static let wakesPerDevice = 4
+  /// Time without contact after which a device is woken.
+  @usableFromInline package static let wakeDelayMilliseconds: Int64 = 3_000
+  /// Pauses between a wake that is not answered and the next one: the first, and the longest.
+  @usableFromInline
+  package static let wakeRepeats: ClosedRange<Int64> = 30 * 60_000...24 * 3_600_000
+  /// Wakes for changes that were sent to a device which does not prove that it has them.
+  @usableFromInline package static let wakeRepeatsMax = 8
+  /// Pauses after a wake that no push service accepted: the first, and the longest.
+  @usableFromInline package static let wakeFailurePauses: ClosedRange<Int64> = 60_000...30 * 60_000
+  /// Time for which a relay that has claimed a wake may be sending it.
+  @usableFromInline package static let wakeLeaseMilliseconds: Int64 = 60_000
+  /// Changes of which it is checked at most if one concerns a sleeping device; beyond, one does. If
+  /// that many did not, the store remembers it.
+  @usableFromInline package static let wakeScannedRecords = 2_000
+  @usableFromInline package static let wakePassedRecords = 100
+  /// Devices whose wakes one request to the store handles.
+  @usableFromInline package static let wakesPerRequest = 256
 
   // HTTP (RFC 9112 leaves these to the server).
   @usableFromInline package static let requestLineBytes = 8 << 10

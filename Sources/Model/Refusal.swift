@@ -58,6 +58,7 @@ package enum RefusalAdvice: String, Sendable, CaseIterable {
 package enum RefusalCode: String, Sendable, CaseIterable {
   case badRequest, badJSON, badMessage, badChangeToken, badName
   case badToken, registrationClosed, originNotAllowed, badPairingCode, otherAccount, tooManyDevices
+  case badWakeCode, wakeNotAllowed
   case planRequired, hostNotAllowed
   case notFound, methodNotAllowed
   case preconditionFailed, preconditionRequired
@@ -78,7 +79,7 @@ package enum RefusalCode: String, Sendable, CaseIterable {
     case .badToken: 401
     case .planRequired: 402
     case .registrationClosed, .originNotAllowed, .badPairingCode, .otherAccount, .tooManyDevices,
-      .tooManySubscriptions:
+      .tooManySubscriptions, .badWakeCode, .wakeNotAllowed:
       403
     case .notFound: 404
     case .methodNotAllowed: 405
@@ -154,6 +155,8 @@ package enum RefusalCode: String, Sendable, CaseIterable {
     case .quotaExceeded: "The account has reached its storage limit"
     case .rangeNotSatisfiable: "The chunk has no such range of bytes"
     case .tooManySubscriptions: "The device has reached its limit of subscriptions"
+    case .badWakeCode: "The code for the registration is wrong"
+    case .wakeNotAllowed: "The relay sends no wakes to this endpoint"
     case .tokenExpired: "The change token is older than the history kept"
     case .storeRestored: "The relay was restored from a backup"
     case .filterChanged: "The change token is for another zone"
@@ -198,7 +201,7 @@ package enum RefusalCode: String, Sendable, CaseIterable {
       .hashMismatch, .rangeNotSatisfiable, .tooManySubscriptions, .bodyTooLarge, .uriTooLong,
       .headersTooLarge, .tooManyRecords, .unsupportedMediaType, .preconditionRequired,
       .upgradeRequired, .expectationFailed, .lengthRequired, .unsupportedTransferCoding,
-      .unsupportedVersion:
+      .unsupportedVersion, .badWakeCode, .wakeNotAllowed:
       .fixRequest
     }
   }

@@ -24,6 +24,8 @@ package struct AccountHead: Hashable {
 
   package var token: ChangeToken { ChangeToken(generation: generation, sequence: newest) }
 
+  package var mark: WakeMark { WakeMark(generation: generation, sequence: newest) }
+
   /// Checks that changes can be followed from `token` on; throws a refusal if not.
   ///
   /// `endedAt`: the tag at which the token's generation ended, if it is an earlier one of the

@@ -69,6 +69,14 @@ package enum StoreRefusals {
     .tooManySubscriptions,
     "The device already has \(Limits.subscriptionsPerDevice) subscriptions; remove one, then try "
       + "again.")
+  package static let unknownWake = Refusal(
+    .notFound, "The device has no registration for wakes of this id.")
+  package static let tooManyWakes = Refusal(
+    .tooManySubscriptions,
+    "The device already has \(Limits.wakesPerDevice) registrations for wakes; remove one, then try "
+      + "again.")
+  package static let badWakeCode = Refusal(
+    .badWakeCode, "The code is not the one that was sent last to this registration; put it again.")
   package static let quotaExceeded = Refusal(
     .quotaExceeded,
     "The account's chunks of files use all of its space; delete some records that name chunks, "

@@ -3,7 +3,9 @@ import LockstepModel
 /// Tables of a relay's store, with the same names in every kind of store, in the order in which
 /// they are moved to another one.
 package enum StoreTable: String, CaseIterable, Sendable {
-  case accounts, lineage, gaps, devices, pairings, subscriptions, zones, records, batches, chunks
+  case accounts, lineage, gaps, devices, pairings, subscriptions, wakes
+  case wakeKeys = "wake_keys"
+  case zones, records, batches, chunks
 }
 
 /// Rows of one table in a format common to all stores, for moving a store. They contain everything
@@ -17,6 +19,8 @@ package enum StoreRows: Hashable {
   case devices([ExportedDevice])
   case pairings([ExportedPairing])
   case subscriptions([ExportedSubscription])
+  case wakes([ExportedWakes])
+  case wakeKeys([WakeKey])
   case zones([LiveCount])
   case records([ExportedRecord])
   case batches([ExportedBatch])
@@ -30,6 +34,8 @@ package enum StoreRows: Hashable {
     case .devices: .devices
     case .pairings: .pairings
     case .subscriptions: .subscriptions
+    case .wakes: .wakes
+    case .wakeKeys: .wakeKeys
     case .zones: .zones
     case .records: .records
     case .batches: .batches
@@ -45,6 +51,8 @@ package enum StoreRows: Hashable {
     case .devices(let rows): rows.count
     case .pairings(let rows): rows.count
     case .subscriptions(let rows): rows.count
+    case .wakes(let rows): rows.count
+    case .wakeKeys(let rows): rows.count
     case .zones(let rows): rows.count
     case .records(let rows): rows.count
     case .batches(let rows): rows.count
@@ -133,6 +141,17 @@ package struct ExportedSubscription: Hashable {
     self.account = account
     self.device = device
     self.subscription = subscription
+  }
+}
+
+/// Registrations of a device for wakes.
+package struct ExportedWakes: Hashable {
+  package var id: SleeperID
+  package var wakes: DeviceWakes
+
+  package init(id: SleeperID, wakes: DeviceWakes) {
+    self.id = id
+    self.wakes = wakes
   }
 }
 
@@ -225,7 +244,9 @@ package struct StoreTotals: Hashable, Sendable {
     switch more {
     case .records(let records): tombstones += Int64(records.count { $0.record.isDeleted })
     case .chunks(let chunks): chunkBytes += chunks.reduce(0) { $0 + Int64($1.stored.bytes) }
-    case .accounts, .lineage, .gaps, .devices, .pairings, .subscriptions, .zones, .batches: break
+    case .accounts, .lineage, .gaps, .devices, .pairings, .subscriptions, .wakes, .wakeKeys,
+      .zones, .batches:
+      break
     }
   }
 

@@ -87,6 +87,19 @@ package enum CommitRequest: Sendable, Hashable {
   /// Removes at most this many chunks that no record names and whose lease is over. The caller
   /// removes their files afterwards.
   case collectChunks(atMost: Int)
+  /// Adds or replaces the device's registration of that id, for the relay's key of that time.
+  /// `codeHash`: SHA-256 of the code that the device has to send back.
+  indirect case putWake(
+    AccountID, DeviceID, WakeRegistration, keyMadeAt: Int64, codeHash: [UInt8])
+  case removeWake(AccountID, DeviceID, Name)
+  case verifyWake(AccountID, DeviceID, Name, codeHash: [UInt8])
+  /// Begins a wake of each of these devices for which one is due. At most
+  /// `Limits.wakesPerRequest`.
+  case claimWakes([SleeperID])
+  /// Reports what became of wakes. At most `Limits.wakesPerRequest`.
+  case reportWakes([WakeReport])
+  /// Adds a key of the relay, or only if there is none yet.
+  case addWakeKey(WakeKey, onlyFirst: Bool)
 }
 
 extension CommitRequest {
@@ -97,7 +110,8 @@ extension CommitRequest {
     case .deleteZone, .deleteZoneRest, .removeAccount: true
     case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
       .touchDevices, .checkWritable, .save, .putSubscription, .removeSubscription, .setPlan,
-      .addChunk, .renewChunks, .confirmChunks, .markChunksMissing, .collectChunks:
+      .addChunk, .renewChunks, .confirmChunks, .markChunksMissing, .collectChunks, .putWake,
+      .removeWake, .verifyWake, .claimWakes, .reportWakes, .addWakeKey:
       false
     }
   }
@@ -246,13 +260,21 @@ package struct DeviceSighting: Sendable, Hashable {
   /// True if the device is connected to the reporting relay. A store shared by several relays
   /// reports this to the others, for `Limits.connectedMilliseconds` after the last report.
   @usableFromInline package var isConnected: Bool
+  /// For a device that has registered for wakes; nil for others.
+  @usableFromInline package var contact: WakeContact?
+
+  package var sleeper: SleeperID { SleeperID(account: account, device: device) }
 
   @usableFromInline
-  package init(account: AccountID, device: DeviceID, lastSeen: Int64, isConnected: Bool = false) {
+  package init(
+    account: AccountID, device: DeviceID, lastSeen: Int64, isConnected: Bool = false,
+    contact: WakeContact? = nil
+  ) {
     self.account = account
     self.device = device
     self.lastSeen = lastSeen
     self.isConnected = isConnected
+    self.contact = contact
   }
 }
 
@@ -306,6 +328,12 @@ package enum CommitResult: Sendable, Hashable {
   case renewed(bytes: [Int?])
   /// Files that are no longer needed.
   case collected([ChunkFile])
+  /// `isVerified`: the same target was verified before, and needs no code.
+  case wakePut(isNew: Bool, isVerified: Bool)
+  /// The wakes that were begun, in the order of the request.
+  case wakesClaimed([ClaimedWake])
+  /// All keys of the relay, oldest first.
+  case wakeKeys([WakeKey])
   /// The request failed and had no effect.
   case refused(Refusal)
 }
@@ -349,6 +377,11 @@ package enum ReadRequest: Sendable, Hashable {
   /// Reads the versions of these accounts, for a relay that shares its store with others:
   /// notifications between relays can get lost.
   case accountVersions([AccountID])
+  /// Reads the device's registrations for wakes.
+  case wakes(AccountID, DeviceID)
+  /// Lists devices with registrations for wakes.
+  case sleepers(SleeperQuery)
+  case wakeKeys
 }
 
 @usableFromInline
@@ -370,6 +403,11 @@ package enum ReadResult: Sendable, Hashable {
   case count(Int)
   /// In any order, without accounts that no longer exist.
   case accountVersions([AccountVersion])
+  case wakes([WakeStatus])
+  /// `next`: the last id that was read, if there may be more.
+  case sleepers([Sleeper], next: SleeperID?)
+  /// All keys of the relay, oldest first.
+  case wakeKeys([WakeKey])
   /// Unknown name; `badToken` for an unknown token; 410 for a change token that can no longer be
   /// followed.
   case refused(Refusal)
@@ -387,11 +425,13 @@ package struct Principal: Sendable, Hashable {
   @usableFromInline package var subscriptions: [Subscription]
   /// Value of the account's `AccountVersion.membershipVersion`.
   @usableFromInline package var membershipVersion: Int64
+  /// True if the device has registered for wakes.
+  @usableFromInline package var hasWakes: Bool
 
   @usableFromInline
   package init(
     account: AccountID, device: DeviceID, newest: ChangeToken, plan: Plan = .everything,
-    subscriptions: [Subscription] = [], membershipVersion: Int64 = 0
+    subscriptions: [Subscription] = [], membershipVersion: Int64 = 0, hasWakes: Bool = false
   ) {
     self.account = account
     self.device = device
@@ -399,6 +439,7 @@ package struct Principal: Sendable, Hashable {
     self.plan = plan
     self.subscriptions = subscriptions
     self.membershipVersion = membershipVersion
+    self.hasWakes = hasWakes
   }
 }
 

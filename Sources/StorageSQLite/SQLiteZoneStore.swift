@@ -23,6 +23,7 @@ package final class SQLiteZoneStore: ZoneStore {
   private let queries: ZoneQueries
   private let accounts: AccountWriter
   private let subscriptions: SubscriptionWriter
+  private let wakes: WakeWriter
   private let chunks: ChunkWriter
   private let records: RecordWriter
   private let history: HistoryPruner
@@ -82,6 +83,7 @@ package final class SQLiteZoneStore: ZoneStore {
     accounts = try AccountWriter(
       connection, queries: queries.accounts, rules: rules, run: run)
     subscriptions = try SubscriptionWriter(connection, queries: queries.accounts)
+    wakes = try WakeWriter(connection, queries: queries)
     chunks = try ChunkWriter(connection, queries: queries.chunks, rules: rules)
     records = try RecordWriter(connection, queries: queries, chunks: chunks, rules: rules)
     history = try HistoryPruner(connection, rules: rules)
@@ -338,7 +340,7 @@ package final class SQLiteZoneStore: ZoneStore {
     case .renameDevice(let id, let device, let name):
       try accounts.renameDevice(device, of: id, to: name)
     case .revokeDevice(let id, let device): try accounts.revokeDevice(device, of: id)
-    case .touchDevices(let sightings): try accounts.touchDevices(sightings)
+    case .touchDevices(let sightings): try touchDevices(sightings)
     case .checkWritable: try opening.rewrite()
     case .save(let commit): try records.save(commit, wall: wall)
     case .setPlan(let id, let plan): try accounts.setPlan(plan, of: id)
@@ -357,7 +359,24 @@ package final class SQLiteZoneStore: ZoneStore {
       try zones.deleteZone(zone, through: through, by: device, of: id, wall: wall)
     case .deleteZoneRest(let id, let device, let zone, let portion):
       try zones.deletePortion(portion, of: zone, by: device, of: id, wall: wall)
+    case .putWake(let id, let device, let registration, let keyMadeAt, let codeHash):
+      try wakes.putWake(
+        registration, for: SleeperID(account: id, device: device), keyMadeAt: keyMadeAt,
+        codeHash: codeHash)
+    case .removeWake(let id, let device, let name):
+      try wakes.removeWake(name, of: SleeperID(account: id, device: device))
+    case .verifyWake(let id, let device, let name, let codeHash):
+      try wakes.verifyWake(
+        name, of: SleeperID(account: id, device: device), codeHash: codeHash, wall: wall)
+    case .claimWakes(let ids): try wakes.claimWakes(ids, wall: wall)
+    case .reportWakes(let reports): try wakes.reportWakes(reports, wall: wall)
+    case .addWakeKey(let key, let onlyFirst): try wakes.addWakeKey(key, onlyFirst: onlyFirst)
     }
+  }
+
+  private func touchDevices(_ sightings: [DeviceSighting]) throws(StorageError) -> CommitResult {
+    try wakes.recordContacts(of: sightings)
+    return try accounts.touchDevices(sightings)
   }
 
   static func path(in directory: String) -> String { directory + "/" + databaseName }

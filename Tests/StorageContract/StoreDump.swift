@@ -10,6 +10,8 @@ package struct StoreDump: Equatable {
   package private(set) var devices: [ExportedDevice] = []
   package private(set) var pairings: [ExportedPairing] = []
   package private(set) var subscriptions: [ExportedSubscription] = []
+  package private(set) var wakes: [ExportedWakes] = []
+  package private(set) var wakeKeys: [WakeKey] = []
   package private(set) var zones: [LiveCount] = []
   package private(set) var records: [ExportedRecord] = []
   package private(set) var batches: [ExportedBatch] = []
@@ -40,6 +42,8 @@ package struct StoreDump: Equatable {
     case .devices(let more): devices += more
     case .pairings(let more): pairings += more
     case .subscriptions(let more): subscriptions += more
+    case .wakes(let more): wakes += more
+    case .wakeKeys(let more): wakeKeys += more
     case .zones(let more): zones += more
     case .records(let more): records += more
     case .batches(let more): batches += more

@@ -25,5 +25,6 @@ package struct ZoneStory: Sendable, CustomTestStringConvertible {
     AccountStories.all + PairingStories.all + SaveStories.all + BatchStories.all
     + ChangeStories.all + SnapshotStories.all + OwnerStories.all + SubscriptionStories.all
     + ZoneListStories.all + ChunkUseStories.all + HistoryStories.all + RestoreStories.all
-    + ZoneDeletionStories.all + PortionStories.all + RoomStories.all
+    + ZoneDeletionStories.all + PortionStories.all + RoomStories.all + WakeStories.all
+    + DueWakeStories.all
 }

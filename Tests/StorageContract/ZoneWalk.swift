@@ -135,7 +135,7 @@ package struct ZoneWalk {
   }
 
   private mutating func request() -> CommitRequest {
-    switch Int.random(in: 0..<40, using: &random) {
+    switch Int.random(in: 0..<44, using: &random) {
     case 0:
       .createAccount(
         account(), generation: 1, label: "", device: chance(2) ? nil : newDevice(),
@@ -160,6 +160,7 @@ package struct ZoneWalk {
         account(), device(), pick(ZoneWalk.zones),
         through: chance(2) || tokens.isEmpty ? nil : pick(tokens))
     case 13: chance(12) ? .removeAccount(account()) : .checkWritable
+    case 40...43: wake()
     case 8...9:
       .touchDevices([
         DeviceSighting(account: account(), device: device(), lastSeen: wall - 500 + number(1_000)),
@@ -167,6 +168,47 @@ package struct ZoneWalk {
       ])
     default: .save(save())
     }
+  }
+
+  private mutating func wake() -> CommitRequest {
+    switch Int.random(in: 0..<12, using: &random) {
+    case 0...2:
+      .putWake(
+        account(), device(), registration(), keyMadeAt: number(2), codeHash: hash(2))
+    case 3...4: .verifyWake(account(), device(), registration().id, codeHash: hash(2))
+    case 5: .removeWake(account(), device(), registration().id)
+    case 6...7: .claimWakes((0..<4).map { _ in sleeper() })
+    case 8...9: .reportWakes((0..<2).map { _ in WakeReport(id: sleeper(), event: wakeEvent()) })
+    case 10:
+      .addWakeKey(WakeKey(madeAt: number(9), privateKey: hash(9)), onlyFirst: chance(2))
+    default:
+      .touchDevices(
+        (0..<2).map { _ in
+          DeviceSighting(
+            account: account(), device: device(), lastSeen: wall,
+            contact: WakeContact(
+              seen: chance(2) ? nil : mark(), told: chance(2) ? nil : mark()))
+        })
+    }
+  }
+
+  private mutating func wakeEvent() -> WakeReport.Event {
+    switch Int.random(in: 0..<4, using: &random) {
+    case 0: .verification(wakeResult())
+    case 1: .passed(mark(), since: mark())
+    default: .finished([wakeResult(), wakeResult()])
+    }
+  }
+
+  private mutating func wakeResult() -> WakeResult {
+    let registration = registration()
+    let outcome: WakeResult.Outcome =
+      switch Int.random(in: 0..<4, using: &random) {
+      case 0: .failed(pick(WakeFault.allCases), retryAfter: chance(2) ? nil : number(9_000))
+      case 1: .gone
+      default: .sent
+      }
+    return WakeResult(id: registration.id, endpoint: registration.endpoint, outcome: outcome)
   }
 
   private mutating func save() -> SaveCommit {
@@ -219,8 +261,9 @@ package struct ZoneWalk {
   // MARK: Reads
 
   private mutating func read() -> ReadRequest {
-    switch Int.random(in: 0..<12, using: &random) {
+    switch Int.random(in: 0..<13, using: &random) {
     case 0: .authenticate(tokenHash: hash(20))
+    case 12: wakeRead()
     case 1: .record(account(), RecordKey(zone: pick(ZoneWalk.zones), name: pick(ZoneWalk.names)))
     case 2: .newestToken(account())
     case 3: .devices(account())
@@ -231,6 +274,15 @@ package struct ZoneWalk {
       chance(2) ? .chunk(account(), pick(ZoneWalk.chunks)) : .fileUses([file(), file()])
     case 5: chance(2) ? .account(account()) : .zones(account(), after: nil, limit: Int(number(4)))
     default: changes()
+    }
+  }
+
+  private mutating func wakeRead() -> ReadRequest {
+    switch Int.random(in: 0..<4, using: &random) {
+    case 0: .wakes(account(), device())
+    case 1: .sleepers(.accounts([account(), account()]))
+    case 2: .sleepers(.after(chance(2) ? nil : sleeper(), limit: Int(number(5))))
+    default: .wakeKeys
     }
   }
 
@@ -295,6 +347,20 @@ package struct ZoneWalk {
           recordType: pick(ZoneWalk.types), zone: chance(2) ? nil : pick(ZoneWalk.zones),
           conditions: [JSONMember("n", .number(JSONNumber(number(9))))], events: .update))
     return Subscription(id: pick(ZoneWalk.names), kind: kind)
+  }
+
+  private mutating func registration() -> WakeRegistration {
+    WakeRegistration(
+      id: pick(ZoneWalk.names), endpoint: "https://push.example/\(number(2))", p256dh: [],
+      auth: hash(1), expiresAt: chance(4) ? wall + number(20_000) : nil)
+  }
+
+  private mutating func sleeper() -> SleeperID {
+    SleeperID(account: account(), device: device())
+  }
+
+  private mutating func mark() -> WakeMark {
+    WakeMark(generation: 1, sequence: max(0, newest - number(4)))
   }
 
   private mutating func hash(_ choices: Int64) -> [UInt8] {

@@ -30,6 +30,12 @@ struct CommitRunTests {
       DeviceSighting(account: $0, device: TestRequests.device, lastSeen: 9)
     }
     #expect(try cost([.touchDevices(sightings)]) == 1)
+    let contacts = sightings.map { sighting in
+      DeviceSighting(
+        account: sighting.account, device: sighting.device, lastSeen: 9,
+        contact: WakeContact(seen: WakeMark(generation: 1, sequence: 1)))
+    }
+    #expect(try cost([.touchDevices(contacts)]) == 2)
     #expect(try cost(saves + [.touchDevices(sightings), .setPlan(accounts[0], .everything)]) == 2)
     let before = store.roundTrips
     _ = try store.read(.changes(account, since: nil, zone: nil, limit: 9))

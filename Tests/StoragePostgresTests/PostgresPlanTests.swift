@@ -62,6 +62,7 @@ struct PostgresPlanTests {
     let hash = try #require(
       ChunkHash(bytes: [UInt8](repeating: 0, count: 31) + [UInt8(truncatingIfNeeded: day)]))
     let file = ChunkFile(account: account, number: 1_000_000 + id)
+    let sleeper = SleeperID(account: account, device: TestRequests.device)
     let save = TestRequests.save("a", "b\(day)", in: account, id: id)
     let requests: [CommitRequest] = [
       save, save,
@@ -69,8 +70,12 @@ struct PostgresPlanTests {
       TestRequests.save("a", in: account, over: 1),
       .touchDevices([
         DeviceSighting(
-          account: account, device: TestRequests.device, lastSeen: Int64(id), isConnected: true)
+          account: account, device: TestRequests.device, lastSeen: Int64(id), isConnected: true,
+          contact: WakeContact(told: WakeMark(generation: 1, sequence: Int64(id))))
       ]),
+      TestRequests.putWake(in: account),
+      .verifyWake(account, TestRequests.device, Name(trusted: "w"), codeHash: [7]),
+      .claimWakes([sleeper]), .reportWakes([WakeReport(id: sleeper, event: .finished([]))]),
       .addChunk(account, hash, file, bytes: 5), .renewChunks(account, [hash]),
       .markChunksMissing([file]), .confirmChunks([file]),
       .collectChunks(atMost: 10),
@@ -86,7 +91,8 @@ struct PostgresPlanTests {
       .authenticate(tokenHash: [1] + [UInt8](repeating: 0, count: 31)), .account(account),
       .changes(account, since: newest, zone: nil, limit: 10), .devices(account),
       .zones(account, after: nil, limit: 10), .chunk(account, hash), .fileUses([file]),
-      .accountVersions([account]),
+      .accountVersions([account]), .wakes(account, TestRequests.device),
+      .sleepers(.accounts([account])), .sleepers(.after(sleeper, limit: 3)),
     ]
     for read in reads { _ = try store.read(read) }
   }
@@ -100,7 +106,11 @@ struct PostgresPlanTests {
         "devices", "account, device, last_seen, token_hash, device_name, platform, app_version",
         "10 + n, 1, 0, \(hash), '', '', ''"
       ),
-      ("subscriptions", "account, device, id, content", "10 + n, 1, 'all', ''"),
+      (
+        "subscriptions", "account, device, id, content",
+        "10 + n, 1, 'all', '{\"kind\":\"database\"}'"
+      ),
+      ("wakes", "account, device, content", "10 + n, 1, '{\"entries\":[]}'"),
       ("zones", "account, live, zone", "10 + n, 1, 'Z'"),
       ("pairings", "account, expires_at, code_hash", "10 + n, 1000000, \(hash)"),
       (

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepStorageSQLite
 
-/// `AccountQueries` parses texts that are invalid only in a damaged file.
+/// `AccountQueries` and `WakeQueries` parse texts that are invalid only in a damaged file.
 struct AccountQueriesTests {
   private let account = AccountID(rawValue: 1)
   private let signIn = ReadRequest.authenticate(tokenHash: [UInt8](repeating: 1, count: 32))
@@ -26,6 +26,16 @@ struct AccountQueriesTests {
       return
     }
     #expect(principal.subscriptions.map(\.kind) == [.database])
+  }
+
+  @Test func registrationsForWakesThatAreNoneAreDamage() throws {
+    let directory = try TemporaryFolder()
+    let store = try SQLiteZoneStore(directory: directory.path)
+    _ = try store.commit(
+      [TestRequests.create(account), TestRequests.putWake(in: account)], wall: 0)
+    try store.connection.execute("UPDATE wakes SET content = 'at once'")
+    expectCorrupt(store, .wakes(account, DeviceID(rawValue: 1)))
+    expectCorrupt(store, .sleepers(.after(nil, limit: 1)))
   }
 
   private func expectCorrupt(

@@ -18,6 +18,7 @@ struct QueryPlanTests {
     let writers = (
       try AccountWriter(connection, queries: queries.accounts, rules: StoreRules(), run: 0),
       try SubscriptionWriter(connection, queries: queries.accounts),
+      try WakeWriter(connection, queries: queries),
       try ZoneDeleter(
         connection, queries: queries, records: records, chunks: chunks, rules: StoreRules()),
       try AccountRemover(
@@ -31,6 +32,8 @@ struct QueryPlanTests {
         except: [
           // Runs when the relay starts, and for its metrics.
           "SELECT count(*) FROM accounts",
+          // Few rows, of all accounts.
+          "FROM wake_keys",
           // Ends at the first row that is not old.
           "SELECT number, made_at, account, length(words) FROM batches ORDER BY number LIMIT ?",
           // One row.

@@ -45,6 +45,13 @@ enum TestRequests {
         digest: [UInt8](repeating: 7, count: 32)))
   }
 
+  /// Makes a registration for wakes of the account's device.
+  static func putWake(in account: AccountID) -> CommitRequest {
+    let registration = WakeRegistration(
+      id: Name(trusted: "w"), endpoint: "https://push.example/1", p256dh: [4], auth: [1])
+    return .putWake(account, device, registration, keyMadeAt: 1, codeHash: [7])
+  }
+
   /// Returns the names of an account's records, in the order of their tags.
   static func names(_ account: AccountID, in store: some ZoneReader) throws -> [String] {
     let request = ReadRequest.changes(account, since: nil, zone: nil, limit: Limits.pageRecords)

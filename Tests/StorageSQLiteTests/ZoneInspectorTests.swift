@@ -15,7 +15,8 @@ struct ZoneInspectorTests {
     get throws { try #require(ChunkHash(bytes: [UInt8](repeating: 3, count: 32))) }
   }
 
-  /// Makes an account with a device, two records, a plan, a subscription and a chunk.
+  /// Makes an account with a device, two records, a plan, a subscription, a registration for wakes
+  /// and a chunk.
   private func makeStore() throws -> SQLiteZoneStore {
     let store = try SQLiteZoneStore(directory: directory.path)
     let file = ChunkFile(account: account, number: 9)
@@ -27,6 +28,9 @@ struct ZoneInspectorTests {
         .setPlan(account, Plan(zones: [Name(trusted: "Z")])),
         .putSubscription(
           account, DeviceID(rawValue: 1), Subscription(id: Name(trusted: "s"), kind: .database)),
+        TestRequests.putWake(in: account),
+        .addWakeKey(
+          WakeKey(madeAt: 1, privateKey: [UInt8](repeating: 1, count: 32)), onlyFirst: true),
       ], wall: 0)
     return store
   }
@@ -79,6 +83,11 @@ struct ZoneInspectorTests {
       ("UPDATE records SET name = char(7) WHERE name = 'a'", "name"),
       ("UPDATE accounts SET plan = '{'", "plan"),
       ("UPDATE subscriptions SET content = '{}'", "subscription"),
+      ("UPDATE wakes SET content = '{}'", "wakes"),
+      (#"UPDATE wakes SET content = '{"entries":[]}'"#, "wakes"),
+      ("INSERT INTO wakes VALUES (1, 9, '{}')", "wakesDevice"),
+      ("INSERT INTO wakes VALUES (9, 1, '{}')", "noAccount"),
+      ("UPDATE wake_keys SET private_key = x'01'", "wakeKey"),
       ("DROP INDEX records_by_tag", "schemaDiffers"),
       ("ALTER TABLE records ADD COLUMN mine TEXT", "schemaDiffers"),
       ("CREATE TABLE mine (a)", "schemaDiffers"),

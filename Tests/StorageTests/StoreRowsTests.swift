@@ -6,7 +6,7 @@ struct StoreRowsTests {
   @Test func eachTableHasRowsOfItsOwn() {
     let empty: [StoreRows] = [
       .accounts([]), .lineage([]), .gaps([]), .devices([]), .pairings([]), .subscriptions([]),
-      .zones([]), .records([]), .batches([]), .chunks([]),
+      .wakes([]), .wakeKeys([]), .zones([]), .records([]), .batches([]), .chunks([]),
     ]
     #expect(empty.map(\.table) == StoreTable.allCases)
     #expect(empty.allSatisfy { $0.count == 0 })

@@ -7,6 +7,8 @@ struct MemoryAccount {
     var tokenHash: [UInt8]
     /// Sorted by id.
     var subscriptions: [Subscription] = []
+    /// Registrations for wakes; nil if there are none.
+    var wakes: DeviceWakes?
   }
 
   private(set) var head: AccountHead

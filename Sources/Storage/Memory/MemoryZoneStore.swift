@@ -28,6 +28,8 @@ package final class MemoryZoneStore: ZoneStore {
     var run: UInt64 = 0
     /// Tombstones in the order of `Tombstone`, oldest first. Some are no longer current.
     var tombstones: [Tombstone] = []
+    /// Oldest first.
+    var wakeKeys: [WakeKey] = []
   }
 
   let rules: StoreRules
@@ -63,6 +65,10 @@ package final class MemoryZoneStore: ZoneStore {
     case .chunk(let id, let hash): return chunk(hash, of: id)
     case .fileUses(let files): return .fileUses(files.map(fileUse))
     case .accountVersions(let ids): return .accountVersions(ids.compactMap(version))
+    case .wakes(let id, let device):
+      return .wakes(wakes(of: SleeperID(account: id, device: device))?.statuses ?? [])
+    case .sleepers(let query): return sleepers(query)
+    case .wakeKeys: return .wakeKeys(state.wakeKeys)
     case .record(let id, let key):
       guard let record = state.accounts[id]?.record(key), !record.isDeleted else {
         return .refused(StoreRefusals.unknownRecord)
@@ -92,7 +98,8 @@ package final class MemoryZoneStore: ZoneStore {
       } catch {
         return .refused(error)
       }
-    case .authenticate, .accountCount, .accounts, .record, .chunk, .fileUses, .accountVersions:
+    case .authenticate, .accountCount, .accounts, .record, .chunk, .fileUses, .accountVersions,
+      .wakes, .sleepers, .wakeKeys:
       preconditionFailure("this request is not about one account")
     }
   }
@@ -129,6 +136,18 @@ package final class MemoryZoneStore: ZoneStore {
       deleteZone(zone, through: through, by: device, of: id, wall: wall)
     case .deleteZoneRest(let id, let device, let zone, let portion):
       deletePortion(portion, of: zone, by: device, of: id, wall: wall)
+    case .putWake(let id, let device, let registration, let keyMadeAt, let codeHash):
+      putWake(
+        registration, for: SleeperID(account: id, device: device), keyMadeAt: keyMadeAt,
+        codeHash: codeHash)
+    case .removeWake(let id, let device, let name):
+      removeWake(name, of: SleeperID(account: id, device: device))
+    case .verifyWake(let id, let device, let name, let codeHash):
+      verifyWake(
+        name, of: SleeperID(account: id, device: device), codeHash: codeHash, wall: wall)
+    case .claimWakes(let ids): claimWakes(ids, wall: wall)
+    case .reportWakes(let reports): reportWakes(reports, wall: wall)
+    case .addWakeKey(let key, let onlyFirst): addWakeKey(key, onlyFirst: onlyFirst)
     }
   }
 
@@ -313,7 +332,8 @@ extension MemoryZoneStore {
       Principal(
         account: owner.account, device: owner.device, newest: account.head.token,
         plan: account.plan, subscriptions: account.members[position].subscriptions,
-        membershipVersion: account.membershipVersion))
+        membershipVersion: account.membershipVersion,
+        hasWakes: account.members[position].wakes != nil))
   }
 
   func version(of id: AccountID) -> AccountVersion? {
@@ -422,6 +442,7 @@ extension MemoryZoneStore {
   }
 
   func touchDevices(_ sightings: [DeviceSighting]) -> CommitResult {
+    recordContacts(of: sightings)
     for sighting in sightings {
       guard let position = state.accounts[sighting.account]?.position(of: sighting.device),
         let seen = state.accounts[sighting.account]?.members[position].device.lastSeen

@@ -4,8 +4,9 @@ import LockstepStorage
 /// One commit: a batch of requests as one transaction.
 ///
 /// First the rows of all accounts of the batch are locked, in the order of their ids, so that
-/// relays cannot deadlock. A relay that holds these locks waits for no other lock: its writes to
-/// rows of other accounts (forgetting, collecting, sightings) skip locked rows. So the order of an
+/// relays cannot deadlock; then those of devices that have registered for wakes (`LockedWakes`). A
+/// relay that holds these locks waits for no other lock: its writes to rows of other accounts
+/// (forgetting, collecting, sightings, claims of wakes) skip locked rows. So the order of an
 /// account's saves is the order in which relays lock its row.
 ///
 /// A batch of saves of any size takes 2 round trips:
@@ -24,6 +25,7 @@ final class CommitRun {
   /// Number that identifies this relay's notices.
   let relay: UInt64
   let accounts: LockedAccounts
+  let wakes: LockedWakes
   let saves: SaveBatchPlanner
   /// Number of membership changes by account, for the other relays.
   private(set) var membershipChanges: [AccountID: Int64] = [:]
@@ -42,6 +44,7 @@ final class CommitRun {
     self.wall = wall
     self.relay = relay
     accounts = LockedAccounts()
+    wakes = LockedWakes()
     saves = SaveBatchPlanner(wall: wall, lease: rules.chunkLeaseMilliseconds)
     results = Array(repeating: nil, count: requests.count)
   }
@@ -93,6 +96,17 @@ final class CommitRun {
       try deleteZone(zone, through: through, by: device, of: id)
     case .deleteZoneRest(let id, let device, let zone, let portion):
       try deletePortion(portion, of: zone, by: device, of: id)
+    case .putWake(let id, let device, let registration, let keyMadeAt, let codeHash):
+      putWake(
+        registration, for: SleeperID(account: id, device: device), keyMadeAt: keyMadeAt,
+        codeHash: codeHash)
+    case .removeWake(let id, let device, let name):
+      removeWake(name, of: SleeperID(account: id, device: device))
+    case .verifyWake(let id, let device, let name, let codeHash):
+      verifyWake(name, of: SleeperID(account: id, device: device), codeHash: codeHash)
+    case .claimWakes(let ids): try claimWakes(ids)
+    case .reportWakes(let reports): reportWakes(reports)
+    case .addWakeKey(let key, let onlyFirst): try addWakeKey(key, onlyFirst: onlyFirst)
     }
   }
 
@@ -134,13 +148,17 @@ final class CommitRun {
 
   private func begin(_ requests: [CommitRequest]) throws(PostgresFault) {
     writes.add(.begin)
-    guard let asked = accounts.lockStatements(for: requests) else { return }
-    let steps = asked.map { writes.add($0.statement, $0.parameters) }
+    let steps = accounts.lockStatements(for: requests)?
+      .map { writes.add($0.statement, $0.parameters) }
+    let wakeStep = wakes.lockParameters(for: requests).map { writes.add(LockedWakes.lock, $0) }
+    if requests.contains(where: \.addsWakeKey) { writes.add(WakeWriter.lockKeys) }
+    guard steps != nil || wakeStep != nil else { return }
     let first = writes.steps.count
     let needsLookup = requests.contains(where: \.needsSaveLookup)
     if needsLookup { saves.addLookup(for: requests[...], in: &writes) }
     let rows = try send()
-    accounts.readLookup(from: steps.map { rows[$0] })
+    if let steps { accounts.readLookup(from: steps.map { rows[$0] }) }
+    if let wakeStep { try wakes.read(rows[wakeStep]) }
     if needsLookup { try saves.readLookup(from: rows[first...]) }
   }
 
@@ -326,6 +344,7 @@ extension CommitRun {
     let parameters = PostgresParameters().bind(id.rawValue)
     for removal in AccountWriter.accessRemovals { write(removal, parameters) }
     accounts.removeAllMembers(of: id)
+    wakes.removeAll(of: id)
     recordMembershipChange(of: id)
     let gone = try query { pipeline in
       for removal in AccountWriter.portionRemovals {
@@ -388,13 +407,14 @@ extension CommitRun {
     return .done
   }
 
-  /// Deletes the device's row with its token hash, and the device's subscriptions. Also deletes the
-  /// account's pairing codes, because the device may have created them.
+  /// Deletes the device's row with its token hash, its subscriptions and its registrations for
+  /// wakes. Also deletes the account's pairing codes, because the device may have created them.
   func revokeDevice(_ device: DeviceID, of id: AccountID) -> CommitResult {
     guard accounts.isMember(device, of: id) else { return .refused(StoreRefusals.unknownDevice) }
     let row = PostgresParameters().bind(id.rawValue).bind(device.rawValue)
     write(AccountWriter.deleteDevice, row)
     write(AccountWriter.deleteSubscriptions, row)
+    removeWakes(of: SleeperID(account: id, device: device))
     write(AccountWriter.deleteCodes, PostgresParameters().bind(id.rawValue))
     accounts.removeMember(device, of: id)
     recordMembershipChange(of: id)
@@ -409,6 +429,7 @@ extension CommitRun {
         .bind(sightings.map(\.device.rawValue)).bind(sightings.map(\.lastSeen))
         .bind(sightings.map { $0.isConnected ? 1 as Int64 : 0 }).bind(relay)
         .bind(Limits.connectedMilliseconds))
+    recordContacts(of: sightings)
     return .done
   }
 
@@ -465,7 +486,7 @@ private enum AccountWriter {
     """)
   /// Deletes an account's rows: from the tables that grant access, from those that may be large,
   /// and from the rest.
-  static let accessRemovals = removals(["devices", "pairings", "subscriptions"])
+  static let accessRemovals = removals(["devices", "pairings", "subscriptions", "wakes"])
   static let portionRemovals = ["records", "batches", "chunks"].map { table in
     PostgresStatement(
       "remove some \(table)",

@@ -152,18 +152,22 @@ final class LockedAccounts {
 
 extension CommitRequest {
   /// Accounts whose rows must be locked. Sightings and the collection lock no account: they skip
-  /// rows locked by others.
+  /// rows locked by others. Nor do changes of a device's registrations for wakes, if they leave
+  /// their number.
   var accounts: [AccountID] {
     switch self {
     case .createAccount(let id, _, _, _, _), .issuePairing(let id, _), .renameDevice(let id, _, _),
       .revokeDevice(let id, _), .deleteZone(let id, _, _, _), .deleteZoneRest(let id, _, _, _),
       .putSubscription(let id, _, _),
       .removeSubscription(let id, _, _), .setPlan(let id, _), .removeAccount(let id),
-      .addChunk(let id, _, _, _), .renewChunks(let id, _):
+      .addChunk(let id, _, _, _), .renewChunks(let id, _), .putWake(let id, _, _, _, _),
+      .removeWake(let id, _, _):
       [id]
     case .save(let commit): [commit.account]
     case .confirmChunks(let files), .markChunksMissing(let files): files.map(\.account)
-    case .redeemPairing, .touchDevices, .checkWritable, .collectChunks: []
+    case .redeemPairing, .touchDevices, .checkWritable, .collectChunks, .verifyWake, .claimWakes,
+      .reportWakes, .addWakeKey:
+      []
     }
   }
 
@@ -172,13 +176,14 @@ extension CommitRequest {
     switch self {
     case .renameDevice(let id, let device, _), .revokeDevice(let id, let device),
       .deleteZone(let id, let device, _, _), .deleteZoneRest(let id, let device, _, _),
-      .putSubscription(let id, let device, _), .removeSubscription(let id, let device, _):
+      .putSubscription(let id, let device, _), .removeSubscription(let id, let device, _),
+      .putWake(let id, let device, _, _, _):
       (id, device)
     case .save(let commit): (commit.account, commit.device)
     case .issuePairing(let id, let pairing): pairing.issuer.map { (id, $0) }
     case .createAccount, .setPlan, .removeAccount, .addChunk, .renewChunks,
       .confirmChunks, .markChunksMissing, .redeemPairing, .touchDevices, .checkWritable,
-      .collectChunks:
+      .collectChunks, .removeWake, .verifyWake, .claimWakes, .reportWakes, .addWakeKey:
       nil
     }
   }
@@ -190,8 +195,10 @@ extension CommitRequest {
     case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
       .touchDevices, .checkWritable, .deleteZone, .deleteZoneRest, .putSubscription,
       .removeSubscription, .setPlan, .removeAccount, .confirmChunks, .markChunksMissing,
-      .collectChunks:
+      .collectChunks, .putWake, .removeWake, .verifyWake, .claimWakes, .reportWakes, .addWakeKey:
       false
     }
   }
+
+  var addsWakeKey: Bool { if case .addWakeKey = self { true } else { false } }
 }

@@ -18,7 +18,7 @@ struct SaveLookup {
       case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
         .touchDevices, .checkWritable, .deleteZone, .deleteZoneRest, .putSubscription,
         .removeSubscription, .setPlan, .removeAccount, .confirmChunks, .markChunksMissing,
-        .collectChunks:
+        .collectChunks, .putWake, .removeWake, .verifyWake, .claimWakes, .reportWakes, .addWakeKey:
         break
       }
     }

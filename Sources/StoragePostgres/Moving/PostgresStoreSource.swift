@@ -119,6 +119,8 @@ package final class PostgresStoreSource: StoreSource {
     case .devices: .devices(try fetch(StoreRow.device))
     case .pairings: .pairings(try fetch(StoreRow.pairing))
     case .subscriptions: .subscriptions(try fetch(StoreRow.subscription))
+    case .wakes: .wakes(try fetch(StoreRow.wakes))
+    case .wakeKeys: .wakeKeys(try fetch(StoreRow.wakeKey))
     case .zones: .zones(try fetch(StoreRow.count))
     case .records: .records(try fetchRecords())
     case .batches: .batches(try fetch(StoreRow.batch))
@@ -159,6 +161,8 @@ package final class PostgresStoreSource: StoreSource {
       case .gaps: "account, through_tag"
       case .devices, .pairings, .batches: "number"
       case .subscriptions: "account, device, id"
+      case .wakes: "account, device"
+      case .wakeKeys: "made_at"
       case .zones: "account, zone"
       case .records: "account, tag"
       case .chunks: "account, hash"

@@ -15,7 +15,7 @@ enum AccountQueries {
       Principal(
         account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1)),
         newest: AccountHead(row, from: 5).token, plan: try row.plan(2),
-        membershipVersion: row.integer(8))
+        membershipVersion: row.integer(8), hasWakes: row.bool(9))
     }
     guard var found else { return .refused(StoreRefusals.unknownToken) }
     found.subscriptions = try rows[1].all { (row) throws(PostgresFault) in try row.subscription() }
@@ -101,7 +101,9 @@ enum AccountQueries {
     "principal",
     """
     SELECT account, device, plan, quota_bytes, quota_records, generation, newest, forgotten,
-      affairs
+      affairs, EXISTS (
+        SELECT 1 FROM wakes
+        WHERE wakes.account = devices.account AND wakes.device = devices.device)
     FROM devices JOIN accounts USING (account) WHERE token_hash = $1::bytea
     """)
   private static let subscriptionsOfToken = PostgresStatement(
@@ -160,8 +162,9 @@ extension PostgresRow {
   }
 
   /// Reads the subscription from `id` and `content`.
-  func subscription() throws(PostgresFault) -> Subscription {
-    guard let subscription = Subscription(id: try name(0), storedText: text(1)) else {
+  func subscription(at column: Int32 = 0) throws(PostgresFault) -> Subscription {
+    guard let subscription = Subscription(id: try name(column), storedText: text(column + 1))
+    else {
       throw PostgresFault(
         cause: .damaged, message: "a subscription has an invalid format")
     }

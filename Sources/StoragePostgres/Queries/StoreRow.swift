@@ -14,6 +14,8 @@ enum StoreRow {
     case .devices: "account, device, device_name, platform, app_version, token_hash, last_seen"
     case .pairings: "account, code_hash, expires_at"
     case .subscriptions: "account, device, id, content"
+    case .wakes: "account, device, content"
+    case .wakeKeys: "made_at, private_key"
     case .zones: "account, zone, live"
     case .records: "account, deleted_at, \(RecordRow.columns)"
     case .batches: "account, device, batch_high, batch_low, made_at, first_tag, words, digest"
@@ -77,6 +79,12 @@ enum StoreRow {
       subscription: subscription)
   }
 
+  static func wakes(_ row: PostgresRow) throws(PostgresFault) -> ExportedWakes {
+    ExportedWakes(id: row.sleeperID, wakes: try row.wakes(2))
+  }
+
+  static func wakeKey(_ row: PostgresRow) -> WakeKey { row.wakeKey }
+
   static func count(_ row: PostgresRow) throws(PostgresFault) -> LiveCount {
     LiveCount(
       account: AccountID(rawValue: row.bits(0)), zone: try row.name(1), live: row.integer(2))
@@ -117,6 +125,8 @@ enum StoreRow {
       case .devices: "bigint bigint text text text bytea bigint"
       case .pairings: "bigint bytea bigint"
       case .subscriptions: "bigint bigint text text"
+      case .wakes: "bigint bigint text"
+      case .wakeKeys: "bigint bytea"
       case .zones: "bigint text bigint"
       case .records:
         "bigint bigint text text text bigint bigint bigint bytea bytea bytea"
@@ -152,6 +162,11 @@ enum StoreRow {
     case .subscriptions(let rows):
       PostgresParameters().bind(rows.map(\.account.rawValue)).bind(rows.map(\.device.rawValue))
         .bind(rows.map(\.subscription.id.text)).bind(rows.map(\.subscription.storedText))
+    case .wakes(let rows):
+      PostgresParameters().bind(rows.map(\.id.account.rawValue))
+        .bind(rows.map(\.id.device.rawValue)).bind(rows.map(\.wakes.storedText))
+    case .wakeKeys(let rows):
+      PostgresParameters().bind(rows.map(\.madeAt)).bind(rows.map(\.privateKey))
     case .zones(let rows):
       PostgresParameters().bind(rows.map(\.account.rawValue)).bind(rows.map(\.zone.text))
         .bind(rows.map(\.live))

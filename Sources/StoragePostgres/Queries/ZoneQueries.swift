@@ -32,6 +32,11 @@ final class ZoneQueries {
       case .chunk(let account, let hash): try ChunkQueries.chunk(hash, of: account, on: connection)
       case .fileUses(let files): try ChunkQueries.uses(of: files, on: connection)
       case .accountVersions(let accounts): try AccountQueries.versions(of: accounts, on: connection)
+      case .wakes(let account, let device):
+        try WakeQueries.statuses(
+          of: SleeperID(account: account, device: device), on: connection)
+      case .sleepers(let query): try WakeQueries.sleepers(query, for: relay, on: connection)
+      case .wakeKeys: try WakeQueries.keys(on: connection)
       }
     }
   }

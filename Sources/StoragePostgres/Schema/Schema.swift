@@ -104,9 +104,9 @@ struct Schema {
 
 extension Schema {
   /// The relay's tables. Each table and each key begins with the account, so that a distributed
-  /// database can partition by it. A request with a token or a pairing code does not name its
-  /// account: an index finds it by the hash.
-  static let zones = Schema(steps: [version1, version2, version3, version4], oldest: 1)
+  /// database can partition by it; `wake_keys` has only few rows, for all accounts. A request with
+  /// a token or a pairing code does not name its account: an index finds it by the hash.
+  static let zones = Schema(steps: [version1, version2, version3, version4, version5], oldest: 1)
 
   ///     accounts        account · generation · newest (tag) · forgotten (tag) · affairs · label ·
   ///                     plan · made_at · chunk_bytes · run · range_start (tag)
@@ -115,6 +115,8 @@ extension Schema {
   ///     devices         account · device · number · device_name · platform · app_version ·
   ///                     token_hash · last_seen · connected_by · connected_until
   ///     subscriptions   account · device · id · content
+  ///     wakes           account · device · content
+  ///     wake_keys       made_at · private_key
   ///     pairings        account · number · code_hash · expires_at
   ///     zones           account · zone · live
   ///     records         account · zone · name · type · modified_at · device · tag · deleted_at ·
@@ -344,4 +346,23 @@ extension Schema {
   /// Adds the lost versions on which a record was made. Saves of a relay of the version before
   /// leave the column as it is.
   private static let version4 = ["ALTER TABLE records ADD COLUMN includes bytea"]
+
+  /// Adds registrations for wakes. A relay of the version before leaves the row of a device that it
+  /// revokes; such a row is not read.
+  private static let version5 = [
+    """
+    CREATE TABLE wakes (
+      account bigint NOT NULL,
+      device bigint NOT NULL,
+      content text NOT NULL,
+      PRIMARY KEY (account, device)
+    ) WITH (fillfactor = 70)
+    """,
+    """
+    CREATE TABLE wake_keys (
+      made_at bigint PRIMARY KEY,
+      private_key bytea NOT NULL
+    )
+    """,
+  ]
 }

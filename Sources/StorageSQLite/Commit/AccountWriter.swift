@@ -16,6 +16,7 @@ final class AccountWriter {
   private let renameDevice: SQLiteStatement
   private let deleteDevice: SQLiteStatement
   private let deleteSubscriptions: SQLiteStatement
+  private let deleteWakes: SQLiteStatement
   private let touchDevice: SQLiteStatement
   private let code: SQLiteStatement
   private let insertPairing: SQLiteStatement
@@ -55,6 +56,7 @@ final class AccountWriter {
     deleteDevice = try connection.prepare("DELETE FROM devices WHERE account = ? AND device = ?")
     deleteSubscriptions = try connection.prepare(
       "DELETE FROM subscriptions WHERE account = ? AND device = ?")
+    deleteWakes = try connection.prepare("DELETE FROM wakes WHERE account = ? AND device = ?")
     touchDevice = try connection.prepare(
       """
       UPDATE devices SET last_seen = ?3
@@ -139,12 +141,13 @@ final class AccountWriter {
     return .done
   }
 
-  /// Deletes the device's row with its token hash, and the device's subscriptions. Also deletes the
-  /// account's pairing codes, because the device may have created them.
+  /// Deletes the device's row with its token hash, its subscriptions and its registrations for
+  /// wakes. Also deletes the account's pairing codes, because the device may have created them.
   func revokeDevice(_ device: DeviceID, of id: AccountID) throws(StorageError) -> CommitResult {
     guard try queries.isMember(device, of: id) else { return .refused(StoreRefusals.unknownDevice) }
     try deleteDevice.bind(id.rawValue).bind(device.rawValue).run()
     try deleteSubscriptions.bind(id.rawValue).bind(device.rawValue).run()
+    try deleteWakes.bind(id.rawValue).bind(device.rawValue).run()
     try deleteCodes.bind(id.rawValue).run()
     return .done
   }
@@ -234,7 +237,7 @@ final class AccountRemover {
       }
       return removals
     }
-    access = try removals(["devices", "pairings", "subscriptions"])
+    access = try removals(["devices", "pairings", "subscriptions", "wakes"])
     ends = try removals(["zones", "lineage", "gaps", "accounts"])
     someRecords = try connection.prepare(
       """

@@ -90,6 +90,8 @@ package final class SQLiteStoreSource: StoreSource {
     case .pairings: "SELECT account, code_hash, expires_at FROM pairings ORDER BY number"
     case .subscriptions:
       "SELECT account, device, id, content FROM subscriptions ORDER BY account, device, id"
+    case .wakes: "SELECT account, device, content FROM wakes ORDER BY account, device"
+    case .wakeKeys: "SELECT made_at, private_key FROM wake_keys ORDER BY made_at"
     case .zones: "SELECT account, zone, live FROM zones ORDER BY account, zone"
     case .records:
       """
@@ -119,6 +121,8 @@ package final class SQLiteStoreSource: StoreSource {
     case .devices: .devices(try readRows(rows, SQLiteStoreSource.device))
     case .pairings: .pairings(try readRows(rows, SQLiteStoreSource.pairing))
     case .subscriptions: .subscriptions(try readRows(rows, SQLiteStoreSource.subscription))
+    case .wakes: .wakes(try readRows(rows, SQLiteStoreSource.wakes))
+    case .wakeKeys: .wakeKeys(try readRows(rows, SQLiteStoreSource.wakeKey))
     case .zones: .zones(try readRows(rows, SQLiteStoreSource.count))
     case .records:
       .records(try readRows(rows, SQLiteStoreSource.record) { $0.record.fields?.count ?? 0 })
@@ -198,6 +202,17 @@ package final class SQLiteStoreSource: StoreSource {
     return ExportedSubscription(
       account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1)),
       subscription: subscription)
+  }
+
+  private static func wakes(_ row: SQLiteStatement) throws(StorageError) -> ExportedWakes {
+    ExportedWakes(
+      id: SleeperID(
+        account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1))),
+      wakes: try row.wakes(2))
+  }
+
+  private static func wakeKey(_ row: SQLiteStatement) -> WakeKey {
+    WakeKey(madeAt: row.integer(0), privateKey: row.bytes(1))
   }
 
   private static func count(_ row: SQLiteStatement) throws(StorageError) -> LiveCount {

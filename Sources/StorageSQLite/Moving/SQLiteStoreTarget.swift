@@ -64,6 +64,13 @@ package final class SQLiteStoreTarget: StoreTarget {
           try insert.bind(row.account.rawValue).bind(row.device.rawValue)
             .bind(row.subscription.id).bind(row.subscription.storedText).run()
         }
+      case .wakes(let rows):
+        for row in rows {
+          try insert.bind(row.id.account.rawValue).bind(row.id.device.rawValue)
+            .bind(row.wakes.storedText).run()
+        }
+      case .wakeKeys(let rows):
+        for row in rows { try insert.bind(row.madeAt).bind(row.privateKey).run() }
       case .zones(let rows):
         for row in rows {
           try insert.bind(row.account.rawValue).bind(row.zone).bind(row.live).run()
@@ -90,6 +97,8 @@ package final class SQLiteStoreTarget: StoreTarget {
       "account, device, device_name, platform, app_version, token_hash, last_seen"
     case .pairings: "account, code_hash, expires_at"
     case .subscriptions: "account, device, id, content"
+    case .wakes: "account, device, content"
+    case .wakeKeys: "made_at, private_key"
     case .zones: "account, zone, live"
     case .records: "account, deleted_at, chunks, includes, \(RecordRow.columns)"
     case .batches: "account, device, batch_high, batch_low, made_at, first_tag, words, digest"

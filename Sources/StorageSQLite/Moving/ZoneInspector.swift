@@ -177,8 +177,8 @@ package final class ZoneInspector {
   }
 }
 
-/// Checks that SQL cannot do: names, fields, plans and subscriptions are readable, and the use
-/// count of each chunk is correct.
+/// Checks that SQL cannot do: names, fields, plans, subscriptions and registrations for wakes are
+/// readable, and the use count of each chunk is correct.
 extension ZoneInspector {
   func contentFaults() throws(StorageError) -> [StoreFault] {
     var faults = try recordFaults()
@@ -197,7 +197,27 @@ extension ZoneInspector {
         "subscription", AccountID(rawValue: row.bits(0)),
         "the subscription \(row.text(1)) cannot be read")
     }.compactMap(\.self)
-    return faults
+    return try faults + wakeFaults()
+  }
+
+  private func wakeFaults() throws(StorageError) -> [StoreFault] {
+    guard schema >= Schema.wakesVersion else { return [] }
+    let wakes = try connection.prepare("SELECT account, device, content FROM wakes")
+    let faults = try wakes.all { row -> StoreFault? in
+      if let wakes = DeviceWakes(storedText: row.text(2)), !wakes.isEmpty { return nil }
+      return StoreFault(
+        "wakes", AccountID(rawValue: row.bits(0)),
+        "the registrations for wakes of the device \(DeviceID(rawValue: row.bits(1)).text) cannot "
+          + "be read")
+    }.compactMap(\.self)
+    let keys = try connection.prepare("SELECT made_at, length(private_key) FROM wake_keys")
+    return try faults
+      + keys.all { row -> StoreFault? in
+        guard row.integer(1) != 32 else { return nil }
+        return StoreFault(
+          "wakeKey", nil,
+          "the key for push services of \(row.integer(0)) has \(row.integer(1)) bytes and not 32")
+      }.compactMap(\.self)
   }
 
   // MARK: records
@@ -371,6 +391,7 @@ extension ZoneInspector {
     (1, ["devices", "pairings", "records", "batches"]),
     (2, ["lineage", "subscriptions", "zones", "chunks"]),
     (3, ["gaps"]),
+    (Schema.wakesVersion, ["wakes"]),
   ].flatMap { since, tables in
     tables.map { table in
       Rule(
@@ -448,6 +469,12 @@ extension ZoneInspector {
           || chunk_bytes
         FROM accounts LEFT JOIN chunks USING (account)
         GROUP BY account HAVING coalesce(sum(bytes), 0) <> chunk_bytes
+        """),
+    Rule(
+      code: "wakesDevice", since: Schema.wakesVersion,
+      query: """
+        SELECT account, 'registrations for wakes belong to no device: ' || printf('%016x', device)
+        FROM wakes LEFT JOIN devices USING (account, device) WHERE devices.number IS NULL
         """),
     Rule(
       code: "recordUse", since: 3,

@@ -20,7 +20,9 @@ final class AccountQueries {
       SELECT account, device, plan, quota_bytes, quota_records, generation, newest, forgotten,
         EXISTS (
           SELECT 1 FROM subscriptions
-          WHERE account = devices.account AND device = devices.device)
+          WHERE account = devices.account AND device = devices.device),
+        EXISTS (
+          SELECT 1 FROM wakes WHERE account = devices.account AND device = devices.device)
       FROM devices JOIN accounts USING (account) WHERE token_hash = ?
       """)
     token = try connection.prepare("SELECT account FROM devices WHERE token_hash = ?")
@@ -49,7 +51,8 @@ final class AccountQueries {
       hasSubscriptions = row.integer(8) != 0
       return Principal(
         account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1)),
-        newest: AccountHead(row, from: 5).token, plan: try plan(row, 2))
+        newest: AccountHead(row, from: 5).token, plan: try plan(row, 2),
+        hasWakes: row.integer(9) != 0)
     }
     guard var found else { return .refused(StoreRefusals.unknownToken) }
     // Most devices have none, and need no second statement.

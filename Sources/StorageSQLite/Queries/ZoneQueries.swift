@@ -5,6 +5,7 @@ import LockstepStorage
 final class ZoneQueries {
   let accounts: AccountQueries
   let chunks: ChunkQueries
+  let wakes: WakeQueries
   /// Run of the store's writer.
   let run: UInt64
   private let connection: SQLiteConnection
@@ -37,6 +38,7 @@ final class ZoneQueries {
     self.connection = connection
     accounts = try AccountQueries(connection)
     chunks = try ChunkQueries(connection)
+    wakes = try WakeQueries(connection, accounts: accounts)
     head = try connection.prepare(
       "SELECT \(HeadRow.columns) FROM accounts WHERE account = ?")
     lineage = try connection.prepare(
@@ -89,6 +91,10 @@ final class ZoneQueries {
       case .chunk(let account, let hash): try chunks.chunk(hash, of: account)
       case .fileUses(let files): try chunks.uses(of: files)
       case .accountVersions(let accounts): try versions(of: accounts)
+      case .wakes(let account, let device):
+        try wakes.statuses(of: SleeperID(account: account, device: device))
+      case .sleepers(let query): try wakes.sleepers(query)
+      case .wakeKeys: .wakeKeys(try wakes.keys())
       }
     }
   }
@@ -104,9 +110,14 @@ final class ZoneQueries {
       .zones(let account, _, _), .account(let account):
       try log.flush(for: account)
     case .accountVersions(let accounts): for account in accounts { try log.flush(for: account) }
-    case .accounts: try log.flushAll()
+    case .accounts, .sleepers(.after): try log.flushAll()
+    case .sleepers(.accounts(let accounts)):
+      // Most accounts have none.
+      for account in accounts {
+        if try wakes.exist(in: account) { try log.flush(for: account) }
+      }
     // No save that is buffered changes these.
-    case .chunk, .fileUses, .devices, .accountCount: return
+    case .chunk, .fileUses, .devices, .accountCount, .wakes, .wakeKeys: return
     }
   }
 

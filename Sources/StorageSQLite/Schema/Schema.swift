@@ -57,7 +57,9 @@ extension Schema {
   /// partition by it.
   static let zones = Schema(
     applicationID: 0x4C53_7A6F,
-    steps: [zonesVersion1, zonesVersion2, zonesVersion3, zonesVersion4, zonesVersion5])
+    steps: [
+      zonesVersion1, zonesVersion2, zonesVersion3, zonesVersion4, zonesVersion5, zonesVersion6,
+    ])
 
   ///     accounts   account · generation · newest (tag) · label · made_at
   ///     devices    account · number · device · device_name · platform · app_version · token_hash ·
@@ -260,6 +262,28 @@ extension Schema {
   /// `logged` is the last sequence of the commit log that the tables contain (`CommitLogFile`).
   private static let zonesVersion5 = """
     ALTER TABLE opening ADD COLUMN logged INTEGER NOT NULL DEFAULT 0;
+    """
+
+  /// Version from which on devices may have registrations for wakes.
+  static let wakesVersion = 6
+
+  ///     wakes      account · device · content
+  ///     wake_keys  made_at · private_key
+  ///
+  /// `wakes` has a row for each device with registrations for wakes: the text of
+  /// `DeviceWakes.storedText`. `wake_keys` holds the relay's keys for push services (`WakeKey`).
+  private static let zonesVersion6 = """
+    CREATE TABLE wakes (
+      account INTEGER NOT NULL,
+      device INTEGER NOT NULL,
+      content TEXT NOT NULL,
+      PRIMARY KEY (account, device)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE wake_keys (
+      made_at INTEGER PRIMARY KEY,
+      private_key BLOB NOT NULL
+    ) STRICT;
     """
 }
 

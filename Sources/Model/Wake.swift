@@ -1,0 +1,100 @@
+/// Registration of a device for wakes while it sleeps: the push service through which it can be
+/// reached, and the keys with which only it reads what it is sent (docs/protocol.md, "Wakes").
+@usableFromInline
+package struct WakeRegistration: Hashable, Sendable {
+  /// Chosen by the device; unique among its registrations.
+  @usableFromInline package var id: Name
+  /// URL of the subscription at its push service (RFC 8030). A secret: who knows it can push.
+  @usableFromInline package var endpoint: String
+  /// The device's public key, and a secret that it shares with the relay (RFC 8291).
+  @usableFromInline package var p256dh: [UInt8]
+  @usableFromInline package var auth: [UInt8]
+  /// End of the subscription, milliseconds since the Unix epoch; nil if the service names none.
+  @usableFromInline package var expiresAt: Int64?
+
+  @usableFromInline
+  package init(
+    id: Name, endpoint: String, p256dh: [UInt8], auth: [UInt8], expiresAt: Int64? = nil
+  ) {
+    self.id = id
+    self.endpoint = endpoint
+    self.p256dh = p256dh
+    self.auth = auth
+    self.expiresAt = expiresAt
+  }
+
+  /// True if pushes for both reach the same subscription.
+  package func hasSameTarget(as other: WakeRegistration) -> Bool {
+    endpoint == other.endpoint && p256dh == other.p256dh && auth == other.auth
+  }
+}
+
+/// Reason for which the last push for a registration was not accepted.
+@usableFromInline
+package enum WakeFault: String, Hashable, Sendable, CaseIterable {
+  /// The service takes no push of this kind: 400, 413, a redirect.
+  case rejected
+  /// The service does not accept the relay's key for this subscription.
+  case keyRefused
+  /// The service asked for fewer pushes to it.
+  case throttled
+  /// The service was not reached in time, or failed.
+  case unavailable
+  /// The relay sends nothing to the endpoint's host or to its address.
+  case notAllowed
+}
+
+/// State of a registration, without its secrets, as its device is told.
+@usableFromInline
+package struct WakeStatus: Hashable, Sendable {
+  @usableFromInline package var id: Name
+  /// Time at which the device proved that pushes reach it; nil: not yet, and it is not woken.
+  @usableFromInline package var verifiedAt: Int64?
+  /// Last time at which the device contacted the relay after a wake; nil: never.
+  @usableFromInline package var answeredAt: Int64?
+  /// Last time at which a push service accepted a wake for it; nil: never.
+  @usableFromInline package var sentAt: Int64?
+  /// Reason for which the last push failed; nil: it did not.
+  @usableFromInline package var fault: WakeFault?
+
+  @usableFromInline
+  package init(
+    id: Name, verifiedAt: Int64? = nil, answeredAt: Int64? = nil, sentAt: Int64? = nil,
+    fault: WakeFault? = nil
+  ) {
+    self.id = id
+    self.verifiedAt = verifiedAt
+    self.answeredAt = answeredAt
+    self.sentAt = sentAt
+    self.fault = fault
+  }
+}
+
+/// Position in an account's changes up to which a device has everything.
+@usableFromInline
+package struct WakeMark: Hashable, Sendable {
+  @usableFromInline package var generation: UInt32
+  @usableFromInline package var sequence: Int64
+
+  @usableFromInline
+  package init(generation: UInt32, sequence: Int64) {
+    self.generation = generation
+    self.sequence = sequence
+  }
+
+  /// Returns nil for a token of one zone, and for one within a snapshot: a device that has it may
+  /// lack earlier changes.
+  @usableFromInline
+  package init?(_ token: ChangeToken) {
+    guard token.zoneDigest == nil, token.pinned == nil else { return nil }
+    self.init(generation: token.generation, sequence: token.sequence)
+  }
+
+  /// True if there may be changes after `known` up to this position; another generation may have
+  /// any.
+  @usableFromInline
+  package func isAfter(_ known: WakeMark?) -> Bool {
+    guard let known, known.generation == generation else { return true }
+    return sequence > known.sequence
+  }
+}

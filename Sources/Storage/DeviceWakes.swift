@@ -1,0 +1,470 @@
+import LockstepCrypto
+import LockstepJSON
+import LockstepModel
+
+/// The registrations of one device for wakes, and what the relay knows about its sleep. A store
+/// keeps it as one row; all decisions are made here, alike for every store.
+package struct DeviceWakes: Hashable, Sendable {
+  package struct Entry: Hashable, Sendable {
+    package var registration: WakeRegistration
+    /// Time of the relay's key for which the device subscribed (`WakeKey.madeAt`).
+    package var keyMadeAt: Int64
+    /// SHA-256 of the code that the device has to send back, or has sent back.
+    package var codeHash: [UInt8]?
+    package var verifiedAt: Int64?
+    /// Last time at which the push service accepted a wake.
+    package var sentAt: Int64?
+    package var fault: WakeFault?
+    /// True if the service reported once that the subscription has ended. If it does so again, the
+    /// entry is removed.
+    package var isEnding = false
+
+    package init(
+      _ registration: WakeRegistration, keyMadeAt: Int64, codeHash: [UInt8]?,
+      verifiedAt: Int64? = nil
+    ) {
+      self.registration = registration
+      self.keyMadeAt = keyMadeAt
+      self.codeHash = codeHash
+      self.verifiedAt = verifiedAt
+    }
+
+    /// True if wakes are sent to it.
+    package func isUsable(at wall: Int64) -> Bool {
+      verifiedAt != nil && !(registration.expiresAt.map { $0 <= wall } ?? false)
+    }
+  }
+
+  /// At most `Limits.wakesPerDevice`, in the order of their ids.
+  package private(set) var entries: [Entry] = []
+  package private(set) var progress: WakeProgress
+
+  /// `newest`: the account's newest position. The device is awake, and learns by itself what
+  /// happened before.
+  package init(newest: WakeMark) { progress = WakeProgress(seen: newest) }
+
+  package var isEmpty: Bool { entries.isEmpty }
+
+  package func entry(_ id: Name) -> Entry? { entries.first { $0.registration.id == id } }
+
+  package var statuses: [WakeStatus] {
+    entries.map { entry in
+      WakeStatus(
+        id: entry.registration.id, verifiedAt: entry.verifiedAt,
+        answeredAt: progress.answeredAt, sentAt: entry.sentAt, fault: entry.fault)
+    }
+  }
+
+  /// Adds or replaces a registration. A verified one whose target is the same stays verified.
+  /// Returns nil if there are too many already.
+  package mutating func put(
+    _ registration: WakeRegistration, keyMadeAt: Int64, codeHash: [UInt8]
+  ) -> (isNew: Bool, isVerified: Bool)? {
+    guard let index = entries.firstIndex(where: { $0.registration.id == registration.id }) else {
+      guard entries.count < Limits.wakesPerDevice else { return nil }
+      let place = entries.firstIndex { registration.id < $0.registration.id } ?? entries.count
+      entries.insert(
+        Entry(registration, keyMadeAt: keyMadeAt, codeHash: codeHash), at: place)
+      return (isNew: true, isVerified: false)
+    }
+    let isSame =
+      entries[index].registration.hasSameTarget(as: registration)
+      && entries[index].keyMadeAt == keyMadeAt && entries[index].verifiedAt != nil
+    if isSame {
+      entries[index].registration = registration
+    } else {
+      entries[index] = Entry(registration, keyMadeAt: keyMadeAt, codeHash: codeHash)
+    }
+    return (isNew: false, isVerified: isSame)
+  }
+
+  /// Returns false if there is none of this id.
+  package mutating func remove(_ id: Name) -> Bool {
+    guard let index = entries.firstIndex(where: { $0.registration.id == id }) else { return false }
+    entries.remove(at: index)
+    return true
+  }
+
+  /// Returns false if there is none of this id, or its code is another one. The right code may be
+  /// sent again.
+  package mutating func verify(_ id: Name, codeHash: [UInt8], at wall: Int64) -> Bool {
+    guard let index = entries.firstIndex(where: { $0.registration.id == id }),
+      entries[index].codeHash == codeHash
+    else { return false }
+    if entries[index].verifiedAt == nil {
+      entries[index].verifiedAt = wall
+      entries[index].fault = nil
+    }
+    return true
+  }
+
+  /// Records that the device was in contact with the relay. Returns true if that changed anything.
+  package mutating func contact(_ contact: WakeContact, at wall: Int64) -> Bool {
+    progress.contact(contact, at: wall)
+  }
+
+  /// Begins a wake if one is due, up to `newest`: returns the entries to which it goes. Until
+  /// `finish`, or for `Limits.wakeLeaseMilliseconds`, no other relay begins one.
+  package mutating func claim(newest: WakeMark, at wall: Int64) -> [Entry] {
+    let usable = entries.filter { $0.isUsable(at: wall) }
+    guard !usable.isEmpty, let dueAt = progress.dueAt(newest: newest), dueAt <= wall else {
+      return []
+    }
+    progress.claim(newest: newest, at: wall)
+    return usable
+  }
+
+  /// Ends a wake. `results`: by the ids of the entries to which it went.
+  private mutating func finish(_ results: [WakeResult], at wall: Int64) {
+    var isSent = false
+    var pause: Int64?
+    for result in results {
+      guard let index = index(of: result) else { continue }
+      let wasEnding = entries[index].isEnding
+      entries[index].isEnding = false
+      switch result.outcome {
+      case .sent:
+        isSent = true
+        entries[index].sentAt = wall
+        entries[index].fault = nil
+      case .gone where wasEnding: entries.remove(at: index)
+      case .gone:
+        entries[index].isEnding = true
+        pause = Limits.wakeFailurePauses.lowerBound
+      case .failed(let fault, let retryAfter):
+        entries[index].fault = fault
+        if let retryAfter {
+          pause = max(pause ?? 0, min(retryAfter, Limits.wakePauses.upperBound))
+        }
+      }
+    }
+    progress.finish(isSent: isSent, pause: pause, at: wall)
+  }
+
+  /// Applies what became of a wake.
+  package mutating func apply(_ event: WakeReport.Event, at wall: Int64) {
+    switch event {
+    case .finished(let results): finish(results, at: wall)
+    case .verification(let result): finishVerification(result)
+    case .passed(let newest, let known): progress.pass(newest, since: known)
+    }
+  }
+
+  /// Records the result of the push that carried a code.
+  private mutating func finishVerification(_ result: WakeResult) {
+    guard let index = index(of: result) else { return }
+    switch result.outcome {
+    case .sent: entries[index].fault = nil
+    case .gone: entries[index].fault = .rejected
+    case .failed(let fault, _): entries[index].fault = fault
+    }
+  }
+
+  /// Time from which on a wake is due if the newest position stays; nil if none will be.
+  package func dueAt(newest: WakeMark, at wall: Int64) -> Int64? {
+    entries.contains { $0.isUsable(at: wall) } ? progress.dueAt(newest: newest) : nil
+  }
+
+  private func index(of result: WakeResult) -> Int? {
+    entries.firstIndex {
+      $0.registration.id == result.id && $0.registration.endpoint == result.endpoint
+    }
+  }
+}
+
+/// Position in the account's changes that a contact of a device shows.
+@usableFromInline
+package struct WakeContact: Hashable, Sendable {
+  /// Everything up to here has reached the device, as it has proved itself: it named this position,
+  /// or answered after it was sent.
+  package var seen: WakeMark?
+  /// Everything up to here was sent to it.
+  package var told: WakeMark?
+
+  package init(seen: WakeMark? = nil, told: WakeMark? = nil) {
+    self.seen = seen
+    self.told = told
+  }
+
+  /// Adds what a later contact shows.
+  package mutating func merge(_ later: WakeContact) {
+    if let seen = later.seen { self.seen = seen }
+    if let told = later.told { self.told = told }
+  }
+}
+
+/// Result of one push.
+package struct WakeResult: Hashable, Sendable {
+  package enum Outcome: Hashable, Sendable {
+    case sent
+    /// The service does not know the subscription any more.
+    case gone
+    /// `retryAfter`: milliseconds, if the service named a time.
+    case failed(WakeFault, retryAfter: Int64?)
+  }
+
+  package var id: Name
+  /// A result for an earlier registration of this id is not applied to its successor.
+  package var endpoint: String
+  package var outcome: Outcome
+
+  package init(id: Name, endpoint: String, outcome: Outcome) {
+    self.id = id
+    self.endpoint = endpoint
+    self.outcome = outcome
+  }
+}
+
+/// The rule of one unanswered wake for a device.
+///
+/// A change that was neither sent to the device nor announced makes a wake due,
+/// `Limits.wakeDelayMilliseconds` after the device's last contact, unless a wake is unanswered. Any
+/// contact answers it. What was announced, or sent, without a proof that it has arrived is
+/// announced again after `Limits.wakeRepeats.lowerBound`, doubling up to the upper bound: the
+/// device may have died while it was received. If everything was sent, that is done
+/// `Limits.wakeRepeatsMax` times at most.
+package struct WakeProgress: Hashable, Sendable {
+  package internal(set) var seen: WakeMark?
+  package internal(set) var told: WakeMark?
+  /// Position that the last wake announced, or the one that was begun; nil if the last one failed.
+  package internal(set) var announced: WakeMark?
+  /// Time at which the present wake was begun, until its end or a contact; nil if there is none.
+  package internal(set) var claimedAt: Int64?
+  /// Time of the wake that is not answered; nil if there is none.
+  package internal(set) var unansweredSince: Int64?
+  /// Last time at which a wake was answered.
+  package internal(set) var answeredAt: Int64?
+  /// Wakes that were sent, and attempts to send one that failed, since the device last proved
+  /// something new, or since the last one that was sent.
+  package internal(set) var wakes = 0
+  package internal(set) var failures = 0
+  /// Earliest time of a wake for something new, of a repeated one, and of any.
+  package internal(set) var freshAt: Int64 = 0
+  package internal(set) var repeatAt: Int64 = 0
+  package internal(set) var heldUntil: Int64 = 0
+
+  init(seen: WakeMark?) { self.seen = seen }
+
+  /// Returns true if anything changed but times.
+  mutating func contact(_ contact: WakeContact, at wall: Int64) -> Bool {
+    var isChanged = false
+    if unansweredSince != nil {
+      unansweredSince = nil
+      answeredAt = wall
+      isChanged = true
+    }
+    if claimedAt != nil {
+      // A push that is under way is answered before its result is reported.
+      claimedAt = nil
+      isChanged = true
+    }
+    let known = (seen, told)
+    if let position = contact.seen { seen = position }
+    if let position = contact.told { told = position }
+    if known != (seen, told) {
+      wakes = 0
+      isChanged = true
+    }
+    freshAt = wall + Limits.wakeDelayMilliseconds
+    if isChanged { repeatAt = wall + WakeProgress.pause(after: wakes) }
+    return isChanged
+  }
+
+  /// Time from which on a wake is due if the newest position stays; nil if none will be.
+  func dueAt(newest: WakeMark) -> Int64? {
+    guard newest.isAfter(seen) else { return nil }
+    let isTold = !newest.isAfter(told)
+    if isTold, wakes >= Limits.wakeRepeatsMax { return nil }
+    let isFresh = !isTold && newest.isAfter(announced) && unansweredSince == nil
+    return max(isFresh ? freshAt : repeatAt, heldUntil)
+  }
+
+  /// True if something was sent to the device of which it has not proved that it has it.
+  var isTold: Bool { told?.isAfter(seen) ?? false }
+
+  /// Position after which the changes are that make a wake due.
+  func known(newest: WakeMark) -> WakeMark? {
+    isTold && newest.isAfter(told) ? told : seen
+  }
+
+  /// Records that none of the changes after `known` up to `newest` concerns the device. Does
+  /// nothing if the device's position has changed since they were read.
+  mutating func pass(_ newest: WakeMark, since known: WakeMark) {
+    if seen == known { seen = newest } else if told == known { told = newest }
+  }
+
+  mutating func claim(newest: WakeMark, at wall: Int64) {
+    announced = newest
+    claimedAt = wall
+    heldUntil = wall + Limits.wakeLeaseMilliseconds
+    // Repeated then, if the relay does not get to `finish`.
+    repeatAt = heldUntil
+  }
+
+  /// `pause`: milliseconds until another attempt that a push service wants, if nothing was sent.
+  mutating func finish(isSent: Bool, pause: Int64?, at wall: Int64) {
+    if isSent {
+      // Without `claimedAt`, the device was in contact meanwhile.
+      if claimedAt != nil { unansweredSince = wall }
+      repeatAt = wall + WakeProgress.pause(after: wakes)
+      wakes += 1
+      failures = 0
+      heldUntil = 0
+    } else {
+      announced = nil
+      heldUntil = wall + (pause ?? WakeProgress.doubled(Limits.wakeFailurePauses, failures))
+      repeatAt = heldUntil
+      failures += 1
+    }
+    claimedAt = nil
+  }
+
+  /// Milliseconds after a number of wakes.
+  private static func pause(after wakes: Int) -> Int64 { doubled(Limits.wakeRepeats, wakes) }
+
+  private static func doubled(_ limits: ClosedRange<Int64>, _ count: Int) -> Int64 {
+    min(limits.lowerBound << Int64(min(max(count, 0), 16)), limits.upperBound)
+  }
+}
+
+/// Stored form, the same in every store: JSON, in exactly this form, without members that are nil,
+/// 0 or false.
+///
+///     {"entries":[{"id":"…","endpoint":"…","p256dh":"…","auth":"…","expires":1,"key":1,
+///     "code":"…","verified":1,"sent":1,"fault":"…","ending":true}],"seen":[1,2],"told":[1,2],
+///     "announced":[1,2],"claimed":1,"unanswered":1,"answered":1,"wakes":1,"failures":1,"fresh":1,
+///     "repeat":1,"held":1}
+///
+/// Bytes are in Base64 for URLs.
+extension DeviceWakes {
+  package var storedText: String {
+    JSONValue(storing: [
+      ("entries", .array(entries.map(\.stored))), ("seen", progress.seen?.stored),
+      ("told", progress.told?.stored), ("announced", progress.announced?.stored),
+      ("claimed", JSONValue.time(progress.claimedAt)),
+      ("unanswered", JSONValue.time(progress.unansweredSince)),
+      ("answered", JSONValue.time(progress.answeredAt)),
+      ("wakes", JSONValue.count(Int64(progress.wakes))),
+      ("failures", JSONValue.count(Int64(progress.failures))),
+      ("fresh", JSONValue.count(progress.freshAt)),
+      ("repeat", JSONValue.count(progress.repeatAt)),
+      ("held", JSONValue.count(progress.heldUntil)),
+    ]).text
+  }
+
+  /// Returns nil if the text was not made by `storedText`: the store is damaged.
+  package init?(storedText: String) {
+    guard let form = JSONValue(ifJSON: Array(storedText.utf8)), let stored = form["entries"]?.array,
+      let seen = WakeMark.read(form["seen"]), let told = WakeMark.read(form["told"]),
+      let announced = WakeMark.read(form["announced"])
+    else { return nil }
+    let entries = stored.compactMap { Entry(stored: $0) }
+    guard entries.count == stored.count else { return nil }
+    var numbers = StoredNumbers(of: form)
+    var progress = WakeProgress(seen: seen)
+    progress.told = told
+    progress.announced = announced
+    progress.claimedAt = numbers.number("claimed")
+    progress.unansweredSince = numbers.number("unanswered")
+    progress.answeredAt = numbers.number("answered")
+    progress.wakes = numbers.count("wakes")
+    progress.failures = numbers.count("failures")
+    progress.freshAt = numbers.number("fresh") ?? 0
+    progress.repeatAt = numbers.number("repeat") ?? 0
+    progress.heldUntil = numbers.number("held") ?? 0
+    guard numbers.areValid else { return nil }
+    self.entries = entries
+    self.progress = progress
+  }
+}
+
+extension DeviceWakes.Entry {
+  fileprivate var stored: JSONValue {
+    JSONValue(storing: [
+      ("id", .string(registration.id.text)), ("endpoint", .string(registration.endpoint)),
+      ("p256dh", .string(Base64.encodeURL(registration.p256dh))),
+      ("auth", .string(Base64.encodeURL(registration.auth))),
+      ("expires", JSONValue.time(registration.expiresAt)), ("key", JSONValue.time(keyMadeAt)),
+      ("code", codeHash.map { .string(Base64.encodeURL($0)) }),
+      ("verified", JSONValue.time(verifiedAt)), ("sent", JSONValue.time(sentAt)),
+      ("fault", fault.map { .string($0.rawValue) }), ("ending", isEnding ? .bool(true) : nil),
+    ])
+  }
+
+  fileprivate init?(stored form: JSONValue) {
+    guard let id = form["id"]?.string.flatMap({ Name($0) }),
+      let endpoint = form["endpoint"]?.string,
+      let p256dh = form["p256dh"]?.string.flatMap({ Base64.decodeURL($0) }),
+      let auth = form["auth"]?.string.flatMap({ Base64.decodeURL($0) }),
+      let key = form["key"]?.int64
+    else { return nil }
+    var hash: [UInt8]?
+    if let text = form["code"]?.string {
+      guard let bytes = Base64.decodeURL(text) else { return nil }
+      hash = bytes
+    }
+    var numbers = StoredNumbers(of: form)
+    self.init(
+      WakeRegistration(
+        id: id, endpoint: endpoint, p256dh: p256dh, auth: auth,
+        expiresAt: numbers.number("expires")),
+      keyMadeAt: key, codeHash: hash, verifiedAt: numbers.number("verified"))
+    sentAt = numbers.number("sent")
+    guard numbers.areValid else { return nil }
+    // A later version of the program may know more.
+    fault = form["fault"]?.string.flatMap { WakeFault(rawValue: $0) }
+    isEnding = form["ending"]?.bool ?? false
+  }
+}
+
+extension WakeMark {
+  fileprivate var stored: JSONValue {
+    .array([.number(JSONNumber(Int64(generation))), .number(JSONNumber(sequence))])
+  }
+
+  /// Returns nil if the value is not a position; `.some(nil)` if there is none.
+  fileprivate static func read(_ value: JSONValue?) -> WakeMark?? {
+    guard let value else { return .some(nil) }
+    guard let parts = value.array, parts.count == 2,
+      let generation = parts[0].int64.flatMap({ UInt32(exactly: $0) }),
+      let sequence = parts[1].int64, sequence >= 0
+    else { return nil }
+    return .some(WakeMark(generation: generation, sequence: sequence))
+  }
+}
+
+/// Whole numbers among the members of a stored object.
+private struct StoredNumbers {
+  private let form: JSONValue
+  /// False if a member that was read is something else.
+  private(set) var areValid = true
+
+  init(of form: JSONValue) { self.form = form }
+
+  mutating func number(_ name: String) -> Int64? {
+    guard let value = form[name] else { return nil }
+    if value.int64 == nil { areValid = false }
+    return value.int64
+  }
+
+  mutating func count(_ name: String) -> Int {
+    let number = number(name) ?? 0
+    if !(0...Int64(Int32.max)).contains(number) { areValid = false }
+    return Int(clamping: number)
+  }
+}
+
+extension JSONValue {
+  /// Makes an object of the members that are not nil.
+  fileprivate init(storing members: [(name: String, value: JSONValue?)]) {
+    self = .object(members.compactMap { name, value in value.map { JSONMember(name, $0) } })
+  }
+
+  fileprivate static func time(_ wall: Int64?) -> JSONValue? {
+    wall.map { .number(JSONNumber($0)) }
+  }
+
+  fileprivate static func count(_ count: Int64) -> JSONValue? {
+    count == 0 ? nil : .number(JSONNumber(count))
+  }
+}

@@ -1,0 +1,234 @@
+import LockstepModel
+import LockstepStorage
+import Testing
+
+/// The rules of wakes of one device; the contract of the stores has them too.
+struct DeviceWakesTests {
+  private let id = Name(trusted: "w")
+  private let code: [UInt8] = [7]
+  private let day: Int64 = 24 * 3_600_000
+
+  private static func mark(_ sequence: Int64, generation: UInt32 = 1) -> WakeMark {
+    WakeMark(generation: generation, sequence: sequence)
+  }
+
+  private func registration(
+    _ id: String = "w", endpoint: String = "e", expiresAt: Int64? = nil
+  ) -> WakeRegistration {
+    WakeRegistration(
+      id: Name(trusted: id), endpoint: endpoint, p256dh: [1], auth: [2], expiresAt: expiresAt)
+  }
+
+  /// Makes the registrations of a device that has everything up to 10, with one that is verified.
+  private func registered(_ registration: WakeRegistration? = nil) throws -> DeviceWakes {
+    var wakes = DeviceWakes(newest: Self.mark(10))
+    let put = wakes.put(registration ?? self.registration(), keyMadeAt: 1, codeHash: code)
+    #expect(put?.isNew == true && put?.isVerified == false)
+    #expect(wakes.verify(id, codeHash: code, at: 5) == true)
+    return wakes
+  }
+
+  private func finish(
+    _ outcome: WakeResult.Outcome, at wall: Int64, _ wakes: inout DeviceWakes
+  ) {
+    let result = WakeResult(id: id, endpoint: "e", outcome: outcome)
+    wakes.apply(.finished([result]), at: wall)
+  }
+
+  /// Sends a wake up to `sequence`.
+  private func wake(_ sequence: Int64, at wall: Int64, _ wakes: inout DeviceWakes) {
+    #expect(wakes.claim(newest: Self.mark(sequence), at: wall).isEmpty == false)
+    finish(.sent, at: wall, &wakes)
+  }
+
+  // MARK: Registrations
+
+  @Test func entriesStayInTheOrderOfTheirIds() throws {
+    var wakes = DeviceWakes(newest: Self.mark(0))
+    for id in ["c", "a", "d", "b", "a"] {
+      let put = wakes.put(registration(id), keyMadeAt: 1, codeHash: code)
+      #expect(put != nil)
+    }
+    #expect(wakes.statuses.map(\.id.text) == ["a", "b", "c", "d"])
+    let more = wakes.put(registration("e"), keyMadeAt: 1, codeHash: code)
+    #expect(more == nil)
+    #expect(wakes.remove(Name(trusted: "e")) == false)
+    for id in ["a", "b", "c", "d"] { #expect(wakes.remove(Name(trusted: id)) == true) }
+    #expect(wakes.isEmpty)
+  }
+
+  @Test func anExpiredRegistrationIsNotWoken() throws {
+    var wakes = try registered(registration(expiresAt: 1_000))
+    #expect(wakes.dueAt(newest: Self.mark(11), at: 999) == 0)
+    #expect(wakes.dueAt(newest: Self.mark(11), at: 1_000) == nil)
+    #expect(wakes.claim(newest: Self.mark(11), at: 1_000).isEmpty == true)
+    #expect(wakes.claim(newest: Self.mark(11), at: 999).count == 1)
+  }
+
+  // MARK: Wakes
+
+  @Test func onlyALaterPositionOrAnotherGenerationIsDue() throws {
+    let wakes = try registered()
+    for (mark, isDue) in [
+      (Self.mark(10), false), (Self.mark(9), false), (Self.mark(11), true),
+      (Self.mark(1, generation: 2), true),
+    ] {
+      #expect((wakes.dueAt(newest: mark, at: 5) != nil) == isDue)
+    }
+  }
+
+  @Test func pausesOfAWakeThatIsNotAnsweredDoubleUpToADay() throws {
+    var wakes = try registered()
+    var wall: Int64 = 1_000
+    for pause in [30, 60, 120, 240, 480, 960, 1_440, 1_440].map({ Int64($0) * 60_000 }) {
+      wake(11, at: wall, &wakes)
+      #expect(wakes.dueAt(newest: Self.mark(12), at: wall) == wall + pause)
+      wall += pause
+    }
+  }
+
+  @Test func whatWasAnnouncedAndAnsweredWithoutAProofIsAnnouncedLater() throws {
+    var wakes = try registered()
+    wake(11, at: 1_000, &wakes)
+    #expect(wakes.contact(WakeContact(), at: 2_000) == true)
+    #expect(wakes.statuses.map(\.answeredAt) == [2_000])
+    let later: Int64 = 2_000 + 60 * 60_000
+    #expect(wakes.dueAt(newest: Self.mark(11), at: 2_000) == later)
+    #expect(wakes.dueAt(newest: Self.mark(12), at: 2_000) == 5_000, "that is new")
+    #expect(wakes.contact(WakeContact(), at: 3_000) == false, "nothing but a time has changed")
+    #expect(wakes.contact(WakeContact(seen: Self.mark(11)), at: 4_000) == true)
+    #expect(wakes.dueAt(newest: Self.mark(11), at: 4_000) == nil)
+  }
+
+  @Test func aContactWhileAPushIsUnderWayAnswersIt() throws {
+    var wakes = try registered()
+    #expect(wakes.claim(newest: Self.mark(11), at: 1_000).isEmpty == false)
+    #expect(wakes.contact(WakeContact(seen: Self.mark(11)), at: 1_100) == true)
+    finish(.sent, at: 1_200, &wakes)
+    #expect(wakes.dueAt(newest: Self.mark(12), at: 2_000) == 4_100)
+  }
+
+  @Test func whatWasSentIsAnnouncedSeveralTimesAtMost() throws {
+    var wakes = try registered()
+    #expect(wakes.contact(WakeContact(told: Self.mark(11)), at: 0) == true)
+    var wakeCount = 0
+    for number in 1...40 as ClosedRange<Int64> {
+      let isDue = !wakes.claim(newest: Self.mark(11), at: number * day).isEmpty
+      if !isDue { continue }
+      finish(.sent, at: number * day, &wakes)
+      wakeCount += 1
+    }
+    #expect(wakeCount == Limits.wakeRepeatsMax)
+    #expect(wakes.dueAt(newest: Self.mark(12), at: 0) != nil, "that was not sent")
+    // The device proves something: what is sent then is announced anew.
+    _ = wakes.contact(WakeContact(seen: Self.mark(11), told: Self.mark(12)), at: 50 * day)
+    #expect(wakes.dueAt(newest: Self.mark(12), at: 50 * day) == 50 * day + 30 * 60_000)
+  }
+
+  @Test func aLaterContactOfTheSameTurnPrevails() {
+    var contact = WakeContact(seen: Self.mark(1), told: Self.mark(5))
+    contact.merge(WakeContact(seen: Self.mark(3)))
+    #expect(contact == WakeContact(seen: Self.mark(3), told: Self.mark(5)))
+  }
+
+  // MARK: Failures
+
+  @Test func pausesAfterFailuresDoubleUpToHalfAnHour() throws {
+    var wakes = try registered()
+    var wall: Int64 = 1_000
+    for minutes in [1, 2, 4, 8, 16, 30, 30] as [Int64] {
+      #expect(wakes.claim(newest: Self.mark(11), at: wall).isEmpty == false)
+      finish(.failed(.unavailable, retryAfter: nil), at: wall, &wakes)
+      #expect(wakes.dueAt(newest: Self.mark(11), at: wall) == wall + minutes * 60_000)
+      wall += minutes * 60_000
+    }
+    #expect(wakes.statuses.map(\.fault) == [.unavailable])
+    wake(11, at: wall, &wakes)
+    #expect(wakes.statuses == [WakeStatus(id: id, verifiedAt: 5, sentAt: wall)])
+  }
+
+  @Test func aServicesPauseIsKeptUpToADay() throws {
+    for (asked, kept) in [(90_000, 90_000), (Int64.max, day)] {
+      var wakes = try registered()
+      #expect(wakes.claim(newest: Self.mark(11), at: 0).isEmpty == false)
+      finish(.failed(.throttled, retryAfter: asked), at: 0, &wakes)
+      #expect(wakes.dueAt(newest: Self.mark(11), at: 0) == kept)
+    }
+  }
+
+  /// The device was there meanwhile, but has not heard of the change.
+  @Test func aWakeThatFailedHasAnnouncedNothing() throws {
+    var wakes = try registered()
+    #expect(wakes.claim(newest: Self.mark(12), at: 0).isEmpty == false)
+    finish(.failed(.unavailable, retryAfter: nil), at: 0, &wakes)
+    #expect(wakes.contact(WakeContact(told: Self.mark(11)), at: 120_000) == true)
+    #expect(wakes.dueAt(newest: Self.mark(12), at: 120_000) == 123_000)
+  }
+
+  @Test func aRegistrationEndsOnlyIfTheServiceSaysSoTwice() throws {
+    var wakes = try registered()
+    finish(.gone, at: 0, &wakes)
+    finish(.sent, at: 0, &wakes)
+    finish(.gone, at: 0, &wakes)
+    #expect(!wakes.isEmpty)
+    finish(.gone, at: 0, &wakes)
+    #expect(wakes.isEmpty)
+  }
+
+  @Test func thePushOfACodeLeavesWakesAsTheyAre() throws {
+    var wakes = try registered()
+    let progress = wakes.progress
+    let failed = WakeResult(
+      id: id, endpoint: "e", outcome: .failed(.notAllowed, retryAfter: nil))
+    wakes.apply(.verification(failed), at: 9)
+    #expect(wakes.statuses.map(\.fault) == [.notAllowed])
+    wakes.apply(.verification(WakeResult(id: id, endpoint: "e", outcome: .gone)), at: 9)
+    #expect(wakes.statuses.map(\.fault) == [.rejected])
+    wakes.apply(.verification(WakeResult(id: id, endpoint: "e", outcome: .sent)), at: 9)
+    #expect(wakes.statuses.map(\.fault) == [nil])
+    #expect(wakes.progress == progress)
+  }
+
+  // MARK: Stored form
+
+  @Test func theStoredFormHasEverything() throws {
+    var wakes = try registered(registration(expiresAt: 9_000_000_000_000))
+    _ = wakes.put(registration("v", endpoint: "é\"", expiresAt: 0), keyMadeAt: -3, codeHash: [])
+    #expect(DeviceWakes(storedText: wakes.storedText) == wakes)
+    wake(11, at: 1_000, &wakes)
+    _ = wakes.contact(WakeContact(seen: Self.mark(9), told: Self.mark(12)), at: 2_000)
+    wake(13, at: 90_000_000, &wakes)
+    finish(.gone, at: 90_000_000, &wakes)
+    finish(.failed(.keyRefused, retryAfter: 5), at: 90_000_001, &wakes)
+    finish(.gone, at: 90_000_002, &wakes)
+    #expect(wakes.claim(newest: Self.mark(13), at: 200_000_000).isEmpty == false)
+    #expect(DeviceWakes(storedText: wakes.storedText) == wakes)
+    #expect(
+      wakes.storedText
+        == #"{"announced":[1,13],"answered":2000,"claimed":200000000,"entries":[{"auth":"Ag","#
+        + #""code":"","endpoint":"é\"","expires":0,"id":"v","key":-3,"p256dh":"AQ"},"#
+        + #"{"auth":"Ag","code":"Bw","ending":true,"endpoint":"e","expires":9000000000000,"#
+        + #""fault":"keyRefused","id":"w","key":1,"p256dh":"AQ","sent":90000000,"verified":5}],"#
+        + #""failures":3,"fresh":5000,"held":200060000,"repeat":200060000,"seen":[1,9],"#
+        + #""told":[1,12],"unanswered":90000000,"wakes":1}"#)
+  }
+
+  @Test func aTextWithoutOptionalMembersIsRead() throws {
+    let wakes = try #require(DeviceWakes(storedText: #"{"entries":[]}"#))
+    #expect(wakes.isEmpty && wakes.progress.seen == nil && wakes.progress.heldUntil == 0)
+  }
+
+  @Test(arguments: [
+    "", "[]", "{}", #"{"entries":{}}"#, #"{"entries":[{}]}"#, #"{"entries":[],"seen":[1]}"#,
+    #"{"entries":[],"told":[-1,1]}"#, #"{"entries":[],"announced":[1,-1]}"#,
+    #"{"entries":[],"wakes":-1}"#, #"{"entries":[],"failures":9000000000}"#,
+    #"{"entries":[],"held":"1"}"#, #"{"entries":[],"answered":null}"#,
+    #"{"entries":[{"id":"w","endpoint":"e","p256dh":"!","auth":"","key":1}]}"#,
+    #"{"entries":[{"id":"","endpoint":"e","p256dh":"","auth":"","key":1}]}"#,
+    #"{"entries":[{"id":"w","endpoint":"e","p256dh":"","auth":"","key":1,"sent":true}]}"#,
+    #"{"entries":[{"id":"w","endpoint":"e","p256dh":"","auth":"","key":1,"code":"="}]}"#,
+  ])
+  func whatIsNotAStoredFormIsToldFromOne(_ text: String) {
+    #expect(DeviceWakes(storedText: text) == nil)
+  }
+}
