@@ -75,14 +75,14 @@ let package = Package(
     module("Model", ["JSON"]),
     module("Crypto", ["COpenSSL"]),
     module("Wire", ["JSON", "Model", "Crypto", "CZlib"]),
-    module("WebPush", ["JSON", "Model", "Crypto", "Wire"]),
     module("Runtime", ["Model"]),
+    module("WebPush", ["JSON", "Model", "Crypto", "Wire", "Runtime"]),
     module("Storage", ["JSON", "Model", "Crypto"]),
     module("Client", ["JSON", "Model", "Crypto", "Wire", "Runtime", "Storage"]),
     module("Apps", ["JSON", "Model", "Crypto", "Terminal"]),
     module(
       "Relay",
-      ["JSON", "Model", "Crypto", "Wire", "Runtime", "Storage"]),
+      ["JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "WebPush"]),
     // I/O.
     module(
       "EventLoop", ["Model", "Runtime", "CLinux", "COpenSSL"]),
@@ -120,9 +120,8 @@ let package = Package(
       "RelayService",
       [
         "JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "Terminal", "Apps",
-        "Relay", "EventLoop", "StorageSQLite", "StoragePostgres", "StorageFiles", "Lockstep",
-        "CommandLine",
-        "WebAssets", "CLinux",
+        "WebPush", "Relay", "EventLoop", "StorageSQLite", "StoragePostgres", "StorageFiles",
+        "Lockstep", "CommandLine", "WebAssets", "CLinux",
       ]),
     module(
       "Simulation",
@@ -189,7 +188,7 @@ let package = Package(
     tests("Model", ["JSON", "Model"], exclude: ["Vectors"]),
     tests("Crypto", ["Crypto", "COpenSSL"]),
     tests("Wire", ["JSON", "Model", "Wire", "WireLaws", "CZlib"]),
-    tests("WebPush", ["Model", "Crypto", "WebPush", "PushLaws"]),
+    tests("WebPush", ["Model", "Crypto", "Runtime", "WebPush", "PushLaws"]),
     tests("Runtime", ["Model", "Runtime"]),
     tests("Storage", ["JSON", "Model", "Storage", "StorageContract"]),
     tests(
@@ -198,8 +197,10 @@ let package = Package(
     tests("Apps", ["JSON", "Model", "Crypto", "Apps", "AppLaws"], exclude: ["Vectors"]),
     tests(
       "Relay",
-      ["JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Relay"]),
-    tests("EventLoop", ["Model", "Wire", "Runtime", "EventLoop", "TemporaryFolders", "CLinux"]),
+      ["JSON", "Model", "Crypto", "Wire", "WebPush", "Runtime", "Storage", "Relay"]),
+    tests(
+      "EventLoop",
+      ["Model", "Wire", "WebPush", "Runtime", "EventLoop", "TemporaryFolders", "CLinux"]),
     tests(
       "StorageSQLite",
       ["Model", "Storage", "StorageSQLite", "StorageContract", "TemporaryFolders", "CSQLite"],
@@ -275,7 +276,7 @@ let package = Package(
     testModule("StorageContract", ["JSON", "Model", "Crypto", "Storage"]),
     testModule("WireLaws", ["JSON", "Model", "Wire"]),
     testModule("AppLaws", ["JSON", "Model", "Apps", "WireLaws"]),
-    testModule("PushLaws", ["Model", "Crypto", "WebPush", "WireLaws"]),
+    testModule("PushLaws", ["Model", "Crypto", "Runtime", "WebPush", "WireLaws"]),
     // Web Push for other implementations; scripts/push-check compares them.
     .executableTarget(
       name: "push-echo", dependencies: dependencies(["Model", "Crypto", "WebPush"]),
@@ -284,7 +285,8 @@ let package = Package(
     testModule(
       "Simulator",
       [
-        "JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "Apps", "Relay",
+        "JSON", "Model", "Crypto", "Wire", "WebPush", "Runtime", "Storage", "Client", "Apps",
+        "Relay",
         "Simulation",
       ]),
     .executableTarget(

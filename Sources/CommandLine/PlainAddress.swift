@@ -57,7 +57,7 @@ package enum PlainAddress {
 extension PeerAddress {
   package var text: String {
     switch self {
-    case .host(let host, let port), .secure(let host, let port):
+    case .host(let host, let port), .secure(let host, let port), .screened(let host, let port, _):
       host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     case .local(let path): path
     }

@@ -102,7 +102,7 @@ where N.News == Never {
   private func perform(_ action: NodeAction<N.Job, N.Report, Never>) {
     switch action {
     case .open(let id, let peer):
-      guard let stream = environment?.connect(peer, queue) else { return }
+      guard let stream = stream(to: peer) else { return }
       streams.add(stream, id)
       stream.open { self.handle($0, of: id, peer) }
     case .send(let id, let bytes): streams.send(bytes, to: id)
@@ -115,6 +115,12 @@ where N.News == Never {
       environment?.report(report)
       if environment?.isLastReport(report) == true { end() }
     }
+  }
+
+  private func stream(to peer: PeerAddress) -> (any ByteStream)? {
+    // The system resolves the name and chooses the address, so it cannot be judged before.
+    if case .screened = peer { return RefusedStream(on: queue) }
+    return environment?.connect(peer, queue)
   }
 
   private func run(_ id: JobID, _ job: N.Job) {

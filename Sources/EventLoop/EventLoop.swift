@@ -63,10 +63,15 @@ struct EventLoop: ~Copyable {
   private var lingers = ExpiryQueue(milliseconds: Limits.lingerMilliseconds)
   /// Addresses not tried yet of connecting connections, by slot.
   private var alternatives: [Int: ArraySlice<SocketAddress>] = [:]
+  /// Connections whose addresses are judged once they are known, by slot; true if local addresses
+  /// are allowed.
+  private var screenings: [Int: Bool] = [:]
   var handshakes: HandshakeQueue
   /// TLS connections with held bytes that the poll does not report. They are read in the next turn.
   private var pendingReads: [Poller.Registration] = []
   let trust: Trust
+  /// nil: no address is allowed.
+  private let screen: AddressScreen?
   /// Created by the first connection that needs it.
   private var secureClient: SecureContext?
   /// Buffer in which frames are joined for one TLS record.
@@ -81,8 +86,9 @@ struct EventLoop: ~Copyable {
   private var nextEvent = 0
 
   init(
-    wakeup: borrowing WakeupDescriptor, trust: Trust = .system, limits: LoopLimits = LoopLimits(),
-    lookup: @escaping Lookup, notice: @escaping (LoopNotice) -> Void
+    wakeup: borrowing WakeupDescriptor, trust: Trust = .system, screen: AddressScreen? = nil,
+    limits: LoopLimits = LoopLimits(), lookup: @escaping Lookup,
+    notice: @escaping (LoopNotice) -> Void
   ) throws(SystemFault) {
     let poller = try Poller()
     try poller.add(wakeup.rawValue, [.reading, .edgeTriggered], as: .other(0))
@@ -93,6 +99,7 @@ struct EventLoop: ~Copyable {
     stalls = ExpiryQueue(milliseconds: limits.stalledMilliseconds)
     handshakes = HandshakeQueue(limits)
     self.trust = trust
+    self.screen = screen
     self.limits = limits
     self.lookup = lookup
     self.notice = notice
@@ -389,19 +396,25 @@ extension EventLoop {
         end(slot, .connectFailed("the path is longer than \(error.bytes) bytes"))
       }
     case .host(let host, let port): resolve(slot, host, port)
-    case .secure(let host, let port):
-      do throws(CertificateFault) {
-        slab[slot].pointee.security = try makeSecurity(for: host)
-        resolve(slot, host, port)
-      } catch {
-        end(slot, .connectFailed("\(error)"))
-      }
+    case .secure(let host, let port): openSecure(slot, host, port)
+    case .screened(let host, let port, let allowsLocal):
+      screenings[slot] = allowsLocal
+      openSecure(slot, host, port)
+    }
+  }
+
+  private mutating func openSecure(_ slot: Int, _ host: String, _ port: UInt16) {
+    do throws(CertificateFault) {
+      slab[slot].pointee.security = try makeSecurity(for: host)
+      resolve(slot, host, port)
+    } catch {
+      end(slot, .connectFailed("\(error)"))
     }
   }
 
   private mutating func resolve(_ slot: Int, _ host: String, _ port: UInt16) {
     do throws(SocketAddress.LookupFault) {
-      connect(slot, to: try SocketAddress.lookUp(host, port: port, as: .literal)[...])
+      connect(slot, resolved: try SocketAddress.lookUp(host, port: port, as: .literal))
     } catch {
       guard error.isName else { return end(slot, .connectFailed(error.text)) }
       if let fault = lookup(host, port, slab.registration(of: slot)) {
@@ -416,9 +429,23 @@ extension EventLoop {
     guard let slot = slab.slot(of: found.registration), slab[slot].pointee.stage == .lookingUp
     else { return }
     switch found.answer {
-    case .success(let addresses): connect(slot, to: addresses[...])
+    case .success(let addresses): connect(slot, resolved: addresses)
     case .failure(let fault): end(slot, .connectFailed(fault.text))
     }
+  }
+
+  /// Connects to one of the addresses of a host: those that are screened are judged here, and
+  /// exactly these are connected to. A second lookup could return others.
+  private mutating func connect(_ slot: Int, resolved addresses: [SocketAddress]) {
+    guard let allowsLocal = screenings.removeValue(forKey: slot) else {
+      return connect(slot, to: addresses[...])
+    }
+    let (screen, now) = (screen, now)
+    let allowed = addresses.filter { address in
+      screen?.allows(address, allowsLocal: allowsLocal, at: now) == true
+    }
+    guard !allowed.isEmpty else { return end(slot, .addressNotAllowed) }
+    connect(slot, to: allowed[...])
   }
 
   /// Tries one address after another until a connect succeeds or is in progress.
@@ -1072,6 +1099,7 @@ extension EventLoop {
     case .lookingUp, .connecting, .securing, .open:
       frames.dropAll(from: &connection.pointee.output)
       alternatives[slot] = nil
+      screenings[slot] = nil
       connection.pointee.security = nil
       connection.pointee.descriptor = nil
       connection.pointee.isWatched = false
@@ -1095,6 +1123,7 @@ extension EventLoop {
     frames.dropAll(from: &slab[slot].pointee.output)
     enqueueReleased(slot)
     alternatives[slot] = nil
+    screenings[slot] = nil
     slab.free(slot)
   }
 

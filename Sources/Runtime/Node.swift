@@ -168,6 +168,10 @@ package enum CloseCause: Sendable, Hashable {
   case notTrusted(SecurityFault)
   /// Reset, timed out or broken on the way; the system's error text.
   case failed(String)
+
+  /// No address of the host may be connected to (`PeerAddress.screened`). The text does not name
+  /// them: who named the host must not learn about the owner's network.
+  package static let addressNotAllowed = CloseCause.connectFailed("the address is not allowed")
 }
 
 /// Reason for which the peer of a secure connection could not be verified (RFC 5280 section 6, RFC
@@ -257,6 +261,11 @@ package enum PeerAddress: Sendable, Hashable {
   case host(String, port: UInt16)
   /// The same, with TLS: the peer must prove that it is that host.
   case secure(String, port: UInt16)
+  /// The same, for a host that somebody else has named: the driver judges each address of the host,
+  /// and connects only to those that are allowed. If there is none, it reports
+  /// `CloseCause.addressNotAllowed`. `allowsLocal`: the owner has named the host, so that it may be
+  /// in his own network.
+  case screened(String, port: UInt16, allowsLocal: Bool)
   /// The path of a Unix socket.
   case local(path: String)
 }

@@ -32,6 +32,16 @@ package enum AddressScope: Hashable, Sendable {
     self = address.isIPv4 ? AddressScope.ofIPv4(address) : AddressScope.ofIPv6(address)
   }
 
+  /// Returns the reason for which no push goes to the address; nil if there is none. `allowsLocal`:
+  /// the relay's owner has named the host.
+  package func refusal(allowsLocal: Bool) -> String? {
+    switch self {
+    case .global: nil
+    case .local(let kind): allowsLocal ? nil : kind
+    case .unusable(let kind): kind
+    }
+  }
+
   private static func ofIPv4(_ address: IPAddress) -> AddressScope {
     ipv4.first { $0.network.contains(address) }?.scope ?? .global
   }

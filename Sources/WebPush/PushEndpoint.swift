@@ -43,8 +43,11 @@ package struct PushEndpoint: Hashable, Sendable {
 
   /// Scheme, host, and the port unless it is 443 (RFC 6454 section 6.2). An internationalized name
   /// stays in its ASCII form, as browsers serialize it; RFC 8292 asks for the Unicode form.
-  package var origin: String {
-    "https://\(hostText)" + (port == PushEndpoint.usualPort ? "" : ":\(port)")
+  package var origin: String { "https://" + authority }
+
+  /// Host, and the port unless it is 443: the field `Host`.
+  package var authority: String {
+    hostText + (port == PushEndpoint.usualPort ? "" : ":\(port)")
   }
 
   package var url: String { origin + target }
@@ -54,6 +57,14 @@ package struct PushEndpoint: Hashable, Sendable {
     switch host {
     case .name(let name): name
     case .address(let address): address.isIPv4 ? address.text : "[\(address.shortText)]"
+    }
+  }
+
+  /// The host as in a certificate: an IPv6 address has no brackets.
+  package var hostWithoutBrackets: String {
+    switch host {
+    case .name(let name): name
+    case .address(let address): address.isIPv4 ? address.text : address.shortText
     }
   }
 

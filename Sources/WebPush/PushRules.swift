@@ -29,10 +29,10 @@ package struct PushRules: Hashable, Sendable {
       if let refusal = refusal(AddressScope(address), of: endpoint) { return refusal }
     case .name(let name):
       // The resolver completes it with a domain of the owner's network.
-      if !name.contains("."), !isException(endpoint) { return .singleLabel }
+      if !name.contains("."), !allowsLocal(endpoint) { return .singleLabel }
     }
     let isUsual = endpoint.port == PushEndpoint.usualPort
-    return isUsual || isException(endpoint) ? nil : .port(endpoint.port)
+    return isUsual || allowsLocal(endpoint) ? nil : .port(endpoint.port)
   }
 
   /// Returns the reason for which the relay does not connect to an address of the endpoint; nil if
@@ -45,14 +45,11 @@ package struct PushRules: Hashable, Sendable {
   }
 
   private func refusal(_ scope: AddressScope, of endpoint: PushEndpoint) -> PushRefusal? {
-    switch scope {
-    case .global: nil
-    case .local(let kind): isException(endpoint) ? nil : .address(kind)
-    case .unusable(let kind): .address(kind)
-    }
+    scope.refusal(allowsLocal: allowsLocal(endpoint)).map { .address($0) }
   }
 
-  private func isException(_ endpoint: PushEndpoint) -> Bool {
+  /// True if the owner has named the endpoint's host, which may then be in his own network.
+  package func allowsLocal(_ endpoint: PushEndpoint) -> Bool {
     allowedOrigins.contains(endpoint.origin)
   }
 }
@@ -65,12 +62,15 @@ package enum PushRefusal: Hashable, Sendable, CustomStringConvertible {
   case singleLabel
   /// The address is not global; the kind of the address.
   case address(String)
+  /// The same for all addresses that the host's name has now.
+  case resolvedAddresses
 
   package var description: String {
     switch self {
     case .port(let port): "port \(port) is not 443"
     case .singleLabel: "the host has no domain"
     case .address(let kind): "the address is not a global one (\(kind))"
+    case .resolvedAddresses: "the host has no address to which pushes may go"
     }
   }
 }

@@ -139,15 +139,19 @@ package struct VAPIDTokens: Sendable {
   /// Returns nil if `subject` is not a `mailto:` or `https:` URL of at most
   /// `Limits.vapidSubjectBytes`: push services refuse others.
   package init?(key: P256PrivateKey, subject: String?) {
-    if let subject {
-      guard subject.hasPrefix("mailto:") || subject.hasPrefix("https://"),
-        subject.utf8.count <= Limits.vapidSubjectBytes,
-        subject.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-      else { return nil }
-    }
+    guard VAPIDTokens.isValid(subject: subject) else { return nil }
     self.key = key
     self.subject = subject
   }
+
+  package static func isValid(subject: String?) -> Bool {
+    guard let subject else { return true }
+    return (subject.hasPrefix("mailto:") || subject.hasPrefix("https://"))
+      && subject.utf8.count <= Limits.vapidSubjectBytes
+      && subject.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+  }
+
+  package var publicKey: P256PublicKey { key.publicKey }
 
   /// Number of tokens that are kept, at most `Limits.vapidOrigins`.
   package var count: Int { origins.count }
@@ -169,5 +173,11 @@ package struct VAPIDTokens: Sendable {
     entries[origin] = entry
     origins.append(origin)
     return entry.authorization
+  }
+
+  /// Drops the token for a push service, which has refused it: the next one is signed anew.
+  package mutating func forget(_ origin: String) {
+    guard entries.removeValue(forKey: origin) != nil else { return }
+    origins.removeAll { $0 == origin }
   }
 }

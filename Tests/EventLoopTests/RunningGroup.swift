@@ -32,7 +32,7 @@ final class RunningGroup {
     weigh: @escaping @Sendable (Int) -> WorkWeight = { _ in WorkWeight() },
     shortJob: (@Sendable (Int) -> (Int, Int?)?)? = nil,
     stopMilliseconds: Int64 = 10_000, certificate: ServerCertificate? = nil,
-    sendBufferBytes: Int32? = nil,
+    sendBufferBytes: Int32? = nil, host: String = "127.0.0.1",
     change: (inout GroupSettings<ScriptedReport>) -> Void = { _ in }
   ) throws {
     let journal = Journal()
@@ -43,7 +43,7 @@ final class RunningGroup {
     settings.notice = { notice in notices.change { $0.append(notice) } }
     change(&settings)
     let listeners = try Listener.open(
-      .host("127.0.0.1", port: 0), listenerKind: .public, count: count, limiter: limiter,
+      .host(host, port: 0), listenerKind: .public, count: count, limiter: limiter,
       certificate: certificate)
     // Accepted sockets inherit the option.
     for listener in listeners {

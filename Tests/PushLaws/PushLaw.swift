@@ -10,13 +10,14 @@ package enum PushLaw {
   package static func check(_ bytes: [UInt8]) throws(BrokenLaw) {
     guard let first = bytes.first else { return }
     let rest = Array(bytes.dropFirst())
-    switch first % 6 {
+    switch first % 7 {
     case 0: try endpoint(rest)
     case 1: try address(rest)
     case 2: try answer(rest)
     case 3: try message(rest)
     case 4: try token(rest)
-    default: try payload(rest)
+    case 5: try payload(rest)
+    default: try sender(rest)
     }
   }
 
@@ -117,7 +118,7 @@ package enum PushLaw {
     try expect(payload.bytes.count <= PushMessage.contentBytes, "\(payload) is too long")
   }
 
-  private static func expect(
+  static func expect(
     _ holds: Bool, _ law: @autoclosure () -> String
   ) throws(BrokenLaw) {
     if !holds { throw BrokenLaw(law()) }

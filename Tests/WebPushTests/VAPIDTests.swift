@@ -154,6 +154,20 @@ struct VAPIDTests {
     #expect(tokens.count == 2)
   }
 
+  @Test func aForgottenTokenIsSignedAnew() throws {
+    var tokens = try #require(VAPIDTokens(key: key, subject: nil))
+    #expect(tokens.publicKey == key.publicKey)
+    let first = tokens.authorization(for: Self.origin, at: Self.noon)
+    let other = tokens.authorization(for: "https://b.example", at: Self.noon)
+    tokens.forget(Self.origin)
+    tokens.forget("https://c.example")
+    #expect(tokens.count == 1)
+    // Another time shows which tokens are new.
+    #expect(tokens.authorization(for: Self.origin, at: Self.noon + 2_000) != first)
+    #expect(tokens.authorization(for: "https://b.example", at: Self.noon + 2_000) == other)
+    #expect(tokens.count == 2)
+  }
+
   @Test func theOldestTokenMakesWayForAnotherOrigin() throws {
     var tokens = try #require(VAPIDTokens(key: key, subject: nil))
     for number in 0..<Limits.vapidOrigins {

@@ -17,6 +17,9 @@ package struct GroupSettings<Report: Sendable>: Sendable {
   @usableFromInline package var stopMilliseconds = Limits.drainMilliseconds
   /// Authorities that the nodes trust when they open a TLS connection.
   @usableFromInline package var trust = Trust.system
+  /// Judge of the addresses of hosts that others have named (`PeerAddress.screened`). nil: none is
+  /// allowed.
+  @usableFromInline package var screen: AddressScreen?
   @usableFromInline package var clock = Clock.eachTurn
   @usableFromInline package var limits = LoopLimits()
 
@@ -177,7 +180,8 @@ package final class NodeGroup<N: Node & ~Copyable>: Sendable {
     let mailbox = mailboxes[index]
     let lookup = lookup
     var loop = try EventLoop(
-      wakeup: mailbox.wakeup, trust: settings.trust, limits: settings.limits,
+      wakeup: mailbox.wakeup, trust: settings.trust, screen: settings.screen,
+      limits: settings.limits,
       lookup: { host, port, registration in
         do throws(SystemFault) {
           try lookup.enqueue(

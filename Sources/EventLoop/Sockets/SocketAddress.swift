@@ -43,6 +43,20 @@ struct SocketAddress: Sendable {
     length = socklen_t(start + bytes.count + (isAbstract ? 0 : 1))
   }
 
+  /// Copies an IP address; nil for an address of another kind.
+  init?(copying address: UnsafePointer<sockaddr>) {
+    let count: Int
+    switch Int32(address.pointee.sa_family) {
+    case AF_INET: count = MemoryLayout<sockaddr_in>.size
+    case AF_INET6: count = MemoryLayout<sockaddr_in6>.size
+    default: return nil
+    }
+    length = socklen_t(count)
+    withUnsafeMutableBytes(of: &storage) { raw in
+      raw.copyMemory(from: UnsafeRawBufferPointer(start: address, count: count))
+    }
+  }
+
   private init(copying info: addrinfo) {
     precondition(Int(info.ai_addrlen) <= MemoryLayout<sockaddr_storage>.size)
     length = info.ai_addrlen

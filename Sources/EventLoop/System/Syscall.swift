@@ -289,6 +289,22 @@ extension Syscall {
     return result == 0 ? address : nil
   }
 
+  /// Returns the IP addresses of this machine's interfaces.
+  static func interfaceAddresses() throws(SystemFault) -> [SocketAddress] {
+    var first: UnsafeMutablePointer<ifaddrs>?
+    try result("getifaddrs") { Int(getifaddrs(&first)) }
+    defer { freeifaddrs(first) }
+    var addresses: [SocketAddress] = []
+    var next = first
+    while let entry = next {
+      if let address = entry.pointee.ifa_addr.flatMap({ SocketAddress(copying: $0) }) {
+        addresses.append(address)
+      }
+      next = entry.pointee.ifa_next
+    }
+    return addresses
+  }
+
   static func receive(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer)
     throws(SystemFault) -> Progress
   {

@@ -64,12 +64,26 @@ package enum HTTPWriter {
     method: String, target: RequestTarget, host: String, headers: HTTPHeaders = HTTPHeaders(),
     body: [UInt8]? = nil, bodyCount: Int? = nil
   ) -> [UInt8] {
+    request(
+      method: method, rawTarget: target.text, host: host, headers: headers, body: body,
+      bodyCount: bodyCount)
+  }
+
+  /// Encodes a request whose target is sent as it is, for URLs of others: a server may tell apart
+  /// two spellings that mean the same. `rawTarget`: visible ASCII characters, at least one.
+  package static func request(
+    method: String, rawTarget: String, host: String, headers: HTTPHeaders = HTTPHeaders(),
+    body: [UInt8]? = nil, bodyCount: Int? = nil
+  ) -> [UInt8] {
     precondition(
       !method.isEmpty && method.utf8.allSatisfy(ByteSet.token.contains), "not a valid method")
+    precondition(
+      !rawTarget.isEmpty && rawTarget.utf8.allSatisfy { (0x21...0x7E).contains($0) },
+      "not a valid target")
     var first = HTTPHeaders()
     first.append("Host", host)
     var bytes: [UInt8] = []
-    bytes += "\(method) \(target.text) HTTP/1.1\r\n".utf8
+    bytes += "\(method) \(rawTarget) HTTP/1.1\r\n".utf8
     bytes += first.lines
     bytes += headers.lines
     if let body { bytes += "Content-Length: \(bodyCount ?? body.count)\r\n".utf8 }

@@ -292,6 +292,8 @@ enum Member: UInt8, CaseIterable {
   case kind, recordType, `where`, events
   // Chunks of files.
   case hashes, missing
+  // Wakes.
+  case endpoint, p256dh, auth
   // Timing of a save.
   case timed, timing, received, durable, pushed
 

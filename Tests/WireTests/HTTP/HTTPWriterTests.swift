@@ -74,6 +74,14 @@ struct HTTPWriterTests {
     #expect(text(get) == "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
   }
 
+  @Test func aTargetOfOthersIsSentAsItIs() {
+    let bytes = HTTPWriter.request(
+      method: "POST", rawTarget: "/%7eA%41//b?=%2f&c=", host: "a.example", body: [1])
+    #expect(
+      text(bytes)
+        == "POST /%7eA%41//b?=%2f&c= HTTP/1.1\r\nHost: a.example\r\nContent-Length: 1\r\n\r\n\u{1}")
+  }
+
   @Test func whatIsWrittenIsReadAgain() throws {
     var random = SeededRandom(seed: 8)
     for count in [0, 1, 100, 5_000] {
