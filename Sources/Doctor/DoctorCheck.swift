@@ -206,7 +206,8 @@ extension DoctorCheck {
       let members = try JSONValue(parsing: report.body).members
       // Every version of the relay sends these members.
       let isRelay = members?.contains { $0.name == "batchRecords" } == true
-      return isRelay ? members : nil
+      // The relay's key for push services is no limit.
+      return isRelay ? members?.filter { $0.name != "wakeKey" } : nil
     } catch {
       return nil
     }

@@ -13,12 +13,15 @@ struct DescriptorShare {
   /// True if there are so few descriptors that the owner's connections and uploads are reduced too.
   let isSmall: Bool
 
-  /// Returns nil if there are too few for any relay.
-  init?(of descriptors: Int, for asked: RelayConfiguration) {
+  /// Returns nil if there are too few for any relay. `wakesDevices`: the relay also opens
+  /// connections, to push services.
+  init?(of descriptors: Int, for asked: RelayConfiguration, wakesDevices: Bool = false) {
     var configuration = asked
     var owner = Limits.ownerConnections
     var uploads = asked.limits.uploads
-    let base = Self.base(asked)
+    // Without a free descriptor, a wake is sent later.
+    let pushes = wakesDevices ? min(Limits.wakeConnections, descriptors / 64) : 0
+    let base = Self.base(asked) + pushes
     var most = descriptors - base - owner - uploads * asked.nodes
     isSmall = most < min(Self.plenty, asked.limits.connections)
     if isSmall {
@@ -45,9 +48,11 @@ struct DescriptorShare {
   }
 
   /// Returns the minimum number of descriptors with which a relay starts.
-  static func fewest(for configuration: RelayConfiguration) -> Int {
+  static func fewest(for configuration: RelayConfiguration, wakesDevices: Bool = false) -> Int {
     var descriptors = base(configuration)
-    while DescriptorShare(of: descriptors, for: configuration) == nil { descriptors += 1 }
+    while DescriptorShare(of: descriptors, for: configuration, wakesDevices: wakesDevices) == nil {
+      descriptors += 1
+    }
     return descriptors
   }
 

@@ -6,6 +6,7 @@ import LockstepRelay
 import LockstepRuntime
 import LockstepStorage
 import LockstepWebAssets
+import LockstepWebPush
 import LockstepWire
 
 /// `lockstep relay`: stores records and pushes changes to devices.
@@ -47,7 +48,7 @@ package enum RelayCommand {
     default: "\(Limits.keepAliveMilliseconds / 1_000)",
     "Interval in seconds of pings on an idle connection.")
   static let compression = CommandOption.defaulted(
-    "compression", ValueKind<Compression>.choice, default: "on",
+    "compression", ValueKind<Switch>.choice, default: "on",
     "Compress large messages on a WebSocket, for clients that request it.")
   package static let isRestored = CommandOption.flag(
     "restored",
@@ -76,6 +77,15 @@ package enum RelayCommand {
   static let trustProxy = CommandOption.defaulted(
     "trust-proxy", .networks, default: "none",
     "Proxies whose X-Forwarded-For or Forwarded fields are trusted.")
+  static let wake = CommandOption.defaulted(
+    "wake", ValueKind<Switch>.choice, default: "on",
+    "Wake sleeping devices that ask for it, by Web Push; off: the relay opens no connections.")
+  static let wakeAllow = CommandOption.defaulted(
+    "wake-allow", .pushRules, default: "none",
+    "Hosts in private networks, or HOST:PORT other than 443, to which wakes may be sent.")
+  static let wakeContact = CommandOption.optional(
+    "wake-contact", ValueKind<String>.pushContact,
+    "mailto: or https: address that push services are given to reach you; some require one.")
   package static let logLevel = CommandOption.defaulted(
     "log-level", ValueKind<Log.Level>.choice, default: "info",
     "Minimum level of log messages on standard error.")
@@ -113,7 +123,7 @@ package enum RelayCommand {
       compression.entry,
       isRestored.entry,
       loops.entry, limits.entry, exempt.entry, origin.entry, pages.entry, host.entry,
-      trustProxy.entry,
+      trustProxy.entry, wake.entry, wakeAllow.entry, wakeContact.entry,
       logLevel.entry, logFormat.entry, ConfigFile.option.entry, isChecked.entry, json.entry,
     ],
     subcommands: [
@@ -161,12 +171,14 @@ package enum RelayCommand {
       isRestored: arguments[isRestored],
       log: Log(
         "lockstep relay", level: arguments[logLevel], format: arguments[logFormat]),
-      pages: arguments[pages])
+      pages: arguments[pages],
+      wakes: arguments[wake] == .on
+        ? RelayWakes(rules: arguments[wakeAllow], contact: arguments[wakeContact]) : nil)
     try service.run()
     return .success
   }
 
-  enum Compression: String, CaseIterable {
+  enum Switch: String, CaseIterable {
     case on, off
   }
 
@@ -267,6 +279,37 @@ extension ValueKind where Value == AllowedHosts {
         names.append(name)
       }
       return AllowedHosts(names)
+    }
+  }
+}
+
+extension ValueKind where Value == PushRules {
+  /// `HOST` or `HOST:PORT`, separated by commas, or `none`.
+  static var pushRules: ValueKind {
+    ValueKind("LIST") { text throws(ValueFault) in
+      if text == "none" { return PushRules() }
+      let hosts = text.split(separator: ",", omittingEmptySubsequences: false).map { part in
+        String(part.filter { $0 != " " })
+      }
+      do throws(PushRulesFault) {
+        return try PushRules(allowing: hosts)
+      } catch {
+        throw ValueFault("\(error)")
+      }
+    }
+  }
+}
+
+extension ValueKind where Value == String {
+  /// An address by which push services reach the owner (RFC 8292 section 2.1).
+  static var pushContact: ValueKind {
+    ValueKind("URL") { text throws(ValueFault) in
+      guard VAPIDTokens.isValid(subject: text) else {
+        throw ValueFault(
+          "\"\(text)\" is not a mailto: or https: URL of at most "
+            + "\(Limits.vapidSubjectBytes) bytes, such as mailto:me@example.org")
+      }
+      return text
     }
   }
 }

@@ -5,6 +5,7 @@ import LockstepModel
 import LockstepRelay
 import LockstepRuntime
 import LockstepStorage
+import LockstepWebPush
 import LockstepWire
 
 /// A relay in this process: its store, its listeners, one node per event loop, and their workers.
@@ -21,6 +22,8 @@ package struct RelayService {
   package var log: Log
   /// Folder of the owner's pages, below `/pages/`; nil if there is none.
   package var pages: String?
+  /// nil: no device is woken.
+  var wakes: RelayWakes?
 
   /// Returns the path of the socket on which the relay on that store accepts its owner's commands.
   package static func controlSocket(inStore store: String) -> String {
@@ -32,8 +35,9 @@ package struct RelayService {
     do {
       // Before any thread starts: threads inherit the blocked signals.
       let signals = try Signals([SIGTERM, SIGINT] + RelayMainThreadHandler.signals)
-      let (configuration, ownerConnections) = try prepareProcess()
+      var (configuration, ownerConnections) = try prepareProcess()
       let store = try openStore(configuration.rules)
+      configuration.wakes = try wakes?.configuration(in: store.writer)
       let accounts = try accountCount(of: store)
       let metrics = StoreMetrics(accounts: accounts)
       store.observeSyncs { metrics.recordSync($0) }
@@ -167,6 +171,9 @@ package struct RelayService {
       case .state(let state): debugDump.storeAnswer(node, state)
       case .status, .stopped: break
       }
+    }
+    settings.screen = AddressScreen { address, allowsLocal in
+      AddressScope(address).refusal(allowsLocal: allowsLocal)
     }
     let limits = configuration.limits
     settings.limits.handshakesAtOnce = limits.handshakesAtOnce
@@ -305,11 +312,15 @@ package struct RelayService {
 
   /// Fits the limits to the available descriptors, and logs if that is less than was asked for.
   private func allocateDescriptors(_ descriptors: Int) throws(CommandFailure) -> DescriptorShare {
-    guard let share = DescriptorShare(of: descriptors, for: configuration) else {
+    let wakesDevices = wakes != nil
+    guard
+      let share = DescriptorShare(
+        of: descriptors, for: configuration, wakesDevices: wakesDevices)
+    else {
       throw CommandFailure(
         "this process may open \(descriptors) files, and the relay needs at least "
-          + "\(DescriptorShare.fewest(for: configuration)); raise that limit (ulimit -n, "
-          + "LimitNOFILE)")
+          + "\(DescriptorShare.fewest(for: configuration, wakesDevices: wakesDevices)); raise that "
+          + "limit (ulimit -n, LimitNOFILE)")
     }
     guard let advice = share.advice else { return share }
     // A warning only if the owner set the number; the default is only a ceiling.

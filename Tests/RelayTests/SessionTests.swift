@@ -59,7 +59,7 @@ struct SessionTests {
         .zones(let account, _, _), .chunk(let account, _):
         #expect(account == session.account)
       case .authenticate, .newestToken, .accountCount, .accounts, .account, .fileUses,
-        .accountVersions:
+        .accountVersions, .wakes, .sleepers, .wakeKeys:
         Issue.record("\(call) reads \(request)")
       }
     }

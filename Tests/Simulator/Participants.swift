@@ -15,6 +15,7 @@ struct Participants {
   private(set) var devices: [DeviceMachine] = []
   private(set) var people: [People] = []
   private(set) var listeners: [ListenerMachine] = []
+  private(set) var sleepers: [SleeperMachine] = []
 
   init(profile: WorldProfile, apps: [any App], span: Int64) {
     self.profile = profile
@@ -28,8 +29,14 @@ struct Participants {
   ) throws(StorageError) {
     let count = random.count(in: profile.devicesPerAccount)
     let numbers = Array(devices.count..<(devices.count + count))
-    var credentials = try join(
-      account, devices: profile.hasListeners ? count + 1 : count, relay, &random)
+    let others = (profile.hasListeners ? 1 : 0) + (profile.hasSleepers ? 1 : 0)
+    var credentials = try join(account, devices: count + others, relay, &random)
+    if profile.hasSleepers {
+      sleepers.append(
+        SleeperMachine(
+          number: sleepers.count, credentials: credentials.removeLast(), environment: environment,
+          ledger: ledger, clock: clock(&random), random: random.branch()))
+    }
     if profile.hasListeners {
       listeners.append(
         ListenerMachine(

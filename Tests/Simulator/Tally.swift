@@ -39,6 +39,10 @@ package struct Tally {
     case zoneSwitched
     /// A listener received a change that it subscribes to, or a hint of one.
     case listenerWoken, listenerHinted
+    /// A push that the push service accepted, refused, lost, and delivered.
+    case wakeAccepted, wakeRefused, wakeLost, wakeDelivered
+    /// A device that was woken died before it had read all changes.
+    case sleeperDied
     /// A chunk that a record names at the end.
     case chunkNamed
 

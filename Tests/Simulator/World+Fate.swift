@@ -252,6 +252,8 @@ extension World {
     isRelayAway = false
     relay.start()
     for listener in listeners { listener.start() }
+    pushService?.heal()
+    for sleeper in sleepers { sleeper.heal() }
     if profile.kinds.contains(.changePlan) {
       for account in accounts {
         devices.first { $0.credentials.account == account }.map { renewPlan(ofDevice: $0.index) }

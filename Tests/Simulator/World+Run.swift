@@ -30,6 +30,15 @@ package struct Verdict {
   package var story: String
 }
 
+extension [SleeperMachine] {
+  fileprivate var firstDifference: String? {
+    for sleeper in self {
+      if let difference = sleeper.difference { return difference }
+    }
+    return nil
+  }
+}
+
 extension World {
   /// Seconds after the last fault by which all devices are in step and all edits are with the
   /// relay: two missed keep-alives, the longest backoff, a poll, and a margin.
@@ -52,6 +61,7 @@ extension World {
       bounds.endIdling(devices)
       _ = converge()
       convergeStatus()
+      convergeSleepers()
       ledger.audit(relay.store)
       checkChunks()
       checkSealedFiles()
@@ -189,6 +199,18 @@ extension World {
       syncBlockedDevices(since: start)
       giveUpLostFiles(since: start)
       advance(to: environment.timeline.now + Span.milliseconds(500))
+    }
+  }
+
+  /// Runs until all sleeping devices have what others saved: they are woken within the longest
+  /// pause between two wakes.
+  private func convergeSleepers() {
+    let limit =
+      environment.timeline.now
+      + Span.milliseconds(Limits.wakeRepeats.upperBound + Limits.wakeSweepMilliseconds)
+    while environment.faults.isEmpty, let difference = sleepers.firstDifference {
+      if environment.timeline.now > limit { environment.fault("left asleep: \(difference)") }
+      advance(to: environment.timeline.now + Span.seconds(1))
     }
   }
 

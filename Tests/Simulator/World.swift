@@ -19,6 +19,9 @@ package final class World {
   package let plan: FaultPlan
   package let people: [People]
   package let listeners: [ListenerMachine]
+  package let sleepers: [SleeperMachine]
+  /// nil if no device sleeps.
+  let pushService: PushServiceMachine?
 
   let accounts: [AccountID]
   let ledger: CommitLedger
@@ -86,6 +89,11 @@ package final class World {
     self.devices = devices
     people = excerpt.people(of: participants.people)
     listeners = participants.listeners
+    sleepers = participants.sleepers
+    pushService =
+      profile.hasSleepers
+      ? PushServiceMachine(
+        environment: environment, clock: VirtualClock(), random: random.branch()) : nil
     plan = FaultPlan(
       random: &random, kinds: profile.kinds, count: random.count(in: profile.faults),
       devices: devices.count, span: span
@@ -127,6 +135,7 @@ extension World {
     // Hosts of the virtual network have names of their own.
     configuration.hosts = .any
     configuration.limits.sendQueueBytes = profile.sendQueueBytes
+    if profile.hasSleepers { configuration.wakes = WakeConfiguration(keys: [wakeKey]) }
     return RelayMachine(
       environment: environment,
       store: WatchedZoneStore(
@@ -172,7 +181,10 @@ extension World {
   }
 
   private func acceptConnections() {
-    environment.network.connectHandler = { [unowned self] opener, _ in
+    environment.network.connectHandler = { [unowned self] opener, address in
+      if case .screened = address {
+        return pushService?.listener().map(VirtualNetwork.ConnectResult.accepted) ?? .refused
+      }
       if let device = devices.first(where: { $0.driver === opener }),
         unplugged[device.index].until > environment.timeline.now
       {
@@ -190,6 +202,7 @@ extension World {
         .putSubscription(listener.account, listener.device, listener.subscription))
       timeline.after(Span.milliseconds(300)) { listener.start() }
     }
+    for sleeper in sleepers { register(sleeper) }
     for device in devices {
       let late =
         random.chance(1, of: 6) || profile.comesLate
@@ -233,6 +246,22 @@ extension World {
       heal()
     }
   }
+
+  /// Registers a sleeping device, as if it had done so before the simulation.
+  private func register(_ sleeper: SleeperMachine) {
+    guard let registration = pushService?.subscribe(sleeper) else { return }
+    let code = [UInt8](repeating: 7, count: 32)
+    sleeper.recordRegistration()
+    relay.administer(
+      .putWake(
+        sleeper.account, sleeper.device, registration, keyMadeAt: World.wakeKey.madeAt,
+        codeHash: code))
+    relay.administer(
+      .verifyWake(sleeper.account, sleeper.device, registration.id, codeHash: code))
+  }
+
+  static let wakeKey = WakeKey(
+    madeAt: 1, privateKey: [UInt8](repeating: 0, count: 31) + [1])
 
   /// Virtual time of a planned event, in nanoseconds. Days that all machines were switched off
   /// before it are added.

@@ -6,7 +6,8 @@ extension WorldProfile {
     name: "trial", kinds: FaultPlan.Kind.allCases, faults: 10...16, accounts: 1...1,
     devicesPerAccount: 3...3, actsPerAccount: 260...290, leastEdits: 200, leastStrikes: 5,
     span: 40_000...90_000, idleSeconds: 600, clockOffset: -60_000...60_000,
-    apps: PlayedApp.ofProgram, hasShortBreaks: true, notes: 8, hasListeners: true)
+    apps: PlayedApp.ofProgram, hasShortBreaks: true, notes: 8, hasListeners: true,
+    hasSleepers: true)
 
   /// Like `trial`, on several relays that share the store.
   package static let sharedTrial: WorldProfile = {

@@ -34,6 +34,8 @@ package struct WorldProfile {
   package var notes = 0
   /// True if each account has one more device, which listens by a subscription.
   package var hasListeners = false
+  /// True if each account has one more device, which sleeps until it is woken.
+  package var hasSleepers = false
   /// True if devices start late, when others have written much or are writing.
   package var comesLate = false
   /// Time that the relay keeps tombstones and batch ids, in milliseconds.
@@ -92,6 +94,18 @@ extension WorldProfile {
     name: "apps", kinds: FaultPlan.Kind.usual, faults: 0...8, devicesPerAccount: 2...4,
     actsPerAccount: 60...120, span: 15_000...60_000, clockOffset: -60_000...60_000,
     apps: PlayedApp.ofProgram, clipboardItems: 97, notes: 4)
+}
+
+/// Profiles with devices that sleep.
+extension WorldProfile {
+  /// Devices sleep, on a relay that crashes, beside a push service that often fails.
+  package static let asleep = WorldProfile(
+    name: "asleep", kinds: [.crashRelay, .restartRelay, .failStore, .slowStore, .cut, .relayClock],
+    faults: 1...6, span: 15_000...40_000, notes: 4, hasSleepers: true)
+
+  /// Like `asleep`, without faults.
+  package static let asleepInPeace = WorldProfile(
+    name: "asleep in peace", span: 15_000...40_000, notes: 4, hasSleepers: true)
 }
 
 /// Profiles in which the relay's history is cut, restored or restricted.
@@ -159,6 +173,6 @@ extension WorldProfile {
     everything, crowded,
     forgetful, restored, rolledBack, plans, large, whole, wholeAndLarge, unrestored, files,
     strangers, tables,
-    zonesOff, zonesOffAndRestored, apps,
+    zonesOff, zonesOffAndRestored, apps, asleep, asleepInPeace,
   ]
 }

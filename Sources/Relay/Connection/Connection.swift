@@ -89,6 +89,8 @@ struct Connection: Sendable {
 
   /// Removes what the node has of the connection after its end.
   mutating func finish(_ services: inout RelayServices) {
+    socket?.recordPosition(&channel, &services)
+    http?.value.recordStreamPosition(&channel, &services)
     http?.value.finish(&channel, &services)
     if socket != nil { services.sockets -= 1 }
     channel.finish(&services)
@@ -224,10 +226,10 @@ struct Connection: Sendable {
   /// Handles the store's answer about a token. `newest`: the account's newest token; nil if
   /// announced commits may be newer.
   mutating func signIn(
-    _ session: Session, _ filter: SubscriptionFilter?, newest: ChangeToken?,
+    _ session: Session, _ filter: SubscriptionFilter?, newest: ChangeToken?, hasWakes: Bool,
     _ services: inout RelayServices
   ) {
-    channel.signIn(session, filter, newest: newest, &services)
+    channel.signIn(session, filter, newest: newest, hasWakes: hasWakes, &services)
     channel.refundAddress(&services)
     if socket?.handleSignIn(session, &channel, &services) == true { return }
     http?.value.handleSignIn(session, &channel, &services)

@@ -243,8 +243,9 @@ struct ConnectionChannel: Sendable {
 
   /// Signs the connection in to a device. `newest`: the account's newest token; nil if announced
   /// commits may be newer.
+  /// `hasWakes`: the device has registered for wakes.
   mutating func signIn(
-    _ session: Session, _ filter: SubscriptionFilter?, newest: ChangeToken?,
+    _ session: Session, _ filter: SubscriptionFilter?, newest: ChangeToken?, hasWakes: Bool,
     _ services: inout RelayServices
   ) {
     signOut(&services)
@@ -256,6 +257,7 @@ struct ConnectionChannel: Sendable {
     if services.presence.recordSignIn(session.presenceKey, wall: services.moment.wall) {
       services.broadcastPresence(session, isConnected: true)
     }
+    if hasWakes { services.followWakes(session.presenceKey) }
     services.scheduleSightings()
   }
 
@@ -267,6 +269,7 @@ struct ConnectionChannel: Sendable {
     if services.presence.recordSignOut(session.presenceKey, wall: services.moment.wall) {
       services.hub.setFilter(nil, of: session.device, session.account)
       services.broadcastPresence(session, isConnected: false)
+      services.recordLeaving(session.presenceKey)
     }
     services.hub.removeMember(slot, session.account)
     services.scheduleSightings()

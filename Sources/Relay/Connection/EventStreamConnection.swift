@@ -17,6 +17,9 @@ struct EventStreamConnection: Sendable {
   /// Bytes received after the request and discarded.
   private(set) var ignoredBytes = 0
 
+  /// Position up to which the changes were sent.
+  var cursor: ChangeToken? { chain.cursor }
+
   private static let heartbeat = HTTPWriter.chunk(EventStreamWriter.heartbeat)
 
   init(isChunked: Bool) { self.isChunked = isChunked }

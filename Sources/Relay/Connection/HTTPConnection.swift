@@ -404,8 +404,10 @@ struct HTTPConnection: Sendable {
         guard let session = channel.session,
           let headers = exchange?.value.head.headers
         else { throw RelayServices.notSignedIn }
-        try performStep(
-          session.perform(call, body: body, headers: headers, in: context), &channel, &services)
+        let step = try session.perform(call, body: body, headers: headers, in: context)
+        if case .putWake = call { try services.chargeWakeCode(session.account) }
+        recordPosition(of: call, session, &services)
+        try performStep(step, &channel, &services)
       }
     } catch {
       answer(Answer(error), &channel, &services)
@@ -1151,6 +1153,7 @@ struct HTTPConnection: Sendable {
     guard let poll = exchange?.value.poll, !page.more,
       page.isEmpty || !(poll.hasMatch || services.matchesFilter(of: channel.session, page.records))
     else {
+      if query.zone == nil { recordTold(page.token, &channel, &services) }
       answer(services.answerWithReconnect(page.bytes), &channel, &services)
       return
     }
@@ -1257,6 +1260,41 @@ struct HTTPConnection: Sendable {
     answer(services.answerWithReconnect(page.encodedBody()), isLast: isLast, &channel, &services)
   }
 
+  // MARK: positions for wakes
+
+  /// Records the position that the device names in its request.
+  private func recordPosition(
+    of call: SignedCall, _ session: Session, _ services: inout RelayServices
+  ) {
+    switch call {
+    case .changes(let query):
+      guard query.zone == nil, let since = query.since else { return }
+      services.wakeContacts.recordSeen(session.presenceKey, since)
+    case .events(let since):
+      if let since { services.wakeContacts.recordSeen(session.presenceKey, since) }
+    case .issuePairing, .listDevices, .renameDevice, .revokeDevice, .save, .record, .listRecords,
+      .putRecord, .deleteRecord, .listZones, .deleteZone, .listSubscriptions, .subscription,
+      .putSubscription, .removeSubscription, .chunk, .renewChunk, .missingChunks, .listWakes, .wake,
+      .putWake, .removeWake, .verifyWake, .refused:
+      break
+    }
+  }
+
+  /// Records the position up to which a stream has sent the changes.
+  mutating func recordStreamPosition(
+    _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    if let cursor = stream?.value.cursor { recordTold(cursor, &channel, &services) }
+  }
+
+  /// Records that everything up to `token` is sent to the device.
+  private func recordTold(
+    _ token: ChangeToken, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    guard let session = channel.session else { return }
+    services.wakeContacts.recordTold(session.presenceKey, token)
+  }
+
   // MARK: repeated polls
 
   /// Restarts a poll that differs from the one before only in its token, as clients send it that
@@ -1275,6 +1313,7 @@ struct HTTPConnection: Sendable {
       services.hub.removePoll(channel.slot, session.account)
       return false
     }
+    services.wakeContacts.recordSeen(session.presenceKey, since)
     services.status.requests += 1
     swap(&exchange, &lastPoll)
     exchange?.value.repeatPoll(

@@ -111,8 +111,13 @@ struct WebSocketConnection: Sendable {
       case .text(let bytes): handleMessage(bytes, &channel, &services)
       case .binary: close(code: 1003, "Send JSON as text frames.", &channel, &services)
       case .ping(let payload): channel.send(WebSocketFrame.pong(payload), &services)
-      case .pong: unansweredPings = 0
-      case .close(let code, _):
+      case .pong:
+        unansweredPings = 0
+        if let session = channel.session {
+          services.wakeContacts.recordPong(session.presenceKey, on: channel.id)
+        }
+      case .close(let code, let reason):
+        recordEnd(reason, &channel, &services)
         services.status.socketsClosed.add(CloseCounts.byDevice)
         channel.send(WebSocketFrame.close(code: code), &services)
         channel.close(.afterSending, &services)
@@ -356,6 +361,7 @@ struct WebSocketConnection: Sendable {
     _ channel: inout ConnectionChannel, _ services: inout RelayServices
   ) {
     stage = .open
+    if let since { services.wakeContacts.recordSeen(session.presenceKey, since) }
     reader.maximumMessageBytes = Limits.messageBytes
     sendMessage(
       .welcome(
@@ -573,6 +579,9 @@ struct WebSocketConnection: Sendable {
     if unansweredPings >= 2 { return false }
     unansweredPings += 1
     channel.send(WebSocketFrame.ping(), &services)
+    if let session = channel.session, let cursor = chain.cursor {
+      services.wakeContacts.recordPing(session.presenceKey, cursor, on: channel.id)
+    }
     if stage == .open { sendReconnectPeriod(&channel, &services) }
     return true
   }
@@ -585,6 +594,30 @@ struct WebSocketConnection: Sendable {
     guard within > sent + sent / 4 || within < sent / 2 else { return }
     reconnectWithin = Int32(clamping: within)
     sendMessage(.reconnect(withinMilliseconds: within), &channel, &services)
+  }
+
+  // MARK: positions for wakes
+
+  /// Records the position up to which the changes were sent.
+  mutating func recordPosition(
+    _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    guard let session = channel.session, let cursor = chain.cursor else { return }
+    services.wakeContacts.recordTold(session.presenceKey, cursor)
+  }
+
+  /// Records the position of a device that ends the connection: the token that it gives as the
+  /// reason, or all that was sent and has left.
+  private mutating func recordEnd(
+    _ reason: String, _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    guard let session = channel.session, services.wakeContacts.follows(session.presenceKey) else {
+      return
+    }
+    let sent = channel.unsentBytes == 0 ? chain.cursor : nil
+    if let token = ChangeToken(text: reason) ?? sent {
+      services.wakeContacts.recordSeen(session.presenceKey, token)
+    }
   }
 
   // MARK: end

@@ -13,7 +13,9 @@ extension RelayNode {
         services.status.recordsSaved += change.contents?.records.count ?? 0
         durableAt = change.durableAt
       }
+      let account = change.account
       services.configuration.sharesStore ? handleOwnCommit(change) : pushChange(change)
+      services.noteWakeChange(account)
     case .revoked(let account, let device, let origin):
       handleRevocation(account, device, by: origin)
     case .planChanged(let account, let plan): applyPlan(account, plan)
@@ -22,6 +24,7 @@ extension RelayNode {
     case .presence(let node, let account, let device, let isConnected):
       services.presence.recordPresence(
         of: Presence.Key(account: account, device: device), isConnected: isConnected, on: node)
+      if !isConnected { services.noteLeaving(Presence.Key(account: account, device: device)) }
     case .pairingGuess(let address):
       services.admission.guesses.recordGuess(from: address, at: services.moment.instant)
     case .pairingRight(let address): services.admission.guesses.uncountGuess(from: address)
@@ -29,7 +32,13 @@ extension RelayNode {
       _ = services.rates.newAccounts.spendTokens(address, at: services.moment.instant)
     case .status(let node, let status):
       if services.otherStatuses.indices.contains(node) { services.otherStatuses[node] = status }
-    case .remoteCommit(let account, let token): handleRemoteCommit(account, to: token)
+    case .wakePut(let offer, let isVerified):
+      let key = Presence.Key(account: offer.id.account, device: offer.id.device)
+      if services.presence.isConnected(key) { services.followWakes(key) }
+      services.sendWakeCode(offer, isVerified: isVerified)
+    case .remoteCommit(let account, let token):
+      handleRemoteCommit(account, to: token)
+      services.noteWakeChange(account)
     case .remoteMembershipChange(let account): rereadMembership(of: account)
     case .remoteNewsLost: peerRelays.checkVersions(&services)
     }
@@ -211,6 +220,12 @@ extension RelayNode {
     let body = changes.body(since: change.since, token: change.token, more: false)
     let answer = services.answerWithReconnect(body)
     services.status.pushes += slots.count
+    if !services.wakeContacts.isEmpty {
+      for slot in slots {
+        guard let session = connections[slot].session else { continue }
+        services.wakeContacts.recordTold(session.presenceKey, change.token)
+      }
+    }
     // Pages of one origin get the same bytes, and so do all clients that are not pages.
     var rest = slots
     while let first = rest.first {

@@ -52,6 +52,11 @@ enum SignedCall: Hashable, Sendable {
   /// Checks for a chunk, so that it is kept.
   case renewChunk(ChunkHash)
   case missingChunks
+  case listWakes
+  case wake(Name)
+  case putWake(Name)
+  case removeWake(Name)
+  case verifyWake(Name)
   /// Its path or its query is invalid.
   case refused(Refusal)
 }
@@ -74,7 +79,8 @@ extension SignedCall {
     case .issuePairing, .listDevices, .renameDevice, .revokeDevice, .save, .refused: false
     case .record, .listRecords, .putRecord, .deleteRecord, .changes, .events, .listZones,
       .deleteZone, .listSubscriptions,
-      .subscription, .putSubscription, .removeSubscription, .chunk, .renewChunk, .missingChunks:
+      .subscription, .putSubscription, .removeSubscription, .chunk, .renewChunk, .missingChunks,
+      .listWakes, .wake, .putWake, .removeWake, .verifyWake:
       true
     }
   }
@@ -93,6 +99,7 @@ extension Call {
     switch self {
     case .signed(.save), .signed(.putRecord): Limits.batchBytes
     case .signed(.putSubscription): Limits.subscriptionBytes
+    case .signed(.putWake): Limits.wakeRegistrationBytes
     case .signed(.missingChunks): Limits.chunkHashesBytes
     // The error is reported whatever body follows.
     case .upload, .signed(.refused): Limits.chunkBytes
@@ -107,7 +114,7 @@ extension Call {
     switch self {
     case .unauthenticated(.createAccount), .unauthenticated(.join), .signed(.renameDevice),
       .signed(.save), .signed(.putRecord), .signed(.putSubscription), .signed(.missingChunks),
-      .owner(.createAccount),
+      .signed(.putWake), .signed(.verifyWake), .owner(.createAccount),
       .owner(.setPlan):
       true
     case .unauthenticated(.time), .unauthenticated(.limits), .signed(.issuePairing),
@@ -115,7 +122,8 @@ extension Call {
       .signed(.listRecords), .signed(.deleteRecord),
       .signed(.events), .signed(.listZones), .signed(.deleteZone), .signed(.listSubscriptions),
       .signed(.subscription), .signed(.removeSubscription), .signed(.chunk), .signed(.renewChunk),
-      .signed(.refused), .upload, .owner, .health, .page, .ownPage, .socket:
+      .signed(.listWakes), .signed(.wake), .signed(.removeWake), .signed(.refused), .upload, .owner,
+      .health, .page, .ownPage, .socket:
       false
     }
   }

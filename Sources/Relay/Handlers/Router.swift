@@ -114,6 +114,19 @@ enum Router {
     Entry("DELETE", "v1/subscriptions/*") { (target) throws(Refusal) in
       .signed(.removeSubscription(try name(target.path[2])))
     },
+    Entry("GET", "v1/wakes") { _ in .signed(.listWakes) },
+    Entry("GET", "v1/wakes/*") { (target) throws(Refusal) in
+      .signed(.wake(try name(target.path[2])))
+    },
+    Entry("PUT", "v1/wakes/*") { (target) throws(Refusal) in
+      .signed(.putWake(try name(target.path[2])))
+    },
+    Entry("DELETE", "v1/wakes/*") { (target) throws(Refusal) in
+      .signed(.removeWake(try name(target.path[2])))
+    },
+    Entry("POST", "v1/wakes/*/verification") { (target) throws(Refusal) in
+      .signed(.verifyWake(try name(target.path[2])))
+    },
     Entry("PUT", "v1/chunks/*") { (target) throws(Refusal) in .upload(try chunk(target.path[2])) },
     Entry("GET", "v1/chunks/*") { (target) throws(Refusal) in
       .signed(.chunk(try chunk(target.path[2])))

@@ -33,6 +33,8 @@ struct Session: Sendable {
   ) throws(Refusal) -> HandlerResult {
     if let refusal = refusal(of: call) { throw refusal }
     switch call {
+    case .listWakes, .wake, .putWake, .removeWake, .verifyWake:
+      return try performWake(call, body: body, in: context)
     case .issuePairing:
       var (pairing, offer) = PairingCode.issue(from: context.secrets, wall: context.wall)
       pairing.issuer = device
@@ -85,6 +87,39 @@ struct Session: Sendable {
     case .refused(let refusal):
       throw refusal
     }
+  }
+
+  /// Performs a call about wakes.
+  private func performWake(
+    _ call: SignedCall, body: [UInt8], in context: CallContext
+  ) throws(Refusal) -> HandlerResult {
+    switch call {
+    case .listWakes: return .read(.wakes(account, device), .wakes)
+    case .wake(let id): return .read(.wakes(account, device), .wake(id))
+    case .putWake(let id): return try putWake(id, body, in: context)
+    case .removeWake(let id):
+      return .commit(.removeWake(account, device, id), .wakeRemoved)
+    case .verifyWake(let id):
+      let code = try WakeVerification.decoded(body: body)
+      return .commit(
+        .verifyWake(account, device, id, codeHash: WakeCode.hash(of: code)), .wakeVerified)
+    default: throw StoreHealth.mismatch
+    }
+  }
+
+  private func putWake(
+    _ id: Name, _ body: [UInt8], in context: CallContext
+  ) throws(Refusal) -> HandlerResult {
+    let registration = try WakeRegistration.decoded(body: body, id: id)
+    guard let wakes = context.configuration.wakes else { throw WakeConfiguration.isOff }
+    let accepted = try wakes.check(registration)
+    let code = WakeCode.make(from: context.secrets)
+    let offer = WakeOffer(
+      id: SleeperID(account: account, device: device), registration: accepted, code: code)
+    return .commit(
+      .putWake(
+        account, device, accepted, keyMadeAt: wakes.keyMadeAt, codeHash: WakeCode.hash(of: code)),
+      .wakePut(offer))
   }
 
   private func list(_ query: RecordListQuery, _ headers: HTTPHeaders) -> HandlerResult {

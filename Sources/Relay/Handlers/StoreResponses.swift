@@ -20,6 +20,9 @@ enum CommitResponse: Sendable {
   case owner(AdminCommitResponse)
   case renewedChunk(ChunkFetch)
   case missingChunks([ChunkHash])
+  case wakePut(WakeOffer)
+  case wakeRemoved
+  case wakeVerified
 
   /// Returns the answer. Throws the store's refusal.
   func answer(to result: CommitResult) throws(Refusal) -> Answer {
@@ -50,6 +53,11 @@ enum CommitResponse: Sendable {
     case (.missingChunks(let hashes), .renewed(let sizes)) where sizes.count == hashes.count:
       let missing = zip(hashes, sizes).filter { $0.1 == nil }.map(\.0)
       return Answer(status: 200, json: MissingChunks(missing: missing).encodedBody())
+    case (.wakePut, .wakePut(let isNew, let isVerified)):
+      // A new registration, and one that has to be verified again, gets its code by a push.
+      return Answer(status: isNew ? 201 : isVerified ? 204 : 202)
+    case (.wakeRemoved, .done), (.wakeVerified, .done):
+      return Answer(status: 204)
     default:
       throw StoreHealth.mismatch
     }
@@ -69,6 +77,8 @@ enum ReadResponse: Sendable {
   case subscription(Name)
   case owner(AdminReadResponse)
   case chunk(ChunkFetch)
+  case wakes
+  case wake(Name)
 
   /// Returns the answer, if it needs only the store's result.
   func answer(showing result: ReadResult) throws(Refusal) -> Answer {
@@ -85,6 +95,11 @@ enum ReadResponse: Sendable {
         throw StoreRefusals.unknownSubscription
       }
       return Answer(status: 200, json: subscription.encodedBody())
+    case (.wakes, .wakes(let wakes)):
+      return Answer(status: 200, json: WakeList(wakes).encodedBody())
+    case (.wake(let id), .wakes(let wakes)):
+      guard let wake = wakes.first(where: { $0.id == id }) else { throw StoreRefusals.unknownWake }
+      return Answer(status: 200, json: wake.encodedBody())
     default:
       throw StoreHealth.mismatch
     }

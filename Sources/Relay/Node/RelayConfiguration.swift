@@ -39,6 +39,9 @@ package struct RelayConfiguration: Sendable, Hashable {
   /// Files that browsers may load.
   @usableFromInline package var pages = WebAssetCache()
 
+  /// Wakes of sleeping devices; nil: the relay sends none.
+  @usableFromInline package var wakes: WakeConfiguration?
+
   /// True if a node reports every request that it has answered (`RelayReport.answered`).
   @usableFromInline package var reportsRequests = false
   /// The program's version, for display.

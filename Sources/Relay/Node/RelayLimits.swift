@@ -241,7 +241,7 @@ package enum LimitsInForce {
   package static func encodedBody(_ configuration: RelayConfiguration) -> [UInt8] {
     JSONValue.object(
       all(configuration).map { JSONMember($0.0, JSONValue(integerLiteral: $0.1)) }
-    ).serialized()
+    ).setting("wakeKey", to: configuration.wakes.map { .string($0.publicKey) }).serialized()
   }
 
   private static func all(_ configuration: RelayConfiguration) -> [(String, Int64)] {
@@ -277,6 +277,7 @@ package enum LimitsInForce {
     ("subscriptionsPerDevice", Int64(Limits.subscriptionsPerDevice)),
     ("subscriptionConditions", Int64(Limits.subscriptionConditions)),
     ("subscriptionBytes", Int64(Limits.subscriptionBytes)),
+    ("wakesPerDevice", Int64(Limits.wakesPerDevice)),
     ("pairingMilliseconds", Limits.pairingMilliseconds),
     ("pairingCodesPerAccount", Int64(Limits.pairingCodesPerAccount)),
     ("pairingWindowMilliseconds", Limits.pairingWindowMilliseconds),

@@ -24,6 +24,8 @@ package enum RelayNews: Sendable {
   case pairingRight(address: PeerNetwork)
   /// An account is created for a client at this address.
   case newAccount(address: PeerNetwork)
+  /// A device has registered for wakes. The node that sends them sends it the code.
+  indirect case wakePut(WakeOffer, isVerified: Bool)
   /// A node's counters, sent at intervals, so that each node can report the sum.
   case status(node: Int, RelayStatus)
   /// Another relay on the same store moved an account to that token. All three are hints: they may

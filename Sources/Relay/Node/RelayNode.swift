@@ -47,6 +47,10 @@ package struct RelayNode: Node, ~Copyable {
   @usableFromInline
   package mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
     services.moment = moment
+    if id.isOutgoing {
+      services.receivedPush(id, bytes)
+      return
+    }
     guard let slot = connections.slot(of: id) else { return }
     connections[slot].received(bytes, &services)
     removeIfClosed(slot)
@@ -95,6 +99,10 @@ package struct RelayNode: Node, ~Copyable {
       services.actions.append(.close(id, .now))
       return
     }
+    if id.isOutgoing {
+      services.openedPush(id)
+      return
+    }
     services.status.connectionsOpened += 1
     let slot = connections.insert(
       Connection(
@@ -120,6 +128,10 @@ package struct RelayNode: Node, ~Copyable {
   }
 
   private mutating func handleClosed(_ id: ConnectionID, _ cause: CloseCause) {
+    if id.isOutgoing {
+      services.closedPush(id, cause)
+      return
+    }
     guard let slot = connections.slot(of: id) else { return }
     connections[slot].handleClosed(cause, &services)
     removeIfClosed(slot)
@@ -192,6 +204,8 @@ extension RelayNode {
       case .status: services.broadcastStatus()
       case .versionCheck: peerRelays.checkVersions(&services)
       case .collection: services.collect()
+      case .wakes: services.advanceWakes()
+      case .pushes: services.expirePushes()
       case .drain: closeAllConnections()
       }
     }
@@ -222,6 +236,10 @@ enum TimerID: Hashable, IndexedKey, Sendable {
   case versionCheck
   /// Unneeded files are to be collected.
   case collection
+  /// Devices may be due to be woken.
+  case wakes
+  /// Deadline of a push.
+  case pushes
   /// End of the time for stopping.
   case drain
 
@@ -238,7 +256,9 @@ enum TimerID: Hashable, IndexedKey, Sendable {
     case .status: 8
     case .versionCheck: 9
     case .collection: 10
-    case .drain: 11
+    case .wakes: 11
+    case .pushes: 12
+    case .drain: 13
     }
   }
 }
@@ -253,6 +273,7 @@ extension RelayNode {
     services.timers.cancel(.storeProbe)
     services.timers.cancel(.status)
     services.timers.cancel(.collection)
+    services.stopWakes()
     services.pages.endDeferral()
     startDuePageReads()
     services.timers.schedule(

@@ -40,6 +40,9 @@ struct RelayServices: ~Copyable {
   /// True if an undeclared proxy was reported.
   private(set) var hasReportedProxy = false
   var presence: Presence
+  var wakeContacts = WakeContacts()
+  /// nil on other nodes than the first, and if no device is woken.
+  var desk: WakeDesk?
   /// Number of long-polls parked so far, over all accounts.
   private(set) var parkedPolls: UInt64 = 0
   var health = StoreHealth()
@@ -83,6 +86,10 @@ struct RelayServices: ~Copyable {
     transfers = ChunkTransfers(configuration.limits)
     presence = Presence(node: configuration.node, isShared: configuration.sharesStore)
     otherStatuses = Array(repeating: RelayStatus(), count: configuration.nodes)
+    if configuration.node == 0, let wakes = configuration.wakes {
+      desk = WakeDesk(wakes, secrets: secrets, at: moment.instant)
+      timers.schedule(.wakes, at: moment.instant)
+    }
   }
 
   /// Returns the bytes that may wait to leave one connection before its changes become a hint. If
@@ -346,8 +353,13 @@ struct RelayServices: ~Copyable {
 
   mutating func writeSightings(isLast: Bool) {
     sightingsAt = nil
-    let sightings = presence.sightings(
+    var sightings = presence.sightings(
       at: moment.instant, wall: moment.wall, isLast: isLast)
+    for index in sightings.indices {
+      let key = Presence.Key(
+        account: sightings[index].account, device: sightings[index].device)
+      sightings[index].contact = wakeContacts.take(key, isLast: false)
+    }
     if !sightings.isEmpty {
       // If the queue is full, the sightings are lost, and written again in a minute.
       _ = submitCommit(.touchDevices(sightings), for: .sightings)
@@ -468,6 +480,9 @@ struct RelayServices: ~Copyable {
     }
     if case .owner(.removed(let account)) = response, case .success = result {
       removeFiles(of: account)
+    }
+    if case .wakePut(let offer) = response, case .success(.wakePut(_, let isVerified)) = result {
+      handleWakePut(offer, isVerified: isVerified)
     }
     return result
   }

@@ -38,6 +38,10 @@ package struct RelayStatus: Sendable, Hashable {
   @usableFromInline package var throttles = 0
   /// Connections closed because none of their unsent bytes left for long.
   @usableFromInline package var slowConsumers = 0
+  /// Pushes to sleeping devices, by their result.
+  @usableFromInline package var wakesSent = 0
+  @usableFromInline package var wakesGone = 0
+  @usableFromInline package var wakesFailed = 0
   @usableFromInline package var socketsClosed = CloseCounts()
   /// Pages of changes that devices had missed, and devices that began to read everything.
   @usableFromInline package var deltas = 0
@@ -80,7 +84,14 @@ extension RelayStatus {
   }
 
   /// All numbers except those by a reason, with their external names.
-  private static let metrics = openConnections + recoveries + others
+  private static let metrics = openConnections + recoveries + wakes + others
+
+  /// Shown in `/metrics` as one metric, by result.
+  private static let wakes = [
+    Metric("wakes_sent_total", .counter, "Wakes that push services took.", \.wakesSent),
+    Metric("wakes_gone_total", .counter, "Wakes for subscriptions that ended.", \.wakesGone),
+    Metric("wakes_failed_total", .counter, "Wakes that failed.", \.wakesFailed),
+  ]
 
   /// Shown in `/metrics` as one metric, by transport.
   private static let openConnections = [
@@ -157,6 +168,9 @@ extension RelayStatus {
       "Pages of changes that a device had missed (delta), devices that began to read everything "
         + "(snapshot), and cursors that cannot be continued (reset).",
       by: "result", [("delta", deltas), ("snapshot", snapshots), ("reset", resets)])
+    text.add(
+      "lockstep_wakes_total", .counter, "Pushes to sleeping devices, by result.", by: "result",
+      [("sent", wakesSent), ("gone", wakesGone), ("failed", wakesFailed)])
     text.add(
       "lockstep_rejected_total", .counter,
       "Refused requests, by code, and connections closed before they were accepted, by reason.",

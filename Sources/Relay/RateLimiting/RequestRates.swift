@@ -13,6 +13,8 @@ struct RequestRates: Sendable {
   var welcomes: TokenBuckets<AccountID>
   /// Accounts created on an open relay. News of each go to all nodes, so that they count the same.
   var newAccounts: TokenBuckets<PeerNetwork>
+  /// Pushes with a code for a new registration, by account.
+  var wakeCodes: TokenBuckets<AccountID>
 
   init(_ limits: RelayLimits) {
     devices = TokenBuckets(
@@ -27,6 +29,9 @@ struct RequestRates: Sendable {
     newAccounts = TokenBuckets(
       limits.accountsPerHourPerAddress, inMilliseconds: 3_600_000,
       burst: limits.accountsPerHourPerAddress, keys: Limits.rateLimitKeys)
+    wakeCodes = TokenBuckets(
+      Limits.wakeCodesAtOnce, inMilliseconds: 600_000, burst: Limits.wakeCodesAtOnce,
+      keys: Limits.rateLimitKeys)
   }
 
   static func tooOften(_ wait: Int64) -> Refusal {
@@ -39,6 +44,13 @@ struct RequestRates: Sendable {
     Refusal(
       .tooManyRequests,
       "Too many accounts were created from this address; wait as long as Retry-After says.",
+      retryAfterMilliseconds: wait)
+  }
+
+  static func tooManyWakeCodes(_ wait: Int64) -> Refusal {
+    Refusal(
+      .tooManyRequests,
+      "Too many registrations for wakes were made; wait as long as Retry-After says.",
       retryAfterMilliseconds: wait)
   }
 

@@ -56,6 +56,14 @@ extension RelayNode {
         services.recordReadFailure(error)
         handleRead(job, .failure(StoreHealth.unavailable))
       }
+    case .dueWakes(let result):
+      guard case .dueWakes(let query) = services.queue.removeRead(job) else { return }
+      switch result {
+      case .success(let found): services.handleDueWakes(query, .success(found))
+      case .failure(let error):
+        services.recordReadFailure(error)
+        services.handleDueWakes(query, .failure(StoreHealth.unavailable))
+      }
     case .page(let page):
       if let pending = services.queue.removePage(job) {
         services.recordReadSuccess()
@@ -140,7 +148,8 @@ extension RelayNode {
     case .addChunk(_, let file):
       services.handleChunkAdded(file, result)
       if let slot { connections[slot].handleChunkAdded(result, &services) }
-    case .sightings, .missingReport: break
+    case .sightings, .missingReport, .wakeReport: break
+    case .wakeClaim: services.handleWakeClaim(result)
     case .storeProbe: if services.health.fault != nil { services.scheduleStoreProbe() }
     case .confirmation(let last): services.handleConfirmation(through: last, result)
     case .collection: services.handleCollection(result)
@@ -181,6 +190,8 @@ extension RelayNode {
     case .remoteCommit(let account, let since): handleRemoteRead(account, since: since, result)
     case .accountVersions(let accounts): handleVersionsRead(accounts, result)
     case .membership(let account, let device): handleMembershipRead(account, device, result)
+    case .dueWakes(let query):
+      services.handleDueWakes(query, result.flatMap { _ in .failure(StoreHealth.mismatch) })
     }
   }
 
@@ -223,7 +234,7 @@ extension RelayNode {
         plan: principal.plan)
       connections[slot].signIn(
         session, SubscriptionFilter(principal.subscriptions),
-        newest: isNewest ? principal.newest : nil, &services)
+        newest: isNewest ? principal.newest : nil, hasWakes: principal.hasWakes, &services)
       removeIfClosed(slot)
       beginVersionChecks(at: principal.account, membershipVersion: principal.membershipVersion)
     case .success: connections[slot].refuseSignIn(StoreHealth.mismatch, &services)
@@ -302,6 +313,9 @@ extension RelayNode {
       if isOther { applyPlan(account, principal.plan) }
       if services.hub.filter(of: device, account) != SubscriptionFilter(principal.subscriptions) {
         applySubscriptions(account, device, principal.subscriptions)
+      }
+      if principal.hasWakes {
+        services.followWakes(Presence.Key(account: account, device: device))
       }
     case .failure(let refusal) where refusal.code == .badToken:
       handleRevocation(account, device, by: nil)

@@ -21,12 +21,18 @@ enum PendingCommit: Sendable {
   case missingReport
   /// Chunks that no record references.
   case collection
+  /// Wakes to be begun.
+  case wakeClaim
+  /// Results of wakes; no connection waits for it.
+  case wakeReport
 
   /// The connection that waits for the result.
   var connection: ConnectionID? {
     switch self {
     case .call(let id, _), .socketSave(let id, _, _, _, _), .addChunk(let id, _): id
-    case .sightings, .storeProbe, .confirmation, .missingReport, .collection: nil
+    case .sightings, .storeProbe, .confirmation, .missingReport, .collection, .wakeClaim,
+      .wakeReport:
+      nil
     }
   }
 }
@@ -47,12 +53,14 @@ enum PendingRead: Sendable {
   case accountVersions([AccountID])
   /// The store's data about a device that is already connected.
   case membership(AccountID, DeviceID)
+  /// Devices that are to be woken.
+  case dueWakes(SleeperQuery)
 
   /// The connection that waits for the result.
   var connection: ConnectionID? {
     switch self {
     case .call(let id, _), .signIn(let id, _, _, _), .welcome(let id): id
-    case .sweepCheck, .remoteCommit, .accountVersions, .membership: nil
+    case .sweepCheck, .remoteCommit, .accountVersions, .membership, .dueWakes: nil
     }
   }
 }

@@ -62,9 +62,20 @@ package enum StoreWork {
         let result = try store.read(request)
         if case .page(let page) = result { return .page(ReadPage(page, as: form)) }
         return .read(.success(result))
+      case .dueWakes(let query, let wall): return dueWakes(query, wall: wall, on: store)
       }
     } catch {
       return .read(.failure(error))
+    }
+  }
+
+  private static func dueWakes(
+    _ query: SleeperQuery, wall: Int64, on store: some ZoneReader
+  ) -> StoreReadOutcome {
+    do throws(StorageError) {
+      return .dueWakes(.success(try store.dueWakes(query, wall: wall)))
+    } catch {
+      return .dueWakes(.failure(error))
     }
   }
 
@@ -120,7 +131,8 @@ package enum StoreWork {
     // Only the requesting client gets the result.
     case (.createAccount, _), (.issuePairing, _), (.redeemPairing, _), (.renameDevice, _),
       (.touchDevices, _), (.checkWritable, _), (.addChunk, _), (.renewChunks, _),
-      (.confirmChunks, _), (.markChunksMissing, _), (.collectChunks, _):
+      (.confirmChunks, _), (.markChunksMissing, _), (.collectChunks, _), (.putWake, _),
+      (.removeWake, _), (.verifyWake, _), (.claimWakes, _), (.reportWakes, _), (.addWakeKey, _):
       nil
     }
   }
@@ -220,11 +232,13 @@ extension StoreWork {
       .deleteZone(let account, _, _, _), .deleteZoneRest(let account, _, _, _),
       .putSubscription(let account, _, _),
       .removeSubscription(let account, _, _), .setPlan(let account, _),
-      .removeAccount(let account), .addChunk(let account, _, _, _), .renewChunks(let account, _):
+      .removeAccount(let account), .addChunk(let account, _, _, _), .renewChunks(let account, _),
+      .putWake(let account, _, _, _, _), .removeWake(let account, _, _),
+      .verifyWake(let account, _, _, _):
       account.rawValue
     case .save(let commit): commit.account.rawValue
     case .redeemPairing, .touchDevices, .checkWritable, .confirmChunks, .markChunksMissing,
-      .collectChunks:
+      .collectChunks, .claimWakes, .reportWakes, .addWakeKey:
       0
     }
   }
@@ -239,13 +253,16 @@ extension StoreWork {
           $0 + 1 + ($1.fields?.count ?? 0) >> 10 + $1.chunks.count
         })
     case .touchDevices(let sightings): 1 + sightings.count
+    case .claimWakes(let ids): 1 + ids.count
+    case .reportWakes(let reports): 1 + reports.count
     case .renewChunks(_, let hashes): 1 + hashes.count
     case .confirmChunks(let files), .markChunksMissing(let files): 1 + files.count
     case .collectChunks(let count): 1 + count
     // One portion each, however many records there are.
     case .deleteZone, .deleteZoneRest, .removeAccount: Limits.portionCost
     case .createAccount, .issuePairing, .redeemPairing, .renameDevice, .revokeDevice,
-      .putSubscription, .removeSubscription, .setPlan, .addChunk, .checkWritable:
+      .putSubscription, .removeSubscription, .setPlan, .addChunk, .checkWritable, .putWake,
+      .removeWake, .verifyWake, .addWakeKey:
       1
     }
   }
@@ -256,9 +273,10 @@ extension StoreWork {
     switch request {
     case .zones(let account, _, _), .chunk(let account, _), .account(let account),
       .changes(let account, _, _, _), .record(let account, _), .newestToken(let account),
-      .devices(let account):
+      .devices(let account), .wakes(let account, _):
       account.rawValue
-    case .authenticate, .accounts, .fileUses, .accountCount, .accountVersions: 0
+    case .authenticate, .accounts, .fileUses, .accountCount, .accountVersions, .sleepers, .wakeKeys:
+      0
     }
   }
 
@@ -271,7 +289,11 @@ extension StoreWork {
     case .zones(_, _, let limit), .accounts(_, let limit): 1 + max(0, limit)
     case .fileUses(let files): 1 + files.count
     case .accountVersions(let accounts): 1 + accounts.count
-    case .authenticate, .chunk, .account, .record, .newestToken, .devices, .accountCount: 1
+    // Of each, some changes may be read.
+    case .sleepers: Limits.portionCost
+    case .authenticate, .chunk, .account, .record, .newestToken, .devices, .accountCount, .wakes,
+      .wakeKeys:
+      1
     }
   }
 }
@@ -307,11 +329,14 @@ package enum StoreReadJob: Sendable, Hashable {
   case read(ReadRequest)
   /// A page of changes, encoded by the worker.
   case page(ReadRequest, as: PageForm)
+  /// A look for devices that are to be woken; `wall`: the time of the request.
+  case dueWakes(SleeperQuery, wall: Int64)
 
   @usableFromInline
   package var request: ReadRequest {
     switch self {
     case .read(let request), .page(let request, _): request
+    case .dueWakes(let query, _): .sleepers(query)
     }
   }
 }
@@ -350,6 +375,7 @@ package enum StoreReadOutcome: Sendable, Hashable {
   case read(Result<ReadResult, StorageError>)
   /// The requested page. If there is none, `read` gives the reason.
   case page(ReadPage)
+  case dueWakes(Result<DueWakes, StorageError>)
 
   /// Nanoseconds for reading and encoding a page; 0 for everything else.
   var nanoseconds: Int64 { if case .page(let page) = self { page.nanoseconds } else { 0 } }

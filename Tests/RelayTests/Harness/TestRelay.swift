@@ -59,6 +59,10 @@ final class TestRelay {
   /// Multicasts: the size of each, and the number of receivers.
   private(set) var multicasts: [(bytes: Int, receivers: Int)] = []
   private var lastConnection: UInt64 = 0
+  /// Connections that a node opened, which are still to be accepted.
+  private var opening: [(node: Int, id: ConnectionID, peer: PeerAddress)] = []
+  /// Connections that nodes have opened, in order, with their addresses.
+  private(set) var opened: [(id: ConnectionID, peer: PeerAddress)] = []
   /// Connections whose reading is resumed, with delayed bytes.
   private var resumed: [ConnectionID] = []
   /// Connections that the node closed, without any bytes held.
@@ -300,7 +304,10 @@ final class TestRelay {
   private func perform(_ node: Int) {
     while let action = entries[node].node.nextAction() {
       switch action {
-      case .open: preconditionFailure("a relay opens no connection")
+      case .open(let id, let peer):
+        wires[id] = Wire(node: node)
+        opening.append((node, id, peer))
+        opened.append((id, peer))
       case .send(let id, let bytes): take(bytes, for: id)
       case .multicast(let bytes, let ids):
         multicasts.append((bytes.count, ids.count))
@@ -317,6 +324,10 @@ final class TestRelay {
       case .broadcast(let news):
         for other in entries.indices where other != node { entries[other].remoteNews.append(news) }
       }
+    }
+    while !opening.isEmpty {
+      let (node, id, peer) = opening.removeFirst()
+      deliver(node, .opened(id, Opening(listenerKind: .outgoing, peer: peer, isSecure: true)))
     }
     while !released.isEmpty {
       let id = released.removeFirst()

@@ -1,0 +1,185 @@
+import LockstepModel
+import LockstepRuntime
+import LockstepStorage
+
+/// Decides when the store is asked which sleeping devices are to be woken, and keeps the wakes that
+/// are being sent. One node of a process has it.
+///
+/// The accounts' changes themselves are the durable list of what is due: a device is to be woken if
+/// its account has changes after the position up to which the device has them. So nothing is lost
+/// with the process, and a save writes nothing more. A pass over all devices with registrations
+/// finds what was not announced: after the start, if another relay made the change, and wakes that
+/// are to be repeated.
+struct WakeScheduler: Sendable {
+  /// Next step.
+  enum Step: Hashable, Sendable {
+    case look(SleeperQuery)
+    /// Nothing before that time.
+    case wait(Instant)
+    /// The store is asked already; a result follows.
+    case awaitResult
+  }
+
+  /// A wake that is being sent: results so far, and the number of pushes without one.
+  private struct Wake: Sendable {
+    var results: [WakeResult] = []
+    var unfinished: Int
+  }
+
+  private enum Purpose: Hashable, Sendable {
+    case wake
+    case verification
+  }
+
+  /// One push to one registration.
+  private struct Push: Sendable {
+    var id: SleeperID
+    var registration: Name
+    var endpoint: String
+    var purpose: Purpose
+  }
+
+  /// Accounts with a device that has registered.
+  private var accounts: Set<AccountID> = []
+  /// Accounts to be looked at, and the earliest time of each.
+  private var changed: [AccountID: Instant] = [:]
+  /// Devices whose last connection ended a moment ago, until they may be woken.
+  private var left: [SleeperID: Instant] = [:]
+  private var isLooking = false
+  /// The last device of the pass under way; nil between two passes.
+  private var passed: SleeperID?
+  private var nextPass: Instant
+  private var wakes: [SleeperID: Wake] = [:]
+  private var pushes: [UInt64: Push] = [:]
+  private var lastPush: UInt64 = 0
+  private var reports: [WakeReport] = []
+
+  init(at now: Instant) { nextPass = now }
+
+  /// Number of pushes without a result.
+  var pushCount: Int { pushes.count }
+
+  // MARK: events
+
+  /// Records that a device has registered.
+  mutating func follow(_ account: AccountID) { accounts.insert(account) }
+
+  /// Records a change of an account.
+  mutating func recordChange(_ account: AccountID, at now: Instant) {
+    guard accounts.contains(account) else { return }
+    plan(account, at: now.advanced(milliseconds: Limits.wakeGatherMilliseconds))
+  }
+
+  /// Records that a device's last connection has ended.
+  mutating func recordLeaving(_ id: SleeperID, at now: Instant) {
+    guard accounts.contains(id.account) else { return }
+    let until = now.advanced(milliseconds: Limits.wakeDelayMilliseconds)
+    left[id] = until
+    plan(id.account, at: until)
+  }
+
+  private mutating func plan(_ account: AccountID, at instant: Instant) {
+    if let planned = changed[account], planned <= instant { return }
+    changed[account] = instant
+  }
+
+  // MARK: looking
+
+  /// Returns the next step. With `.look`, the store must be asked, and `handle` or `fail` called.
+  mutating func next(at now: Instant) -> Step {
+    if isLooking || wakes.count >= Limits.wakesAtOnce { return .awaitResult }
+    let due = changed.filter { $0.value <= now }.map(\.key).sorted().prefix(Limits.wakesPerRequest)
+    if !due.isEmpty {
+      for account in due { changed[account] = nil }
+      isLooking = true
+      return .look(.accounts(Array(due)))
+    }
+    if nextPass <= now {
+      isLooking = true
+      return .look(.after(passed, limit: Limits.wakesPerRequest))
+    }
+    return .wait(changed.values.min().map { min($0, nextPass) } ?? nextPass)
+  }
+
+  /// Handles what the store found. Returns the devices of which a wake is to be begun.
+  /// `isConnected`: true for a device with a connection in this process.
+  mutating func handle(
+    _ found: DueWakes, of query: SleeperQuery, at now: Instant, wall: Int64,
+    isConnected: (SleeperID) -> Bool
+  ) -> [SleeperID] {
+    isLooking = false
+    accounts.formUnion(found.accounts)
+    reports += found.passed
+    switch query {
+    case .accounts(let asked):
+      // The devices of one account may be more than one request handles.
+      if found.next != nil {
+        for account in asked { plan(account, at: now.advanced(milliseconds: 1_000)) }
+      }
+    case .after:
+      passed = found.next
+      if passed == nil {
+        nextPass = now.advanced(milliseconds: Limits.wakeSweepMilliseconds)
+      }
+    }
+    if let nextAt = found.nextAt, nextAt - wall < Limits.wakeSweepMilliseconds {
+      let instant = now.advanced(milliseconds: max(0, nextAt - wall) + 1)
+      for account in found.accounts { plan(account, at: instant) }
+    }
+    left = left.filter { now < $0.value }
+    // Those that have just left are looked at again when they may be woken.
+    for id in found.due { if let until = left[id] { plan(id.account, at: until) } }
+    return found.due.filter { id in
+      wakes[id] == nil && left[id] == nil && !isConnected(id)
+    }
+  }
+
+  /// Handles a store that could not be asked: the pass that follows later finds what is due.
+  mutating func fail(at now: Instant) {
+    isLooking = false
+    passed = nil
+    nextPass = now.advanced(milliseconds: Limits.wakeSweepMilliseconds)
+  }
+
+  // MARK: sending
+
+  /// Records a wake that was begun, with that many pushes.
+  mutating func begin(_ id: SleeperID, pushes: Int) { wakes[id] = Wake(unfinished: pushes) }
+
+  /// Returns the number of a push of a wake that was begun, or of one that carries a code.
+  mutating func addPush(
+    _ id: SleeperID, _ registration: WakeRegistration, isVerification: Bool
+  ) -> UInt64 {
+    lastPush += 1
+    pushes[lastPush] = Push(
+      id: id, registration: registration.id, endpoint: registration.endpoint,
+      purpose: isVerification ? .verification : .wake)
+    return lastPush
+  }
+
+  /// Records the result of a push.
+  mutating func finish(_ number: UInt64, _ outcome: WakeResult.Outcome) {
+    guard let push = pushes.removeValue(forKey: number) else { return }
+    let result = WakeResult(id: push.registration, endpoint: push.endpoint, outcome: outcome)
+    switch push.purpose {
+    case .verification: reports.append(WakeReport(id: push.id, event: .verification(result)))
+    case .wake:
+      guard var wake = wakes[push.id] else { return }
+      wake.results.append(result)
+      wake.unfinished -= 1
+      if wake.unfinished > 0 {
+        wakes[push.id] = wake
+        return
+      }
+      wakes[push.id] = nil
+      reports.append(WakeReport(id: push.id, event: .finished(wake.results)))
+    }
+  }
+
+  /// Returns reports for the store, at most `Limits.wakesPerRequest`.
+  mutating func takeReports() -> [WakeReport] {
+    let taken = Array(reports.prefix(Limits.wakesPerRequest))
+    reports.removeFirst(taken.count)
+    return taken
+  }
+}

@@ -1,0 +1,345 @@
+import LockstepJSON
+import LockstepModel
+import LockstepRuntime
+import LockstepStorage
+import LockstepWire
+import Testing
+
+@testable import LockstepRelay
+
+/// Waking of a sleeping device by Web Push: a phone, and a laptop that changes something.
+struct WakeTests {
+  private let relay: TestRelay
+  private let service: PushService
+  private let laptop: TestDevice
+  private let phone: TestDevice
+
+  init() throws {
+    relay = TestRelay(nodes: 2) { PushService.configure(&$0) }
+    service = PushService(relay)
+    laptop = try relay.newAccount()
+    phone = try relay.newDevice(beside: laptop)
+    relay.advance(10_000)
+  }
+
+  /// A device saves a record, and leaves.
+  private func save(
+    _ device: TestDevice, _ number: Int, zone: String = "z", node: Int = 0
+  ) throws {
+    let client = HTTPClient(relay, node: node)
+    let saved = try client.call(
+      "POST", "/v1/zones/\(zone)/records", token: device.token,
+      saveBody("r\(number)", id: batch(number)))
+    try #require(saved.status == 200)
+    relay.cut(client.id)
+    relay.runUntilIdle()
+  }
+
+  /// A device reads everything after its token, page by page, and leaves.
+  private func fetch(_ device: TestDevice, since: String?) throws -> String {
+    let client = HTTPClient(relay)
+    var token = since
+    while true {
+      let query = token.map { "?since=\($0)" } ?? ""
+      let answer = try client.call("GET", "/v1/changes\(query)", token: device.token)
+      try #require(answer.status == 200)
+      let page = try ChangePage.decoded(body: answer.body)
+      let isEnd = token == page.token.text
+      token = page.token.text
+      if isEnd { break }
+    }
+    relay.cut(client.id)
+    relay.runUntilIdle()
+    return try #require(token)
+  }
+
+  private func status(_ device: TestDevice) throws -> JSONValue? {
+    let client = HTTPClient(relay)
+    let answer = try client.call("GET", "/v1/wakes/browser", token: device.token)
+    relay.cut(client.id)
+    return answer.json
+  }
+
+  // MARK: registration
+
+  @Test func aRegistrationIsVerifiedByTheCodeOfItsFirstPush() throws {
+    let client = HTTPClient(relay)
+    let body = try service.subscribe("/p/1")
+    #expect(try client.call("PUT", "/v1/wakes/a%2Fb", token: phone.token, body).status == 201)
+    let state = try client.call("GET", "/v1/wakes/a%2Fb", token: phone.token)
+    #expect(state.json == ["id": "a/b", "kind": "webpush", "state": "unverified"])
+    let pushes = try service.pushes()
+    try #require(pushes.count == 1)
+    #expect(pushes[0].target == "/p/1")
+    #expect(pushes[0].headers["TTL"] == "600")
+    let code = try #require(try service.content(pushes[0])["c"]?.string)
+    service.answer(pushes[0])
+    let path = "/v1/wakes/a%2Fb/verification"
+    let wrong = try client.call("POST", path, token: phone.token, #"{"code":"x"}"#)
+    #expect(wrong.code == "badWakeCode")
+    // Another device's code is not its own.
+    #expect(
+      try client.call("POST", path, token: laptop.token, #"{"code":"\#(code)"}"#).status == 404)
+    #expect(
+      try client.call("POST", path, token: phone.token, #"{"code":"\#(code)"}"#).status == 204)
+    let list = try client.call("GET", "/v1/wakes", token: phone.token)
+    #expect(list.json?["wakes"]?.array?.first?["state"] == "verified")
+    #expect(try client.call("GET", "/v1/wakes", token: laptop.token).json == ["wakes": []])
+    // The same subscription stays verified; another one does not.
+    #expect(try client.call("PUT", "/v1/wakes/a%2Fb", token: phone.token, body).status == 204)
+    #expect(try service.pushes().isEmpty)
+    let other = try service.subscribe("/p/2")
+    #expect(try client.call("PUT", "/v1/wakes/a%2Fb", token: phone.token, other).status == 202)
+    #expect(try service.onlyPush()["c"] != nil)
+    #expect(try client.call("DELETE", "/v1/wakes/a%2Fb", token: phone.token).status == 204)
+    #expect(try client.call("DELETE", "/v1/wakes/a%2Fb", token: phone.token).status == 404)
+  }
+
+  @Test func endpointsOfTheOwnersNetworkAreRefused() throws {
+    let client = HTTPClient(relay)
+    for host in [
+      "127.0.0.1", "10.0.0.1", "192.168.1.1", "169.254.169.254", "[::1]", "[fd00::1]", "localhost",
+      "router", "push.example:8443", "0x7f.1", "2130706433", "user@push.example",
+    ] {
+      let body = try service.subscribe("/p", host: host)
+      let answer = try client.call("PUT", "/v1/wakes/x", token: phone.token, body)
+      #expect(
+        answer.code == "wakeNotAllowed" || answer.code == "badRequest", "\(host): \(answer.status)")
+    }
+    #expect(relay.opened.isEmpty)
+  }
+
+  @Test func anAccountGetsFewCodesInAWhile() throws {
+    let client = HTTPClient(relay)
+    for number in 0..<Limits.wakeCodesAtOnce {
+      let answer = try client.call(
+        "PUT", "/v1/wakes/x", token: phone.token, try service.subscribe("/p/\(number)"))
+      #expect([201, 202].contains(answer.status))
+    }
+    let more = try client.call(
+      "PUT", "/v1/wakes/x", token: phone.token, try service.subscribe("/p/more"))
+    #expect(more.status == 429)
+  }
+
+  @Test func aRelayThatWakesNobodySaysSo() throws {
+    let silent = TestRelay()
+    let device = try silent.newAccount()
+    let client = HTTPClient(silent)
+    let put = try client.call(
+      "PUT", "/v1/wakes/x", token: device.token, try service.subscribe("/p"))
+    #expect(put.code == "wakeNotAllowed")
+    #expect(try client.call("GET", "/v1/limits").json?["wakeKey"] == nil)
+    #expect(
+      try HTTPClient(relay).call("GET", "/v1/limits").json?["wakeKey"]?.string?.utf8.count == 87)
+  }
+
+  // MARK: wakes
+
+  @Test func aChangeWakesASleepingDeviceOnce() throws {
+    try service.register(phone)
+    try save(laptop, 1)
+    #expect(try service.pushes().isEmpty)
+    relay.advance(Limits.wakeGatherMilliseconds + 1)
+    let pushes = try service.pushes()
+    try #require(pushes.count == 1)
+    #expect(pushes[0].headers["Topic"]?.utf8.count == 32)
+    #expect(pushes[0].headers["Content-Encoding"] == "aes128gcm")
+    #expect(pushes[0].body.count == 358)
+    let newest = try fetch(laptop, since: nil)
+    #expect(try service.content(pushes[0]) == ["v": 1, "t": .string(newest)])
+    service.answer(pushes[0])
+    // The phone does not answer: nothing more is sent.
+    try save(laptop, 2)
+    relay.advance(60_000)
+    #expect(try service.pushes().isEmpty)
+    // Once it has, the next change wakes it again.
+    _ = try fetch(phone, since: nil)
+    relay.advance(60_000)
+    #expect(try service.pushes().isEmpty)
+    try save(laptop, 3)
+    relay.advance(10_000)
+    _ = try service.onlyPush()
+    let state = try status(phone)
+    #expect(state?["answeredAt"] != nil)
+    #expect(state?["sentAt"] != nil)
+  }
+
+  @Test func anUnansweredWakeIsRepeatedLessAndLess() throws {
+    try service.register(phone)
+    try save(laptop, 1)
+    relay.advance(10_000)
+    _ = try service.onlyPush()
+    for minutes: Int64 in [30, 60, 120, 240, 480, 960, 1_440, 1_440] {
+      relay.advance((minutes - 2) * 60_000)
+      #expect(try service.pushes().isEmpty, "before \(minutes) minutes")
+      relay.advance(2 * 60_000)
+      _ = try service.onlyPush()
+    }
+  }
+
+  @Test func ownChangesAndThoseOfOtherZonesWakeNobody() throws {
+    let client = HTTPClient(relay)
+    let put = try client.call(
+      "PUT", "/v1/subscriptions/s", token: phone.token, #"{"kind":"zone","zone":"y"}"#)
+    #expect(put.status == 201)
+    relay.cut(client.id)
+    try service.register(phone)
+    try save(phone, 1, zone: "y")
+    try save(laptop, 2, zone: "z")
+    relay.advance(100_000)
+    #expect(try service.pushes().isEmpty)
+    try save(laptop, 3, zone: "y")
+    relay.advance(10_000)
+    _ = try service.onlyPush()
+  }
+
+  @Test func aConnectedDeviceIsNotWokenAndOneThatLeavesIsAWhileLater() throws {
+    try service.register(phone)
+    let token = try fetch(phone, since: nil)
+    let socket = try SocketClient(relay, node: 1, as: phone, since: ChangeToken(text: token))
+    try save(laptop, 1)
+    relay.advance(20_000)
+    #expect(try service.pushes().isEmpty)
+    guard case .changes(nil, let page)? = try socket.next() else {
+      Issue.record("the change was not pushed")
+      return
+    }
+    // It says what it has, and leaves: nothing wakes it.
+    relay.send(
+      socket.id, WebSocketFrame.close(code: 1000, reason: page.token.text, mask: 1))
+    relay.runUntilIdle()
+    relay.advance(3_600_000)
+    #expect(try service.pushes().isEmpty)
+    // A change right after that wakes it, but not within three seconds of its leaving.
+    let again = try SocketClient(relay, node: 1, as: phone, since: page.token)
+    relay.send(again.id, WebSocketFrame.close(code: 1000, reason: page.token.text, mask: 1))
+    relay.runUntilIdle()
+    try save(laptop, 2)
+    relay.advance(2_500)
+    #expect(try service.pushes().isEmpty)
+    relay.advance(1_000)
+    _ = try service.onlyPush()
+  }
+
+  @Test func whatWasSentWithoutAProofIsAnnouncedLater() throws {
+    try service.register(phone)
+    let token = try fetch(phone, since: nil)
+    let socket = try SocketClient(relay, as: phone, since: ChangeToken(text: token))
+    socket.answersPings = false
+    try save(laptop, 1)
+    // The phone's battery is empty: nobody knows if the push has arrived.
+    relay.cut(socket.id, .failed("reset"))
+    relay.advance(29 * 60_000)
+    #expect(try service.pushes().isEmpty)
+    relay.advance(2 * 60_000)
+    _ = try service.onlyPush()
+  }
+
+  @Test func anAnsweredPingProvesWhatWasSentBefore() throws {
+    try service.register(phone)
+    let token = try fetch(phone, since: nil)
+    let socket = try SocketClient(relay, as: phone, since: ChangeToken(text: token))
+    try save(laptop, 1)
+    for _ in 0..<3 {
+      relay.advance(Limits.keepAliveMilliseconds)
+      _ = try socket.all()
+      relay.runUntilIdle()
+    }
+    #expect(socket.pings > 0)
+    relay.cut(socket.id, .failed("reset"))
+    relay.advance(3_600_000)
+    #expect(try service.pushes().isEmpty)
+  }
+
+  // MARK: push services
+
+  @Test func aSubscriptionThatHasEndedIsRemovedAfterOneMoreAttempt() throws {
+    try service.register(phone)
+    try save(laptop, 1)
+    relay.advance(10_000)
+    _ = try service.onlyPush(410)
+    #expect(try status(phone)?["state"] == "verified")
+    // That was a contact; the next attempt follows.
+    relay.advance(120_000)
+    _ = try service.onlyPush(404)
+    #expect(try status(phone)?["code"] == "notFound")
+    try save(laptop, 2)
+    relay.advance(24 * 3_600_000)
+    #expect(try service.pushes().isEmpty)
+  }
+
+  @Test func aServiceThatAsksToWaitIsLeftAlone() throws {
+    try service.register(phone)
+    try save(laptop, 1)
+    relay.advance(10_000)
+    let pushes = try service.pushes()
+    try #require(pushes.count == 1)
+    service.answer(pushes[0], 429, retryAfter: 7_200)
+    try save(laptop, 2)
+    relay.advance(7_100_000)
+    #expect(try service.pushes().isEmpty)
+    relay.advance(200_000)
+    _ = try service.onlyPush()
+  }
+
+  @Test func aServiceThatNeverAnswersIsTriedAgain() throws {
+    try service.register(phone)
+    try save(laptop, 1)
+    relay.advance(10_000)
+    #expect(try service.pushes().count == 1)
+    relay.advance(55_000)
+    #expect(try service.pushes().isEmpty)
+    var again: [PushService.Push] = []
+    for _ in 0..<60 where again.isEmpty {
+      relay.advance(1_000)
+      again = try service.pushes()
+    }
+    try #require(again.count == 1)
+    service.answer(again[0])
+    relay.advance(600_000)
+    #expect(try service.pushes().isEmpty)
+  }
+
+  // MARK: crashes and several relays
+
+  /// The relay is killed between the commit and the push. The next one on the store sends it.
+  @Test func aRelayThatStartsFindsWhatIsDue() throws {
+    try service.register(phone)
+    try save(laptop, 1)
+    let next = TestRelay(store: relay.store) { PushService.configure(&$0) }
+    next.moment.wall = relay.moment.wall
+    let itsService = PushService(next)
+    _ = try itsService.subscribe("/p/1")
+    next.advance(5_000)
+    let push = try itsService.onlyPush()
+    #expect(push["t"] != nil)
+    next.advance(600_000)
+    #expect(try itsService.pushes().isEmpty)
+  }
+
+  @Test func twoRelaysOnAStoreSendOneWake() throws {
+    let pair = TestRelay(nodes: 2, areSeparateRelays: true) { PushService.configure(&$0) }
+    let service = PushService(pair)
+    let laptop = try pair.newAccount()
+    let phone = try pair.newDevice(beside: laptop)
+    try service.register(phone, node: 1)
+    pair.advance(60_000)
+    let saved = try HTTPClient(pair).call(
+      "POST", "/v1/zones/z/records", token: laptop.token, saveBody("r", id: batch(1)))
+    #expect(saved.status == 200)
+    pair.advance(5_000)
+    _ = try service.onlyPush()
+    pair.advance(600_000)
+    #expect(try service.pushes().isEmpty)
+  }
+
+  @Test func aDeviceThatIsRevokedIsNotWoken() throws {
+    try service.register(phone)
+    let client = HTTPClient(relay)
+    let path = "/v1/devices/\(phone.credentials.device.text)"
+    #expect(try client.call("DELETE", path, token: laptop.token).status == 204)
+    try save(laptop, 1)
+    relay.advance(3_600_000)
+    #expect(try service.pushes().isEmpty)
+  }
+}

@@ -1,0 +1,82 @@
+import LockstepModel
+import LockstepRuntime
+import LockstepWire
+
+/// A push service, as far as its connections: it reads the requests of relays, and answers them as
+/// it is ordered.
+struct PushServiceNode: Node, ~Copyable {
+  typealias News = Never
+
+  enum Order: Sendable {
+    case answer(ConnectionID, status: Int, retryAfter: Int?)
+    /// Ends the connection without an answer.
+    case cut(ConnectionID)
+  }
+
+  struct Push: Sendable {
+    var connection: ConnectionID
+    var target: String
+    var headers: HTTPHeaders
+    var body: [UInt8]
+  }
+
+  enum Report: Sendable {
+    case pushed(Push)
+    case invalid(String)
+  }
+
+  private struct Reading {
+    var parser = HTTPRequestParser()
+    var head: HTTPRequestHead?
+    var body: [UInt8] = []
+  }
+
+  private var connections: [ConnectionID: Reading] = [:]
+  private var actions = ActionQueue<NodeAction<NoJob, Report, Never>>()
+
+  var nextDeadline: Instant? { nil }
+
+  mutating func nextAction() -> NodeAction<NoJob, Report, Never>? { actions.popFirst() }
+
+  mutating func handle(_ event: NodeEvent<NoJob, Order, Never>, at moment: Moment) {
+    switch event {
+    case .opened(let id, _): connections[id] = Reading()
+    case .closed(let id, _): connections[id] = nil
+    case .ordered(.answer(let id, let status, let retryAfter)):
+      guard connections[id] != nil else { return }
+      var headers = HTTPHeaders()
+      if let retryAfter { headers.append("Retry-After", String(retryAfter)) }
+      actions.append(.send(id, HTTPWriter.response(status: status, headers: headers)))
+    case .ordered(.cut(let id)):
+      guard connections.removeValue(forKey: id) != nil else { return }
+      actions.append(.close(id, .now))
+    case .drained, .holding, .connectionRejected, .finished, .deadlineReached, .stopping: break
+    }
+  }
+
+  mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
+    guard var reading = connections[id] else { return }
+    reading.parser.receive(bytes)
+    do throws(Refusal) {
+      while let event = try reading.parser.next() {
+        switch event {
+        case .head(let head):
+          reading.head = head
+          reading.body = []
+        case .body(let bytes): reading.body += bytes
+        case .end:
+          guard let head = reading.head else { continue }
+          actions.append(
+            .report(
+              .pushed(
+                Push(
+                  connection: id, target: head.target.text, headers: head.headers,
+                  body: reading.body))))
+        }
+      }
+    } catch {
+      actions.append(.report(.invalid(error.detail)))
+    }
+    connections[id] = reading
+  }
+}
