@@ -206,7 +206,7 @@ public final class Lockstep: Sendable {
     try await engine.closeRemovingData()
   }
 
-  private func relayCall<Value: Sendable>(
+  func relayCall<Value: Sendable>(
     _ body: @escaping @Sendable (RelayClient, String) throws(LockstepError) -> Value
   ) async throws -> Value {
     guard !engine.hasEnded else { throw LockstepError.closed }
