@@ -144,6 +144,33 @@ export interface Device {
   [member: string]: unknown;
 }
 
+/** Subscription of the Push API: a `PushSubscription`, or its JSON. */
+export type WakeSubscription =
+  | { toJSON(): WakeSubscriptionJSON }
+  | WakeSubscriptionJSON;
+
+/** JSON of a `PushSubscription`. */
+export interface WakeSubscriptionJSON {
+  endpoint?: string;
+  expirationTime?: number | null;
+  keys?: { [name: string]: string };
+}
+
+/** State of a registration for wakes. Times are relay time, milliseconds. */
+export interface Wake {
+  id: string;
+  kind: "webpush";
+  /** The relay wakes the device only once the registration is verified. */
+  state: "unverified" | "verified";
+  verifiedAt?: number;
+  /** Last wake that the push service accepted. */
+  sentAt?: number;
+  /** Last contact of this device after a wake. */
+  answeredAt?: number;
+  /** Reason for which the last push failed. */
+  error?: "rejected" | "keyRefused" | "throttled" | "unavailable" | "notAllowed";
+}
+
 /** Reason of the relay: `code` for programs, `detail` for a person. */
 export interface Refusal {
   code: string;
@@ -278,6 +305,17 @@ export class Lockstep<Z extends ZonesOf<Z> = AnyZones> {
   rename(deviceID: string, deviceName: string): Promise<unknown>;
   revoke(deviceID: string): Promise<void>;
   signOut(options?: { discardUnsent?: boolean; offline?: boolean }): Promise<void>;
+
+  /** Key of the relay for `PushManager.subscribe`; null if the relay wakes no devices. */
+  wakeKey(): Promise<string | null>;
+  /** Asks the relay to wake this device by the subscription. The first push contains a code. `id`:
+   * `page` if it is missing. */
+  registerWake(subscription: WakeSubscription, id?: string): Promise<void>;
+  /** Sends back the code of the first push. */
+  verifyWake(id: string, code: string): Promise<void>;
+  removeWake(id?: string): Promise<void>;
+  wakes(): Promise<Wake[]>;
+
   unsent(): Promise<{ zone: string; name: string; type: string; fields: any }[]>;
   /** Ends all iterators. Resolves once the store is closed. */
   close(): Promise<void>;

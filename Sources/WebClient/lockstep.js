@@ -40,6 +40,11 @@
  *   `signOut({discardUnsent?, offline?})`. These reject with a `RefusedError` (the relay refused)
  *   or a `CallError` (no answer). `knownDevices()`: the last result of `devices()`, also after a
  *   reload, with names only: `{deviceID, deviceName, platform}`.
+ * - `wakeKey()`: key of the relay for `PushManager.subscribe`; null if it wakes no devices.
+ *   `registerWake(subscription, id?)`: asks the relay to wake this device by that subscription (or
+ *   its JSON) while it has no connection. The first push contains a code, for
+ *   `verifyWake(id, code)`. `removeWake(id?)`, `wakes()`: the registrations, `{id, kind, state,
+ *   verifiedAt?, sentAt?, answeredAt?, error?}`. Without an `id` it is `page`.
  * - `unsent()`: changes that the relay does not have yet, `{zone, name, type, fields}` (`fields`
  *   null for a delete): for a person who is about to sign out.
  * - `close()`: closes this tab's client and ends its iterators; another tab continues. Resolves
@@ -65,6 +70,7 @@ import { Tabs } from "./client/tabs/tabs.js";
 import { systemEnvironment } from "./client/transport/environment.js";
 import { CallError } from "./client/transport/httpCall.js";
 import { checkedTransports } from "./client/transport/transportSelector.js";
+import { wakeRegistration } from "./client/wakeRegistration.js";
 import { equal, isObject, numberOf, numberText, serialize } from "./json/jsonValue.js";
 import { counterAdded, counterValue } from "./model/counter.js";
 import { RuleFault } from "./model/mergeRules.js";
@@ -139,7 +145,9 @@ export class Lockstep {
     this.#store = store;
     this.#tabs = new Tabs({ ...options, environment, relay, store,
       notify: (event) => this.#notify(event) });
-    this.#removePageListeners = addPageListeners(target, () => this.#tabs.wake());
+    this.#removePageListeners = addPageListeners(target, {
+      wake: () => this.#tabs.wake(), leave: () => this.#tabs.leave(),
+    });
   }
 
   get status() { return this.#tabs.status; }
@@ -295,6 +303,26 @@ export class Lockstep {
 
   async revoke(deviceID) { await this.#accounts.revoke(await this.#token(), deviceID); }
 
+  /** @returns {Promise<string | null>} the `applicationServerKey` of a subscription; null if the
+   * relay wakes no devices */
+  wakeKey() { return this.#accounts.wakeKey(); }
+
+  async registerWake(subscription, id = "page") {
+    const registration = wakeRegistration(subscription);
+    await this.#accounts.registerWake(await this.#token(), id, registration);
+  }
+
+  async verifyWake(id, code) {
+    if (typeof code !== "string") {
+      throw new EditError("badCode", "a code is a text, which the first push contains");
+    }
+    await this.#accounts.verifyWake(await this.#token(), id, code);
+  }
+
+  async removeWake(id = "page") { await this.#accounts.removeWake(await this.#token(), id); }
+
+  async wakes() { return this.#accounts.wakes(await this.#token()); }
+
   /**
    * Removes this browser from the account: the relay deletes the device, and all local data is
    * erased. `discardUnsent`: also changes that the relay does not have yet. `offline`: also if the
@@ -400,15 +428,18 @@ function checkDevice(device) {
   throw new EditError("badDevice", "a device is {deviceName, platform?, appVersion?}, all texts");
 }
 
-/** Calls `wake` after the page becomes visible or the network returns. */
-function addPageListeners(target, wake) {
+/** Calls `wake` after the page becomes visible or the network returns, or if a browser shows again
+ * a page that was left; and `leave` when a person leaves the page, whether or not the browser keeps
+ * it. */
+function addPageListeners(target, { wake, leave }) {
   if (!target) return () => {};
   const onVisible = () => { if (target.document?.visibilityState !== "hidden") wake(); };
-  target.addEventListener("online", wake);
-  target.document?.addEventListener("visibilitychange", onVisible);
+  const onShow = ({ persisted }) => { if (persisted) wake(); };
+  const listeners = [[target, "online", wake], [target, "pagehide", leave],
+    [target, "pageshow", onShow], [target.document, "visibilitychange", onVisible]];
+  for (const [on, name, listener] of listeners) on?.addEventListener(name, listener);
   return () => {
-    target.removeEventListener("online", wake);
-    target.document?.removeEventListener("visibilitychange", onVisible);
+    for (const [on, name, listener] of listeners) on?.removeEventListener(name, listener);
   };
 }
 

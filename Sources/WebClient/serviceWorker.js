@@ -6,7 +6,11 @@
  * finds the files through the links of the entry page and the imports of the modules. A page that
  * is opened gets the newest complete shell, with all its files from the same version. In the
  * background the worker checks the relay for a newer version, which the next opening gets.
+ *
+ * What the worker does for pushes is in `worker`.
  */
+
+importScripts("worker/wakeTexts.js", "worker/wakes.js");
 
 const cachePrefix = "lockstep shell ";
 /** Cache and path of the entry that holds the name of the newest shell. */

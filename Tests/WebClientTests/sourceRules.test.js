@@ -36,7 +36,7 @@ test("folders import only the folders below them, and nothing from outside", () 
     testing: ["testing", "client", "model", "json"], "testing.js": ["testing", "client"],
     // The page uses the package as any app does.
     page: ["page", "apps", "lockstep.js"],
-    "serviceWorker.js": [],
+    "serviceWorker.js": [], worker: [],
     status: ["status"],
   };
   for (const file of files) {
@@ -58,10 +58,11 @@ test("time, randomness and the browser are passed in as parameters", () => {
   const inRules = ["fetch(", "indexedDB", "document", "window", "await ", "navigator"];
   const areRules = ({ path }) => /^(?:apps|json|model|client\/replica)\//.test(path);
   // Files that take time, randomness and the network from the browser, in one value each; the hash
-  // that names the cache of a service worker; and the id of the process that has a file open.
+  // that names the cache of a service worker, and the time of a push; and the id of the process
+  // that has a file open.
   const edges = [
-    "client/transport/environment.js", "page/browser.js", "serviceWorker.js", "status/status.js",
-    "node/fileLock.js",
+    "client/transport/environment.js", "page/browser.js", "serviceWorker.js", "worker/wakes.js",
+    "status/status.js", "node/fileLock.js",
   ];
   for (const file of files.filter(({ path }) => !edges.includes(path))) {
     const code = codeOf(file);
@@ -72,7 +73,8 @@ test("time, randomness and the browser are passed in as parameters", () => {
 });
 
 test("the browser's own JSON is used only where it loses no digit", () => {
-  const allowed = ["json/jsonValue.js", "json/jsonParser.js"];
+  // The service worker sends back nothing of a record that it has read.
+  const allowed = ["json/jsonValue.js", "json/jsonParser.js", "worker/wakes.js"];
   for (const file of files.filter(({ path }) => !allowed.includes(path))) {
     const isOwn = /\bJSON\.(?:parse|stringify)\b|\.json\(/.test(codeOf(file));
     assert.ok(!isOwn, `${file.path} reads or writes JSON by itself`);
@@ -89,6 +91,14 @@ test("each limit is defined once, and used", () => {
     const uses = files.filter(({ content }) => content.includes(`limits.${name}`));
     assert.ok(uses.length > 0, `${name} is not used`);
   }
+});
+
+test("the scripts of a service worker, which share their names, give none twice", () => {
+  const scripts = files.filter(({ path }) => /^(?:serviceWorker\.js$|worker\/)/.test(path));
+  const names = scripts.flatMap(({ content }) =>
+    [...content.matchAll(/^(?:async )?(?:const|let|function|class) (\w+)/gm)].map(([, it]) => it));
+  assert.ok(scripts.length > 2 && names.length > 20);
+  assert.equal(new Set(names).size, names.length);
 });
 
 test("nothing that a strict policy forbids, and no markup from text", () => {

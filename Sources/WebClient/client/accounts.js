@@ -2,6 +2,7 @@ import { wellFormed } from "../json/utf8.js";
 import { limits } from "./limits.js";
 import { interceptedBy, readProblem } from "./refusal.js";
 import { call } from "./transport/httpCall.js";
+import { checkedWakeID } from "./wakeRegistration.js";
 import { readObject, WireError } from "./wireError.js";
 
 /** Refusal by the relay. `refusal` has the `code`, and the time to wait before a retry, if one
@@ -63,6 +64,40 @@ export class Accounts {
     return this.#request(path, { method: "DELETE", token });
   }
 
+  /** @returns {Promise<string | null>} the relay's key for push services; null if it wakes no
+   * devices */
+  async wakeKey() {
+    const { wakeKey = null } = await this.#request("/v1/limits", {});
+    if (wakeKey !== null && typeof wakeKey !== "string") throw new WireError("invalid wake key");
+    return wakeKey;
+  }
+
+  /** @param {ReturnType<import("./wakeRegistration.js").wakeRegistration>} registration */
+  registerWake(token, id, registration) {
+    return this.#request(wakePath(id), { method: "PUT", token, body: registration });
+  }
+
+  /** Sends back the code of the first push. */
+  verifyWake(token, id, code) {
+    const body = { code: wellFormed(code) };
+    return this.#request(`${wakePath(id)}/verification`, { method: "POST", token, body });
+  }
+
+  /** Removes a registration, also if there is none. */
+  async removeWake(token, id) {
+    try {
+      await this.#request(wakePath(id), { method: "DELETE", token });
+    } catch (error) {
+      if (error.code !== "notFound") throw error;
+    }
+  }
+
+  async wakes(token) {
+    const { wakes } = await this.#request("/v1/wakes", { token });
+    if (!Array.isArray(wakes)) throw new WireError("invalid list of registrations for wakes");
+    return wakes;
+  }
+
   async #join(path, body) {
     const { accountID, deviceID, token } = await this.#request(path, { method: "POST", body });
     if (![accountID, deviceID, token].every((it) => typeof it === "string" && it !== "")) {
@@ -82,6 +117,8 @@ export class Accounts {
     return text === "" ? null : readObject(text);
   }
 }
+
+const wakePath = (id) => `/v1/wakes/${encodeURIComponent(checkedWakeID(id))}`;
 
 /** A text field may hold half a surrogate pair, which no other device could read. */
 const described = (device) => ({ ...device, deviceName: wellFormed(device.deviceName) });

@@ -22,6 +22,8 @@ const codes = {
   badPairingCode: [403, "askPerson"],
   otherAccount: [403, "askPerson"],
   tooManyDevices: [403, "askPerson"],
+  badWakeCode: [403, "fixRequest"],
+  wakeNotAllowed: [403, "fixRequest"],
   planRequired: [402, "askPerson", 4502],
   hostNotAllowed: [421, "retry"],
   notFound: [404, "fixRequest"],

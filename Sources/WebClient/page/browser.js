@@ -1,8 +1,9 @@
 import { element } from "./components/element.js";
+import { systemPush } from "./wakes/browserPush.js";
 
 /**
- * All inputs of the page from the browser (time, randomness, time zone) in one value. Tests provide
- * their own.
+ * All inputs of the page from the browser (time, randomness, time zone, push) in one value. Tests
+ * provide their own.
  */
 export function systemBrowser() {
   return {
@@ -13,6 +14,7 @@ export function systemBrowser() {
      * east. */
     minutesAhead: (instant) => -new Date(instant).getTimezoneOffset(),
     isSecure: globalThis.isSecureContext === true,
+    push: systemPush(),
   };
 }
 

@@ -18,6 +18,7 @@ try {
   });
   page.start();
   updates.subscribe(() => page.offerReload());
+  navigator.serviceWorker?.addEventListener("message", ({ data }) => page.handleMessage(data));
   registerServiceWorker(navigator.serviceWorker);
   // Requested only if there is data to keep, because some browsers ask the person. The answer may
   // be no.

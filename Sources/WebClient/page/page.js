@@ -9,6 +9,7 @@ import { MemosView } from "./memos/memosView.js";
 import { Shell } from "./shell/shell.js";
 import { countingIcon, timerModel } from "./timer/timerModel.js";
 import { TimerView } from "./timer/timerView.js";
+import { WakeSwitch } from "./wakes/wakeSwitch.js";
 import { WelcomeView } from "./welcome/welcomeView.js";
 
 /** The page as a whole: chooses the view, and runs the clock of all views. */
@@ -18,6 +19,7 @@ export class Page {
   #notices;
   #welcome;
   #shell;
+  #wakes;
   #tick = null;
   #icon = document.querySelector('link[rel="icon"]');
   #plainIcon = this.#icon.getAttribute("href");
@@ -27,6 +29,7 @@ export class Page {
     this.#browser = browser;
     this.#controller = new AppController(lockstep, browser);
     this.#notices = new Notices(browser);
+    this.#wakes = new WakeSwitch(this.#controller, browser.push);
     const notify = (...words) => this.#notices.show(...words);
     this.#welcome = new WelcomeView(this.#controller, deviceName);
     this.#shell = new Shell(this.#controller, {
@@ -34,14 +37,15 @@ export class Page {
       views: Object.entries({
         timer: TimerView, clipboard: ClipboardView, memos: MemosView, habits: HabitsView,
         devices: DevicesView,
-      }).map(([name, View]) => ({ name, view: new View(this.#controller, notify) })),
+      }).map(([name, View]) =>
+        ({ name, view: new View(this.#controller, notify, this.#wakes) })),
     });
   }
 
   start() {
     this.#controller.subscribe(() => this.#scheduleShow());
     addEventListener("hashchange", () => this.#openFromAddress());
-    document.addEventListener("visibilitychange", () => this.#show());
+    document.addEventListener("visibilitychange", () => this.#handleVisibility());
     document.querySelector(".skip-link").addEventListener("click", (event) => {
       event.preventDefault();
       this.#shell.focusMain();
@@ -50,7 +54,23 @@ export class Page {
       this.#shell.setNote("This page came over plain http: it cannot be installed or opened "
         + "without a connection, and others in the network can read along.");
     }
+    this.#handleVisibility();
+  }
+
+  #handleVisibility() {
     this.#show();
+    if (document.visibilityState === "visible") this.#browser.push.clear().catch(() => {});
+  }
+
+  /** Handles a message of the service worker: `wake` after a push, and `open` after a click on a
+   * notification. */
+  handleMessage({ kind, view }) {
+    if (kind === "wake") {
+      this.#controller.lockstep.syncNow().catch(() => {});
+      this.#wakes.refresh();
+    } else if (kind === "open" && this.#shell.has(view)) {
+      location.hash = view;
+    }
   }
 
   offerReload() {

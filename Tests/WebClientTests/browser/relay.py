@@ -30,6 +30,9 @@ class Relay:
     def __init__(self):
         self.origin = None
         self.pages = None
+        # Options for waking devices, and further variables of the environment.
+        self.wakes = []
+        self.environment = {}
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lockstep-browser-"))
         self.url = None
         self.owners_url = None
@@ -42,8 +45,8 @@ class Relay:
             [PROGRAM, "relay", "--open", "--listen", listen, "--admin-listen", "127.0.0.1:0",
              "--host", "relay.test", "--disk-floor", "0", "--store", self.folder / "store",
              *(["--origin", self.origin] if self.origin else []),
-             *(["--pages", self.pages] if self.pages else [])],
-            stderr=subprocess.PIPE, text=True)
+             *(["--pages", self.pages] if self.pages else []), *self.wakes],
+            stderr=subprocess.PIPE, text=True, env={**os.environ, **self.environment})
         # The relay reports the address for metrics before the public address.
         for line in self.process.stderr:
             if found := re.search(r"metrics and health on (\S+)", line):

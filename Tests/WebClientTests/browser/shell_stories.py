@@ -76,9 +76,9 @@ class ShellStories(unittest.TestCase):
     def test_all_files_are_kept_and_the_page_opens_without_a_connection(self):
         self.visit()
         folder = pathlib.Path(FOLDER)
-        # The status page is for the relay's owner, on another address; scripts and tests of other
-        # apps use the rest.
-        others = {folder / name for name in ["status", "node", "testing"]}
+        # The status page is for the relay's owner, on another address; the browser keeps the service
+        # worker's scripts itself; scripts and tests of other apps use the rest.
+        others = {folder / name for name in ["status", "worker", "node", "testing"]}
         files = {f"/{it.relative_to(folder)}" for it in folder.rglob("*")
                  if it.is_file() and others.isdisjoint(it.parents)
                  and not it.name.endswith((".d.ts", ".json", ".md"))}

@@ -133,6 +133,9 @@ export class Agent {
     this.#flush();
   }
 
+  /** Ends the connection, and tells the relay what the device has, because the page is left. */
+  leave() { this.#connection.leave(); }
+
   stop() {
     if (this.#isStopped) return;
     this.#isStopped = true;

@@ -91,6 +91,13 @@ export class Connection {
     this.#retryConnection();
   }
 
+  /** Ends the connection of a page that a person leaves. If the browser shows the same page again,
+   * `wake` connects it. */
+  leave() {
+    this.#closeUplinks();
+    this.#engine.offline();
+  }
+
   /** Retries the connection at once, or tries a better transport at once. */
   #retryConnection() {
     this.#selector.probeSoon(this.#environment.monotonic());
@@ -172,9 +179,9 @@ export class Connection {
       greet: (since) => uplink.greet(since), save: (batch) => uplink.save(batch),
       fetch: (since) => uplink.fetch(since), wait: (...how) => uplink.wait(...how),
       listen: (since) => uplink.listen(since), measureTime: () => uplink.measureTime(),
-      close: () => {
+      close: (token) => {
         isOpen = false;
-        uplink.close();
+        uplink.close(token);
       },
     };
     uplink.connect();
@@ -310,7 +317,8 @@ export class Connection {
   }
 
   #closeUplinks() {
-    this.#uplink?.close();
+    const { kind, token } = this.#engine.position;
+    this.#uplink?.close(kind === "cursor" ? token : null);
     this.#probe?.close();
     this.#uplink = null;
     this.#probe = null;

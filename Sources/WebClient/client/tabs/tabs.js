@@ -117,6 +117,9 @@ export class Tabs {
     if (!this.#agent) this.#requestStatus();
   }
 
+  /** Ends the connection of this tab, which is left. `wake` continues if it comes back. */
+  leave() { this.#agent?.leave(); }
+
   /** `reason`: for a person, if the page did not request it. */
   close(reason = null) {
     if (this.#isClosed) return undefined;

@@ -4,6 +4,7 @@ import { element, setText, show } from "../components/element.js";
 import { KeyedList } from "../components/keyedList.js";
 import { limits } from "../limits.js";
 import { errorText } from "../text/syncText.js";
+import { WakesCard } from "../wakes/wakesCard.js";
 import { signOutQuestion } from "../welcome/welcomeModel.js";
 import { deviceRows } from "./devicesModel.js";
 import { PairCard } from "./pairCard.js";
@@ -14,25 +15,30 @@ export class DevicesView {
   #controller;
   #notify;
   #pair;
+  #wakes;
   #next = null;
   #list = element("ul", { class: "rows" });
   #rows = new KeyedList(this.#list, (row) => this.#row(row));
   #problem = element("p", { class: "muted small", hidden: true });
 
-  constructor(controller, notify) {
+  constructor(controller, notify, wakes) {
     this.#controller = controller;
     this.#notify = notify;
     this.#pair = new PairCard(controller, notify);
+    this.#wakes = new WakesCard(controller, wakes);
     this.node = element("section", { class: "view", "aria-labelledby": "devices-title" },
       element("div", { class: "view-head" }, element("h1", { id: "devices-title" }, "Devices")),
-      this.#list, this.#problem, this.#pair.node,
+      this.#list, this.#problem, this.#pair.node, this.#wakes.node,
       element("div", { class: "sign-out" },
         button("Sign out of this browser", () => this.#signOut(), { kind: "danger" }),
         element("p", { class: "hint" },
           "What is on the relay and on your other devices stays there.")));
   }
 
-  enter() { this.#watch(); }
+  enter() {
+    this.#wakes.enter();
+    this.#watch();
+  }
 
   leave() {
     this.#controller.browser.clearTimer(this.#next);
@@ -41,7 +47,10 @@ export class DevicesView {
 
   /** Refreshes the list while the page is visible. */
   #watch() {
-    if (document.visibilityState === "visible") this.#refresh();
+    if (document.visibilityState === "visible") {
+      this.#refresh();
+      if (this.#wakes.isWaiting) this.#wakes.enter();
+    }
     this.#next = this.#controller.browser.setTimer(() => this.#watch(), limits.devicesMilliseconds);
   }
 
@@ -49,6 +58,7 @@ export class DevicesView {
     const { devices, status, now, minutesAhead } = this.#controller;
     this.#rows.show(deviceRows(devices, status.deviceID, now, minutesAhead));
     this.#pair.show();
+    this.#wakes.show();
   }
 
   async #refresh(options) {

@@ -76,6 +76,8 @@ class FakeSocket {
   sent = [];
   /** The messages as they were written. */
   texts = [];
+  /** The device's close frame, `{code, reason}`; null: it has not closed the socket. */
+  closed = null;
 
   constructor(url, protocols) { Object.assign(this, { url, protocols }); }
 
@@ -84,7 +86,10 @@ class FakeSocket {
     this.sent.push(parseMessage(text));
   }
 
-  close() { this.readyState = 3; }
+  close(code, reason) {
+    this.readyState = 3;
+    this.closed = { code, reason };
+  }
 
   // the test's side
 

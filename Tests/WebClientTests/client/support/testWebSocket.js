@@ -35,7 +35,7 @@ export class TestWebSocket {
 
   send(text) { this.#write(1, Buffer.from(text)); }
 
-  close(code = 1000) {
+  close(code = 1000, reason = "") {
     if (this.readyState >= 2) return;
     const isOpen = this.readyState === 1;
     this.readyState = 2;
@@ -43,9 +43,9 @@ export class TestWebSocket {
       this.#socket.destroy();
       return;
     }
-    const payload = Buffer.alloc(2);
-    payload.writeUInt16BE(code);
-    this.#write(8, payload);
+    const head = Buffer.alloc(2);
+    head.writeUInt16BE(code);
+    this.#write(8, Buffer.concat([head, Buffer.from(reason)]));
     this.#socket.end();
   }
 

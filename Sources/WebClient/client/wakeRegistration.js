@@ -1,0 +1,29 @@
+import { isObject } from "../json/jsonValue.js";
+import { isName } from "../model/name.js";
+import { EditError } from "./replica/editing.js";
+
+/** Returns the id of a registration. @throws {EditError} if it is not a name */
+export function checkedWakeID(id) {
+  if (isName(id)) return id;
+  throw new EditError("badSubscription",
+    "the id of a registration is a text of 1 to 255 bytes without control characters");
+}
+
+/**
+ * Returns the body of a registration for wakes.
+ *
+ * @param {PushSubscription | PushSubscriptionJSON} subscription of the Push API
+ * @throws {EditError} if it is not a subscription
+ */
+export function wakeRegistration(subscription) {
+  const isOfBrowser = typeof subscription?.toJSON === "function";
+  const { endpoint, keys, expirationTime } = (isOfBrowser ? subscription.toJSON() : subscription)
+    ?? {};
+  const { p256dh, auth } = isObject(keys) ? keys : {};
+  if (![endpoint, p256dh, auth].every((it) => typeof it === "string" && it !== "")) {
+    throw new EditError("badSubscription",
+      "a subscription is a PushSubscription, or its toJSON(): {endpoint, keys: {p256dh, auth}}");
+  }
+  const ends = Number.isFinite(expirationTime) ? { expiresAt: Math.floor(expirationTime) } : {};
+  return { kind: "webpush", endpoint, p256dh, auth, ...ends };
+}

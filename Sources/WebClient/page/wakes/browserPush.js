@@ -1,0 +1,63 @@
+/** Tag of the notifications about changes, as in `worker/wakes.js`. */
+const tag = "lockstep changes";
+
+/**
+ * The browser's push and notifications, in one value. Tests provide their own.
+ *
+ * `obstacle`: reason for which this page gets none, `insecure` (plain http), `homeScreen` (on an
+ * iPhone or iPad, the page is not an app) or `unsupported`; null if it may get them.
+ *
+ * @param {typeof globalThis} scope
+ */
+export function systemPush(scope = globalThis) {
+  const container = scope.navigator?.serviceWorker;
+  /** Fails instead of waiting: without a worker, `ready` would never resolve. */
+  const registration = async () => {
+    const found = await container?.getRegistration();
+    if (found?.active) return found;
+    throw new Error("this browser has not stored the page yet; reload it, and try again");
+  };
+  return {
+    obstacle: obstacleOf(scope),
+    get permission() { return scope.Notification.permission; },
+    requestPermission: () => scope.Notification.requestPermission(),
+    async subscription() {
+      const found = await container?.getRegistration();
+      return described(await found?.pushManager?.getSubscription());
+    },
+    /** @param {string} key the relay's `wakeKey` */
+    async subscribe(key) {
+      const { pushManager } = await registration();
+      try {
+        return described(await pushManager.subscribe(
+          { userVisibleOnly: true, applicationServerKey: key }));
+      } catch ({ message }) {
+        throw new Error(`the browser got no subscription from its push service (${message})`);
+      }
+    },
+    /** Removes the notification about changes, which the person sees in the page. */
+    async clear() {
+      const found = await container?.getRegistration();
+      for (const shown of await found?.getNotifications?.({ tag }) ?? []) shown.close();
+    },
+    /** Erases what the service worker remembers of an account. */
+    forget: async () => { await scope.caches?.delete("lockstep wakes"); },
+  };
+}
+
+function obstacleOf({ isSecureContext, navigator, Notification, PushManager }) {
+  if (isSecureContext !== true) return "insecure";
+  if (navigator.serviceWorker && Notification && PushManager) return null;
+  return navigator.standalone === false ? "homeScreen" : "unsupported";
+}
+
+/** Returns a subscription with the key that it was made for, in Base64 for URLs. */
+function described(subscription) {
+  if (!subscription) return null;
+  const bytes = new Uint8Array(subscription.options?.applicationServerKey ?? []);
+  const key = btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return {
+    key, toJSON: () => subscription.toJSON(), unsubscribe: () => subscription.unsubscribe(),
+  };
+}

@@ -1,0 +1,220 @@
+/**
+ * Wakes by Web Push (docs/protocol.md, "Wakes"), also while no page is open: proves that pushes
+ * arrive, and tells the person in one notification what has changed.
+ *
+ * The worker reads the page's store and the relay, and never writes to the store. To apply changes
+ * it would need the client's merge rules, whose modules a classic script cannot import (not all
+ * browsers have modules in service workers), and the lead among the tabs, which a page in the
+ * background may hold. So the cursor stays where it is: the page reads the same changes again. How
+ * far the worker has read is in a cache of its own.
+ *
+ * Browsers allow no silent push: each one that no visible page handles shows a notification, and it
+ * replaces the last. No browser lets a worker set a time for a notification. So the end of a
+ * countdown is told when a device that is connected writes it and the relay wakes this one.
+ */
+
+/** Id of the registration, as in `Lockstep.registerWake`. */
+const wakeID = "page";
+/** Name of the page's store, and of the values in it that are read. */
+const home = { store: "lockstep", values: ["identity", "cursor", "clock.offset"] };
+/** Cache and path of the entry that holds what was told: `{deviceID, cursor, through, summary}`.
+ * `cursor`: the page's cursor at that time; once it moves, the page has shown the changes. */
+const toldEntry = { cache: "lockstep wakes", path: "/told" };
+/** Pages of changes that are read for one notification, and the records of each. */
+const wakePages = { max: 5, records: 200 };
+/** Time for all requests of one push; browsers end the worker after about 30 seconds. */
+const wakeMilliseconds = 15_000;
+/** Browsers with WebKit count each push without a notification, also while the page is visible, and
+ * end the subscription at the third. */
+const mustNotify = /AppleWebKit\/(?!.*Chrome\/)/u.test(self.navigator.userAgent);
+const notificationTag = "lockstep changes";
+
+self.addEventListener("push", (event) => event.waitUntil(handlePush(event.data)));
+
+self.addEventListener("notificationclick", (event) => {
+  event.notification.close();
+  event.waitUntil(openPage(event.notification.data?.view ?? ""));
+});
+
+self.addEventListener("pushsubscriptionchange", (event) =>
+  event.waitUntil(renewSubscription(event.newSubscription)));
+
+async function handlePush(data) {
+  const { c: code, t: token } = readMessage(data);
+  const signal = AbortSignal.timeout(wakeMilliseconds);
+  const pages = await openPages();
+  if (typeof code === "string") {
+    await handleCode(code, signal);
+    for (const page of pages) page.postMessage({ kind: "wake" });
+    return;
+  }
+  for (const page of pages) page.postMessage({ kind: "wake" });
+  if (pages.some(({ visibilityState }) => visibilityState === "visible")) {
+    await notifyBriefly();
+  } else {
+    await notify(await newsOf(token, signal).catch(() => ({ text: "Something changed." })));
+  }
+}
+
+/** Returns an empty message for one of another version, and for text that is not the relay's. */
+function readMessage(data) {
+  try {
+    const message = data.json();
+    return message?.v === 1 ? message : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Sends the code back, and shows the person that notifications arrive. */
+async function handleCode(code, signal) {
+  try {
+    const { token } = (await readHome()).identity;
+    const path = `/v1/wakes/${wakeID}/verification`;
+    await request(path, { token, method: "POST", body: { code }, signal });
+    await notify({ text: "Notifications work here.", view: "devices" });
+  } catch {
+    const text = "Notifications could not be turned on. Open the page to try again.";
+    await notify({ text, view: "devices" });
+  }
+}
+
+/** Returns the text about all changes since the page last read them. `newest`: token of the
+ * wake. */
+async function newsOf(newest, signal) {
+  const { identity, cursor, "clock.offset": offset = 0 } = await readHome();
+  // Without a cursor the page has to read everything first.
+  if (typeof cursor !== "string") throw new Error("the page has not read the account's records");
+  const { deviceID, token } = identity;
+  const read = (since, limit) =>
+    readChanges(`since=${encodeURIComponent(since)}&limit=${limit}`, { token, signal });
+  const last = await readTold();
+  const isContinued = last?.deviceID === deviceID && last.cursor === cursor;
+  let { through, summary } = isContinued ? last : { through: cursor, summary: wakeTexts.nothing };
+  const { timer } = summary;
+  let page = { changes: [], more: true };
+  for (let count = 0; page.more && count < wakePages.max; count += 1) {
+    page = await read(through, wakePages.records);
+    summary = wakeTexts.added(summary, page.changes, deviceID);
+    through = page.token;
+  }
+  if (page.more) {
+    summary = { ...summary, isMore: true };
+    if (typeof newest === "string") through = newest;
+  }
+  await writeTold({ deviceID, cursor, through, summary });
+  // A request shows the relay what the device has. Without it, the relay repeats the wake.
+  await read(through, 1).catch(() => {});
+  const clock = { now: Date.now() + offset,
+    minutesAhead: (instant) => -new Date(instant).getTimezoneOffset() };
+  // A notification that replaces another is silent, except at a change of the timer.
+  return { ...wakeTexts.told(summary, clock), isAlert: summary.timer !== timer };
+}
+
+async function readChanges(query, options) {
+  const page = await (await request(`/v1/changes?${query}`, options)).json();
+  const isPage = typeof page?.token === "string" && Array.isArray(page.changes)
+    && page.changes.every((it) => typeof it?.zone === "string" && typeof it.name === "string");
+  if (!isPage) throw new Error("the answer is not from the relay");
+  return page;
+}
+
+async function request(path, { token, method = "GET", body, signal }) {
+  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  if (body) headers["Content-Type"] = "application/json";
+  const response = await fetch(path, {
+    method, headers, body: body && JSON.stringify(body), signal, credentials: "omit",
+    cache: "no-store", redirect: "error", referrerPolicy: "no-referrer",
+  });
+  if (!response.ok) throw new Error(`${path} was answered with status ${response.status}`);
+  return response;
+}
+
+/** Reads the page's values; fails if it belongs to no account. */
+async function readHome() {
+  const database = await openHome();
+  try {
+    return await new Promise((resolve, reject) => {
+      const transaction = database.transaction(["values"], "readonly");
+      const values = transaction.objectStore("values");
+      const reads = home.values.map((name) => values.get(name));
+      transaction.onabort = () => reject(transaction.error);
+      transaction.oncomplete = () => {
+        const found = reads.map(({ result }, index) => [home.values[index], result]);
+        const isPaired = found[0][1] !== undefined;
+        if (isPaired) resolve(Object.fromEntries(found));
+        else reject(new Error("this browser belongs to no account"));
+      };
+    });
+  } finally {
+    // An open connection would keep a later version of the page from upgrading the store.
+    database.close();
+  }
+}
+
+function openHome() {
+  return new Promise((resolve, reject) => {
+    const opening = indexedDB.open(home.store);
+    // There is no store. The page would take an empty one of this version for its own.
+    opening.onupgradeneeded = () => opening.transaction.abort();
+    opening.onerror = () => reject(opening.error);
+    opening.onsuccess = () => resolve(opening.result);
+  });
+}
+
+async function readTold() {
+  const entry = await (await caches.open(toldEntry.cache)).match(toldEntry.path);
+  return entry ? entry.json() : null;
+}
+
+async function writeTold(told) {
+  const response = new Response(JSON.stringify(told));
+  await (await caches.open(toldEntry.cache)).put(toldEntry.path, response);
+}
+
+/** Pages of Lockstep itself: the owner of the relay may have others below `/pages/`. */
+async function openPages() {
+  const windows = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
+  return windows.filter(({ url }) => new URL(url).pathname === "/");
+}
+
+function notify({ text, view = "", isAlert = false }) {
+  return self.registration.showNotification("Lockstep", {
+    body: text, tag: notificationTag, renotify: isAlert, icon: "/page/icons/touch.png",
+    data: { view },
+  });
+}
+
+/** Shows a notification and removes it at once, where a browser requires one for each push. */
+async function notifyBriefly() {
+  if (!mustNotify) return;
+  const tag = "lockstep in view";
+  await self.registration.showNotification("Lockstep",
+    { body: "Changes arrived.", tag, silent: true });
+  for (const it of await self.registration.getNotifications({ tag })) it.close();
+}
+
+async function openPage(view) {
+  const [page] = await openPages();
+  if (!page) return self.clients.openWindow(view ? `/#${view}` : "/");
+  page.postMessage({ kind: "open", view });
+  return page.focus();
+}
+
+/** Registers the subscription by which the browser has replaced the former one. If this fails, the
+ * page does it when it is opened. */
+async function renewSubscription(renewed) {
+  const signal = AbortSignal.timeout(wakeMilliseconds);
+  const { token } = (await readHome()).identity;
+  const subscription = renewed ?? await subscribe(signal);
+  const { endpoint, keys, expirationTime } = subscription.toJSON();
+  const ends = Number.isFinite(expirationTime) ? { expiresAt: Math.floor(expirationTime) } : {};
+  const body = { kind: "webpush", endpoint, p256dh: keys.p256dh, auth: keys.auth, ...ends };
+  await request(`/v1/wakes/${wakeID}`, { token, method: "PUT", body, signal });
+}
+
+async function subscribe(signal) {
+  const { wakeKey } = await (await request("/v1/limits", { signal })).json();
+  return self.registration.pushManager.subscribe(
+    { userVisibleOnly: true, applicationServerKey: wakeKey });
+}

@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Lockstep, memoryStore } from "../../../Sources/WebClient/lockstep.js";
+import { FakeEnvironment, settled } from "./support/fakeEnvironment.js";
+import { TestDevice } from "./support/testDevice.js";
+
+// Registrations for wakes, and what a page that is left tells the relay.
+
+const keys = { p256dh: "B".repeat(87), auth: "a".repeat(22) };
+const subscription = { endpoint: "https://push.example/1", keys, expirationTime: null };
+
+/** A window whose events the test sends. */
+function fakeWindow() {
+  return Object.assign(new EventTarget(), {
+    document: Object.assign(new EventTarget(), { visibilityState: "visible" }),
+  });
+}
+
+/** Returns a client whose relay answers as `answers` says, by method and path. */
+async function opened(context, answers = {}) {
+  const environment = new FakeEnvironment();
+  const identity = { accountID: "account", deviceID: "page", token: "secret" };
+  const all = { "POST /v1/accounts": { status: 201, body: identity }, ...answers };
+  environment.answer = (path, { method = "GET" }) => all[`${method} ${path}`]
+    ?? new TypeError("the network is gone");
+  const target = fakeWindow();
+  const lockstep = await Lockstep.open({
+    relay: "https://relay.example", store: memoryStore(), browser: { environment, target },
+  });
+  context.after(() => lockstep.close());
+  const sent = () => environment.requests.filter(({ url }) => /wakes|limits/u.test(url))
+    .map(({ url, method, body = null, headers }) =>
+      [method, new URL(url).pathname, body, headers.Authorization ?? null]);
+  return { lockstep, environment, target, sent };
+}
+
+const problem = (status, code) => ({ status, body: { code, detail: `It is ${code}` },
+  headers: { "Content-Type": "application/problem+json" } });
+const device = { deviceName: "page" };
+
+test("the key of the relay is in its limits, or it wakes no devices", async (context) => {
+  const { lockstep, sent } = await opened(context, {
+    "GET /v1/limits": { body: { batchRecords: 400, wakeKey: "BKey" } },
+  });
+  assert.equal(await lockstep.wakeKey(), "BKey");
+  assert.deepEqual(sent(), [["GET", "/v1/limits", null, null]], "no token is sent for it");
+  const other = await opened(context, { "GET /v1/limits": { body: { batchRecords: 400 } } });
+  assert.equal(await other.lockstep.wakeKey(), null);
+  const wrong = await opened(context, { "GET /v1/limits": { body: { wakeKey: 7 } } });
+  await assert.rejects(wrong.lockstep.wakeKey(), { name: "WireError" });
+});
+
+test("a subscription is registered as the browser gives it, and proved by its code",
+  async (context) => {
+    const done = { status: 204, text: null };
+    const { lockstep, sent } = await opened(context, {
+      "PUT /v1/wakes/page": { status: 201, text: "" }, "PUT /v1/wakes/a%2Fb": done,
+      "POST /v1/wakes/page/verification": done, "DELETE /v1/wakes/page": done,
+    });
+    await lockstep.createAccount(device);
+    await lockstep.registerWake({ toJSON: () => subscription });
+    await lockstep.registerWake({ ...subscription, expirationTime: 1_800_000_000_000.5 }, "a/b");
+    await lockstep.verifyWake("page", "the code");
+    await lockstep.removeWake();
+    const body = { kind: "webpush", endpoint: subscription.endpoint, ...keys };
+    const asked = sent().map(([method, path, text, token]) => {
+      assert.equal(token, "Bearer secret");
+      return [method, path, text && JSON.parse(text)];
+    });
+    assert.deepEqual(asked, [
+      ["PUT", "/v1/wakes/page", body],
+      ["PUT", "/v1/wakes/a%2Fb", { ...body, expiresAt: 1_800_000_000_000 }],
+      ["POST", "/v1/wakes/page/verification", { code: "the code" }],
+      ["DELETE", "/v1/wakes/page", null],
+    ]);
+  });
+
+test("the registrations are listed, and one that is gone can be removed", async (context) => {
+  const wake = { id: "page", kind: "webpush", state: "verified", verifiedAt: 7 };
+  const { lockstep } = await opened(context, {
+    "GET /v1/wakes": { body: { wakes: [wake] } },
+    "DELETE /v1/wakes/page": problem(404, "notFound"),
+    "DELETE /v1/wakes/other": problem(503, "overloaded"),
+    "PUT /v1/wakes/page": problem(403, "wakeNotAllowed"),
+    "POST /v1/wakes/page/verification": problem(403, "badWakeCode"),
+  });
+  await assert.rejects(lockstep.wakes(), { code: "notPaired" });
+  await lockstep.createAccount(device);
+  assert.deepEqual(await lockstep.wakes(), [wake]);
+  await lockstep.removeWake();
+  await assert.rejects(lockstep.removeWake("other"), { code: "overloaded" });
+  const refused = { name: "RefusedError", message: /wakeNotAllowed/u };
+  await assert.rejects(lockstep.registerWake(subscription), refused);
+  await assert.rejects(lockstep.verifyWake("page", "x"), { code: "badWakeCode" });
+});
+
+test("what is no subscription, id or code is refused before anything is sent", async (context) => {
+  const { lockstep, sent } = await opened(context);
+  await lockstep.createAccount(device);
+  const wrong = [null, undefined, "text", {}, { ...subscription, keys: null },
+    { ...subscription, endpoint: "" }, { ...subscription, keys: { auth: "x" } }];
+  for (const it of wrong) {
+    await assert.rejects(lockstep.registerWake(it), { name: "EditError", code: "badSubscription" });
+  }
+  for (const id of [null, "", 7, "a\nb", "x".repeat(256)]) {
+    await assert.rejects(lockstep.registerWake(subscription, id), { code: "badSubscription" });
+    await assert.rejects(lockstep.removeWake(id), { code: "badSubscription" });
+  }
+  await assert.rejects(lockstep.verifyWake("page", 7), { code: "badCode" });
+  assert.deepEqual(sent(), []);
+});
+
+test("a device that closes its socket tells the relay up to where it has the changes", async () => {
+  const device = await TestDevice.start();
+  device.agent.leave();
+  assert.deepEqual(device.socket.closed, { code: 1000, reason: undefined }, "it has none yet");
+  device.agent.wake();
+  await device.welcome({ token: "a1.4" });
+  device.agent.leave();
+  assert.deepEqual(device.socket.closed, { code: 1000, reason: "a1.4" });
+  device.agent.wake();
+  await device.welcome({ token: "a1.5" });
+  assert.equal(device.status.state, "inSync");
+  device.agent.stop();
+  assert.deepEqual(device.socket.closed, { code: 1000, reason: "a1.5" });
+});
+
+test("changes that are not stored yet do not count as those that the device has", async () => {
+  const device = await TestDevice.start();
+  await device.welcome({ token: "a1.4" });
+  const fields = { items: ["x"] };
+  const change = { zone: "Model", name: "n", type: "Set", tag: 5, modifiedAt: 5, fields,
+    device: "other", deleted: false };
+  device.socket.receive({ op: "changes", since: "a1.4", token: "a1.5", more: false,
+    changes: [change] });
+  device.agent.leave();
+  assert.equal(device.socket.closed.reason, "a1.4");
+});
+
+test("a page that is left closes its socket, does nothing, and continues if it is shown again",
+  async (context) => {
+    const { lockstep, environment, target } = await opened(context);
+    await lockstep.createAccount(device);
+    await settled();
+    const { length } = environment.sockets;
+    assert.equal(length, 1);
+    environment.sockets[0].open();
+    target.dispatchEvent(new Event("pagehide"));
+    assert.equal(environment.sockets[0].closed.code, 1000);
+    await environment.advance(120_000);
+    assert.equal(environment.sockets.length, length, "no new connection");
+    target.dispatchEvent(new Event("pageshow"));
+    assert.equal(environment.sockets.length, length, "the page was not kept");
+    target.dispatchEvent(Object.assign(new Event("pageshow"), { persisted: true }));
+    assert.equal(environment.sockets.length, length + 1);
+    await lockstep.close();
+    target.dispatchEvent(Object.assign(new Event("pageshow"), { persisted: true }));
+    assert.equal(environment.sockets.length, length + 1, "a closed client hears nothing");
+  });

@@ -1,0 +1,265 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemPush } from "../../../Sources/WebClient/page/wakes/browserPush.js";
+import { WakeSwitch } from "../../../Sources/WebClient/page/wakes/wakeSwitch.js";
+import { wakesModel } from "../../../Sources/WebClient/page/wakes/wakesModel.js";
+import { settled } from "../client/support/fakeEnvironment.js";
+
+// The person's choice of notifications, and what the page says of it.
+
+const now = Date.UTC(2026, 2, 15, 12);
+
+/** A page in a browser, and its relay. `calls`: what was asked of both, in order. */
+class Stage {
+  calls = [];
+  permission = "default";
+  answer = "granted";
+  subscribed = null;
+  wake = null;
+  key = "BKey";
+  status = { accountID: "account", state: "syncing" };
+  /** Set by a test: an error of the relay's next calls. */
+  fault = null;
+  #listeners = [];
+
+  constructor({ obstacle = null, subscribed = null } = {}) {
+    const stage = this;
+    this.push = {
+      obstacle,
+      get permission() { return stage.permission; },
+      requestPermission: async () => {
+        this.calls.push("ask");
+        this.permission = this.answer;
+        return this.answer;
+      },
+      subscription: async () => this.subscribed,
+      subscribe: async (key) => {
+        this.calls.push(`subscribe ${key}`);
+        this.subscribed = this.subscription(key);
+        return this.subscribed;
+      },
+      forget: async () => this.calls.push("forget"),
+    };
+    this.lockstep = {
+      wakeKey: () => this.#relay(null, () => this.key),
+      wakes: () => this.#relay(null, () => (this.wake ? [this.wake] : [])),
+      registerWake: ({ key }) => this.#relay(`register ${key}`, () => {
+        this.wake ??= { id: "page", state: "unverified" };
+      }),
+      removeWake: () => this.#relay("remove", () => { this.wake = null; }),
+    };
+    if (subscribed) this.subscribed = this.subscription(subscribed);
+    this.wakes = new WakeSwitch({
+      lockstep: this.lockstep, subscribe: (act) => this.#listeners.push(act),
+      get status() { return stage.status; },
+    }, this.push);
+  }
+
+  subscription(key) {
+    return { key, unsubscribe: async () => {
+      this.calls.push("unsubscribe");
+      this.subscribed = null;
+    } };
+  }
+
+  async hasStatus(changes) {
+    this.status = { ...this.status, ...changes };
+    for (const act of this.#listeners) act({ kind: "status" });
+    await settled();
+  }
+
+  get model() { return wakesModel(this.wakes.state, now, 0); }
+
+  async #relay(call, act) {
+    if (call) this.calls.push(call);
+    if (this.fault) throw this.fault;
+    return act();
+  }
+}
+
+test("notifications are off at first, and the person is asked only after a click", async () => {
+  const stage = new Stage();
+  await stage.wakes.refresh();
+  await stage.hasStatus({ state: "inSync" });
+  assert.deepEqual(stage.calls, []);
+  assert.deepEqual(stage.model, { isOn: false, canSwitch: true, text: "" });
+  await stage.wakes.turnOn();
+  assert.deepEqual(stage.calls, ["ask", "subscribe BKey", "register BKey"]);
+  assert.match(stage.model.text, /^Waiting for the first push/u);
+  stage.wake = { id: "page", state: "verified", verifiedAt: now - 300_000 };
+  await stage.wakes.refresh();
+  assert.deepEqual(stage.model,
+    { isOn: true, canSwitch: true, text: "Works, last proved 5 min ago." });
+});
+
+test("a person who says no is not subscribed, and learns where to change that", async () => {
+  for (const answer of ["denied", "default"]) {
+    const stage = new Stage();
+    stage.answer = answer;
+    await stage.wakes.turnOn();
+    assert.deepEqual(stage.calls, ["ask"]);
+    assert.equal(stage.model.isOn, false);
+    assert.equal(/^This browser blocks/u.test(stage.model.text), answer === "denied");
+    assert.equal(stage.model.canSwitch, answer !== "denied");
+  }
+});
+
+test("turned off, the browser has no subscription and the relay no registration", async () => {
+  const stage = new Stage({ subscribed: "BKey" });
+  await stage.wakes.refresh();
+  await stage.wakes.turnOff();
+  assert.deepEqual(stage.calls, ["unsubscribe", "remove"]);
+  assert.deepEqual(stage.model, { isOn: false, canSwitch: true, text: "" });
+});
+
+test("without the relay it can be turned off, and is not turned on", async () => {
+  const gone = Object.assign(new Error("gone"), { name: "CallError" });
+  const stage = new Stage({ subscribed: "BKey" });
+  stage.fault = gone;
+  await stage.wakes.refresh();
+  assert.match(stage.model.text, /^The relay gave no answer/u);
+  assert.deepEqual([stage.model.isOn, stage.model.canSwitch], [true, true]);
+  await stage.wakes.turnOff();
+  assert.deepEqual([stage.model.isOn, stage.model.canSwitch], [false, false]);
+  const other = new Stage();
+  await other.wakes.refresh();
+  const { registerWake } = other.lockstep;
+  other.lockstep.registerWake = (it) => {
+    other.fault = new Error("the relay sends none there");
+    return registerWake(it);
+  };
+  await other.wakes.turnOn();
+  assert.deepEqual(other.calls, ["ask", "subscribe BKey", "register BKey", "unsubscribe"]);
+  assert.deepEqual([other.model.isOn, other.model.text], [false, "The relay sends none there."]);
+});
+
+test("a relay that wakes no devices is said to, and nothing is asked of the person", async () => {
+  const stage = new Stage();
+  stage.key = null;
+  await stage.wakes.refresh();
+  assert.deepEqual([stage.model.canSwitch, stage.calls], [false, []]);
+  assert.match(stage.model.text, /^This relay sends none/u);
+});
+
+test("once a page is in sync, what the relay has lost or not proved is registered again",
+  async () => {
+    const cases = [
+      [null, ["register BKey"]], [{ id: "page", state: "unverified" }, ["register BKey"]],
+      [{ id: "page", state: "verified", verifiedAt: now }, []],
+      [{ id: "other", state: "verified", verifiedAt: now }, ["register BKey"]],
+    ];
+    for (const [wake, calls] of cases) {
+      const stage = new Stage({ subscribed: "BKey" });
+      stage.wake = wake;
+      await stage.hasStatus({ state: "offline" });
+      assert.deepEqual(stage.calls, []);
+      await stage.hasStatus({ state: "inSync" });
+      await stage.hasStatus({ state: "syncing" });
+      await stage.hasStatus({ state: "inSync" });
+      assert.deepEqual(stage.calls, calls, "once");
+    }
+  });
+
+test("a new key of the relay gets a new subscription", async () => {
+  const stage = new Stage({ subscribed: "old" });
+  stage.wake = { id: "page", state: "verified", verifiedAt: now };
+  await stage.hasStatus({ state: "inSync" });
+  assert.deepEqual(stage.calls, ["unsubscribe", "subscribe BKey", "register BKey"]);
+  const off = new Stage({ subscribed: "old" });
+  off.key = null;
+  await off.hasStatus({ state: "inSync" });
+  assert.deepEqual([off.calls, off.model.isOn], [[], true], "the relay may wake devices again");
+});
+
+test("a browser that has left its account keeps no subscription", async () => {
+  const stage = new Stage({ subscribed: "BKey" });
+  await stage.hasStatus({ state: "inSync" });
+  stage.calls.length = 0;
+  await stage.hasStatus({ state: "needsPairing" });
+  assert.deepEqual(stage.calls, [], "a removed browser may join again");
+  await stage.hasStatus({ accountID: null });
+  await stage.hasStatus({ accountID: null });
+  assert.deepEqual([stage.calls, stage.model.isOn], [["unsubscribe", "forget"], false]);
+  await stage.hasStatus({ accountID: "other", state: "inSync" });
+  await stage.wakes.turnOn();
+  assert.equal(stage.model.isOn, true);
+});
+
+test("a browser that gets none says why, and is asked nothing", async () => {
+  for (const [obstacle, text] of [["insecure", /over https/u], ["homeScreen", /home screen/u],
+    ["unsupported", /cannot deliver/u]]) {
+    const stage = new Stage({ obstacle });
+    for (const act of ["refresh", "turnOn", "turnOff"]) await stage.wakes[act]();
+    await stage.hasStatus({ state: "inSync", accountID: null });
+    assert.deepEqual([stage.calls, stage.model.canSwitch], [[], false]);
+    assert.match(stage.model.text, text);
+  }
+});
+
+test("why the last push failed stands beside the state", () => {
+  const textOf = (wake) => wakesModel({ obstacle: null, permission: "granted", isOn: true,
+    wakeKey: "BKey", wake, problem: null }, now, 0).text;
+  assert.equal(textOf(null), "The relay does not know of it. Turn it off and on again.");
+  assert.equal(textOf(undefined), "", "the relay has not answered");
+  const verified = { state: "verified", verifiedAt: now - 7_200_000, answeredAt: now - 60_000 };
+  assert.equal(textOf(verified), "Works, last proved 1 min ago.");
+  for (const error of ["rejected", "keyRefused", "throttled", "unavailable", "notAllowed"]) {
+    assert.match(textOf({ ...verified, error }), /^Works, last proved 1 min ago\. The .+\.$/u);
+    assert.match(textOf({ state: "unverified", error }), /^Waiting for the first push.+\. The /u);
+  }
+  assert.equal(textOf({ ...verified, error: "toString" }), "Works, last proved 1 min ago.");
+});
+
+/** A browser's window, as far as notifications are concerned. */
+function fakeScope(changes = {}) {
+  const closed = [];
+  const shown = [{ tag: "lockstep changes", close: () => closed.push("changes") }];
+  const made = { options: { applicationServerKey: Uint8Array.of(251, 255, 0).buffer },
+    toJSON: () => ({ endpoint: "https://push.example/1" }), unsubscribe: async () => true };
+  const pushManager = { asked: [], held: null, getSubscription: async () => pushManager.held,
+    subscribe: async (options) => {
+      pushManager.asked.push(options);
+      pushManager.held = made;
+      return made;
+    } };
+  const found = { active: {}, pushManager,
+    getNotifications: async ({ tag }) => shown.filter((it) => it.tag === tag) };
+  return { closed, pushManager, found, isSecureContext: true, PushManager: class {},
+    Notification: { permission: "granted", requestPermission: async () => "granted" },
+    navigator: { serviceWorker: { getRegistration: async () => found } }, ...changes };
+}
+
+test("a browser's subscription is read with the key that it was made for", async () => {
+  const scope = fakeScope();
+  const push = systemPush(scope);
+  assert.deepEqual([push.obstacle, push.permission, await push.subscription()],
+    [null, "granted", null]);
+  const made = await push.subscribe("BKey");
+  assert.deepEqual(scope.pushManager.asked,
+    [{ userVisibleOnly: true, applicationServerKey: "BKey" }]);
+  assert.deepEqual([made.key, (await push.subscription()).toJSON()],
+    ["-_8A", { endpoint: "https://push.example/1" }]);
+  await push.clear();
+  assert.deepEqual(scope.closed, ["changes"]);
+});
+
+test("what a browser lacks is found out without a failure", async () => {
+  const obstacleOf = (changes) => systemPush(fakeScope(changes)).obstacle;
+  assert.equal(obstacleOf({ isSecureContext: false }), "insecure");
+  assert.equal(obstacleOf({ PushManager: undefined }), "unsupported");
+  assert.equal(obstacleOf({ navigator: { standalone: false } }), "homeScreen");
+  assert.equal(obstacleOf({ navigator: {} }), "unsupported");
+  const without = systemPush(fakeScope({ navigator: {} }));
+  await without.clear();
+  await without.forget();
+  assert.equal(await without.subscription(), null);
+});
+
+test("a browser that cannot subscribe says why, and does not wait without end", async () => {
+  const scope = fakeScope();
+  scope.pushManager.subscribe = async () => { throw new Error("push service not available"); };
+  await assert.rejects(systemPush(scope).subscribe("BKey"),
+    /no subscription from its push service \(push service not available\)/u);
+  const early = fakeScope({ navigator: { serviceWorker: { getRegistration: async () => {} } } });
+  await assert.rejects(systemPush(early).subscribe("BKey"), /reload it/u);
+});

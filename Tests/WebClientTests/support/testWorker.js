@@ -1,0 +1,149 @@
+import { readFileSync } from "node:fs";
+import vm from "node:vm";
+import { IndexedStore } from "../../../Sources/WebClient/client/store/indexedStore.js";
+import { FakeIndexedDB } from "../client/support/fakeIndexedDB.js";
+
+const folder = new URL("../../../Sources/WebClient/", import.meta.url);
+export const origin = "https://relay.example";
+
+/** Time of all workers, by their clock. The time zone is UTC. */
+export const workerTime = Date.UTC(2026, 2, 15, 12);
+
+/** The page's service worker, with its scripts, in a browser that the test plays. */
+export class TestWorker {
+  /** Requests to the relay: `{method, path, query, body, token}`. */
+  requests = [];
+  /** Notifications that are shown, the last one last; and how many ever were. */
+  notifications = [];
+  shown = 0;
+  /** Windows of the origin; see `window`. */
+  windows = [];
+  opened = [];
+  /** Returns the relay's answer to a request: `{status, body}` or an error. */
+  answer = () => new TypeError("the network is gone");
+  indexedDB = new FakeIndexedDB();
+  subscribed = [];
+  #caches = new Map();
+  #listeners = new Map();
+
+  constructor({ userAgent = "Firefox" } = {}) {
+    const context = {
+      URL, Response, AbortSignal, TextEncoder, crypto, indexedDB: this.indexedDB,
+      navigator: { userAgent }, location: { origin },
+      caches: { open: async (name) => this.#cache(name), keys: async () => [] },
+      fetch: (path, request) => this.#fetch(path, request),
+      clients: {
+        matchAll: async () => this.windows, claim: async () => {},
+        openWindow: async (url) => { this.opened.push(url); },
+      },
+      registration: this.#registration(),
+      addEventListener: (name, act) => this.#listeners.set(name, act),
+    };
+    context.self = context;
+    vm.createContext(context);
+    const run = (path) => {
+      const url = new URL(path, folder);
+      vm.runInContext(readFileSync(url, "utf8"), context, { filename: url.pathname });
+    };
+    context.importScripts = (...paths) => { for (const path of paths) run(path); };
+    vm.runInContext(`Date.now = () => ${workerTime};
+      Date.prototype.getTimezoneOffset = () => 0;`, context);
+    run("serviceWorker.js");
+    this.texts = context.wakeTexts;
+  }
+
+  /** Writes the page's values, as the page does. */
+  async store(values) {
+    const store = await IndexedStore.open(this.indexedDB,
+      { name: "lockstep", setTimer: () => {}, clearTimer: () => {} });
+    const { term } = await store.claim({ holder: "page", now: 0, force: true, milliseconds: 1 });
+    await store.write(term, Object.entries(values).map(([key, value]) =>
+      ({ store: "values", key, value })));
+    store.close();
+  }
+
+  /** Returns the page's values and records. */
+  async stored() {
+    const store = await IndexedStore.open(this.indexedDB,
+      { name: "lockstep", setTimer: () => {}, clearTimer: () => {} });
+    const { records, values } = await store.load();
+    store.close();
+    return { records, ...Object.fromEntries(values) };
+  }
+
+  /** Opens a window; `heard` has the worker's messages. */
+  window({ path = "/", isVisible = true } = {}) {
+    const window = {
+      url: origin + path, visibilityState: isVisible ? "visible" : "hidden", heard: [],
+      isFocused: false,
+      postMessage: (message) => window.heard.push(message.kind),
+      focus: async () => { window.isFocused = true; },
+    };
+    this.windows.push(window);
+    return window;
+  }
+
+  /** Delivers a push. `content`: JSON, or text that is none. */
+  push(content) {
+    const text = typeof content === "string" ? content : JSON.stringify(content);
+    return this.#dispatch("push", { data: { json: () => JSON.parse(text) } });
+  }
+
+  click() {
+    const notification = { ...this.notifications.at(-1), close: () => this.notifications.pop() };
+    return this.#dispatch("notificationclick", { notification });
+  }
+
+  changeSubscription(newSubscription) {
+    return this.#dispatch("pushsubscriptionchange", { newSubscription });
+  }
+
+  /** Resolves with the text that is shown, once the worker has handled the event. */
+  async #dispatch(name, event) {
+    const waits = [];
+    this.#listeners.get(name)({ ...event, waitUntil: (promise) => waits.push(promise) });
+    await Promise.all(waits);
+    return this.notifications.at(-1)?.body ?? null;
+  }
+
+  #registration() {
+    return {
+      showNotification: async (title, options) => {
+        this.shown += 1;
+        this.notifications = this.notifications.filter(({ tag }) => tag !== options.tag);
+        const notification = { title, ...options, close: () => {
+          this.notifications = this.notifications.filter((it) => it !== notification);
+        } };
+        this.notifications.push(notification);
+      },
+      getNotifications: async ({ tag }) => this.notifications.filter((it) => it.tag === tag),
+      pushManager: {
+        subscribe: async (options) => {
+          this.subscribed.push({ ...options });
+          return { toJSON: () => ({ endpoint: "https://push.example/new",
+            keys: { p256dh: "p", auth: "a" }, expirationTime: null }) };
+        },
+      },
+    };
+  }
+
+  #cache(name) {
+    if (!this.#caches.has(name)) this.#caches.set(name, new Map());
+    const entries = this.#caches.get(name);
+    return {
+      match: async (path) => entries.get(path)?.clone(),
+      put: async (path, response) => { entries.set(path, response); },
+    };
+  }
+
+  async #fetch(path, { method = "GET", body, headers = {} }) {
+    const { pathname, searchParams } = new URL(path, origin);
+    const request = { method, path: pathname, query: Object.fromEntries(searchParams),
+      body: body === undefined ? null : JSON.parse(body), token: headers.Authorization ?? null };
+    this.requests.push(request);
+    const answer = await this.answer(request);
+    if (answer instanceof Error) throw answer;
+    const { status = 200, body: content = null, text } = answer;
+    return new Response(text ?? (content && JSON.stringify(content)), { status });
+  }
+}

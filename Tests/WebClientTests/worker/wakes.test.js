@@ -1,0 +1,231 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { TestWorker, workerTime } from "../support/testWorker.js";
+
+// What the service worker does when a push arrives.
+
+const identity = { accountID: "account", deviceID: "page", token: "secret" };
+const record = (zone, name, { device = "phone", fields = {}, tag = 1 } = {}) =>
+  ({ zone, name, type: "Any", fields, device, tag, modifiedAt: 1, deleted: fields === null });
+
+/** Returns the worker of a page with an account, and a relay that has `changes`, one for each
+ * number. */
+async function paired({ changes = [], cursor = "a1.0", ...options } = {}) {
+  const worker = new TestWorker(options);
+  await worker.store({ identity, cursor });
+  worker.changes = changes;
+  worker.answer = ({ method, path, query }) => {
+    if (method !== "GET") return { status: 204 };
+    if (path !== "/v1/changes") return { status: 404, body: {} };
+    const since = Number(/^a1\.(\d+)$/u.exec(query.since)[1]);
+    const end = Math.min(worker.changes.length, since + Number(query.limit));
+    return { body: { since: query.since, token: `a1.${end}`, more: end < worker.changes.length,
+      changes: worker.changes.slice(since, end) } };
+  };
+  return worker;
+}
+
+const wake = (token) => ({ v: 1, t: token });
+const sinces = (worker) => worker.requests.map(({ query }) => query.since);
+
+test("a code is sent back with the device's token, and the person sees that it works", async () => {
+  const worker = await paired();
+  const page = worker.window();
+  assert.equal(await worker.push({ v: 1, c: "the code" }), "Notifications work here.");
+  assert.deepEqual(worker.requests, [{
+    method: "POST", path: "/v1/wakes/page/verification", query: {}, body: { code: "the code" },
+    token: "Bearer secret",
+  }]);
+  assert.deepEqual(page.heard, ["wake"], "the page shows it at once");
+});
+
+test("a code that the relay refuses, or of no account, is not said to work", async () => {
+  const worker = await paired();
+  for (const answer of [{ status: 403, body: {} }, new TypeError("the network is gone")]) {
+    worker.answer = () => answer;
+    assert.match(await worker.push({ v: 1, c: "x" }), /^Notifications could not be turned on/u);
+  }
+  const fresh = new TestWorker();
+  assert.match(await fresh.push({ v: 1, c: "x" }), /^Notifications could not be turned on/u);
+  assert.deepEqual(fresh.requests, []);
+});
+
+test("a wake shows what changed, and tells the relay up to where it was read", async () => {
+  const worker = await paired({
+    changes: [record("Memos", "m1"), record("Memos", "m2"), record("Habits", "h")],
+  });
+  assert.equal(await worker.push(wake("a1.3")), "2 memos changed. Habits changed.");
+  assert.deepEqual(sinces(worker), ["a1.0", "a1.3"]);
+  for (const { token } of worker.requests) assert.equal(token, "Bearer secret");
+  const [shown] = worker.notifications;
+  assert.deepEqual([shown.title, shown.tag, shown.renotify, { ...shown.data }],
+    ["Lockstep", "lockstep changes", false, { view: "memos" }]);
+});
+
+test("the store of the page stays as it is", async () => {
+  const worker = await paired({ changes: [record("Memos", "m1")], cursor: "a1.0" });
+  const before = await worker.stored();
+  await worker.push(wake("a1.1"));
+  assert.deepEqual(await worker.stored(), before);
+  assert.equal(before.cursor, "a1.0");
+});
+
+test("a browser without a store gets none from the worker", async () => {
+  const worker = new TestWorker();
+  assert.equal(await worker.push(wake("a1.1")), "Something changed.");
+  await worker.store({ identity });
+  assert.deepEqual((await worker.stored()).identity, identity, "the page makes it as ever");
+});
+
+test("the next wake replaces the notification, and counts on from the last", async () => {
+  const worker = await paired({ changes: [record("Memos", "m1")] });
+  assert.equal(await worker.push(wake("a1.1")), "1 memo changed.");
+  worker.changes.push(record("Memos", "m1", { tag: 2 }), record("Memos", "m2"));
+  worker.requests.length = 0;
+  assert.equal(await worker.push(wake("a1.3")), "2 memos changed.");
+  assert.deepEqual(sinces(worker), ["a1.1", "a1.3"], "nothing is read twice");
+  assert.equal(worker.notifications.length, 1);
+});
+
+test("what the page has shown since is not told again", async () => {
+  const worker = await paired({ changes: [record("Memos", "m1")] });
+  await worker.push(wake("a1.1"));
+  await worker.store({ identity, cursor: "a1.1" });
+  worker.changes.push(record("Clipboard", "c"));
+  assert.equal(await worker.push(wake("a1.2")), "Clipboard changed.");
+  await worker.store({ identity: { ...identity, deviceID: "other" }, cursor: "a1.1" });
+  worker.changes = [record("Habits", "h"), record("Vault", "f")];
+  assert.equal(await worker.push(wake("a1.2")), "Vault changed.", "another account begins anew");
+});
+
+test("a repeated wake without anything new says what was said", async () => {
+  const worker = await paired({ changes: [record("Memos", "m1")] });
+  await worker.push(wake("a1.1"));
+  assert.equal(await worker.push(wake("a1.1")), "1 memo changed.");
+  assert.equal(worker.notifications.at(-1).renotify, false, "silently");
+});
+
+test("after very many changes the rest is not read, and the relay knows of that", async () => {
+  const changes = Array.from({ length: 2_000 }, (_, index) => record("Memos", `m${index}`));
+  const worker = await paired({ changes });
+  assert.equal(await worker.push(wake("a1.2000")), "500 memos changed. More changed.");
+  assert.deepEqual(sinces(worker),
+    ["a1.0", "a1.200", "a1.400", "a1.600", "a1.800", "a1.2000"]);
+});
+
+test("a page that is in view syncs by itself, and nothing is shown", async () => {
+  const worker = await paired({ changes: [record("Memos", "m1")] });
+  const [hidden, visible] = [worker.window({ isVisible: false }), worker.window()];
+  assert.equal(await worker.push(wake("a1.1")), null);
+  assert.deepEqual([hidden.heard, visible.heard, worker.shown], [["wake"], ["wake"], 0]);
+  assert.deepEqual(worker.requests, [], "the page's own request is the proof");
+});
+
+test("a page in the background syncs, and the person is told", async () => {
+  const worker = await paired({ changes: [record("Memos", "m1")] });
+  const hidden = worker.window({ isVisible: false });
+  const owners = worker.window({ path: "/pages/wiki.html" });
+  assert.equal(await worker.push(wake("a1.1")), "1 memo changed.");
+  assert.deepEqual([hidden.heard, owners.heard], [["wake"], []]);
+});
+
+test("where a browser counts silent pushes, one is shown and removed for a page in view",
+  async () => {
+    const safari = "Mozilla/5.0 (Macintosh) AppleWebKit/605.1.15 Version/18.4 Safari/605.1.15";
+    const chrome = "Mozilla/5.0 (X11) AppleWebKit/537.36 Chrome/140.0.0.0 Safari/537.36";
+    for (const [userAgent, count] of [[safari, 1], [chrome, 0]]) {
+      const worker = await paired({ userAgent });
+      worker.window();
+      assert.equal(await worker.push(wake("a1.1")), null);
+      assert.equal(worker.shown, count);
+    }
+  });
+
+test("without an answer of the relay, the person is told that something changed", async () => {
+  const answers = [
+    new TypeError("the network is gone"), { status: 401, body: { code: "badToken" } },
+    { status: 410, body: { code: "tokenExpired" } }, { text: "<html>Please log in" },
+    { body: {} }, { body: { token: "a1.1", changes: "none" } },
+    { body: { token: "a1.1", changes: [null] } },
+  ];
+  for (const answer of answers) {
+    const worker = await paired();
+    worker.answer = () => answer;
+    assert.equal(await worker.push(wake("a1.1")), "Something changed.", JSON.stringify(answer));
+    worker.answer = () => ({ body: { token: "a1.1", more: false, changes: [] } });
+    assert.equal(await worker.push(wake("a1.1")), "All changes are here already.");
+  }
+});
+
+test("if only the proof is lost, the person still learns what changed", async () => {
+  const worker = await paired({ changes: [record("Memos", "m1")] });
+  const { answer } = worker;
+  worker.answer = (request) => (request.query.limit === "1" ? new TypeError("gone")
+    : answer(request));
+  assert.equal(await worker.push(wake("a1.1")), "1 memo changed.");
+});
+
+test("a push of a later version, and one that is none, shows a notification all the same",
+  async () => {
+    for (const content of ["", "not json", "null", "[]", { v: 2, x: 1 }, { v: 1, c: 7 }]) {
+      const worker = await paired({ changes: [record("Memos", "m1")] });
+      assert.equal(await worker.push(content), "1 memo changed.");
+    }
+    const worker = await paired();
+    await worker.store({ cursor: undefined });
+    assert.equal(await worker.push(wake("a1.1")), "Something changed.", "it has read nothing yet");
+    assert.deepEqual(worker.requests, []);
+  });
+
+test("the end of a countdown, which another device has written, alerts the person", async () => {
+  const timer = (edit) => record("Timer", "current", { fields: { edits: [{
+    deviceID: "phone", isPaused: false, remaining: 300_000, ...edit,
+  }] } });
+  const worker = await paired({ changes: [
+    timer({ stateType: "focus", timestamp: workerTime }), record("Memos", "m1"),
+  ] });
+  await worker.store({ "clock.offset": 60_000 });
+  assert.equal(await worker.push(wake("a1.2")), "Timer: focus until 12:05. 1 memo changed.");
+  worker.changes.push(timer({ stateType: "breakTime", timestamp: workerTime + 300_000,
+    act: { stateType: "focus", timestamp: workerTime } }));
+  assert.equal(await worker.push(wake("a1.3")),
+    "Timer: focus is over, break until 12:10. 1 memo changed.");
+  assert.equal(worker.notifications.at(-1).renotify, true);
+  worker.changes.push(record("Memos", "m2"));
+  await worker.push(wake("a1.4"));
+  assert.equal(worker.notifications.at(-1).renotify, false);
+});
+
+test("a click opens the page at what changed, or shows the one that is open", async () => {
+  const worker = await paired({ changes: [record("Clipboard", "c")] });
+  await worker.push(wake("a1.1"));
+  await worker.click();
+  assert.deepEqual([worker.opened, worker.notifications], [["/#clipboard"], []]);
+  const owners = worker.window({ path: "/pages/wiki.html" });
+  const page = worker.window({ isVisible: false });
+  await worker.push(wake("a1.1"));
+  await worker.click();
+  assert.deepEqual([page.isFocused, page.heard, owners.isFocused], [true, ["wake", "open"], false]);
+  assert.equal(worker.opened.length, 1);
+  worker.windows.length = 0;
+  worker.answer = () => new TypeError("gone");
+  await worker.push(wake("a1.1"));
+  await worker.click();
+  assert.equal(worker.opened.at(-1), "/");
+});
+
+test("a subscription that the browser has replaced is registered", async () => {
+  const worker = await paired();
+  const keys = { p256dh: "p", auth: "a" };
+  await worker.changeSubscription({ toJSON: () =>
+    ({ endpoint: "https://push.example/2", keys, expirationTime: 7.5 }) });
+  const body = { kind: "webpush", endpoint: "https://push.example/2", ...keys, expiresAt: 7 };
+  const asked = { method: "PUT", path: "/v1/wakes/page", query: {}, token: "Bearer secret" };
+  assert.deepEqual(worker.requests, [{ ...asked, body }]);
+  worker.answer = ({ path }) => (path === "/v1/limits" ? { body: { wakeKey: "BKey" } }
+    : { status: 201 });
+  await worker.changeSubscription(null);
+  assert.deepEqual(worker.subscribed, [{ userVisibleOnly: true, applicationServerKey: "BKey" }]);
+  assert.deepEqual(worker.requests.at(-1), { ...asked,
+    body: { kind: "webpush", endpoint: "https://push.example/new", ...keys } });
+});
