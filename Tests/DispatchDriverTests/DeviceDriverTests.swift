@@ -44,6 +44,17 @@ struct DeviceDriverTests {
   }
 
   @Test(arguments: DrivenProbe.Kind.allCases)
+  func aPeerThatNobodyJudgesIsRefused(kind: DrivenProbe.Kind) async throws {
+    let peer = LocalPeer(.echo)
+    guard case .host(let host, let port) = peer.address else { return }
+    let probe = try DrivenProbe(kind)
+    probe.post(.open(1, .screened(host, port: port, allowsLocal: true)))
+    await probe.reports(with: .closed(1, .addressNotAllowed))
+    probe.post(.finish)
+    #expect(await probe.ended().count == 2)
+  }
+
+  @Test(arguments: DrivenProbe.Kind.allCases)
   func theEndOfAStreamComesAfterItsBytes(kind: DrivenProbe.Kind) async throws {
     let peer = LocalPeer(.greeting(Array("hello".utf8)))
     let probe = try DrivenProbe(kind)

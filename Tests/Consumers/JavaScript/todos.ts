@@ -44,6 +44,16 @@ const record = lockstep.record("Notes", "n");
 const text: string | undefined = record?.fields.text;
 console.log(text, lockstep.records("Todos", "Todo")[0].fields.done);
 
+const applicationServerKey: string | null = await lockstep.wakeKey();
+const subscription = { endpoint: "https://push.example/1", expirationTime: null, keys: {} };
+await lockstep.registerWake({ toJSON: () => subscription });
+await lockstep.registerWake(subscription, "other");
+for (const { state, verifiedAt } of await lockstep.wakes()) {
+  console.log(applicationServerKey, state === "verified", verifiedAt ?? 0);
+}
+// @ts-expect-error: an address is no subscription
+await lockstep.registerWake("https://push.example/1");
+
 const exact: number | ExactNumber = numberOf("9007199254740993");
 console.log(numberText(exact), serialize({ exact }), equal(exact, 1));
 try {

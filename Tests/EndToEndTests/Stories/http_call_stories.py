@@ -106,13 +106,14 @@ def story_a_revoked_device_does_not_come_back_by_a_code_that_it_made():
 
 def story_the_limits_are_told_as_they_are():
     """All limits are integers, include those of docs/protocol.md, and are the same for every
-    client."""
+    client. Beside them stands the relay's key for push services."""
     with Relay() as relay:
         limits = expect(curl(relay, "GET", "/v1/limits"), 200).json
         assert {name: limits.get(name) for name in LIMITS} == LIMITS, limits
-        assert all(type(value) is int and value > 0 for value in limits.values()), limits
         person = Person.new(relay)
         assert person.call("GET", "/v1/limits").json == limits
+        assert len(limits.pop("wakeKey")) == 87
+        assert all(type(value) is int and value > 0 for value in limits.values()), limits
 
 
 def story_a_record_by_its_tag():

@@ -124,6 +124,12 @@ def requests(relay, person, stranger):
     for number in range(64):
         expect(line.request("PUT", f"/v1/subscriptions/s{number}", {"kind": "database"}), 201)
     yield "tooManySubscriptions", line.request("PUT", "/v1/subscriptions/s", {"kind": "database"})
+    wake = {"kind": "webpush", "auth": "BTBZMqHH6r4Tts7J_aSIgg", "p256dh":
+            "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"}
+    yield "wakeNotAllowed", line.request(
+        "PUT", "/v1/wakes/w", {**wake, "endpoint": "https://192.168.0.1/"})
+    expect(line.request("PUT", "/v1/wakes/w", {**wake, "endpoint": "https://push.invalid/"}), 201)
+    yield "badWakeCode", line.request("POST", "/v1/wakes/w/verification", {"code": "x"})
     for _ in range(99):
         code = line.request("POST", "/v1/pairings").json["code"]
         expect(line.request("POST", "/v1/devices", {"code": code, **DEVICE}), 201)
