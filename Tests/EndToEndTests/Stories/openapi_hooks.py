@@ -17,6 +17,8 @@ import urllib.request
 
 import schemathesis
 
+from openapi_wake import WAKE
+
 RELAY = os.environ["OPENAPI_RELAY"]
 TOKEN = os.environ["OPENAPI_TOKEN"]
 DEVICE = os.environ["OPENAPI_DEVICE"]
@@ -228,6 +230,20 @@ def subscribing(case, number, is_good):
             ask("PUT", f"/v1/subscriptions/{id}", {"kind": "database"})
 
 
+def registering(case, number, is_good):
+    """A valid registration under one of a few ids: a device has at most four."""
+    if is_good:
+        case.body = {**WAKE, "endpoint": f"https://push.invalid/{number}"}
+        case.path_parameters["wakeID"] = f"w{number % 4}"
+
+
+def registered(case, number, is_good):
+    """An existing registration in every second request; the last one is not removed."""
+    ids = [each["id"] for each in ask("GET", "/v1/wakes")["wakes"]]
+    if is_good and number % 2 and len(ids) > (case.method == "DELETE"):
+        case.path_parameters["wakeID"] = ids[-1]
+
+
 chunks = []
 
 
@@ -250,5 +266,6 @@ CHANGES = {
     "revokeDevice": revoking, "getRecord": reading_one, "putChunk": uploading,
     "getSubscription": subscribing, "putSubscription": subscribing,
     "listRecords": listing, "putRecord": writing, "deleteRecord": writing,
-    "deleteSubscription": subscribing, "getChunk": downloading, "keepChunk": downloading,
+    "deleteSubscription": subscribing, "putWake": registering, "getWake": registered,
+    "deleteWake": registered, "verifyWake": registered, "getChunk": downloading, "keepChunk": downloading,
 }
