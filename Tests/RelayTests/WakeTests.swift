@@ -221,6 +221,17 @@ struct WakeTests {
     _ = try service.onlyPush()
   }
 
+  /// A browser keeps the connection of a page that is closed for minutes.
+  @Test func aConnectionThatIsOnlyKeptDoesNotKeepADeviceAwake() throws {
+    try service.register(phone)
+    let client = HTTPClient(relay)
+    #expect(try client.call("GET", "/v1/wakes", token: phone.token).status == 200)
+    try save(laptop, 1)
+    relay.advance(8_000)
+    #expect(client.isClosed)
+    _ = try service.onlyPush()
+  }
+
   @Test func whatWasSentWithoutAProofIsAnnouncedLater() throws {
     try service.register(phone)
     let token = try fetch(phone, since: nil)

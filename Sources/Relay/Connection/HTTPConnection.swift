@@ -613,8 +613,7 @@ struct HTTPConnection: Sendable {
       services.timers.cancel(.request(channel.id))
       timerAt = nil
       return
-    case .idle:
-      dueAt = now.advanced(milliseconds: Int64(services.configuration.limits.idleMilliseconds))
+    case .idle: dueAt = now.advanced(milliseconds: idleMilliseconds(&channel, services))
     case .head, .body, .part:
       dueAt = now.advanced(milliseconds: Int64(services.configuration.limits.requestMilliseconds))
     case .poll: dueAt = exchange?.value.poll?.endsAt ?? now
@@ -622,6 +621,19 @@ struct HTTPConnection: Sendable {
     self.dueAt = dueAt
     if let timerAt, timerAt <= dueAt { return }
     setRequestTimer(&channel, &services)
+  }
+
+  /// Returns the time after which a connection without a request is closed. A device that has
+  /// registered for wakes would not be woken as long as it has one, and browsers keep theirs long
+  /// after the page is closed.
+  private func idleMilliseconds(
+    _ channel: inout ConnectionChannel, _ services: borrowing RelayServices
+  ) -> Int64 {
+    let usual = Int64(services.configuration.limits.idleMilliseconds)
+    guard let session = channel.session, services.wakeContacts.follows(session.presenceKey) else {
+      return usual
+    }
+    return min(usual, Limits.wakeDelayMilliseconds)
   }
 
   private mutating func setRequestTimer(
