@@ -118,7 +118,7 @@ struct WakeClaimTests {
       Issue.record("not listed")
       return
     }
-    #expect(sleepers.map(\.wakes.progress.seen?.sequence) == ids.map { _ in Int64(rounds) })
+    #expect(sleepers.compactMap(\.wakes.progress.seen?.sequence) == ids.map { _ in Int64(rounds) })
     let deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
     #expect(try database.number(deadlocks) == 0)
   }

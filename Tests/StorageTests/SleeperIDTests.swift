@@ -15,19 +15,21 @@ struct SleeperIDTests {
       (id(.max, greatest), id(0, least)), (id(least, least), id(least, least + 1)),
     ] {
       #expect(former.next == next)
-      #expect(former.sortKey < next.sortKey)
+      let isBefore = former.sortKey < next.sortKey
+      #expect(isBefore)
     }
     #expect(id(greatest, greatest).next == nil)
   }
 
   @Test func accountsAreSortedInThatOrderOnce() {
-    let accounts = [1, .max, 0, 1, 1 << 63].map { AccountID(rawValue: $0) }
-    let sorted = [1 << 63, .max, 0, 1].map { AccountID(rawValue: $0) }
-    #expect(accounts.uniqueInSortOrder == sorted)
+    let numbers: [UInt64] = [1, .max, 0, 1, 1 << 63]
+    let sorted: [UInt64] = [1 << 63, .max, 0, 1]
+    let accounts = numbers.map { AccountID(rawValue: $0) }
+    #expect(accounts.uniqueInSortOrder.map(\.rawValue) == sorted)
   }
 
   @Test func aLimitIsAtLeastOneAndAtMostThatOfARequest() {
-    for (asked, limit) in [(-1, 1), (0, 1), (9, 9), (.max, Limits.wakesPerRequest)] {
+    for (asked, limit) in [(-1, 1), (0, 1), (9, 9), (Int.max, Limits.wakesPerRequest)] {
       #expect(SleeperQuery.after(nil, limit: asked).limit == limit)
     }
     #expect(SleeperQuery.accounts([]).limit == Limits.wakesPerRequest)

@@ -15,6 +15,8 @@ struct StoreRefusalsTests {
       (StoreRefusals.quotaExceeded, .quotaExceeded),
       (StoreRefusals.chunksMissing, .chunksMissing),
       (StoreRefusals.tooManySubscriptions, .tooManySubscriptions),
+      (StoreRefusals.unknownWake, .notFound), (StoreRefusals.badWakeCode, .badWakeCode),
+      (StoreRefusals.tooManyWakes, .tooManySubscriptions),
     ]
     for (refusal, code) in cases {
       #expect(refusal.code == code)

@@ -37,14 +37,19 @@ final class LockedWakes {
     }) { known[id] = wakes }
   }
 
+  /// Locks the rows of the devices, and all rows of the accounts. Looks up one key after the other,
+  /// in their order: a join of the whole table might scan it.
   static let lock = PostgresStatement(
     "lock wakes",
     """
-    SELECT account, device, content FROM wakes
-    WHERE (account, device) IN (
-      SELECT * FROM unnest($1::bigint[], $2::bigint[])
-      UNION SELECT account, device FROM wakes WHERE account = ANY ($3::bigint[]))
-    ORDER BY account, device FOR UPDATE
+    SELECT held.account, held.device, held.content FROM (
+      SELECT * FROM unnest($1::bigint[], $2::bigint[]) AS asked (account, device)
+      UNION SELECT account, device FROM wakes WHERE account = ANY ($3::bigint[])
+      ORDER BY account, device
+    ) AS asked CROSS JOIN LATERAL (
+      SELECT account, device, content FROM wakes
+      WHERE wakes.account = asked.account AND wakes.device = asked.device FOR UPDATE
+    ) AS held
     """)
 }
 

@@ -101,9 +101,9 @@ enum AccountQueries {
     "principal",
     """
     SELECT account, device, plan, quota_bytes, quota_records, generation, newest, forgotten,
-      affairs, EXISTS (
-        SELECT 1 FROM wakes
-        WHERE wakes.account = devices.account AND wakes.device = devices.device)
+      affairs, (
+        SELECT count(*) FROM wakes
+        WHERE wakes.account = devices.account AND wakes.device = devices.device) > 0
     FROM devices JOIN accounts USING (account) WHERE token_hash = $1::bytea
     """)
   private static let subscriptionsOfToken = PostgresStatement(

@@ -38,12 +38,16 @@ enum WakeQueries {
     for (id, subscription) in try rows[1].all({ (row) throws(PostgresFault) in
       (row.sleeperID, try row.subscription(at: 2))
     }) { subscriptions[id, default: []].append(subscription) }
-    let found = try rows[0].all { (row) throws(PostgresFault) in
-      Sleeper(
+    let found = try rows[0].all { (row) throws(PostgresFault) -> Sleeper? in
+      // A relay of an older version has revoked the device.
+      if row.isNull(3) { return nil }
+      return Sleeper(
         id: row.sleeperID, wakes: try row.wakes(2), newest: row.mark(3),
         subscriptions: subscriptions[row.sleeperID] ?? [], isConnectedElsewhere: row.bool(5))
     }
-    return .sleepers(found, next: found.count == query.limit ? found.last?.id : nil)
+    let isFull = rows[0].count > 0 && rows[0].count == query.limit
+    return .sleepers(
+      found.compactMap(\.self), next: isFull ? rows[0][rows[0].count - 1].sleeperID : nil)
   }
 
   static func keys(on connection: PostgresConnection) throws(PostgresFault) -> ReadResult {
@@ -62,23 +66,36 @@ enum WakeQueries {
     let subscriptions: PostgresStatement
 
     /// `relay`: the parameter after those of the condition.
+    ///
+    /// `LIMIT` and `OFFSET` in the inner queries make the planner look up their rows for each of
+    /// the chosen devices: it might read whole tables otherwise.
     init(_ name: String, _ condition: String, relay: String) {
-      let rows = """
-        FROM wakes JOIN devices USING (account, device) JOIN accounts USING (account)
-        WHERE \(condition) ORDER BY account, device LIMIT $1::bigint
+      let chosen = """
+        (SELECT account, device, content FROM wakes
+          WHERE \(condition) ORDER BY account, device LIMIT $1::bigint) AS chosen
         """
       sleepers = PostgresStatement(
         "sleepers \(name)",
         """
-        SELECT account, device, content, generation, newest,
+        SELECT chosen.account, chosen.device, chosen.content, generation, newest,
           connected_by <> \(relay)::bigint AND connected_until > clock_timestamp()
-        \(rows)
+        FROM \(chosen) LEFT JOIN LATERAL (
+          SELECT generation, newest, connected_by, connected_until
+          FROM devices JOIN accounts USING (account)
+          WHERE devices.account = chosen.account AND devices.device = chosen.device LIMIT 1
+        ) AS held ON true
+        ORDER BY chosen.account, chosen.device
         """)
       subscriptions = PostgresStatement(
         "subscriptions of sleepers \(name)",
         """
-        SELECT account, device, id, content FROM (SELECT account, device \(rows)) AS chosen
-        JOIN subscriptions USING (account, device) ORDER BY account, device, id
+        SELECT chosen.account, chosen.device, held.id, held.content
+        FROM \(chosen) CROSS JOIN LATERAL (
+          SELECT id, content FROM subscriptions
+          WHERE subscriptions.account = chosen.account AND subscriptions.device = chosen.device
+          OFFSET 0
+        ) AS held
+        ORDER BY chosen.account, chosen.device, held.id
         """)
     }
   }
