@@ -50,7 +50,9 @@ extension Lockstep {
   /// Registers a subscription, so that the relay wakes this device when it sleeps and something
   /// changes. The first push carries a code; `handleWake` sends it back.
   ///
-  /// - Parameter id: Name of the registration, one of at most four of this device.
+  /// - Parameters:
+  ///   - subscription: The device's subscription at its push service.
+  ///   - id: Name of the registration, one of at most four of this device.
   /// - Throws: `refused` if the relay does not send to the endpoint, or has too many registrations.
   public func registerWake(_ subscription: WakeSubscription, id: String = "app") async throws {
     let name = try wakeName(id)
@@ -64,7 +66,10 @@ extension Lockstep {
 
   /// Handles the decrypted content of a push: syncs, or proves that the push has arrived.
   ///
-  /// - Parameter id: The registration that the push is for.
+  /// - Parameters:
+  ///   - content: The decrypted bytes of the push.
+  ///   - id: The registration that the push is for.
+  ///   - duration: The longest time for the sync.
   /// - Throws: `refused` for a code that is not the last one.
   public func handleWake(
     _ content: [UInt8], id: String = "app", within duration: Duration = .seconds(20)
