@@ -60,6 +60,28 @@ struct ReplicaRulesTests {
     #expect(try harness.store.record(.desk("a")) == back)
   }
 
+  @Test func anOldVersionThatAnotherDeviceSavesAgainIsNoChangeOfTheNewOne() throws {
+    for isEdited in [false, true] {
+      var harness = try ReplicaHarness()
+      let first = harness.record("a", TestApp.task, ["title": "milk"], at: 10, tag: 2)
+      try harness.apply([first])
+      try harness.apply([
+        harness.record(
+          "a", TestApp.task, ["title": "tea", "~": ["": [20, "b"]]], at: 20, tag: 3)
+      ])
+      // The relay has forgotten a deletion, and that it has saved the first version before.
+      var again = first
+      again.tag = 9
+      if isEdited { harness.edit(set("done", true)) }
+      try harness.apply([again])
+      if isEdited {
+        #expect(try harness.store.outbox().map(\.base) == [again])
+      } else {
+        #expect(try harness.store.record(.desk("a")) == again)
+      }
+    }
+  }
+
   @Test func theSameVersionKeepsTheStampsThatThisDeviceHasGivenIt() throws {
     var harness = try ReplicaHarness()
     try harness.apply([

@@ -144,7 +144,7 @@ extension ReplicaState {
     }
     guard !isOff(key.zone) else { return try skipRecord(server) }
     if let entry = transaction.outbox.open(key) {
-      let server = completed(server, over: entry.base)
+      let server = try completed(server, over: entry.base)
       let known = entry.knownTag
       // A tag of a lost history may have been assigned again, to another version.
       let isOtherVersion = restore?.hasLost(known) == true && !entry.knows(server)
@@ -157,7 +157,7 @@ extension ReplicaState {
     if let held, try isLost(held), !held.isSame(as: server) {
       return try bringBack(held, over: server, &applied)
     }
-    let server = completed(server, over: held)
+    let server = try completed(server, over: held)
     // Tags grow. Only the snapshot of a relay restored from a backup may bring a smaller one.
     let known = held?.tag ?? 0
     guard isSnapshot ? server.tag != known : server.tag > known else { return }
@@ -165,12 +165,17 @@ extension ReplicaState {
   }
 
   /// Returns the relay's version with the stamps that it lacks. Not while the relay is being
-  /// restored: what it has then may precede what this device holds.
-  func completed(_ server: Record, over replaced: Record?) -> Record {
+  /// restored: what it has then may precede what this device holds. Nor if it does so otherwise:
+  /// another device may save an old version after the relay has forgotten that it had it.
+  func completed(_ server: Record, over replaced: Record?) throws(StorageError) -> Record {
     guard restore == nil, let replaced, replaced.tag > 0, server.tag > replaced.tag else {
       return server
     }
-    return merging.completed(server, over: replaced)
+    let completed = merging.completed(server, over: replaced)
+    guard completed.fields != server.fields else { return server }
+    let version = VersionFingerprint(of: server)
+    guard version != VersionFingerprint(of: replaced) else { return completed }
+    return try transaction.ancestors(server.key).contains(version) ? server : completed
   }
 
   /// Stores the time of the sync for the status of a later process; not worth a separate write each

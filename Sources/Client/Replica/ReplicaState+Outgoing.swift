@@ -245,7 +245,7 @@ extension ReplicaState {
     // A conflict with a tombstone that is no longer kept has no useful zone or type.
     if server.tag == 0 { server.type = entry.type }
     let open = returnToWaiting(entry)
-    try reconcile(open, completed(server, over: open.base), &applied)
+    try reconcile(open, try completed(server, over: open.base), &applied)
   }
 
   private mutating func handleRefusal(

@@ -25,7 +25,7 @@ struct TrialTests {
   }
 
   /// Seeds that failed once.
-  @Test(arguments: [2_087, 5_370, 6_595] as [UInt64])
+  @Test(arguments: [2_087, 5_370, 6_595, 17_733] as [UInt64])
   func seedsThatOnceFailed(seed: UInt64) throws {
     try play(seed, .trial)
   }

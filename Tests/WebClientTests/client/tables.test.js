@@ -157,6 +157,17 @@ test("a version that another device saves again has the bytes that the relay has
   assert.equal(phone.replica.transaction.record("Model\nt").device, "tablet");
 });
 
+test("an old version that another device saves again is no change of the new one", () => {
+  const { relay, phone, laptop } = pair({ text: "a" });
+  const record = relay.records.get("Model\nt");
+  phone.change(table("t", { text: "b" }));
+  for (const device of [phone, laptop]) device.sync(relay);
+  relay.sequence += 1;
+  relay.records.set("Model\nt", { ...record, tag: relay.sequence });
+  laptop.sync(relay);
+  assert.deepEqual(laptop.fields("t"), { text: "a" });
+});
+
 test("a version that was made without one that the relay has lost removes nothing of it", () => {
   const [relay, phone, laptop] = world("phone", "laptop");
   const backup = relay.copy();

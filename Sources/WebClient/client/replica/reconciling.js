@@ -10,10 +10,16 @@ import { knownTag, recordOf, waiting } from "./outbox.js";
 
 /** Returns the relay's version with the stamps that it lacks, by comparison with the version that
  * it replaces. The author of a version may not have known one that the relay has lost: what only
- * that one had was not removed. */
+ * that one had was not removed. An old version, which another device saves after the relay has
+ * forgotten that it had it, stays as it is. */
 export function completed(state, server, replaced) {
   const isKnown = replaced && !isLost(state, replaced);
-  return isKnown ? state.merging.completed(server, replaced) : server;
+  const stamped = isKnown ? state.merging.completed(server, replaced) : server;
+  if (stamped === server) return server;
+  const print = fingerprint(server);
+  const isOld = print !== fingerprint(replaced)
+    && state.transaction.ancestors(keyOf(server)).includes(print);
+  return isOld ? server : stamped;
 }
 
 /** Reconciles a local change with the relay's version: acknowledges, rebases, drops or merges the
