@@ -258,7 +258,7 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
       deviceWithdrew(
         before, butFor: Fact.list(in: entry.fields ?? []), isDoneByOthers: false, on: device)
     }
-    if !byPerson { recordCountdownEnd(entry, insteadOf: before) }
+    recordCountdownEnd(entry, insteadOf: before, byPerson: byPerson)
     let known = (seen[device] ?? EditSet()).union(pastOfTag[entry.base?.tag ?? 0] ?? EditSet())
     var past = known
     for fact in Fact.list(in: entry.fields ?? []) {
@@ -285,13 +285,17 @@ package final class CausalHistory<Fact: Deed>: RecordHistory {
     recordVersion(entry, past, on: device)
   }
 
-  /// Registers a change without a user: time made what is new in the entry from what was there.
-  private func recordCountdownEnd(_ entry: OutboxEntry, insteadOf before: OutboxEntry?) {
+  /// Registers what time made in an entry from what was there. Without a user, that is all that is
+  /// new; an order of a user may also let a countdown end, and do nothing else.
+  private func recordCountdownEnd(
+    _ entry: OutboxEntry, insteadOf before: OutboxEntry?, byPerson: Bool
+  ) {
     let stood = Fact.list(in: before?.fields ?? entry.base?.fields ?? [])
     guard let shown = stood.first, let made = Fact.list(in: entry.fields ?? []).first else {
       return
     }
-    if numbers[made] == nil, made.follows(shown), corrected(by: made, entry, before) == nil {
+    let isUnknown = !byPerson && numbers[made] == nil
+    if isUnknown, made.follows(shown), corrected(by: made, entry, before) == nil {
       numbers[made] = numbers[shown]
     }
     guard numbers[made] == numbers[shown] else { return }

@@ -23,6 +23,9 @@ package final class PushServiceMachine {
   private var random: SeededRandom
   private var subscriptions: [String: Subscription] = [:]
   private var node: NodeDriver<PushServiceNode>?
+  /// Number of faults when each connection was opened. A relay's push may still arrive after its
+  /// relay has crashed.
+  private var faultsAtOpening: [ConnectionID: Int] = [:]
   /// True once it answers well at once.
   private var isWell = false
   /// Origin that relays know.
@@ -36,6 +39,7 @@ package final class PushServiceMachine {
       name: "push", environment: environment, clock: { [clock] in clock }, node: PushServiceNode())
     node.onReport = { [unowned self] report in
       switch report {
+      case .opened(let id): faultsAtOpening[id] = environment.tally.faultCount
       case .pushed(let push): handle(push)
       case .invalid(let reason): environment.fault("push service: not a request: \(reason)")
       }
@@ -112,7 +116,8 @@ package final class PushServiceMachine {
     _ target: String, _ token: ChangeToken, answering connection: ConnectionID,
     after milliseconds: Int64
   ) {
-    subscriptions[target]?.sleeper.recordAccepted(milliseconds)
+    let faults = faultsAtOpening[connection] ?? 0
+    subscriptions[target]?.sleeper.recordAccepted(answeredAfter: milliseconds, faults: faults)
     deliver(target, token)
     order(.answer(connection, status: 201, retryAfter: nil), after: milliseconds)
   }

@@ -21,6 +21,7 @@ struct PushServiceNode: Node, ~Copyable {
   }
 
   enum Report: Sendable {
+    case opened(ConnectionID)
     case pushed(Push)
     case invalid(String)
   }
@@ -40,7 +41,9 @@ struct PushServiceNode: Node, ~Copyable {
 
   mutating func handle(_ event: NodeEvent<NoJob, Order, Never>, at moment: Moment) {
     switch event {
-    case .opened(let id, _): connections[id] = Reading()
+    case .opened(let id, _):
+      connections[id] = Reading()
+      actions.append(.report(.opened(id)))
     case .closed(let id, _): connections[id] = nil
     case .ordered(.answer(let id, let status, let retryAfter)):
       guard connections[id] != nil else { return }

@@ -48,19 +48,22 @@ package final class SleeperMachine {
     registeredTag = ledger.newest(account).map(\.tag).max() ?? 0
   }
 
-  /// Records that the push service accepts a wake, and answers after that time.
-  func recordAccepted(_ milliseconds: Int64) {
+  /// Records that the push service accepts a wake, and answers after `milliseconds`. `faults`:
+  /// number of faults before the relay can have sent it.
+  func recordAccepted(answeredAfter milliseconds: Int64, faults: Int) {
     environment.tally.note(.wakeAccepted)
     let now = environment.timeline.now
-    let faults = environment.tally.faultCount + environment.tally[.wakeRefused]
-    if let unanswered, unanswered.faults == faults,
+    let refused = environment.tally[.wakeRefused]
+    if let unanswered, unanswered.faults == environment.tally.faultCount + refused,
       now - unanswered.at < Span.milliseconds(Limits.wakeRepeats.lowerBound - 1_000)
     {
       environment.fault(
         "\(name) is woken again after \((now - unanswered.at) / 1_000_000) ms, and has not answered"
       )
     }
-    unanswered = ((unanswered?.count ?? 0) + 1, now + Span.milliseconds(milliseconds), faults)
+    unanswered = (
+      (unanswered?.count ?? 0) + 1, now + Span.milliseconds(milliseconds), faults + refused
+    )
   }
 
   /// Wakes the device: it reads what it missed. Sometimes it dies before it has all.
