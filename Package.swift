@@ -135,9 +135,9 @@ let package = Package(
     module(
       "Bench",
       [
-        "JSON", "Model", "Wire", "Runtime", "Storage", "Client", "Terminal", "Apps", "EventLoop",
-        "StorageSQLite", "Lockstep", "CommandLine", "Home", "RelayService", "Simulation",
-        "CSQLite",
+        "JSON", "Model", "Crypto", "Wire", "WebPush", "Runtime", "Storage", "Client", "Terminal",
+        "Apps", "EventLoop", "StorageSQLite", "Lockstep", "CommandLine", "Home", "RelayService",
+        "Simulation", "CSQLite",
       ]),
     module(
       "Doctor",

@@ -15,6 +15,7 @@ package enum BenchCommand {
       LatencyBenchCommand.command, FirstSyncBenchCommand.command,
       ConnectionLoadBenchCommand.command,
       BudgetBenchCommand.command, SeamBenchCommand.command, LibraryBenchCommand.command,
+      WakeBenchCommand.command,
     ])
 }
 

@@ -12,15 +12,26 @@ final class ChildRelay {
   private let folder: ScratchFolder
 
   /// Starts this program as a relay and waits until it listens. `options`: additional ones.
-  init(_ options: [String] = []) throws(CommandFailure) {
+  /// `environment`: additional variables. `prepare`: called before, with the folder of the store,
+  /// which does not exist yet.
+  init(
+    _ options: [String] = [], environment: [(name: String, value: String)] = [],
+    prepare: (_ store: String) throws(CommandFailure) -> Void = { _ in }
+  ) throws(CommandFailure) {
     folder = try ScratchFolder()
     store = folder.path
+    do {
+      try prepare(store + "/relay")
+    } catch {
+      folder.remove()
+      throw error
+    }
     child = try ChildProcess(
       [
         "relay", "--open", "--listen", "127.0.0.1:0", "--store", store + "/relay",
         // Its log is not read after the start.
         "--log-level", "error",
-      ] + options)
+      ] + options, environment: environment)
     let output = child.readOutput(until: "listening on http://")
     guard let found = output.firstRange(of: "listening on "),
       let url = output[found.upperBound...].split(whereSeparator: \.isWhitespace).first,
@@ -47,9 +58,12 @@ final class ChildProcess {
   /// Read end of the child's output. Stays open, so that later writes of the child succeed.
   private let output: Int32
 
-  /// `arguments`: words after the program's name. `descriptor`: the output that is read; standard
-  /// error if not given.
-  init(_ arguments: [String], capturing descriptor: Int32 = STDERR_FILENO) throws(CommandFailure) {
+  /// `arguments`: words after the program's name. `environment`: additional variables.
+  /// `descriptor`: the output that is read; standard error if not given.
+  init(
+    _ arguments: [String], environment: [(name: String, value: String)] = [],
+    capturing descriptor: Int32 = STDERR_FILENO
+  ) throws(CommandFailure) {
     var ends: [Int32] = [0, 0]
     guard pipe(&ends) == 0 else {
       throw CommandFailure("pipe: \(String(cString: strerror(errno)))")
@@ -62,8 +76,11 @@ final class ChildProcess {
     posix_spawn_file_actions_addclose(&actions, ends[1])
     var pointers = (["lockstep"] + arguments).map { strdup($0) } + [nil]
     defer { for pointer in pointers { free(pointer) } }
+    // Before any other thread starts. The child inherits them.
+    for (name, value) in environment { setenv(name, value, 1) }
     var process: pid_t = 0
     let code = posix_spawn(&process, "/proc/self/exe", &actions, nil, &pointers, environ)
+    for (name, _) in environment { unsetenv(name) }
     close(ends[1])
     guard code == 0 else {
       close(ends[0])

@@ -128,6 +128,22 @@ package final class ServerCertificate: Sendable {
     context = Locked(try SecureContext.server(certificate: certificate, key: key))
   }
 
+  /// Writes a new key, and a certificate that it signs itself and that is valid for a week: for
+  /// tests and benches, whose clients are told to trust it.
+  ///
+  /// - Parameters:
+  ///   - names: Names of the server in OpenSSL's form (x509v3_config(5)), such as `IP:127.0.0.1`.
+  ///   - certificate: Path of the PEM file to be written for the certificate.
+  ///   - key: Path of the one for the key.
+  package static func writeSelfSigned(
+    names: String, certificate: String, key: String
+  ) throws(CertificateFault) {
+    ERR_clear_error()
+    guard openssl_write_self_signed(names, certificate, key) == 1 else {
+      throw .library(SecureConnection.lastError())
+    }
+  }
+
   /// Reloads the files. Safe to call from any thread. Later handshakes use the new content; if it
   /// cannot be used, they continue with the old one.
   @usableFromInline

@@ -35,6 +35,39 @@ static inline int openssl_sha1(
          SHA1_Final(digest, &context);
 }
 
+/// Writes a new key on the curve P-256 and a certificate that it signs itself, valid for a week, as
+/// PEM files. `names`: the certificate's names in OpenSSL's form, such as "IP:127.0.0.1". Returns 0
+/// if a file cannot be written, or the library cannot.
+static inline int openssl_write_self_signed(
+    const char *_Nonnull names, const char *_Nonnull certificate_path,
+    const char *_Nonnull key_path) {
+  int done = 0;
+  EVP_PKEY *key = EVP_EC_gen("P-256");
+  X509 *certificate = X509_new();
+  BIO *certificate_file = BIO_new_file(certificate_path, "wb");
+  BIO *key_file = BIO_new_file(key_path, "wb");
+  X509_EXTENSION *extension = NULL;
+  if (key && certificate && certificate_file && key_file) {
+    extension = X509V3_EXT_conf_nid(NULL, NULL, NID_subject_alt_name, names);
+    done = extension && X509_set_version(certificate, 2) &&
+           ASN1_INTEGER_set(X509_get_serialNumber(certificate), 1) &&
+           X509_gmtime_adj(X509_getm_notBefore(certificate), -3600) &&
+           X509_gmtime_adj(X509_getm_notAfter(certificate), 7 * 86400) &&
+           X509_set_pubkey(certificate, key) &&
+           X509_add_ext(certificate, extension, -1) &&
+           X509_sign(certificate, key, EVP_sha256()) &&
+           PEM_write_bio_X509(certificate_file, certificate) &&
+           PEM_write_bio_PrivateKey(key_file, key, NULL, NULL, 0, NULL, NULL);
+  }
+  X509_EXTENSION_free(extension);
+  done = done && BIO_flush(key_file) == 1 && BIO_flush(certificate_file) == 1;
+  BIO_free(key_file);
+  BIO_free(certificate_file);
+  X509_free(certificate);
+  EVP_PKEY_free(key);
+  return done;
+}
+
 static inline int openssl_no_passphrase(char *text, int size, int writes, void *data) {
   (void)text, (void)size, (void)writes, (void)data;
   return -1;
