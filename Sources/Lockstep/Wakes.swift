@@ -15,14 +15,18 @@ public struct WakeSubscription: Hashable, Sendable {
   public var secret: [UInt8]
   /// End of the subscription, milliseconds since the Unix epoch; nil if the service names none.
   public var expiresAt: Int64?
+  /// The relay's key for which the device subscribed (`Lockstep.wakeKey`); nil: the present one.
+  public var wakeKey: String?
 
   public init(
-    endpoint: String, publicKey: [UInt8], secret: [UInt8], expiresAt: Int64? = nil
+    endpoint: String, publicKey: [UInt8], secret: [UInt8], expiresAt: Int64? = nil,
+    wakeKey: String? = nil
   ) {
     self.endpoint = endpoint
     self.publicKey = publicKey
     self.secret = secret
     self.expiresAt = expiresAt
+    self.wakeKey = wakeKey
   }
 }
 
@@ -60,7 +64,8 @@ extension Lockstep {
       id: name, endpoint: subscription.endpoint, p256dh: subscription.publicKey,
       auth: subscription.secret, expiresAt: subscription.expiresAt)
     try await relayCall { call, token throws(LockstepError) in
-      try call.putWake(registration, token: token)
+      try call.putWake(
+        WakeRequest(registration, wakeKey: subscription.wakeKey), token: token)
     }
   }
 
@@ -81,6 +86,15 @@ extension Lockstep {
       }
     }
     return try await sync(within: duration)
+  }
+
+  /// Returns the relay's new key if a push names one: the relay has replaced the key for which the
+  /// device subscribed. The device then subscribes again for this key and registers the new
+  /// subscription; after 30 days the relay no longer sends to the former one.
+  ///
+  /// - Parameter content: The decrypted bytes of the push.
+  public static func newWakeKey(in content: [UInt8]) -> String? {
+    JSONValue(ifJSON: content)?["k"]?.string
   }
 
   /// Returns this device's registrations.
@@ -119,12 +133,12 @@ extension RelayClient {
   }
 
   package func putWake(
-    _ registration: WakeRegistration, token: String
+    _ request: WakeRequest, token: String
   ) throws(LockstepError) {
     _ = try perform(
       HTTPCallRequest(
-        "PUT", path: ["v1", "wakes", registration.id.text], token: token,
-        body: registration.encodedBody()))
+        "PUT", path: ["v1", "wakes", request.registration.id.text], token: token,
+        body: request.encodedBody()))
   }
 
   package func verifyWake(_ id: Name, code: String, token: String) throws(LockstepError) {

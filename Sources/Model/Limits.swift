@@ -171,6 +171,9 @@ package enum Limits {
   @usableFromInline package static let wakeSeconds: Int64 = 28 * 86_400
   /// Time for which a push with a code is kept: the device waits for it.
   @usableFromInline package static let wakeCodeSeconds: Int64 = 600
+  /// Time for which the relay still sends under a key for push services that it has replaced, so
+  /// that each device learns of the new one and subscribes for it.
+  @usableFromInline package static let wakeKeyOverlapMilliseconds: Int64 = 30 * 86_400_000
   /// Time between a change and the check for devices that it wakes, so that the changes of a moment
   /// are checked together.
   @usableFromInline package static let wakeGatherMilliseconds: Int64 = 50

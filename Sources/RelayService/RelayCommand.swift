@@ -128,7 +128,7 @@ package enum RelayCommand {
     ],
     subcommands: [
       RelayBackupCommand.command, RelayRestoreCommand.command, RelayStoreCheckCommand.command,
-      RelayMigrateCommand.command,
+      RelayMigrateCommand.command, RelayWakeKeyCommand.command,
     ]
   ) { arguments throws(CommandFailure) in
     if arguments[isChecked] {

@@ -17,7 +17,8 @@ package struct RelayWakes: Sendable, Hashable {
   ) throws(CommandFailure) -> WakeConfiguration {
     guard
       let configuration = WakeConfiguration(
-        keys: try RelayWakes.keys(in: store), rules: rules, subject: contact)
+        keys: try RelayWakes.keys(in: store).inForce(at: SystemClock.moment().wall),
+        rules: rules, subject: contact)
     else {
       throw CommandFailure(
         "the store's key for push services is invalid; restore the store from a backup, or start "

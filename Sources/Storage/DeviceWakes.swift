@@ -18,6 +18,9 @@ package struct DeviceWakes: Hashable, Sendable {
     /// True if the service reported once that the subscription has ended. If it does so again, the
     /// entry is removed.
     package var isEnding = false
+    /// The newest key of the relay of which the device was told (`WakeKey.madeAt`); nil if it knows
+    /// none but the one for which it subscribed.
+    package var toldKey: Int64?
 
     package init(
       _ registration: WakeRegistration, keyMadeAt: Int64, codeHash: [UInt8]?,
@@ -32,6 +35,11 @@ package struct DeviceWakes: Hashable, Sendable {
     /// True if wakes are sent to it.
     package func isUsable(at wall: Int64) -> Bool {
       verifiedAt != nil && !(registration.expiresAt.map { $0 <= wall } ?? false)
+    }
+
+    /// True if the device has to be told of the relay's newest key, to subscribe for that one.
+    fileprivate func lacks(_ newestKey: Int64) -> Bool {
+      keyMadeAt < newestKey && (toldKey ?? keyMadeAt) < newestKey
     }
   }
 
@@ -104,19 +112,20 @@ package struct DeviceWakes: Hashable, Sendable {
   }
 
   /// Begins a wake if one is due, up to `newest`: returns the entries to which it goes. Until
-  /// `finish`, or for `Limits.wakeLeaseMilliseconds`, no other relay begins one.
-  package mutating func claim(newest: WakeMark, at wall: Int64) -> [Entry] {
-    let usable = entries.filter { $0.isUsable(at: wall) }
-    guard !usable.isEmpty, let dueAt = progress.dueAt(newest: newest), dueAt <= wall else {
+  /// `finish`, or for `Limits.wakeLeaseMilliseconds`, no other relay begins one. `newestKey`: time
+  /// of the relay's newest key (`WakeKey.madeAt`).
+  package mutating func claim(newest: WakeMark, newestKey: Int64, at wall: Int64) -> [Entry] {
+    guard let dueAt = dueAt(newest: newest, newestKey: newestKey, at: wall), dueAt <= wall else {
       return []
     }
     progress.claim(newest: newest, at: wall)
-    return usable
+    return entries.filter { $0.isUsable(at: wall) }
   }
 
   /// Ends a wake. `results`: by the ids of the entries to which it went.
   private mutating func finish(_ results: [WakeResult], at wall: Int64) {
     var isSent = false
+    var sentAt: Int64?
     var pause: Int64?
     for result in results {
       guard let index = index(of: result) else { continue }
@@ -125,8 +134,10 @@ package struct DeviceWakes: Hashable, Sendable {
       switch result.outcome {
       case .sent:
         isSent = true
+        sentAt = [sentAt, result.sentAt].compactMap { $0 }.max()
         entries[index].sentAt = wall
         entries[index].fault = nil
+        if let key = result.toldKey { entries[index].toldKey = key }
       case .gone where wasEnding: entries.remove(at: index)
       case .gone:
         entries[index].isEnding = true
@@ -138,7 +149,7 @@ package struct DeviceWakes: Hashable, Sendable {
         }
       }
     }
-    progress.finish(isSent: isSent, pause: pause, at: wall)
+    progress.finish(isSent: isSent, sentAt: sentAt, pause: pause, at: wall)
   }
 
   /// Applies what became of a wake.
@@ -160,9 +171,20 @@ package struct DeviceWakes: Hashable, Sendable {
     }
   }
 
-  /// Time from which on a wake is due if the newest position stays; nil if none will be.
-  package func dueAt(newest: WakeMark, at wall: Int64) -> Int64? {
-    entries.contains { $0.isUsable(at: wall) } ? progress.dueAt(newest: newest) : nil
+  /// Time from which on a wake is due if the newest position stays; nil if none will be. A time that
+  /// is further away than any pause comes from a clock that was set back: due now.
+  package func dueAt(newest: WakeMark, newestKey: Int64, at wall: Int64) -> Int64? {
+    guard entries.contains(where: { $0.isUsable(at: wall) }) else { return nil }
+    var dueAt = progress.dueAt(newest: newest)
+    if lacksKey(newestKey, at: wall) {
+      dueAt = min(dueAt ?? progress.noticeDueAt, progress.noticeDueAt)
+    }
+    return dueAt.map { $0 > wall + Limits.wakePauses.upperBound ? wall : $0 }
+  }
+
+  /// True if a wake has to tell the device of the relay's newest key.
+  package func lacksKey(_ newestKey: Int64, at wall: Int64) -> Bool {
+    entries.contains { $0.isUsable(at: wall) && $0.lacks(newestKey) }
   }
 
   private func index(of result: WakeResult) -> Int? {
@@ -207,11 +229,19 @@ package struct WakeResult: Hashable, Sendable {
   /// A result for an earlier registration of this id is not applied to its successor.
   package var endpoint: String
   package var outcome: Outcome
+  /// Time of the relay's newest key, if the push told the device of it.
+  package var toldKey: Int64?
+  /// Time at which the push was sent; nil if it was not.
+  package var sentAt: Int64?
 
-  package init(id: Name, endpoint: String, outcome: Outcome) {
+  package init(
+    id: Name, endpoint: String, outcome: Outcome, toldKey: Int64? = nil, sentAt: Int64? = nil
+  ) {
     self.id = id
     self.endpoint = endpoint
     self.outcome = outcome
+    self.toldKey = toldKey
+    self.sentAt = sentAt
   }
 }
 
@@ -279,6 +309,9 @@ package struct WakeProgress: Hashable, Sendable {
     return max(isFresh ? freshAt : repeatAt, heldUntil)
   }
 
+  /// Time from which on a wake may tell the device of something else than a change.
+  var noticeDueAt: Int64 { max(unansweredSince == nil ? freshAt : repeatAt, heldUntil) }
+
   /// True if something was sent to the device of which it has not proved that it has it.
   var isTold: Bool { told?.isAfter(seen) ?? false }
 
@@ -301,11 +334,15 @@ package struct WakeProgress: Hashable, Sendable {
     repeatAt = heldUntil
   }
 
-  /// `pause`: milliseconds until another attempt that a push service wants, if nothing was sent.
-  mutating func finish(isSent: Bool, pause: Int64?, at wall: Int64) {
+  /// `sentAt`: time at which the last push was sent, if known. `pause`: milliseconds until another
+  /// attempt that a push service wants, if nothing was sent.
+  mutating func finish(isSent: Bool, sentAt: Int64?, pause: Int64?, at wall: Int64) {
     if isSent {
-      // Without `claimedAt`, the device was in contact meanwhile.
-      if claimedAt != nil { unansweredSince = wall }
+      // Without `claimedAt`, the device was in contact meanwhile: that has answered the wake, unless
+      // it was before the push.
+      let lastContact = freshAt - Limits.wakeDelayMilliseconds
+      let isUnanswered = claimedAt != nil || sentAt.map { $0 > lastContact } ?? false
+      if isUnanswered { unansweredSince = wall }
       repeatAt = wall + WakeProgress.pause(after: wakes)
       wakes += 1
       failures = 0
@@ -331,9 +368,9 @@ package struct WakeProgress: Hashable, Sendable {
 /// 0 or false.
 ///
 ///     {"entries":[{"id":"…","endpoint":"…","p256dh":"…","auth":"…","expires":1,"key":1,
-///     "code":"…","verified":1,"sent":1,"fault":"…","ending":true}],"seen":[1,2],"told":[1,2],
-///     "announced":[1,2],"claimed":1,"unanswered":1,"answered":1,"wakes":1,"failures":1,"fresh":1,
-///     "repeat":1,"held":1}
+///     "code":"…","verified":1,"sent":1,"fault":"…","ending":true,"toldKey":1}],"seen":[1,2],
+///     "told":[1,2],"announced":[1,2],"claimed":1,"unanswered":1,"answered":1,"wakes":1,
+///     "failures":1,"fresh":1,"repeat":1,"held":1}
 ///
 /// Bytes are in Base64 for URLs.
 extension DeviceWakes {
@@ -388,6 +425,7 @@ extension DeviceWakes.Entry {
       ("code", codeHash.map { .string(Base64.encodeURL($0)) }),
       ("verified", JSONValue.time(verifiedAt)), ("sent", JSONValue.time(sentAt)),
       ("fault", fault.map { .string($0.rawValue) }), ("ending", isEnding ? .bool(true) : nil),
+      ("toldKey", JSONValue.time(toldKey)),
     ])
   }
 
@@ -410,6 +448,7 @@ extension DeviceWakes.Entry {
         expiresAt: numbers.number("expires")),
       keyMadeAt: key, codeHash: hash, verifiedAt: numbers.number("verified"))
     sentAt = numbers.number("sent")
+    toldKey = numbers.number("toldKey")
     guard numbers.areValid else { return nil }
     // A later version of the program may know more.
     fault = form["fault"]?.string.flatMap { WakeFault(rawValue: $0) }

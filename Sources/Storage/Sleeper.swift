@@ -141,6 +141,25 @@ package struct WakeKey: Hashable, Sendable {
   }
 }
 
+extension WakeKey {
+  /// Returns the key as one that was made later than all of these, which are sorted by their times.
+  package func after(_ keys: [WakeKey]) -> WakeKey {
+    guard let last = keys.last, last.madeAt >= madeAt else { return self }
+    return WakeKey(madeAt: last.madeAt + 1, privateKey: privateKey)
+  }
+}
+
+extension [WakeKey] {
+  /// The keys under which the relay sends at this time: the newest, and those that were replaced
+  /// less than `Limits.wakeKeyOverlapMilliseconds` ago. `self`: oldest first.
+  package func inForce(at wall: Int64) -> [WakeKey] {
+    enumerated().filter { index, _ in
+      index == count - 1
+        || wall - self[index + 1].madeAt < Limits.wakeKeyOverlapMilliseconds
+    }.map(\.element)
+  }
+}
+
 /// Devices that are to be woken now, of a part of all.
 @usableFromInline
 package struct DueWakes: Hashable, Sendable {
@@ -151,6 +170,9 @@ package struct DueWakes: Hashable, Sendable {
   package var accounts: Set<AccountID> = []
   /// Earliest time at which another of them is due; nil if none will be.
   package var nextAt: Int64?
+  /// The relay's keys, oldest first, if the look is the first of a pass over all devices; another
+  /// process may have added one.
+  package var keys: [WakeKey]?
   /// The last device that was looked at, if there may be more.
   package var next: SleeperID?
 
@@ -159,20 +181,29 @@ package struct DueWakes: Hashable, Sendable {
 
 extension ZoneReader {
   /// Looks for devices that are to be woken. Changes that a device made itself, and those that its
-  /// subscriptions leave out, do not wake it.
+  /// subscriptions leave out, do not wake it; a key of the relay that is newer than its own does.
+  /// `newestKey`: time of the newest key that the relay knows (`WakeKey.madeAt`).
   package func dueWakes(
-    _ query: SleeperQuery, wall: Int64
+    _ query: SleeperQuery, newestKey: Int64, wall: Int64
   ) throws(StorageError) -> DueWakes {
     var found = DueWakes()
+    if case .after(nil, _) = query, case .wakeKeys(let keys) = try read(.wakeKeys) {
+      found.keys = keys
+    }
+    let newestKey = max(newestKey, found.keys?.last?.madeAt ?? 0)
     guard case .sleepers(let sleepers, let next) = try read(.sleepers(query)) else { return found }
     found.next = next
     for sleeper in sleepers {
       found.accounts.insert(sleeper.id.account)
       guard !sleeper.isConnectedElsewhere,
-        let dueAt = sleeper.wakes.dueAt(newest: sleeper.newest, at: wall)
+        let dueAt = sleeper.wakes.dueAt(newest: sleeper.newest, newestKey: newestKey, at: wall)
       else { continue }
       guard dueAt <= wall else {
         found.add(nextAt: dueAt)
+        continue
+      }
+      if sleeper.wakes.lacksKey(newestKey, at: wall) {
+        found.due.append(sleeper.id)
         continue
       }
       switch try search(for: sleeper) {
@@ -185,7 +216,9 @@ extension ZoneReader {
         // Something that was sent before may be announced again later.
         var passed = sleeper.wakes
         passed.apply(event, at: wall)
-        if let dueAt = passed.dueAt(newest: sleeper.newest, at: wall) { found.add(nextAt: dueAt) }
+        if let dueAt = passed.dueAt(newest: sleeper.newest, newestKey: newestKey, at: wall) {
+          found.add(nextAt: dueAt)
+        }
       }
     }
     return found

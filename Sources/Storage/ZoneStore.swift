@@ -94,11 +94,12 @@ package enum CommitRequest: Sendable, Hashable {
   case removeWake(AccountID, DeviceID, Name)
   case verifyWake(AccountID, DeviceID, Name, codeHash: [UInt8])
   /// Begins a wake of each of these devices for which one is due. At most
-  /// `Limits.wakesPerRequest`.
-  case claimWakes([SleeperID])
+  /// `Limits.wakesPerRequest`. `newestKey`: time of the relay's newest key (`WakeKey.madeAt`).
+  case claimWakes([SleeperID], newestKey: Int64 = 0)
   /// Reports what became of wakes. At most `Limits.wakesPerRequest`.
   case reportWakes([WakeReport])
-  /// Adds a key of the relay, or only if there is none yet.
+  /// Adds a key of the relay, or only if there is none yet. If the store has a key that is not
+  /// older, it is added as one that was made right after that one.
   case addWakeKey(WakeKey, onlyFirst: Bool)
 }
 

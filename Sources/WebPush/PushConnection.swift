@@ -13,6 +13,8 @@ struct PushConnection: Sendable {
     /// True if the connection has carried an answer before. The push service may have closed it
     /// just now, while the push was in transit: such a push is sent once more.
     var isReused = false
+    /// Time at which it was last sent, milliseconds since the Unix epoch; nil before.
+    var sentAt: Int64?
   }
 
   enum Stage: Sendable {

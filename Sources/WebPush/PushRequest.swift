@@ -69,10 +69,13 @@ package struct PushOutcome: Hashable, Sendable {
   /// The `id` of the `PushRequest`.
   package let id: UInt64
   package let result: Result
+  /// Time at which the push was sent, milliseconds since the Unix epoch; nil if it was not.
+  package let sentAt: Int64?
 
-  package init(id: UInt64, result: Result) {
+  package init(id: UInt64, result: Result, sentAt: Int64? = nil) {
     self.id = id
     self.result = result
+    self.sentAt = sentAt
   }
 }
 

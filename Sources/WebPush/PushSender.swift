@@ -210,7 +210,7 @@ package struct PushSender: Sendable {
     let answer = PushAnswer(
       status: head.status, retryAfter: head.headers["Retry-After"], at: moment.wall)
     setAnswering(true, name)
-    finish(attempt.request, .answered(answer))
+    finish(attempt.request, .answered(answer), sentAt: attempt.sentAt)
     switch answer {
     case .keyRefused: tokens[attempt.request.keyMadeAt]?.forget(name)
     case .paused(let milliseconds):
@@ -235,8 +235,10 @@ package struct PushSender: Sendable {
     }
   }
 
-  private mutating func finish(_ request: PushRequest, _ result: PushOutcome.Result) {
-    outcomes.append(PushOutcome(id: request.id, result: result))
+  private mutating func finish(
+    _ request: PushRequest, _ result: PushOutcome.Result, sentAt: Int64? = nil
+  ) {
+    outcomes.append(PushOutcome(id: request.id, result: result, sentAt: sentAt))
   }
 
   // MARK: queue
@@ -346,7 +348,9 @@ package struct PushSender: Sendable {
       finish(request, .unreachable(.noKey))
       return release(place, at: moment.instant)
     }
-    connections[place].expectAnswer(to: attempt)
+    var sent = attempt
+    sent.sentAt = moment.wall
+    connections[place].expectAnswer(to: sent)
     let headers: HTTPHeaders = [
       "TTL": String(request.ttlSeconds), "Topic": request.topic,
       "Urgency": request.urgency.rawValue, "Content-Encoding": "aes128gcm",

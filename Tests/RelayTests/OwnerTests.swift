@@ -39,6 +39,20 @@ struct OwnerTests {
       (route("GET", id, "chunks", hash.text), .chunk(account, hash)),
     ]
     for (routing, call) in calls { #expect(routing == .call(.owner(call))) }
+    for (method, call) in [("GET", AdminCall.wakeKeys), ("POST", .addWakeKey)] {
+      let target = RequestTarget(path: ["v1", "admin", "wake-keys"], query: [])
+      #expect(
+        Router.route(method: method, target: target, listenerKind: .control)
+          == .call(.owner(call)))
+      guard
+        case .refused(let refusal, []) = Router.route(
+          method: method, target: target, listenerKind: .public)
+      else {
+        Issue.record("\(method) at the public listener")
+        continue
+      }
+      #expect(refusal.code == .notFound)
+    }
   }
 
   @Test func noOtherDoorLeadsToThem() {

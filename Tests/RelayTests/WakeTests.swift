@@ -142,6 +142,63 @@ struct WakeTests {
       try HTTPClient(relay).call("GET", "/v1/limits").json?["wakeKey"]?.string?.utf8.count == 87)
   }
 
+  // MARK: keys
+
+  @Test func aNewKeyIsToldToSleepingDevicesWhichSubscribeAgain() throws {
+    try service.register(phone)
+    let former = try #require(
+      try HTTPClient(relay).call("GET", "/v1/limits").json?["wakeKey"]?.string)
+    let owner = HTTPClient(relay, node: 1, listenerKind: .control)
+    // The store has the first key as well, as every relay's does.
+    _ = try relay.store.commit(
+      [.addWakeKey(PushService.key, onlyFirst: true)], wall: relay.moment.wall)
+    let rotated = try owner.call("POST", "/v1/admin/wake-keys")
+    #expect(rotated.status == 201)
+    let keys = try #require(rotated.json?["wakeKeys"]?.array)
+    try #require(keys.count == 2)
+    let new = try #require(keys[0]["wakeKey"]?.string)
+    #expect(keys[1]["wakeKey"]?.string == former && keys[1]["endsAt"] != nil)
+    #expect(try owner.call("GET", "/v1/admin/wake-keys").json == rotated.json)
+    // Every node of the process uses it at once.
+    for node in 0..<2 {
+      let limits = try HTTPClient(relay, node: node).call("GET", "/v1/limits")
+      #expect(limits.json?["wakeKey"]?.string == new)
+    }
+    relay.advance(1_000)
+    let pushes = try service.pushes()
+    try #require(pushes.count == 1)
+    #expect(try service.content(pushes[0])["k"]?.string == new)
+    #expect(pushes[0].headers["Authorization"]?.hasSuffix("k=\(former)") == true)
+    #expect(pushes[0].body.count == 358, "as long as any other")
+    service.answer(pushes[0])
+    relay.advance(10_000)
+    // A subscription for the former key is still taken, and one for no key of the relay is not.
+    let client = HTTPClient(relay)
+    for (key, status) in [(former, 202), ("BAAA", 400), (new, 202)] {
+      let body = try service.subscribe("/p/\(key.utf8.count)\(status)", wakeKey: key)
+      let put = try client.call("PUT", "/v1/wakes/browser", token: phone.token, body)
+      #expect(put.status == status)
+      for push in try service.pushes() {
+        #expect(push.headers["Authorization"]?.hasSuffix("k=\(key)") == true)
+        service.answer(push)
+      }
+    }
+    relay.cut(client.id)
+  }
+
+  @Test func aRelayUsesTheKeyThatAnotherOneHasMade() throws {
+    try service.register(phone)
+    let key = WakeKey(
+      madeAt: relay.moment.wall, privateKey: [UInt8](repeating: 0, count: 31) + [77])
+    _ = try relay.store.commit(
+      [.addWakeKey(PushService.key, onlyFirst: true), .addWakeKey(key, onlyFirst: false)],
+      wall: relay.moment.wall)
+    relay.advance(Limits.wakeSweepMilliseconds + 1_000)
+    #expect(try service.onlyPush()["k"]?.string == key.publicText)
+    let limits = try HTTPClient(relay).call("GET", "/v1/limits")
+    #expect(limits.json?["wakeKey"]?.string == key.publicText)
+  }
+
   // MARK: wakes
 
   @Test func aChangeWakesASleepingDeviceOnce() throws {

@@ -8,7 +8,8 @@ enum DueWakeStories {
   private static let other = Name(trusted: "Other")
 
   private static func find(_ scene: ZoneScene) throws -> DueWakes {
-    let found = try scene.store.dueWakes(.accounts([scene.account]), wall: scene.wall)
+    let found = try scene.store.dueWakes(
+      .accounts([scene.account]), newestKey: 0, wall: scene.wall)
     #expect(found.accounts == [scene.account])
     return found
   }
@@ -38,10 +39,11 @@ enum DueWakeStories {
       #expect(try find(scene).due.isEmpty)
       try scene.save(ZoneScene.put("other"), by: scene.tablet)
       #expect(try find(scene).due == [scene.sleeper()])
-      let all = try scene.store.dueWakes(.after(nil, limit: 10), wall: scene.wall)
+      let all = try scene.store.dueWakes(
+        .after(nil, limit: 10), newestKey: 0, wall: scene.wall)
       #expect(all.due == [scene.sleeper()] && all.next == nil)
       let nobody = try scene.store.dueWakes(
-        .accounts([AccountID(rawValue: 404)]), wall: scene.wall)
+        .accounts([AccountID(rawValue: 404)]), newestKey: 0, wall: scene.wall)
       #expect(nobody.due.isEmpty && nobody.accounts.isEmpty && nobody.nextAt == nil)
     },
     ZoneStory("a device without a verified registration is not woken") { scene in

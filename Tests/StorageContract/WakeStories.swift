@@ -254,11 +254,35 @@ enum WakeStories {
       #expect(
         try scene.commit(.addWakeKey(keys[2], onlyFirst: true)) == .wakeKeys([keys[1]]))
       try scene.reopen()
-      for key in [keys[2], keys[0]] { try scene.commit(.addWakeKey(key, onlyFirst: false)) }
-      let other = WakeKey(madeAt: 20, privateKey: ZoneScene.hash(9))
-      #expect(try scene.commit(.addWakeKey(other, onlyFirst: false)) == .wakeKeys(keys))
+      // A clock that is behind the last key's makes a later one all the same.
+      var all = [keys[1], keys[2]]
+      #expect(try scene.commit(.addWakeKey(keys[2], onlyFirst: false)) == .wakeKeys(all))
+      all.append(WakeKey(madeAt: 31, privateKey: keys[0].privateKey))
+      #expect(try scene.commit(.addWakeKey(keys[0], onlyFirst: false)) == .wakeKeys(all))
       try scene.reopen()
-      #expect(try scene.store.read(.wakeKeys) == .wakeKeys(keys))
+      #expect(try scene.store.read(.wakeKeys) == .wakeKeys(all))
+    },
+    ZoneStory("a new key of the relay wakes each device once, without a change") { scene in
+      try scene.makeAccount()
+      try scene.registerForWakes()
+      scene.wall += Limits.wakeDelayMilliseconds
+      let phone = scene.sleeper()
+      let newestKey = Int64(1 << 40)
+      let due = try scene.store.dueWakes(
+        .accounts([scene.account]), newestKey: newestKey, wall: scene.wall)
+      #expect(due.due == [phone] && due.keys == nil)
+      let claimed = try scene.commit(.claimWakes([phone], newestKey: newestKey))
+      guard case .wakesClaimed(let wakes) = claimed else { throw Unexpected(what: "\(claimed)") }
+      #expect(wakes.map(\.id) == [phone])
+      try scene.report(.sent, toldKey: newestKey)
+      scene.wall += Limits.wakeRepeats.upperBound
+      try scene.reopen()
+      let later = try scene.store.dueWakes(
+        .after(nil, limit: 9), newestKey: newestKey, wall: scene.wall)
+      #expect(later.due.isEmpty && later.keys == [])
+      let again = try scene.store.dueWakes(
+        .accounts([scene.account]), newestKey: newestKey + 1, wall: scene.wall)
+      #expect(again.due == [phone])
     },
     ZoneStory("a restored copy has the registrations, and each device is woken") { scene in
       try scene.makeAccount()
@@ -385,10 +409,10 @@ extension ZoneScene {
   }
 
   /// Reports the result of the push to the phone's registration `a`.
-  func report(_ outcome: WakeResult.Outcome) throws {
+  func report(_ outcome: WakeResult.Outcome, toldKey: Int64? = nil) throws {
     let registration = Self.registration("a")
     let result = WakeResult(
-      id: registration.id, endpoint: registration.endpoint, outcome: outcome)
+      id: registration.id, endpoint: registration.endpoint, outcome: outcome, toldKey: toldKey)
     #expect(
       try commit(.reportWakes([WakeReport(id: sleeper(), event: .finished([result]))])) == .done)
   }

@@ -177,7 +177,7 @@ package struct ZoneWalk {
         account(), device(), registration(), keyMadeAt: number(2), codeHash: hash(2))
     case 3...4: .verifyWake(account(), device(), registration().id, codeHash: hash(2))
     case 5: .removeWake(account(), device(), registration().id)
-    case 6...7: .claimWakes((0..<4).map { _ in sleeper() })
+    case 6...7: .claimWakes((0..<4).map { _ in sleeper() }, newestKey: number(3))
     case 8...9: .reportWakes((0..<2).map { _ in WakeReport(id: sleeper(), event: wakeEvent()) })
     case 10:
       .addWakeKey(WakeKey(madeAt: number(9), privateKey: hash(9)), onlyFirst: chance(2))
@@ -208,7 +208,9 @@ package struct ZoneWalk {
       case 1: .gone
       default: .sent
       }
-    return WakeResult(id: registration.id, endpoint: registration.endpoint, outcome: outcome)
+    return WakeResult(
+      id: registration.id, endpoint: registration.endpoint, outcome: outcome,
+      toldKey: chance(3) ? number(3) : nil, sentAt: chance(2) ? number(9_000) : nil)
   }
 
   private mutating func save() -> SaveCommit {

@@ -118,7 +118,9 @@ struct SenderInHand {
         open.removeAll { $0 == id }
       }
     }
-    while let outcome = sender.nextOutcome() { outcomes.append(outcome) }
+    while let outcome = sender.nextOutcome() {
+      outcomes.append(PushOutcome(id: outcome.id, result: outcome.result))
+    }
   }
 }
 

@@ -17,6 +17,9 @@ enum AdminCall: Hashable, Sendable {
   case changes(AccountID, FetchQuery)
   /// A whole chunk of a file.
   case chunk(AccountID, ChunkHash)
+  case wakeKeys
+  /// Makes a new key for push services.
+  case addWakeKey
 }
 
 /// A caller on the control socket. No authentication is needed: the socket is in the store's
@@ -52,6 +55,10 @@ struct Owner: Sendable {
     case .chunk(let account, let hash):
       return .read(
         .chunk(account, hash), .owner(.chunk(ChunkFetch(hash, headers: HTTPHeaders()))))
+    case .wakeKeys: return .read(.wakeKeys, .owner(.wakeKeys(at: context.wall)))
+    case .addWakeKey:
+      let key = WakeConfiguration.newKey(from: context.secrets, at: context.wall)
+      return .commit(.addWakeKey(key, onlyFirst: false), .owner(.wakeKeys(at: context.wall)))
     }
   }
 
@@ -77,6 +84,7 @@ enum AdminCommitResponse: Hashable, Sendable {
   case paired(AccountOffer)
   case planSet(AccountID, Plan)
   case removed(AccountID)
+  case wakeKeys(at: Int64)
 
   /// Returns the answer. Throws the store's refusal.
   func answer(to result: CommitResult) throws(Refusal) -> Answer {
@@ -86,6 +94,8 @@ enum AdminCommitResponse: Hashable, Sendable {
       return Answer(status: 201, json: offer.encodedBody())
     case (.planSet(_, let plan), .done): return Answer(status: 200, json: plan.encodedBody())
     case (.removed, .done): return Answer(status: 204)
+    case (.wakeKeys(let wall), .wakeKeys(let keys)):
+      return Answer(status: 201, json: WakeKeyList(keys, at: wall).encodedBody())
     default: throw StoreHealth.mismatch
     }
   }
@@ -99,6 +109,7 @@ enum AdminReadResponse: Hashable, Sendable {
   case changes
   /// The chunk's bytes are read from the chunk store next.
   case chunk(ChunkFetch)
+  case wakeKeys(at: Int64)
 
   /// Returns the answer. `shown` completes a device of the account with what
   /// the store does not know about it.
@@ -115,6 +126,8 @@ enum AdminReadResponse: Hashable, Sendable {
       let list = devices.map { shown($0, account) }
       return Answer(status: 200, json: DeviceList(list).encodedBody())
     case (.changes, .page(let page)): return Answer(status: 200, json: page.encodedBody())
+    case (.wakeKeys(let wall), .wakeKeys(let keys)):
+      return Answer(status: 200, json: WakeKeyList(keys, at: wall).encodedBody())
     default: throw StoreHealth.mismatch
     }
   }

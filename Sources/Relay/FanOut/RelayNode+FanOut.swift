@@ -36,6 +36,7 @@ extension RelayNode {
       let key = Presence.Key(account: offer.id.account, device: offer.id.device)
       if services.presence.isConnected(key) { services.followWakes(key) }
       services.sendWakeCode(offer, isVerified: isVerified)
+    case .wakeKeys(let wakes): services.useWakes(wakes)
     case .remoteCommit(let account, let token):
       handleRemoteCommit(account, to: token)
       services.noteWakeChange(account)

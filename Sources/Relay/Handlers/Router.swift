@@ -179,6 +179,8 @@ enum Router {
     Entry("GET", "v1/admin/accounts/*/changes", [.control]) { (target) throws(Refusal) in
       .owner(.changes(try account(target.path[3]), try fetchQuery(target)))
     },
+    Entry("GET", "v1/admin/wake-keys", [.control]) { _ in .owner(.wakeKeys) },
+    Entry("POST", "v1/admin/wake-keys", [.control]) { _ in .owner(.addWakeKey) },
     Entry("GET", "v1/admin/accounts/*/chunks/*", [.control]) { (target) throws(Refusal) in
       .owner(.chunk(try account(target.path[3]), try chunk(target.path[5])))
     },

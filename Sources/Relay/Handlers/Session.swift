@@ -110,15 +110,17 @@ struct Session: Sendable {
   private func putWake(
     _ id: Name, _ body: [UInt8], in context: CallContext
   ) throws(Refusal) -> HandlerResult {
-    let registration = try WakeRegistration.decoded(body: body, id: id)
+    let wake = try WakeRequest.decoded(body: body, id: id)
     guard let wakes = context.configuration.wakes else { throw WakeConfiguration.isOff }
-    let accepted = try wakes.check(registration)
+    let keyMadeAt = try wakes.madeAt(wakeKey: wake.wakeKey)
+    let accepted = try wakes.check(wake.registration)
     let code = WakeCode.make(from: context.secrets)
     let offer = WakeOffer(
-      id: SleeperID(account: account, device: device), registration: accepted, code: code)
+      id: SleeperID(account: account, device: device), registration: accepted,
+      keyMadeAt: keyMadeAt, code: code)
     return .commit(
       .putWake(
-        account, device, accepted, keyMadeAt: wakes.keyMadeAt, codeHash: WakeCode.hash(of: code)),
+        account, device, accepted, keyMadeAt: keyMadeAt, codeHash: WakeCode.hash(of: code)),
       .wakePut(offer))
   }
 

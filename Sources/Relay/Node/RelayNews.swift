@@ -26,6 +26,8 @@ package enum RelayNews: Sendable {
   case newAccount(address: PeerNetwork)
   /// A device has registered for wakes. The node that sends them sends it the code.
   indirect case wakePut(WakeOffer, isVerified: Bool)
+  /// The relay's keys for push services have changed.
+  indirect case wakeKeys(WakeConfiguration)
   /// A node's counters, sent at intervals, so that each node can report the sum.
   case status(node: Int, RelayStatus)
   /// Another relay on the same store moved an account to that token. All three are hints: they may

@@ -18,7 +18,8 @@ struct RelayServices: ~Copyable {
   /// compiler checks every method that borrows a noncopyable value against all its leaves, a
   /// thousand here, unless it is of such a type: that was four fifths of this module's build.
   private let byAddress: any Sendable = ()
-  let configuration: RelayConfiguration
+  /// Its keys for push services may change while the relay runs.
+  var configuration: RelayConfiguration
   let secrets: SecretSource
   let measures: MeasureSource
   var random: SeededRandom
@@ -480,6 +481,9 @@ struct RelayServices: ~Copyable {
     }
     if case .owner(.removed(let account)) = response, case .success = result {
       removeFiles(of: account)
+    }
+    if case .owner(.wakeKeys) = response, case .success(.wakeKeys(let keys)) = result {
+      handleWakeKeys(keys)
     }
     if case .wakePut(let offer) = response, case .success(.wakePut(_, let isVerified)) = result {
       handleWakePut(offer, isVerified: isVerified)

@@ -62,7 +62,8 @@ package enum StoreWork {
         let result = try store.read(request)
         if case .page(let page) = result { return .page(ReadPage(page, as: form)) }
         return .read(.success(result))
-      case .dueWakes(let query, let wall): return dueWakes(query, wall: wall, on: store)
+      case .dueWakes(let query, let newestKey, let wall):
+        return dueWakes(query, newestKey: newestKey, wall: wall, on: store)
       }
     } catch {
       return .read(.failure(error))
@@ -70,10 +71,10 @@ package enum StoreWork {
   }
 
   private static func dueWakes(
-    _ query: SleeperQuery, wall: Int64, on store: some ZoneReader
+    _ query: SleeperQuery, newestKey: Int64, wall: Int64, on store: some ZoneReader
   ) -> StoreReadOutcome {
     do throws(StorageError) {
-      return .dueWakes(.success(try store.dueWakes(query, wall: wall)))
+      return .dueWakes(.success(try store.dueWakes(query, newestKey: newestKey, wall: wall)))
     } catch {
       return .dueWakes(.failure(error))
     }
@@ -253,7 +254,7 @@ extension StoreWork {
           $0 + 1 + ($1.fields?.count ?? 0) >> 10 + $1.chunks.count
         })
     case .touchDevices(let sightings): 1 + sightings.count
-    case .claimWakes(let ids): 1 + ids.count
+    case .claimWakes(let ids, _): 1 + ids.count
     case .reportWakes(let reports): 1 + reports.count
     case .renewChunks(_, let hashes): 1 + hashes.count
     case .confirmChunks(let files), .markChunksMissing(let files): 1 + files.count
@@ -329,14 +330,15 @@ package enum StoreReadJob: Sendable, Hashable {
   case read(ReadRequest)
   /// A page of changes, encoded by the worker.
   case page(ReadRequest, as: PageForm)
-  /// A look for devices that are to be woken; `wall`: the time of the request.
-  case dueWakes(SleeperQuery, wall: Int64)
+  /// A look for devices that are to be woken; `newestKey`: time of the relay's newest key; `wall`:
+  /// the time of the request.
+  case dueWakes(SleeperQuery, newestKey: Int64, wall: Int64)
 
   @usableFromInline
   package var request: ReadRequest {
     switch self {
     case .read(let request), .page(let request, _): request
-    case .dueWakes(let query, _): .sleepers(query)
+    case .dueWakes(let query, _, _): .sleepers(query)
     }
   }
 }

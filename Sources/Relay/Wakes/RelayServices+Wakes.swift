@@ -17,8 +17,13 @@ struct WakeDesk: Sendable {
     else { return nil }
     scheduler = WakeScheduler(at: now)
     self.sender = sender
-    self.sender.setKeys(
-      configuration.wakeKeys.compactMap { key in
+    use(configuration.wakeKeys)
+  }
+
+  /// Sends under these keys from now on.
+  mutating func use(_ keys: [WakeKey]) {
+    sender.setKeys(
+      keys.compactMap { key in
         P256PrivateKey(key.privateKey).map { (madeAt: key.madeAt, key: $0) }
       })
   }
@@ -73,10 +78,10 @@ extension RelayServices {
   /// Sends the code of a registration, on the node that sends.
   mutating func sendWakeCode(_ offer: WakeOffer, isVerified: Bool) {
     desk?.scheduler.follow(offer.id.account)
-    guard !isVerified, desk != nil, let keyMadeAt = configuration.wakes?.keyMadeAt else { return }
+    guard !isVerified, desk != nil else { return }
     send(
-      WakeCodePayload(code: offer.code).bytes, to: offer.registration, keyMadeAt: keyMadeAt,
-      of: offer.id, isVerification: true)
+      WakeCodePayload(code: offer.code).bytes, to: offer.registration, keyMadeAt: offer.keyMadeAt,
+      of: offer.id, for: .verification)
     finishPushes()
   }
 
@@ -99,7 +104,9 @@ extension RelayServices {
         timers.schedule(.wakes, at: moment.instant.advanced(milliseconds: 1_000))
         return
       }
-      actions.append(.run(id, .read(.dueWakes(query, wall: moment.wall))))
+      let newestKey = configuration.wakes?.keyMadeAt ?? 0
+      actions.append(
+        .run(id, .read(.dueWakes(query, newestKey: newestKey, wall: moment.wall))))
     case .wait(let instant): timers.schedule(.wakes, at: instant)
     case .awaitResult, nil: break
     }
@@ -109,6 +116,7 @@ extension RelayServices {
     guard stage == .running else { return }
     switch result {
     case .success(let found):
+      if let keys = found.keys { handleWakeKeys(keys) }
       let presence = presence
       let due =
         desk?.scheduler.handle(
@@ -116,7 +124,10 @@ extension RelayServices {
         ) { id in
           presence.isConnected(Presence.Key(account: id.account, device: id.device))
         } ?? []
-      if !due.isEmpty { _ = submitCommit(.claimWakes(due), for: .wakeClaim) }
+      if !due.isEmpty {
+        let newestKey = configuration.wakes?.keyMadeAt ?? 0
+        _ = submitCommit(.claimWakes(due, newestKey: newestKey), for: .wakeClaim)
+      }
       reportWakes()
     case .failure: desk?.scheduler.fail(at: moment.instant)
     }
@@ -130,25 +141,46 @@ extension RelayServices {
       desk?.scheduler.begin(wake.id, pushes: wake.entries.count)
       let token = ChangeToken(
         generation: wake.newest.generation, sequence: wake.newest.sequence)
-      let content = WakePayload(token: token).bytes
       for entry in wake.entries {
+        let newKey = configuration.wakes.flatMap { wakes in
+          entry.keyMadeAt < wakes.keyMadeAt ? wakes : nil
+        }
         send(
-          content, to: entry.registration, keyMadeAt: entry.keyMadeAt, of: wake.id,
-          isVerification: false)
+          WakePayload(token: token, newKey: newKey?.publicKey).bytes, to: entry.registration,
+          keyMadeAt: entry.keyMadeAt, of: wake.id, for: .wake(toldKey: newKey?.keyMadeAt))
       }
     }
     finishPushes()
+  }
+
+  // MARK: keys
+
+  /// Uses the keys that the store has by now, on all nodes of the process.
+  mutating func handleWakeKeys(_ keys: [WakeKey]) {
+    guard let wakes = configuration.wakes?.replacing(keys: keys, at: moment.wall),
+      wakes != configuration.wakes
+    else { return }
+    useWakes(wakes)
+    actions.append(.broadcast(.wakeKeys(wakes)))
+  }
+
+  /// Uses other keys for push services from now on.
+  mutating func useWakes(_ wakes: WakeConfiguration) {
+    configuration.wakes = wakes
+    desk?.use(wakes.wakeKeys)
+    // A new key is announced to all devices.
+    desk?.scheduler.planPass(at: moment.instant)
+    advanceWakes()
   }
 
   // MARK: pushes
 
   private mutating func send(
     _ content: [UInt8], to registration: WakeRegistration, keyMadeAt: Int64, of id: SleeperID,
-    isVerification: Bool
+    for purpose: WakeScheduler.Purpose
   ) {
-    guard
-      let number = desk?.scheduler.addPush(id, registration, isVerification: isVerification)
-    else { return }
+    guard let number = desk?.scheduler.addPush(id, registration, for: purpose) else { return }
+    let isVerification = purpose == .verification
     guard let endpoint = RelayServices.endpoint(of: registration),
       let recipient = PushRecipient(publicKey: registration.p256dh, auth: registration.auth)
     else {
@@ -204,11 +236,13 @@ extension RelayServices {
     case .gone: status.wakesGone += 1
     case .failed: status.wakesFailed += 1
     }
-    finishPush(outcome.id, result)
+    finishPush(outcome.id, result, sentAt: outcome.sentAt)
   }
 
-  private mutating func finishPush(_ number: UInt64, _ result: WakeResult.Outcome) {
-    desk?.scheduler.finish(number, result)
+  private mutating func finishPush(
+    _ number: UInt64, _ result: WakeResult.Outcome, sentAt: Int64? = nil
+  ) {
+    desk?.scheduler.finish(number, result, sentAt: sentAt)
   }
 
   /// Ends the pushes that are under way, because the relay stops. The next relay repeats them.

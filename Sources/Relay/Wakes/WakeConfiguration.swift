@@ -6,7 +6,7 @@ import LockstepWebPush
 /// Keys of a relay for waking devices by Web Push, and the rules of its owner.
 @usableFromInline
 package struct WakeConfiguration: Sendable, Hashable {
-  /// Keys of the relay, oldest first; devices subscribe for the newest.
+  /// Keys under which the relay sends, oldest first; devices subscribe for the newest.
   package let wakeKeys: [WakeKey]
   package let rules: PushRules
   /// A `mailto:` or `https:` URL by which a push service reaches the relay's owner; some services
@@ -14,21 +14,38 @@ package struct WakeConfiguration: Sendable, Hashable {
   package let subject: String?
   /// The newest key in Base64 for URLs: the `applicationServerKey` of the Push API.
   package let publicKey: String
+  /// The keys in that form, in the same order.
+  private let publicKeys: [String]
 
-  /// Returns nil without a key, or if one is invalid.
+  /// `keys`: oldest first. Returns nil without a key, or if one is invalid.
   package init?(keys: [WakeKey], rules: PushRules = PushRules(), subject: String? = nil) {
-    let pairs = keys.map { P256PrivateKey($0.privateKey) }
-    guard let newest = pairs.last, let newest, !pairs.contains(where: { $0 == nil }) else {
-      return nil
-    }
+    publicKeys = keys.compactMap(\.publicText)
+    guard let newest = publicKeys.last, publicKeys.count == keys.count else { return nil }
     wakeKeys = keys
     self.rules = rules
     self.subject = subject
-    publicKey = Base64.encodeURL(newest.publicKey.bytes)
+    publicKey = newest
+  }
+
+  /// Returns the same settings with those of the keys that are in force; nil if one is invalid.
+  func replacing(keys: [WakeKey], at wall: Int64) -> WakeConfiguration? {
+    WakeConfiguration(keys: keys.inForce(at: wall), rules: rules, subject: subject)
   }
 
   /// Time at which the newest key was made.
   var keyMadeAt: Int64 { wakeKeys.last?.madeAt ?? 0 }
+
+  /// Returns the time of the key for which a device says that it has subscribed; nil: of the
+  /// newest.
+  func madeAt(wakeKey: String?) throws(Refusal) -> Int64 {
+    guard let wakeKey else { return keyMadeAt }
+    guard let index = publicKeys.firstIndex(of: wakeKey) else {
+      throw Refusal(
+        .badRequest,
+        "`wakeKey` is not a key of this relay; subscribe for the one in GET /v1/limits.")
+    }
+    return wakeKeys[index].madeAt
+  }
 
   /// Draws a key.
   package static func newKey(from secrets: SecretSource, at wall: Int64) -> WakeKey {
@@ -62,6 +79,13 @@ package struct WakeConfiguration: Sendable, Hashable {
     .wakeNotAllowed, "This relay wakes no devices; its owner has turned that off.")
 }
 
+extension WakeKey {
+  /// The public key in Base64 for URLs; nil if the key is invalid.
+  package var publicText: String? {
+    P256PrivateKey(privateKey).map { Base64.encodeURL($0.publicKey.bytes) }
+  }
+}
+
 /// The code that proves that pushes reach a device: 16 random bytes as text.
 enum WakeCode {
   static func make(from secrets: SecretSource) -> String { Base64.encodeURL(secrets.bytes(16)) }
@@ -74,5 +98,7 @@ enum WakeCode {
 package struct WakeOffer: Sendable, Hashable {
   var id: SleeperID
   var registration: WakeRegistration
+  /// Time of the key for which the device subscribed.
+  var keyMadeAt: Int64
   var code: String
 }

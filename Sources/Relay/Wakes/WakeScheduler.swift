@@ -26,8 +26,9 @@ struct WakeScheduler: Sendable {
     var unfinished: Int
   }
 
-  private enum Purpose: Hashable, Sendable {
-    case wake
+  enum Purpose: Hashable, Sendable {
+    /// `toldKey`: time of the relay's newest key, if the push tells the device of it.
+    case wake(toldKey: Int64?)
     case verification
   }
 
@@ -77,6 +78,9 @@ struct WakeScheduler: Sendable {
     left[id] = until
     plan(id.account, at: until)
   }
+
+  /// Lets the next pass over all devices begin now.
+  mutating func planPass(at now: Instant) { if passed == nil { nextPass = now } }
 
   private mutating func plan(_ account: AccountID, at instant: Instant) {
     if let planned = changed[account], planned <= instant { return }
@@ -148,22 +152,23 @@ struct WakeScheduler: Sendable {
 
   /// Returns the number of a push of a wake that was begun, or of one that carries a code.
   mutating func addPush(
-    _ id: SleeperID, _ registration: WakeRegistration, isVerification: Bool
+    _ id: SleeperID, _ registration: WakeRegistration, for purpose: Purpose
   ) -> UInt64 {
     lastPush += 1
     pushes[lastPush] = Push(
-      id: id, registration: registration.id, endpoint: registration.endpoint,
-      purpose: isVerification ? .verification : .wake)
+      id: id, registration: registration.id, endpoint: registration.endpoint, purpose: purpose)
     return lastPush
   }
 
-  /// Records the result of a push.
-  mutating func finish(_ number: UInt64, _ outcome: WakeResult.Outcome) {
+  /// Records the result of a push. `sentAt`: time at which it was sent; nil if it was not.
+  mutating func finish(_ number: UInt64, _ outcome: WakeResult.Outcome, sentAt: Int64?) {
     guard let push = pushes.removeValue(forKey: number) else { return }
-    let result = WakeResult(id: push.registration, endpoint: push.endpoint, outcome: outcome)
+    var result = WakeResult(
+      id: push.registration, endpoint: push.endpoint, outcome: outcome, sentAt: sentAt)
     switch push.purpose {
     case .verification: reports.append(WakeReport(id: push.id, event: .verification(result)))
-    case .wake:
+    case .wake(let toldKey):
+      result.toldKey = toldKey
       guard var wake = wakes[push.id] else { return }
       wake.results.append(result)
       wake.unfinished -= 1

@@ -156,6 +156,19 @@ extension AdminClient {
     return try RelayCall.body(response.body, status: response.status)
   }
 
+  /// Returns the relay's keys for push services.
+  func wakeKeys() throws(CommandFailure) -> WakeKeyList { try wakeKeys(by: "GET") }
+
+  /// Makes a new key for push services. Returns all that are in force.
+  func addWakeKey() throws(CommandFailure) -> WakeKeyList { try wakeKeys(by: "POST") }
+
+  private func wakeKeys(by method: String) throws(CommandFailure) -> WakeKeyList {
+    let request = HTTPCallRequest(method, path: ["v1", "admin", "wake-keys"])
+    return try decoded(try answer(to: request)) { body throws(Refusal) in
+      try WakeKeyList.decoded(body: body)
+    }
+  }
+
   /// Visits all accounts in the order of their ids, one page at a time.
   func eachAccount(
     _ visit: (AccountSummary) throws(CommandFailure) -> Void

@@ -48,13 +48,13 @@ extension MemoryZoneStore {
     }
   }
 
-  func claimWakes(_ ids: [SleeperID], wall: Int64) -> CommitResult {
+  func claimWakes(_ ids: [SleeperID], newestKey: Int64, wall: Int64) -> CommitResult {
     var claimed: [ClaimedWake] = []
     for id in ids {
       guard let newest = state.accounts[id.account]?.head.mark, var wakes = wakes(of: id) else {
         continue
       }
-      let entries = wakes.claim(newest: newest, at: wall)
+      let entries = wakes.claim(newest: newest, newestKey: newestKey, at: wall)
       if entries.isEmpty { continue }
       setWakes(wakes, of: id)
       claimed.append(ClaimedWake(id: id, newest: newest, entries: entries))
@@ -72,11 +72,7 @@ extension MemoryZoneStore {
   }
 
   func addWakeKey(_ key: WakeKey, onlyFirst: Bool) -> CommitResult {
-    let isTaken = state.wakeKeys.contains { $0.madeAt == key.madeAt }
-    if !isTaken, !onlyFirst || state.wakeKeys.isEmpty {
-      let place = state.wakeKeys.firstIndex { $0.madeAt > key.madeAt } ?? state.wakeKeys.count
-      state.wakeKeys.insert(key, at: place)
-    }
+    if !onlyFirst || state.wakeKeys.isEmpty { state.wakeKeys.append(key.after(state.wakeKeys)) }
     return .wakeKeys(state.wakeKeys)
   }
 

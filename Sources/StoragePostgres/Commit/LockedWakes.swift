@@ -132,7 +132,9 @@ extension CommitRun {
   }
 
   /// Skips devices that another relay has locked, and those connected to another relay.
-  func claimWakes(_ ids: [SleeperID]) throws(PostgresFault) -> CommitResult {
+  func claimWakes(
+    _ ids: [SleeperID], newestKey: Int64
+  ) throws(PostgresFault) -> CommitResult {
     if ids.isEmpty { return .wakesClaimed([]) }
     let parameters = PostgresParameters().bind(ids.map(\.account.rawValue))
       .bind(ids.map(\.device.rawValue)).bind(relay)
@@ -144,7 +146,7 @@ extension CommitRun {
     for id in ids {
       guard let mark = marks.removeValue(forKey: id), var row = wakes[id] else { continue }
       let newest = accounts[id.account]?.head.mark ?? mark
-      let entries = row.claim(newest: newest, at: wall)
+      let entries = row.claim(newest: newest, newestKey: newestKey, at: wall)
       if entries.isEmpty { continue }
       wakes[id] = row
       claimed.append(ClaimedWake(id: id, newest: newest, entries: entries))
@@ -169,10 +171,11 @@ extension CommitRun {
 
   /// `WakeWriter.lockKeys` has locked the keys.
   func addWakeKey(_ key: WakeKey, onlyFirst: Bool) throws(PostgresFault) -> CommitResult {
-    let insertion = onlyFirst ? WakeWriter.insertFirstKey : WakeWriter.insertKey
-    write(insertion, PostgresParameters().bind(key.madeAt).bind(key.privateKey))
-    let rows = try query { $0.add(WakeQueries.allKeys) }[0]
-    return .wakeKeys(rows.all { $0.wakeKey })
+    let keys = try query { $0.add(WakeQueries.allKeys) }[0].all { $0.wakeKey }
+    if onlyFirst, !keys.isEmpty { return .wakeKeys(keys) }
+    let key = key.after(keys)
+    write(WakeWriter.insertKey, PostgresParameters().bind(key.madeAt).bind(key.privateKey))
+    return .wakeKeys(keys + [key])
   }
 
   /// Writes the present registrations of the devices, or deletes the rows of those without any.
@@ -232,12 +235,5 @@ enum WakeWriter {
     "insert wake key",
     """
     INSERT INTO wake_keys (made_at, private_key) VALUES ($1::bigint, $2::bytea)
-    ON CONFLICT (made_at) DO NOTHING
-    """)
-  fileprivate static let insertFirstKey = PostgresStatement(
-    "insert first wake key",
-    """
-    INSERT INTO wake_keys (made_at, private_key) SELECT $1::bigint, $2::bytea
-    WHERE NOT EXISTS (SELECT 1 FROM wake_keys)
     """)
 }

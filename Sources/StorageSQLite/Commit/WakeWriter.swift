@@ -67,13 +67,15 @@ final class WakeWriter {
     }
   }
 
-  func claimWakes(_ ids: [SleeperID], wall: Int64) throws(StorageError) -> CommitResult {
+  func claimWakes(
+    _ ids: [SleeperID], newestKey: Int64, wall: Int64
+  ) throws(StorageError) -> CommitResult {
     var claimed: [ClaimedWake] = []
     for id in ids {
       guard var wakes = try queries.wakes.wakes(of: id),
         let newest = try queries.head(of: id.account)?.mark
       else { continue }
-      let entries = wakes.claim(newest: newest, at: wall)
+      let entries = wakes.claim(newest: newest, newestKey: newestKey, at: wall)
       if entries.isEmpty { continue }
       try write(wakes, of: id)
       claimed.append(ClaimedWake(id: id, newest: newest, entries: entries))
@@ -94,8 +96,9 @@ final class WakeWriter {
   func addWakeKey(_ key: WakeKey, onlyFirst: Bool) throws(StorageError) -> CommitResult {
     let keys = try queries.wakes.keys()
     if onlyFirst, !keys.isEmpty { return .wakeKeys(keys) }
+    let key = key.after(keys)
     try insertKey.bind(key.madeAt).bind(key.privateKey).run()
-    return .wakeKeys(try queries.wakes.keys())
+    return .wakeKeys(keys + [key])
   }
 
   /// Writes a device's registrations, or deletes its row if there are none.

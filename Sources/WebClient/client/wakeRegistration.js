@@ -25,5 +25,15 @@ export function wakeRegistration(subscription) {
       "a subscription is a PushSubscription, or its toJSON(): {endpoint, keys: {p256dh, auth}}");
   }
   const ends = Number.isFinite(expirationTime) ? { expiresAt: Math.floor(expirationTime) } : {};
-  return { kind: "webpush", endpoint, p256dh, auth, ...ends };
+  const wakeKey = subscribedKey(subscription);
+  return { kind: "webpush", endpoint, p256dh, auth, ...wakeKey && { wakeKey }, ...ends };
+}
+
+/** Returns the relay's key for which the browser has made the subscription, as the relay writes it;
+ * null if the subscription does not tell. */
+function subscribedKey({ options }) {
+  if (!options?.applicationServerKey) return null;
+  const bytes = new Uint8Array(options.applicationServerKey);
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }

@@ -40,7 +40,7 @@ self.addEventListener("pushsubscriptionchange", (event) =>
   event.waitUntil(renewSubscription(event.newSubscription)));
 
 async function handlePush(data) {
-  const { c: code, t: token } = readMessage(data);
+  const { c: code, t: token, k: newKey } = readMessage(data);
   const signal = AbortSignal.timeout(wakeMilliseconds);
   const pages = await openPages();
   if (typeof code === "string") {
@@ -48,6 +48,7 @@ async function handlePush(data) {
     for (const page of pages) page.postMessage({ kind: "wake" });
     return;
   }
+  if (typeof newKey === "string") await subscribeAgain(newKey, signal).catch(() => {});
   for (const page of pages) page.postMessage({ kind: "wake" });
   if (pages.some(({ visibilityState }) => visibilityState === "visible")) {
     await notifyBriefly();
@@ -206,15 +207,42 @@ async function openPage(view) {
 async function renewSubscription(renewed) {
   const signal = AbortSignal.timeout(wakeMilliseconds);
   const { token } = (await readHome()).identity;
-  const subscription = renewed ?? await subscribe(signal);
+  await register(renewed ?? await subscribe(await readKey(signal)), { token, signal });
+}
+
+/** Replaces the subscription by one for the relay's new key: a browser has one at a time. If this
+ * fails, the page does it when it is opened. */
+async function subscribeAgain(key, signal) {
+  const { token } = (await readHome()).identity;
+  const former = await self.registration.pushManager.getSubscription();
+  if (former && subscribedKey(former) === key) return;
+  await former?.unsubscribe();
+  await register(await subscribe(key), { token, signal });
+}
+
+async function register(subscription, { token, signal }) {
   const { endpoint, keys, expirationTime } = subscription.toJSON();
   const ends = Number.isFinite(expirationTime) ? { expiresAt: Math.floor(expirationTime) } : {};
-  const body = { kind: "webpush", endpoint, p256dh: keys.p256dh, auth: keys.auth, ...ends };
+  const wakeKey = subscribedKey(subscription);
+  const body = { kind: "webpush", endpoint, p256dh: keys.p256dh, auth: keys.auth,
+    ...wakeKey && { wakeKey }, ...ends };
   await request(`/v1/wakes/${wakeID}`, { token, method: "PUT", body, signal });
 }
 
-async function subscribe(signal) {
-  const { wakeKey } = await (await request("/v1/limits", { signal })).json();
+async function readKey(signal) {
+  return (await (await request("/v1/limits", { signal })).json()).wakeKey;
+}
+
+function subscribe(key) {
   return self.registration.pushManager.subscribe(
-    { userVisibleOnly: true, applicationServerKey: wakeKey });
+    { userVisibleOnly: true, applicationServerKey: key });
+}
+
+/** The relay's key for which the browser has subscribed, as the relay writes it; null if the
+ * subscription does not tell. */
+function subscribedKey({ options }) {
+  if (!options?.applicationServerKey) return null;
+  const bytes = new Uint8Array(options.applicationServerKey);
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }

@@ -2,35 +2,49 @@ import LockstepCrypto
 import LockstepJSON
 import LockstepModel
 
-extension WakeRegistration {
-  /// Reads the body of `PUT /v1/wakes/{id}`. The keys have the lengths of RFC 8291; if they are
-  /// keys is checked elsewhere.
-  @usableFromInline
-  package static func decoded(body: [UInt8], id: Name) throws(Refusal) -> WakeRegistration {
-    var reader = MessageReader(body.span.bytes, formCode: .badRequest)
-    let registration = try reader.wakeRegistration(id)
-    try reader.finish()
-    return registration
-  }
-}
+/// Body of `PUT /v1/wakes/{id}`.
+@usableFromInline
+package struct WakeRequest: Hashable, Sendable {
+  @usableFromInline package var registration: WakeRegistration
+  /// The relay's key for which the device subscribed, as `wakeKey` names it; nil: the present one.
+  @usableFromInline package var wakeKey: String?
 
-extension WakeRegistration {
-  /// Encodes the body of `PUT /v1/wakes/{id}`.
+  @usableFromInline
+  package init(_ registration: WakeRegistration, wakeKey: String? = nil) {
+    self.registration = registration
+    self.wakeKey = wakeKey
+  }
+
+  /// Reads the body. The device's keys have the lengths of RFC 8291; if they are keys is checked
+  /// elsewhere.
+  @usableFromInline
+  package static func decoded(body: [UInt8], id: Name) throws(Refusal) -> WakeRequest {
+    var reader = MessageReader(body.span.bytes, formCode: .badRequest)
+    let request = try reader.wakeRequest(id)
+    try reader.finish()
+    return request
+  }
+
   @usableFromInline
   package func encodedBody() -> [UInt8] {
-    var writer = JSONWriter(capacity: 256 + endpoint.utf8.count)
+    let endpoint = registration.endpoint
+    var writer = JSONWriter(capacity: 384 + endpoint.utf8.count)
     writer.beginObject()
     writer.member("kind")
     writer.string("webpush")
     writer.member("endpoint")
     writer.string(endpoint)
     writer.member("p256dh")
-    writer.string(Base64.encodeURL(p256dh))
+    writer.string(Base64.encodeURL(registration.p256dh))
     writer.member("auth")
-    writer.string(Base64.encodeURL(auth))
-    if let expiresAt {
+    writer.string(Base64.encodeURL(registration.auth))
+    if let expiresAt = registration.expiresAt {
       writer.member("expiresAt")
       writer.integer(expiresAt)
+    }
+    if let wakeKey {
+      writer.member("wakeKey")
+      writer.string(wakeKey)
     }
     writer.endObject()
     return writer.finish()
@@ -119,8 +133,9 @@ extension WakeStatus {
 }
 
 extension MessageReader {
-  fileprivate mutating func wakeRegistration(_ id: Name) throws(Refusal) -> WakeRegistration {
+  fileprivate mutating func wakeRequest(_ id: Name) throws(Refusal) -> WakeRequest {
     var kind: String?
+    var wakeKey: String?
     var endpoint: String?
     var p256dh: [UInt8]?
     var auth: [UInt8]?
@@ -134,13 +149,15 @@ extension MessageReader {
       case .p256dh: p256dh = try key(.p256dh, bytes: 65)
       case .auth: auth = try key(.auth, bytes: 16)
       case .expiresAt: expiresAt = try skipNull() ? nil : try instant(.expiresAt)
+      case .wakeKey: wakeKey = try skipNull() ? nil : try string(.wakeKey)
       default: try skip()
       }
     }
     guard try require(kind, .kind) == "webpush" else { throw wrong(.kind, "\"webpush\"") }
-    return WakeRegistration(
+    let registration = WakeRegistration(
       id: id, endpoint: try require(endpoint, .endpoint), p256dh: try require(p256dh, .p256dh),
       auth: try require(auth, .auth), expiresAt: expiresAt)
+    return WakeRequest(registration, wakeKey: wakeKey)
   }
 
   /// Reads bytes in Base64 for URLs, as `PushSubscription.toJSON` gives them.

@@ -35,7 +35,9 @@ final class PushService {
   }
 
   /// Returns the body of a registration of a new subscription.
-  func subscribe(_ path: String, host: String = "push.example") throws -> String {
+  func subscribe(
+    _ path: String, host: String = "push.example", wakeKey: String? = nil
+  ) throws -> String {
     let number = UInt8(truncatingIfNeeded: subscriptions.count + 3)
     let key = try #require(P256PrivateKey([UInt8](repeating: 0, count: 31) + [number]))
     let auth = [UInt8](repeating: number, count: 16)
@@ -43,7 +45,7 @@ final class PushService {
     let p256dh = Base64.encodeURL(key.publicKey.bytes)
     return """
       {"kind":"webpush","endpoint":"https://\(host)\(path)","p256dh":"\(p256dh)",\
-      "auth":"\(Base64.encodeURL(auth))"}
+      "auth":"\(Base64.encodeURL(auth))"\(wakeKey.map { ",\"wakeKey\":\"\($0)\"" } ?? "")}
       """
   }
 

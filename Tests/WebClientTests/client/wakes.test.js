@@ -60,6 +60,9 @@ test("a subscription is registered as the browser gives it, and proved by its co
     await lockstep.createAccount(device);
     await lockstep.registerWake({ toJSON: () => subscription });
     await lockstep.registerWake({ ...subscription, expirationTime: 1_800_000_000_000.5 }, "a/b");
+    const applicationServerKey = Uint8Array.from([251, 255, 254]).buffer;
+    await lockstep.registerWake(
+      { toJSON: () => subscription, options: { applicationServerKey } });
     await lockstep.verifyWake("page", "the code");
     await lockstep.removeWake();
     const body = { kind: "webpush", endpoint: subscription.endpoint, ...keys };
@@ -70,6 +73,7 @@ test("a subscription is registered as the browser gives it, and proved by its co
     assert.deepEqual(asked, [
       ["PUT", "/v1/wakes/page", body],
       ["PUT", "/v1/wakes/a%2Fb", { ...body, expiresAt: 1_800_000_000_000 }],
+      ["PUT", "/v1/wakes/page", { ...body, wakeKey: "-__-" }],
       ["POST", "/v1/wakes/page/verification", { code: "the code" }],
       ["DELETE", "/v1/wakes/page", null],
     ]);

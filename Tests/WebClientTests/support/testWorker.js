@@ -23,12 +23,14 @@ export class TestWorker {
   answer = () => new TypeError("the network is gone");
   indexedDB = new FakeIndexedDB();
   subscribed = [];
+  /** The browser's present subscription. */
+  subscription = null;
   #caches = new Map();
   #listeners = new Map();
 
   constructor({ userAgent = "Firefox" } = {}) {
     const context = {
-      URL, Response, AbortSignal, TextEncoder, crypto, indexedDB: this.indexedDB,
+      btoa, URL, Response, AbortSignal, TextEncoder, crypto, indexedDB: this.indexedDB,
       navigator: { userAgent }, location: { origin },
       caches: { open: async (name) => this.#cache(name), keys: async () => [] },
       fetch: (path, request) => this.#fetch(path, request),
@@ -118,10 +120,12 @@ export class TestWorker {
       },
       getNotifications: async ({ tag }) => this.notifications.filter((it) => it.tag === tag),
       pushManager: {
+        getSubscription: async () => this.subscription,
         subscribe: async (options) => {
           this.subscribed.push({ ...options });
           return { toJSON: () => ({ endpoint: "https://push.example/new",
-            keys: { p256dh: "p", auth: "a" }, expirationTime: null }) };
+            keys: { p256dh: "p", auth: "a" }, expirationTime: null }),
+          options: { applicationServerKey: keyBytes(options.applicationServerKey) } };
         },
       },
     };
@@ -147,3 +151,6 @@ export class TestWorker {
     return new Response(text ?? (content && JSON.stringify(content)), { status });
   }
 }
+
+/** The bytes of a key, as a browser keeps them. */
+export const keyBytes = (text) => Uint8Array.from(Buffer.from(text, "base64url")).buffer;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { TestWorker, workerTime } from "../support/testWorker.js";
+import { keyBytes, TestWorker, workerTime } from "../support/testWorker.js";
 
 // What the service worker does when a push arrives.
 
@@ -227,5 +227,26 @@ test("a subscription that the browser has replaced is registered", async () => {
   await worker.changeSubscription(null);
   assert.deepEqual(worker.subscribed, [{ userVisibleOnly: true, applicationServerKey: "BKey" }]);
   assert.deepEqual(worker.requests.at(-1), { ...asked,
-    body: { kind: "webpush", endpoint: "https://push.example/new", ...keys } });
+    body: { kind: "webpush", endpoint: "https://push.example/new", ...keys, wakeKey: "BKey" } });
+});
+
+test("a wake that names a new key of the relay replaces the subscription", async () => {
+  const worker = await paired({ changes: [record("Memos", "m1")] });
+  const ended = [];
+  worker.subscription = {
+    options: { applicationServerKey: keyBytes("BOld") },
+    unsubscribe: async () => { ended.push("BOld"); },
+  };
+  assert.equal(await worker.push({ v: 1, t: "a1.1", k: "BNew" }), "1 memo changed.");
+  assert.deepEqual([ended, worker.subscribed.map((it) => it.applicationServerKey)],
+    [["BOld"], ["BNew"]]);
+  const [put] = worker.requests;
+  assert.deepEqual([put.method, put.path, put.body.wakeKey], ["PUT", "/v1/wakes/page", "BNew"]);
+  // The same push once more, and one whose registration fails: the changes are shown all the same.
+  worker.subscription.options.applicationServerKey = keyBytes("BNew");
+  await worker.push({ v: 1, t: "a1.1", k: "BNew" });
+  assert.equal(worker.subscribed.length, 1);
+  worker.subscription.unsubscribe = async () => { throw new Error("the browser cannot"); };
+  assert.equal(await worker.push({ v: 1, t: "a1.1", k: "BOth" }), "1 memo changed.");
+  assert.equal(worker.subscribed.length, 1);
 });

@@ -58,6 +58,7 @@ function described(subscription) {
   const key = btoa(String.fromCharCode(...bytes))
     .replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
   return {
-    key, toJSON: () => subscription.toJSON(), unsubscribe: () => subscription.unsubscribe(),
+    key, options: subscription.options, toJSON: () => subscription.toJSON(),
+    unsubscribe: () => subscription.unsubscribe(),
   };
 }
