@@ -46,6 +46,7 @@ public struct SyncStatus: Hashable, Sendable {
     case .starting, .syncing: state = .syncing
     case .inSync: state = status.waiting == 0 ? .inSync : .syncing
     case .needsPerson: (state, reason) = Self.need(status)
+    case .asleep: (state, reason) = (.offline, "the device sleeps until a change wakes it")
     case .offline(_, let reason): (state, self.reason) = (.offline, reason)
     case .failed(let reason): (state, self.reason) = (.failed, reason)
     }

@@ -48,7 +48,7 @@ final class WorldDevice {
   var isSettled: Bool {
     guard isOnline else { return true }
     switch status?.state {
-    case .inSync, .needsPerson: return status?.waiting == 0
+    case .inSync, .needsPerson, .asleep: return status?.waiting == 0
     case nil, .starting, .syncing, .offline, .failed, .stopped: return false
     }
   }

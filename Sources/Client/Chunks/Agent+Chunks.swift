@@ -72,7 +72,7 @@ extension Agent {
       case .readChunk(let id, _, _, _): report(.chunkRead(id, .failure(.stopping)))
       case .edit, .transact, .join, .perform, .show, .nameDevices, .readRecord, .readState,
         .readRecords, .readAll, .readStatus, .decide, .setSyncing, .answerRestore, .syncNow,
-        .goOffline, .goOnline, .stop:
+        .goOffline, .goOnline, .sleep, .wake, .stop:
         preconditionFailure("only chunk orders may be queued before the home is loaded")
       }
     }

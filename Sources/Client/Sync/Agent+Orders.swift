@@ -78,6 +78,8 @@ extension Agent {
       transportSelector.reset()
       backoff.reset()
       connect(at: moment)
+    case .sleep: if rest == .awake { rest = .falling }
+    case .wake: wake(at: moment)
     case .stop: stop()
     }
   }
@@ -270,7 +272,8 @@ extension Agent {
   mutating func stop() {
     guard !isStopping else { return }
     isStopping = true
-    uplink?.close(&output)
+    let position = cursor
+    uplink?.close(at: position, &output)
     probe?.close(&probeOutput)
     uplink = nil
     probe = nil

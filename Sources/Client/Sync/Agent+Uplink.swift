@@ -5,6 +5,7 @@ import LockstepWire
 extension Agent {
   mutating func connect(at moment: Moment) {
     guard isNetworkOn, !isStopping, failure == nil, uplink == nil, let credentials else { return }
+    if case .asleep = rest { rest = .awake }
     deadlines.clear(.retry)
     switch transportSelector.transport {
     case .webSocket:
@@ -182,6 +183,46 @@ extension Agent {
     disconnect(because: reason, at: moment)
     failure = "\(reason); this version does not know the reason: update it"
   }
+
+  // MARK: sleep
+
+  /// Connects, if the agent sleeps, and stays connected.
+  mutating func wake(at moment: Moment) {
+    guard case .asleep = rest else {
+      rest = .awake
+      return
+    }
+    backoff.reset()
+    retry(at: moment)
+  }
+
+  /// Closes the connection of an agent that may sleep once nothing waits, and connects one that
+  /// sleeps as soon as something does.
+  mutating func advanceRest(at moment: Moment) {
+    switch rest {
+    case .awake: break
+    case .falling:
+      let isIdle =
+        engine.isSettled && jobs.isEmpty && chunks.jobs.isEmpty && chunks.fetches.isEmpty
+        && syncOrders.isEmpty && !chunks.transfer.isBusy
+      guard isIdle, !isStopping else { return }
+      let position = cursor
+      uplink?.close(at: position, &output)
+      probe?.close(&probeOutput)
+      uplink = nil
+      probe = nil
+      connectionLost(because: Agent.sleeps, at: moment)
+      // There is no failure to report: the relay was reached to the end.
+      outage = nil
+      deadlines.clear(.retry)
+      rest = .asleep(since: clock.reading(at: moment).relayTime)
+      advanceUploads(at: moment)
+    case .asleep:
+      if engine.needsRelay || !chunks.fetches.isEmpty { wake(at: moment) }
+    }
+  }
+
+  private static let sleeps = "the device sleeps"
 
   // MARK: actions of the engine
 

@@ -50,6 +50,7 @@ package struct Agent: Node {
   /// Time until which no due edits are written, after the store failed to write one.
   var dueEditsDeferredUntil: Instant?
   var isNetworkOn: Bool
+  var rest = Rest.awake
   var isStopping = false
   var hasStopped = false
   /// Failure that a user must resolve.
@@ -67,6 +68,16 @@ package struct Agent: Node {
   var cutLongPoll: CutLongPoll?
   var chunks: ChunkCoordinator
   var reported = AgentStatus()
+
+  /// Connection of a device that is woken by pushes. The arrows name the legal next states.
+  enum Rest: Hashable, Sendable {
+    /// → falling
+    case awake
+    /// The connection ends as soon as all is synced. → asleep, awake
+    case falling
+    /// There is no connection since this relay time (milliseconds). → awake
+    case asleep(since: Int64)
+  }
 
   struct Outage: Hashable, Sendable {
     var since: Int64
@@ -226,6 +237,7 @@ package struct Agent: Node {
       uplink?.measureTime(at: moment.instant, &output)
     }
     advanceChunks(at: moment)
+    advanceRest(at: moment)
     forwardNetworkActions()
     scheduleDueEdit(at: moment)
     completeSyncOrders(at: moment)
@@ -419,6 +431,7 @@ extension Agent {
     if hasStopped { return .stopped }
     if let failure { return .failed(reason: failure) }
     guard home != nil else { return .starting }
+    if case .asleep(let since) = rest { return .asleep(since: since) }
     if let outage { return .offline(since: outage.since, reason: outage.reason) }
     if engine.isPaused, let pause { return .offline(since: pause.since, reason: pause.reason) }
     guard engine.isInSync else { return .syncing }

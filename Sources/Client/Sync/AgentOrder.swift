@@ -61,6 +61,12 @@ package enum AgentOrder: Sendable {
   /// Behaves as without a network, until `goOnline`.
   case goOffline
   case goOnline
+  /// Closes the connections as soon as all is synced, until `wake`, or until something waits for
+  /// the relay: a local change, a read of a chunk, a manual sync. The relay is told up to which
+  /// position the device has everything. For devices that are woken by pushes.
+  case sleep
+  /// Connects, and stays connected.
+  case wake
   /// Closes the connections, finishes the running jobs of the store, and reports `stopped`.
   case stop
 }

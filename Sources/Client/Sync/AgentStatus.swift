@@ -45,6 +45,9 @@ package struct AgentStatus: Hashable, Sendable {
     case inSync
     /// As `inSync`, except for parked or undecided records, or a blocked zone.
     case needsPerson
+    /// No connection since this relay time (milliseconds), because nothing waits and the device is
+    /// woken by changes (`AgentOrder.sleep`). It had everything, as `inSync` or `needsPerson`.
+    case asleep(since: Int64)
     /// No connection since this relay time (milliseconds), for this reason; the agent retries.
     case offline(since: Int64, reason: String)
     /// Sync is stopped until a user acts; the reason describes the action.

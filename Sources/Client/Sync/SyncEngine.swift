@@ -60,6 +60,9 @@ struct SyncEngine {
   /// True if missed changes were promised, and have not arrived.
   var awaitsBacklog: Bool { stream == .chained && fetch == .behind }
 
+  /// True if something waits for the relay, whether there is an uplink or not.
+  var needsRelay: Bool { hasSendable || awaitsChunks || outbox.mayBringBack }
+
   /// True if there are entries that no plan, no chunk of a file and no user holds up.
   private var hasSendable: Bool {
     outbox.frozen != nil

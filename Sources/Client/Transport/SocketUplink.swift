@@ -144,10 +144,12 @@ struct SocketUplink {
     send(.time(id: request, t0: JSONNumber(now.nanoseconds / 1_000_000)), &output)
   }
 
-  mutating func close(_ output: inout UplinkOutput) {
+  /// `position`: up to which the device has everything, for the relay (docs/protocol.md, "Wakes").
+  mutating func close(at position: ChangeToken?, _ output: inout UplinkOutput) {
     guard stage.canSendFrames else { return closeNow(&output) }
     output.send(
-      id, WebSocketFrame.close(code: 1001, reason: "", mask: random.mask()))
+      id,
+      WebSocketFrame.close(code: 1001, reason: position?.text ?? "", mask: random.mask()))
     output.close(id, .afterSending)
     stage = .over
   }

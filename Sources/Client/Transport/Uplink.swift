@@ -81,8 +81,9 @@ struct Uplink {
     http?.measureTime(at: now, &output)
   }
 
-  mutating func close(_ output: inout UplinkOutput) {
-    socket?.close(&output)
+  /// `position`: up to which the device has everything, if that is known.
+  mutating func close(at position: ChangeToken? = nil, _ output: inout UplinkOutput) {
+    socket?.close(at: position, &output)
     http?.close(&output)
   }
 }

@@ -27,6 +27,7 @@ package struct HomeStatus {
     switch status.state {
     case .offline(let since, let reason):
       members += [JSONMember("since", number(since)), JSONMember("reason", .string(reason))]
+    case .asleep(let since): members.append(JSONMember("since", number(since)))
     case .failed(let reason): members.append(JSONMember("reason", .string(reason)))
     case .starting, .syncing, .inSync, .needsPerson, .stopped: break
     }
@@ -131,6 +132,10 @@ package struct HomeStatus {
       guard let last = json["lastSync"]?.int64 else { return "in sync" }
       return "in sync, " + (elapsedText(from: last, to: now).map { "\($0) ago" } ?? "just now")
     case "syncing", "starting": return "syncing" + left
+    case "asleep":
+      let spent = (json["since"]?.int64).flatMap { elapsedText(from: $0, to: now) }
+        .map { " for \($0)" }
+      return "asleep\(spent ?? ""), and woken by changes" + left
     case "offline":
       let spent = (json["since"]?.int64).flatMap { elapsedText(from: $0, to: now) }
         .map { " for \($0)" }
@@ -205,6 +210,7 @@ extension AgentStatus.State {
     case .syncing: "syncing"
     case .inSync: "inSync"
     case .needsPerson: "needsPerson"
+    case .asleep: "asleep"
     case .offline: "offline"
     case .failed: "failed"
     case .stopped: "stopped"

@@ -54,7 +54,9 @@ final class TestConnection {
     while !isCut, let event = try frames?.next() {
       switch event {
       case .text(let bytes): try handleMessage(try DeviceMessage.decode(bytes))
-      case .close: cut()
+      case .close(_, let reason):
+        relay.recordClose(reason)
+        cut()
       case .ping, .pong, .binary: break
       }
     }

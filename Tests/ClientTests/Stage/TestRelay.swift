@@ -15,6 +15,8 @@ final class TestRelay {
   private(set) var requests: [String] = []
   private(set) var saves: [SaveRequest] = []
   private(set) var hellos: [ChangeToken?] = []
+  /// Reasons of the devices' close frames.
+  private(set) var closes: [String] = []
   /// Requests about chunks of files: queries for missing ones, uploads, and ranges of downloads.
   var questions: [[ChunkHash]] = []
   var puts: [ChunkHash] = []
@@ -77,6 +79,7 @@ final class TestRelay {
 
   func recordRequest(_ text: String) { requests.append(text) }
   func recordHello(_ since: ChangeToken?) { hellos.append(since) }
+  func recordClose(_ reason: String) { closes.append(reason) }
 
   func newestToken() throws -> ChangeToken {
     guard case .token(let token) = try store.read(.newestToken(TestRelay.account)) else {

@@ -67,6 +67,13 @@ struct HomeStatusTests {
       parked.syncNote(syncsFurther: false) == "in sync, but 1 record waits for you")
   }
 
+  @Test func aDeviceThatSleepsHasNoFault() {
+    let asleep = status(.asleep(since: 0))
+    #expect(asleep.line(wall: 60_000) == "asleep for 60 s, and woken by changes")
+    #expect(asleep.connectionError == nil)
+    #expect(!asleep.isInReach && !asleep.isInSync)
+  }
+
   @Test func whoeverHoldsTheHomeGoesOnSyncing() {
     let syncing = status(.syncing) { $0.waiting = 1 }
     #expect(syncing.syncNote(syncsFurther: true) == "syncing, 1 change waits")
