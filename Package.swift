@@ -14,7 +14,7 @@ let strict: [SwiftSetting] = [
 
 /// C libraries, the library for apps, and modules of the tests: their targets have no prefix.
 let unprefixed: Set<String> = [
-  "CLinux", "COpenSSL", "CPostgres", "CSQLite", "CZlib", "Lockstep",
+  "CDBus", "CLinux", "COpenSSL", "CPostgres", "CSQLite", "CZlib", "Lockstep",
   "AppLaws", "PushLaws", "Simulator", "Stages", "StorageContract", "TemporaryFolders", "WireLaws",
 ]
 
@@ -113,8 +113,9 @@ let package = Package(
     module(
       "Home",
       [
-        "JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "Terminal", "Apps",
-        "EventLoop", "StorageSQLite", "StorageFiles", "Lockstep", "CommandLine", "CLinux",
+        "JSON", "Model", "Crypto", "Wire", "Runtime", "WebPush", "Storage", "Client", "Terminal",
+        "Apps", "EventLoop", "StorageSQLite", "StorageFiles", "Lockstep", "CommandLine", "CLinux",
+        "CDBus",
       ]),
     module(
       "RelayService",
@@ -178,6 +179,7 @@ let package = Package(
       name: "wire-echo", dependencies: dependencies(["Model", "Wire", "Runtime", "EventLoop"]),
       swiftSettings: strict),
     // C libraries.
+    .target(name: "CDBus", path: "Sources/SystemLibraries/CDBus"),
     .target(name: "CLinux", path: "Sources/SystemLibraries/CLinux"),
     library("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
     .target(name: "CPostgres", path: "Sources/SystemLibraries/CPostgres"),

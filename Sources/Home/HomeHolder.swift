@@ -3,7 +3,9 @@ import LockstepApps
 import LockstepClient
 import LockstepCommandLine
 import LockstepEventLoop
+import LockstepJSON
 import LockstepModel
+import LockstepRuntime
 import LockstepStorage
 import LockstepStorageSQLite
 import LockstepWire
@@ -14,15 +16,18 @@ package final class HomeHolder {
   private let group: NodeGroup<HomeNode>
   private let mirror: VaultMirror
   private let names: HomeNames
+  private let wakes: WakeKeeper?
   private let lock: DirectoryLock
   private let log: Log
 
   /// Returns nil if another process holds the home.
   ///
-  /// - Parameter rules: Merge rules of a further zone, which the home keeps from now on.
+  /// - Parameters:
+  ///   - rules: Merge rules of a further zone, which the home keeps from now on.
+  ///   - wakes: Registers the device for wakes, and lets it sleep.
   package static func hold(
     _ folder: HomeFolder, _ configuration: AgentConfiguration = AgentConfiguration(), log: Log,
-    rules: RuleTable? = nil, warnsOfPlainHTTP: Bool = false
+    rules: RuleTable? = nil, warnsOfPlainHTTP: Bool = false, wakes: WakeOptions? = nil
   ) throws(CommandFailure) -> HomeHolder? {
     guard
       let lock = try CommandFailure.wrap({ () throws(HomeFault) in try folder.lock() })
@@ -36,24 +41,8 @@ package final class HomeHolder {
       if warnsOfPlainHTTP { warn(ofRelay: identity.relay, log) }
       let mail = try Mailbox<VaultMessage>(isBlocking: true)
       let trust = try HomeTrust.of(folder).trust
-      let names = Locked<HomeNames?>(nil)
-      var settings = GroupSettings<HomeReport> { _, report in
-        switch report {
-        case .failed(let error): log.error("\(error)")
-        case .stopped: mail.post(.stop)
-        case .agentReport(let report):
-          mail.post(.agentReport(report))
-          names.withLock { $0 }?.handleReport(report)
-        case .viewRequested: names.withLock { $0 }?.recordView()
-        case .mirrorRequest(let id, let request): mail.post(.request(id, request))
-        }
-      }
-      settings.isLastReport = { report in
-        if case .stopped = report { true } else { false }
-      }
-      settings.notice = { log.warning("\($0)") }
-      settings.trust = trust
-      if log.level == .trace { settings.trace = { log.trace($0) } }
+      let helpers = Locked(Helpers())
+      let settings = settings(of: folder, mail, helpers, trust, log)
       var homeRules = try HomeRules(of: folder)
       if let rules { try homeRules.store(rules) }
       let apps = AppCatalog.all(vaultKey: VaultKeys.source(in: folder))
@@ -62,12 +51,66 @@ package final class HomeHolder {
         appZones: apps.map(\.zone), configuration: configuration, settings)
       let mirror = VaultMirror(folder, mail, log: log) { group.post($0) }
       let keeper = HomeNames(identity, trust, log: log) { group.post($0) }
-      names.withLock { $0 = keeper }
-      return HomeHolder(group: group, mirror: mirror, names: keeper, lock: lock, log: log)
+      let wakeKeeper = try wakes.map { options throws(CommandFailure) in
+        try WakeKeeper(folder, identity, trust, options, log: log) { group.post($0) }
+      }
+      helpers.withLock {
+        $0 = Helpers(names: keeper, wakes: wakeKeeper) { group.post($0) }
+      }
+      return HomeHolder(
+        group: group, mirror: mirror, names: keeper, wakes: wakeKeeper, lock: lock, log: log)
     } catch let failure as CommandFailure {
       throw failure
     } catch {
       throw CommandFailure("\(error)")
+    }
+  }
+
+  private static func settings(
+    of folder: HomeFolder, _ mail: Mailbox<VaultMessage>, _ helpers: Locked<Helpers>,
+    _ trust: Trust, _ log: Log
+  ) -> GroupSettings<HomeReport> {
+    var settings = GroupSettings<HomeReport> { _, report in
+      switch report {
+      case .failed(let error): log.error("\(error)")
+      case .stopped: mail.post(.stop)
+      case .agentReport(let report):
+        mail.post(.agentReport(report))
+        let helpers = helpers.withLock { $0 }
+        helpers.names?.handleReport(report)
+        helpers.wakes?.handleReport(report)
+      case .viewRequested:
+        let helpers = helpers.withLock { $0 }
+        helpers.names?.recordView()
+        helpers.wakes?.recordView()
+      case .mirrorRequest(let id, let request): mail.post(.request(id, request))
+      case .wakesRequest(let id, let request):
+        helpers.withLock { $0 }.handle(request, of: id, folder)
+      }
+    }
+    settings.isLastReport = { report in
+      if case .stopped = report { true } else { false }
+    }
+    settings.notice = { log.warning("\($0)") }
+    settings.trust = trust
+    if log.level == .trace { settings.trace = { log.trace($0) } }
+    return settings
+  }
+
+  /// Threads that work beside the agent, once there are any.
+  private struct Helpers: Sendable {
+    var names: HomeNames?
+    var wakes: WakeKeeper?
+    var post: (@Sendable (HomeOrder) -> Void)?
+
+    func handle(_ request: JSONValue, of client: ConnectionID, _ folder: HomeFolder) {
+      if let wakes { return wakes.post(request, of: client) }
+      post?(
+        .answer(
+          client,
+          .failure(
+            "this home's device is not woken by pushes; start lockstep agent run --wake --home "
+              + folder.path)))
     }
   }
 
@@ -78,11 +121,12 @@ package final class HomeHolder {
   }
 
   private init(
-    group: NodeGroup<HomeNode>, mirror: VaultMirror, names: HomeNames, lock: DirectoryLock,
-    log: Log
+    group: NodeGroup<HomeNode>, mirror: VaultMirror, names: HomeNames, wakes: WakeKeeper?,
+    lock: DirectoryLock, log: Log
   ) {
     self.group = group
     self.names = names
+    self.wakes = wakes
     self.log = log
     self.mirror = mirror
     self.lock = lock
@@ -94,6 +138,8 @@ package final class HomeHolder {
     defer { mirror.stop() }
     names.start()
     defer { names.stop() }
+    try wakes?.start()
+    defer { wakes?.stop() }
     _ = try CommandFailure.wrap { () throws(SystemFault) in
       try group.run(signals, mainThreadHandler(try SystemdNotifier.ofThisProcess(log)))
     }

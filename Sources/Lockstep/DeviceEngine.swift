@@ -181,6 +181,8 @@ final class DeviceEngine: Sendable {
     case .agentReport(let report): shared.handle(report)
     case .mirrorRequest(let client, _):
       shared.answer(client, .failure("the app that holds this home keeps no vault files"))
+    case .wakesRequest(let client, _):
+      shared.answer(client, .failure("the app that holds this home handles its wakes itself"))
     // The agent reports the first two as well.
     case .failed, .stopped, .viewRequested: break
     }

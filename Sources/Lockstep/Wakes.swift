@@ -64,7 +64,7 @@ extension Lockstep {
       id: name, endpoint: subscription.endpoint, p256dh: subscription.publicKey,
       auth: subscription.secret, expiresAt: subscription.expiresAt)
     try await relayCall { call, token throws(LockstepError) in
-      try call.putWake(
+      _ = try call.putWake(
         WakeRequest(registration, wakeKey: subscription.wakeKey), token: token)
     }
   }
@@ -132,13 +132,16 @@ extension RelayClient {
     return limits["wakeKey"]?.string
   }
 
+  /// Returns true if it stays verified; otherwise a push brings the code that verifies it.
   package func putWake(
     _ request: WakeRequest, token: String
-  ) throws(LockstepError) {
-    _ = try perform(
+  ) throws(LockstepError) -> Bool {
+    let (status, body) = try answer(
       HTTPCallRequest(
         "PUT", path: ["v1", "wakes", request.registration.id.text], token: token,
         body: request.encodedBody()))
+    _ = try ownBody(body, status: status)
+    return status == 204
   }
 
   package func verifyWake(_ id: Name, code: String, token: String) throws(LockstepError) {

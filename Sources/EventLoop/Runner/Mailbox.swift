@@ -120,6 +120,21 @@ package final class Mailbox<Message: Sendable>: Sendable {
     return true
   }
 
+  /// Sleeps as above, and ends the sleep also when `descriptor` is readable.
+  package func waitForMessages(
+    into messages: inout [Message], orReadable descriptor: Int32, until end: Instant?
+  ) -> Bool {
+    drain(into: &messages)
+    if !messages.isEmpty { return true }
+    if state.withLock({ $0.isClosed }) { return false }
+    if prepareToSleep() {
+      let ready = Syscall.waitUntilReadable([wakeup.rawValue, descriptor], until: end)
+      if ready[0] { wakeup.wait() }
+      drain(into: &messages)
+    }
+    return true
+  }
+
   /// Closes the mailbox: later messages are dropped; waiting ones can still be taken.
   @inlinable
   package func close() {

@@ -23,6 +23,7 @@ import LockstepStorageSQLite
 ///     HOME/vault.json        files that are kept as the account has them; their history beside it
 ///     HOME/relay-ca.pem      authorities trusted for the relay; if missing, the system's
 ///     HOME/rules.json        merge rules of zones that no app of this program knows
+///     HOME/wake.json         keys with which the device is woken by a distributor
 ///     HOME/agent.sock        socket on which that process takes the requests of others
 package struct HomeFolder: Sendable {
   package let path: String
@@ -50,6 +51,9 @@ package struct HomeFolder: Sendable {
 
   /// File with the merge rules of further zones.
   package var rules: String { path + "/rules.json" }
+
+  /// File with the keys of a device that is woken by a distributor.
+  package var wakeKeys: String { path + "/wake.json" }
 
   package var socket: String { SocketPath.of("agent.sock", in: path) }
 
@@ -108,7 +112,7 @@ package struct HomeFolder: Sendable {
   private static let dataNames: Set<String> = [
     "replica.sqlite", "replica.sqlite-wal", "replica.sqlite-shm", "agent.sock", "vault.json",
     "rules.json", "rules.json.new", "relay-ca.pem", "relay-ca.pem.new", "vault.json.new",
-    "vault-history.jsonl", "vault-history.1.jsonl",
+    "vault-history.jsonl", "vault-history.1.jsonl", "wake.json", "wake.json.new",
   ]
 
   /// True for the files of a home. Those of keys may be incomplete after a crash, and then have a

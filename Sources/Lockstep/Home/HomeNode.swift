@@ -284,6 +284,7 @@ package struct HomeNode: Node, ~Copyable {
       requestViews(at: moment)
     case .mirror(let request): actions.append(.report(.mirrorRequest(id, request)))
     case .mirrorStatus: answer(id, .success(mirror ?? ["files": []]))
+    case .wakes(let request): actions.append(.report(.wakesRequest(id, request)))
     case .watchMirror:
       guard let index = clients.firstIndex(where: { $0.id == id }) else { return }
       clients[index].watchesMirror = true
@@ -299,6 +300,7 @@ package struct HomeNode: Node, ~Copyable {
       answer(id, .success(HomeStatus.credentials(identity, cursor: agent.cursor)))
     case .watch(let app, let question, let isTicking):
       guard let index = clients.firstIndex(where: { $0.id == id }) else { return }
+      actions.append(.report(.viewRequested))
       clients[index].watch = Watch(app: app, question: question, isTicking: isTicking)
       requestView(index, at: moment)
       sendStatus(to: index)

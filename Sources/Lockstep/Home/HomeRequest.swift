@@ -35,13 +35,16 @@ package enum HomeRequest: Equatable {
   case mirrorStatus
   /// State of the mirror, sent again after every change, between lines about the sync.
   case watchMirror
+  /// Request to the part of the process that is woken by pushes; it answers. Only
+  /// `lockstep agent run --wake` has one.
+  case wakes(JSONValue)
 
   /// True if a repeated request has the same effect as a single one.
   package var mayBeRepeated: Bool {
     switch self {
     case .order: false
     case .show, .watch, .status, .names, .setSyncing, .answerRestore, .sync, .credentials, .mirror,
-      .mirrorStatus, .watchMirror:
+      .mirrorStatus, .watchMirror, .wakes:
       true
     }
   }
@@ -90,6 +93,9 @@ package enum HomeRequest: Equatable {
       self = .mirror(request)
     case "mirrorStatus": self = .mirrorStatus
     case "watchMirror": self = .watchMirror
+    case "wakes":
+      guard let request = line["request"], request.members != nil else { return nil }
+      self = .wakes(request)
     default: return nil
     }
   }
@@ -127,6 +133,7 @@ package enum HomeRequest: Equatable {
     case .mirror(let request): ["verb": "mirror", "request": request]
     case .mirrorStatus: ["verb": "mirrorStatus"]
     case .watchMirror: ["verb": "watchMirror"]
+    case .wakes(let request): ["verb": "wakes", "request": request]
     }
   }
 }
@@ -173,6 +180,8 @@ package enum HomeReport: Sendable {
   case agentReport(AgentReport)
   /// Request of a command to the mirror, which answers by `HomeOrder.answer`.
   case mirrorRequest(ConnectionID, JSONValue)
+  /// Request of a command about wakes, answered by `HomeOrder.answer`.
+  case wakesRequest(ConnectionID, JSONValue)
   /// A command requests a view of an app.
   case viewRequested
 }

@@ -1,0 +1,435 @@
+import Lockstep
+import LockstepClient
+import LockstepCommandLine
+import LockstepCrypto
+import LockstepEventLoop
+import LockstepJSON
+import LockstepModel
+import LockstepRuntime
+import LockstepStorage
+import LockstepWebPush
+
+/// Wishes of a person for a device that is woken by pushes.
+package struct WakeOptions: Sendable {
+  /// Time without use after which the device ends its connection, milliseconds; 0: as soon as it is
+  /// in sync. Five minutes: a person at work keeps the fast connection.
+  package var idleMilliseconds: Int64 = 300_000
+  /// Name of the distributor on the bus; nil: the one used last, else the first.
+  package var distributor: String?
+
+  package init() {}
+}
+
+/// Messages to the thread that handles wakes.
+enum WakeMessage: Sendable {
+  case event(WakeMachine.Event)
+  /// Request of a command.
+  case request(ConnectionID, JSONValue)
+  case stop
+}
+
+/// Request of a command to the process that is woken by pushes.
+package enum WakeRequest {
+  /// Answered with the stage and the problem.
+  package static let state: JSONValue = ["do": "state"]
+  /// Answered with a `WakeTestReport`, after up to `testMilliseconds`.
+  package static let test: JSONValue = ["do": "test"]
+  package static let testMilliseconds: Int32 = 90_000
+  /// Registrations of this device at the relay.
+  package static let registration = Name(trusted: "agent")
+  package static let testRegistration = Name(trusted: "agent-test")
+}
+
+/// Thread through which a held home is woken: serves the bus, asks the relay, and lets the agent
+/// sleep. `WakeMachine` decides.
+final class WakeKeeper: Sendable {
+  private let mail: Mailbox<WakeMessage>
+  private let begin: @Sendable () throws(SystemFault) -> LoopThread
+
+  /// `post`: sends an order to the home's node.
+  init(
+    _ home: HomeFolder, _ identity: HomeIdentity, _ trust: Trust, _ options: WakeOptions,
+    log: Log, post: @escaping @Sendable (HomeOrder) -> Void
+  ) throws(CommandFailure) {
+    let mail = try CommandFailure.wrap { () throws(SystemFault) in
+      try Mailbox<WakeMessage>(isBlocking: true)
+    }
+    self.mail = mail
+    let keys = try WakeKeys(in: home, secrets: Entropy.secrets)
+    guard let relay = RelayAddress(url: identity.relay) else {
+      throw CommandFailure("the home's relay \(identity.relay) is no address of a relay")
+    }
+    let client = RelayClient(relay: relay, trust: trust)
+    let token = identity.credentials.token
+    begin = { () throws(SystemFault) -> LoopThread in
+      try LoopThread("wakes") {
+        WakeLoop(keys, client, token, options, mail, log: log, post: post).run()
+      }
+    }
+  }
+
+  func start() throws(CommandFailure) {
+    try CommandFailure.wrap { () throws(SystemFault) in try begin() }.detach()
+  }
+
+  /// Does not wait for an outstanding answer.
+  func stop() { mail.post(.stop) }
+
+  func post(_ request: JSONValue, of client: ConnectionID) { mail.post(.request(client, request)) }
+
+  func handleReport(_ report: AgentReport) {
+    switch report {
+    case .ready(let status), .status(let status), .synced(_, let status):
+      let isAsleep = if case .asleep = status.state { true } else { false }
+      let isSettled =
+        switch status.state {
+        case .inSync, .needsPerson: status.waiting == 0
+        case .starting, .syncing, .asleep, .offline, .failed, .stopped: false
+        }
+      mail.post(.event(.status(isSettled: isSettled, isAsleep: isAsleep)))
+    case .changed, .chunkProgress: mail.post(.event(.used))
+    case .edited, .transacted, .joined, .answered, .switched, .read, .stateRead, .statusRead,
+      .chunkAdded, .chunkRead, .milestone, .storeFailed, .stopped:
+      break
+    }
+  }
+
+  func recordView() { mail.post(.event(.used)) }
+}
+
+/// State of the thread.
+private final class WakeLoop {
+  private static let description = "Lockstep"
+
+  private var keys: WakeKeys
+  private let relay: RelayClient
+  private let token: String
+  private let options: WakeOptions
+  private let mail: Mailbox<WakeMessage>
+  private let log: Log
+  private let post: @Sendable (HomeOrder) -> Void
+  private var machine: WakeMachine
+  private var bus: PushBus?
+  private var test: (client: ConnectionID, auth: [UInt8], run: WakeTest)?
+  private var isStopping = false
+
+  init(
+    _ keys: WakeKeys, _ relay: RelayClient, _ token: String, _ options: WakeOptions,
+    _ mail: Mailbox<WakeMessage>, log: Log, post: @escaping @Sendable (HomeOrder) -> Void
+  ) {
+    self.keys = keys
+    self.relay = relay
+    self.token = token
+    self.options = options
+    self.mail = mail
+    self.log = log
+    self.post = post
+    machine = WakeMachine(
+      idleMilliseconds: options.idleMilliseconds, at: SystemClock.instant())
+  }
+
+  func run() {
+    var messages: [WakeMessage] = []
+    while !isStopping {
+      performAll()
+      endOverdueTest()
+      let end = [machine.deadline, test?.run.deadline].compactMap(\.self).min()
+      let isOpen =
+        if let bus {
+          mail.waitForMessages(into: &messages, orReadable: bus.descriptor, until: end)
+        } else {
+          mail.waitForMessages(into: &messages, until: end)
+        }
+      for message in messages { handle(message) }
+      messages.removeAll(keepingCapacity: true)
+      if !isOpen { return }
+    }
+  }
+
+  /// Performs what is due, and reads the bus, until neither gives anything more. A call that waited
+  /// for an answer has also read what came before that, so the bus's descriptor does not show it.
+  private func performAll() {
+    var isDone = false
+    while !isDone {
+      isDone = true
+      while let action = machine.nextAction(at: SystemClock.instant()) {
+        perform(action)
+        isDone = false
+      }
+      if readBus() { isDone = false }
+    }
+  }
+
+  private func handle(_ message: WakeMessage) {
+    switch message {
+    case .event(let event): machine.handle(event, at: SystemClock.instant())
+    case .request(let client, let request):
+      switch request["do"]?.string {
+      case "state": answer(client, state)
+      case "test": beginTest(client)
+      default: post(.answer(client, .failure("that request about wakes is not known")))
+      }
+    case .stop: isStopping = true
+    }
+  }
+
+  private func answer(_ client: ConnectionID, _ value: JSONValue) {
+    post(.answer(client, .success(value)))
+  }
+
+  private func handle(_ event: WakeMachine.Event) {
+    machine.handle(event, at: SystemClock.instant())
+  }
+
+  private func perform(_ action: WakeMachine.Action) {
+    switch action {
+    case .register: register()
+    case .offer(let endpoint): offer(endpoint)
+    case .prove(let code): prove(code)
+    case .sleep:
+      log.debug("nothing waits; the connection ends until a push, a change here, or an hour passes")
+      post(.agent(.sleep))
+    case .wake: post(.agent(.wake))
+    case .report(nil): log.info("pushes arrive, and wake this device")
+    case .report(let problem?):
+      log.warning(
+        "cannot be woken by pushes, so the connection stays: \(problem.reason). "
+          + problem.nextStep)
+    }
+  }
+
+  // MARK: registration
+
+  private func register() {
+    do throws(PushBusFault) {
+      let wakeKey = try askForKey()
+      let bus = try openBus()
+      let distributor = try choose(of: bus.distributors())
+      let former = (distributor: keys.distributor, token: keys.token)
+      do throws(CommandFailure) {
+        try keys.use(distributor, wakeKey: wakeKey, secrets: Entropy.secrets)
+      } catch {
+        throw PushBusFault(
+          error.message ?? "the keys cannot be stored",
+          nextStep: "Make room on the disk of the home, and check its permissions.")
+      }
+      if let place = former.distributor, former.token != keys.token {
+        bus.unregister(former.token, at: place)
+      }
+      try bus.register(
+        keys.token, at: distributor, wakeKey: wakeKey, description: Self.description)
+      handle(.registered)
+    } catch {
+      handle(.failed(error.problem))
+    }
+  }
+
+  private func askForKey() throws(PushBusFault) -> String {
+    let key: String?
+    do throws(LockstepError) {
+      key = try relay.wakeKey()
+    } catch {
+      throw PushBusFault("\(error)", nextStep: "It is tried again.")
+    }
+    guard let key else {
+      throw PushBusFault(
+        "the relay \(relay.relay.url) wakes no devices",
+        nextStep: "Its owner can change that: docs/wake.md.")
+    }
+    return key
+  }
+
+  private func openBus() throws(PushBusFault) -> PushBus {
+    if let bus { return bus }
+    let opened = try PushBus(name: keys.name)
+    bus = opened
+    return opened
+  }
+
+  private func choose(of distributors: [String]) throws(PushBusFault) -> String {
+    if let wanted = options.distributor {
+      guard distributors.contains(wanted) else {
+        throw PushBusFault(
+          "the distributor \(wanted) is not on the session bus",
+          nextStep: distributors.isEmpty
+            ? "Start it." : "Start it, or choose another: " + distributors.joined(separator: ", "))
+      }
+      return wanted
+    }
+    if let former = keys.distributor, distributors.contains(former) { return former }
+    guard let first = distributors.first else {
+      throw PushBusFault(
+        "no UnifiedPush distributor is on the session bus",
+        nextStep: "Install and start one, for example KUnifiedPush.")
+    }
+    return first
+  }
+
+  private func registration(_ id: Name, _ endpoint: String, auth: [UInt8]) -> WakeRegistration {
+    WakeRegistration(id: id, endpoint: endpoint, p256dh: keys.key.publicKey.bytes, auth: auth)
+  }
+
+  private func offer(_ endpoint: String) {
+    do throws(LockstepError) {
+      let isVerified = try relay.putWake(
+        registration(WakeRequest.registration, endpoint, auth: keys.auth), token: token)
+      handle(.offered(isVerified: isVerified))
+    } catch {
+      handle(.failed(Self.refused(error)))
+    }
+  }
+
+  private static func refused(_ error: LockstepError) -> WakeProblem {
+    WakeProblem(
+      "the relay does not take the registration: \(error)",
+      nextStep: "If it does not send to that push service, its owner can allow it: lockstep relay "
+        + "run --wake-allow.")
+  }
+
+  private func prove(_ code: String) {
+    do throws(LockstepError) {
+      try relay.verifyWake(WakeRequest.registration, code: code, token: token)
+      handle(.proved)
+    } catch {
+      if case .refused = error { return handle(.codeRefused) }
+      handle(.failed(WakeProblem("\(error)", nextStep: "It is tried again.")))
+    }
+  }
+
+  // MARK: bus
+
+  /// Returns true if there was anything.
+  private func readBus() -> Bool {
+    var hasRead = false
+    while let event = bus?.next() {
+      hasRead = true
+      switch event {
+      case .endpoint(keys.token, let endpoint): handle(.endpoint(endpoint))
+      case .message(keys.token, let body): receive(body)
+      case .unregistered(keys.token):
+        handle(
+          .lost(
+            WakeProblem(
+              "the distributor has ended the registration", nextStep: "It registers again.")))
+      // Of a former registration, or of another program's making.
+      case .endpoint, .message, .unregistered: break
+      case .appeared: handle(.distributorAppeared)
+      case .left(let distributor) where distributor == keys.distributor:
+        handle(
+          .lost(
+            WakeProblem(
+              "the distributor \(distributor) has left the session bus",
+              nextStep: "Start it again; this device then registers by itself.")))
+      case .left: break
+      case .ended:
+        bus = nil
+        handle(
+          .lost(
+            WakeProblem(
+              "the session bus has ended",
+              nextStep: "Start the agent again in the new session.")))
+      }
+    }
+    return hasRead
+  }
+
+  /// Handles a push. One that was not encrypted for this device is dropped: anyone who knows the
+  /// endpoint can send it.
+  private func receive(_ body: [UInt8]) {
+    if let content = PushMessage.decrypt(body, key: keys.key, auth: keys.auth) {
+      if let payload = WakeCodePayload(content) { return handle(.code(payload.code)) }
+      guard WakePayload(content) != nil else { return }
+      log.debug("woken by a push")
+      return handle(.woken)
+    }
+    guard let test,
+      let content = PushMessage.decrypt(body, key: keys.key, auth: test.auth),
+      let payload = WakeCodePayload(content)
+    else { return log.debug("dropped a push that is not for this device") }
+    proveTest(payload.code)
+  }
+
+  // MARK: requests of commands
+
+  private var state: JSONValue {
+    let problem: JSONValue? = machine.problem.map { problem in
+      ["reason": .string(problem.reason), "nextStep": .string(problem.nextStep)]
+    }
+    return [
+      "isReady": .bool(machine.stage == .ready),
+      "distributor": keys.distributor.map { .string($0) } ?? .null,
+      "problem": problem ?? .null,
+    ]
+  }
+
+  private func beginTest(_ client: ConnectionID) {
+    guard test == nil else {
+      return post(.answer(client, .failure("another test is running; wait for its end")))
+    }
+    guard machine.stage == .ready, let endpoint = machine.endpoint, let place = keys.distributor
+    else {
+      var report = WakeTestReport()
+      report.fail(
+        "registration",
+        machine.problem
+          ?? WakeProblem(
+            "the device is still registering", nextStep: "Repeat the test in a few seconds."))
+      return answer(client, report.json)
+    }
+    let auth = Entropy.secrets.bytes(PushRecipient.authBytes)
+    test = (client, auth, WakeTest(distributor: place, at: SystemClock.instant()))
+    do throws(LockstepError) {
+      _ = try relay.putWake(
+        registration(WakeRequest.testRegistration, endpoint, auth: auth), token: token)
+      test?.run.accepted(at: SystemClock.instant())
+    } catch {
+      endTest("relay", Self.refused(error))
+    }
+  }
+
+  private func proveTest(_ code: String) {
+    test?.run.received(at: SystemClock.instant())
+    do throws(LockstepError) {
+      try relay.verifyWake(WakeRequest.testRegistration, code: code, token: token)
+      test?.run.proved(at: SystemClock.instant())
+      endTest()
+    } catch {
+      endTest("proof", WakeProblem("\(error)", nextStep: "Repeat the test."))
+    }
+  }
+
+  private func endOverdueTest() {
+    guard let deadline = test?.run.deadline, deadline <= SystemClock.instant() else { return }
+    endTest("push", pushProblem)
+  }
+
+  /// Explains why no push came, with the relay's last error.
+  private var pushProblem: WakeProblem {
+    do throws(LockstepError) {
+      let fault = try relay.wakes(token: token).first { $0.id == WakeRequest.testRegistration }?
+        .fault
+      if let fault { return WakeProblem(fault.reason, nextStep: fault.nextStep) }
+    } catch {
+      return WakeProblem("\(error)", nextStep: "Repeat the test when the relay can be reached.")
+    }
+    return WakeProblem(
+      "the push service took the push, and it did not arrive here in time",
+      nextStep: "Check that the distributor is connected to its push service.")
+  }
+
+  private func endTest(_ step: String, _ problem: WakeProblem) {
+    test?.run.failed(step, problem)
+    endTest()
+  }
+
+  private func endTest() {
+    guard let ended = test else { return }
+    test = nil
+    answer(ended.client, ended.run.report.json)
+    do throws(LockstepError) {
+      try relay.removeWake(WakeRequest.testRegistration, token: token)
+    } catch {
+      log.debug("the test's registration stays at the relay: \(error)")
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import Glibc
+import Lockstep
+import LockstepCommandLine
+import LockstepCrypto
+import LockstepJSON
+import LockstepModel
+import LockstepWebPush
+
+/// Secrets of a device that is woken by a distributor, and its names there:
+///
+///     HOME/wake.json    {"name", "token", "key", "auth", "distributor"?, "wakeKey"?}
+///
+/// Only this user may read the file: who has the key and the secret can read the device's pushes.
+package struct WakeKeys: Sendable {
+  /// Maximum bytes to read of a file that should have 400.
+  private static let bytesMax = 4_096
+  private static let tokenBytes = 20
+  private static let nameBytes = 8
+
+  /// Name of this device on the bus, which belongs to its home alone.
+  package let name: String
+  /// Private key and secret of the subscription (RFC 8291).
+  let key: P256PrivateKey
+  let auth: [UInt8]
+  /// Secret name of the registration at the distributor.
+  private(set) var token: String
+  /// Distributor of the registration, and the relay's key for which it was made; nil: none yet.
+  package private(set) var distributor: String?
+  private(set) var wakeKey: String?
+
+  private let path: String
+
+  /// Reads the file; makes and stores new keys if there is none.
+  package init(in home: HomeFolder, secrets: SecretSource) throws(CommandFailure) {
+    if let found = try WakeKeys(storedIn: home) {
+      self = found
+      return
+    }
+    path = home.wakeKeys
+    name = "dev.lockstep.Agent.h" + secrets.bytes(Self.nameBytes).map(Self.hexadecimal).joined()
+    key = PushMessage.newKey(from: secrets)
+    auth = secrets.bytes(PushRecipient.authBytes)
+    token = Base64.encodeURL(secrets.bytes(Self.tokenBytes))
+    try store()
+  }
+
+  /// Reads the file. Returns nil if there is none.
+  package init?(storedIn home: HomeFolder) throws(CommandFailure) {
+    path = home.wakeKeys
+    let content = try CommandFailure.wrap { () throws(HomeFault) in
+      try HomeFile.contents(of: home.wakeKeys, atMost: Self.bytesMax)
+    }
+    guard let content else { return nil }
+    guard let json = JSONValue(ifJSON: content), let name = json["name"]?.string,
+      let token = json["token"]?.string,
+      let key = json["key"]?.string.flatMap({ Base64.decodeURL($0) }).flatMap({
+        P256PrivateKey($0)
+      }),
+      let auth = json["auth"]?.string.flatMap({ Base64.decodeURL($0) }),
+      auth.count == PushRecipient.authBytes
+    else {
+      throw CommandFailure(
+        "\(home.wakeKeys) has another form; remove it, and the device registers for wakes anew")
+    }
+    (self.name, self.token, self.key, self.auth) = (name, token, key, auth)
+    distributor = json["distributor"]?.string
+    wakeKey = json["wakeKey"]?.string
+  }
+
+  /// Stores the distributor and the relay's key of a registration that is about to be made. For
+  /// another key, the registration gets another token: the former one belongs to the former key.
+  mutating func use(
+    _ distributor: String, wakeKey: String, secrets: SecretSource
+  ) throws(CommandFailure) {
+    guard self.distributor != distributor || self.wakeKey != wakeKey else { return }
+    if self.wakeKey != nil { token = Base64.encodeURL(secrets.bytes(Self.tokenBytes)) }
+    self.distributor = distributor
+    self.wakeKey = wakeKey
+    try store()
+  }
+
+  private func store() throws(CommandFailure) {
+    var members = [
+      JSONMember("name", .string(name)), JSONMember("token", .string(token)),
+      JSONMember("key", .string(Base64.encodeURL(key.scalar))),
+      JSONMember("auth", .string(Base64.encodeURL(auth))),
+    ]
+    if let distributor { members.append(JSONMember("distributor", .string(distributor))) }
+    if let wakeKey { members.append(JSONMember("wakeKey", .string(wakeKey))) }
+    try CommandFailure.wrap { () throws(HomeFault) in
+      try HomeFile.replace(path, by: JSONValue.object(members).serialized())
+    }
+  }
+
+  /// Removes the file; does nothing if there is none.
+  package static func remove(from home: HomeFolder) throws(CommandFailure) {
+    guard unlink(home.wakeKeys) == 0 || errno == ENOENT else {
+      throw PlainFile.failure(home.wakeKeys, "be removed", errno)
+    }
+  }
+
+  private static func hexadecimal(_ byte: UInt8) -> String {
+    let digits = String(byte, radix: 16)
+    return digits.count == 2 ? digits : "0" + digits
+  }
+}

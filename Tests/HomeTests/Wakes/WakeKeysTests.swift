@@ -1,0 +1,71 @@
+import Lockstep
+import LockstepCommandLine
+import LockstepModel
+import TemporaryFolders
+import Testing
+
+@testable import LockstepHome
+
+/// The file with the keys of a device that is woken.
+struct WakeKeysTests {
+  /// Secrets that count up, so that no two are alike.
+  private final class Source: @unchecked Sendable {
+    private var next: UInt8 = 0
+    var secrets: SecretSource {
+      SecretSource { count in
+        self.next += 1
+        return [UInt8](repeating: self.next, count: count)
+      }
+    }
+  }
+
+  private let source = Source()
+  private let folder: TemporaryFolder
+  private let home: HomeFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+    home = HomeFolder(path: folder.path)
+  }
+
+  @Test func theKeysLastAndOnlyTheirOwnerMayReadThem() throws {
+    let made = try WakeKeys(in: home, secrets: source.secrets)
+    let read = try WakeKeys(in: home, secrets: source.secrets)
+    #expect(read.name == made.name && read.token == made.token && read.auth == made.auth)
+    #expect(read.key.scalar == made.key.scalar)
+    #expect(try folder.rights("wake.json") == 0o600)
+    let parts = made.name.split(separator: ".", omittingEmptySubsequences: false)
+    #expect(parts.count == 4)
+    #expect(parts.allSatisfy { part in part.first.map { $0.isLetter } ?? false })
+  }
+
+  @Test func anotherKeyOfTheRelayGetsAnotherToken() throws {
+    var keys = try WakeKeys(in: home, secrets: source.secrets)
+    let first = keys.token
+    try keys.use("a.b", wakeKey: "one", secrets: source.secrets)
+    #expect(keys.token == first)
+    try keys.use("a.b", wakeKey: "one", secrets: source.secrets)
+    #expect(keys.token == first)
+    try keys.use("a.b", wakeKey: "two", secrets: source.secrets)
+    #expect(keys.token != first)
+    let read = try #require(try WakeKeys(storedIn: home))
+    #expect(read.token == keys.token && read.distributor == "a.b")
+  }
+
+  @Test(arguments: ["", "{}", #"{"name":"a","token":"b","key":"AA","auth":"AA"}"#])
+  func aDamagedFileSaysWhatToDo(_ text: String) throws {
+    try folder.write(text, to: "wake.json")
+    let failure = #expect(throws: CommandFailure.self) {
+      try WakeKeys(in: home, secrets: source.secrets)
+    }
+    #expect(failure?.message?.contains("remove it") == true)
+  }
+
+  @Test func aHomeMayHaveNone() throws {
+    #expect(try WakeKeys(storedIn: home) == nil)
+    try WakeKeys.remove(from: home)
+    _ = try WakeKeys(in: home, secrets: source.secrets)
+    try WakeKeys.remove(from: home)
+    #expect(try WakeKeys(storedIn: home) == nil)
+  }
+}
