@@ -34,7 +34,19 @@ enum AgentDevicesCommand {
           RowText.line(device.description.platform),
           device.id.text == status.device ? seen + " (this one)" : seen)
       }
-      return try TerminalOutput.printed(table.text)
+      return try TerminalOutput.printed(table.text + wakeNote(of: member, at: now))
+    }
+  }
+
+  /// Returns a line about the wakes of this device; empty if it has not registered for any, or the
+  /// relay does not answer.
+  private static func wakeNote(of member: HomeAccess, at now: Int64) -> String {
+    do throws(LockstepError) {
+      return try member.call.client.wakes(token: member.token).map { status in
+        "\nwakes of this device (\(status.id)): \(WakeSummary(status).text(at: now))"
+      }.joined()
+    } catch {
+      return ""
     }
   }
 }

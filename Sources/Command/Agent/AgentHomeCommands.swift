@@ -126,6 +126,17 @@ enum AgentSyncCommand {
 
 /// `lockstep agent run`: keeps a home in sync until it is stopped.
 enum AgentRunCommand {
+  static let isWoken = CommandOption.flag(
+    "wake",
+    "Register for wakes at a UnifiedPush distributor, and end the connection while nothing happens."
+  )
+  static let wakeIdle = CommandOption.defaulted(
+    "wake-idle", ValueKind.duration(0...86_400_000), default: "5m",
+    "With --wake: time without use after which the connection ends; 0s: once all is synced.")
+  static let wakeDistributor = CommandOption.optional(
+    "wake-distributor", ValueKind.text("NAME"),
+    "With --wake: the distributor's name on the session bus; the first one if not given.")
+
   static let command = Command(
     name: "run",
     summary: "Keeps a home in sync until it is stopped.",
@@ -133,9 +144,15 @@ enum AgentRunCommand {
       Meanwhile programs in any language save, read and watch records of their own through the \
       home's socket; see docs/sidecar.md. --rules has the merge rules of their zone. The home \
       keeps them: later runs, and commands without a run, merge by the same rules.
+
+      With --wake the device needs no connection while nothing happens: it ends its own, and the \
+      relay wakes it by a push when another device changes something. It also connects when \
+      something is changed or shown here, and once an hour. It sleeps only while pushes are proved \
+      to arrive. This needs a UnifiedPush distributor on the session bus; see docs/wake.md.
       """,
     options: [
-      AgentCommand.home.entry, RulesFile.option.entry, AgentCommand.transport.entry,
+      AgentCommand.home.entry, RulesFile.option.entry, isWoken.entry, wakeIdle.entry,
+      wakeDistributor.entry, AgentCommand.transport.entry,
       AgentCommand.logLevel.entry,
       AgentCommand.logFormat.entry, ConfigFile.option.entry,
     ]
@@ -152,7 +169,8 @@ enum AgentRunCommand {
       try RulesFile.read(path)
     }
     let held = try HomeHolder.hold(
-      folder, configuration, log: log, rules: rules, warnsOfPlainHTTP: true)
+      folder, configuration, log: log, rules: rules, warnsOfPlainHTTP: true,
+      wakes: arguments[isWoken] ? wakes(arguments) : nil)
     guard let holder = held else {
       throw CommandFailure("another process holds the home \(folder.path) already")
     }
@@ -161,6 +179,13 @@ enum AgentRunCommand {
       block: "lockstep agent: keeping \(folder.path) in sync; stop with Ctrl-C")
     try holder.run(until: signals)
     return .success
+  }
+
+  private static func wakes(_ arguments: Arguments) -> WakeOptions {
+    var options = WakeOptions()
+    options.idleMilliseconds = arguments[wakeIdle]
+    options.distributor = arguments[wakeDistributor]
+    return options
   }
 }
 
