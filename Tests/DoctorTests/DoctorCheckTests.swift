@@ -1,3 +1,4 @@
+import LockstepHome
 import LockstepJSON
 import LockstepModel
 import Testing
@@ -239,6 +240,40 @@ struct DoctorCheckTests {
       }, .problem, "revoked")
     expect(try home("secrets") { $0.exposed = ["vault.key"] }, .warning, "vault.key")
     expect(.noHome("there is none"), .problem, "there is none")
+  }
+
+  // MARK: Wakes
+
+  private func wakes(
+    _ statuses: [WakeStatus]?, _ change: (inout WakesFindings) -> Void = { _ in }
+  ) -> DoctorCheck {
+    var findings = WakesFindings(relayTime: 10 * 3_600_000)
+    findings.statuses = statuses
+    change(&findings)
+    return .wakes(findings)
+  }
+
+  private func wake(_ id: String, verifiedAt: Int64?, fault: WakeFault? = nil) -> WakeStatus {
+    WakeStatus(id: Name(trusted: id), verifiedAt: verifiedAt, fault: fault)
+  }
+
+  @Test func wakesAreJudgedByTheirLastProof() {
+    expect(wakes([]), .ok, "not used")
+    expect(
+      wakes([wake("agent", verifiedAt: 7 * 3_600_000)]), .ok, "works, last proved 3 h ago")
+    expect(wakes([wake("agent", verifiedAt: nil)]), .warning, "never verified")
+    expect(
+      wakes([wake("app", verifiedAt: 0), wake("page", verifiedAt: 0, fault: .notAllowed)]),
+      .warning, "--wake-allow")
+    expect(wakes(nil) { $0.fault = "it is away" }, .skipped, "it is away")
+  }
+
+  @Test func aDeviceThatCannotBeWokenIsNotWell() {
+    expect(wakes([]) { $0.hasKeys = true }, .warning, "agent wake off")
+    expect(
+      wakes([wake("agent", verifiedAt: 0)]) {
+        $0.problem = WakeProblem("no distributor", nextStep: "Start one.")
+      }, .warning, "Start one.")
   }
 
   // MARK: Machine

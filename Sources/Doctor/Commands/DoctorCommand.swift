@@ -57,6 +57,9 @@ package enum DoctorCommand {
       ).checks()
     }
     report.checks += homeProbe?.checks ?? []
+    if let folder, let member = homeProbe?.member {
+      report.checks.append(WakesProbe.check(folder, member, progress: progress))
+    }
     report.checks += MachineProbe(store: arguments[store], progress: progress).checks()
     progress.clear()
     let isColoured = TerminalOutput.standard.supportsColours

@@ -136,7 +136,10 @@ struct HomeProbe {
 
   /// Returns the files with a secret that others than this user own or may access.
   static func exposed(in folder: HomeFolder) -> [String] {
-    ["replica.sqlite", "replica.sqlite-wal", "vault.key", "vault.key.new"].filter { name in
+    let secrets = [
+      "replica.sqlite", "replica.sqlite-wal", "vault.key", "vault.key.new", "wake.json",
+    ]
+    return secrets.filter { name in
       var status = stat()
       guard stat(folder.path + "/" + name, &status) == 0 else { return false }
       return status.st_mode & 0o077 != 0 || status.st_uid != geteuid()
