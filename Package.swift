@@ -137,8 +137,8 @@ let package = Package(
       "Bench",
       [
         "JSON", "Model", "Crypto", "Wire", "WebPush", "Runtime", "Storage", "Client", "Terminal",
-        "Apps", "EventLoop", "StorageSQLite", "Lockstep", "CommandLine", "Home", "RelayService",
-        "Simulation", "CSQLite",
+        "Apps", "Relay", "EventLoop", "StorageSQLite", "Lockstep", "CommandLine", "Home",
+        "RelayService", "Simulation", "CSQLite",
       ]),
     module(
       "Doctor",

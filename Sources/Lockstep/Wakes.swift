@@ -65,7 +65,7 @@ extension Lockstep {
       auth: subscription.secret, expiresAt: subscription.expiresAt)
     try await relayCall { call, token throws(LockstepError) in
       _ = try call.putWake(
-        WakeRequest(registration, wakeKey: subscription.wakeKey), token: token)
+        WakeRegistrationBody(registration, wakeKey: subscription.wakeKey), token: token)
     }
   }
 
@@ -134,7 +134,7 @@ extension RelayClient {
 
   /// Returns true if it stays verified; otherwise a push brings the code that verifies it.
   package func putWake(
-    _ request: WakeRequest, token: String
+    _ request: WakeRegistrationBody, token: String
   ) throws(LockstepError) -> Bool {
     let (status, body) = try answer(
       HTTPCallRequest(

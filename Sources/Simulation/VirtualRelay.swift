@@ -17,6 +17,8 @@ package final class VirtualRelay {
   package let clock = VirtualClock()
   private var driver: NodeDriver<RelayNode>?
   private var lastStatus = RelayStatus()
+  /// The node that accepts the relay's connections to push services; nil if there is none.
+  package var pushService: (any AnyNode)?
   /// Numbers of the nodes that may not connect.
   private var unreachable: Set<Int> = []
 
@@ -50,7 +52,8 @@ package final class VirtualRelay {
     }
     self.driver = driver
     environment.network.connectHandler = { [unowned self] node, _ in
-      driver.isAlive && !unreachable.contains(node.number) ? .accepted(driver) : .refused
+      if node.number == driver.number { return pushService.map { .accepted($0) } ?? .refused }
+      return driver.isAlive && !unreachable.contains(node.number) ? .accepted(driver) : .refused
     }
     driver.begin()
   }

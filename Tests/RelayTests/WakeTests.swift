@@ -142,6 +142,47 @@ struct WakeTests {
       try HTTPClient(relay).call("GET", "/v1/limits").json?["wakeKey"]?.string?.utf8.count == 87)
   }
 
+  // MARK: the owner's log
+
+  @Test func theOwnerLearnsOfAServiceThatRejectsPushesOnceAnHour() throws {
+    try service.register(phone)
+    for number in 1...3 {
+      try save(laptop, number)
+      try answerNextPush(413, within: 2_000)
+      relay.advance(1_000)
+    }
+    let reports = relay.reports.filter { if case .pushRejected = $0 { true } else { false } }
+    #expect(reports == [.pushRejected(service: "https://push.example", status: 413)])
+  }
+
+  @Test func aRefusedKeyIsReportedOnlyIfItIsForSeveralAccounts() {
+    var complaints = PushComplaints()
+    let now = Instant(nanoseconds: 0)
+    func refuse(_ account: UInt64, after milliseconds: Int64 = 0) -> RelayReport? {
+      complaints.record(
+        .keyRefused(status: 403), of: "https://push.example", for: AccountID(rawValue: account),
+        at: now.advanced(milliseconds: milliseconds))
+    }
+    let report = RelayReport.pushKeyRefused(service: "https://push.example", status: 403)
+    for account in [1, 1, 1, 2] as [UInt64] { #expect(refuse(account) == nil) }
+    #expect(refuse(3) == report)
+    #expect(refuse(4) == nil)
+    for account in 1...2 as ClosedRange<UInt64> {
+      #expect(refuse(account, after: 3_600_000) == nil)
+    }
+    #expect(refuse(3, after: 3_600_000) == report)
+  }
+
+  @Test func clientsThatNameManyServicesDoNotFillTheLog() {
+    var complaints = PushComplaints()
+    let reports = (0..<1_000).compactMap { number in
+      complaints.record(
+        .invalid(status: 400), of: "https://p\(number).example", for: AccountID(rawValue: 1),
+        at: Instant(nanoseconds: 0))
+    }
+    #expect(reports.count == 10)
+  }
+
   // MARK: keys
 
   @Test func aNewKeyIsToldToSleepingDevicesWhichSubscribeAgain() throws {

@@ -16,6 +16,9 @@ package struct BudgetTable: Sendable {
   /// Maximum wake-ups per hour. A heartbeat every 25 s, which keeps a connection open through
   /// proxies, makes 144; some more are clock checks.
   static let idleWakesMost = 160
+  /// Maximum wake-ups per day of a device that sleeps: a tenth of those for the heartbeat of a
+  /// socket.
+  static let sleeperWakeupsMost = 24 * 144 / 10
 
   package var isMet: Bool { rows.allSatisfy { row in checkedFigures(row).allSatisfy { $0.isMet } } }
 
@@ -28,7 +31,7 @@ package struct BudgetTable: Sendable {
   }
 
   func checkedFigures(_ row: BudgetRow) -> [CheckedFigure] {
-    let isPolling = row.transport == .poll
+    let isPolling = row.way == .transport(.poll)
     let isTimer = row.app == .timer
     return [
       CheckedFigure(
@@ -37,7 +40,12 @@ package struct BudgetTable: Sendable {
       CheckedFigure(
         name: "bytesADay", value: row.bytes,
         most: isTimer && !isPolling ? BudgetTable.timerBytesMost - 1 : nil),
-      CheckedFigure(name: "idleWakesAnHour", value: row.idleWakes, most: BudgetTable.idleWakesMost),
+      CheckedFigure(
+        name: "idleWakesAnHour", value: row.idleWakes,
+        most: row.way == .wake ? BudgetTable.idleWakesMost / 10 : BudgetTable.idleWakesMost),
+      CheckedFigure(
+        name: "wakeupsADay", value: row.wakeups,
+        most: row.way == .wake ? BudgetTable.sleeperWakeupsMost : nil),
       CheckedFigure(name: "faults", value: row.faults.count, most: 0),
     ]
   }
@@ -50,7 +58,7 @@ package struct BudgetTable: Sendable {
         rows.map { row in
           var members = [
             JSONMember("app", .string(row.app.rawValue)),
-            JSONMember("transport", .string(row.transport.rawValue)),
+            JSONMember("transport", .string(row.way.text)),
             JSONMember("edits", number(row.edits)),
           ]
           for figure in checkedFigures(row) where figure.name != "faults" {
@@ -68,9 +76,10 @@ package struct BudgetTable: Sendable {
     var lines = [
       "A simulated working day of a user with three devices, per app: figures of the device with",
       "the highest cost. Requests are those of the busiest hour, including messages on a socket;",
-      "wake-ups are those of an idle hour.",
+      "wake-ups are those of an idle hour and of the day, without those by the user's own acts.",
       "",
-      BudgetTable.columns("app", "by", "edits", "requests/h", "KB/day", "idle wakeups/h", ""),
+      BudgetTable.columns(
+        "app", "by", "edits", "requests/h", "KB/day", "idle wakeups/h", "wakeups/day", ""),
     ]
     for row in rows {
       let figures = checkedFigures(row)
@@ -84,14 +93,20 @@ package struct BudgetTable: Sendable {
       }
       lines.append(
         BudgetTable.columns(
-          row.app.rawValue, row.transport.rawValue, "\(row.edits)", cell(0), cell(1, in: 1_000),
-          cell(2),
+          row.app.rawValue, row.way.text, "\(row.edits)", cell(0), cell(1, in: 1_000), cell(2),
+          cell(3),
           misses.isEmpty ? "met" : "MISSED: " + misses.joined(separator: ", ")))
     }
-    if rows.contains(where: { $0.transport == .poll }) {
+    if rows.contains(where: { $0.way == .transport(.poll) }) {
       lines += [
         "",
         "poll is the last fallback: it sends a request every 30 s, 120 per hour, besides saves.",
+      ]
+    }
+    if rows.contains(where: { $0.way == .wake }) {
+      lines += [
+        "",
+        "wake: a device that sleeps; it is connected for 30 s after each act, and after each push.",
       ]
     }
     return lines.joined(separator: "\n")
@@ -103,7 +118,7 @@ package struct BudgetTable: Sendable {
 
   private static func columns(
     _ app: String, _ transport: String, _ edits: String, _ requests: String, _ bytes: String,
-    _ wakes: String, _ verdict: String
+    _ wakes: String, _ day: String, _ verdict: String
   ) -> String {
     func left(_ text: String, _ width: Int) -> String {
       text + String(repeating: " ", count: max(1, width - text.count))
@@ -112,7 +127,8 @@ package struct BudgetTable: Sendable {
       String(repeating: " ", count: max(1, width - text.count)) + text
     }
     return left(app, 10) + left(transport, 10) + right(edits, 5) + right(requests, 13)
-      + right(bytes, 14) + right(wakes, 16) + (verdict.isEmpty ? "" : "  " + verdict)
+      + right(bytes, 14) + right(wakes, 16) + right(day, 14)
+      + (verdict.isEmpty ? "" : "  " + verdict)
   }
 }
 

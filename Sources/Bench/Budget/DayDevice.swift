@@ -7,7 +7,11 @@ import LockstepWire
 
 /// One device in a simulated working day: its agent, and counts of its network use and wake-ups.
 final class DayDevice {
+  let credentials: Credentials
   private let app: any App
+  /// True if the device has a connection only while it is used, or after a push.
+  private let isSleeper: Bool
+  private var lastUse: Int64 = 0
   private let environment: SimulationEnvironment
   private let driver: NodeDriver<Agent>
   private var replica: Replica<MemoryReplicaStore>
@@ -20,6 +24,7 @@ final class DayDevice {
   /// Traffic of the agent, read at the end of each hour.
   private(set) var hours: [Traffic] = []
   private(set) var idleWakes = 0
+  private(set) var wakeups = 0
   private(set) var faults: [String] = []
   /// True while the device itself calls its agent: such actions do not count as wake-ups.
   private var isSubmitting = false
@@ -39,12 +44,16 @@ final class DayDevice {
   static let chunkBytes = 128 << 10
   /// Events within this interval count as one wake-up, in nanoseconds.
   private static let wake = Span.seconds(1)
+  /// Time after a person's last act for which a device that sleeps otherwise stays connected.
+  private static let inUse = Span.seconds(30)
 
   init(
-    _ credentials: Credentials, app: any App, transport: Transport, relay: VirtualRelay,
+    _ credentials: Credentials, app: any App, way: BudgetWay, relay: VirtualRelay,
     index: Int, random: SeededRandom
   ) throws(StorageError) {
     self.app = app
+    self.credentials = credentials
+    isSleeper = way == .wake
     environment = relay.environment
     store = MemoryReplicaStore()
     try store.write([
@@ -53,7 +62,7 @@ final class DayDevice {
     ])
     replica = Replica(store: store, apps: [app])
     var configuration = AgentConfiguration()
-    configuration.transports = [transport]
+    if case .transport(let transport) = way { configuration.transports = [transport] }
     configuration.firstNumber = UInt64(index) << 32
     let clock = relay.clock
     driver = NodeDriver(
@@ -69,13 +78,33 @@ final class DayDevice {
     driver.onRest = { [unowned self] in countWakeup() }
   }
 
-  func begin() { driver.begin() }
+  func begin() {
+    driver.begin()
+    sleepAfterUse()
+  }
+
+  /// True if the device has everything, as far as it knows.
+  var isInSync: Bool {
+    switch status.state {
+    case .inSync: true
+    case .asleep: isSleeper
+    case .starting, .syncing, .needsPerson, .offline, .failed, .stopped: false
+    }
+  }
+
+  /// Handles a push: connects, and sleeps again as soon as the device has everything.
+  func wake() {
+    driver.handle(.ordered(.wake))
+    driver.handle(.ordered(.sleep))
+  }
 
   func records() throws(StorageError) -> [Record] {
     try store.allRecords().filter { !$0.isDeleted }
   }
 
   func perform(_ what: DayScript.What) {
+    if isSleeper { submit { _ in .wake } }
+    sleepAfterUse()
     switch what {
     case .order(let order): submit { .perform($0, app: app.name, order) }
     case .saveFile(let size, let chunks):
@@ -93,11 +122,23 @@ final class DayDevice {
     isSubmitting = false
   }
 
+  private func sleepAfterUse() {
+    guard isSleeper else { return }
+    lastUse = environment.timeline.now
+    environment.timeline.after(DayDevice.inUse) { [unowned self] in
+      guard environment.timeline.now - lastUse >= DayDevice.inUse else { return }
+      submit { _ in .sleep }
+    }
+  }
+
   private func countWakeup() {
     let now = environment.timeline.now
     let isIdle = DayScript.idle.contains(now / Span.milliseconds(1))
     let isWakeup = lastEventTime == .min || now - lastEventTime > DayDevice.wake
-    if isIdle, !isSubmitting, isWakeup { idleWakes += 1 }
+    if !isSubmitting, isWakeup {
+      wakeups += 1
+      if isIdle { idleWakes += 1 }
+    }
     lastEventTime = now
   }
 

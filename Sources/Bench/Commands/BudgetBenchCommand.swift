@@ -8,8 +8,8 @@ enum BudgetBenchCommand {
   static let app = CommandOption.defaulted(
     "app", .word(of: KnownApp.words), default: "all", "The app to simulate.")
   static let transport = CommandOption.optional(
-    "transport", ValueKind<Transport>.choice,
-    "Transport of changes; all transports, one after the other, if not given.")
+    "transport", .word(of: BudgetWay.all.map(\.text)),
+    "Transport of changes, or wake for devices that sleep; all, one after the other, if not given.")
   static let seed = CommandOption.defaulted(
     "seed", .seed, default: "1", "Seed of the simulated actions and their times.")
   static let json = CommandOption.flag("json", "Print one JSON object.")
@@ -26,14 +26,14 @@ enum BudgetBenchCommand {
   ) { arguments throws(CommandFailure) in
     let choice = KnownApp.chosen(by: arguments[app])
     try AgentSimulateCommand.reportUnknownApps(in: choice)
-    let transports = arguments[transport].map { [$0] } ?? Transport.allCases
+    let ways = BudgetWay.all.filter { way in arguments[transport].map { $0 == way.text } ?? true }
     let progress = Progress()
     defer { progress.clear() }
     var rows: [BudgetRow] = []
     for app in choice.apps {
-      for transport in transports {
-        progress.show("a day of \(app.rawValue) by \(transport.rawValue)")
-        let day = BudgetDay(app: app, transport: transport, seed: arguments[seed])
+      for way in ways {
+        progress.show("a day of \(app.rawValue) by \(way.text)")
+        let day = BudgetDay(app: app, way: way, seed: arguments[seed])
         try CommandFailure.wrap { () throws(StorageError) in
           rows.append(try day.run())
         }

@@ -265,8 +265,12 @@ private final class WakeLoop {
     return first
   }
 
-  private func registration(_ id: Name, _ endpoint: String, auth: [UInt8]) -> WakeRegistration {
-    WakeRegistration(id: id, endpoint: endpoint, p256dh: keys.key.publicKey.bytes, auth: auth)
+  private func registration(
+    _ id: Name, _ endpoint: String, auth: [UInt8]
+  ) -> WakeRegistrationBody {
+    WakeRegistrationBody(
+      WakeRegistration(id: id, endpoint: endpoint, p256dh: keys.key.publicKey.bytes, auth: auth),
+      wakeKey: keys.wakeKey)
   }
 
   private func offer(_ endpoint: String) {
@@ -338,9 +342,11 @@ private final class WakeLoop {
   private func receive(_ body: [UInt8]) {
     if let content = PushMessage.decrypt(body, key: keys.key, auth: keys.auth) {
       if let payload = WakeCodePayload(content) { return handle(.code(payload.code)) }
-      guard WakePayload(content) != nil else { return }
+      guard let payload = WakePayload(content) else { return }
       log.debug("woken by a push")
-      return handle(.woken)
+      handle(.woken)
+      if let key = payload.newKey, key != keys.wakeKey { handle(.keyReplaced) }
+      return
     }
     guard let test,
       let content = PushMessage.decrypt(body, key: keys.key, auth: test.auth),

@@ -70,6 +70,8 @@ struct WakeMachine {
     case endpoint(String)
     case code(String)
     case woken
+    /// The relay has another key than the one for which the device is registered.
+    case keyReplaced
     /// The distributor or the bus has gone, or has ended the registration.
     case lost(WakeProblem)
     case distributorAppeared
@@ -142,6 +144,10 @@ struct WakeMachine {
     case .proved: if case .proving = stage { succeed() }
     // It was of an earlier push.
     case .codeRefused: if case .proving(let until) = stage { stage = .awaitingPush(until: until) }
+    case .keyReplaced:
+      guard stage == .ready else { return }
+      stage = .registering
+      actions.append(.register)
     case .failed(let problem): fail(problem, at: now)
     case .lost(let problem):
       if case .pausing = stage { return }

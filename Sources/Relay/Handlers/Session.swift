@@ -110,7 +110,7 @@ struct Session: Sendable {
   private func putWake(
     _ id: Name, _ body: [UInt8], in context: CallContext
   ) throws(Refusal) -> HandlerResult {
-    let wake = try WakeRequest.decoded(body: body, id: id)
+    let wake = try WakeRegistrationBody.decoded(body: body, id: id)
     guard let wakes = context.configuration.wakes else { throw WakeConfiguration.isOff }
     let keyMadeAt = try wakes.madeAt(wakeKey: wake.wakeKey)
     let accepted = try wakes.check(wake.registration)

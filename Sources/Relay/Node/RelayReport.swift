@@ -32,6 +32,10 @@ package enum RelayReport: Sendable, Hashable {
   case undeclaredProxy(PeerNetwork)
   /// A request was refused because its host is not a name of the relay. Reported once.
   case unknownHost(Refusal)
+  /// A push service refuses pushes for another reason than their subscription: 400, 413.
+  case pushRejected(service: String, status: Int)
+  /// A push service refuses the relay's key for subscriptions of several accounts: 401, 403.
+  case pushKeyRefused(service: String, status: Int)
   /// A request was answered; reported only if the configuration asks for it.
   case answered(AccessLogEntry)
   /// The state of this node.

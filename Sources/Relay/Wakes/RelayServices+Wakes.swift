@@ -8,6 +8,7 @@ import LockstepWebPush
 struct WakeDesk: Sendable {
   var scheduler: WakeScheduler
   var sender: PushSender
+  var complaints = PushComplaints()
 
   /// Returns nil if the configuration's subject is invalid.
   init?(_ configuration: WakeConfiguration, secrets: SecretSource, at now: Instant) {
@@ -230,6 +231,7 @@ extension RelayServices {
   }
 
   private mutating func handleOutcome(_ outcome: PushOutcome) {
+    reportComplaint(outcome)
     let result = WakeResult.Outcome(outcome.result)
     switch result {
     case .sent: status.wakesSent += 1
@@ -237,6 +239,20 @@ extension RelayServices {
     case .failed: status.wakesFailed += 1
     }
     finishPush(outcome.id, result, sentAt: outcome.sentAt)
+  }
+
+  private mutating func reportComplaint(_ outcome: PushOutcome) {
+    guard case .answered(let answer) = outcome.result,
+      let target = desk?.scheduler.target(of: outcome.id)
+    else { return }
+    do throws(PushEndpointFault) {
+      let origin = try PushEndpoint(target.endpoint).origin
+      let report = desk?.complaints.record(
+        answer, of: origin, for: target.id.account, at: moment.instant)
+      if let report { actions.append(.report(report)) }
+    } catch {
+      // Nothing was sent to it.
+    }
   }
 
   private mutating func finishPush(

@@ -160,6 +160,11 @@ struct WakeScheduler: Sendable {
     return lastPush
   }
 
+  /// Returns the device and the endpoint of a push without a result.
+  func target(of number: UInt64) -> (id: SleeperID, endpoint: String)? {
+    pushes[number].map { ($0.id, $0.endpoint) }
+  }
+
   /// Records the result of a push. `sentAt`: time at which it was sent; nil if it was not.
   mutating func finish(_ number: UInt64, _ outcome: WakeResult.Outcome, sentAt: Int64?) {
     guard let push = pushes.removeValue(forKey: number) else { return }

@@ -4,7 +4,7 @@ import LockstepModel
 
 /// Body of `PUT /v1/wakes/{id}`.
 @usableFromInline
-package struct WakeRequest: Hashable, Sendable {
+package struct WakeRegistrationBody: Hashable, Sendable {
   @usableFromInline package var registration: WakeRegistration
   /// The relay's key for which the device subscribed, as `wakeKey` names it; nil: the present one.
   @usableFromInline package var wakeKey: String?
@@ -18,9 +18,9 @@ package struct WakeRequest: Hashable, Sendable {
   /// Reads the body. The device's keys have the lengths of RFC 8291; if they are keys is checked
   /// elsewhere.
   @usableFromInline
-  package static func decoded(body: [UInt8], id: Name) throws(Refusal) -> WakeRequest {
+  package static func decoded(body: [UInt8], id: Name) throws(Refusal) -> WakeRegistrationBody {
     var reader = MessageReader(body.span.bytes, formCode: .badRequest)
-    let request = try reader.wakeRequest(id)
+    let request = try reader.wakeRegistration(id)
     try reader.finish()
     return request
   }
@@ -133,7 +133,7 @@ extension WakeStatus {
 }
 
 extension MessageReader {
-  fileprivate mutating func wakeRequest(_ id: Name) throws(Refusal) -> WakeRequest {
+  fileprivate mutating func wakeRegistration(_ id: Name) throws(Refusal) -> WakeRegistrationBody {
     var kind: String?
     var wakeKey: String?
     var endpoint: String?
@@ -157,7 +157,7 @@ extension MessageReader {
     let registration = WakeRegistration(
       id: id, endpoint: try require(endpoint, .endpoint), p256dh: try require(p256dh, .p256dh),
       auth: try require(auth, .auth), expiresAt: expiresAt)
-    return WakeRequest(registration, wakeKey: wakeKey)
+    return WakeRegistrationBody(registration, wakeKey: wakeKey)
   }
 
   /// Reads bytes in Base64 for URLs, as `PushSubscription.toJSON` gives them.

@@ -7,11 +7,11 @@ import Testing
 struct BudgetDayTests {
   @Test(arguments: KnownApp.allCases)
   func aDayOfEachAppStaysWithinItsBudget(_ app: KnownApp) throws {
-    // `lockstep bench budget` runs every app with every transport.
-    let transports = app == .timer ? [Transport.webSocket, .poll] : [.webSocket]
-    let rows = try transports.map { transport in
-      try BudgetDay(app: app, transport: transport, seed: 1).run()
-    }
+    // `lockstep bench budget` runs every app in every way.
+    let ways: [BudgetWay] =
+      app == .timer
+      ? [.transport(.webSocket), .transport(.poll), .wake] : [.transport(.webSocket), .wake]
+    let rows = try ways.map { way in try BudgetDay(app: app, way: way, seed: 1).run() }
     let table = BudgetTable(rows: rows)
     #expect(table.isMet, "\n\(table.text)")
     #expect(rows.allSatisfy { $0.edits > 0 && $0.bytes > 0 && $0.requests > 0 })
@@ -20,17 +20,22 @@ struct BudgetDayTests {
   }
 
   @Test func theSameDayCostsTheSame() throws {
-    let day = BudgetDay(app: .timer, transport: .webSocket, seed: 7)
-    #expect(try day.run() == day.run())
+    for way in [BudgetWay.transport(.webSocket), .wake] {
+      let day = BudgetDay(app: .timer, way: way, seed: 7)
+      #expect(try day.run() == day.run())
+    }
   }
 
   /// Polling sends more requests all day; a socket wakes a device only for its heartbeat.
   @Test func theRungsDifferAsTheyMust() throws {
-    func row(_ transport: Transport) throws -> BudgetRow {
-      try BudgetDay(app: .habits, transport: transport, seed: 1).run()
+    func row(_ way: BudgetWay) throws -> BudgetRow {
+      try BudgetDay(app: .habits, way: way, seed: 1).run()
     }
-    let (socket, poll) = (try row(.webSocket), try row(.poll))
+    let (socket, poll) = (try row(.transport(.webSocket)), try row(.transport(.poll)))
     #expect(poll.requests > 2 * socket.requests)
     #expect(poll.bytes > socket.bytes)
+    let asleep = try row(.wake)
+    #expect(asleep.wakeups > 0 && asleep.wakeups * 10 < socket.wakeups)
+    #expect(asleep.idleWakes * 10 < socket.idleWakes)
   }
 }

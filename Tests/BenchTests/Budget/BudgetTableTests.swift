@@ -4,7 +4,7 @@ import Testing
 
 struct BudgetTableTests {
   private func row(_ change: (inout BudgetRow) -> Void) -> BudgetRow {
-    var row = BudgetRow(app: .timer, transport: .webSocket)
+    var row = BudgetRow(app: .timer, way: .transport(.webSocket))
     (row.edits, row.requests, row.bytes, row.idleWakes) = (40, 12, 70_000, 148)
     change(&row)
     return row
@@ -30,9 +30,22 @@ struct BudgetTableTests {
     }
   }
 
+  @Test func aDeviceThatSleepsHasATenthOfTheWakeups() {
+    let asleep = row { ($0.way, $0.idleWakes, $0.wakeups) = (.wake, 0, 200) }
+    #expect(BudgetTable(rows: [asleep]).isMet)
+    for miss in [
+      row { ($0.way, $0.idleWakes) = (.wake, 20) },
+      row {
+        ($0.way, $0.idleWakes, $0.wakeups) = (.wake, 0, 400)
+      },
+    ] {
+      #expect(!BudgetTable(rows: [miss]).isMet)
+    }
+  }
+
   /// The timer's bytes have a limit; other apps' bytes have none, because files may have any size.
   @Test func theLastRungAndOtherAppsHaveTargetsOfTheirOwn() {
-    let poll = row { ($0.transport, $0.requests, $0.bytes) = (.poll, 130, 1_200_000) }
+    let poll = row { ($0.way, $0.requests, $0.bytes) = (.transport(.poll), 130, 1_200_000) }
     let files = row { ($0.app, $0.bytes) = (.vault, 5_000_000) }
     let table = BudgetTable(rows: [poll, files])
     #expect(table.isMet, "\(table.text)")

@@ -58,6 +58,19 @@ struct WakeMachineTests {
     }
   }
 
+  @Test func aNewKeyOfTheRelayMakesItRegisterAgain() {
+    var scene = Scene()
+    _ = scene.actions()
+    #expect(scene.after(.keyReplaced) == [], "it registers for that key in any case")
+    scene.register()
+    #expect(scene.after(.keyReplaced) == [.register])
+    #expect(scene.after(.registered) == [])
+    #expect(
+      scene.after(.endpoint("https://push.example/2")) == [
+        .offer(endpoint: "https://push.example/2")
+      ])
+  }
+
   @Test func itRegistersStepByStepAndProvesTheWay() {
     var scene = Scene()
     #expect(scene.actions() == [.register])

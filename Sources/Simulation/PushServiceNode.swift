@@ -4,23 +4,25 @@ import LockstepWire
 
 /// A push service, as far as its connections: it reads the requests of relays, and answers them as
 /// it is ordered.
-struct PushServiceNode: Node, ~Copyable {
-  typealias News = Never
+package struct PushServiceNode: Node, ~Copyable {
+  package typealias News = Never
 
-  enum Order: Sendable {
+  package init() {}
+
+  package enum Order: Sendable {
     case answer(ConnectionID, status: Int, retryAfter: Int?)
     /// Ends the connection without an answer.
     case cut(ConnectionID)
   }
 
-  struct Push: Sendable {
-    var connection: ConnectionID
-    var target: String
-    var headers: HTTPHeaders
-    var body: [UInt8]
+  package struct Push: Sendable {
+    package var connection: ConnectionID
+    package var target: String
+    package var headers: HTTPHeaders
+    package var body: [UInt8]
   }
 
-  enum Report: Sendable {
+  package enum Report: Sendable {
     case opened(ConnectionID)
     case pushed(Push)
     case invalid(String)
@@ -35,11 +37,11 @@ struct PushServiceNode: Node, ~Copyable {
   private var connections: [ConnectionID: Reading] = [:]
   private var actions = ActionQueue<NodeAction<NoJob, Report, Never>>()
 
-  var nextDeadline: Instant? { nil }
+  package var nextDeadline: Instant? { nil }
 
-  mutating func nextAction() -> NodeAction<NoJob, Report, Never>? { actions.popFirst() }
+  package mutating func nextAction() -> NodeAction<NoJob, Report, Never>? { actions.popFirst() }
 
-  mutating func handle(_ event: NodeEvent<NoJob, Order, Never>, at moment: Moment) {
+  package mutating func handle(_ event: NodeEvent<NoJob, Order, Never>, at moment: Moment) {
     switch event {
     case .opened(let id, _):
       connections[id] = Reading()
@@ -57,7 +59,7 @@ struct PushServiceNode: Node, ~Copyable {
     }
   }
 
-  mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
+  package mutating func received(_ id: ConnectionID, _ bytes: RawSpan, at moment: Moment) {
     guard var reading = connections[id] else { return }
     reading.parser.receive(bytes)
     do throws(Refusal) {
