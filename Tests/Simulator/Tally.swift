@@ -43,6 +43,8 @@ package struct Tally {
     case wakeAccepted, wakeRefused, wakeLost, wakeDelivered
     /// A device that was woken died before it had read all changes.
     case sleeperDied
+    /// A device's process started, also after a crash or a failure of its disk.
+    case deviceStarted
     /// A chunk that a record names at the end.
     case chunkNamed
 

@@ -9,16 +9,19 @@ package struct BoundsChecker {
   /// Deadlines per minute of one idle node: a machine that wakes uses power.
   private static let idleWakesPerMinute = 40
 
-  /// Actions of one node per second, and for each edit that a user made meanwhile, and the number
-  /// of seconds in a row that may exceed both: a node that does so for longer repeats its requests.
+  /// Actions of one node per second, for each edit that a user made meanwhile, and for each device
+  /// that was started, and the number of seconds in a row that may exceed all: a node that does so
+  /// for longer repeats its requests.
   private static let busyActionsPerSecond = 60
   private static let busyActionsPerEdit = 15
+  private static let busyActionsPerStart = 20
   private static let busySecondsMax = 5
 
   private let environment: WorldEnvironment
   /// Per node: its actions at the last check, and the number of busy seconds in a row by then.
   private var busy: [(actions: Int, seconds: Int)] = []
   private var edits = 0
+  private var starts = 0
   private var counts: [Int] = []
   private var wakes: [Int] = []
   /// Requests of each device, by its index.
@@ -37,8 +40,11 @@ package struct BoundsChecker {
   package mutating func checkBusyness() {
     let made = environment.tally[.edit] - edits
     edits += made
+    let started = environment.tally[.deviceStarted] - starts
+    starts += started
     let allowed =
       BoundsChecker.busyActionsPerSecond + made * BoundsChecker.busyActionsPerEdit
+      + started * BoundsChecker.busyActionsPerStart
     for (number, actions) in environment.actionCounts.enumerated() {
       if number == busy.count { busy.append((0, 0)) }
       let isBusy = actions - busy[number].actions > allowed

@@ -125,6 +125,7 @@ package final class DeviceMachine {
     driver.onReport = { [unowned self] report in handleReport(report) }
     driver.onSend = { [unowned self] bytes in requests += RequestBudget.requests(in: bytes) }
     startedAt = environment.timeline.now
+    environment.tally.note(.deviceStarted)
     environment.log(from: name, to: "", .note("starts"))
     driver.begin()
     vaultKeeper?.update(from: store, environment)
