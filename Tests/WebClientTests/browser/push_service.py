@@ -14,7 +14,7 @@ SCRIPTS = pathlib.Path(__file__).parents[3] / "scripts"
 
 
 class PushService:
-    """Takes pushes over TLS, with a certificate of an authority that only this test trusts."""
+    """Accepts pushes over TLS, with a certificate of an authority that only this test trusts."""
 
     def __init__(self, folder):
         subprocess.run([SCRIPTS / "test-certificate", folder], check=True, capture_output=True)
@@ -25,8 +25,7 @@ class PushService:
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                service.pushes.put((self.path, dict(self.headers), body))
-                self.send_response(201)
+                self.send_response(service.accept(self.path, dict(self.headers), body))
                 self.send_header("Content-Length", "0")
                 self.end_headers()
 
@@ -39,6 +38,11 @@ class PushService:
         self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
         self.host = f"127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def accept(self, path, headers, body):
+        """Keeps a push, and returns the status of the answer to it."""
+        self.pushes.put((path, headers, body))
+        return 201
 
     def close(self):
         self.server.shutdown()

@@ -7,7 +7,8 @@ import unittest
 
 from playwright.sync_api import expect, sync_playwright
 
-from stage import CHROMIUM, PAGES, PATIENCE_MILLISECONDS, file_at, policy
+from page_files import file_at, policy
+from stage import CHROMIUM, PAGES, PATIENCE_MILLISECONDS
 
 FOLDER = PAGES or pathlib.Path(__file__).parents[3] / "Sources" / "WebClient"
 

@@ -1,45 +1,23 @@
 """A browser and its users. Every story also checks what a page must never do."""
 
 import os
-import pathlib
 import unittest
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect, sync_playwright
 
+from page_files import file_at, policy
 from relay import Relay
 
 CHROMIUM = os.environ.get("LOCKSTEP_CHROMIUM", "/usr/bin/chromium")
 # If set, the page's files come from this folder, not from the relay.
 PAGES = os.environ.get("LOCKSTEP_PAGES")
-TYPES = {
-    ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
-    ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".png": "image/png",
-    ".webmanifest": "application/manifest+json",
-}
 PATIENCE_MILLISECONDS = 60_000
 ACCESS_RULES = {
     "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
 }
 
 expect.set_options(timeout=PATIENCE_MILLISECONDS)
-
-
-def policy(host):
-    return (
-        f"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-        f"connect-src 'self' ws://{host} wss://{host}; manifest-src 'self'; worker-src 'self'; "
-        f"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-
-
-def file_at(folder, path):
-    """Returns body and content type of a file of the page; None if there is no such file."""
-    file = pathlib.Path(folder) / path.split("?")[0].lstrip("/")
-    if file.is_dir():
-        file /= "index.html"
-    if not file.is_file():
-        return None
-    return file.read_bytes(), TYPES.get(file.suffix, "application/octet-stream")
 
 
 class Visitor:
