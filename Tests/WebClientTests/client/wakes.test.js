@@ -129,6 +129,40 @@ test("a device that closes its socket tells the relay up to where it has the cha
   assert.deepEqual(device.socket.closed, { code: 1000, reason: "a1.5" });
 });
 
+/** Requests that outlive the page. */
+const lastRequests = ({ environment }) => environment.requests.filter(({ keepalive }) => keepalive);
+
+test("a socket that the browser closes before it tells the page is replaced by a request",
+  async () => {
+    const device = await TestDevice.start();
+    await device.welcome({ token: "a1.4" });
+    device.agent.leave();
+    assert.deepEqual(lastRequests(device), [], "the socket's close frame says it");
+    device.agent.wake();
+    await device.welcome({ token: "a1.5" });
+    device.socket.end(1001);
+    device.agent.leave();
+    const [{ url, method = "GET", headers }, ...others] = lastRequests(device);
+    assert.deepEqual(others, []);
+    assert.equal(url, "http://relay.example/v1/changes?since=a1.5&limit=1");
+    assert.deepEqual([method, headers], ["GET", { Authorization: "Bearer secret" }]);
+    // The request fails, and nobody hears of it.
+    await settled();
+  });
+
+test("a device that has nothing, or may not call the relay, sends no request when it is left",
+  async () => {
+    const device = await TestDevice.start();
+    device.socket.end(1006);
+    device.agent.leave();
+    assert.deepEqual(lastRequests(device), [], "it has no position");
+    device.agent.wake();
+    await device.welcome({ token: "a1.4" });
+    device.socket.end(4501);
+    device.agent.leave();
+    assert.deepEqual(lastRequests(device), [], "the relay has refused its token");
+  });
+
 test("changes that are not stored yet do not count as those that the device has", async () => {
   const device = await TestDevice.start();
   await device.welcome({ token: "a1.4" });

@@ -52,6 +52,17 @@ ALERTS = """
     { createInstance: (id) => service.QueryInterface(id) });
   Services.lockstepAlerts = shown;
 """
+# Collects the requests to the relay that were answered, a line for each.
+CALLS = """
+  const calls = [];
+  Services.obs.addObserver((request) => {
+    const { requestMethod, URI, responseStatus } = request.QueryInterface(Ci.nsIHttpChannel);
+    if (URI.filePath.startsWith("/v1/")) {
+      calls.push(`${requestMethod} ${URI.pathQueryRef} ${responseStatus}`);
+    }
+  }, "http-on-examine-response");
+  Services.lockstepCalls = calls;
+"""
 
 
 class Fault(Exception):
@@ -140,6 +151,7 @@ class Firefox:
 
         self.marionette = Marionette(int(wait_until(port, self.output)))
         self.in_browser(ALERTS)
+        self.in_browser(CALLS)
         # Marionette turns it off, after it has read the profile.
         self.in_browser("Services.prefs.setBoolPref('dom.push.connection.enabled', true)")
 
@@ -176,6 +188,9 @@ class Firefox:
 
     def opens(self, path="/"):
         self.marionette.call("WebDriver:Navigate", url=self.url + path)
+
+    def leaves_by_link(self, path):
+        self.in_page("location.href = arguments[0]", path)
 
     def closes_the_page(self):
         """Closes the page's tab; an empty one stays."""
@@ -262,6 +277,14 @@ class Firefox:
         """Waits until the notifications that are shown, a line for each, match a pattern."""
         wait_until(lambda: re.fullmatch(pattern, "\n".join(self.notifications())),
                    lambda: f"Firefox shows {self.notifications()}, not “{pattern}”")
+
+    def has_called(self, pattern):
+        """Waits until a request to the relay is answered: method, path, and status."""
+        def calls():
+            return self.in_browser("return Services.lockstepCalls")
+
+        wait_until(lambda: any(re.fullmatch(pattern, it) for it in calls()),
+                   lambda: f"no call matches “{pattern}”; there were {calls()}")
 
     def clicks_notification(self):
         self.in_browser("""

@@ -142,6 +142,17 @@ class WakeStories(unittest.TestCase):
         service.has_delivered()
         person.is_told("")
 
+    def test_a_page_that_is_left_by_a_link_tells_the_relay_what_it_has(self):
+        """Otherwise the relay would announce again half an hour later what it has sent."""
+        person = self.person
+        person.makes_account()
+        laptop = self.relay.agent("laptop", person.shows_code())
+        self.changes(laptop, "memo", "add", "Milk")
+        person.goes_to("Memos")
+        person.sees("Milk")
+        person.leaves_by_link("/page/icons/icon.svg")
+        person.has_called(r"GET /v1/changes\?since=[^&]+&limit=1 200")
+
     def test_a_person_turns_notifications_off(self):
         person = self.person
         laptop = self.laptop_of_person_who_is_told()

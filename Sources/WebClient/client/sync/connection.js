@@ -2,6 +2,7 @@ import { limits } from "../limits.js";
 import { advice, requestedDelay } from "../refusal.js";
 import { Backoff } from "../transport/backoff.js";
 import { Deadline } from "../transport/environment.js";
+import { sendLast } from "../transport/httpCall.js";
 import { HTTPUplink } from "../transport/httpUplink.js";
 import { TransportSelector } from "../transport/transportSelector.js";
 import { SocketUplink } from "../transport/socketUplink.js";
@@ -91,12 +92,22 @@ export class Connection {
     this.#retryConnection();
   }
 
-  /** Ends the connection of a page that a person leaves. If the browser shows the same page again,
-   * `wake` connects it. */
+  /** Ends the connection of a page that a person leaves, and tells the relay what the device has.
+   * If the browser shows the same page again, `wake` connects it. */
   leave() {
+    const { position, transport } = this.#engine;
+    // The close frame of a socket says it. Firefox closes all sockets before it tells the page, and
+    // then a request has to.
+    if (transport !== "websocket" && position.kind === "cursor" && this.#mayCall) {
+      const { relay, token } = this.#credentials;
+      const url = `${relay}/v1/changes?since=${encodeURIComponent(position.token)}&limit=1`;
+      sendLast(this.#environment, { url, token });
+    }
     this.#closeUplinks();
     this.#engine.offline();
   }
+
+  get #mayCall() { return this.#credentials !== null && !this.failure && !this.#isStopped; }
 
   /** Retries the connection at once, or tries a better transport at once. */
   #retryConnection() {
@@ -157,8 +168,7 @@ export class Connection {
   // the uplink
 
   #connect() {
-    const isBlocked = this.failure || this.#isStopped;
-    if (isBlocked || this.#uplink || !this.#credentials) return;
+    if (this.#uplink || !this.#mayCall) return;
     this.#deadlines.retry.clear();
     this.#uplink = this.#open(this.#selector.transport);
   }

@@ -47,6 +47,20 @@ export async function open(environment, request) {
   }
 }
 
+/**
+ * Sends a request that the browser completes after the page has ended. Nobody reads the answer, and
+ * a failure is of no consequence.
+ *
+ * @param {import("./environment.js").Environment} environment
+ * @param {{url: string, token: string}} request
+ */
+export function sendLast(environment, { url, token }) {
+  environment.fetch(url, {
+    headers: { Authorization: `Bearer ${token}` }, keepalive: true,
+    credentials: "omit", cache: "no-store", redirect: "error", referrerPolicy: "no-referrer",
+  }).catch(() => {});
+}
+
 /** Returns the reason that a call got no answer. A browser reports a relay that does not accept the
  * page's origin like one that is off; a request whose answer the page cannot read tells the two
  * apart. */
