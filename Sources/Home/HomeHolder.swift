@@ -41,7 +41,7 @@ package final class HomeHolder {
       if warnsOfPlainHTTP { warn(ofRelay: identity.relay, log) }
       let mail = try Mailbox<VaultMessage>(isBlocking: true)
       let trust = try HomeTrust.of(folder).trust
-      let helpers = Locked(Helpers())
+      let helpers = Locked(BackgroundThreads())
       let settings = settings(of: folder, mail, helpers, trust, log)
       var homeRules = try HomeRules(of: folder)
       if let rules { try homeRules.store(rules) }
@@ -55,7 +55,7 @@ package final class HomeHolder {
         try WakeKeeper(folder, identity, trust, options, log: log) { group.post($0) }
       }
       helpers.withLock {
-        $0 = Helpers(names: keeper, wakes: wakeKeeper) { group.post($0) }
+        $0 = BackgroundThreads(names: keeper, wakes: wakeKeeper) { group.post($0) }
       }
       return HomeHolder(
         group: group, mirror: mirror, names: keeper, wakes: wakeKeeper, lock: lock, log: log)
@@ -67,7 +67,7 @@ package final class HomeHolder {
   }
 
   private static func settings(
-    of folder: HomeFolder, _ mail: Mailbox<VaultMessage>, _ helpers: Locked<Helpers>,
+    of folder: HomeFolder, _ mail: Mailbox<VaultMessage>, _ helpers: Locked<BackgroundThreads>,
     _ trust: Trust, _ log: Log
   ) -> GroupSettings<HomeReport> {
     var settings = GroupSettings<HomeReport> { _, report in
@@ -98,7 +98,7 @@ package final class HomeHolder {
   }
 
   /// Threads that work beside the agent, once there are any.
-  private struct Helpers: Sendable {
+  private struct BackgroundThreads: Sendable {
     var names: HomeNames?
     var wakes: WakeKeeper?
     var post: (@Sendable (HomeOrder) -> Void)?

@@ -169,13 +169,13 @@ package struct RelayService {
       case .unknownHost(let refusal): log.warning("a request was refused: \(refusal.detail)")
       case .pushRejected(let service, let status):
         log.warning(
-          "the push service \(service) rejects pushes (status \(status)); its devices are not woken. "
-            + "Update the relay, or report it")
+          "the push service \(service) rejects pushes (status \(status)), and its devices are not "
+            + "woken; update the relay, or report it")
       case .pushKeyRefused(let service, let status):
         log.error(
           "the push service \(service) refuses the relay's key for several accounts (status "
-            + "\(status)). Some services want --wake-contact; if the store was replaced, its key was "
-            + "too, and devices subscribe again when their app is opened")
+            + "\(status)). Some services want --wake-contact; if the store was replaced, its key "
+            + "was too, and devices subscribe again when their app is opened")
       case .answered(let note): log.debug("request", Self.fields(of: note))
       case .state(let state): debugDump.storeAnswer(node, state)
       case .status, .stopped: break

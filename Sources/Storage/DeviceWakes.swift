@@ -171,8 +171,8 @@ package struct DeviceWakes: Hashable, Sendable {
     }
   }
 
-  /// Time from which on a wake is due if the newest position stays; nil if none will be. A time that
-  /// is further away than any pause comes from a clock that was set back: due now.
+  /// Time from which on a wake is due if the newest position stays; nil if none will be. A time
+  /// that is further away than any pause comes from a clock that was set back: due now.
   package func dueAt(newest: WakeMark, newestKey: Int64, at wall: Int64) -> Int64? {
     guard entries.contains(where: { $0.isUsable(at: wall) }) else { return nil }
     var dueAt = progress.dueAt(newest: newest)
@@ -338,8 +338,8 @@ package struct WakeProgress: Hashable, Sendable {
   /// attempt that a push service wants, if nothing was sent.
   mutating func finish(isSent: Bool, sentAt: Int64?, pause: Int64?, at wall: Int64) {
     if isSent {
-      // Without `claimedAt`, the device was in contact meanwhile: that has answered the wake, unless
-      // it was before the push.
+      // Without `claimedAt`, the device was in contact meanwhile: that has answered the wake,
+      // unless it was before the push.
       let lastContact = freshAt - Limits.wakeDelayMilliseconds
       let isUnanswered = claimedAt != nil || sentAt.map { $0 > lastContact } ?? false
       if isUnanswered { unansweredSince = wall }

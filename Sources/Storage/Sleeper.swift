@@ -172,7 +172,7 @@ package struct DueWakes: Hashable, Sendable {
   package var nextAt: Int64?
   /// The relay's keys, oldest first, if the look is the first of a pass over all devices; another
   /// process may have added one.
-  package var keys: [WakeKey]?
+  package var relayKeys: [WakeKey]?
   /// The last device that was looked at, if there may be more.
   package var next: SleeperID?
 
@@ -188,9 +188,9 @@ extension ZoneReader {
   ) throws(StorageError) -> DueWakes {
     var found = DueWakes()
     if case .after(nil, _) = query, case .wakeKeys(let keys) = try read(.wakeKeys) {
-      found.keys = keys
+      found.relayKeys = keys
     }
-    let newestKey = max(newestKey, found.keys?.last?.madeAt ?? 0)
+    let newestKey = max(newestKey, found.relayKeys?.last?.madeAt ?? 0)
     guard case .sleepers(let sleepers, let next) = try read(.sleepers(query)) else { return found }
     found.next = next
     for sleeper in sleepers {

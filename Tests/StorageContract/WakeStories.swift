@@ -270,7 +270,7 @@ enum WakeStories {
       let newestKey = Int64(1 << 40)
       let due = try scene.store.dueWakes(
         .accounts([scene.account]), newestKey: newestKey, wall: scene.wall)
-      #expect(due.due == [phone] && due.keys == nil)
+      #expect(due.due == [phone] && due.relayKeys == nil)
       let claimed = try scene.commit(.claimWakes([phone], newestKey: newestKey))
       guard case .wakesClaimed(let wakes) = claimed else { throw Unexpected(what: "\(claimed)") }
       #expect(wakes.map(\.id) == [phone])
@@ -279,7 +279,7 @@ enum WakeStories {
       try scene.reopen()
       let later = try scene.store.dueWakes(
         .after(nil, limit: 9), newestKey: newestKey, wall: scene.wall)
-      #expect(later.due.isEmpty && later.keys == [])
+      #expect(later.due.isEmpty && later.relayKeys == [])
       let again = try scene.store.dueWakes(
         .accounts([scene.account]), newestKey: newestKey + 1, wall: scene.wall)
       #expect(again.due == [phone])

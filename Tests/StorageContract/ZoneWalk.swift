@@ -12,6 +12,8 @@ package struct ZoneWalk {
   private var tokens: [ChangeToken] = []
   /// Batches that were sent, for retries.
   private var sent: [SaveCommit] = []
+  /// Number of the last file of a chunk.
+  private var lastFile: Int64 = 0
   private var newest: ChangeTag = 0
 
   private let rules: StoreRules
@@ -45,7 +47,10 @@ package struct ZoneWalk {
       wall += chance(100) ? ZoneWalk.rules.historyMilliseconds / 2 : number(2_000)
       let requests = (0..<Int.random(in: 1...6, using: &random)).map { _ in request() }
       let results = try reference.commit(requests, wall: wall)
-      try #require(try subject.commit(requests, wall: wall) == results, "commit of step \(step)")
+      let found = try subject.commit(requests, wall: wall)
+      let differing = zip(requests, zip(found, results)).first { $0.1.0 != $0.1.1 }
+      try #require(
+        found == results, "commit of step \(step): \(differing.map { "\($0)" } ?? "number")")
       for result in results { learn(from: result) }
       if chance(10) { try subject.performMaintenance() }
       if chance(100) { subject = try reopening(subject) }
@@ -311,13 +316,19 @@ package struct ZoneWalk {
   private static let chunks = (1...6).compactMap { ChunkHash(bytes: ZoneScene.hash($0)) }
 
   private mutating func addChunk() -> CommitRequest {
-    let file = file()
+    let file = newFile()
     return .addChunk(
       file.account, pick(ZoneWalk.chunks), file, bytes: Int(number(30)))
   }
 
   private mutating func file() -> ChunkFile {
-    ChunkFile(account: account(), number: UInt64(number(30)))
+    ChunkFile(account: account(), number: UInt64(number(max(lastFile, 1) + 1)))
+  }
+
+  /// Returns a file that was never named: each upload has one of its own.
+  private mutating func newFile() -> ChunkFile {
+    lastFile += 1
+    return ChunkFile(account: account(), number: UInt64(lastFile))
   }
 
   private mutating func account() -> AccountID { AccountID(rawValue: .max - UInt64(number(3))) }

@@ -92,6 +92,8 @@ final class DayDevice {
     }
   }
 
+  private var isAsleep: Bool { if case .asleep = status.state { true } else { false } }
+
   /// Handles a push: connects, and sleeps again as soon as the device has everything.
   func wake() {
     driver.handle(.ordered(.wake))
@@ -144,7 +146,11 @@ final class DayDevice {
 
   private func handleReport(_ report: AgentReport) {
     switch report {
-    case .ready(let status), .status(let status), .synced(_, let status): self.status = status
+    case .ready(let status), .status(let status), .synced(_, let status):
+      let wasAsleep = isAsleep
+      self.status = status
+      // It has connected by itself, for a change that time made.
+      if wasAsleep, !isAsleep { sleepAfterUse() }
     case .statusRead(_, let status):
       self.status = status
       hours.append(status.traffic)

@@ -24,7 +24,7 @@ struct WakeBench {
     OpenFiles.raiseLimit()
   }
 
-  func run() throws(CommandFailure) -> WakeTable {
+  func run() throws(CommandFailure) -> WakeBenchTable {
     defer {
       progress.clear()
       folder.remove()
@@ -54,8 +54,8 @@ struct WakeBench {
 
   private func measure(
     _ accounts: WakeAccounts, _ relay: ChildRelay, _ service: Listener
-  ) throws(CommandFailure) -> WakeTable {
-    var table = WakeTable(plan: plan)
+  ) throws(CommandFailure) -> WakeBenchTable {
+    var table = WakeBenchTable(plan: plan)
     let bench = { (members: [WakeMember], way: WakeWay, rate: Int) throws(CommandFailure) in
       try WakeRunThread(
         WakeLoadNode(

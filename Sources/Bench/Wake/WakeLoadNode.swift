@@ -82,8 +82,8 @@ package struct WakeLoadNode: Node, ~Copyable {
   // MARK: node
 
   package var nextDeadline: Instant? {
-    guard !isFinished, let begunAt, dueCount < members.count else { return nil }
-    return begunAt.advanced(nanoseconds: Int64(dueCount) * interval)
+    guard !isFinished, begunAt != nil, dueCount < members.count else { return nil }
+    return dueAt(dueCount)
   }
 
   package mutating func nextAction() -> NodeAction<NoJob, Report, Never>? { actions.popFirst() }
@@ -188,7 +188,7 @@ package struct WakeLoadNode: Node, ~Copyable {
   }
 
   private func dueAt(_ member: Int) -> Instant {
-    (begunAt ?? Instant(nanoseconds: 0)).advanced(nanoseconds: Int64(member) * interval)
+    Instant(nanoseconds: (begunAt?.nanoseconds ?? 0) + Int64(member) * interval)
   }
 
   private mutating func saveNext() {

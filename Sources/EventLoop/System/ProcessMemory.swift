@@ -18,8 +18,8 @@ package enum ProcessMemory {
     close(descriptor)
   }
 
-  /// Returns the processor time that the process has used, in nanoseconds (proc_pid_stat(5)); nil if
-  /// the system does not report it.
+  /// Returns the processor time that the process has used, in nanoseconds (proc_pid_stat(5)); nil
+  /// if the system does not report it.
   package static func processorTime(_ process: Int32) -> Int64? {
     guard let text = contents("/proc/\(process)/stat"), let end = text.lastIndex(of: ")") else {
       return nil

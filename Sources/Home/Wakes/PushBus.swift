@@ -2,8 +2,8 @@ private import CDBus
 import Glibc
 import LockstepModel
 
-/// Connection to the session bus, as a UnifiedPush connector (specification DBUS_0.3.0). Used by one
-/// thread.
+/// Connection to the session bus, as a UnifiedPush connector (specification DBUS_0.3.0). Used by
+/// one thread.
 final class PushBus {
   enum Event: Hashable, Sendable {
     case endpoint(token: String, String)

@@ -8,6 +8,7 @@ import LockstepModel
 import LockstepRuntime
 import LockstepStorage
 import LockstepWebPush
+import LockstepWire
 
 /// Wishes of a person for a device that is woken by pushes.
 package struct WakeOptions: Sendable {

@@ -25,8 +25,8 @@ package struct WakeProblem: Hashable, Sendable {
 /// again. Performs nothing itself.
 ///
 /// Rules: the device sleeps only while the whole way of a push is proved, nothing waits, and no one
-/// has used it for a while. Whenever the way breaks, it connects. It also connects from time to time
-/// without a reason, in case a push was lost.
+/// has used it for a while. Whenever the way breaks, it connects. It also connects from time to
+/// time without a reason, in case a push was lost.
 struct WakeMachine {
   /// Pauses between attempts to register: the first, and the longest, milliseconds. A distributor
   /// that appears ends a pause.

@@ -1,8 +1,8 @@
 import LockstepJSON
 import LockstepModel
 
-/// Test of the whole way of a push: a second registration with a secret of its own, whose first push
-/// proves the way. The device's own registration stays as it is.
+/// Test of the whole way of a push: a second registration with a secret of its own, whose first
+/// push proves the way. The device's own registration stays as it is.
 struct WakeTest {
   /// Time in which the push arrives, milliseconds: a push service delivers to a connected
   /// distributor within seconds.

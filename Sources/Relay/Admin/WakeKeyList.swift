@@ -2,8 +2,8 @@ import LockstepJSON
 import LockstepModel
 import LockstepStorage
 
-/// Answer to `GET` and `POST /v1/admin/wake-keys`: the relay's public keys for push services, newest
-/// first.
+/// Answer to `GET` and `POST /v1/admin/wake-keys`: the relay's public keys for push services,
+/// newest first.
 ///
 ///     {"wakeKeys":[{"wakeKey":"…","madeAt":1},{"wakeKey":"…","madeAt":1,"endsAt":1}]}
 package struct WakeKeyList: Hashable, Sendable {

@@ -117,7 +117,7 @@ extension RelayServices {
     guard stage == .running else { return }
     switch result {
     case .success(let found):
-      if let keys = found.keys { handleWakeKeys(keys) }
+      if let keys = found.relayKeys { handleWakeKeys(keys) }
       let presence = presence
       let due =
         desk?.scheduler.handle(

@@ -232,8 +232,11 @@ final class TestDevice {
       case .open(let id, let address): open(id, address)
       case .send(let id, let bytes): send(id, bytes)
       case .multicast: throw TestFault("agents do not multicast")
-      case .close(let id, _):
-        for (name, connection) in connections where name == id { connection.cut() }
+      case .close(let id, let manner):
+        for (name, connection) in connections where name == id {
+          // What was sent before is on its way.
+          if manner == .afterSending { stage.later { connection.cut() } } else { connection.cut() }
+        }
         connections.removeAll { $0.id == id }
       case .pauseReading, .resumeReading: break
       case .run(let id, let job):

@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTerminal
 
 /// Result of a wake bench, as figures and as text.
-package struct WakeTable: Sendable {
+package struct WakeBenchTable: Sendable {
   package var plan: WakePlan
   /// Runs at the plan's rate.
   package var woken = WakeRun()
