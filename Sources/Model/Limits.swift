@@ -113,8 +113,11 @@ package enum Limits {
   /// Bytes of one encrypted push: services must accept as many (RFC 8030 section 7.2).
   @usableFromInline package static let wakeBodyBytes = 4_096
   /// Bytes of a wake before its encryption, with the delimiter and the padding: the same for every
-  /// wake, so that its size reveals nothing. The longest change token leaves half of it.
-  @usableFromInline package static let wakeRecordBytes = 256
+  /// wake, so that its size reveals nothing. The longest wake has a notice of both sizes below and a new key.
+  @usableFromInline package static let wakeRecordBytes = 640
+  /// Bytes of the title of a notice, which JSON may double, and of the URL that it opens.
+  @usableFromInline package static let wakeTitleBytes = 64
+  @usableFromInline package static let wakeNavigateBytes = 160
   /// Hosts that the relay's owner names for pushes.
   @usableFromInline package static let wakeExceptions = 64
   /// Origins of push services whose VAPID token is kept. For one more, the oldest token is dropped,

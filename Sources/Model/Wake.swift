@@ -11,21 +11,51 @@ package struct WakeRegistration: Hashable, Sendable {
   @usableFromInline package var auth: [UInt8]
   /// End of the subscription, milliseconds since the Unix epoch; nil if the service names none.
   @usableFromInline package var expiresAt: Int64?
+  /// Notification that its browser may show by itself; nil if the device wants none.
+  @usableFromInline package var notice: WakeNotice?
 
   @usableFromInline
   package init(
-    id: Name, endpoint: String, p256dh: [UInt8], auth: [UInt8], expiresAt: Int64? = nil
+    id: Name, endpoint: String, p256dh: [UInt8], auth: [UInt8], expiresAt: Int64? = nil,
+    notice: WakeNotice? = nil
   ) {
     self.id = id
     self.endpoint = endpoint
     self.p256dh = p256dh
     self.auth = auth
     self.expiresAt = expiresAt
+    self.notice = notice
   }
 
   /// True if pushes for both reach the same subscription.
   package func hasSameTarget(as other: WakeRegistration) -> Bool {
     endpoint == other.endpoint && p256dh == other.p256dh && auth == other.auth
+  }
+}
+
+/// Notification that a browser with Declarative Web Push shows for a wake if it did not run the
+/// app's code: the device's own words, the same for every wake.
+@usableFromInline
+package struct WakeNotice: Hashable, Sendable {
+  /// For a person, without control characters.
+  @usableFromInline package var title: String
+  /// Page that a click opens: an https URL.
+  @usableFromInline package var navigate: String
+
+  @usableFromInline
+  package init(title: String, navigate: String) {
+    self.title = title
+    self.navigate = navigate
+  }
+
+  /// True for an https URL of the characters of RFC 3986, none of which JSON escapes.
+  @usableFromInline
+  package static func canNavigate(to url: String) -> Bool {
+    let scheme = "https://"
+    return url.hasPrefix(scheme) && url.utf8.count > scheme.utf8.count
+      && url.utf8.allSatisfy { byte in
+        (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+      }
   }
 }
 

@@ -368,9 +368,9 @@ package struct WakeProgress: Hashable, Sendable {
 /// 0 or false.
 ///
 ///     {"entries":[{"id":"…","endpoint":"…","p256dh":"…","auth":"…","expires":1,"key":1,
-///     "code":"…","verified":1,"sent":1,"fault":"…","ending":true,"toldKey":1}],"seen":[1,2],
-///     "told":[1,2],"announced":[1,2],"claimed":1,"unanswered":1,"answered":1,"wakes":1,
-///     "failures":1,"fresh":1,"repeat":1,"held":1}
+///     "code":"…","verified":1,"sent":1,"fault":"…","ending":true,"toldKey":1,"title":"…",
+///     "navigate":"…"}],"seen":[1,2],"told":[1,2],"announced":[1,2],"claimed":1,"unanswered":1,
+///     "answered":1,"wakes":1,"failures":1,"fresh":1,"repeat":1,"held":1}
 ///
 /// Bytes are in Base64 for URLs.
 extension DeviceWakes {
@@ -426,6 +426,8 @@ extension DeviceWakes.Entry {
       ("verified", JSONValue.time(verifiedAt)), ("sent", JSONValue.time(sentAt)),
       ("fault", fault.map { .string($0.rawValue) }), ("ending", isEnding ? .bool(true) : nil),
       ("toldKey", JSONValue.time(toldKey)),
+      ("title", registration.notice.map { .string($0.title) }),
+      ("navigate", registration.notice.map { .string($0.navigate) }),
     ])
   }
 
@@ -441,11 +443,15 @@ extension DeviceWakes.Entry {
       guard let bytes = Base64.decodeURL(text) else { return nil }
       hash = bytes
     }
+    var notice: WakeNotice?
+    if let title = form["title"]?.string, let navigate = form["navigate"]?.string {
+      notice = WakeNotice(title: title, navigate: navigate)
+    }
     var numbers = StoredNumbers(of: form)
     self.init(
       WakeRegistration(
         id: id, endpoint: endpoint, p256dh: p256dh, auth: auth,
-        expiresAt: numbers.number("expires")),
+        expiresAt: numbers.number("expires"), notice: notice),
       keyMadeAt: key, codeHash: hash, verifiedAt: numbers.number("verified"))
     sentAt = numbers.number("sent")
     toldKey = numbers.number("toldKey")

@@ -210,7 +210,7 @@ struct WakeTests {
     try #require(pushes.count == 1)
     #expect(try service.content(pushes[0])["k"]?.string == new)
     #expect(pushes[0].headers["Authorization"]?.hasSuffix("k=\(former)") == true)
-    #expect(pushes[0].body.count == 358, "as long as any other")
+    #expect(pushes[0].body.count == 742, "as long as any other")
     service.answer(pushes[0])
     relay.advance(10_000)
     // A subscription for the former key is still taken, and one for no key of the relay is not.
@@ -242,6 +242,25 @@ struct WakeTests {
 
   // MARK: wakes
 
+  @Test func aWakeIsTheNotificationThatItsBrowserMayShow() throws {
+    let notification = #"{"title":"Notes","navigate":"https://notes.example/"}"#
+    try service.register(phone, notification: notification)
+    try save(laptop, 1)
+    relay.advance(Limits.wakeGatherMilliseconds + 1)
+    let pushes = try service.pushes()
+    try #require(pushes.count == 1)
+    #expect(pushes[0].body.count == 742)
+    let newest = try fetch(laptop, since: nil)
+    #expect(
+      try service.content(pushes[0]) == [
+        "web_push": 8030, "mutable": true,
+        "notification": [
+          "title": "Notes", "navigate": "https://notes.example/", "tag": "lockstep changes",
+          "data": ["v": 1, "t": .string(newest)],
+        ],
+      ])
+  }
+
   @Test func aChangeWakesASleepingDeviceOnce() throws {
     try service.register(phone)
     try save(laptop, 1)
@@ -251,7 +270,7 @@ struct WakeTests {
     try #require(pushes.count == 1)
     #expect(pushes[0].headers["Topic"]?.utf8.count == 32)
     #expect(pushes[0].headers["Content-Encoding"] == "aes128gcm")
-    #expect(pushes[0].body.count == 358)
+    #expect(pushes[0].body.count == 742)
     let newest = try fetch(laptop, since: nil)
     #expect(try service.content(pushes[0]) == ["v": 1, "t": .string(newest)])
     service.answer(pushes[0])

@@ -13,10 +13,12 @@ struct DeviceWakesTests {
   }
 
   private func registration(
-    _ id: String = "w", endpoint: String = "e", expiresAt: Int64? = nil
+    _ id: String = "w", endpoint: String = "e", expiresAt: Int64? = nil,
+    notice: WakeNotice? = nil
   ) -> WakeRegistration {
     WakeRegistration(
-      id: Name(trusted: id), endpoint: endpoint, p256dh: [1], auth: [2], expiresAt: expiresAt)
+      id: Name(trusted: id), endpoint: endpoint, p256dh: [1], auth: [2], expiresAt: expiresAt,
+      notice: notice)
   }
 
   /// Makes the registrations of a device that has everything up to 10, with one that is verified.
@@ -55,6 +57,15 @@ struct DeviceWakesTests {
     #expect(wakes.remove(Name(trusted: "e")) == false)
     for id in ["a", "b", "c", "d"] { #expect(wakes.remove(Name(trusted: id)) == true) }
     #expect(wakes.isEmpty)
+  }
+
+  @Test func aRegistrationWithAnotherNoticeStaysVerified() throws {
+    var wakes = try registered()
+    let notice = WakeNotice(title: "Notes", navigate: "https://notes.example/")
+    let put = wakes.put(registration(notice: notice), keyMadeAt: 1, codeHash: [8])
+    #expect(put?.isVerified == true)
+    #expect(wakes.entry(id)?.registration.notice == notice)
+    #expect(DeviceWakes(storedText: wakes.storedText) == wakes)
   }
 
   @Test func anExpiredRegistrationIsNotWoken() throws {
@@ -245,7 +256,9 @@ struct DeviceWakesTests {
 
   @Test func theStoredFormHasEverything() throws {
     var wakes = try registered(registration(expiresAt: 9_000_000_000_000))
-    _ = wakes.put(registration("v", endpoint: "é\"", expiresAt: 0), keyMadeAt: -3, codeHash: [])
+    let notice = WakeNotice(title: "é", navigate: "https://n.example/")
+    _ = wakes.put(
+      registration("v", endpoint: "é\"", expiresAt: 0, notice: notice), keyMadeAt: -3, codeHash: [])
     #expect(DeviceWakes(storedText: wakes.storedText) == wakes)
     wake(11, at: 1_000, &wakes)
     _ = wakes.contact(WakeContact(seen: Self.mark(9), told: Self.mark(12)), at: 2_000)
@@ -258,7 +271,8 @@ struct DeviceWakesTests {
     #expect(
       wakes.storedText
         == #"{"announced":[1,13],"answered":2000,"claimed":200000000,"entries":[{"auth":"Ag","#
-        + #""code":"","endpoint":"é\"","expires":0,"id":"v","key":-3,"p256dh":"AQ"},"#
+        + #""code":"","endpoint":"é\"","expires":0,"id":"v","key":-3,"#
+        + #""navigate":"https://n.example/","p256dh":"AQ","title":"é"},"#
         + #"{"auth":"Ag","code":"Bw","ending":true,"endpoint":"e","expires":9000000000000,"#
         + #""fault":"keyRefused","id":"w","key":1,"p256dh":"AQ","sent":90000000,"verified":5}],"#
         + #""failures":3,"fresh":5000,"held":200060000,"repeat":200060000,"seen":[1,9],"#

@@ -36,11 +36,11 @@ struct PushMessageTests {
     let device = try device()
     let recipient = try #require(
       PushRecipient(publicKey: device.publicKey.bytes, auth: octets(Self.auth)))
-    for count in [0, 1, 40, 100, 254, 255] {
+    for count in [0, 1, 40, 100, 510, 511] {
       let content = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
       let body = try #require(
         PushMessage.encrypt(content, to: recipient, secrets: secrets(seed: UInt8(count))))
-      #expect(body.count == 358)
+      #expect(body.count == 742)
       #expect(body.count == PushMessage.bodyBytes)
       #expect(PushMessage.decrypt(body, key: device, auth: recipient.auth) == content)
     }

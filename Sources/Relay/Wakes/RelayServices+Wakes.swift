@@ -146,9 +146,11 @@ extension RelayServices {
         let newKey = configuration.wakes.flatMap { wakes in
           entry.keyMadeAt < wakes.keyMadeAt ? wakes : nil
         }
+        let content = WakePayload(
+          token: token, newKey: newKey?.publicKey, notice: entry.registration.notice)
         send(
-          WakePayload(token: token, newKey: newKey?.publicKey).bytes, to: entry.registration,
-          keyMadeAt: entry.keyMadeAt, of: wake.id, for: .wake(toldKey: newKey?.keyMadeAt))
+          content.bytes, to: entry.registration, keyMadeAt: entry.keyMadeAt, of: wake.id,
+          for: .wake(toldKey: newKey?.keyMadeAt))
       }
     }
     finishPushes()

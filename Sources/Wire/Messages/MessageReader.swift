@@ -293,7 +293,7 @@ enum Member: UInt8, CaseIterable {
   // Chunks of files.
   case hashes, missing
   // Wakes.
-  case endpoint, p256dh, auth, wakeKey
+  case endpoint, p256dh, auth, wakeKey, notification, navigate
   // Timing of a save.
   case timed, timing, received, durable, pushed
 

@@ -46,6 +46,15 @@ package struct WakeRegistrationBody: Hashable, Sendable {
       writer.member("wakeKey")
       writer.string(wakeKey)
     }
+    if let notice = registration.notice {
+      writer.member("notification")
+      writer.beginObject()
+      writer.member("title")
+      writer.string(notice.title)
+      writer.member("navigate")
+      writer.string(notice.navigate)
+      writer.endObject()
+    }
     writer.endObject()
     return writer.finish()
   }
@@ -140,6 +149,7 @@ extension MessageReader {
     var p256dh: [UInt8]?
     var auth: [UInt8]?
     var expiresAt: Int64?
+    var notice: WakeNotice?
     var seen = MemberSet()
     try enterObject()
     while let member = try nextMember(&seen) {
@@ -150,14 +160,35 @@ extension MessageReader {
       case .auth: auth = try key(.auth, bytes: 16)
       case .expiresAt: expiresAt = try skipNull() ? nil : try instant(.expiresAt)
       case .wakeKey: wakeKey = try skipNull() ? nil : try string(.wakeKey)
+      case .notification: notice = try skipNull() ? nil : try wakeNotice()
       default: try skip()
       }
     }
     guard try require(kind, .kind) == "webpush" else { throw wrong(.kind, "\"webpush\"") }
     let registration = WakeRegistration(
       id: id, endpoint: try require(endpoint, .endpoint), p256dh: try require(p256dh, .p256dh),
-      auth: try require(auth, .auth), expiresAt: expiresAt)
+      auth: try require(auth, .auth), expiresAt: expiresAt, notice: notice)
     return WakeRegistrationBody(registration, wakeKey: wakeKey)
+  }
+
+  private mutating func wakeNotice() throws(Refusal) -> WakeNotice {
+    guard try isNext(.object) else { throw wrong(.notification, "an object") }
+    var title: String?
+    var navigate: String?
+    var seen = MemberSet()
+    try enterObject()
+    while let member = try nextMember(&seen) {
+      switch member {
+      case .title: title = try label(.title, bytes: 1...Limits.wakeTitleBytes)
+      case .navigate:
+        let url = try string(.navigate, bytes: 1...Limits.wakeNavigateBytes)
+        guard WakeNotice.canNavigate(to: url) else { throw wrong(.navigate, "an https URL") }
+        navigate = url
+      default: try skip()
+      }
+    }
+    return WakeNotice(
+      title: try require(title, .title), navigate: try require(navigate, .navigate))
   }
 
   /// Reads bytes in Base64 for URLs, as `PushSubscription.toJSON` gives them.

@@ -34,9 +34,11 @@ final class PushService {
     configuration.wakes = WakeConfiguration(keys: [key])
   }
 
-  /// Returns the body of a registration of a new subscription.
+  /// Returns the body of a registration of a new subscription. `notification`: the JSON of the
+  /// notification that its browser may show; nil: none.
   func subscribe(
-    _ path: String, host: String = "push.example", wakeKey: String? = nil
+    _ path: String, host: String = "push.example", wakeKey: String? = nil,
+    notification: String? = nil
   ) throws -> String {
     let number = UInt8(truncatingIfNeeded: subscriptions.count + 3)
     let key = try #require(P256PrivateKey([UInt8](repeating: 0, count: 31) + [number]))
@@ -45,7 +47,8 @@ final class PushService {
     let p256dh = Base64.encodeURL(key.publicKey.bytes)
     return """
       {"kind":"webpush","endpoint":"https://\(host)\(path)","p256dh":"\(p256dh)",\
-      "auth":"\(Base64.encodeURL(auth))"\(wakeKey.map { ",\"wakeKey\":\"\($0)\"" } ?? "")}
+      "auth":"\(Base64.encodeURL(auth))"\(wakeKey.map { ",\"wakeKey\":\"\($0)\"" } ?? "")\
+      \(notification.map { #","notification":\#($0)"# } ?? "")}
       """
   }
 
@@ -98,11 +101,13 @@ final class PushService {
 
   /// Registers the device, and verifies the registration. The device is asleep afterwards.
   func register(
-    _ device: TestDevice, _ path: String = "/p/1", id: String = "browser", node: Int = 0
+    _ device: TestDevice, _ path: String = "/p/1", id: String = "browser", node: Int = 0,
+    notification: String? = nil
   ) throws {
     let client = HTTPClient(relay, node: node)
     let put = try client.call(
-      "PUT", "/v1/wakes/\(id)", token: device.token, try subscribe(path))
+      "PUT", "/v1/wakes/\(id)", token: device.token,
+      try subscribe(path, notification: notification))
     try #require(put.status == 201, "\(put.json?.text ?? "")")
     let code = try #require(try onlyPush()["c"]?.string)
     let verified = try client.call(
