@@ -309,8 +309,12 @@ export class Lockstep<Z extends ZonesOf<Z> = AnyZones> {
   /** Key of the relay for `PushManager.subscribe`; null if the relay wakes no devices. */
   wakeKey(): Promise<string | null>;
   /** Asks the relay to wake this device by the subscription. The first push contains a code. `id`:
-   * `page` if it is missing. */
-  registerWake(subscription: WakeSubscription, id?: string): Promise<void>;
+   * `page` if it is missing. `notification`: what a browser with Declarative Web Push shows for a
+   * wake if it did not run the worker; `navigate` is the https URL that a click opens. */
+  registerWake(
+    subscription: WakeSubscription, id?: string,
+    options?: { notification?: { title: string; navigate: string } | null },
+  ): Promise<void>;
   /** Sends back the code of the first push. */
   verifyWake(id: string, code: string): Promise<void>;
   removeWake(id?: string): Promise<void>;

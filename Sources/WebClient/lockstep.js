@@ -41,10 +41,12 @@
  *   or a `CallError` (no answer). `knownDevices()`: the last result of `devices()`, also after a
  *   reload, with names only: `{deviceID, deviceName, platform}`.
  * - `wakeKey()`: key of the relay for `PushManager.subscribe`; null if it wakes no devices.
- *   `registerWake(subscription, id?)`: asks the relay to wake this device by that subscription (or
- *   its JSON) while it has no connection. The first push contains a code, for
- *   `verifyWake(id, code)`. `removeWake(id?)`, `wakes()`: the registrations, `{id, kind, state,
- *   verifiedAt?, sentAt?, answeredAt?, error?}`. Without an `id` it is `page`.
+ *   `registerWake(subscription, id?, options?)`: asks the relay to wake this device by that
+ *   subscription (or its JSON) while it has no connection. The first push contains a code, for
+ *   `verifyWake(id, code)`. `options`: `notification`, `{title, navigate}`, what a browser with
+ *   Declarative Web Push shows for a wake if it did not run the worker. `removeWake(id?)`,
+ *   `wakes()`: the registrations, `{id, kind, state, verifiedAt?, sentAt?, answeredAt?, error?}`.
+ *   Without an `id` it is `page`.
  * - `unsent()`: changes that the relay does not have yet, `{zone, name, type, fields}` (`fields`
  *   null for a delete): for a person who is about to sign out.
  * - `close()`: closes this tab's client and ends its iterators; another tab continues. Resolves
@@ -307,8 +309,8 @@ export class Lockstep {
    * relay wakes no devices */
   wakeKey() { return this.#accounts.wakeKey(); }
 
-  async registerWake(subscription, id = "page") {
-    const registration = wakeRegistration(subscription);
+  async registerWake(subscription, id = "page", { notification } = {}) {
+    const registration = wakeRegistration(subscription, notification);
     await this.#accounts.registerWake(await this.#token(), id, registration);
   }
 

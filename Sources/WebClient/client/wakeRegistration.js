@@ -13,9 +13,11 @@ export function checkedWakeID(id) {
  * Returns the body of a registration for wakes.
  *
  * @param {PushSubscription | PushSubscriptionJSON} subscription of the Push API
- * @throws {EditError} if it is not a subscription
+ * @param {{title: string, navigate: string} | null} notification what the browser shows for a wake
+ *   if it did not run the worker
+ * @throws {EditError} if it is not a subscription, or not a notification
  */
-export function wakeRegistration(subscription) {
+export function wakeRegistration(subscription, notification = null) {
   const isOfBrowser = typeof subscription?.toJSON === "function";
   const { endpoint, keys, expirationTime } = (isOfBrowser ? subscription.toJSON() : subscription)
     ?? {};
@@ -26,7 +28,8 @@ export function wakeRegistration(subscription) {
   }
   const ends = Number.isFinite(expirationTime) ? { expiresAt: Math.floor(expirationTime) } : {};
   const wakeKey = subscribedKey(subscription);
-  return { kind: "webpush", endpoint, p256dh, auth, ...wakeKey && { wakeKey }, ...ends };
+  return { kind: "webpush", endpoint, p256dh, auth, ...wakeKey && { wakeKey }, ...ends,
+    ...notificationOf(notification) };
 }
 
 /** Returns the relay's key for which the browser has made the subscription, as the relay writes it;
@@ -36,4 +39,14 @@ function subscribedKey({ options }) {
   const bytes = new Uint8Array(options.applicationServerKey);
   return btoa(String.fromCharCode(...bytes))
     .replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+function notificationOf(notification) {
+  if (notification === null) return {};
+  const { title, navigate } = isObject(notification) ? notification : {};
+  const isGood = typeof title === "string" && title !== ""
+    && typeof navigate === "string" && navigate.startsWith("https://");
+  if (isGood) return { notification: { title, navigate } };
+  throw new EditError("badNotification",
+    "a notification is {title, navigate}: a text, and the https URL that a click opens");
 }

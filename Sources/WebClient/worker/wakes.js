@@ -11,6 +11,10 @@
  * Browsers allow no silent push: each one that no visible page handles shows a notification, and it
  * replaces the last. No browser lets a worker set a time for a notification. So the end of a
  * countdown is told when a device that is connected writes it and the relay wakes this one.
+ *
+ * For Safari, wakes are declarative push messages: the event has the notification that Safari shows
+ * if the worker shows none, and the wake as its `data`. Older versions of Safari, and other
+ * browsers, give the worker the whole message.
  */
 
 /** Id of the registration, as in `Lockstep.registerWake`. */
@@ -28,8 +32,12 @@ const wakeMilliseconds = 15_000;
  * end the subscription at the third. */
 const mustNotify = /AppleWebKit\/(?!.*Chrome\/)/u.test(self.navigator.userAgent);
 const notificationTag = "lockstep changes";
+/** What Safari shows if it did not run the worker, as in `page/wakes/browserPush.js`; null for
+ * other browsers. */
+const fallback = mustNotify && /^https:\/\/.{1,151}$/u.test(self.location.origin)
+  ? { title: "Something changed in Lockstep.", navigate: `${self.location.origin}/` } : null;
 
-self.addEventListener("push", (event) => event.waitUntil(handlePush(event.data)));
+self.addEventListener("push", (event) => event.waitUntil(handlePush(event)));
 
 self.addEventListener("notificationclick", (event) => {
   event.notification.close();
@@ -39,8 +47,8 @@ self.addEventListener("notificationclick", (event) => {
 self.addEventListener("pushsubscriptionchange", (event) =>
   event.waitUntil(renewSubscription(event.newSubscription)));
 
-async function handlePush(data) {
-  const { c: code, t: token, k: newKey } = readMessage(data);
+async function handlePush(event) {
+  const { c: code, t: token, k: newKey } = readMessage(event);
   const signal = AbortSignal.timeout(wakeMilliseconds);
   const pages = await openPages();
   if (typeof code === "string") {
@@ -53,14 +61,16 @@ async function handlePush(data) {
   if (pages.some(({ visibilityState }) => visibilityState === "visible")) {
     await notifyBriefly();
   } else {
-    await notify(await newsOf(token, signal).catch(() => ({ text: "Something changed." })));
+    const news = await newsOf(token, signal).catch(() => ({ text: "Something changed." }));
+    await notify({ ...news, isDeclarative: Boolean(event.notification) });
   }
 }
 
 /** Returns an empty message for one of another version, and for text that is not the relay's. */
-function readMessage(data) {
+function readMessage({ data, notification }) {
   try {
-    const message = data.json();
+    const whole = notification ? { notification } : data.json();
+    const message = whole?.notification?.data ?? whole;
     return message?.v === 1 ? message : {};
   } catch {
     return {};
@@ -179,10 +189,13 @@ async function openPages() {
   return windows.filter(({ url }) => new URL(url).pathname === "/");
 }
 
-function notify({ text, view = "", isAlert = false }) {
+/** `isDeclarative`: it takes the place of a declarative push's own, so it needs a URL too, which
+ * the browser opens after a click, without the worker. */
+function notify({ text, view = "", isAlert = false, isDeclarative = false }) {
+  const address = new URL(view ? `/#${view}` : "/", self.location.origin).href;
   return self.registration.showNotification("Lockstep", {
     body: text, tag: notificationTag, renotify: isAlert, icon: "/page/icons/touch.png",
-    data: { view },
+    data: { view }, ...(isDeclarative ? { navigate: address } : {}),
   });
 }
 
@@ -191,7 +204,7 @@ async function notifyBriefly() {
   if (!mustNotify) return;
   const tag = "lockstep in view";
   await self.registration.showNotification("Lockstep",
-    { body: "Changes arrived.", tag, silent: true });
+    { body: "Changes arrived.", tag, silent: true, navigate: `${self.location.origin}/` });
   for (const it of await self.registration.getNotifications({ tag })) it.close();
 }
 
@@ -225,7 +238,7 @@ async function register(subscription, { token, signal }) {
   const ends = Number.isFinite(expirationTime) ? { expiresAt: Math.floor(expirationTime) } : {};
   const wakeKey = subscribedKey(subscription);
   const body = { kind: "webpush", endpoint, p256dh: keys.p256dh, auth: keys.auth,
-    ...wakeKey && { wakeKey }, ...ends };
+    ...wakeKey && { wakeKey }, ...ends, ...fallback && { notification: fallback } };
   await request(`/v1/wakes/${wakeID}`, { token, method: "PUT", body, signal });
 }
 

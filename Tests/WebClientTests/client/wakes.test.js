@@ -63,6 +63,8 @@ test("a subscription is registered as the browser gives it, and proved by its co
     const applicationServerKey = Uint8Array.from([251, 255, 254]).buffer;
     await lockstep.registerWake(
       { toJSON: () => subscription, options: { applicationServerKey } });
+    const notification = { title: "Notes", navigate: "https://notes.example/" };
+    await lockstep.registerWake(subscription, "page", { notification });
     await lockstep.verifyWake("page", "the code");
     await lockstep.removeWake();
     const body = { kind: "webpush", endpoint: subscription.endpoint, ...keys };
@@ -74,6 +76,7 @@ test("a subscription is registered as the browser gives it, and proved by its co
       ["PUT", "/v1/wakes/page", body],
       ["PUT", "/v1/wakes/a%2Fb", { ...body, expiresAt: 1_800_000_000_000 }],
       ["PUT", "/v1/wakes/page", { ...body, wakeKey: "-__-" }],
+      ["PUT", "/v1/wakes/page", { ...body, notification }],
       ["POST", "/v1/wakes/page/verification", { code: "the code" }],
       ["DELETE", "/v1/wakes/page", null],
     ]);
@@ -109,6 +112,11 @@ test("what is no subscription, id or code is refused before anything is sent", a
   for (const id of [null, "", 7, "a\nb", "x".repeat(256)]) {
     await assert.rejects(lockstep.registerWake(subscription, id), { code: "badSubscription" });
     await assert.rejects(lockstep.removeWake(id), { code: "badSubscription" });
+  }
+  for (const notification of ["text", {}, { title: "t" }, { title: "", navigate: "https://x" },
+    { title: "t", navigate: "http://x" }]) {
+    await assert.rejects(lockstep.registerWake(subscription, "page", { notification }),
+      { code: "badNotification" });
   }
   await assert.rejects(lockstep.verifyWake("page", 7), { code: "badCode" });
   assert.deepEqual(sent(), []);

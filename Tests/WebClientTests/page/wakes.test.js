@@ -43,7 +43,8 @@ class Stage {
     this.lockstep = {
       wakeKey: () => this.#relay(null, () => this.key),
       wakes: () => this.#relay(null, () => (this.wake ? [this.wake] : [])),
-      registerWake: ({ key }) => this.#relay(`register ${key}`, () => {
+      registerWake: ({ key }, ...how) => this.#relay(`register ${key}`, () => {
+        this.registered = how;
         this.wake ??= { id: "page", state: "unverified" };
       }),
       removeWake: () => this.#relay("remove", () => { this.wake = null; }),
@@ -241,6 +242,25 @@ test("a browser's subscription is read with the key that it was made for", async
     ["-_8A", { endpoint: "https://push.example/1" }]);
   await push.clear();
   assert.deepEqual(scope.closed, ["changes"]);
+});
+
+test("only Safari is given a notification to show itself, and only over https", () => {
+  const notificationOf = (userAgent, origin) => systemPush(fakeScope({ location: { origin },
+    navigator: { serviceWorker: {}, userAgent } })).notification;
+  const [safari, url] = ["AppleWebKit/605.1.15 Safari/605.1.15", "https://relay.example"];
+  assert.deepEqual(notificationOf(safari, url),
+    { title: "Something changed in Lockstep.", navigate: "https://relay.example/" });
+  assert.equal(notificationOf("AppleWebKit/537.36 Chrome/140.0.0.0 Safari/537.36", url), null);
+  assert.equal(notificationOf("Gecko/20100101 Firefox/153.0", url), null);
+  assert.equal(notificationOf(safari, "http://localhost:5625"), null);
+  assert.equal(notificationOf(safari, `https://${"x".repeat(160)}.example`), null);
+});
+
+test("the notification that a browser may show goes with each registration", async () => {
+  const stage = new Stage();
+  stage.push.notification = { title: "t", navigate: "https://relay.example/" };
+  await stage.wakes.turnOn();
+  assert.deepEqual(stage.registered, ["page", { notification: stage.push.notification }]);
 });
 
 test("what a browser lacks is found out without a failure", async () => {

@@ -91,6 +91,14 @@ export class TestWorker {
     return this.#dispatch("push", { data: { json: () => JSON.parse(text) } });
   }
 
+  /** Delivers a declarative push as a browser that knows it does: without its bytes. Resolves with
+   * the text that is shown, which is the push's own if the worker shows none. */
+  async pushDeclaratively({ notification }) {
+    const { shown } = this;
+    await this.#dispatch("push", { data: null, notification });
+    return this.shown > shown ? this.notifications.at(-1)?.body ?? null : notification.title;
+  }
+
   click() {
     const notification = { ...this.notifications.at(-1), close: () => this.notifications.pop() };
     return this.#dispatch("notificationclick", { notification });

@@ -129,9 +129,38 @@ test("a page in the background syncs, and the person is told", async () => {
   assert.deepEqual([hidden.heard, owners.heard], [["wake"], []]);
 });
 
+const safari = "Mozilla/5.0 (Macintosh) AppleWebKit/605.1.15 Version/18.4 Safari/605.1.15";
+
+/** A wake as the relay sends it to a registration with a notification. */
+const declarative = (token) => ({ web_push: 8030, mutable: true, notification: {
+  title: "Something changed in Lockstep.", navigate: "https://relay.example/",
+  tag: "lockstep changes", data: wake(token) } });
+
+test("a declarative push shows what changed, in browsers that know it and in others", async () => {
+  const changes = [record("Clipboard", "c")];
+  const worker = await paired({ userAgent: safari, changes });
+  assert.equal(await worker.pushDeclaratively(declarative("a1.1")), "Clipboard changed.");
+  assert.equal(worker.notifications.at(-1).navigate, "https://relay.example/#clipboard");
+  const other = await paired({ changes });
+  assert.equal(await other.push(declarative("a1.1")), "Clipboard changed.");
+  assert.equal("navigate" in other.notifications.at(-1), false, "the worker handles the click");
+});
+
+test("a declarative push whose token is beyond what is read names it to the relay", async () => {
+  const changes = Array.from({ length: 1_100 }, (_, index) => record("Memos", `m${index}`));
+  const worker = await paired({ userAgent: safari, changes });
+  await worker.pushDeclaratively(declarative("a1.1100"));
+  assert.equal(sinces(worker).at(-1), "a1.1100");
+});
+
+test("a declarative push for a page in view is not left to the browser", async () => {
+  const worker = await paired({ userAgent: safari });
+  worker.window();
+  assert.equal(await worker.pushDeclaratively(declarative("a1.1")), null);
+});
+
 test("where a browser counts silent pushes, one is shown and removed for a page in view",
   async () => {
-    const safari = "Mozilla/5.0 (Macintosh) AppleWebKit/605.1.15 Version/18.4 Safari/605.1.15";
     const chrome = "Mozilla/5.0 (X11) AppleWebKit/537.36 Chrome/140.0.0.0 Safari/537.36";
     for (const [userAgent, count] of [[safari, 1], [chrome, 0]]) {
       const worker = await paired({ userAgent });
@@ -212,6 +241,14 @@ test("a click opens the page at what changed, or shows the one that is open", as
   await worker.push(wake("a1.1"));
   await worker.click();
   assert.equal(worker.opened.at(-1), "/");
+});
+
+test("in Safari, the renewed registration has the notification that it may show", async () => {
+  const worker = await paired({ userAgent: safari });
+  await worker.changeSubscription({ toJSON: () =>
+    ({ endpoint: "https://push.example/2", keys: { p256dh: "p", auth: "a" } }) });
+  assert.deepEqual(worker.requests.at(-1).body.notification,
+    { title: "Something changed in Lockstep.", navigate: "https://relay.example/" });
 });
 
 test("a subscription that the browser has replaced is registered", async () => {

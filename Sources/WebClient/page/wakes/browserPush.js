@@ -7,6 +7,9 @@ const tag = "lockstep changes";
  * `obstacle`: reason for which this page gets none, `insecure` (plain http), `homeScreen` (on an
  * iPhone or iPad, the page is not an app) or `unsupported`; null if it may get them.
  *
+ * `notification`: what Safari shows for a wake if it did not run the worker, as in
+ * `worker/wakes.js`; null for other browsers, whose worker always runs.
+ *
  * @param {typeof globalThis} scope
  */
 export function systemPush(scope = globalThis) {
@@ -19,6 +22,7 @@ export function systemPush(scope = globalThis) {
   };
   return {
     obstacle: obstacleOf(scope),
+    notification: notificationOf(scope),
     get permission() { return scope.Notification.permission; },
     requestPermission: () => scope.Notification.requestPermission(),
     async subscription() {
@@ -49,6 +53,13 @@ function obstacleOf({ isSecureContext, navigator, Notification, PushManager }) {
   if (isSecureContext !== true) return "insecure";
   if (navigator.serviceWorker && Notification && PushManager) return null;
   return navigator.standalone === false ? "homeScreen" : "unsupported";
+}
+
+function notificationOf({ navigator, location }) {
+  const isSafari = /AppleWebKit\/(?!.*Chrome\/)/u.test(navigator.userAgent ?? "");
+  const navigate = `${location?.origin}/`;
+  const isGood = isSafari && navigate.startsWith("https://") && navigate.length <= 160;
+  return isGood ? { title: "Something changed in Lockstep.", navigate } : null;
 }
 
 /** Returns a subscription with the key that it was made for, in Base64 for URLs. */

@@ -86,12 +86,17 @@ export class WakeSwitch {
     if (key === null) return;
     const subscription = await this.#push.subscribe(key);
     try {
-      await this.#lockstep.registerWake(subscription);
+      await this.#register(subscription);
     } catch (error) {
       // No push would come, so the browser keeps no subscription that shows the choice as on.
       await subscription.unsubscribe();
       throw error;
     }
+  }
+
+  #register(subscription) {
+    const { notification } = this.#push;
+    return this.#lockstep.registerWake(subscription, "page", { notification });
   }
 
   /** Checks the registration once the account is in sync, and ends the subscription when the
@@ -126,7 +131,7 @@ export class WakeSwitch {
       await subscription.unsubscribe();
       await this.#subscribe();
     } else if (key !== null && (await this.#readWake())?.state !== "verified") {
-      await this.#lockstep.registerWake(subscription);
+      await this.#register(subscription);
     }
     await this.#read();
   }
