@@ -143,7 +143,7 @@ class WakeStories(unittest.TestCase):
         person.is_told("")
 
     def test_a_page_that_is_left_by_a_link_tells_the_relay_what_it_has(self):
-        """Otherwise the relay would announce again half an hour later what it has sent."""
+        # Otherwise the relay would announce again half an hour later what it has sent.
         person = self.person
         person.makes_account()
         laptop = self.relay.agent("laptop", person.shows_code())
