@@ -57,7 +57,8 @@ package enum PlainAddress {
 extension PeerAddress {
   package var text: String {
     switch self {
-    case .host(let host, let port), .secure(let host, let port), .screened(let host, let port, _):
+    case .host(let host, let port), .secure(let host, let port), .http2(let host, let port),
+      .screened(let host, let port, _):
       host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     case .local(let path): path
     }

@@ -118,9 +118,13 @@ where N.News == Never {
   }
 
   private func stream(to peer: PeerAddress) -> (any ByteStream)? {
+    switch peer {
     // The system resolves the name and chooses the address, so it cannot be judged before.
-    if case .screened = peer { return RefusedStream(on: queue) }
-    return environment?.connect(peer, queue)
+    case .screened: RefusedStream(on: queue)
+    // No device speaks it.
+    case .http2: RefusedStream(on: queue)
+    case .host, .secure, .local: environment?.connect(peer, queue)
+    }
   }
 
   private func run(_ id: JobID, _ job: N.Job) {

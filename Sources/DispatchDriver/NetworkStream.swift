@@ -30,7 +30,7 @@
         connection = NWConnection(
           to: Self.endpoint(host, port),
           using: NWParameters(tls: trust.options(for: host, on: queue), tcp: .init()))
-      case .screened: preconditionFailure("the driver refuses it")
+      case .http2, .screened: preconditionFailure("the driver refuses it")
       case .local(let path):
         isSecure = false
         connection = NWConnection(to: .unix(path: path), using: .tcp)

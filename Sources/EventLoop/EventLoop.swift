@@ -397,15 +397,18 @@ extension EventLoop {
       }
     case .host(let host, let port): resolve(slot, host, port)
     case .secure(let host, let port): openSecure(slot, host, port)
+    case .http2(let host, let port): openSecure(slot, host, port, .http2)
     case .screened(let host, let port, let allowsLocal):
       screenings[slot] = allowsLocal
       openSecure(slot, host, port)
     }
   }
 
-  private mutating func openSecure(_ slot: Int, _ host: String, _ port: UInt16) {
+  private mutating func openSecure(
+    _ slot: Int, _ host: String, _ port: UInt16, _ offer: SecureConnection.Offer = .http1
+  ) {
     do throws(CertificateFault) {
-      slab[slot].pointee.security = try makeSecurity(for: host)
+      slab[slot].pointee.security = try makeSecurity(for: host, offer)
       resolve(slot, host, port)
     } catch {
       end(slot, .connectFailed("\(error)"))
@@ -780,7 +783,9 @@ extension EventLoop {
   }
 
   /// Makes the TLS state of a connection to `host`.
-  mutating func makeSecurity(for host: String) throws(CertificateFault) -> SecureConnection {
+  mutating func makeSecurity(
+    for host: String, _ offer: SecureConnection.Offer
+  ) throws(CertificateFault) -> SecureConnection {
     let context: SecureContext
     if let secureClient {
       context = secureClient
@@ -788,8 +793,8 @@ extension EventLoop {
       context = try SecureContext.client(authorities: trust.authorities)
       secureClient = context
     }
-    guard let security = SecureConnection.client(context, host: SocketAddress.withoutBrackets(host))
-    else {
+    let name = SocketAddress.withoutBrackets(host)
+    guard let security = SecureConnection.client(context, host: name, offer) else {
       throw .library(SecureConnection.lastError())
     }
     return security

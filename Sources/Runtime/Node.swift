@@ -186,6 +186,8 @@ package enum SecurityFault: Sendable, Hashable {
   case notYetValid
   /// The peer does not use TLS.
   case notSecure
+  /// The peer does not speak the protocol that was offered (RFC 7301).
+  case otherProtocol
   /// The library's error text.
   case other(String)
 }
@@ -261,6 +263,9 @@ package enum PeerAddress: Sendable, Hashable {
   case host(String, port: UInt16)
   /// The same, with TLS: the peer must prove that it is that host.
   case secure(String, port: UInt16)
+  /// The same, for HTTP/2 alone (RFC 9113 section 3.2): a peer that does not select it during the
+  /// handshake is closed with `SecurityFault.otherProtocol`.
+  case http2(String, port: UInt16)
   /// The same, for a host that somebody else has named: the driver judges each address of the host,
   /// and connects only to those that are allowed. If there is none, it reports
   /// `CloseCause.addressNotAllowed`. `allowsLocal`: the owner has named the host, so that it may be

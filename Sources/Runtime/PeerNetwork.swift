@@ -5,7 +5,9 @@ extension IPAddress {
   @usableFromInline
   package init?(of peer: PeerAddress) {
     switch peer {
-    case .host(let host, _), .secure(let host, _), .screened(let host, _, _): self.init(host)
+    case .host(let host, _), .secure(let host, _), .http2(let host, _),
+      .screened(let host, _, _):
+      self.init(host)
     case .local: return nil
     }
   }
@@ -34,7 +36,8 @@ package struct PeerNetwork: Hashable, Sendable {
       switch (opening.address, opening.peer) {
       case (let address?, _): PeerNetwork.kind(of: address)
       case (nil, .local): .local
-      case (nil, .host(let host, _)), (nil, .secure(let host, _)), (nil, .screened(let host, _, _)):
+      case (nil, .host(let host, _)), (nil, .secure(let host, _)), (nil, .http2(let host, _)),
+        (nil, .screened(let host, _, _)):
         .named(host)
       }
   }

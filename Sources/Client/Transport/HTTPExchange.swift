@@ -221,6 +221,8 @@ extension SecurityFault {
       "the relay's certificate is not valid yet; check this machine's clock"
     case .notSecure:
       "the peer does not use TLS; check the port, and whether the address must begin with http://"
+    case .otherProtocol:
+      "the peer does not speak the protocol of this connection; check its address and port"
     case .other(let text): "the TLS handshake failed: \(text)"
     }
   }

@@ -52,7 +52,7 @@ package final class Listener: Sendable {
     switch address {
     case .host(let host, let port):
       return try openTCP(host, port, listenerKind, count, limiter, certificate)
-    case .secure: preconditionFailure("a listener is secure by its certificate")
+    case .secure, .http2: preconditionFailure("a listener is secure by its certificate")
     case .screened: preconditionFailure("only outgoing connections are screened")
     case .local(let path):
       precondition(count == 1 && certificate == nil)

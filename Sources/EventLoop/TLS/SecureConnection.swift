@@ -10,6 +10,15 @@ import LockstepRuntime
 /// Reading may wait for buffer space: it answers a key update of the peer (RFC 8446 section 4.6.3).
 struct SecureConnection: ~Copyable {
   private let ssl: OpaquePointer
+  private let offer: Offer
+
+  /// Protocol that a client offers (RFC 7301).
+  enum Offer {
+    /// HTTP/1.1; a server that selects nothing is taken to speak it.
+    case http1
+    /// HTTP/2; the server must select it.
+    case http2
+  }
 
   enum Progress {
     case done(Int)
@@ -43,11 +52,14 @@ struct SecureConnection: ~Copyable {
 
   /// Makes the client's end, before there is a socket. `host`: the name or literal address that the
   /// server's certificate must contain (RFC 6125 section 6).
-  static func client(_ context: SecureContext, host: String) -> SecureConnection? {
+  static func client(
+    _ context: SecureContext, host: String, _ offer: Offer = .http1
+  ) -> SecureConnection? {
     ERR_clear_error()
     guard let ssl = SSL_new(context.rawValue) else { return nil }
-    let made = SecureConnection(ssl)
+    let made = SecureConnection(ssl, offer)
     SSL_set_connect_state(ssl)
+    if offer == .http2, openssl_offer_http2(ssl) != 1 { return nil }
     if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1 { return made }
     SSL_set_hostflags(ssl, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
     let isNamed = SSL_set1_host(ssl, host) == 1 && openssl_set_server_name(ssl, host) == 1
@@ -55,7 +67,10 @@ struct SecureConnection: ~Copyable {
     return made
   }
 
-  private init(_ ssl: OpaquePointer) { self.ssl = ssl }
+  private init(_ ssl: OpaquePointer, _ offer: Offer = .http1) {
+    self.ssl = ssl
+    self.offer = offer
+  }
 
   deinit { SSL_free(ssl) }
 
@@ -67,7 +82,10 @@ struct SecureConnection: ~Copyable {
     ERR_clear_error()
     errno = 0
     let result = SSL_do_handshake(ssl)
-    if result == 1 { return .done }
+    if result == 1 {
+      let isOther = offer == .http2 && openssl_agreed_on_http2(ssl) != 1
+      return isOther ? .refused(.otherProtocol) : .done
+    }
     switch SSL_get_error(ssl, result) {
     case SSL_ERROR_WANT_READ: return .wantsRead
     case SSL_ERROR_WANT_WRITE: return .wantsWrite
@@ -95,6 +113,7 @@ struct SecureConnection: ~Copyable {
     default: return .other(Self.text(X509_verify_cert_error_string(result)))
     }
     let reason = ERR_GET_REASON(ERR_peek_error())
+    if reason == SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL { return .otherProtocol }
     if reason == SSL_R_WRONG_VERSION_NUMBER || reason == SSL_R_HTTP_REQUEST { return .notSecure }
     return .other(Self.lastError())
   }
