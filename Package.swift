@@ -14,7 +14,7 @@ let strict: [SwiftSetting] = [
 
 /// C libraries, the library for apps, and modules of the tests: their targets have no prefix.
 let unprefixed: Set<String> = [
-  "CDBus", "CLinux", "COpenSSL", "CPostgres", "CSQLite", "CZlib", "Lockstep",
+  "CDBus", "CLinux", "CNghttp2", "COpenSSL", "CPostgres", "CSQLite", "CZlib", "Lockstep",
   "AppLaws", "PushLaws", "Simulator", "Stages", "StorageContract", "TemporaryFolders", "WireLaws",
 ]
 
@@ -83,6 +83,9 @@ let package = Package(
     module(
       "Relay",
       ["JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "WebPush"]),
+    // Web Push to APNs.
+    module(
+      "Gateway", ["JSON", "Model", "Crypto", "Wire", "Runtime", "WebPush", "CNghttp2"]),
     // I/O.
     module(
       "EventLoop", ["Model", "Runtime", "CLinux", "COpenSSL"]),
@@ -169,9 +172,9 @@ let package = Package(
     .executableTarget(
       name: "LockstepCommand",
       dependencies: dependencies([
-        "JSON", "Model", "Crypto", "Wire", "Storage", "Client", "Terminal", "Apps", "EventLoop",
-        "StorageSQLite", "Lockstep", "CommandLine", "Home", "RelayService", "Bench", "Doctor",
-        "Dashboard",
+        "JSON", "Model", "Crypto", "Wire", "Runtime", "WebPush", "Storage", "Client", "Terminal",
+        "Apps", "Gateway", "EventLoop", "StorageSQLite", "Lockstep", "CommandLine", "Home",
+        "RelayService", "Bench", "Doctor", "Dashboard",
       ]),
       path: "Sources/Command", swiftSettings: strict),
     // A WebSocket echo for conformance suites; not part of the release.
@@ -181,6 +184,7 @@ let package = Package(
     // C libraries.
     .target(name: "CDBus", path: "Sources/SystemLibraries/CDBus"),
     .target(name: "CLinux", path: "Sources/SystemLibraries/CLinux"),
+    library("CNghttp2", pkgConfig: "libnghttp2", package: "libnghttp2-dev"),
     library("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
     .target(name: "CPostgres", path: "Sources/SystemLibraries/CPostgres"),
     library("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
@@ -191,6 +195,7 @@ let package = Package(
     tests("Crypto", ["Crypto", "COpenSSL"]),
     tests("Wire", ["JSON", "Model", "Wire", "WireLaws", "CZlib"]),
     tests("WebPush", ["Model", "Crypto", "Runtime", "WebPush", "PushLaws"]),
+    tests("Gateway", ["JSON", "Model", "Crypto", "Wire", "Runtime", "WebPush", "Gateway"]),
     tests("Runtime", ["Model", "Runtime"]),
     tests("Storage", ["JSON", "Model", "Storage", "StorageContract"]),
     tests(

@@ -4,6 +4,7 @@ import LockstepCommandLine
 import LockstepCrypto
 import LockstepDashboard
 import LockstepDoctor
+import LockstepGateway
 import LockstepModel
 import LockstepRelayService
 import LockstepStorageSQLite
@@ -22,6 +23,7 @@ package enum RootCommand {
     subcommands: [
       RelayCommand.command, AccountCommand.command, AgentCommand.command, BenchCommand.command,
       TopCommand.command, TraceCommand.command, DoctorCommand.command, ResolveCommand.command,
+      GatewayCommand.command,
     ])
 
   /// Runs the process's command line. Rejects arguments that are not UTF-8, because decoding them
@@ -58,7 +60,8 @@ package enum RootCommand {
         return perform(as: root.name) { () throws(CommandFailure) in
           try TerminalOutput.printed(
             "\(root.name) \(LockstepVersion.current)\nOpenSSL \(LinkedOpenSSL.version), SQLite "
-              + "\(LinkedSQLite.version), zlib \(LinkedZlib.version)")
+              + "\(LinkedSQLite.version), zlib \(LinkedZlib.version), "
+              + "nghttp2 \(LinkedNghttp2.version)")
         }
       }
     } catch {

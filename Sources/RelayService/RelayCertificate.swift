@@ -4,10 +4,11 @@ import LockstepEventLoop
 import LockstepRuntime
 
 /// Certificate of a relay: its files, and warnings to the owner.
-enum RelayCertificate {
+package enum RelayCertificate {
   /// Loads the certificate if both files are named; returns nil if neither is.
-  static func named(_ certificate: String?, key: String?) throws(CommandFailure)
-    -> ServerCertificate?
+  package static func named(
+    _ certificate: String?, key: String?
+  ) throws(CommandFailure) -> ServerCertificate?
   {
     switch (certificate, key) {
     case (nil, nil): return nil
@@ -25,7 +26,7 @@ enum RelayCertificate {
 
   /// Warns if the certificate is not valid now. The relay runs all the same, because the program
   /// that renews the certificate may have started it.
-  static func warn(of certificate: ServerCertificate, _ log: Log) {
+  package static func warn(of certificate: ServerCertificate, _ log: Log) {
     switch certificate.validity {
     case .valid: break
     case .expired:
@@ -36,7 +37,7 @@ enum RelayCertificate {
   }
 
   /// Reads the certificate's files again.
-  static func reload(_ certificate: ServerCertificate, _ log: Log) {
+  package static func reload(_ certificate: ServerCertificate, _ log: Log) {
     do throws(CertificateFault) {
       try certificate.reload()
       log.info("the certificate was reloaded")

@@ -316,7 +316,7 @@ extension ValueKind where Value == String {
 
 extension ValueKind where Value == [IPNetwork] {
   /// Networks separated by commas, or `none`.
-  static var networks: ValueKind {
+  package static var networks: ValueKind {
     ValueKind("LIST") { text throws(ValueFault) in
       if text == "none" { return [] }
       var networks: [IPNetwork] = []

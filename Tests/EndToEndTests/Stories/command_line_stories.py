@@ -41,7 +41,7 @@ def story_every_command_explains_itself():
 
     assert explain([]) >= 20
     assert re.fullmatch(
-        r"lockstep \d+\.\d+\.\d+\nOpenSSL 3\.\S+, SQLite 3\.\S+, zlib 1\.\S+\n",
+        r"lockstep \d+\.\d+\.\d+\nOpenSSL 3\.\S+, SQLite 3\.\S+, zlib 1\.\S+, nghttp2 1\.\S+\n",
         run("--version").stdout)
 
 
