@@ -11,14 +11,14 @@ struct SealedEndpointTests {
 
   private func target(
     _ token: [UInt8] = Samples.deviceToken, topic: String = "com.example.app",
-    _ environment: APNsEnvironment = .production
+    in environment: APNsEnvironment = .production
   ) throws -> APNsTarget {
     try #require(APNsTarget(deviceToken: token, topic: topic, environment: environment))
   }
 
   @Test(arguments: APNsEnvironment.allCases)
   func opensAsWhatItWasMadeOf(_ environment: APNsEnvironment) throws {
-    let target = try target(environment)
+    let target = try target(in: environment)
     let text = SealedEndpoint(target: target, relayKey: relay.publicKey).sealed(with: key)
     let opened = try #require(SealedEndpoint(opening: text, with: key))
     #expect(opened.target == target)

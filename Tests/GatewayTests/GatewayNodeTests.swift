@@ -1,0 +1,333 @@
+import LockstepCrypto
+import LockstepJSON
+import LockstepModel
+import LockstepRuntime
+import LockstepWebPush
+import LockstepWire
+import Testing
+
+@testable import LockstepGateway
+
+/// A gateway node, a client of it, and APNs.
+private final class Stage {
+  private var node: GatewayNode
+  var now = Samples.moment()
+  private(set) var sent: [ConnectionID: [UInt8]] = [:]
+  private(set) var opened: [ConnectionID] = []
+  private(set) var closed: [ConnectionID] = []
+  private(set) var reports: [GatewayReport] = []
+  private var nextClient: UInt64 = 1
+  private var parsers: [ConnectionID: HTTPResponseParser] = [:]
+
+  init(trustedProxies: [IPNetwork] = []) throws {
+    var configuration = try #require(
+      GatewayConfiguration(
+        publicURL: try PushEndpoint(Samples.origin), topics: ["com.example.app"],
+        sealingKey: [UInt8](repeating: 7, count: 64), team: Samples.team))
+    configuration.trustedProxies = trustedProxies
+    node = GatewayNode(configuration)
+  }
+
+  private func perform() {
+    while let action = node.nextAction() {
+      switch action {
+      case .open(let id, _): opened.append(id)
+      case .send(let id, let bytes): sent[id, default: []] += bytes
+      case .close(let id, _): closed.append(id)
+      case .report(let report): reports.append(report)
+      case .multicast, .pauseReading, .resumeReading, .run, .broadcast: break
+      }
+    }
+  }
+
+  func handle(_ event: NodeEvent<NoJob, Never, Never>) {
+    node.handle(event, at: now)
+    perform()
+  }
+
+  func receive(_ id: ConnectionID, _ bytes: [UInt8]) {
+    node.received(id, bytes.span.bytes, at: now)
+    perform()
+  }
+
+  func connect(
+    from host: String = "192.0.2.1", _ kind: Opening.ListenerKind = .public
+  ) -> ConnectionID {
+    let id = ConnectionID(rawValue: nextClient)
+    nextClient += 1
+    handle(.opened(id, Opening(listenerKind: kind, peer: .host(host, port: 1))))
+    return id
+  }
+
+  func wait(_ milliseconds: Int64) {
+    let end = Samples.moment(now.wall - Samples.wall + milliseconds)
+    while let next = node.nextDeadline, next <= end.instant {
+      now = Moment(instant: next, wall: now.wall + next.milliseconds(since: now.instant))
+      handle(.deadlineReached)
+    }
+    now = end
+  }
+
+  /// Returns the first unread answer on a connection.
+  func answer(_ id: ConnectionID) throws -> (status: Int, headers: HTTPHeaders, body: [UInt8])? {
+    var parser = parsers[id] ?? HTTPResponseParser()
+    parser.expectAnswer(to: "POST")
+    let bytes = sent.removeValue(forKey: id) ?? []
+    parser.receive(bytes.span.bytes)
+    var (head, body): (HTTPResponseHead?, [UInt8]) = (nil, [])
+    while let event = try parser.next() {
+      switch event {
+      case .head(let found): head = found
+      case .body(let bytes): body += bytes
+      case .end:
+        parsers[id] = parser
+        guard let head else { return nil }
+        return (head.status, head.headers, body)
+      }
+    }
+    return nil
+  }
+
+  func post(
+    _ path: String, _ headers: HTTPHeaders = HTTPHeaders(), _ body: [UInt8],
+    on connection: ConnectionID? = nil
+  ) throws -> (status: Int, headers: HTTPHeaders, body: [UInt8])? {
+    let id = connection ?? connect()
+    receive(
+      id,
+      HTTPWriter.request(
+        method: "POST", rawTarget: path, host: "push.example", headers: headers, body: body))
+    return try answer(id)
+  }
+
+  func endpoint(
+    _ token: [UInt8] = Samples.deviceToken, key: P256PublicKey = Samples.key(1).publicKey
+  ) throws -> String {
+    let answer = try #require(try post("/v1/endpoints", Stage.body(token, key: key)))
+    let text = try #require(JSONValue(ifJSON: answer.body)?["endpoint"]?.string)
+    #expect(text.hasPrefix(Samples.origin + "/v1/push/"))
+    return String(text.dropFirst(Samples.origin.count))
+  }
+
+  private func post(
+    _ path: String, _ body: [UInt8]
+  ) throws -> (status: Int, headers: HTTPHeaders, body: [UInt8])? {
+    try post(path, HTTPHeaders(), body)
+  }
+
+  static func body(
+    _ token: [UInt8] = Samples.deviceToken, topic: String = "com.example.app",
+    environment: String = "production", key: P256PublicKey = Samples.key(1).publicKey
+  ) -> [UInt8] {
+    Array(
+      """
+      {"token":"\(HexText.text(of: token))","topic":"\(topic)","environment":"\(environment)",\
+      "key":"\(Base64.encodeURL(key.bytes))","x":1}
+      """.utf8)
+  }
+
+  func headers(
+    key: P256PrivateKey = Samples.key(1), audience: String = Samples.origin, ttl: String = "60"
+  ) -> HTTPHeaders {
+    let claims = VAPIDClaims(
+      audience: audience, expires: now.wall / 1_000 + 3_600, subject: nil)
+    return [
+      "TTL": ttl, "Content-Encoding": "aes128gcm",
+      "Authorization": claims.authorization(signedBy: key),
+    ]
+  }
+
+  /// Lets APNs accept the connection, or answer its next push.
+  func apns(_ bytes: [UInt8]) throws {
+    receive(try #require(opened.last), bytes)
+  }
+}
+
+struct GatewayNodeTests {
+  private func code(_ body: [UInt8]) -> String? { JSONValue(ifJSON: body)?["code"]?.string }
+
+  @Test func pushIsAnsweredOnceAPNsHasAnswered() throws {
+    let stage = try Stage()
+    let endpoint = try stage.endpoint()
+    let relay = stage.connect()
+    #expect(try stage.post(endpoint, stage.headers(), Samples.push, on: relay) == nil)
+    stage.handle(.opened(stage.opened[0], Opening(listenerKind: .outgoing, peer: .local(path: ""))))
+    try stage.apns(HTTP2Peer.settings())
+    #expect(try stage.answer(relay) == nil)
+    let id = "01234567-89ab-cdef-0123-456789abcdef"
+    try stage.apns(HTTP2Peer.answer(200, stream: 1, fields: [("apns-id", id)]))
+    let answer = try #require(try stage.answer(relay))
+    #expect(answer.status == 201)
+    #expect(answer.headers["Location"] == Samples.origin + "/v1/messages/" + id)
+    #expect(answer.headers["TTL"] == "60")
+  }
+
+  @Test func requestsOfOneConnectionAreAnsweredInOrder() throws {
+    let stage = try Stage()
+    let endpoint = try stage.endpoint()
+    let relay = stage.connect()
+    let push = HTTPWriter.request(
+      method: "POST", rawTarget: endpoint, host: "push.example", headers: stage.headers(),
+      body: Samples.push)
+    let health = HTTPWriter.request(method: "GET", rawTarget: "/healthz", host: "push.example")
+    stage.receive(relay, push + health)
+    #expect(try stage.answer(relay) == nil)
+    try stage.apns(HTTP2Peer.settings())
+    try stage.apns(HTTP2Peer.answer(410, stream: 1, reason: "Unregistered"))
+    #expect(try stage.answer(relay)?.status == 410)
+    #expect(stage.sent[relay] == nil || stage.sent[relay]?.isEmpty == true)
+  }
+
+  @Test func clientThatHasGoneIsNotAnswered() throws {
+    let stage = try Stage()
+    let endpoint = try stage.endpoint()
+    let relay = stage.connect()
+    _ = try stage.post(endpoint, stage.headers(), Samples.push, on: relay)
+    stage.handle(.closed(relay, .endOfStream))
+    try stage.apns(HTTP2Peer.settings())
+    try stage.apns(HTTP2Peer.answer(200, stream: 1))
+    #expect(stage.sent[relay] == nil)
+  }
+
+  @Test func pushOfAnotherRelayIsRefused() throws {
+    let stage = try Stage()
+    let endpoint = try stage.endpoint()
+    let answer = try #require(
+      try stage.post(endpoint, stage.headers(key: Samples.key(2)), Samples.push))
+    #expect(answer.status == 403 && code(answer.body) == "keyRefused")
+    #expect(stage.opened.isEmpty, "APNs is not bothered")
+  }
+
+  @Test func withoutATokenTheSchemeIsNamed() throws {
+    let stage = try Stage()
+    let answer = try #require(
+      try stage.post(try stage.endpoint(), ["TTL": "1"], Samples.push))
+    #expect(answer.status == 401 && answer.headers["WWW-Authenticate"] == "vapid")
+  }
+
+  @Test func otherAppsTopicIsRefused() throws {
+    let stage = try Stage()
+    let answer = try #require(
+      try stage.post("/v1/endpoints", HTTPHeaders(), Stage.body(topic: "com.example.other")))
+    #expect(answer.status == 403 && code(answer.body) == "topicNotAllowed")
+  }
+
+  @Test func plainTextIsNoPush() throws {
+    let stage = try Stage()
+    let endpoint = try stage.endpoint()
+    for body in [[], Array("hello".utf8), [UInt8](repeating: 0, count: 200)] {
+      let answer = try #require(try stage.post(endpoint, stage.headers(), body))
+      #expect(answer.status == 400 && code(answer.body) == "badRequest")
+    }
+  }
+
+  @Test(arguments: ["", "-1", "1.5", "x", "+1"])
+  func malformedTimeToLiveIsRefused(_ ttl: String) throws {
+    let stage = try Stage()
+    let answer = try #require(
+      try stage.post(try stage.endpoint(), stage.headers(ttl: ttl), Samples.push))
+    #expect(answer.status == 400)
+  }
+
+  @Test func longTimeToLiveIsShortened() throws {
+    let stage = try Stage()
+    let relay = stage.connect()
+    let endpoint = try stage.endpoint()
+    let headers = stage.headers(ttl: "99999999999999999999")
+    _ = try stage.post(endpoint, headers, Samples.push, on: relay)
+    try stage.apns(HTTP2Peer.settings())
+    try stage.apns(HTTP2Peer.answer(200, stream: 1))
+    #expect(try stage.answer(relay)?.headers["TTL"] == String(28 * 86_400))
+  }
+
+  @Test func endpointsOfOneAddressAreLimited() throws {
+    let stage = try Stage()
+    for _ in 0..<GatewayLimits.endpointsPerNetwork {
+      #expect(try stage.post("/v1/endpoints", HTTPHeaders(), Stage.body())?.status == 200)
+    }
+    let answer = try #require(try stage.post("/v1/endpoints", HTTPHeaders(), Stage.body()))
+    #expect(answer.status == 429 && answer.headers["Retry-After"] != nil)
+    let other = stage.connect(from: "198.51.100.1")
+    #expect(
+      try stage.post("/v1/endpoints", HTTPHeaders(), Stage.body(), on: other)?.status == 200)
+  }
+
+  @Test func clientsOfATrustedProxyHaveTheirOwnLimits() throws {
+    let stage = try Stage(trustedProxies: [try #require(IPNetwork("192.0.2.1"))])
+    for _ in 0..<GatewayLimits.endpointsPerNetwork {
+      let headers: HTTPHeaders = ["X-Forwarded-For": "203.0.113.1"]
+      #expect(try stage.post("/v1/endpoints", headers, Stage.body())?.status == 200)
+    }
+    for (client, status) in [("203.0.113.1", 429), ("203.0.113.2", 200)] {
+      let headers: HTTPHeaders = ["X-Forwarded-For": client]
+      #expect(try stage.post("/v1/endpoints", headers, Stage.body())?.status == status)
+    }
+  }
+
+  @Test func refusedPushesOfOneAddressAreLimited() throws {
+    let stage = try Stage()
+    let endpoint = try stage.endpoint()
+    for _ in 0..<GatewayLimits.refusalsPerNetwork {
+      #expect(try stage.post("/v1/push/AAAA", stage.headers(), Samples.push)?.status == 404)
+    }
+    #expect(try stage.post(endpoint, stage.headers(), Samples.push)?.status == 429)
+    let relay = stage.connect(from: "198.51.100.1")
+    _ = try stage.post(endpoint, stage.headers(), Samples.push, on: relay)
+    #expect(stage.opened.count == 1)
+  }
+
+  @Test func slowClientIsClosed() throws {
+    let stage = try Stage()
+    let (slow, idle) = (stage.connect(), stage.connect())
+    stage.receive(slow, Array("POST /v1/endpoints HTTP/1.1\r\nHost: x\r\n".utf8))
+    stage.wait(GatewayLimits.requestMilliseconds + GatewayLimits.sweepMilliseconds)
+    #expect(Set(stage.closed) == [slow, idle])
+    #expect(try stage.answer(slow)?.status == 408)
+    #expect(stage.sent[idle] == nil)
+  }
+
+  @Test func bytesThatAreNoRequestEndTheConnection() throws {
+    let stage = try Stage()
+    let client = stage.connect()
+    stage.receive(client, [0x16, 3, 1, 0, 5])
+    #expect(try stage.answer(client)?.status == 400)
+    #expect(stage.closed == [client])
+  }
+
+  @Test func largeBodyIsNotRead() throws {
+    let stage = try Stage()
+    let client = stage.connect()
+    stage.receive(
+      client,
+      Array("POST /v1/push/x HTTP/1.1\r\nHost: x\r\nContent-Length: 4097\r\n\r\n".utf8))
+    #expect(try stage.answer(client)?.status == 413)
+    #expect(stage.closed == [client])
+  }
+
+  @Test func metricsAreTheOwnersAlone() throws {
+    let stage = try Stage()
+    let get = HTTPWriter.request(method: "GET", rawTarget: "/metrics", host: "x")
+    let (other, owner) = (stage.connect(), stage.connect(.admin))
+    stage.receive(other, get)
+    #expect(try stage.answer(other)?.status == 404)
+    stage.receive(owner, get)
+    let answer = try #require(try stage.answer(owner))
+    #expect(answer.status == 200)
+    let text = String(decoding: answer.body, as: UTF8.self)
+    #expect(text.contains("lockstep_gateway_pushes_total{result=\"accepted\"} 0\n"))
+  }
+
+  @Test func stoppingGatewayAnswersWhatIsPending() throws {
+    let stage = try Stage()
+    let endpoint = try stage.endpoint()
+    let (relay, idle) = (stage.connect(), stage.connect())
+    _ = try stage.post(endpoint, stage.headers(), Samples.push, on: relay)
+    try stage.apns(HTTP2Peer.settings())
+    stage.handle(.stopping)
+    #expect(stage.closed.contains(idle) && !stage.closed.contains(relay))
+    #expect(!stage.reports.contains(.stopped))
+    try stage.apns(HTTP2Peer.answer(200, stream: 1))
+    #expect(try stage.answer(relay)?.status == 201)
+    #expect(stage.reports.last == .stopped)
+  }
+}
