@@ -140,6 +140,17 @@ struct SecureConnectionTests {
     pair.end()
   }
 
+  /// Its listeners speak HTTP/1.1 alone.
+  @Test func farEndOfAnotherProtocolIsNotSpokenTo() throws {
+    let pair = try Pair()
+    let id = ConnectionID.outgoing(99)
+    pair.near.order(.open(id, .http2("127.0.0.1", port: pair.port)))
+    pair.near.order(.send(id, Array("a secret".utf8)))
+    #expect(try pair.near.journal.cause(of: id) == .notTrusted(.otherProtocol))
+    try pair.far.journal.first { $0 == .connectionRejected(.handshakeFailed) ? () : nil }
+    pair.end()
+  }
+
   @Test func expiredCertificateIsRefused() throws {
     let pair = try Pair()
     try TestCertificates.show(TestCertificates.expired, in: pair.folder)
