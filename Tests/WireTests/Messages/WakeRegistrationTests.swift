@@ -9,23 +9,26 @@ import Testing
   private let notice = WakeNotice(title: "Notes \"é\"", navigate: "https://notes.example/#all")
 
   private func registration(
-    expiresAt: Int64? = nil, notice: WakeNotice? = nil
-  ) -> WakeRegistration {
-    WakeRegistration(
-      id: id, endpoint: "https://push.example/1", p256dh: [UInt8](repeating: 1, count: 65),
-      auth: [UInt8](repeating: 2, count: 16), expiresAt: expiresAt, notice: notice)
+    expiresAt: Int64? = nil, notice: WakeNotice? = nil, wakeKey: String? = nil
+  ) -> WakeRegistrationBody {
+    WakeRegistrationBody(
+      WakeRegistration(
+        id: id, endpoint: "https://push.example/1", p256dh: [UInt8](repeating: 1, count: 65),
+        auth: [UInt8](repeating: 2, count: 16), expiresAt: expiresAt, notice: notice),
+      wakeKey: wakeKey)
   }
 
   @Test func aRegistrationSurvivesTheRoundTrip() throws {
     for whole in [
       registration(), registration(expiresAt: 9), registration(expiresAt: 0, notice: notice),
+      registration(wakeKey: "BKey"),
     ] {
       let body = whole.encodedBody()
-      #expect(try WakeRegistration.decoded(body: body, id: id) == whole)
+      #expect(try WakeRegistrationBody.decoded(body: body, id: id) == whole)
       for count in 0..<body.count {
         #expect(
           refusal { () throws(Refusal) in
-            try WakeRegistration.decoded(body: Array(body.prefix(count)), id: id)
+            try WakeRegistrationBody.decoded(body: Array(body.prefix(count)), id: id)
           }?.code == .badJSON)
       }
     }
@@ -39,9 +42,9 @@ import Testing
 
   @Test(arguments: ["null", #"{"title":"t","navigate":"https://n.example","body":5}"#])
   func aNotificationIsOptionalAndLaterMembersAreIgnored(_ notification: String) throws {
-    let whole = try WakeRegistration.decoded(body: body(notification: notification), id: id)
+    let whole = try WakeRegistrationBody.decoded(body: body(notification: notification), id: id)
     let expected = WakeNotice(title: "t", navigate: "https://n.example")
-    #expect(whole.notice == (notification == "null" ? nil : expected))
+    #expect(whole.registration.notice == (notification == "null" ? nil : expected))
   }
 
   @Test(
@@ -61,7 +64,7 @@ import Testing
   func aWrongNotificationIsRefused(_ notification: String, _ detail: String) {
     #expect(
       refusal { () throws(Refusal) in
-        try WakeRegistration.decoded(body: body(notification: notification), id: id)
+        try WakeRegistrationBody.decoded(body: body(notification: notification), id: id)
       } == Refusal(.badRequest, detail))
   }
 }
