@@ -128,7 +128,12 @@ class Firefox:
         self.profile = pathlib.Path(tempfile.mkdtemp(prefix="lockstep-firefox-"))
         self.preferences = {**PREFERENCES, "dom.push.serverURL": push_service, **preferences}
         self.process = None
-        self.start()
+        self.marionette = None
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
 
     def start(self):
         """Starts it, with an empty tab."""
@@ -165,8 +170,9 @@ class Firefox:
         self.process.wait(PATIENCE_SECONDS)
 
     def close(self):
-        if self.process.poll() is None:
-            self.marionette.close()
+        if self.process and self.process.poll() is None:
+            if self.marionette:
+                self.marionette.close()
             self.process.kill()
             self.process.wait(PATIENCE_SECONDS)
         shutil.rmtree(self.profile, ignore_errors=True)
