@@ -17,7 +17,7 @@ import urllib.request
 
 import schemathesis
 
-from openapi_wake import WAKE
+from openapi_wake import NOTIFICATION, WAKE
 
 RELAY = os.environ["OPENAPI_RELAY"]
 TOKEN = os.environ["OPENAPI_TOKEN"]
@@ -234,6 +234,8 @@ def registering(case, number, is_good):
     """A valid registration under one of a few ids: a device has at most four."""
     if is_good:
         case.body = {**WAKE, "endpoint": f"https://push.invalid/{number}"}
+        if number % 2:
+            case.body["notification"] = NOTIFICATION
         case.path_parameters["wakeID"] = f"w{number % 4}"
 
 
