@@ -98,7 +98,7 @@ let package = Package(
     .target(
       name: "Lockstep",
       dependencies: dependencies([
-        "JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "EventLoop",
+        "JSON", "Model", "Crypto", "Wire", "Runtime", "WebPush", "Storage", "Client", "EventLoop",
         "StorageSQLite", "StorageFiles",
       ]) + [
         .target(
@@ -265,8 +265,9 @@ let package = Package(
       name: "LockstepTests",
       dependencies: ["Lockstep"]
         + dependencies([
-          "JSON", "Model", "Wire", "Runtime", "Storage", "Client", "Apps", "EventLoop",
-          "StorageFiles", "CommandLine", "Home", "Stages", "TemporaryFolders",
+          "JSON", "Model", "Crypto", "Wire", "Runtime", "WebPush", "Storage", "Client", "Apps",
+          "Gateway", "EventLoop", "StorageFiles", "CommandLine", "Home", "Stages",
+          "TemporaryFolders",
         ]),
       swiftSettings: strict),
     .testTarget(
@@ -276,9 +277,9 @@ let package = Package(
     testModule(
       "Stages",
       [
-        "JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client", "Apps", "Relay",
-        "EventLoop", "StorageSQLite", "StorageFiles", "Lockstep", "CommandLine", "RelayService",
-        "Simulation", "Bench", "TemporaryFolders",
+        "JSON", "Model", "Crypto", "Wire", "Runtime", "WebPush", "Storage", "Client", "Apps",
+        "Relay", "EventLoop", "StorageSQLite", "StorageFiles", "Lockstep", "CommandLine",
+        "RelayService", "Simulation", "Bench", "TemporaryFolders",
       ]),
     testModule("StorageContract", ["JSON", "Model", "Crypto", "Storage"]),
     testModule("WireLaws", ["JSON", "Model", "Wire"]),

@@ -46,7 +46,25 @@ package enum HelpText {
         operands.counts.lowerBound == 0
           ? "[\(operands.placeholder)\(dots)]" : operands.placeholder + dots)
     }
-    return words.joined(separator: " ") + "\n"
+    return lines(of: words, indent: "Usage: ".count)
+  }
+
+  /// Joins words by spaces; a line that would be too long is continued on an indented one.
+  private static func lines(of words: [String], indent: Int) -> String {
+    var text = ""
+    var width = 0
+    for word in words {
+      if width > 0, width + 1 + word.count > columns {
+        text += "\n" + String(repeating: " ", count: indent)
+        width = indent
+      } else if width > 0 {
+        text += " "
+        width += 1
+      }
+      text += word
+      width += word.count
+    }
+    return text + "\n"
   }
 
   private static func row(_ entry: CommandOptionEntry) -> (String, String) {

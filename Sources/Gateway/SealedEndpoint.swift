@@ -35,8 +35,6 @@ struct SealedEndpoint: Hashable {
   /// Returns nil unless `text` was sealed with this key, character for character.
   init?(opening text: String, with key: SIV) {
     guard text.utf8.count <= SealedEndpoint.charactersMax, let sealed = Base64.decodeURL(text),
-      // The last character has unused bits; one endpoint has one URL.
-      Base64.encodeURL(sealed) == text,
       let bytes = key.opened(sealed, data: SealedEndpoint.purpose),
       bytes.count > SealedEndpoint.fixedBytes, bytes[0] == SealedEndpoint.version,
       let environment = APNsEnvironment(rawValue: bytes[1])

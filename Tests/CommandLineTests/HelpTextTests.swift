@@ -12,6 +12,22 @@ struct HelpTextTests {
     ], operands: Command.Operands("NAME", "Whom.", counts: 0...3)
   ) { _ throws(CommandFailure) in .success }
 
+  @Test func longUsageIsContinuedOnAnIndentedLine() {
+    let options = ["first-long-name", "second-long-name", "third-quite-long-name"].map {
+      CommandOption.required($0, .folder, "Where.").entry
+    }
+    let long = Command(
+      name: "long", summary: "Does.", options: options
+    ) { _ throws(CommandFailure) in .success }
+    #expect(
+      HelpText.text(for: [long]).hasPrefix(
+        """
+        Usage: long --first-long-name DIR --second-long-name DIR
+               --third-quite-long-name DIR
+
+        """))
+  }
+
   @Test func textComesFromTheTable() {
     let program = Command(name: "program", summary: "Does.", subcommands: [command])
     #expect(

@@ -253,6 +253,18 @@ struct APNsSenderTests {
     #expect(stage.opened.count == 2)
   }
 
+  @Test func violationWithPushesOnTheirWayMovesThem() {
+    let stage = Stage()
+    stage.push()
+    stage.establish()
+    stage.receive(HTTP2Peer.answer(200, stream: 1))
+    stage.push()
+    stage.receive(HTTP2Peer.frame(HTTP2Peer.ping, [1]))
+    #expect(stage.closed == [stage.opened[0].id])
+    stage.establish(1)
+    #expect(stage.requests(1) == [1])
+  }
+
   @Test func violationOfTheProtocolEndsTheConnection() {
     let stage = Stage()
     stage.push()

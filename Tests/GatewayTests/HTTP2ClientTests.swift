@@ -120,11 +120,14 @@ struct HTTP2ClientTests {
     #expect(client.takeEvents() == [.reset(stream: 1, code: 8)])
   }
 
-  @Test func otherProtocolIsAFault() throws {
-    let client = try #require(HTTP2Client())
-    #expect(throws: HTTP2Client.Fault.self) {
-      try client.receive(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8).span.bytes)
-      _ = try client.output()
-    }
+  @Test func connectionIsOverAfterAViolationOfTheProtocol() throws {
+    var (client, peer) = try ready()
+    _ = client.submit(request)
+    _ = try client.output()
+    #expect(!client.isOver)
+    try client.receive(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8).span.bytes)
+    let frames = peer.frames(in: try client.output())
+    #expect(frames.map(\.type) == [HTTP2Peer.goAway])
+    #expect(client.isOver)
   }
 }

@@ -59,15 +59,14 @@ struct SealedEndpointTests {
     #expect(SealedEndpoint(opening: text, with: other) == nil)
   }
 
-  /// Of a text in Base64 whose bits do not fill the last character, other spellings mean the same.
+  /// Some readers of Base64 ignore the unused bits of the last character.
   @Test func otherSpellingDoesNotOpen() throws {
-    let target = try target([UInt8](repeating: 9, count: 33))
+    let target = try target([UInt8](repeating: 9, count: 34))
     let text = SealedEndpoint(target: target, relayKey: relay.publicKey).sealed(with: key)
     let bytes = try #require(Base64.decodeURL(text))
     #expect(!bytes.count.isMultiple(of: 3), "the last character has unused bits")
     let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
     let spellings = alphabet.map { String(text.dropLast()) + String($0) }.filter { $0 != text }
-    #expect(spellings.contains { Base64.decodeURL($0) == bytes })
     #expect(spellings.allSatisfy { SealedEndpoint(opening: $0, with: key) == nil })
   }
 }

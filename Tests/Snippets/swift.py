@@ -99,7 +99,7 @@ class Swift:
                    and not self.is_left_out(os.path.basename(module)[:-len(".build")])
                    for path in glob.glob(os.path.join(module, "**/*.o"), recursive=True)
                    if self.has_source(path)]
-        libraries = ["-lssl", "-lcrypto", "-lsqlite3", "-lz"]
+        libraries = ["-lssl", "-lcrypto", "-lsqlite3", "-lz", "-lnghttp2"]
         done = subprocess.run(
             ["swiftc", "-o", output, *self.options(block), file, *objects, *libraries],
             capture_output=True, text=True)

@@ -7,6 +7,7 @@ import LockstepRelayService
 import LockstepStorage
 import LockstepStorageFiles
 import LockstepStorageSQLite
+import LockstepWebPush
 import LockstepWire
 import Testing
 
@@ -16,8 +17,16 @@ package final class ServingRelay {
   private let group: NodeGroup<RelayNode>
   private var isStopped = false
 
-  package init(store folder: String, isOpen: Bool = true) throws {
+  /// `wakes`: rules for pushes; nil: the relay wakes no devices.
+  package init(store folder: String, isOpen: Bool = true, wakes: PushRules? = nil) throws {
     let store = try SQLiteZoneStore(directory: folder, opening: 1)
+    var configuration = RelayConfiguration()
+    configuration.isOpen = isOpen
+    if let wakes {
+      let key = WakeConfiguration.newKey(from: Entropy.secrets, at: SystemClock.moment().wall)
+      _ = try store.commit([.addWakeKey(key, onlyFirst: true)], wall: key.madeAt)
+      configuration.wakes = WakeConfiguration(keys: [key], rules: wakes)
+    }
     let front = try Listener.open(.host("127.0.0.1", port: 0), listenerKind: .public)[0]
     let control = try Listener.open(
       .local(path: RelayService.controlSocket(inStore: folder)), listenerKind: .control)[0]
@@ -53,8 +62,6 @@ package final class ServingRelay {
         assignments.map { (StoreWork.perform($0.job, on: files), nil) }
       }
     }
-    var configuration = RelayConfiguration()
-    configuration.isOpen = isOpen
     try group.add(
       RelayNode(
         configuration: configuration, secrets: Entropy.secrets, random: SeededRandom(seed: 1)),

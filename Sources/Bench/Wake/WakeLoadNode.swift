@@ -40,6 +40,8 @@ package struct WakeLoadNode: Node, ~Copyable {
   private let auth: [UInt8]
   /// Nanoseconds between two changes.
   private let interval: Int64
+  /// Name of the record that this run creates in each account.
+  private let record: String
   private var random: SeededRandom
   private var uses: [ConnectionID: Use] = [:]
   private var connections: UInt64 = 0
@@ -69,6 +71,7 @@ package struct WakeLoadNode: Node, ~Copyable {
     self.key = key
     self.auth = auth
     self.random = random
+    record = "r" + String(self.random.next(), radix: 16)
     interval = rate == 0 ? 0 : 1_000_000_000 / Int64(rate)
     hasArrived = Array(repeating: false, count: members.count)
     unopened = FIFOQueue()
@@ -201,11 +204,11 @@ package struct WakeLoadNode: Node, ~Copyable {
           id,
           HTTPWriter.request(
             method: "PUT",
-            target: RequestTarget(path: ["v1", "zones", "Bench", "records", "r"]),
+            target: RequestTarget(path: ["v1", "zones", "Bench", "records", record]),
             host: relay.authority,
             headers: [
               "Authorization": "Bearer " + members[member].saverToken,
-              "Content-Type": "application/json",
+              "Content-Type": "application/json", "If-None-Match": "*",
             ],
             body: Array(#"{"type":"Bench","fields":{"text":"one small change"}}"#.utf8))))
     }

@@ -64,8 +64,8 @@ enum GatewayCommand {
     name: "run",
     summary: "Runs the gateway.",
     discussion: """
-      It runs until SIGTERM or SIGINT; then it takes no further requests, answers the pending ones, \
-      and ends. A second signal ends it at once. SIGHUP reloads the certificate.
+      It runs until SIGTERM or SIGINT; then it takes no further requests, answers the pending \
+      ones, and ends. A second signal ends it at once. SIGHUP reloads the certificate.
 
       Every option can also be set in a file (--config), as key = value. The command line takes \
       precedence over the environment, the environment over the file.

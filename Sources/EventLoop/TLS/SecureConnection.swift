@@ -10,7 +10,6 @@ import LockstepRuntime
 /// Reading may wait for buffer space: it answers a key update of the peer (RFC 8446 section 4.6.3).
 struct SecureConnection: ~Copyable {
   private let ssl: OpaquePointer
-  private let offer: Offer
 
   /// Protocol that a client offers (RFC 7301).
   enum Offer {
@@ -57,7 +56,7 @@ struct SecureConnection: ~Copyable {
   ) -> SecureConnection? {
     ERR_clear_error()
     guard let ssl = SSL_new(context.rawValue) else { return nil }
-    let made = SecureConnection(ssl, offer)
+    let made = SecureConnection(ssl)
     SSL_set_connect_state(ssl)
     if offer == .http2, openssl_offer_http2(ssl) != 1 { return nil }
     if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1 { return made }
@@ -67,10 +66,7 @@ struct SecureConnection: ~Copyable {
     return made
   }
 
-  private init(_ ssl: OpaquePointer, _ offer: Offer = .http1) {
-    self.ssl = ssl
-    self.offer = offer
-  }
+  private init(_ ssl: OpaquePointer) { self.ssl = ssl }
 
   deinit { SSL_free(ssl) }
 
@@ -82,10 +78,7 @@ struct SecureConnection: ~Copyable {
     ERR_clear_error()
     errno = 0
     let result = SSL_do_handshake(ssl)
-    if result == 1 {
-      let isOther = offer == .http2 && openssl_agreed_on_http2(ssl) != 1
-      return isOther ? .refused(.otherProtocol) : .done
-    }
+    if result == 1 { return openssl_lacks_http2(ssl) == 1 ? .refused(.otherProtocol) : .done }
     switch SSL_get_error(ssl, result) {
     case SSL_ERROR_WANT_READ: return .wantsRead
     case SSL_ERROR_WANT_WRITE: return .wantsWrite

@@ -35,8 +35,8 @@ enum APNsAnswer: Hashable {
       }
   }
 
-  /// Returns the reason in `{"reason":"…"}`, a word; `unknown` for anything else, so that no foreign
-  /// text gets into the log.
+  /// Returns the reason in `{"reason":"…"}`, a word; `unknown` for anything else, so that no
+  /// foreign text gets into the log.
   private static func reason(_ body: [UInt8]) -> String {
     guard let reason = JSONValue(ifJSON: body)?["reason"]?.string,
       (1...64).contains(reason.utf8.count),

@@ -63,6 +63,11 @@ struct APNsConnection {
     pingedAt = nil
   }
 
+  /// Deadline of the push that is over first; nil if there is none.
+  var earliestDeadline: Instant? {
+    attempts.min { $0.value.deadline < $1.value.deadline }?.value.deadline
+  }
+
   /// Streams whose pushes are over time, in their order.
   func overdueStreams(at now: Instant) -> [Int32] {
     attempts.filter { $0.value.deadline <= now }.map(\.key).sorted()

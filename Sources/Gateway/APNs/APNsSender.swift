@@ -156,6 +156,11 @@ struct APNsSender {
     }
     handleEvents(index, place, at: moment)
     if let (index, place) = self.place(of: id) { flush(index, place, at: moment) }
+    if let (index, place) = self.place(of: id) {
+      // nghttp2 has told the peer its fault, and ends the connection.
+      let connection = channels[index].connections[place]
+      if connection.stage != .draining, connection.http.isOver { lose(id, .violated, at: moment) }
+    }
     advance(index, at: moment)
     setDeadline()
   }
@@ -468,7 +473,7 @@ struct APNsSender {
       if channel.hasWaiting, channel.current == nil { consider(channel.pausedUntil) }
       for connection in channel.connections {
         consider(connection.deadline)
-        consider(connection.attempts.values.map(\.deadline).min())
+        consider(connection.earliestDeadline)
       }
     }
     nextDeadline = earliest

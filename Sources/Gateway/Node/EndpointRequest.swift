@@ -4,7 +4,8 @@ import LockstepModel
 
 /// Body of a device's request for an endpoint:
 ///
-///     {"token":"<hexadecimal>","topic":"<bundle id>","environment":"production","key":"<base64url>"}
+///     {"token":"<hexadecimal>","topic":"<bundle id>","environment":"production",
+///      "key":"<base64url>"}
 ///
 /// Members that are not known are ignored.
 struct EndpointRequest: Hashable {

@@ -22,6 +22,7 @@ import LockstepStorageSQLite
 ///     HOME/vault.key         key of the vault
 ///     HOME/vault.json        files that are kept as the account has them; their history beside it
 ///     HOME/relay-ca.pem      authorities trusted for the relay; if missing, the system's
+///     HOME/app-wakes.json    keys of the app's own registrations for wakes
 ///     HOME/rules.json        merge rules of zones that no app of this program knows
 ///     HOME/wake.json         keys with which the device is woken by a distributor
 ///     HOME/agent.sock        socket on which that process takes the requests of others
@@ -54,6 +55,9 @@ package struct HomeFolder: Sendable {
 
   /// File with the keys of a device that is woken by a distributor.
   package var wakeKeys: String { path + "/wake.json" }
+
+  /// File with the keys of the device's registrations for wakes.
+  var appWakeKeys: String { path + "/app-wakes.json" }
 
   package var socket: String { SocketPath.of("agent.sock", in: path) }
 
@@ -113,6 +117,7 @@ package struct HomeFolder: Sendable {
     "replica.sqlite", "replica.sqlite-wal", "replica.sqlite-shm", "agent.sock", "vault.json",
     "rules.json", "rules.json.new", "relay-ca.pem", "relay-ca.pem.new", "vault.json.new",
     "vault-history.jsonl", "vault-history.1.jsonl", "wake.json", "wake.json.new",
+    "app-wakes.json", "app-wakes.json.new",
   ]
 
   /// True for the files of a home. Those of keys may be incomplete after a crash, and then have a

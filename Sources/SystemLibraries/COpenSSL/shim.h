@@ -140,17 +140,19 @@ static inline int openssl_ask_http(SSL_CTX *_Nonnull context) {
   return SSL_CTX_set_alpn_protos(context, OPENSSL_HTTP_1_1) == 0;
 }
 
-/// Lets a client's connection offer HTTP/2 alone. Returns 0 if the library cannot.
+/// Lets a client's connection offer HTTP/2 alone, and marks it. Returns 0 if the library cannot.
 static inline int openssl_offer_http2(SSL *_Nonnull ssl) {
-  return SSL_set_alpn_protos(ssl, (const unsigned char *)"\x02h2", 3) == 0;
+  return SSL_set_alpn_protos(ssl, (const unsigned char *)"\x02h2", 3) == 0 &&
+         SSL_set_app_data(ssl, (void *)"h2") == 1;
 }
 
-/// Returns 1 if the handshake has selected HTTP/2.
-static inline int openssl_agreed_on_http2(SSL *_Nonnull ssl) {
+/// Returns 1 if the connection has offered HTTP/2 alone and the handshake has not selected it.
+static inline int openssl_lacks_http2(SSL *_Nonnull ssl) {
+  if (!SSL_get_app_data(ssl)) return 0;
   const unsigned char *chosen;
   unsigned int length;
   SSL_get0_alpn_selected(ssl, &chosen, &length);
-  return length == 2 && chosen[0] == 'h' && chosen[1] == '2';
+  return length != 2 || chosen[0] != 'h' || chosen[1] != '2';
 }
 
 /// Calls `take` with each host name in the certificate (RFC 5280 section 4.2.1.6), or with its
