@@ -79,9 +79,11 @@ extension Lockstep {
       }
       let pair = try keys.pair(for: name)
       let endpoint = try gateway.endpoint(of: app, relayKey: relayKey)
-      try call.putWake(
-        WakeRegistration(
-          id: name, endpoint: endpoint, p256dh: pair.key.publicKey.bytes, auth: pair.auth),
+      _ = try call.putWake(
+        WakeRegistrationBody(
+          WakeRegistration(
+            id: name, endpoint: endpoint, p256dh: pair.key.publicKey.bytes, auth: pair.auth),
+          wakeKey: relayKey),
         token: token)
     }
   }

@@ -171,7 +171,7 @@ struct APNsWakesTests {
     let keys = WakeKeys(in: HomeFolder(path: folder.path("")))
     let name = try #require(Name("app"))
     for content in ["", "[]", "{", #"{"wakes":1}"#] {
-      try folder.write(content, to: "wakes.json")
+      try folder.write(content, to: "app-wakes.json")
       #expect(throws: LockstepError.self) { try keys.pair(for: name) }
     }
   }
