@@ -113,7 +113,8 @@ package enum Limits {
   /// Bytes of one encrypted push: services must accept as many (RFC 8030 section 7.2).
   @usableFromInline package static let wakeBodyBytes = 4_096
   /// Bytes of a wake before its encryption, with the delimiter and the padding: the same for every
-  /// wake, so that its size reveals nothing. The longest wake has a notice of both sizes below and a new key.
+  /// wake, so that its size reveals nothing. The longest wake has a notice of both sizes below and
+  /// a new key.
   @usableFromInline package static let wakeRecordBytes = 640
   /// Bytes of the title of a notice, which JSON may double, and of the URL that it opens.
   @usableFromInline package static let wakeTitleBytes = 64

@@ -77,7 +77,7 @@ struct APNsWakesTests {
       let app = APNsWake.apns(gateway: gateway.url, token: token, topic: "com.example.app")
       try await phone.registerWake(app)
       #expect(try await phone.wakes().map(\.id) == ["app"])
-      let path = phone.engine.folder.wakeKeys
+      let path = phone.engine.folder.appWakeKeys
       let before = try Data(contentsOf: URL(filePath: path))
       let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
       #expect(mode as? Int == 0o600)
@@ -160,7 +160,7 @@ struct APNsWakesTests {
       let message = try push("{}", for: phone)
       try await phone.removeWake()
       await #expect(throws: LockstepError.self) { _ = try await phone.handleWake(apns: message) }
-      let path = phone.engine.folder.wakeKeys
+      let path = phone.engine.folder.appWakeKeys
       try await phone.leave(discardingUnsent: true)
       #expect(!FileManager.default.fileExists(atPath: path))
     }

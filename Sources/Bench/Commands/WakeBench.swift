@@ -30,18 +30,13 @@ struct WakeBench {
       folder.remove()
     }
     let (certificate, key) = (folder.path + "/certificate.pem", folder.path + "/key.pem")
-    let listener = try CommandFailure.wrap { () throws(CertificateFault) in
+    let server = try CommandFailure.wrap { () throws(CertificateFault) in
       try ServerCertificate.writeSelfSigned(
         names: "IP:127.0.0.1", certificate: certificate, key: key)
       return try ServerCertificate(certificate: certificate, key: key)
     }
-    let service = try CommandFailure.wrap { () throws(ListenFault) in
-      try Listener.open(
-        .host("127.0.0.1", port: 0), listenerKind: .public, certificate: listener)[0]
-    }
-    guard case .host(_, let port) = service.address else {
-      throw CommandFailure("the push service has no port")
-    }
+    // Each run opens it again, at this port.
+    let port = try WakeBench.port(of: try WakeBench.listener(at: 0, server))
     progress.show("making \(2 * plan.devices) accounts")
     let accounts = WakeAccounts(count: plan.devices, port: port)
     let relay = try ChildRelay(
@@ -49,11 +44,32 @@ struct WakeBench {
       environment: [("SSL_CERT_FILE", certificate)]
     ) { store throws(CommandFailure) in try accounts.store(in: store) }
     defer { relay.stop() }
-    return try measure(accounts, relay, service)
+    return try measure(accounts, relay) { () throws(CommandFailure) in
+      try WakeBench.listener(at: port, server)
+    }
   }
 
+  /// Opens the push service's listener; port 0: at a free port.
+  private static func listener(
+    at port: UInt16, _ certificate: ServerCertificate
+  ) throws(CommandFailure) -> Listener {
+    try CommandFailure.wrap { () throws(ListenFault) in
+      try Listener.open(
+        .host("127.0.0.1", port: port), listenerKind: .public, certificate: certificate)[0]
+    }
+  }
+
+  private static func port(of listener: Listener) throws(CommandFailure) -> UInt16 {
+    guard case .host(_, let port) = listener.address else {
+      throw CommandFailure("the push service has no port")
+    }
+    return port
+  }
+
+  /// `service`: opens the push service's listener.
   private func measure(
-    _ accounts: WakeAccounts, _ relay: ChildRelay, _ service: Listener
+    _ accounts: WakeAccounts, _ relay: ChildRelay,
+    _ service: @escaping () throws(CommandFailure) -> Listener
   ) throws(CommandFailure) -> WakeBenchTable {
     var table = WakeBenchTable(plan: plan)
     let bench = { (members: [WakeMember], way: WakeWay, rate: Int) throws(CommandFailure) in
@@ -61,8 +77,8 @@ struct WakeBench {
         WakeLoadNode(
           members, by: way, rate: rate, to: relay.address, key: accounts.key, auth: accounts.auth,
           random: Entropy.seededRandom()),
-        service, waiting
-      ).result(progress)
+        try service(), waiting
+      ).result()
     }
     progress.show("\(plan.rate) changes a second to devices with a socket")
     table.connected = try bench(accounts.awake, .socket, plan.rate)
@@ -213,7 +229,7 @@ private final class WakeRunThread {
   }
 
   /// Waits until the devices are ready, makes the changes, and waits for the end.
-  func result(_ progress: Progress) throws(CommandFailure) -> WakeRun {
+  func result() throws(CommandFailure) -> WakeRun {
     do {
       try wait(for: "the devices' sign-in") { if case .ready = $0 { () } else { nil } }
       group.post(.openWindow)
