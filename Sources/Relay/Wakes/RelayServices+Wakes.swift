@@ -127,7 +127,9 @@ extension RelayServices {
         } ?? []
       if !due.isEmpty {
         let newestKey = configuration.wakes?.keyMadeAt ?? 0
-        _ = submitCommit(.claimWakes(due, newestKey: newestKey), for: .wakeClaim)
+        if !submitCommit(.claimWakes(due, newestKey: newestKey), for: .wakeClaim) {
+          desk?.scheduler.failClaim()
+        }
       }
       reportWakes()
     case .failure: desk?.scheduler.fail(at: moment.instant)
@@ -137,9 +139,12 @@ extension RelayServices {
 
   /// Sends the wakes that the store has begun.
   mutating func handleWakeClaim(_ result: Result<CommitResult, Refusal>) {
-    guard case .success(.wakesClaimed(let claimed)) = result else { return }
+    guard case .success(.wakesClaimed(let claimed)) = result else {
+      desk?.scheduler.failClaim()
+      return advanceWakes()
+    }
+    desk?.scheduler.begin(claimed.map { (id: $0.id, pushes: $0.entries.count) })
     for wake in claimed {
-      desk?.scheduler.begin(wake.id, pushes: wake.entries.count)
       let token = ChangeToken(
         generation: wake.newest.generation, sequence: wake.newest.sequence)
       for entry in wake.entries {
@@ -196,7 +201,8 @@ extension RelayServices {
       ttlSeconds: isVerification ? Limits.wakeCodeSeconds : Limits.wakeSeconds, urgency: .normal,
       keyMadeAt: keyMadeAt)
     if desk?.sender.send(request, at: moment) != true {
-      finishPush(number, .failed(.unavailable, retryAfter: nil))
+      // Too many pushes wait; that is no fault of the push service.
+      finishPush(number, .failed(.unavailable, retryAfter: Limits.wakePauses.lowerBound))
     }
   }
 

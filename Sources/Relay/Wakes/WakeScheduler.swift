@@ -47,6 +47,8 @@ struct WakeScheduler: Sendable {
   /// Devices whose last connection ended a moment ago, until they may be woken.
   private var left: [SleeperID: Instant] = [:]
   private var isLooking = false
+  /// True while the store begins wakes that were found.
+  private var isClaiming = false
   /// The last device of the pass under way; nil between two passes.
   private var passed: SleeperID?
   private var nextPass: Instant
@@ -91,7 +93,7 @@ struct WakeScheduler: Sendable {
 
   /// Returns the next step. With `.look`, the store must be asked, and `handle` or `fail` called.
   mutating func next(at now: Instant) -> Step {
-    if isLooking || wakes.count >= Limits.wakesAtOnce { return .awaitResult }
+    if isLooking || isClaiming || wakes.count >= Limits.wakesAtOnce { return .awaitResult }
     let due = changed.filter { $0.value <= now }.map(\.key).sorted().prefix(Limits.wakesPerRequest)
     if !due.isEmpty {
       for account in due { changed[account] = nil }
@@ -105,7 +107,9 @@ struct WakeScheduler: Sendable {
     return .wait(changed.values.min().map { min($0, nextPass) } ?? nextPass)
   }
 
-  /// Handles what the store found. Returns the devices of which a wake is to be begun.
+  /// Handles what the store found. Returns the devices of which a wake is to be begun, no more than
+  /// may be sent at a time; the others are looked at again. If there are any, `begin` or
+  /// `failClaim` must be called.
   /// `isConnected`: true for a device with a connection in this process.
   mutating func handle(
     _ found: DueWakes, of query: SleeperQuery, at now: Instant, wall: Int64,
@@ -133,9 +137,13 @@ struct WakeScheduler: Sendable {
     left = left.filter { now < $0.value }
     // Those that have just left are looked at again when they may be woken.
     for id in found.due { if let until = left[id] { plan(id.account, at: until) } }
-    return found.due.filter { id in
+    let due = found.due.filter { id in
       wakes[id] == nil && left[id] == nil && !isConnected(id)
     }
+    let room = Limits.wakesAtOnce - wakes.count
+    for id in due.dropFirst(room) { plan(id.account, at: now) }
+    isClaiming = !due.isEmpty
+    return Array(due.prefix(room))
   }
 
   /// Handles a store that could not be asked: the pass that follows later finds what is due.
@@ -147,8 +155,14 @@ struct WakeScheduler: Sendable {
 
   // MARK: sending
 
-  /// Records a wake that was begun, with that many pushes.
-  mutating func begin(_ id: SleeperID, pushes: Int) { wakes[id] = Wake(unfinished: pushes) }
+  /// Records the wakes that were begun, with the number of pushes of each.
+  mutating func begin(_ begun: [(id: SleeperID, pushes: Int)]) {
+    isClaiming = false
+    for wake in begun { wakes[wake.id] = Wake(unfinished: wake.pushes) }
+  }
+
+  /// Handles a store that has begun no wake: the pass that follows later finds what is due.
+  mutating func failClaim() { isClaiming = false }
 
   /// Returns the number of a push of a wake that was begun, or of one that carries a code.
   mutating func addPush(
