@@ -8,8 +8,7 @@ package enum RelayCertificate {
   /// Loads the certificate if both files are named; returns nil if neither is.
   package static func named(
     _ certificate: String?, key: String?
-  ) throws(CommandFailure) -> ServerCertificate?
-  {
+  ) throws(CommandFailure) -> ServerCertificate? {
     switch (certificate, key) {
     case (nil, nil): return nil
     case (.some, nil):
