@@ -47,7 +47,13 @@ package struct ZoneWalk {
       wall += chance(100) ? ZoneWalk.rules.historyMilliseconds / 2 : number(2_000)
       let requests = (0..<Int.random(in: 1...6, using: &random)).map { _ in request() }
       let results = try reference.commit(requests, wall: wall)
-      let found = try subject.commit(requests, wall: wall)
+      let found: [CommitResult]
+      do {
+        found = try subject.commit(requests, wall: wall)
+      } catch {
+        Issue.record("commit of step \(step): \(requests)")
+        throw error
+      }
       let differing = zip(requests, zip(found, results)).first { $0.1.0 != $0.1.1 }
       try #require(
         found == results, "commit of step \(step): \(differing.map { "\($0)" } ?? "number")")

@@ -657,7 +657,8 @@ extension CommitRun {
 /// SQL statements. Those that scan a zone are planned at each execution, for the tables as they are
 /// then: a plan for an empty table would compare each row with each other row. They join by a row's
 /// place, since without statistics the planner takes a zone for one row, and would compare all of
-/// its rows with all that are deleted.
+/// its rows with all that are deleted. A place is unique only within a partition, so the account is
+/// compared as well.
 enum ZoneDeleter {
   /// Decrements the use counts of the chunks that the records name, once for each record and chunk.
   static let release = PostgresStatement(
@@ -680,7 +681,7 @@ enum ZoneDeleter {
     FROM named CROSS JOIN LATERAL (
       SELECT ctid AS row FROM chunks WHERE account = $1::bigint AND hash = named.hash OFFSET 0
     ) AS held
-    WHERE chunks.ctid = held.row
+    WHERE chunks.account = $1::bigint AND chunks.ctid = held.row
     """)
   /// Assigns rising tags in the order in which the records were saved.
   static let bury = PostgresStatement(
@@ -696,7 +697,7 @@ enum ZoneDeleter {
     buried AS (
       UPDATE records SET fields = NULL, chunks = NULL, tag = $6::bigint + live.place,
         device = $7::bigint, modified_at = $8::bigint, deleted_at = $8::bigint
-      FROM live WHERE records.ctid = live.row)
+      FROM live WHERE records.account = $1::bigint AND records.ctid = live.row)
     SELECT count(*), coalesce(max(tag), 0)::bigint, coalesce(sum(bytes), 0)::bigint FROM live
     """)
   static let buried = PostgresStatement(

@@ -395,12 +395,13 @@ def story_a_working_day_stays_within_its_budget():
     result = json.loads(run("bench", "budget", "--app", "timer", "--json").stdout)
     assert result["met"] is True and result["devices"] == 3, result
     rows = {row["transport"]: row for row in result["rows"]}
-    assert set(rows) == {"websocket", "events", "long-poll", "poll"}, rows
+    assert set(rows) == {"websocket", "events", "long-poll", "poll", "wake"}, rows
     for name, row in rows.items():
         assert row["edits"] > 30 and row["faults"] == [], row
         if name != "poll":
             assert 0 < row["requestsAnHour"] < 100 and 0 < row["bytesADay"] < 1_000_000, row
-            assert 0 < row["idleWakesAnHour"] <= row["idleWakesAnHourMost"], row
+            assert 0 <= row["idleWakesAnHour"] <= row["idleWakesAnHourMost"], row
+    assert 0 < rows["wake"]["wakeupsADay"] < rows["websocket"]["wakeupsADay"] / 10, rows
     again = json.loads(run("bench", "budget", "--app", "timer", "--json").stdout)
     assert again == result, "the same seed is the same day"
     text = run("bench", "budget", "--app", "habits", "--transport", "websocket").stdout
