@@ -78,7 +78,7 @@ package enum RelayCommand {
     "trust-proxy", .networks, default: "none",
     "Proxies whose X-Forwarded-For or Forwarded fields are trusted.")
   static let wake = CommandOption.defaulted(
-    "wake", ValueKind<Switch>.choice, default: "on",
+    "wakes", ValueKind<Switch>.choice, default: "on",
     "Wake sleeping devices that ask for it, by Web Push; off: the relay opens no connections.")
   static let wakeAllow = CommandOption.defaulted(
     "wake-allow", .pushRules, default: "none",

@@ -22,7 +22,7 @@ package struct RelayWakes: Sendable, Hashable {
     else {
       throw CommandFailure(
         "the store's key for push services is invalid; restore the store from a backup, or start "
-          + "with --wake off")
+          + "with --wakes off")
     }
     return configuration
   }

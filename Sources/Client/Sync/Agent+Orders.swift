@@ -124,7 +124,10 @@ extension Agent {
       }
       engine.finished(
         offered: job.hasOffer, applied: applied, batch: outcome.batch, outbox: outcome.outbox)
-      if case .switched(_, _, let position?) = result { engine.positionMovedBack(to: position) }
+      if case .switched(_, _, let position?) = result {
+        engine.positionMovedBack(to: position)
+        if case .asleep = rest { wake(at: moment) }
+      }
       reportResult(result)
       if case .chunks(let found) = result, case .chunk(let purpose) = job.kind {
         chunkJobFinished(purpose, found, at: moment)

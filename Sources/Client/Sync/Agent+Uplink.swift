@@ -218,6 +218,7 @@ extension Agent {
       rest = .asleep(since: clock.reading(at: moment).relayTime)
       advanceUploads(at: moment)
     case .asleep:
+      guard !isStopping, isNetworkOn, failure == nil else { return }
       if engine.needsRelay || !chunks.fetches.isEmpty { wake(at: moment) }
     }
   }

@@ -101,6 +101,9 @@ final class WakeKeeper: Sendable {
 /// State of the thread.
 private final class WakeLoop {
   private static let description = "Lockstep"
+  /// Passes, and events of the bus in one pass, before messages of the home are handled.
+  private static let passesMax = 8
+  private static let eventsMax = 64
 
   private var keys: WakeKeys
   private let relay: RelayClient
@@ -151,7 +154,8 @@ private final class WakeLoop {
   /// for an answer has also read what came before that, so the bus's descriptor does not show it.
   private func performAll() {
     var isDone = false
-    while !isDone {
+    // Others' messages wait for a while at most, whatever the bus sends.
+    for _ in 0..<Self.passesMax where !isDone {
       isDone = true
       while let action = machine.nextAction(at: SystemClock.instant()) {
         perform(action)
@@ -232,7 +236,7 @@ private final class WakeLoop {
     } catch {
       throw PushBusFault("\(error)", nextStep: "It is tried again.")
     }
-    guard let key else {
+    guard let key, Base64.decodeURL(key)?.count == 65 else {
       throw PushBusFault(
         "the relay \(relay.relay.url) wakes no devices",
         nextStep: "Its owner can change that: docs/wake.md.")
@@ -306,7 +310,8 @@ private final class WakeLoop {
   /// Returns true if there was anything.
   private func readBus() -> Bool {
     var hasRead = false
-    while let event = bus?.next() {
+    for _ in 0..<Self.eventsMax {
+      guard let event = bus?.next() else { break }
       hasRead = true
       switch event {
       case .endpoint(keys.token, let endpoint): handle(.endpoint(endpoint))

@@ -94,6 +94,8 @@ struct WakeMachine {
   private(set) var endpoint: String?
   private var actions: [Action] = []
   private var pause = WakeMachine.pauses.lowerBound
+  /// Time of the last failure; nil: none.
+  private var failedAt: Instant?
   private var isSettled = false
   /// The agent has no connection, as it last reported.
   private var isAsleep = false
@@ -152,7 +154,11 @@ struct WakeMachine {
     case .lost(let problem):
       if case .pausing = stage { return }
       fail(problem, at: now)
-    case .distributorAppeared: if case .pausing = stage { stage = .pausing(until: now) }
+    case .distributorAppeared:
+      guard case .pausing(let until) = stage else { return }
+      // Asking it may be what makes it appear, and end again.
+      let earliest = failedAt?.advanced(milliseconds: pause / 10) ?? now
+      stage = .pausing(until: min(until, max(now, earliest)))
     }
   }
 
@@ -218,6 +224,7 @@ struct WakeMachine {
   private mutating func fail(_ problem: WakeProblem, at now: Instant) {
     stage = .pausing(until: now.advanced(milliseconds: pause))
     pause = min(2 * pause, Self.pauses.upperBound)
+    failedAt = now
     if problem != self.problem { actions.append(.report(problem)) }
     self.problem = problem
   }

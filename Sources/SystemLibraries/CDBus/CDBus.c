@@ -85,8 +85,11 @@ static const char *trouble;
 static void load(void) {
   void *library = dlopen("libdbus-1.so.3", RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) {
+    // The text of dlerror lasts only until the thread's next call or its end.
+    static char text[512];
     const char *reason = dlerror();
-    trouble = reason ? reason : "libdbus-1.so.3 cannot be loaded";
+    snprintf(text, sizeof text, "%s", reason ? reason : "libdbus-1.so.3 cannot be loaded");
+    trouble = text;
     return;
   }
 #define FIND(type, name, parameters) \

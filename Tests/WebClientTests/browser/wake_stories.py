@@ -99,7 +99,7 @@ class WakeStories(Story):
         expect(person.page.get_by_role("switch", name=SWITCH)).to_be_disabled()
 
     def test_a_relay_that_wakes_no_devices_says_so(self):
-        self.restarts_with("--wake", "off")
+        self.restarts_with("--wakes", "off")
         person = self.person_with_account()
         person.go("Devices")
         expect(person.page.get_by_text("This relay sends none.")).to_be_visible()
