@@ -71,18 +71,19 @@ extension Lockstep {
   public func registerWake(_ app: APNsWake, id: String = "app") async throws {
     guard let name = Name(id) else { throw LockstepError.invalidID(id) }
     let gateway = try GatewayClient(app.gateway)
-    let keys = WakeKeys(in: engine.folder)
+    let keys = AppWakeKeys(in: engine.folder)
     try await relayCall { call, token throws(LockstepError) in
       guard let relayKey = try call.wakeKey() else {
         throw .refused(
           reason: "the relay at \(call.relay.url) wakes no devices; ask its owner to allow wakes")
       }
-      let pair = try keys.pair(for: name)
+      let pushKeys = try keys.keys(for: name)
       let endpoint = try gateway.endpoint(of: app, relayKey: relayKey)
       _ = try call.putWake(
         WakeRegistrationBody(
           WakeRegistration(
-            id: name, endpoint: endpoint, p256dh: pair.key.publicKey.bytes, auth: pair.auth),
+            id: name, endpoint: endpoint, p256dh: pushKeys.key.publicKey.bytes,
+            auth: pushKeys.auth),
           wakeKey: relayKey),
         token: token)
     }
@@ -98,7 +99,7 @@ extension Lockstep {
   public func handleWake(
     apns message: String, within duration: Duration = .seconds(20)
   ) async throws -> SyncOutcome {
-    let keys = WakeKeys(in: engine.folder)
+    let keys = AppWakeKeys(in: engine.folder)
     let push = try await Self.onThread(isCancellable: true) { try keys.opened(message) }
     return try await handleWake(push.content, id: push.id.text, within: duration)
   }
@@ -108,12 +109,7 @@ extension Lockstep {
 /// only the home's owner can read:
 ///
 ///     {"wakes":[{"id":"app","key":"<base64url>","auth":"<base64url>"}]}
-struct WakeKeys: Sendable {
-  struct Pair: Sendable {
-    let key: P256PrivateKey
-    let auth: [UInt8]
-  }
-
+struct AppWakeKeys: Sendable {
   /// A decrypted push, and the registration that it is for.
   struct Push: Sendable {
     let id: Name
@@ -122,7 +118,7 @@ struct WakeKeys: Sendable {
 
   private struct Entry {
     var id: Name
-    var pair: Pair
+    var keys: PushKeys
   }
 
   /// Bytes of the file: a device has few registrations.
@@ -133,20 +129,19 @@ struct WakeKeys: Sendable {
   init(in folder: HomeFolder) { path = folder.appWakeKeys }
 
   /// Returns the keys of a registration, which are made if there are none.
-  func pair(for id: Name) throws(LockstepError) -> Pair {
+  func keys(for id: Name) throws(LockstepError) -> PushKeys {
     try locked { () throws(LockstepError) in
       var entries = try read()
-      if let known = entries.first(where: { $0.id == id }) { return known.pair }
+      if let known = entries.first(where: { $0.id == id }) { return known.keys }
       let secrets = SecretSource { count in
         var random = SystemRandomNumberGenerator()
         return (0..<count).map { _ in random.next() }
       }
-      let pair = Pair(
-        key: PushMessage.newKey(from: secrets), auth: secrets.bytes(PushRecipient.authBytes))
+      let keys = PushKeys(from: secrets)
       // As many as the relay keeps; the oldest one is replaced there, too.
-      entries = entries.suffix(Limits.wakesPerDevice - 1) + [Entry(id: id, pair: pair)]
+      entries = entries.suffix(Limits.wakesPerDevice - 1) + [Entry(id: id, keys: keys)]
       try write(entries)
-      return pair
+      return keys
     }
   }
 
@@ -164,7 +159,7 @@ struct WakeKeys: Sendable {
       throw .refused(reason: "the push has no message; pass on the text \"m\" as it is")
     }
     for entry in try read() {
-      if let content = PushMessage.decrypt(body, key: entry.pair.key, auth: entry.pair.auth) {
+      if let content = entry.keys.decrypt(body) {
         return Push(id: entry.id, content: content)
       }
     }
@@ -177,7 +172,7 @@ struct WakeKeys: Sendable {
   private func locked<Value: Sendable>(
     _ body: () throws(LockstepError) -> Value
   ) throws(LockstepError) -> Value {
-    let result: Result<Value, LockstepError> = WakeKeys.lock.withLock { _ in
+    let result: Result<Value, LockstepError> = AppWakeKeys.lock.withLock { _ in
       do throws(LockstepError) {
         return .success(try body())
       } catch {
@@ -190,7 +185,7 @@ struct WakeKeys: Sendable {
   private func read() throws(LockstepError) -> [Entry] {
     let bytes: [UInt8]?
     do throws(HomeFault) {
-      bytes = try HomeFile.contents(of: path, atMost: WakeKeys.fileBytes)
+      bytes = try HomeFile.contents(of: path, atMost: AppWakeKeys.fileBytes)
     } catch {
       throw .home(path: path, reason: error.reason)
     }
@@ -200,34 +195,19 @@ struct WakeKeys: Sendable {
     }
     return list.compactMap { value in
       guard let id = value["id"]?.string.flatMap({ Name($0) }),
-        let key = value["key"]?.string.flatMap({ Base64.decodeURL($0) })
-          .flatMap({ P256PrivateKey($0) }),
-        let auth = value["auth"]?.string.flatMap({ Base64.decodeURL($0) }),
-        auth.count == PushRecipient.authBytes
+        let keys = PushKeys(stored: value)
       else { return nil }
-      return Entry(id: id, pair: Pair(key: key, auth: auth))
+      return Entry(id: id, keys: keys)
     }
   }
 
   private func write(_ entries: [Entry]) throws(LockstepError) {
-    var writer = JSONWriter(capacity: 1_024)
-    writer.beginObject()
-    writer.member("wakes")
-    writer.beginArray()
-    for entry in entries {
-      writer.beginObject()
-      writer.member("id")
-      writer.string(entry.id.text)
-      writer.member("key")
-      writer.string(Base64.encodeURL(entry.pair.key.scalar))
-      writer.member("auth")
-      writer.string(Base64.encodeURL(entry.pair.auth))
-      writer.endObject()
+    let list = entries.map { entry in
+      JSONValue.object([JSONMember("id", .string(entry.id.text))] + entry.keys.storedMembers)
     }
-    writer.endArray()
-    writer.endObject()
     do throws(HomeFault) {
-      try HomeFile.replace(path, by: writer.finish())
+      try HomeFile.replace(
+        path, by: JSONValue.object([JSONMember("wakes", .array(list))]).serialized())
     } catch {
       throw .home(path: path, reason: error.reason)
     }

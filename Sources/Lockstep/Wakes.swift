@@ -111,7 +111,7 @@ extension Lockstep {
   /// Removes a registration of this device. Does nothing if there is none.
   public func removeWake(id: String = "app") async throws {
     let name = try wakeName(id)
-    let keys = WakeKeys(in: engine.folder)
+    let keys = AppWakeKeys(in: engine.folder)
     try await relayCall { call, token throws(LockstepError) in
       try call.removeWake(name, token: token)
       try keys.remove(name)

@@ -64,7 +64,7 @@ struct APNsWakesTests {
 
   /// Encrypts a push as the relay does.
   private func push(_ content: String, for phone: Lockstep, id: String = "app") throws -> String {
-    let pair = try WakeKeys(in: phone.engine.folder).pair(for: try #require(Name(id)))
+    let pair = try AppWakeKeys(in: phone.engine.folder).keys(for: try #require(Name(id)))
     let recipient = try #require(
       PushRecipient(publicKey: pair.key.publicKey.bytes, auth: pair.auth))
     let body = try #require(
@@ -168,11 +168,11 @@ struct APNsWakesTests {
 
   @Test func damagedFileOfKeysIsNamed() throws {
     let folder = try TemporaryFolder()
-    let keys = WakeKeys(in: HomeFolder(path: folder.path("")))
+    let keys = AppWakeKeys(in: HomeFolder(path: folder.path("")))
     let name = try #require(Name("app"))
     for content in ["", "[]", "{", #"{"wakes":1}"#] {
       try folder.write(content, to: "app-wakes.json")
-      #expect(throws: LockstepError.self) { try keys.pair(for: name) }
+      #expect(throws: LockstepError.self) { try keys.keys(for: name) }
     }
   }
 }

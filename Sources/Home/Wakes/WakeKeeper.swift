@@ -274,14 +274,15 @@ private final class WakeLoop {
     _ id: Name, _ endpoint: String, auth: [UInt8]
   ) -> WakeRegistrationBody {
     WakeRegistrationBody(
-      WakeRegistration(id: id, endpoint: endpoint, p256dh: keys.key.publicKey.bytes, auth: auth),
+      WakeRegistration(
+        id: id, endpoint: endpoint, p256dh: keys.push.key.publicKey.bytes, auth: auth),
       wakeKey: keys.wakeKey)
   }
 
   private func offer(_ endpoint: String) {
     do throws(LockstepError) {
       let isVerified = try relay.putWake(
-        registration(WakeRequest.registration, endpoint, auth: keys.auth), token: token)
+        registration(WakeRequest.registration, endpoint, auth: keys.push.auth), token: token)
       handle(.offered(isVerified: isVerified))
     } catch {
       handle(.failed(Self.refused(error)))
@@ -346,7 +347,7 @@ private final class WakeLoop {
   /// Handles a push. One that was not encrypted for this device is dropped: anyone who knows the
   /// endpoint can send it.
   private func receive(_ body: [UInt8]) {
-    if let content = PushMessage.decrypt(body, key: keys.key, auth: keys.auth) {
+    if let content = keys.push.decrypt(body) {
       if let payload = WakeCodePayload(content) { return handle(.code(payload.code)) }
       guard let payload = WakePayload(content) else { return }
       log.debug("woken by a push")
@@ -355,7 +356,7 @@ private final class WakeLoop {
       return
     }
     guard let test,
-      let content = PushMessage.decrypt(body, key: keys.key, auth: test.auth),
+      let content = PushMessage.decrypt(body, key: keys.push.key, auth: test.auth),
       let payload = WakeCodePayload(content)
     else { return log.debug("dropped a push that is not for this device") }
     proveTest(payload.code)

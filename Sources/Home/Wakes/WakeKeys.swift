@@ -19,9 +19,8 @@ package struct WakeKeys: Sendable {
 
   /// Name of this device on the bus, which belongs to its home alone.
   package let name: String
-  /// Private key and secret of the subscription (RFC 8291).
-  let key: P256PrivateKey
-  let auth: [UInt8]
+  /// Those of the subscription.
+  let push: PushKeys
   /// Secret name of the registration at the distributor.
   private(set) var token: String
   /// Distributor of the registration, and the relay's key for which it was made; nil: none yet.
@@ -38,8 +37,7 @@ package struct WakeKeys: Sendable {
     }
     path = home.wakeKeys
     name = "dev.lockstep.Agent.h" + secrets.bytes(Self.nameBytes).map(Self.hexadecimal).joined()
-    key = PushMessage.newKey(from: secrets)
-    auth = secrets.bytes(PushRecipient.authBytes)
+    push = PushKeys(from: secrets)
     token = Base64.encodeURL(secrets.bytes(Self.tokenBytes))
     try store()
   }
@@ -52,17 +50,12 @@ package struct WakeKeys: Sendable {
     }
     guard let content else { return nil }
     guard let json = JSONValue(ifJSON: content), let name = json["name"]?.string,
-      let token = json["token"]?.string,
-      let key = json["key"]?.string.flatMap({ Base64.decodeURL($0) }).flatMap({
-        P256PrivateKey($0)
-      }),
-      let auth = json["auth"]?.string.flatMap({ Base64.decodeURL($0) }),
-      auth.count == PushRecipient.authBytes
+      let token = json["token"]?.string, let push = PushKeys(stored: json)
     else {
       throw CommandFailure(
         "\(home.wakeKeys) has another form; remove it, and the device registers for wakes anew")
     }
-    (self.name, self.token, self.key, self.auth) = (name, token, key, auth)
+    (self.name, self.token, self.push) = (name, token, push)
     distributor = json["distributor"]?.string
     wakeKey = json["wakeKey"]?.string
   }
@@ -80,11 +73,9 @@ package struct WakeKeys: Sendable {
   }
 
   private func store() throws(CommandFailure) {
-    var members = [
-      JSONMember("name", .string(name)), JSONMember("token", .string(token)),
-      JSONMember("key", .string(Base64.encodeURL(key.scalar))),
-      JSONMember("auth", .string(Base64.encodeURL(auth))),
-    ]
+    var members =
+      [JSONMember("name", .string(name)), JSONMember("token", .string(token))]
+      + push.storedMembers
     if let distributor { members.append(JSONMember("distributor", .string(distributor))) }
     if let wakeKey { members.append(JSONMember("wakeKey", .string(wakeKey))) }
     try CommandFailure.wrap { () throws(HomeFault) in
