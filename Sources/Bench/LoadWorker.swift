@@ -253,7 +253,15 @@ package enum LoadOrder: Sendable {
   case closeWindow
 }
 
-package enum LoadReport: Sendable {
+/// Report of a node that runs on a `LoadThread`.
+package protocol LoadThreadReport: Sendable {
+  /// Reason for which the node has failed; nil if it has not.
+  var failure: String? { get }
+  /// True if the node reports nothing after it.
+  var isLast: Bool { get }
+}
+
+package enum LoadReport: LoadThreadReport {
   /// All devices are signed in.
   case ready
   /// Latencies of the counted saves, from due time to answer.
@@ -264,6 +272,15 @@ package enum LoadReport: Sendable {
   case failed(String)
   /// The node has stopped, as ordered.
   case stopped
+
+  package var failure: String? { if case .failed(let reason) = self { reason } else { nil } }
+
+  package var isLast: Bool {
+    switch self {
+    case .failed, .stopped: true
+    case .ready, .window, .done: false
+    }
+  }
 }
 
 /// Result of a load.

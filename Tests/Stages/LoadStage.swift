@@ -59,5 +59,4 @@ extension LoadReport {
   package var isReady: Void? { if case .ready = self { () } else { nil } }
   package var window: LatencyHistogram? { if case .window(let it) = self { it } else { nil } }
   package var result: LoadResult? { if case .done(let it) = self { it } else { nil } }
-  package var failure: String? { if case .failed(let it) = self { it } else { nil } }
 }

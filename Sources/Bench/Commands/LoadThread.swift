@@ -7,33 +7,28 @@ import LockstepRuntime
 import Synchronization
 
 /// Reports of a node that have not been read yet.
-private final class LoadInbox: Sendable {
-  let reports = Mutex<[LoadReport]>([])
+private final class LoadInbox<Report: LoadThreadReport>: Sendable {
+  let reports = Mutex<[Report]>([])
 }
 
 /// A node that loads a relay, on its own thread, and its reports.
 final class LoadThread<N: Node & ~Copyable>
-where N.Order == LoadOrder, N.Report == LoadReport, N.Job == NoJob {
+where N.Order == LoadOrder, N.Report: LoadThreadReport, N.Job == NoJob {
   private let group: NodeGroup<N>
-  private let inbox: LoadInbox
+  private let inbox: LoadInbox<N.Report>
   private let waiting: BenchWait
 
   /// `receiveBytes`: maximum bytes of one read from a connection. `isLowPriority`: the load stands
   /// for other machines, so its computation must take little time from the measured processes.
   init(
-    _ node: consuming sending N, receiveBytes: Int = Limits.receiveBytes,
-    isLowPriority: Bool = false, _ waiting: BenchWait
+    _ node: consuming sending N, listeners: [Listener] = [],
+    receiveBytes: Int = Limits.receiveBytes, isLowPriority: Bool = false, _ waiting: BenchWait
   ) throws(CommandFailure) {
-    let inbox = LoadInbox()
-    var settings = GroupSettings<LoadReport> { _, report in
+    let inbox = LoadInbox<N.Report>()
+    var settings = GroupSettings<N.Report> { _, report in
       inbox.reports.withLock { $0.append(report) }
     }
-    settings.isLastReport = { report in
-      switch report {
-      case .failed, .stopped: true
-      case .ready, .window, .done: false
-      }
-    }
+    settings.isLastReport = { $0.isLast }
     // It measures time, so each event must carry the time at which it happened.
     settings.clock = .eachEvent
     settings.limits.receiveBytes = receiveBytes
@@ -45,7 +40,7 @@ where N.Order == LoadOrder, N.Report == LoadReport, N.Job == NoJob {
     }
     do throws(SystemFault) {
       group = try NodeGroup<N>(count: 1, settings)
-      try group.add(node)
+      try group.add(node, listeners: listeners)
       let before = Self.threadIDs()
       try group.start()
       if isLowPriority {
@@ -86,7 +81,7 @@ where N.Order == LoadOrder, N.Report == LoadReport, N.Job == NoJob {
 
   /// Waits for the first report for which `pick` returns a result; skips those before it.
   func wait<Result>(
-    for what: String, _ pick: (LoadReport) -> Result?
+    for what: String, _ pick: (N.Report) -> Result?
   ) throws(CommandFailure) -> Result {
     try waiting.wait(for: what) { () throws(CommandFailure) in
       let reports = inbox.reports.withLock { reports in
@@ -94,7 +89,7 @@ where N.Order == LoadOrder, N.Report == LoadReport, N.Job == NoJob {
         return reports
       }
       for report in reports {
-        if case .failed(let reason) = report { throw CommandFailure("\(what): \(reason)") }
+        if let reason = report.failure { throw CommandFailure("\(what): \(reason)") }
         if let result = pick(report) { return result }
       }
       return nil

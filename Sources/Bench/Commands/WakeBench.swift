@@ -7,7 +7,6 @@ import LockstepRuntime
 import LockstepStorage
 import LockstepStorageSQLite
 import LockstepWebPush
-import Synchronization
 
 /// Measures wakes on a relay of its own, with a push service on loopback.
 struct WakeBench {
@@ -73,12 +72,12 @@ struct WakeBench {
   ) throws(CommandFailure) -> WakeBenchTable {
     var table = WakeBenchTable(plan: plan)
     let bench = { (members: [WakeMember], way: WakeWay, rate: Int) throws(CommandFailure) in
-      try WakeRunThread(
+      try LoadThread(
         WakeLoadNode(
           members, by: way, rate: rate, to: relay.address, key: accounts.key, auth: accounts.auth,
           random: Entropy.seededRandom()),
-        try service(), waiting
-      ).result()
+        listeners: [try service()], waiting
+      ).run(waiting)
     }
     progress.show("\(plan.rate) changes a second to devices with a socket")
     table.connected = try bench(accounts.awake, .socket, plan.rate)
@@ -193,46 +192,12 @@ private struct WakeAccounts {
   }
 }
 
-/// A node of a wake bench on its own thread.
-private final class WakeRunThread {
-  private final class Inbox: Sendable {
-    let reports = Mutex<[WakeLoadNode.Report]>([])
-  }
-
-  private let group: NodeGroup<WakeLoadNode>
-  private let inbox: Inbox
-  private let waiting: BenchWait
-
-  init(
-    _ node: consuming sending WakeLoadNode, _ service: Listener, _ waiting: BenchWait
-  ) throws(CommandFailure) {
-    let inbox = Inbox()
-    var settings = GroupSettings<WakeLoadNode.Report> { _, report in
-      inbox.reports.withLock { $0.append(report) }
-    }
-    settings.isLastReport = { report in
-      switch report {
-      case .failed, .stopped: true
-      case .ready, .done: false
-      }
-    }
-    settings.clock = .eachEvent
-    do throws(SystemFault) {
-      group = try NodeGroup<WakeLoadNode>(count: 1, settings)
-      try group.add(node, listeners: [service])
-      try group.start()
-    } catch {
-      throw CommandFailure("\(error)")
-    }
-    self.inbox = inbox
-    self.waiting = waiting
-  }
-
+extension LoadThread where N == WakeLoadNode {
   /// Waits until the devices are ready, makes the changes, and waits for the end.
-  func result() throws(CommandFailure) -> WakeRun {
+  fileprivate func run(_ waiting: BenchWait) throws(CommandFailure) -> WakeRun {
     do {
       try wait(for: "the devices' sign-in") { if case .ready = $0 { () } else { nil } }
-      group.post(.openWindow)
+      order(.openWindow)
       var run = try wait(for: "the changes") { if case .done(let run) = $0 { run } else { nil } }
       // A push too many would come right after the others.
       try waiting.pause(milliseconds: 500)
@@ -242,29 +207,6 @@ private final class WakeRunThread {
     } catch {
       try stop()
       throw error
-    }
-  }
-
-  private func wait<Result>(
-    for what: String, _ pick: (WakeLoadNode.Report) -> Result?
-  ) throws(CommandFailure) -> Result {
-    try waiting.wait(for: what) { () throws(CommandFailure) in
-      let reports = inbox.reports.withLock { reports in
-        defer { reports.removeAll() }
-        return reports
-      }
-      for report in reports {
-        if case .failed(let reason) = report { throw CommandFailure("\(what): \(reason)") }
-        if let result = pick(report) { return result }
-      }
-      return nil
-    }
-  }
-
-  private func stop() throws(CommandFailure) {
-    group.stop()
-    _ = try CommandFailure.wrap { () throws(SystemFault) in
-      try group.waitForEnd()
     }
   }
 }

@@ -12,7 +12,7 @@ package struct WakeLoadNode: Node, ~Copyable {
   package typealias Order = LoadOrder
   package typealias News = Never
 
-  package enum Report: Sendable {
+  package enum Report: LoadThreadReport {
     /// All devices are as they are to be before the first change.
     case ready
     /// All devices have their change.
@@ -20,6 +20,15 @@ package struct WakeLoadNode: Node, ~Copyable {
     case failed(String)
     /// The node has stopped, as ordered. `pushes`: all that arrived.
     case stopped(pushes: Int)
+
+    package var failure: String? { if case .failed(let reason) = self { reason } else { nil } }
+
+    package var isLast: Bool {
+      switch self {
+      case .failed, .stopped: true
+      case .ready, .done: false
+      }
+    }
   }
 
   /// Use of a connection.
