@@ -105,7 +105,6 @@ extension RelayServices {
         timers.schedule(.wakes, at: moment.instant.advanced(milliseconds: 1_000))
         return
       }
-      let newestKey = configuration.wakes?.keyMadeAt ?? 0
       actions.append(
         .run(id, .read(.dueWakes(query, newestKey: newestKey, wall: moment.wall))))
     case .wait(let instant): timers.schedule(.wakes, at: instant)
@@ -126,7 +125,6 @@ extension RelayServices {
           presence.isConnected(Presence.Key(account: id.account, device: id.device))
         } ?? []
       if !due.isEmpty {
-        let newestKey = configuration.wakes?.keyMadeAt ?? 0
         if !submitCommit(.claimWakes(due, newestKey: newestKey), for: .wakeClaim) {
           desk?.scheduler.failClaim()
         }
@@ -163,10 +161,15 @@ extension RelayServices {
 
   // MARK: keys
 
+  /// Time of the newest key that this node knows (`WakeKey.madeAt`); 0 if no device is woken.
+  private var newestKey: Int64 { configuration.wakes?.keyMadeAt ?? 0 }
+
   /// Uses the keys that the store has by now, on all nodes of the process.
   mutating func handleWakeKeys(_ keys: [WakeKey]) {
-    guard let wakes = configuration.wakes?.replacing(keys: keys, at: moment.wall),
-      wakes != configuration.wakes
+    let inForce = keys.inForce(at: moment.wall)
+    // Each pass over the devices reads them, and they hardly ever differ.
+    guard let former = configuration.wakes, inForce != former.wakeKeys,
+      let wakes = former.replacing(keys: inForce)
     else { return }
     useWakes(wakes)
     actions.append(.broadcast(.wakeKeys(wakes)))

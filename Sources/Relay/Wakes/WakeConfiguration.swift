@@ -27,9 +27,9 @@ package struct WakeConfiguration: Sendable, Hashable {
     publicKey = newest
   }
 
-  /// Returns the same settings with those of the keys that are in force; nil if one is invalid.
-  func replacing(keys: [WakeKey], at wall: Int64) -> WakeConfiguration? {
-    WakeConfiguration(keys: keys.inForce(at: wall), rules: rules, subject: subject)
+  /// Returns the same settings with other keys; nil without a key, or if one is invalid.
+  func replacing(keys: [WakeKey]) -> WakeConfiguration? {
+    WakeConfiguration(keys: keys, rules: rules, subject: subject)
   }
 
   /// Time at which the newest key was made.

@@ -20,6 +20,16 @@ struct WakeScheduler: Sendable {
     case awaitResult
   }
 
+  /// Request to the store that is under way. The arrows name the legal next states.
+  private enum Stage: Hashable, Sendable {
+    /// → looking
+    case idle
+    /// It looks for devices that are to be woken. → claiming, idle
+    case looking
+    /// It begins the wakes that were found. → idle
+    case claiming
+  }
+
   /// A wake that is being sent: results so far, and the number of pushes without one.
   private struct Wake: Sendable {
     var results: [WakeResult] = []
@@ -46,9 +56,7 @@ struct WakeScheduler: Sendable {
   private var changed: [AccountID: Instant] = [:]
   /// Devices whose last connection ended a moment ago, until they may be woken.
   private var left: [SleeperID: Instant] = [:]
-  private var isLooking = false
-  /// True while the store begins wakes that were found.
-  private var isClaiming = false
+  private var stage = Stage.idle
   /// The last device of the pass under way; nil between two passes.
   private var passed: SleeperID?
   private var nextPass: Instant
@@ -93,15 +101,15 @@ struct WakeScheduler: Sendable {
 
   /// Returns the next step. With `.look`, the store must be asked, and `handle` or `fail` called.
   mutating func next(at now: Instant) -> Step {
-    if isLooking || isClaiming || wakes.count >= Limits.wakesAtOnce { return .awaitResult }
+    guard stage == .idle, wakes.count < Limits.wakesAtOnce else { return .awaitResult }
     let due = changed.filter { $0.value <= now }.map(\.key).sorted().prefix(Limits.wakesPerRequest)
     if !due.isEmpty {
       for account in due { changed[account] = nil }
-      isLooking = true
+      stage = .looking
       return .look(.accounts(Array(due)))
     }
     if nextPass <= now {
-      isLooking = true
+      stage = .looking
       return .look(.after(passed, limit: Limits.wakesPerRequest))
     }
     return .wait(changed.values.min().map { min($0, nextPass) } ?? nextPass)
@@ -115,7 +123,6 @@ struct WakeScheduler: Sendable {
     _ found: DueWakes, of query: SleeperQuery, at now: Instant, wall: Int64,
     isConnected: (SleeperID) -> Bool
   ) -> [SleeperID] {
-    isLooking = false
     accounts.formUnion(found.accounts)
     reports += found.passed
     switch query {
@@ -142,13 +149,13 @@ struct WakeScheduler: Sendable {
     }
     let room = Limits.wakesAtOnce - wakes.count
     for id in due.dropFirst(room) { plan(id.account, at: now) }
-    isClaiming = !due.isEmpty
+    stage = due.isEmpty ? .idle : .claiming
     return Array(due.prefix(room))
   }
 
   /// Handles a store that could not be asked: the pass that follows later finds what is due.
   mutating func fail(at now: Instant) {
-    isLooking = false
+    stage = .idle
     passed = nil
     nextPass = now.advanced(milliseconds: Limits.wakeSweepMilliseconds)
   }
@@ -157,12 +164,12 @@ struct WakeScheduler: Sendable {
 
   /// Records the wakes that were begun, with the number of pushes of each.
   mutating func begin(_ begun: [(id: SleeperID, pushes: Int)]) {
-    isClaiming = false
+    stage = .idle
     for wake in begun { wakes[wake.id] = Wake(unfinished: wake.pushes) }
   }
 
   /// Handles a store that has begun no wake: the pass that follows later finds what is due.
-  mutating func failClaim() { isClaiming = false }
+  mutating func failClaim() { stage = .idle }
 
   /// Returns the number of a push of a wake that was begun, or of one that carries a code.
   mutating func addPush(
