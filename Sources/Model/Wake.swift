@@ -1,3 +1,5 @@
+import LockstepJSON
+
 /// Registration of a device for wakes while it sleeps: the push service through which it can be
 /// reached, and the keys with which only it reads what it is sent (docs/protocol.md, "Wakes").
 @usableFromInline
@@ -46,6 +48,14 @@ package struct WakeNotice: Hashable, Sendable {
   package init(title: String, navigate: String) {
     self.title = title
     self.navigate = navigate
+  }
+
+  /// Writes the members of the notice into an object that is begun.
+  package func write(to writer: inout JSONWriter) {
+    writer.member("title")
+    writer.string(title)
+    writer.member("navigate")
+    writer.string(navigate)
   }
 
   /// True for an https URL of the characters of RFC 3986, none of which JSON escapes.

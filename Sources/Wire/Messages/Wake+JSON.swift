@@ -49,10 +49,7 @@ package struct WakeRegistrationBody: Hashable, Sendable {
     if let notice = registration.notice {
       writer.member("notification")
       writer.beginObject()
-      writer.member("title")
-      writer.string(notice.title)
-      writer.member("navigate")
-      writer.string(notice.navigate)
+      notice.write(to: &writer)
       writer.endObject()
     }
     writer.endObject()
