@@ -85,6 +85,14 @@ package struct Log: Sendable {
     _ message: @autoclosure () -> String, _ fields: @autoclosure () -> Fields = []
   ) { writeIfEnabled(.warning, message, fields) }
 
+  /// Logs that a long-running command has stopped; `endings`: those of its nodes.
+  package func reportEnd(_ endings: [NodeEnding]) {
+    if endings.contains(where: { $0 != .done }) {
+      warning("stopped before all requests were completed")
+    }
+    info("stopped")
+  }
+
   package func info(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> Fields = [])
   { writeIfEnabled(.info, message, fields) }
 

@@ -80,11 +80,7 @@ package struct RelayService {
       var busThread: BusThread?
       if let bus { busThread = try BusThread(bus, of: group, log: log) }
       defer { busThread?.end() }
-      let endings = try group.run(signals, mainThreadHandler.mainThreadHandler)
-      if endings.contains(where: { $0 != .done }) {
-        log.warning("stopped before all requests were completed")
-      }
-      log.info("stopped")
+      log.reportEnd(try group.run(signals, mainThreadHandler.mainThreadHandler))
     } catch let failure as CommandFailure {
       throw failure
     } catch {

@@ -40,11 +40,7 @@ struct GatewayService {
       try group.add(
         GatewayNode(configuration), listeners: [listener, admin].compactMap(\.self))
       logStart(listener.address, admin: admin?.address)
-      let endings = try group.run(signals, try mainThreadHandler(of: group, listener.address))
-      if endings.contains(where: { $0 != .done }) {
-        log.warning("stopped before all requests were completed")
-      }
-      log.info("stopped")
+      log.reportEnd(try group.run(signals, try mainThreadHandler(of: group, listener.address)))
     } catch let failure as CommandFailure {
       throw failure
     } catch {
