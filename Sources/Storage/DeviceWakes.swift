@@ -21,6 +21,10 @@ package struct DeviceWakes: Hashable, Sendable {
     /// The newest key of the relay of which the device was told (`WakeKey.madeAt`); nil if it knows
     /// none but the one for which it subscribed.
     package var toldKey: Int64?
+    /// Earliest time of another push that tells the device of the newest key, and the number of
+    /// those that failed.
+    package internal(set) var noticeAt: Int64 = 0
+    package internal(set) var noticeFailures = 0
 
     package init(
       _ registration: WakeRegistration, keyMadeAt: Int64, codeHash: [UInt8]?,
@@ -32,14 +36,39 @@ package struct DeviceWakes: Hashable, Sendable {
       self.verifiedAt = verifiedAt
     }
 
-    /// True if wakes are sent to it.
-    package func isUsable(at wall: Int64) -> Bool {
+    /// True if wakes are sent to it by a relay that has these keys.
+    package func isUsable(at wall: Int64, keys: WakeKeyTimes) -> Bool {
       verifiedAt != nil && !(registration.expiresAt.map { $0 <= wall } ?? false)
+        && keys.contains(keyMadeAt)
     }
 
     /// True if the device has to be told of the relay's newest key, to subscribe for that one.
     fileprivate func lacks(_ newestKey: Int64) -> Bool {
       keyMadeAt < newestKey && (toldKey ?? keyMadeAt) < newestKey
+    }
+
+    /// True if the relay has replaced the key so long ago that it does not send under it any more,
+    /// and the device cannot see that yet.
+    fileprivate func hasEnded(keys: WakeKeyTimes) -> Bool {
+      keyMadeAt < keys.oldest && fault != .keyRefused
+    }
+
+    /// Records the result of a push to it, unless the service does not know the subscription.
+    fileprivate mutating func record(_ result: WakeResult, at wall: Int64) {
+      switch result.outcome {
+      case .sent:
+        isEnding = false
+        sentAt = wall
+        fault = nil
+        if let key = result.toldKey {
+          toldKey = key
+          (noticeAt, noticeFailures) = (0, 0)
+        }
+      case .gone: break
+      case .failed(let fault, _):
+        isEnding = false
+        self.fault = fault
+      }
     }
   }
 
@@ -111,39 +140,41 @@ package struct DeviceWakes: Hashable, Sendable {
     progress.contact(contact, at: wall)
   }
 
-  /// Begins a wake if one is due, up to `newest`: returns the entries to which it goes. Until
-  /// `finish`, or for `Limits.wakeLeaseMilliseconds`, no other relay begins one. `newestKey`: time
-  /// of the relay's newest key (`WakeKey.madeAt`).
-  package mutating func claim(newest: WakeMark, newestKey: Int64, at wall: Int64) -> [Entry] {
-    guard let dueAt = dueAt(newest: newest, newestKey: newestKey, at: wall), dueAt <= wall else {
-      return []
+  /// Begins a wake if one is due, up to `newest`: returns the entries to which it goes. Until it is
+  /// finished, or for `Limits.wakeLeaseMilliseconds`, no other relay begins one. Without a change
+  /// that is due, only entries are returned whose device has to be told of the newest key.
+  package mutating func claim(
+    newest: WakeMark, keys: WakeKeyTimes, at wall: Int64
+  ) -> (purpose: WakePurpose, entries: [Entry])? {
+    if let dueAt = dueAt(newest: newest, keys: keys, at: wall), dueAt <= wall {
+      progress.claim(newest: newest, at: wall)
+      return (.change, entries.filter { $0.isUsable(at: wall, keys: keys) })
     }
-    progress.claim(newest: newest, at: wall)
-    return entries.filter { $0.isUsable(at: wall) }
+    var claimed: [Entry] = []
+    for index in entries.indices {
+      guard let dueAt = noticeDueAt(entries[index], keys: keys, at: wall), dueAt <= wall else {
+        continue
+      }
+      entries[index].noticeAt = wall + Limits.wakeLeaseMilliseconds
+      claimed.append(entries[index])
+    }
+    return claimed.isEmpty ? nil : (.newKey, claimed)
   }
 
-  /// Ends a wake. `results`: by the ids of the entries to which it went.
+  /// Ends a wake for a change. `results`: by the ids of the entries to which it went.
   private mutating func finish(_ results: [WakeResult], at wall: Int64) {
     var isSent = false
     var sentAt: Int64?
     var pause: Int64?
     for result in results {
       guard let index = index(of: result) else { continue }
-      let wasEnding = entries[index].isEnding
-      entries[index].isEnding = false
+      entries[index].record(result, at: wall)
       switch result.outcome {
       case .sent:
         isSent = true
         sentAt = [sentAt, result.sentAt].compactMap { $0 }.max()
-        entries[index].sentAt = wall
-        entries[index].fault = nil
-        if let key = result.toldKey { entries[index].toldKey = key }
-      case .gone where wasEnding: entries.remove(at: index)
-      case .gone:
-        entries[index].isEnding = true
-        pause = Limits.wakeFailurePauses.lowerBound
-      case .failed(let fault, let retryAfter):
-        entries[index].fault = fault
+      case .gone: if !recordGone(index) { pause = Limits.wakeFailurePauses.lowerBound }
+      case .failed(_, let retryAfter):
         if let retryAfter {
           pause = max(pause ?? 0, min(retryAfter, Limits.wakePauses.upperBound))
         }
@@ -152,12 +183,44 @@ package struct DeviceWakes: Hashable, Sendable {
     progress.finish(isSent: isSent, sentAt: sentAt, pause: pause, at: wall)
   }
 
+  /// Ends pushes that told the device of a new key. They are no wakes for a change, so they delay
+  /// none: such a registration may be of no use while another one of the device is.
+  private mutating func finishNotice(_ results: [WakeResult], at wall: Int64) {
+    for result in results {
+      guard let index = index(of: result) else { continue }
+      entries[index].record(result, at: wall)
+      switch result.outcome {
+      case .sent: continue
+      case .gone where recordGone(index): continue
+      case .gone, .failed: break
+      }
+      entries[index].noticeAt =
+        wall + WakeProgress.doubled(Limits.wakeRepeats, entries[index].noticeFailures)
+      entries[index].noticeFailures += 1
+    }
+  }
+
+  /// Records that the push service does not know the subscription. Returns true if it was removed.
+  private mutating func recordGone(_ index: Int) -> Bool {
+    guard entries[index].isEnding else {
+      entries[index].isEnding = true
+      return false
+    }
+    entries.remove(at: index)
+    return true
+  }
+
   /// Applies what became of a wake.
   package mutating func apply(_ event: WakeReport.Event, at wall: Int64) {
     switch event {
-    case .finished(let results): finish(results, at: wall)
+    case .finished(.change, let results): finish(results, at: wall)
+    case .finished(.newKey, let results): finishNotice(results, at: wall)
     case .verification(let result): finishVerification(result)
     case .passed(let newest, let known): progress.pass(newest, since: known)
+    case .keysEnded(let keys):
+      for index in entries.indices where entries[index].hasEnded(keys: keys) {
+        entries[index].fault = .keyRefused
+      }
     }
   }
 
@@ -171,20 +234,31 @@ package struct DeviceWakes: Hashable, Sendable {
     }
   }
 
-  /// Time from which on a wake is due if the newest position stays; nil if none will be. A time
-  /// that is further away than any pause comes from a clock that was set back: due now.
-  package func dueAt(newest: WakeMark, newestKey: Int64, at wall: Int64) -> Int64? {
-    guard entries.contains(where: { $0.isUsable(at: wall) }) else { return nil }
-    var dueAt = progress.dueAt(newest: newest)
-    if lacksKey(newestKey, at: wall) {
-      dueAt = min(dueAt ?? progress.noticeDueAt, progress.noticeDueAt)
-    }
-    return dueAt.map { $0 > wall + Limits.wakePauses.upperBound ? wall : $0 }
+  /// Time from which on a wake is due if the newest position stays; nil if none will be.
+  package func dueAt(newest: WakeMark, keys: WakeKeyTimes, at wall: Int64) -> Int64? {
+    guard entries.contains(where: { $0.isUsable(at: wall, keys: keys) }) else { return nil }
+    return progress.dueAt(newest: newest).map { Self.plausible($0, at: wall) }
   }
 
-  /// True if a wake has to tell the device of the relay's newest key.
-  package func lacksKey(_ newestKey: Int64, at wall: Int64) -> Bool {
-    entries.contains { $0.isUsable(at: wall) && $0.lacks(newestKey) }
+  /// Time from which on a push has to tell the device of the relay's newest key; nil if none has.
+  package func noticeDueAt(keys: WakeKeyTimes, at wall: Int64) -> Int64? {
+    entries.compactMap { noticeDueAt($0, keys: keys, at: wall) }.min()
+  }
+
+  private func noticeDueAt(_ entry: Entry, keys: WakeKeyTimes, at wall: Int64) -> Int64? {
+    guard entry.isUsable(at: wall, keys: keys), entry.lacks(keys.newest) else { return nil }
+    return Self.plausible(max(entry.noticeAt, progress.earliestAt), at: wall)
+  }
+
+  /// A time that is further away than any pause comes from a clock that was set back: due now.
+  private static func plausible(_ dueAt: Int64, at wall: Int64) -> Int64 {
+    dueAt > wall + Limits.wakePauses.upperBound ? wall : dueAt
+  }
+
+  /// True if an entry is for a key under which the relay does not send any more, and the device
+  /// cannot see that yet.
+  package func hasEndedKey(keys: WakeKeyTimes) -> Bool {
+    entries.contains { $0.hasEnded(keys: keys) }
   }
 
   private func index(of result: WakeResult) -> Int? {
@@ -309,8 +383,8 @@ package struct WakeProgress: Hashable, Sendable {
     return max(isFresh ? freshAt : repeatAt, heldUntil)
   }
 
-  /// Time from which on a wake may tell the device of something else than a change.
-  var noticeDueAt: Int64 { max(unansweredSince == nil ? freshAt : repeatAt, heldUntil) }
+  /// Earliest time of a push that tells the device of something else than a change.
+  var earliestAt: Int64 { max(unansweredSince == nil ? freshAt : repeatAt, heldUntil) }
 
   /// True if something was sent to the device of which it has not proved that it has it.
   var isTold: Bool { told?.isAfter(seen) ?? false }
@@ -359,7 +433,7 @@ package struct WakeProgress: Hashable, Sendable {
   /// Milliseconds after a number of wakes.
   private static func pause(after wakes: Int) -> Int64 { doubled(Limits.wakeRepeats, wakes) }
 
-  private static func doubled(_ limits: ClosedRange<Int64>, _ count: Int) -> Int64 {
+  static func doubled(_ limits: ClosedRange<Int64>, _ count: Int) -> Int64 {
     min(limits.lowerBound << Int64(min(max(count, 0), 16)), limits.upperBound)
   }
 }
@@ -368,9 +442,10 @@ package struct WakeProgress: Hashable, Sendable {
 /// 0 or false.
 ///
 ///     {"entries":[{"id":"…","endpoint":"…","p256dh":"…","auth":"…","expires":1,"key":1,
-///     "code":"…","verified":1,"sent":1,"fault":"…","ending":true,"toldKey":1,"title":"…",
-///     "navigate":"…"}],"seen":[1,2],"told":[1,2],"announced":[1,2],"claimed":1,"unanswered":1,
-///     "answered":1,"wakes":1,"failures":1,"fresh":1,"repeat":1,"held":1}
+///     "code":"…","verified":1,"sent":1,"fault":"…","ending":true,"toldKey":1,"noticeAt":1,
+///     "noticeFailures":1,"title":"…","navigate":"…"}],"seen":[1,2],"told":[1,2],
+///     "announced":[1,2],"claimed":1,"unanswered":1,"answered":1,"wakes":1,"failures":1,
+///     "fresh":1,"repeat":1,"held":1}
 ///
 /// Bytes are in Base64 for URLs.
 extension DeviceWakes {
@@ -425,7 +500,8 @@ extension DeviceWakes.Entry {
       ("code", codeHash.map { .string(Base64.encodeURL($0)) }),
       ("verified", JSONValue.time(verifiedAt)), ("sent", JSONValue.time(sentAt)),
       ("fault", fault.map { .string($0.rawValue) }), ("ending", isEnding ? .bool(true) : nil),
-      ("toldKey", JSONValue.time(toldKey)),
+      ("toldKey", JSONValue.time(toldKey)), ("noticeAt", JSONValue.count(noticeAt)),
+      ("noticeFailures", JSONValue.count(Int64(noticeFailures))),
       ("title", registration.notice.map { .string($0.title) }),
       ("navigate", registration.notice.map { .string($0.navigate) }),
     ])
@@ -455,6 +531,8 @@ extension DeviceWakes.Entry {
       keyMadeAt: key, codeHash: hash, verifiedAt: numbers.number("verified"))
     sentAt = numbers.number("sent")
     toldKey = numbers.number("toldKey")
+    noticeAt = numbers.number("noticeAt") ?? 0
+    noticeFailures = numbers.count("noticeFailures")
     guard numbers.areValid else { return nil }
     // A later version of the program may know more.
     fault = form["fault"]?.string.flatMap { WakeFault(rawValue: $0) }

@@ -65,6 +65,11 @@ extension [AccountID] {
   package var uniqueInSortOrder: [AccountID] {
     Set(self).sorted { Int64(bitPattern: $0.rawValue) < Int64(bitPattern: $1.rawValue) }
   }
+
+  /// The accounts that do not come before that one in this order.
+  package func inSortOrder(from first: AccountID) -> [AccountID] {
+    filter { Int64(bitPattern: $0.rawValue) >= Int64(bitPattern: first.rawValue) }
+  }
 }
 
 /// A device with registrations for wakes, and what decides if it is woken.
@@ -95,27 +100,42 @@ package struct Sleeper: Hashable, Sendable {
 @usableFromInline
 package struct ClaimedWake: Hashable, Sendable {
   package var id: SleeperID
+  package var purpose: WakePurpose
   /// Position that it announces.
   package var newest: WakeMark
   /// The registrations to which it goes; never empty.
   package var entries: [DeviceWakes.Entry]
 
-  package init(id: SleeperID, newest: WakeMark, entries: [DeviceWakes.Entry]) {
+  package init(
+    id: SleeperID, _ purpose: WakePurpose, newest: WakeMark, entries: [DeviceWakes.Entry]
+  ) {
     self.id = id
+    self.purpose = purpose
     self.newest = newest
     self.entries = entries
   }
+}
+
+/// Reason for which a device is woken.
+package enum WakePurpose: Hashable, Sendable {
+  /// Something changed.
+  case change
+  /// The relay has a new key for push services, for which the device must subscribe; nothing that
+  /// is due changed.
+  case newKey
 }
 
 /// Report on a wake.
 @usableFromInline
 package struct WakeReport: Hashable, Sendable {
   package enum Event: Hashable, Sendable {
-    case finished([WakeResult])
+    case finished(WakePurpose, [WakeResult])
     /// Of the push that carries a code.
     case verification(WakeResult)
     /// None of the changes after `since`, up to this position, concerns the device.
     case passed(WakeMark, since: WakeMark)
+    /// The relay sends under these keys alone.
+    case keysEnded(WakeKeyTimes)
   }
 
   package var id: SleeperID
@@ -141,6 +161,33 @@ package struct WakeKey: Hashable, Sendable {
   }
 }
 
+/// Times of the keys under which a relay sends (`WakeKey.madeAt`).
+@usableFromInline
+package struct WakeKeyTimes: Hashable, Sendable {
+  package let oldest: Int64
+  package let newest: Int64
+
+  /// A relay without keys sends under none.
+  package static let none = WakeKeyTimes(oldest: 1, newest: 0)
+
+  package init(oldest: Int64, newest: Int64) {
+    self.oldest = oldest
+    self.newest = newest
+  }
+
+  /// `keys`: oldest first, one after the other.
+  package init(_ keys: [WakeKey]) {
+    guard let oldest = keys.first, let newest = keys.last else {
+      self = .none
+      return
+    }
+    self.init(oldest: oldest.madeAt, newest: newest.madeAt)
+  }
+
+  /// `madeAt`: time of one of all keys that the relay has, or has had.
+  package func contains(_ madeAt: Int64) -> Bool { oldest <= madeAt && madeAt <= newest }
+}
+
 extension WakeKey {
   /// Returns the key as one that was made later than all of these, which are sorted by their times.
   package func after(_ keys: [WakeKey]) -> WakeKey {
@@ -164,8 +211,9 @@ extension [WakeKey] {
 @usableFromInline
 package struct DueWakes: Hashable, Sendable {
   package var due: [SleeperID] = []
-  /// Reports on devices that no change up to a position concerns, if many were read.
-  package var passed: [WakeReport] = []
+  /// Reports on devices that no change up to a position concerns, if many were read, and on those
+  /// with a registration for a key that has ended.
+  package var reports: [WakeReport] = []
   /// Accounts of the devices that were looked at.
   package var accounts: Set<AccountID> = []
   /// Earliest time at which another of them is due; nil if none will be.
@@ -182,46 +230,55 @@ package struct DueWakes: Hashable, Sendable {
 extension ZoneReader {
   /// Looks for devices that are to be woken. Changes that a device made itself, and those that its
   /// subscriptions leave out, do not wake it; a key of the relay that is newer than its own does.
-  /// `newestKey`: time of the newest key that the relay knows (`WakeKey.madeAt`).
+  /// `keys`: those that the relay knows.
   package func dueWakes(
-    _ query: SleeperQuery, newestKey: Int64, wall: Int64
+    _ query: SleeperQuery, keys: WakeKeyTimes, wall: Int64
   ) throws(StorageError) -> DueWakes {
     var found = DueWakes()
     if case .after(nil, _) = query, case .wakeKeys(let keys) = try read(.wakeKeys) {
       found.relayKeys = keys
     }
-    let newestKey = max(newestKey, found.relayKeys?.last?.madeAt ?? 0)
     guard case .sleepers(let sleepers, let next) = try read(.sleepers(query)) else { return found }
     found.next = next
     for sleeper in sleepers {
-      found.accounts.insert(sleeper.id.account)
-      guard !sleeper.isConnectedElsewhere,
-        let dueAt = sleeper.wakes.dueAt(newest: sleeper.newest, newestKey: newestKey, at: wall)
-      else { continue }
-      guard dueAt <= wall else {
-        found.add(nextAt: dueAt)
-        continue
-      }
-      if sleeper.wakes.lacksKey(newestKey, at: wall) {
-        found.due.append(sleeper.id)
-        continue
-      }
-      switch try search(for: sleeper) {
-      case .concerned: found.due.append(sleeper.id)
-      case .passed(let count, let known):
-        let progress = sleeper.wakes.progress
-        guard count >= Limits.wakePassedRecords || progress.isTold else { continue }
-        let event = WakeReport.Event.passed(sleeper.newest, since: known)
-        found.passed.append(WakeReport(id: sleeper.id, event: event))
-        // Something that was sent before may be announced again later.
-        var passed = sleeper.wakes
-        passed.apply(event, at: wall)
-        if let dueAt = passed.dueAt(newest: sleeper.newest, newestKey: newestKey, at: wall) {
-          found.add(nextAt: dueAt)
-        }
-      }
+      try look(at: sleeper, keys: keys, wall: wall, &found)
     }
     return found
+  }
+
+  private func look(
+    at sleeper: Sleeper, keys: WakeKeyTimes, wall: Int64, _ found: inout DueWakes
+  ) throws(StorageError) {
+    found.accounts.insert(sleeper.id.account)
+    if sleeper.wakes.hasEndedKey(keys: keys) {
+      found.reports.append(WakeReport(id: sleeper.id, event: .keysEnded(keys)))
+    }
+    if sleeper.isConnectedElsewhere { return }
+    if let noticeAt = sleeper.wakes.noticeDueAt(keys: keys, at: wall) {
+      if noticeAt <= wall {
+        found.due.append(sleeper.id)
+        return
+      }
+      found.add(nextAt: noticeAt)
+    }
+    guard let dueAt = sleeper.wakes.dueAt(newest: sleeper.newest, keys: keys, at: wall) else {
+      return
+    }
+    guard dueAt <= wall else { return found.add(nextAt: dueAt) }
+    switch try search(for: sleeper) {
+    case .concerned: found.due.append(sleeper.id)
+    case .passed(let count, let known):
+      let progress = sleeper.wakes.progress
+      guard count >= Limits.wakePassedRecords || progress.isTold else { return }
+      let event = WakeReport.Event.passed(sleeper.newest, since: known)
+      found.reports.append(WakeReport(id: sleeper.id, event: event))
+      // Something that was sent before may be announced again later.
+      var passed = sleeper.wakes
+      passed.apply(event, at: wall)
+      if let dueAt = passed.dueAt(newest: sleeper.newest, keys: keys, at: wall) {
+        found.add(nextAt: dueAt)
+      }
+    }
   }
 
   /// Looks for a change that concerns the device. A history that cannot be followed does.

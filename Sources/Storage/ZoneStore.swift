@@ -94,8 +94,8 @@ package enum CommitRequest: Sendable, Hashable {
   case removeWake(AccountID, DeviceID, Name)
   case verifyWake(AccountID, DeviceID, Name, codeHash: [UInt8])
   /// Begins a wake of each of these devices for which one is due. At most
-  /// `Limits.wakesPerRequest`. `newestKey`: time of the relay's newest key (`WakeKey.madeAt`).
-  case claimWakes([SleeperID], newestKey: Int64 = 0)
+  /// `Limits.wakesPerRequest`. `keys`: those under which the relay sends.
+  case claimWakes([SleeperID], keys: WakeKeyTimes)
   /// Reports what became of wakes. At most `Limits.wakesPerRequest`.
   case reportWakes([WakeReport])
   /// Adds a key of the relay, or only if there is none yet. If the store has a key that is not

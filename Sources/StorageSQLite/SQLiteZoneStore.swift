@@ -368,8 +368,8 @@ package final class SQLiteZoneStore: ZoneStore {
     case .verifyWake(let id, let device, let name, let codeHash):
       try wakes.verifyWake(
         name, of: SleeperID(account: id, device: device), codeHash: codeHash, wall: wall)
-    case .claimWakes(let ids, let newestKey):
-      try wakes.claimWakes(ids, newestKey: newestKey, wall: wall)
+    case .claimWakes(let ids, let keys):
+      try wakes.claimWakes(ids, keys: keys, wall: wall)
     case .reportWakes(let reports): try wakes.reportWakes(reports, wall: wall)
     case .addWakeKey(let key, let onlyFirst): try wakes.addWakeKey(key, onlyFirst: onlyFirst)
     }

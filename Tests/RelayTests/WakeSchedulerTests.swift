@@ -9,6 +9,11 @@ import Testing
 struct WakeSchedulerTests {
   private let now = Instant(nanoseconds: 0)
 
+  private let entry = DeviceWakes.Entry(
+    WakeRegistration(
+      id: Name(trusted: "w"), endpoint: "https://push.example", p256dh: [], auth: []),
+    keyMadeAt: 1, codeHash: nil)
+
   private func ids(_ count: Int) -> [SleeperID] {
     (1...count).map {
       SleeperID(account: AccountID(rawValue: UInt64($0)), device: DeviceID(rawValue: 1))
@@ -55,18 +60,83 @@ struct WakeSchedulerTests {
       #expect(due.count <= Limits.wakesAtOnce)
       if due.isEmpty { continue }
       #expect(scheduler.next(at: now) == .awaitResult, "while the store begins them")
-      scheduler.begin(due.map { (id: $0, pushes: 1) })
+      scheduler.begin(
+        due.map { id in
+          ClaimedWake(
+            id: id, .change, newest: WakeMark(generation: 1, sequence: 1), entries: [entry])
+        })
       #expect(scheduler.next(at: now) == .awaitResult || due.count < Limits.wakesAtOnce)
       for id in due {
-        let registration = WakeRegistration(
-          id: Name(trusted: "w"), endpoint: "https://push.example", p256dh: [], auth: [])
-        let push = scheduler.addPush(id, registration, for: .wake(toldKey: nil))
+        let push = scheduler.addPush(id, entry.registration, for: .wake(toldKey: nil))
         scheduler.finish(push, .sent, sentAt: 0)
       }
       woken.formUnion(due)
       waiting.subtract(due)
     }
     #expect(woken.count == 10_000)
+  }
+
+  /// As many devices are found as one request handles, none of them due: only accounts that may
+  /// have more are asked again, and nothing is left after that.
+  @Test(arguments: [(accounts: 256, devices: 1, looks: 2), (accounts: 3, devices: 100, looks: 2)])
+  func accountsWithManyDevicesAreLookedAtOnce(
+    _ accounts: Int, _ devices: Int, _ looks: Int
+  ) throws {
+    var scheduler = WakeScheduler(at: now)
+    // Half of the numbers are negative in the order of a database.
+    let all = (0..<accounts).map {
+      AccountID(rawValue: UInt64($0) &+ (.max >> 1) &- UInt64(accounts / 2))
+    }.uniqueInSortOrder
+    for account in all {
+      scheduler.follow(account)
+      scheduler.recordChange(account, at: now)
+    }
+    let later = now.advanced(milliseconds: Limits.wakeGatherMilliseconds)
+    var asked: [[AccountID]] = []
+    while case .look(let query) = scheduler.next(at: later), asked.count < 9 {
+      guard case .accounts(let accounts) = query else {
+        // The pass over all devices finds none.
+        _ = scheduler.handle(DueWakes(), of: query, at: later, wall: 0) { _ in false }
+        continue
+      }
+      asked.append(accounts)
+      var answer = DueWakes()
+      let ids = accounts.uniqueInSortOrder.flatMap { account in
+        (1...devices).map { SleeperID(account: account, device: DeviceID(rawValue: UInt64($0))) }
+      }.prefix(query.limit)
+      answer.accounts = Set(ids.map(\.account))
+      answer.next = ids.count == query.limit ? ids.last : nil
+      _ = scheduler.handle(answer, of: query, at: later, wall: 0) { _ in false }
+    }
+    #expect(asked.count == looks)
+    #expect(asked.last == [all[all.count - 1]])
+    let nextPass = later.advanced(milliseconds: Limits.wakeSweepMilliseconds)
+    #expect(scheduler.next(at: later) == .wait(nextPass))
+  }
+
+  @Test func accountsThatChangeAllTheTimeDoNotKeepPassesBack() {
+    var scheduler = WakeScheduler(at: now)
+    let account = ids(1)[0].account
+    scheduler.follow(account)
+    var queries: [SleeperQuery] = []
+    for second in 1...4 {
+      let instant = now.advanced(milliseconds: Int64(second) * 1_000)
+      scheduler.recordChange(account, at: now)
+      guard case .look(let query) = scheduler.next(at: instant) else {
+        Issue.record("it does not look")
+        return
+      }
+      queries.append(query)
+      var answer = DueWakes()
+      if case .after = query { answer.next = ids(1)[0] }
+      _ = scheduler.handle(answer, of: query, at: instant, wall: 0) { _ in false }
+    }
+    let limit = Limits.wakesPerRequest
+    #expect(
+      queries == [
+        .accounts([account]), .after(nil, limit: limit), .accounts([account]),
+        .after(ids(1)[0], limit: limit),
+      ])
   }
 
   @Test func wakesThatTheStoreDidNotBeginAreLookedForAgain() {

@@ -240,6 +240,59 @@ struct WakeTests {
     #expect(limits.json?["wakeKey"]?.string == key.publicText)
   }
 
+  /// The device heard of the key from another relay on the store.
+  @Test func aSubscriptionForAKeyOfAnotherRelayIsTakenAtOnce() throws {
+    try service.register(phone)
+    let key = WakeKey(
+      madeAt: relay.moment.wall, privateKey: [UInt8](repeating: 0, count: 31) + [77])
+    _ = try relay.store.commit(
+      [.addWakeKey(PushService.key, onlyFirst: true), .addWakeKey(key, onlyFirst: false)],
+      wall: relay.moment.wall)
+    let new = try #require(key.publicText)
+    let client = HTTPClient(relay)
+    let body = try service.subscribe("/p/new", wakeKey: new)
+    let put = try client.call("PUT", "/v1/wakes/browser", token: phone.token, body)
+    #expect(put.status == 202)
+    let push = try #require(try service.pushes().first { $0.target == "/p/new" })
+    #expect(push.headers["Authorization"]?.hasSuffix("k=\(new)") == true)
+    for node in 0..<2 {
+      let limits = try HTTPClient(relay, node: node).call("GET", "/v1/limits")
+      #expect(limits.json?["wakeKey"]?.string == new)
+    }
+    // One that no relay has made is refused.
+    let other = try service.subscribe("/p/other", wakeKey: "BAAA")
+    let refused = try client.call("PUT", "/v1/wakes/browser", token: phone.token, other)
+    #expect(refused.status == 400)
+    relay.cut(client.id)
+  }
+
+  /// A pass over the devices reads the keys before the owner adds one, and ends after that.
+  @Test func aReadOfTheFormerKeysDoesNotBringThemBack() throws {
+    try service.register(phone)
+    _ = try relay.store.commit(
+      [.addWakeKey(PushService.key, onlyFirst: true)], wall: relay.moment.wall)
+    let owner = HTTPClient(relay, listenerKind: .control)
+    for _ in 0..<99 where relay.entries[0].reads.isEmpty {
+      relay.runUntilIdle()
+      let deadline = relay.entries[0].node.nextDeadline
+      relay.moment.instant = max(deadline ?? relay.moment.instant, relay.moment.instant)
+      relay.deliver(0, .deadlineReached)
+    }
+    guard case .dueWakes(.after(nil, _), _, _) = relay.entries[0].reads.first?.1 else {
+      Issue.record("no pass has begun")
+      return
+    }
+    #expect(relay.runRead(0))
+    // The keys are not read again soon.
+    relay.readFault = .failed(path: "store", operation: "read", detail: "I/O error")
+    let rotated = try owner.call("POST", "/v1/admin/wake-keys")
+    let new = rotated.json?["wakeKeys"]?.array?.first?["wakeKey"]?.string
+    #expect(rotated.status == 201 && new != nil)
+    #expect(relay.entries[0].readEvents.isEmpty, "the pass has ended")
+    let limits = try HTTPClient(relay).call("GET", "/v1/limits")
+    #expect(limits.json?["wakeKey"]?.string == new)
+  }
+
   // MARK: wakes
 
   @Test func aWakeIsTheNotificationThatItsBrowserMayShow() throws {

@@ -9,7 +9,7 @@ enum DueWakeStories {
 
   private static func find(_ scene: ZoneScene) throws -> DueWakes {
     let found = try scene.store.dueWakes(
-      .accounts([scene.account]), newestKey: 0, wall: scene.wall)
+      .accounts([scene.account]), keys: ZoneScene.wakeKeys, wall: scene.wall)
     #expect(found.accounts == [scene.account])
     return found
   }
@@ -40,10 +40,10 @@ enum DueWakeStories {
       try scene.save(ZoneScene.put("other"), by: scene.tablet)
       #expect(try find(scene).due == [scene.sleeper()])
       let all = try scene.store.dueWakes(
-        .after(nil, limit: 10), newestKey: 0, wall: scene.wall)
+        .after(nil, limit: 10), keys: ZoneScene.wakeKeys, wall: scene.wall)
       #expect(all.due == [scene.sleeper()] && all.next == nil)
       let nobody = try scene.store.dueWakes(
-        .accounts([AccountID(rawValue: 404)]), newestKey: 0, wall: scene.wall)
+        .accounts([AccountID(rawValue: 404)]), keys: ZoneScene.wakeKeys, wall: scene.wall)
       #expect(nobody.due.isEmpty && nobody.accounts.isEmpty && nobody.nextAt == nil)
     },
     ZoneStory("a device without a verified registration is not woken") { scene in
@@ -114,7 +114,7 @@ enum DueWakeStories {
       try scene.save(ZoneScene.put("own"))
       let passed = try find(scene)
       #expect(passed.due.isEmpty && passed.nextAt == dueAt)
-      try scene.commit(.reportWakes(passed.passed))
+      try scene.commit(.reportWakes(passed.reports))
       #expect(try scene.sleepers().map(\.wakes.progress.told) == [scene.mark(2)])
       #expect(try scene.sleepers().map(\.wakes.progress.seen) == [scene.mark(0)])
       scene.wall = dueAt
@@ -127,9 +127,9 @@ enum DueWakeStories {
       try scene.sight(contact: WakeContact(told: scene.mark(1)))
       scene.wall += Limits.wakeRepeats.lowerBound
       let found = try find(scene)
-      #expect(found.due.isEmpty && found.passed.count == 1)
-      try scene.commit(.reportWakes(found.passed))
-      #expect(try find(scene).passed.isEmpty)
+      #expect(found.due.isEmpty && found.reports.count == 1)
+      try scene.commit(.reportWakes(found.reports))
+      #expect(try find(scene).reports.isEmpty)
       #expect(try scene.sleepers().map(\.wakes.progress.seen) == [scene.mark(1)])
     },
     ZoneStory("many changes that concern no device are not read again") { scene in
@@ -137,13 +137,13 @@ enum DueWakeStories {
       try scene.registerForWakes()
       try subscribe(scene, .zone(other))
       try save(Limits.wakePassedRecords - 1, in: scene)
-      #expect(try find(scene).passed.isEmpty)
+      #expect(try find(scene).reports.isEmpty)
       try scene.save(ZoneScene.put("one more"), by: scene.tablet)
       let found = try find(scene)
-      #expect(found.due.isEmpty && found.passed.map(\.id) == [scene.sleeper()])
+      #expect(found.due.isEmpty && found.reports.map(\.id) == [scene.sleeper()])
       // What happens in between stays to be looked at.
       try scene.save(ZoneScene.put("b"), by: scene.tablet, zone: other)
-      try scene.commit(.reportWakes(found.passed))
+      try scene.commit(.reportWakes(found.reports))
       #expect(try find(scene).due == [scene.sleeper()])
     },
     ZoneStory("more changes than are looked at concern a device") { scene in
@@ -161,9 +161,9 @@ enum DueWakeStories {
       try scene.save(ZoneScene.put("own 2"))
       scene.wall += Limits.wakeDelayMilliseconds
       let found = try find(scene)
-      #expect(found.passed.count == 1)
+      #expect(found.reports.count == 1)
       try scene.sight(contact: WakeContact(told: scene.mark(2)))
-      try scene.commit(.reportWakes(found.passed))
+      try scene.commit(.reportWakes(found.reports))
       #expect(try scene.sleepers().map(\.wakes.progress.seen) == [scene.mark(0)])
     },
     ZoneStory("in a new generation every device is woken, whatever it subscribed to") { scene in

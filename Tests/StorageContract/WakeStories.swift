@@ -124,7 +124,7 @@ enum WakeStories {
       #expect(try scene.claim([phone]).isEmpty)
       try scene.reopen()
       #expect(try scene.claim([phone]).isEmpty)
-      #expect(try scene.commit(.claimWakes([])) == .wakesClaimed([]))
+      #expect(try scene.commit(.claimWakes([], keys: ZoneScene.wakeKeys)) == .wakesClaimed([]))
     },
     ZoneStory("wakes are claimed in the order of the request, with saves of the commit") { scene in
       try scene.makeAccount()
@@ -132,7 +132,8 @@ enum WakeStories {
       try scene.registerForWakes(scene.tablet)
       let ids = [scene.sleeper(scene.tablet), scene.sleeper()]
       let results = try scene.store.commit(
-        [.save(scene.batch([ZoneScene.put("a")])), .claimWakes(ids)], wall: scene.wall)
+        [.save(scene.batch([ZoneScene.put("a")])), .claimWakes(ids, keys: ZoneScene.wakeKeys)],
+        wall: scene.wall)
       guard case .wakesClaimed(let claimed) = results[1] else {
         throw Unexpected(what: "\(results)")
       }
@@ -241,7 +242,7 @@ enum WakeStories {
       for _ in 0..<2 { try scene.report(.gone) }
       #expect(try scene.wakes() == [WakeStatus(id: Name(trusted: "a"))])
       let nobody = SleeperID(account: AccountID(rawValue: 404), device: scene.phone)
-      let report = WakeReport(id: nobody, event: .finished([]))
+      let report = WakeReport(id: nobody, event: .finished(.change, []))
       #expect(try scene.commit(.reportWakes([report])) == .done)
     },
     ZoneStory("the relay's keys are kept in their order, and the first is added once") { scene in
@@ -268,21 +269,41 @@ enum WakeStories {
       scene.wall += Limits.wakeDelayMilliseconds
       let phone = scene.sleeper()
       let newestKey = Int64(1 << 40)
+      let keys = WakeKeyTimes(oldest: 0, newest: newestKey)
       let due = try scene.store.dueWakes(
-        .accounts([scene.account]), newestKey: newestKey, wall: scene.wall)
+        .accounts([scene.account]), keys: keys, wall: scene.wall)
       #expect(due.due == [phone] && due.relayKeys == nil)
-      let claimed = try scene.commit(.claimWakes([phone], newestKey: newestKey))
+      let claimed = try scene.commit(.claimWakes([phone], keys: keys))
       guard case .wakesClaimed(let wakes) = claimed else { throw Unexpected(what: "\(claimed)") }
-      #expect(wakes.map(\.id) == [phone])
-      try scene.report(.sent, toldKey: newestKey)
+      #expect(wakes.map(\.id) == [phone] && wakes.map(\.purpose) == [.newKey])
+      try scene.report(.sent, of: .newKey, toldKey: newestKey)
       scene.wall += Limits.wakeRepeats.upperBound
       try scene.reopen()
       let later = try scene.store.dueWakes(
-        .after(nil, limit: 9), newestKey: newestKey, wall: scene.wall)
+        .after(nil, limit: 9), keys: keys, wall: scene.wall)
       #expect(later.due.isEmpty && later.relayKeys == [])
       let again = try scene.store.dueWakes(
-        .accounts([scene.account]), newestKey: newestKey + 1, wall: scene.wall)
+        .accounts([scene.account]), keys: WakeKeyTimes(oldest: 0, newest: newestKey + 1),
+        wall: scene.wall)
       #expect(again.due == [phone])
+    },
+    ZoneStory("a registration for a key that has ended is not used, and shows it") { scene in
+      try scene.makeAccount()
+      try scene.registerForWakes()
+      try scene.save(ZoneScene.put("a"), by: scene.tablet)
+      scene.wall += Limits.wakeDelayMilliseconds
+      let keys = WakeKeyTimes(oldest: 2, newest: 2)
+      let found = try scene.store.dueWakes(
+        .accounts([scene.account]), keys: keys, wall: scene.wall)
+      #expect(found.due.isEmpty && found.nextAt == nil)
+      #expect(found.reports.map(\.id) == [scene.sleeper()])
+      #expect(
+        try scene.commit(.claimWakes([scene.sleeper()], keys: keys)) == .wakesClaimed([]))
+      try scene.commit(.reportWakes(found.reports))
+      try scene.reopen()
+      #expect(try scene.wakes().map(\.fault) == [.keyRefused])
+      let later = try scene.store.dueWakes(.after(nil, limit: 9), keys: keys, wall: scene.wall)
+      #expect(later.reports.isEmpty)
     },
     ZoneStory("a restored copy has the registrations, and each device is woken") { scene in
       try scene.makeAccount()
@@ -359,6 +380,9 @@ enum WakeStories {
 }
 
 extension ZoneScene {
+  /// Times of the one key for which the scene's devices subscribe.
+  static let wakeKeys = WakeKeyTimes(oldest: 1, newest: 1)
+
   static func registration(
     _ id: String, _ endpoint: String = "https://push.example/\u{e9}?a=\"b\""
   ) -> WakeRegistration {
@@ -403,18 +427,21 @@ extension ZoneScene {
   }
 
   func claim(_ ids: [SleeperID]) throws -> [ClaimedWake] {
-    let result = try commit(.claimWakes(ids))
+    let result = try commit(.claimWakes(ids, keys: ZoneScene.wakeKeys))
     guard case .wakesClaimed(let claimed) = result else { throw Unexpected(what: "\(result)") }
     return claimed
   }
 
   /// Reports the result of the push to the phone's registration `a`.
-  func report(_ outcome: WakeResult.Outcome, toldKey: Int64? = nil) throws {
+  func report(
+    _ outcome: WakeResult.Outcome, of purpose: WakePurpose = .change, toldKey: Int64? = nil
+  ) throws {
     let registration = Self.registration("a")
     let result = WakeResult(
       id: registration.id, endpoint: registration.endpoint, outcome: outcome, toldKey: toldKey)
     #expect(
-      try commit(.reportWakes([WakeReport(id: sleeper(), event: .finished([result]))])) == .done)
+      try commit(.reportWakes([WakeReport(id: sleeper(), event: .finished(purpose, [result]))]))
+        == .done)
   }
 
   /// Reports that the phone is there.

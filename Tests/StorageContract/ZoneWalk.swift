@@ -188,7 +188,7 @@ package struct ZoneWalk {
         account(), device(), registration(), keyMadeAt: number(2), codeHash: hash(2))
     case 3...4: .verifyWake(account(), device(), registration().id, codeHash: hash(2))
     case 5: .removeWake(account(), device(), registration().id)
-    case 6...7: .claimWakes((0..<4).map { _ in sleeper() }, newestKey: number(3))
+    case 6...7: .claimWakes((0..<4).map { _ in sleeper() }, keys: keyTimes())
     case 8...9: .reportWakes((0..<2).map { _ in WakeReport(id: sleeper(), event: wakeEvent()) })
     case 10:
       .addWakeKey(WakeKey(madeAt: number(9), privateKey: hash(9)), onlyFirst: chance(2))
@@ -204,11 +204,16 @@ package struct ZoneWalk {
   }
 
   private mutating func wakeEvent() -> WakeReport.Event {
-    switch Int.random(in: 0..<4, using: &random) {
+    switch Int.random(in: 0..<6, using: &random) {
     case 0: .verification(wakeResult())
     case 1: .passed(mark(), since: mark())
-    default: .finished([wakeResult(), wakeResult()])
+    case 2: .keysEnded(keyTimes())
+    default: .finished(chance(3) ? .newKey : .change, [wakeResult(), wakeResult()])
     }
+  }
+
+  private mutating func keyTimes() -> WakeKeyTimes {
+    WakeKeyTimes(oldest: number(2), newest: number(3))
   }
 
   private mutating func wakeResult() -> WakeResult {

@@ -36,6 +36,9 @@ enum TestRequests {
         digest: [UInt8](repeating: 7, count: 32)))
   }
 
+  /// Times of the one key for which devices subscribe.
+  static let wakeKeys = WakeKeyTimes(oldest: 1, newest: 1)
+
   /// Makes a registration for wakes of the account's device.
   static func putWake(in account: AccountID) -> CommitRequest {
     let registration = WakeRegistration(

@@ -30,7 +30,7 @@ struct WakeClaimTests {
   private func claim(
     _ ids: [SleeperID], in store: PostgresZoneStore, wall: Int64 = 10_000
   ) throws -> [SleeperID] {
-    let results = try store.commit([.claimWakes(ids)], wall: wall)
+    let results = try store.commit([.claimWakes(ids, keys: TestRequests.wakeKeys)], wall: wall)
     guard case .wakesClaimed(let claimed) = results.first else { return [] }
     return claimed.map(\.id)
   }
@@ -100,7 +100,7 @@ struct WakeClaimTests {
         switch relay {
         case 0: _ = try claim(ids, in: store, wall: wall)
         case 1:
-          let reports = ids.reversed().map { WakeReport(id: $0, event: .finished([])) }
+          let reports = ids.reversed().map { WakeReport(id: $0, event: .finished(.change, [])) }
           _ = try store.commit([.reportWakes(reports)], wall: wall)
         default:
           let sightings = ids.map {

@@ -30,16 +30,20 @@ struct DeviceWakesTests {
     return wakes
   }
 
+  private func keys(_ newest: Int64, since oldest: Int64 = 1) -> WakeKeyTimes {
+    WakeKeyTimes(oldest: oldest, newest: newest)
+  }
+
   private func finish(
     _ outcome: WakeResult.Outcome, at wall: Int64, _ wakes: inout DeviceWakes
   ) {
     let result = WakeResult(id: id, endpoint: "e", outcome: outcome)
-    wakes.apply(.finished([result]), at: wall)
+    wakes.apply(.finished(.change, [result]), at: wall)
   }
 
   /// Sends a wake up to `sequence`.
   private func wake(_ sequence: Int64, at wall: Int64, _ wakes: inout DeviceWakes) {
-    #expect(wakes.claim(newest: Self.mark(sequence), newestKey: 1, at: wall).isEmpty == false)
+    #expect(wakes.claim(newest: Self.mark(sequence), keys: keys(1), at: wall) != nil)
     finish(.sent, at: wall, &wakes)
   }
 
@@ -70,10 +74,10 @@ struct DeviceWakesTests {
 
   @Test func anExpiredRegistrationIsNotWoken() throws {
     var wakes = try registered(registration(expiresAt: 1_000))
-    #expect(wakes.dueAt(newest: Self.mark(11), newestKey: 1, at: 999) == 0)
-    #expect(wakes.dueAt(newest: Self.mark(11), newestKey: 1, at: 1_000) == nil)
-    #expect(wakes.claim(newest: Self.mark(11), newestKey: 1, at: 1_000).isEmpty == true)
-    #expect(wakes.claim(newest: Self.mark(11), newestKey: 1, at: 999).count == 1)
+    #expect(wakes.dueAt(newest: Self.mark(11), keys: keys(1), at: 999) == 0)
+    #expect(wakes.dueAt(newest: Self.mark(11), keys: keys(1), at: 1_000) == nil)
+    #expect(wakes.claim(newest: Self.mark(11), keys: keys(1), at: 1_000) == nil)
+    #expect(wakes.claim(newest: Self.mark(11), keys: keys(1), at: 999)?.entries.count == 1)
   }
 
   // MARK: Wakes
@@ -84,7 +88,7 @@ struct DeviceWakesTests {
       (Self.mark(10), false), (Self.mark(9), false), (Self.mark(11), true),
       (Self.mark(1, generation: 2), true),
     ] {
-      #expect((wakes.dueAt(newest: mark, newestKey: 1, at: 5) != nil) == isDue)
+      #expect((wakes.dueAt(newest: mark, keys: keys(1), at: 5) != nil) == isDue)
     }
   }
 
@@ -93,7 +97,7 @@ struct DeviceWakesTests {
     var wall: Int64 = 1_000
     for pause in [30, 60, 120, 240, 480, 960, 1_440, 1_440].map({ Int64($0) * 60_000 }) {
       wake(11, at: wall, &wakes)
-      #expect(wakes.dueAt(newest: Self.mark(12), newestKey: 1, at: wall) == wall + pause)
+      #expect(wakes.dueAt(newest: Self.mark(12), keys: keys(1), at: wall) == wall + pause)
       wall += pause
     }
   }
@@ -104,37 +108,37 @@ struct DeviceWakesTests {
     #expect(wakes.contact(WakeContact(), at: 2_000) == true)
     #expect(wakes.statuses.map(\.answeredAt) == [2_000])
     let later: Int64 = 2_000 + 60 * 60_000
-    #expect(wakes.dueAt(newest: Self.mark(11), newestKey: 1, at: 2_000) == later)
-    #expect(wakes.dueAt(newest: Self.mark(12), newestKey: 1, at: 2_000) == 5_000, "that is new")
+    #expect(wakes.dueAt(newest: Self.mark(11), keys: keys(1), at: 2_000) == later)
+    #expect(wakes.dueAt(newest: Self.mark(12), keys: keys(1), at: 2_000) == 5_000, "that is new")
     #expect(wakes.contact(WakeContact(), at: 3_000) == false, "nothing but a time has changed")
     #expect(wakes.contact(WakeContact(seen: Self.mark(11)), at: 4_000) == true)
-    #expect(wakes.dueAt(newest: Self.mark(11), newestKey: 1, at: 4_000) == nil)
+    #expect(wakes.dueAt(newest: Self.mark(11), keys: keys(1), at: 4_000) == nil)
   }
 
   @Test func aContactWhileAPushIsUnderWayAnswersIt() throws {
     var wakes = try registered()
-    #expect(wakes.claim(newest: Self.mark(11), newestKey: 1, at: 1_000).isEmpty == false)
+    #expect(wakes.claim(newest: Self.mark(11), keys: keys(1), at: 1_000) != nil)
     #expect(wakes.contact(WakeContact(seen: Self.mark(11)), at: 1_100) == true)
     finish(.sent, at: 1_200, &wakes)
-    #expect(wakes.dueAt(newest: Self.mark(12), newestKey: 1, at: 2_000) == 4_100)
+    #expect(wakes.dueAt(newest: Self.mark(12), keys: keys(1), at: 2_000) == 4_100)
   }
 
   /// The first connection broke, so the push is sent again, after the device was there.
   @Test func aContactBeforeThePushDoesNotAnswerIt() throws {
     var wakes = try registered()
-    #expect(wakes.claim(newest: Self.mark(11), newestKey: 1, at: 1_000).isEmpty == false)
+    #expect(wakes.claim(newest: Self.mark(11), keys: keys(1), at: 1_000) != nil)
     #expect(wakes.contact(WakeContact(seen: Self.mark(11)), at: 1_100) == true)
     let late = WakeResult(id: id, endpoint: "e", outcome: .sent, sentAt: 4_200)
-    wakes.apply(.finished([late]), at: 4_300)
-    #expect(wakes.dueAt(newest: Self.mark(12), newestKey: 1, at: 4_300) == 1_804_300)
+    wakes.apply(.finished(.change, [late]), at: 4_300)
+    #expect(wakes.dueAt(newest: Self.mark(12), keys: keys(1), at: 4_300) == 1_804_300)
   }
 
   @Test func aClockThatIsSetBackDelaysNothing() throws {
     var wakes = try registered()
-    #expect(wakes.claim(newest: Self.mark(11), newestKey: 1, at: 90 * day).isEmpty == false)
+    #expect(wakes.claim(newest: Self.mark(11), keys: keys(1), at: 90 * day) != nil)
     finish(.failed(.throttled, retryAfter: day), at: 90 * day, &wakes)
-    #expect(wakes.dueAt(newest: Self.mark(11), newestKey: 1, at: 90 * day) == 91 * day)
-    #expect(wakes.dueAt(newest: Self.mark(11), newestKey: 1, at: 80 * day) == 80 * day)
+    #expect(wakes.dueAt(newest: Self.mark(11), keys: keys(1), at: 90 * day) == 91 * day)
+    #expect(wakes.dueAt(newest: Self.mark(11), keys: keys(1), at: 80 * day) == 80 * day)
   }
 
   // MARK: Keys of the relay
@@ -142,22 +146,67 @@ struct DeviceWakesTests {
   @Test func aNewKeyIsToldOnceAndAgainOnlyIfThePushFailed() throws {
     var wakes = try registered()
     let newest = Self.mark(10)
-    #expect(wakes.dueAt(newest: newest, newestKey: 1, at: 100) == nil)
-    #expect(wakes.lacksKey(2, at: 100) && wakes.dueAt(newest: newest, newestKey: 2, at: 100) == 0)
-    #expect(wakes.claim(newest: newest, newestKey: 2, at: 100).map(\.keyMadeAt) == [1])
-    finish(.failed(.unavailable, retryAfter: nil), at: 100, &wakes)
-    #expect(wakes.dueAt(newest: newest, newestKey: 2, at: 100) == 60_100)
-    #expect(wakes.claim(newest: newest, newestKey: 2, at: 60_100).count == 1)
+    #expect(wakes.noticeDueAt(keys: keys(1), at: 100) == nil)
+    #expect(wakes.noticeDueAt(keys: keys(2), at: 100) == 0)
+    #expect(wakes.dueAt(newest: newest, keys: keys(2), at: 100) == nil, "nothing has changed")
+    let first = wakes.claim(newest: newest, keys: keys(2), at: 100)
+    #expect(first?.purpose == .newKey && first?.entries.map(\.keyMadeAt) == [1])
+    let failed = WakeResult(id: id, endpoint: "e", outcome: .failed(.unavailable, retryAfter: nil))
+    wakes.apply(.finished(.newKey, [failed]), at: 100)
+    #expect(wakes.noticeDueAt(keys: keys(2), at: 100) == 1_800_100)
+    #expect(wakes.claim(newest: newest, keys: keys(2), at: 1_800_100)?.purpose == .newKey)
     let told = WakeResult(id: id, endpoint: "e", outcome: .sent, toldKey: 2)
-    wakes.apply(.finished([told]), at: 60_100)
-    #expect(wakes.dueAt(newest: newest, newestKey: 2, at: 60_100) == nil)
+    wakes.apply(.finished(.newKey, [told]), at: 1_800_100)
+    #expect(wakes.noticeDueAt(keys: keys(2), at: 1_800_100) == nil)
     #expect(DeviceWakes(storedText: wakes.storedText) == wakes)
-    #expect(wakes.dueAt(newest: newest, newestKey: 3, at: 60_100) == 1_860_100)
+    #expect(wakes.noticeDueAt(keys: keys(3), at: 1_800_100) == 0)
     // The device subscribes for the new key: a new registration, which is not verified.
     let put = wakes.put(registration(), keyMadeAt: 3, codeHash: code)
     #expect(put?.isNew == false && put?.isVerified == false)
     #expect(wakes.verify(id, codeHash: code, at: 70_000) == true)
-    #expect(wakes.dueAt(newest: newest, newestKey: 3, at: day) == nil)
+    #expect(wakes.noticeDueAt(keys: keys(3), at: day) == nil)
+  }
+
+  /// One of the device's two registrations is for an older key, and its service takes no pushes.
+  @Test func aNoticeThatFailsDisturbsNoOtherRegistration() throws {
+    var wakes = try registered()
+    let newKey = keys(2)
+    let added = wakes.put(registration("new", endpoint: "f"), keyMadeAt: 2, codeHash: code)
+    #expect(added?.isNew == true)
+    #expect(wakes.verify(Name(trusted: "new"), codeHash: code, at: 6) == true)
+    let newest = Self.mark(10)
+    var wall: Int64 = 1_000
+    for minutes in [30, 60, 120, 240, 480, 960, 1_440, 1_440] as [Int64] {
+      #expect(wakes.noticeDueAt(keys: newKey, at: wall).map { $0 <= wall } == true)
+      let claim = wakes.claim(newest: newest, keys: newKey, at: wall)
+      #expect(claim?.purpose == .newKey && claim?.entries.map(\.registration.id) == [id])
+      #expect(wakes.claim(newest: newest, keys: newKey, at: wall) == nil, "it is under way")
+      let result = WakeResult(id: id, endpoint: "e", outcome: .failed(.keyRefused, retryAfter: nil))
+      wakes.apply(.finished(.newKey, [result]), at: wall)
+      // The device is there now and then, which is no reason for another attempt.
+      _ = wakes.contact(WakeContact(seen: newest), at: wall + 1)
+      #expect(wakes.noticeDueAt(keys: newKey, at: wall + 1) == wall + minutes * 60_000)
+      #expect(DeviceWakes(storedText: wakes.storedText) == wakes)
+      wall += minutes * 60_000
+    }
+    // A change is announced at once, to both.
+    #expect(wakes.dueAt(newest: Self.mark(11), keys: newKey, at: wall).map { $0 <= wall } == true)
+    let claim = wakes.claim(newest: Self.mark(11), keys: newKey, at: wall)
+    #expect(claim?.purpose == .change && claim?.entries.count == 2)
+  }
+
+  @Test func aRegistrationForAnEndedOrUnknownKeyIsNotUsed() throws {
+    var wakes = try registered()
+    for unknown in [keys(3, since: 2), keys(0, since: 0), .none] {
+      #expect(wakes.dueAt(newest: Self.mark(11), keys: unknown, at: 9) == nil)
+      #expect(wakes.noticeDueAt(keys: unknown, at: 9) == nil)
+      #expect(wakes.claim(newest: Self.mark(11), keys: unknown, at: 9) == nil)
+    }
+    #expect(!wakes.hasEndedKey(keys: keys(0, since: 0)), "that relay does not know it yet")
+    #expect(wakes.hasEndedKey(keys: keys(3, since: 2)))
+    wakes.apply(.keysEnded(keys(3, since: 2)), at: 9)
+    #expect(wakes.statuses.map(\.fault) == [.keyRefused])
+    #expect(!wakes.hasEndedKey(keys: keys(3, since: 2)))
   }
 
   @Test func aReplacedKeyIsInForceForThirtyDays() {
@@ -175,17 +224,17 @@ struct DeviceWakesTests {
     #expect(wakes.contact(WakeContact(told: Self.mark(11)), at: 0) == true)
     var wakeCount = 0
     for number in 1...40 as ClosedRange<Int64> {
-      let isDue = !wakes.claim(newest: Self.mark(11), newestKey: 1, at: number * day).isEmpty
-      if !isDue { continue }
+      let claim = wakes.claim(newest: Self.mark(11), keys: keys(1), at: number * day)
+      if claim == nil { continue }
       finish(.sent, at: number * day, &wakes)
       wakeCount += 1
     }
     #expect(wakeCount == Limits.wakeRepeatsMax)
-    #expect(wakes.dueAt(newest: Self.mark(12), newestKey: 1, at: 0) != nil, "that was not sent")
+    #expect(wakes.dueAt(newest: Self.mark(12), keys: keys(1), at: 0) != nil, "that was not sent")
     // The device proves something: what is sent then is announced anew.
     _ = wakes.contact(WakeContact(seen: Self.mark(11), told: Self.mark(12)), at: 50 * day)
     #expect(
-      wakes.dueAt(newest: Self.mark(12), newestKey: 1, at: 50 * day) == 50 * day + 30 * 60_000)
+      wakes.dueAt(newest: Self.mark(12), keys: keys(1), at: 50 * day) == 50 * day + 30 * 60_000)
   }
 
   @Test func aLaterContactOfTheSameTurnPrevails() {
@@ -200,9 +249,10 @@ struct DeviceWakesTests {
     var wakes = try registered()
     var wall: Int64 = 1_000
     for minutes in [1, 2, 4, 8, 16, 30, 30] as [Int64] {
-      #expect(wakes.claim(newest: Self.mark(11), newestKey: 1, at: wall).isEmpty == false)
+      #expect(wakes.claim(newest: Self.mark(11), keys: keys(1), at: wall) != nil)
       finish(.failed(.unavailable, retryAfter: nil), at: wall, &wakes)
-      #expect(wakes.dueAt(newest: Self.mark(11), newestKey: 1, at: wall) == wall + minutes * 60_000)
+      #expect(
+        wakes.dueAt(newest: Self.mark(11), keys: keys(1), at: wall) == wall + minutes * 60_000)
       wall += minutes * 60_000
     }
     #expect(wakes.statuses.map(\.fault) == [.unavailable])
@@ -213,19 +263,19 @@ struct DeviceWakesTests {
   @Test func aServicesPauseIsKeptUpToADay() throws {
     for (asked, kept) in [(90_000, 90_000), (Int64.max, day)] {
       var wakes = try registered()
-      #expect(wakes.claim(newest: Self.mark(11), newestKey: 1, at: 0).isEmpty == false)
+      #expect(wakes.claim(newest: Self.mark(11), keys: keys(1), at: 0) != nil)
       finish(.failed(.throttled, retryAfter: asked), at: 0, &wakes)
-      #expect(wakes.dueAt(newest: Self.mark(11), newestKey: 1, at: 0) == kept)
+      #expect(wakes.dueAt(newest: Self.mark(11), keys: keys(1), at: 0) == kept)
     }
   }
 
   /// The device was there meanwhile, but has not heard of the change.
   @Test func aWakeThatFailedHasAnnouncedNothing() throws {
     var wakes = try registered()
-    #expect(wakes.claim(newest: Self.mark(12), newestKey: 1, at: 0).isEmpty == false)
+    #expect(wakes.claim(newest: Self.mark(12), keys: keys(1), at: 0) != nil)
     finish(.failed(.unavailable, retryAfter: nil), at: 0, &wakes)
     #expect(wakes.contact(WakeContact(told: Self.mark(11)), at: 120_000) == true)
-    #expect(wakes.dueAt(newest: Self.mark(12), newestKey: 1, at: 120_000) == 123_000)
+    #expect(wakes.dueAt(newest: Self.mark(12), keys: keys(1), at: 120_000) == 123_000)
   }
 
   @Test func aRegistrationEndsOnlyIfTheServiceSaysSoTwice() throws {
@@ -266,7 +316,7 @@ struct DeviceWakesTests {
     finish(.gone, at: 90_000_000, &wakes)
     finish(.failed(.keyRefused, retryAfter: 5), at: 90_000_001, &wakes)
     finish(.gone, at: 90_000_002, &wakes)
-    #expect(wakes.claim(newest: Self.mark(13), newestKey: 1, at: 200_000_000).isEmpty == false)
+    #expect(wakes.claim(newest: Self.mark(13), keys: keys(1), at: 200_000_000) != nil)
     #expect(DeviceWakes(storedText: wakes.storedText) == wakes)
     #expect(
       wakes.storedText

@@ -373,9 +373,7 @@ struct HTTPConnection: Sendable {
       return
     }
     guard let call = exchange?.value.call else { return }
-    let context = CallContext(
-      configuration: services.configuration, secrets: services.secrets, wall: services.moment.wall,
-      address: channel.network)
+    let context = callContext(&channel, services)
     let body = exchange?.value.body ?? []
     exchange?.value.body = []
     do throws(Refusal) {
@@ -420,6 +418,14 @@ struct HTTPConnection: Sendable {
     try channel.checkMemory(services)
     exchange?.value.stage = .awaitingStore
     if !services.submitOwnPage(names, for: channel.id) { throw StoreQueue.overloaded }
+  }
+
+  private func callContext(
+    _ channel: inout ConnectionChannel, _ services: borrowing RelayServices
+  ) -> CallContext {
+    CallContext(
+      configuration: services.configuration, secrets: services.secrets, wall: services.moment.wall,
+      address: channel.network)
   }
 
   private mutating func performStep(
@@ -735,6 +741,8 @@ struct HTTPConnection: Sendable {
           device, of: session.account, wall: services.moment.wall
         ).encodedBody()
         answer(Answer(status: 200, json: body), &channel, &services)
+      case (.wakeKeys(let wake), .wakeKeys(let keys)):
+        try put(wake, after: keys, &channel, &services)
       case (.chunk(let fetch), .chunk(let chunk)), (.owner(.chunk(let fetch)), .chunk(let chunk)):
         try beginDownload(fetch, chunk, &channel, &services)
       case (.owner(let response), let result):
@@ -748,6 +756,19 @@ struct HTTPConnection: Sendable {
     } catch {
       answer(Answer(error), &channel, &services)
     }
+  }
+
+  /// Registers a device for wakes under a key that was unknown until the store was read.
+  private mutating func put(
+    _ wake: WakeRegistrationBody, after keys: [WakeKey], _ channel: inout ConnectionChannel,
+    _ services: inout RelayServices
+  ) throws(Refusal) {
+    guard let session = channel.session else { throw RelayServices.notSignedIn }
+    services.handleWakeKeys(keys)
+    guard let step = try session.put(wake, in: callContext(&channel, services)) else {
+      throw WakeConfiguration.unknownKey
+    }
+    try performStep(step, &channel, &services)
   }
 
   mutating func handleCallPage(

@@ -111,9 +111,18 @@ struct Session: Sendable {
     _ id: Name, _ body: [UInt8], in context: CallContext
   ) throws(Refusal) -> HandlerResult {
     let wake = try WakeRegistrationBody.decoded(body: body, id: id)
+    if let result = try put(wake, in: context) { return result }
+    // Another relay on the same store may have made the key a moment ago.
+    return .read(.wakeKeys, .wakeKeys(for: wake))
+  }
+
+  /// Returns nil if the relay does not know the key for which the device has subscribed.
+  func put(
+    _ wake: WakeRegistrationBody, in context: CallContext
+  ) throws(Refusal) -> HandlerResult? {
     guard let wakes = context.configuration.wakes else { throw WakeConfiguration.isOff }
-    let keyMadeAt = try wakes.madeAt(wakeKey: wake.wakeKey)
     let accepted = try wakes.check(wake.registration)
+    guard let keyMadeAt = wakes.madeAt(wakeKey: wake.wakeKey) else { return nil }
     let code = WakeCode.make(from: context.secrets)
     let offer = WakeOffer(
       id: SleeperID(account: account, device: device), registration: accepted,

@@ -79,6 +79,8 @@ enum ReadResponse: Sendable {
   case chunk(ChunkFetch)
   case wakes
   case wake(Name)
+  /// The relay's keys for push services: the registration names one that was not known.
+  case wakeKeys(for: WakeRegistrationBody)
 
   /// Returns the answer, if it needs only the store's result.
   func answer(showing result: ReadResult) throws(Refusal) -> Answer {

@@ -62,8 +62,8 @@ package enum StoreWork {
         let result = try store.read(request)
         if case .page(let page) = result { return .page(ReadPage(page, as: form)) }
         return .read(.success(result))
-      case .dueWakes(let query, let newestKey, let wall):
-        return dueWakes(query, newestKey: newestKey, wall: wall, on: store)
+      case .dueWakes(let query, let keys, let wall):
+        return dueWakes(query, keys: keys, wall: wall, on: store)
       }
     } catch {
       return .read(.failure(error))
@@ -71,10 +71,10 @@ package enum StoreWork {
   }
 
   private static func dueWakes(
-    _ query: SleeperQuery, newestKey: Int64, wall: Int64, on store: some ZoneReader
+    _ query: SleeperQuery, keys: WakeKeyTimes, wall: Int64, on store: some ZoneReader
   ) -> StoreReadOutcome {
     do throws(StorageError) {
-      return .dueWakes(.success(try store.dueWakes(query, newestKey: newestKey, wall: wall)))
+      return .dueWakes(.success(try store.dueWakes(query, keys: keys, wall: wall)))
     } catch {
       return .dueWakes(.failure(error))
     }
@@ -330,9 +330,9 @@ package enum StoreReadJob: Sendable, Hashable {
   case read(ReadRequest)
   /// A page of changes, encoded by the worker.
   case page(ReadRequest, as: PageForm)
-  /// A look for devices that are to be woken; `newestKey`: time of the relay's newest key; `wall`:
-  /// the time of the request.
-  case dueWakes(SleeperQuery, newestKey: Int64, wall: Int64)
+  /// A look for devices that are to be woken; `keys`: those under which the relay sends;
+  /// `wall`: the time of the request.
+  case dueWakes(SleeperQuery, keys: WakeKeyTimes, wall: Int64)
 
   @usableFromInline
   package var request: ReadRequest {

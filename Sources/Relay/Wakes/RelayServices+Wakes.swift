@@ -106,7 +106,7 @@ extension RelayServices {
         return
       }
       actions.append(
-        .run(id, .read(.dueWakes(query, newestKey: newestKey, wall: moment.wall))))
+        .run(id, .read(.dueWakes(query, keys: keyTimes, wall: moment.wall))))
     case .wait(let instant): timers.schedule(.wakes, at: instant)
     case .awaitResult, nil: break
     }
@@ -116,7 +116,6 @@ extension RelayServices {
     guard stage == .running else { return }
     switch result {
     case .success(let found):
-      if let keys = found.relayKeys { handleWakeKeys(keys) }
       let presence = presence
       let due =
         desk?.scheduler.handle(
@@ -124,8 +123,10 @@ extension RelayServices {
         ) { id in
           presence.isConnected(Presence.Key(account: id.account, device: id.device))
         } ?? []
+      // New ones let the next pass begin at once, after the end of this one.
+      if let keys = found.relayKeys { handleWakeKeys(keys) }
       if !due.isEmpty {
-        if !submitCommit(.claimWakes(due, newestKey: newestKey), for: .wakeClaim) {
+        if !submitCommit(.claimWakes(due, keys: keyTimes), for: .wakeClaim) {
           desk?.scheduler.failClaim()
         }
       }
@@ -141,19 +142,19 @@ extension RelayServices {
       desk?.scheduler.failClaim()
       return advanceWakes()
     }
-    desk?.scheduler.begin(claimed.map { (id: $0.id, pushes: $0.entries.count) })
+    desk?.scheduler.begin(claimed)
     for wake in claimed {
       let token = ChangeToken(
         generation: wake.newest.generation, sequence: wake.newest.sequence)
       for entry in wake.entries {
         let newKey = configuration.wakes.flatMap { wakes in
-          entry.keyMadeAt < wakes.keyMadeAt ? wakes : nil
+          entry.keyMadeAt < wakes.keyTimes.newest ? wakes : nil
         }
         let content = WakePayload(
           token: token, newKey: newKey?.publicKey, notice: entry.registration.notice)
         send(
           content.bytes, to: entry.registration, keyMadeAt: entry.keyMadeAt, of: wake.id,
-          for: .wake(toldKey: newKey?.keyMadeAt))
+          for: .wake(toldKey: newKey?.keyTimes.newest))
       }
     }
     finishPushes()
@@ -161,14 +162,16 @@ extension RelayServices {
 
   // MARK: keys
 
-  /// Time of the newest key that this node knows (`WakeKey.madeAt`); 0 if no device is woken.
-  private var newestKey: Int64 { configuration.wakes?.keyMadeAt ?? 0 }
+  /// Times of the keys that this node knows; none if no device is woken.
+  private var keyTimes: WakeKeyTimes { configuration.wakes?.keyTimes ?? .none }
 
   /// Uses the keys that the store has by now, on all nodes of the process.
   mutating func handleWakeKeys(_ keys: [WakeKey]) {
     let inForce = keys.inForce(at: moment.wall)
-    // Each pass over the devices reads them, and they hardly ever differ.
+    // Each pass over the devices reads them, and they hardly ever differ. A read that began before
+    // a key was added may arrive after it.
     guard let former = configuration.wakes, inForce != former.wakeKeys,
+      let newest = inForce.last, newest.madeAt >= former.keyTimes.newest,
       let wakes = former.replacing(keys: inForce)
     else { return }
     useWakes(wakes)

@@ -32,19 +32,13 @@ package struct WakeConfiguration: Sendable, Hashable {
     WakeConfiguration(keys: keys, rules: rules, subject: subject)
   }
 
-  /// Time at which the newest key was made.
-  var keyMadeAt: Int64 { wakeKeys.last?.madeAt ?? 0 }
+  var keyTimes: WakeKeyTimes { WakeKeyTimes(wakeKeys) }
 
-  /// Returns the time of the key for which a device says that it has subscribed; nil: of the
-  /// newest.
-  func madeAt(wakeKey: String?) throws(Refusal) -> Int64 {
-    guard let wakeKey else { return keyMadeAt }
-    guard let index = publicKeys.firstIndex(of: wakeKey) else {
-      throw Refusal(
-        .badRequest,
-        "`wakeKey` is not a key of this relay; subscribe for the one in GET /v1/limits.")
-    }
-    return wakeKeys[index].madeAt
+  /// Returns the time of the key for which a device says that it has subscribed; of the newest if
+  /// it names none. Returns nil if the key is not known.
+  func madeAt(wakeKey: String?) -> Int64? {
+    guard let wakeKey else { return keyTimes.newest }
+    return publicKeys.firstIndex(of: wakeKey).map { wakeKeys[$0].madeAt }
   }
 
   /// Draws a key.
@@ -74,6 +68,9 @@ package struct WakeConfiguration: Sendable, Hashable {
     accepted.endpoint = endpoint.url
     return accepted
   }
+
+  static let unknownKey = Refusal(
+    .badRequest, "`wakeKey` is not a key of this relay; subscribe for the one in GET /v1/limits.")
 
   static let isOff = Refusal(
     .wakeNotAllowed, "This relay wakes no devices; its owner has turned that off.")

@@ -32,6 +32,7 @@ struct WakeScheduler: Sendable {
 
   /// A wake that is being sent: results so far, and the number of pushes without one.
   private struct Wake: Sendable {
+    var purpose: WakePurpose
     var results: [WakeResult] = []
     var unfinished: Int
   }
@@ -60,6 +61,8 @@ struct WakeScheduler: Sendable {
   /// The last device of the pass under way; nil between two passes.
   private var passed: SleeperID?
   private var nextPass: Instant
+  /// True if accounts were looked at last: a pass that is due goes first then.
+  private var isPassNext = false
   private var wakes: [SleeperID: Wake] = [:]
   private var pushes: [UInt64: Push] = [:]
   private var lastPush: UInt64 = 0
@@ -103,13 +106,16 @@ struct WakeScheduler: Sendable {
   mutating func next(at now: Instant) -> Step {
     guard stage == .idle, wakes.count < Limits.wakesAtOnce else { return .awaitResult }
     let due = changed.filter { $0.value <= now }.map(\.key).sorted().prefix(Limits.wakesPerRequest)
-    if !due.isEmpty {
+    let isPassDue = nextPass <= now
+    if !due.isEmpty, !(isPassDue && isPassNext) {
       for account in due { changed[account] = nil }
       stage = .looking
+      isPassNext = true
       return .look(.accounts(Array(due)))
     }
-    if nextPass <= now {
+    if isPassDue {
       stage = .looking
+      isPassNext = false
       return .look(.after(passed, limit: Limits.wakesPerRequest))
     }
     return .wait(changed.values.min().map { min($0, nextPass) } ?? nextPass)
@@ -124,12 +130,12 @@ struct WakeScheduler: Sendable {
     isConnected: (SleeperID) -> Bool
   ) -> [SleeperID] {
     accounts.formUnion(found.accounts)
-    reports += found.passed
+    reports += found.reports
     switch query {
     case .accounts(let asked):
-      // The devices of one account may be more than one request handles.
-      if found.next != nil {
-        for account in asked { plan(account, at: now.advanced(milliseconds: 1_000)) }
+      // The devices of the accounts may be more than one request handles.
+      if let last = found.next {
+        for account in asked.inSortOrder(from: last.account) { plan(account, at: now) }
       }
     case .after:
       passed = found.next
@@ -162,10 +168,12 @@ struct WakeScheduler: Sendable {
 
   // MARK: sending
 
-  /// Records the wakes that were begun, with the number of pushes of each.
-  mutating func begin(_ begun: [(id: SleeperID, pushes: Int)]) {
+  /// Records the wakes that were begun; a push to each of their entries follows.
+  mutating func begin(_ begun: [ClaimedWake]) {
     stage = .idle
-    for wake in begun { wakes[wake.id] = Wake(unfinished: wake.pushes) }
+    for wake in begun {
+      wakes[wake.id] = Wake(purpose: wake.purpose, unfinished: wake.entries.count)
+    }
   }
 
   /// Handles a store that has begun no wake: the pass that follows later finds what is due.
@@ -203,7 +211,7 @@ struct WakeScheduler: Sendable {
         return
       }
       wakes[push.id] = nil
-      reports.append(WakeReport(id: push.id, event: .finished(wake.results)))
+      reports.append(WakeReport(id: push.id, event: .finished(wake.purpose, wake.results)))
     }
   }
 

@@ -48,16 +48,16 @@ extension MemoryZoneStore {
     }
   }
 
-  func claimWakes(_ ids: [SleeperID], newestKey: Int64, wall: Int64) -> CommitResult {
+  func claimWakes(_ ids: [SleeperID], keys: WakeKeyTimes, wall: Int64) -> CommitResult {
     var claimed: [ClaimedWake] = []
     for id in ids {
       guard let newest = state.accounts[id.account]?.head.mark, var wakes = wakes(of: id) else {
         continue
       }
-      let entries = wakes.claim(newest: newest, newestKey: newestKey, at: wall)
-      if entries.isEmpty { continue }
+      guard let claim = wakes.claim(newest: newest, keys: keys, at: wall) else { continue }
       setWakes(wakes, of: id)
-      claimed.append(ClaimedWake(id: id, newest: newest, entries: entries))
+      claimed.append(
+        ClaimedWake(id: id, claim.purpose, newest: newest, entries: claim.entries))
     }
     return .wakesClaimed(claimed)
   }

@@ -145,8 +145,8 @@ package final class MemoryZoneStore: ZoneStore {
     case .verifyWake(let id, let device, let name, let codeHash):
       verifyWake(
         name, of: SleeperID(account: id, device: device), codeHash: codeHash, wall: wall)
-    case .claimWakes(let ids, let newestKey):
-      claimWakes(ids, newestKey: newestKey, wall: wall)
+    case .claimWakes(let ids, let keys):
+      claimWakes(ids, keys: keys, wall: wall)
     case .reportWakes(let reports): reportWakes(reports, wall: wall)
     case .addWakeKey(let key, let onlyFirst): addWakeKey(key, onlyFirst: onlyFirst)
     }

@@ -104,7 +104,7 @@ final class CommitRun {
       removeWake(name, of: SleeperID(account: id, device: device))
     case .verifyWake(let id, let device, let name, let codeHash):
       verifyWake(name, of: SleeperID(account: id, device: device), codeHash: codeHash)
-    case .claimWakes(let ids, let newestKey): try claimWakes(ids, newestKey: newestKey)
+    case .claimWakes(let ids, let keys): try claimWakes(ids, keys: keys)
     case .reportWakes(let reports): reportWakes(reports)
     case .addWakeKey(let key, let onlyFirst): try addWakeKey(key, onlyFirst: onlyFirst)
     }

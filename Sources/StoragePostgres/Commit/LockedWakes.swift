@@ -133,7 +133,7 @@ extension CommitRun {
 
   /// Skips devices that another relay has locked, and those connected to another relay.
   func claimWakes(
-    _ ids: [SleeperID], newestKey: Int64
+    _ ids: [SleeperID], keys: WakeKeyTimes
   ) throws(PostgresFault) -> CommitResult {
     if ids.isEmpty { return .wakesClaimed([]) }
     let parameters = PostgresParameters().bind(ids.map(\.account.rawValue))
@@ -146,10 +146,10 @@ extension CommitRun {
     for id in ids {
       guard let mark = marks.removeValue(forKey: id), var row = wakes[id] else { continue }
       let newest = accounts[id.account]?.head.mark ?? mark
-      let entries = row.claim(newest: newest, newestKey: newestKey, at: wall)
-      if entries.isEmpty { continue }
+      guard let claim = row.claim(newest: newest, keys: keys, at: wall) else { continue }
       wakes[id] = row
-      claimed.append(ClaimedWake(id: id, newest: newest, entries: entries))
+      claimed.append(
+        ClaimedWake(id: id, claim.purpose, newest: newest, entries: claim.entries))
     }
     writeWakes(of: claimed.map(\.id))
     return .wakesClaimed(claimed)

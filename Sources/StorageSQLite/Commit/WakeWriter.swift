@@ -68,17 +68,17 @@ final class WakeWriter {
   }
 
   func claimWakes(
-    _ ids: [SleeperID], newestKey: Int64, wall: Int64
+    _ ids: [SleeperID], keys: WakeKeyTimes, wall: Int64
   ) throws(StorageError) -> CommitResult {
     var claimed: [ClaimedWake] = []
     for id in ids {
       guard var wakes = try queries.wakes.wakes(of: id),
         let newest = try queries.head(of: id.account)?.mark
       else { continue }
-      let entries = wakes.claim(newest: newest, newestKey: newestKey, at: wall)
-      if entries.isEmpty { continue }
+      guard let claim = wakes.claim(newest: newest, keys: keys, at: wall) else { continue }
       try write(wakes, of: id)
-      claimed.append(ClaimedWake(id: id, newest: newest, entries: entries))
+      claimed.append(
+        ClaimedWake(id: id, claim.purpose, newest: newest, entries: claim.entries))
     }
     return .wakesClaimed(claimed)
   }
