@@ -21,13 +21,50 @@ package struct Device: Hashable, Sendable {
   /// Relay time, milliseconds since the Unix epoch.
   @usableFromInline package var lastSeen: Int64
   @usableFromInline package var connected: Bool
+  @usableFromInline package var scope: DeviceScope
 
   @usableFromInline
-  package init(id: DeviceID, description: DeviceDescription, lastSeen: Int64, connected: Bool) {
+  package init(
+    id: DeviceID, description: DeviceDescription, lastSeen: Int64, connected: Bool,
+    scope: DeviceScope = .everything
+  ) {
     self.id = id
     self.description = description
     self.lastSeen = lastSeen
     self.connected = connected
+    self.scope = scope
+  }
+}
+
+/// The part of an account that a device may use. It is fixed when the device joins, by the pairing
+/// code, and never changes.
+@usableFromInline
+package struct DeviceScope: Hashable, Sendable {
+  /// Zones of which the device may know, in their order, each once; nil: all, including future ones.
+  @usableFromInline package let zones: [Name]?
+  /// True if the device may change nothing in them.
+  @usableFromInline package let isReadOnly: Bool
+
+  @usableFromInline
+  package init(zones: [Name]?, isReadOnly: Bool = false) {
+    self.zones = zones.map { Set($0).sorted() }
+    self.isReadOnly = isReadOnly
+  }
+
+  @usableFromInline package static let everything = DeviceScope(zones: nil)
+
+  @usableFromInline
+  package func includes(_ zone: Name) -> Bool { zones?.contains(zone) ?? true }
+
+  @usableFromInline
+  package func includesWrites(to zone: Name) -> Bool { !isReadOnly && includes(zone) }
+
+  /// True if the other scope allows nothing that this one does not.
+  @usableFromInline
+  package func contains(_ other: DeviceScope) -> Bool {
+    if isReadOnly, !other.isReadOnly { return false }
+    guard let zones else { return true }
+    return other.zones.map { Set($0).isSubset(of: zones) } ?? false
   }
 }
 
@@ -38,12 +75,16 @@ package struct Credentials: Hashable, Sendable {
   @usableFromInline package var device: DeviceID
   /// The bearer token. Never logged, never on a command line.
   @usableFromInline package var token: String
+  @usableFromInline package var scope: DeviceScope
 
   @usableFromInline
-  package init(account: AccountID, device: DeviceID, token: String) {
+  package init(
+    account: AccountID, device: DeviceID, token: String, scope: DeviceScope = .everything
+  ) {
     self.account = account
     self.device = device
     self.token = token
+    self.scope = scope
   }
 }
 

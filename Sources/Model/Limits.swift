@@ -239,6 +239,11 @@ package enum Limits {
 
   // Pairing.
   @usableFromInline package static let pairingMilliseconds: Int64 = 10 * 60_000
+  /// Shortest time for which a device may ask for a code, in seconds.
+  @usableFromInline package static let pairingSecondsMin: Int64 = 10
+  /// Zones of a device's scope, and bytes of the body that names them, with generous spelling.
+  @usableFromInline package static let scopeZones = 16
+  @usableFromInline package static let pairingBodyBytes = 32 << 10
   /// Wrong codes per minute from one address, and from all addresses, before further ones are
   /// refused.
   @usableFromInline package static let pairingGuessesPerAddress = 5

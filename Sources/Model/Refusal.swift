@@ -59,7 +59,7 @@ package enum RefusalCode: String, Sendable, CaseIterable {
   case badRequest, badJSON, badMessage, badChangeToken, badName
   case badToken, registrationClosed, originNotAllowed, badPairingCode, otherAccount, tooManyDevices
   case badWakeCode, wakeNotAllowed
-  case planRequired, hostNotAllowed
+  case planRequired, outOfScope, hostNotAllowed
   case notFound, methodNotAllowed
   case preconditionFailed, preconditionRequired
   case batchMismatch, batchAborted, conflictTooLarge, clockAhead, chunksMissing, recordTooLarge
@@ -79,7 +79,7 @@ package enum RefusalCode: String, Sendable, CaseIterable {
     case .badToken: 401
     case .planRequired: 402
     case .registrationClosed, .originNotAllowed, .badPairingCode, .otherAccount, .tooManyDevices,
-      .tooManySubscriptions, .badWakeCode, .wakeNotAllowed:
+      .tooManySubscriptions, .badWakeCode, .wakeNotAllowed, .outOfScope:
       403
     case .notFound: 404
     case .methodNotAllowed: 405
@@ -141,6 +141,7 @@ package enum RefusalCode: String, Sendable, CaseIterable {
     case .otherAccount: "The pairing code belongs to another account"
     case .tooManyDevices: "The account has reached its limit of devices"
     case .planRequired: "The account's plan does not include this"
+    case .outOfScope: "The device was paired for another part of the account"
     case .notFound: "Nothing exists at this path"
     case .methodNotAllowed: "This path does not allow that method"
     case .preconditionFailed: "The record is not the version that the request names"
@@ -194,7 +195,7 @@ package enum RefusalCode: String, Sendable, CaseIterable {
       .fetchFirst
     case .clockAhead: .stampAnew
     case .badToken, .registrationClosed, .originNotAllowed, .badPairingCode, .otherAccount,
-      .tooManyDevices, .planRequired, .quotaExceeded:
+      .tooManyDevices, .planRequired, .outOfScope, .quotaExceeded:
       .askPerson
     case .chunksMissing, .recordTooLarge, .badName: .park
     case .badRequest, .badJSON, .badMessage, .notFound, .methodNotAllowed, .batchMismatch,

@@ -13,6 +13,7 @@ extension Credentials {
     writer.string(device.text)
     writer.member("token")
     writer.string(token)
+    writer.optional(scope)
     writer.endObject()
     return writer.finish()
   }
@@ -23,6 +24,7 @@ extension Credentials {
     var account: AccountID?
     var device: DeviceID?
     var token: String?
+    var scope = DeviceScope.everything
     var seen = MemberSet()
     try reader.enterObject()
     while let member = try reader.nextMember(&seen) {
@@ -30,13 +32,15 @@ extension Credentials {
       case .accountID: account = try reader.accountID(.accountID)
       case .deviceID: device = try reader.deviceID(.deviceID)
       case .token: token = try reader.string(.token)
+      case .scope: scope = try reader.scope()
       default: try reader.skip()
       }
     }
     try reader.finish()
     return Credentials(
       account: try reader.require(account, .accountID),
-      device: try reader.require(device, .deviceID), token: try reader.require(token, .token))
+      device: try reader.require(device, .deviceID), token: try reader.require(token, .token),
+      scope: scope)
   }
 }
 
@@ -100,6 +104,7 @@ extension MessageReader {
     var description = DeviceDescription(deviceName: "", platform: "", appVersion: "")
     var lastSeen: Int64?
     var connected = false
+    var scope = DeviceScope.everything
     var seen = MemberSet()
     try enterObject()
     while let member = try nextMember(&seen) {
@@ -110,12 +115,13 @@ extension MessageReader {
       case .appVersion: description.appVersion = try string(.appVersion)
       case .lastSeen: lastSeen = try instant(.lastSeen)
       case .connected: connected = try bool(.connected)
+      case .scope: scope = try self.scope()
       default: try skip()
       }
     }
     return Device(
       id: try require(id, .deviceID), description: description,
-      lastSeen: try require(lastSeen, .lastSeen), connected: connected)
+      lastSeen: try require(lastSeen, .lastSeen), connected: connected, scope: scope)
   }
 }
 
@@ -129,6 +135,7 @@ extension JSONWriter {
     integer(device.lastSeen)
     member("connected")
     bool(device.connected)
+    optional(device.scope)
     endObject()
   }
 }
@@ -244,17 +251,145 @@ extension JSONWriter {
   }
 }
 
+/// Body of `POST /v1/pairings`, which may be empty: the device that joins with the code gets the
+/// scope of the one that asks.
+@usableFromInline
+package struct PairingRequest: Hashable, Sendable {
+  /// Zones of the new device; nil: those of the one that asks.
+  @usableFromInline package var zones: [Name]?
+  /// True if the new device may only read; nil: if the one that asks may only read.
+  @usableFromInline package var isReadOnly: Bool?
+  /// Seconds for which the code is valid; nil: as long as codes are.
+  @usableFromInline package var expiresIn: Int64?
+
+  @usableFromInline
+  package init(zones: [Name]? = nil, isReadOnly: Bool? = nil, expiresIn: Int64? = nil) {
+    self.zones = zones
+    self.isReadOnly = isReadOnly
+    self.expiresIn = expiresIn
+  }
+
+  /// Scope of the new device if a device with the given scope asks.
+  @usableFromInline
+  package func scope(within own: DeviceScope) -> DeviceScope {
+    DeviceScope(zones: zones ?? own.zones, isReadOnly: isReadOnly ?? own.isReadOnly)
+  }
+
+  @usableFromInline
+  package static func decoded(body: [UInt8]) throws(Refusal) -> PairingRequest {
+    if body.isEmpty { return PairingRequest() }
+    var reader = MessageReader(body.span.bytes, formCode: .badRequest)
+    var request = PairingRequest()
+    var seen = MemberSet()
+    try reader.enterObject()
+    while let member = try reader.nextMember(&seen) {
+      switch member {
+      case .zones: request.zones = try reader.skipNull() ? nil : try reader.scopeZones()
+      case .access: request.isReadOnly = try reader.skipNull() ? nil : try reader.access()
+      case .expiresIn: request.expiresIn = try reader.skipNull() ? nil : try reader.expiresIn()
+      default: try reader.skip()
+      }
+    }
+    try reader.finish()
+    return request
+  }
+
+  @usableFromInline
+  package func encodedBody() -> [UInt8] {
+    var writer = JSONWriter(capacity: 128)
+    writer.beginObject()
+    if let zones { writer.zones(zones) }
+    if let isReadOnly {
+      writer.member("access")
+      writer.string(isReadOnly ? "read" : "write")
+    }
+    if let expiresIn {
+      writer.member("expiresIn")
+      writer.integer(expiresIn)
+    }
+    writer.endObject()
+    return writer.finish()
+  }
+}
+
+/// Scope of a device: `{"zones":["Todos"],"access":"read"}`; without `zones`, it has all zones. A
+/// device with the whole account has no such member.
+extension MessageReader {
+  fileprivate mutating func scope() throws(Refusal) -> DeviceScope {
+    var zones: [Name]?
+    var isReadOnly = false
+    var seen = MemberSet()
+    try enterObject()
+    while let member = try nextMember(&seen) {
+      switch member {
+      case .zones: zones = try scopeZones()
+      case .access: isReadOnly = try access()
+      default: try skip()
+      }
+    }
+    return DeviceScope(zones: zones, isReadOnly: isReadOnly)
+  }
+
+  fileprivate mutating func scopeZones() throws(Refusal) -> [Name] {
+    var zones: [Name] = []
+    try enterArray(.zones)
+    while try nextElement() {
+      zones.append(try name(.zones))
+      if zones.count > Limits.scopeZones { break }
+    }
+    guard (1...Limits.scopeZones).contains(zones.count) else {
+      throw wrong(.zones, "a list of 1 to \(Limits.scopeZones) names of zones")
+    }
+    return zones
+  }
+
+  fileprivate mutating func access() throws(Refusal) -> Bool {
+    switch try string(.access) {
+    case "read": return true
+    case "write": return false
+    default: throw wrong(.access, "read or write")
+    }
+  }
+
+  fileprivate mutating func expiresIn() throws(Refusal) -> Int64 {
+    let range = Limits.pairingSecondsMin..<Limits.pairingMilliseconds / 1_000 + 1
+    return try integer(.expiresIn, range, of: "seconds")
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func optional(_ scope: DeviceScope) {
+    if scope == .everything { return }
+    member("scope")
+    beginObject()
+    if let zones = scope.zones { self.zones(zones) }
+    member("access")
+    string(scope.isReadOnly ? "read" : "write")
+    endObject()
+  }
+
+  fileprivate mutating func zones(_ zones: [Name]) {
+    member("zones")
+    beginArray()
+    for zone in zones { string(zone.text) }
+    endArray()
+  }
+}
+
 /// Answer to `POST /v1/pairings`: a code with which one device can join.
 @usableFromInline
 package struct PairingOffer: Hashable, Sendable {
   @usableFromInline package var code: String
   /// Relay time, milliseconds since the Unix epoch.
   @usableFromInline package var expiresAt: Int64
+  /// Scope of the device that joins with the code.
+  @usableFromInline package var scope: DeviceScope
 
   @usableFromInline
-  package init(code: String, expiresAt: Int64) {
+  package init(code: String, expiresAt: Int64, scope: DeviceScope = .everything) {
     self.code = code
     self.expiresAt = expiresAt
+    self.scope = scope
   }
 
   @usableFromInline
@@ -265,6 +400,7 @@ package struct PairingOffer: Hashable, Sendable {
     writer.string(code)
     writer.member("expiresAt")
     writer.integer(expiresAt)
+    writer.optional(scope)
     writer.endObject()
     return writer.finish()
   }
@@ -274,17 +410,20 @@ package struct PairingOffer: Hashable, Sendable {
     var reader = MessageReader(body.span.bytes, formCode: .badMessage)
     var code: String?
     var expiresAt: Int64?
+    var scope = DeviceScope.everything
     var seen = MemberSet()
     try reader.enterObject()
     while let member = try reader.nextMember(&seen) {
       switch member {
       case .code: code = try reader.string(.code)
       case .expiresAt: expiresAt = try reader.instant(.expiresAt)
+      case .scope: scope = try reader.scope()
       default: try reader.skip()
       }
     }
     try reader.finish()
     return PairingOffer(
-      code: try reader.require(code, .code), expiresAt: try reader.require(expiresAt, .expiresAt))
+      code: try reader.require(code, .code), expiresAt: try reader.require(expiresAt, .expiresAt),
+      scope: scope)
   }
 }

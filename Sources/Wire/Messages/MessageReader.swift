@@ -288,6 +288,8 @@ enum Member: UInt8, CaseIterable {
   // Accounts and devices.
   case accountID, deviceID, deviceName, platform, appVersion, expiresAt, devices, lastSeen
   case connected
+  // Scopes of devices.
+  case scope, zones, access, expiresIn
   // Subscriptions.
   case kind, recordType, `where`, events
   // Chunks of files.
@@ -306,13 +308,13 @@ enum Member: UInt8, CaseIterable {
   private static let table = MemberTable()
 }
 
-/// Set of the members that an object has had so far, one bit each; 64 at most.
+/// Set of the members that an object has had so far, one bit each; 128 at most.
 struct MemberSet {
-  private var bits: UInt64 = 0
+  private var bits: UInt128 = 0
 
   /// Returns false if the member was already present.
   mutating func insert(_ member: Member) -> Bool {
-    let bit: UInt64 = 1 << UInt64(member.rawValue)
+    let bit: UInt128 = 1 << UInt128(member.rawValue)
     defer { bits |= bit }
     return bits & bit == 0
   }
@@ -320,7 +322,7 @@ struct MemberSet {
 
 /// Open-addressed table from keys to members, made once.
 private struct MemberTable {
-  private static let slots = 128
+  private static let slots = 256
   private var keys: [JSONKey]
   private var members: [Member?]
 
@@ -346,6 +348,6 @@ private struct MemberTable {
   }
 
   private static func slot(_ key: JSONKey) -> Int {
-    Int(((key.low ^ key.high) &* 0x9E37_79B9_7F4A_7C15) >> 57)
+    Int(((key.low ^ key.high) &* 0x9E37_79B9_7F4A_7C15) >> 56)
   }
 }
