@@ -40,7 +40,7 @@ package struct Device: Hashable, Sendable {
 /// code, and never changes.
 @usableFromInline
 package struct DeviceScope: Hashable, Sendable {
-  /// Zones of which the device may know, in their order, each once; nil: all, including future ones.
+  /// Zones of which the device may know, in their order, each once; nil: all, future ones too.
   @usableFromInline package let zones: [Name]?
   /// True if the device may change nothing in them.
   @usableFromInline package let isReadOnly: Bool

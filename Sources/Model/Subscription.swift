@@ -56,3 +56,14 @@ package struct ChangeEvents: OptionSet, Hashable, Sendable {
   @usableFromInline package static let delete = ChangeEvents(rawValue: 4)
   @usableFromInline package static let all: ChangeEvents = [.create, .update, .delete]
 }
+
+extension Subscription {
+  /// The zone to which it is limited; nil: none.
+  package var zone: Name? {
+    switch kind {
+    case .database: nil
+    case .zone(let zone): zone
+    case .query(let query): query.zone
+    }
+  }
+}

@@ -15,7 +15,7 @@ package struct PagePlan {
   package let through: ChangeTag
   /// True if the page has live records only.
   package let isSnapshot: Bool
-  package let zone: Name?
+  package let zones: ZoneSelection
   /// Maximum number of records.
   package let limit: Int
   /// Tag at which the scan ends: `through` or less.
@@ -31,23 +31,24 @@ package struct PagePlan {
   private var isFull = false
 
   /// True if rows may be skipped, so that a page may have to scan many rows for few records.
-  package var isSparse: Bool { isSnapshot || zone != nil }
+  package var isSparse: Bool { isSnapshot || zones != .all }
 
   /// `endedAt` and `gap`: see `AccountHead.check`.
   package init(
-    since: ChangeToken?, zone: Name?, limit: Int, head: AccountHead, endedAt: ChangeTag? = nil,
+    since: ChangeToken?, zones: ZoneSelection, limit: Int, head: AccountHead,
+    endedAt: ChangeTag? = nil,
     gap: TagGap? = nil, scanned: Int = Limits.scannedRecords
   ) throws(Refusal) {
     if let since {
       try head.check(since, endedAt: endedAt, gap: gap)
-      guard since.zoneDigest == zone.map(ChangeToken.digest) else {
+      guard since.zoneDigest == zones.tokenDigest else {
         throw Refusal(
           .filterChanged,
           "The token is valid only for the zone it was made for; fetch without a token.")
       }
     }
     self.since = since
-    self.zone = zone
+    self.zones = zones
     self.head = head
     self.limit = max(1, min(limit, Limits.pageRecords))
     after = since?.sequence ?? 0
@@ -88,7 +89,7 @@ package struct PagePlan {
   /// Returns the page. `gaps`: see `AccountHead.gaps`; at least those that end above `gapsAfter`.
   package consuming func page(gaps: [TagGap] = []) -> ChangePage {
     var token = head.token
-    token.zoneDigest = zone.map(ChangeToken.digest)
+    token.zoneDigest = zones.tokenDigest
     if more {
       token.sequence = (isFull ? changes.last?.tag : nil) ?? last
       if isSnapshot { token.pinned = through }
@@ -102,6 +103,35 @@ package struct PagePlan {
     return ChangePage(
       since: since, token: token, more: more, changes: changes,
       lostTags: since == nil ? gaps : isSnapshot ? [] : gaps.filter(isPassed))
+  }
+}
+
+/// Zones of which changes are read.
+@usableFromInline
+package enum ZoneSelection: Hashable, Sendable {
+  case all
+  /// One zone. Tokens of such pages are valid for it alone.
+  case zone(Name)
+  /// The zones that a device may read. Its tokens are the account's: every page of the device is
+  /// filtered alike.
+  case scope([Name])
+
+  /// `zone`: nil selects all zones.
+  package init(_ zone: Name?) { self = zone.map { .zone($0) } ?? .all }
+
+  package func includes(_ zone: Name) -> Bool {
+    switch self {
+    case .all: true
+    case .zone(let one): one == zone
+    case .scope(let zones): zones.contains(zone)
+    }
+  }
+
+  fileprivate var tokenDigest: UInt32? {
+    switch self {
+    case .all, .scope: nil
+    case .zone(let zone): ChangeToken.digest(of: zone)
+    }
   }
 }
 

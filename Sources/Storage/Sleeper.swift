@@ -79,18 +79,20 @@ package struct Sleeper: Hashable, Sendable {
   package var wakes: DeviceWakes
   /// The account's newest position.
   package var newest: WakeMark
+  package var scope: DeviceScope
   /// Subscriptions of the device, by id.
   package var subscriptions: [Subscription]
   /// True if another relay on the same store reports it as connected.
   package var isConnectedElsewhere: Bool
 
   package init(
-    id: SleeperID, wakes: DeviceWakes, newest: WakeMark, subscriptions: [Subscription],
-    isConnectedElsewhere: Bool = false
+    id: SleeperID, wakes: DeviceWakes, newest: WakeMark, scope: DeviceScope = .everything,
+    subscriptions: [Subscription], isConnectedElsewhere: Bool = false
   ) {
     self.id = id
     self.wakes = wakes
     self.newest = newest
+    self.scope = scope
     self.subscriptions = subscriptions
     self.isConnectedElsewhere = isConnectedElsewhere
   }
@@ -290,10 +292,12 @@ extension ZoneReader {
     var count = 0
     while count < Limits.wakeScannedRecords {
       let request = ReadRequest.changes(
-        sleeper.id.account, since: since, zone: nil, limit: Limits.wakePassedRecords)
+        sleeper.id.account, since: since, zones: .all, limit: Limits.wakePassedRecords)
       guard case .page(let page) = try read(request) else { return .concerned }
       for record in page.changes where record.device != sleeper.id.device {
-        if sleeper.subscriptions.mayMatch(record) { return .concerned }
+        if sleeper.scope.includes(record.zone), sleeper.subscriptions.mayMatch(record) {
+          return .concerned
+        }
       }
       count += page.changes.count
       guard page.more else { return .passed(count, since: known) }

@@ -112,12 +112,16 @@ package struct ExportedGap: Hashable {
 package struct ExportedDevice: Hashable {
   package var account: AccountID
   package var device: NewDevice
+  package var scope: DeviceScope
   /// Milliseconds since the Unix epoch.
   package var lastSeen: Int64
 
-  package init(account: AccountID, device: NewDevice, lastSeen: Int64) {
+  package init(
+    account: AccountID, device: NewDevice, scope: DeviceScope = .everything, lastSeen: Int64
+  ) {
     self.account = account
     self.device = device
+    self.scope = scope
     self.lastSeen = lastSeen
   }
 }

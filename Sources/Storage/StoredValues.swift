@@ -24,6 +24,46 @@ extension Plan {
   }
 }
 
+extension DeviceScope {
+  /// Stored form, the same in every store and home: `{"access":"read","zones":["a"]}`,
+  /// with both members only if they limit something; nil for the whole account.
+  package var storedText: String? {
+    if self == .everything { return nil }
+    var members: [JSONMember] = []
+    if isReadOnly { members.append(JSONMember("access", "read")) }
+    if let zones {
+      members.append(JSONMember("zones", .array(zones.map { .string($0.text) })))
+    }
+    return JSONValue.object(members).text
+  }
+
+  /// Returns nil if the text was not made by `storedText`: the store is damaged, or a later version
+  /// of the program knows other limits.
+  package init?(storedText: String?) {
+    guard let storedText else {
+      self = .everything
+      return
+    }
+    guard let form = JSONValue(ifJSON: Array(storedText.utf8)), let members = form.members else {
+      return nil
+    }
+    var zones: [Name]?
+    var isReadOnly = false
+    for member in members {
+      switch member.name {
+      case "access" where member.value == "read": isReadOnly = true
+      case "zones":
+        guard let elements = member.value.array else { return nil }
+        let names = elements.compactMap { $0.string.flatMap(Name.init) }
+        guard names.count == elements.count else { return nil }
+        zones = names
+      default: return nil
+      }
+    }
+    self.init(zones: zones, isReadOnly: isReadOnly)
+  }
+}
+
 /// Stored form of a subscription without its id, the same in every store: JSON, in exactly this
 /// form.
 ///

@@ -243,12 +243,17 @@ package struct NewPairing: Sendable, Hashable {
   /// Device that requests the code and must still belong to the account; nil for the relay's owner.
   /// So a request queued behind the device's own revocation makes no code.
   @usableFromInline package var issuer: DeviceID?
+  /// Scope of the device that joins with the code.
+  @usableFromInline package var scope: DeviceScope
 
   @usableFromInline
-  package init(codeHash: [UInt8], expiresAt: Int64, issuer: DeviceID? = nil) {
+  package init(
+    codeHash: [UInt8], expiresAt: Int64, issuer: DeviceID? = nil, scope: DeviceScope = .everything
+  ) {
     self.codeHash = codeHash
     self.expiresAt = expiresAt
     self.issuer = issuer
+    self.scope = scope
   }
 }
 
@@ -311,8 +316,8 @@ package struct SaveCommit: Sendable, Hashable {
 @usableFromInline
 package enum CommitResult: Sendable, Hashable {
   case done
-  /// Account of the redeemed code.
-  case redeemed(AccountID)
+  /// Account of the redeemed code, and the scope of the device that has joined.
+  case redeemed(AccountID, DeviceScope)
   indirect case saved(SaveOutcome)
   case zoneDeleted(ZoneDeletion)
   /// The account's devices are signed out, and a part of its data is removed.
@@ -360,17 +365,20 @@ package struct SaveOutcome: Sendable, Hashable {
 package enum ReadRequest: Sendable, Hashable {
   /// Looks up the device of a token. `tokenHash`: the token's SHA-256.
   case authenticate(tokenHash: [UInt8])
-  /// Lists names of zones with at least one live record, in order, after the given one.
-  case zones(AccountID, after: Name?, limit: Int)
+  /// Lists names of zones with at least one live record, in order, after the given one. `within`:
+  /// the zones that the device may read; nil: all.
+  case zones(AccountID, after: Name?, within: [Name]?, limit: Int)
   case chunk(AccountID, ChunkHash)
+  /// Looks up chunks, as far as live records of these zones name them.
+  case namedChunks(AccountID, [ChunkHash], zones: [Name])
   /// Lists accounts by id, after the given one, for the relay's owner.
   case accounts(after: AccountID?, limit: Int)
   case account(AccountID)
   /// Looks up the use of these files, for the sweep at the relay's start.
   case fileUses([ChunkFile])
   /// Reads the changes after `since`, oldest first, or without it the snapshot: at most `limit`
-  /// records and `Limits.pageBytes` (but at least one record). With `zone`, only of that zone.
-  case changes(AccountID, since: ChangeToken?, zone: Name?, limit: Int)
+  /// records and `Limits.pageBytes` (but at least one record).
+  case changes(AccountID, since: ChangeToken?, zones: ZoneSelection, limit: Int)
   case record(AccountID, RecordKey)
   case newestToken(AccountID)
   case devices(AccountID)
@@ -391,6 +399,8 @@ package enum ReadResult: Sendable, Hashable {
   /// `more`: true if there are names after the last.
   case zones([Name], more: Bool)
   case chunk(StoredChunk)
+  /// In the order of the request; nil: no such record names it, or its file may be gone.
+  case namedChunks([StoredChunk?])
   case accounts([AccountSummary], more: Bool)
   case account(AccountSummary)
   /// In the order of the request.
@@ -419,6 +429,7 @@ package enum ReadResult: Sendable, Hashable {
 package struct Principal: Sendable, Hashable {
   @usableFromInline package var account: AccountID
   @usableFromInline package var device: DeviceID
+  @usableFromInline package var scope: DeviceScope
   /// Newest token of the account.
   @usableFromInline package var newest: ChangeToken
   @usableFromInline package var plan: Plan
@@ -431,11 +442,13 @@ package struct Principal: Sendable, Hashable {
 
   @usableFromInline
   package init(
-    account: AccountID, device: DeviceID, newest: ChangeToken, plan: Plan = .everything,
-    subscriptions: [Subscription] = [], membershipVersion: Int64 = 0, hasWakes: Bool = false
+    account: AccountID, device: DeviceID, scope: DeviceScope = .everything, newest: ChangeToken,
+    plan: Plan = .everything, subscriptions: [Subscription] = [], membershipVersion: Int64 = 0,
+    hasWakes: Bool = false
   ) {
     self.account = account
     self.device = device
+    self.scope = scope
     self.newest = newest
     self.plan = plan
     self.subscriptions = subscriptions

@@ -112,7 +112,7 @@ private struct FaultStory {
 
   private func liveRecords(_ relay: TestRelay) throws -> [Record] {
     let read = ReadRequest.changes(
-      TestRelay.account, since: nil, zone: nil, limit: Limits.pageRecords)
+      TestRelay.account, since: nil, zones: .all, limit: Limits.pageRecords)
     guard case .page(let page) = try relay.store.read(read) else { throw TestFault("no page") }
     return page.changes.filter { !$0.isDeleted }.sorted { $0.key < $1.key }
   }

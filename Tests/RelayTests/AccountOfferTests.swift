@@ -19,7 +19,7 @@ struct AccountOfferTests {
       tokenHash: [1])
     let redeemed = try store.commit(
       [.redeemPairing(codeHash: code.hash, device: device)], wall: 2_000)
-    #expect(redeemed == [.redeemed(offer.account)])
+    #expect(redeemed == [.redeemed(offer.account, .everything)])
   }
 
   @Test func theBodySaysTheOffer() throws {

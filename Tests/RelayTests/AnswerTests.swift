@@ -30,7 +30,8 @@ struct AnswerTests {
     let address = PeerNetwork(of: .local(path: ""))
     let joined = CommitResponse.joined(credentials.device, token: "t", from: address)
     #expect(
-      try Credentials.decoded(body: joined.answer(to: .redeemed(credentials.account)).body)
+      try Credentials.decoded(
+        body: joined.answer(to: .redeemed(credentials.account, .everything)).body)
         == credentials)
     let revoked = CommitResponse.revoked(credentials.account, credentials.device)
     #expect(try revoked.answer(to: .done).status == 204)

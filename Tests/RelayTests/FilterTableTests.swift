@@ -124,21 +124,31 @@ struct FilterTableTests {
       for _ in 0..<12 {
         let place = Int.random(in: 0..<rules.count, using: &random)
         let kinds = (0..<Int.random(in: 0...3, using: &random)).map { _ in randomKind(&random) }
-        rules[place] = rule(kinds)
+        let zones = Bool.random(using: &random) ? nil : randomZones(&random)
+        rules[place] = rule(kinds, zones: zones)
         table.setFilter(rules[place], of: device(place))
         #expect(table.isEmpty == rules.allSatisfy { $0 == nil })
         let records = (0..<Int.random(in: 0...130, using: &random)).map { _ in
           FilterRecord.random(&random)
         }
-        let unmatchedDevices = table.unmatchedDevices(
-          through: records.map(\.record), records.map(\.event))
-        let expected = try rules.indices.filter { place in
-          guard let rule = rules[place] else { return false }
-          return try !rule.kinds.contains { kind in
-            try records.contains { try PlainReading.matches(kind, $0.record, $0.event) }
+        let audience = table.audience(of: records.map(\.record), records.map(\.event))
+        var unmatched: [Int] = []
+        var partial: [Int] = []
+        for (place, rule) in rules.enumerated() {
+          guard let rule else { continue }
+          let readable = records.filter { rule.zones?.contains($0.record.zone) ?? true }
+          let isMatch =
+            try rule.kinds?.contains { kind in
+              try records.contains { try PlainReading.matches(kind, $0.record, $0.event) }
+            } ?? true
+          if !isMatch || (rule.zones != nil && readable.isEmpty) {
+            unmatched.append(place)
+          } else if readable.count < records.count {
+            partial.append(place)
           }
         }
-        #expect(unmatchedDevices == Set(expected.map(device)), "seed \(seed)")
+        #expect(audience.unmatched == Set(unmatched.map(device)), "seed \(seed)")
+        #expect(audience.partial == Set(partial.map(device)), "seed \(seed)")
       }
     }
   }
@@ -176,9 +186,16 @@ struct FilterTableTests {
       ChangeEvents(rawValue: UInt8.random(in: 1...7, using: &random)))
   }
 
-  private func rule(_ kinds: [Subscription.Kind]) -> SubscriptionFilter? {
+  private func randomZones(_ random: inout SeededRandom) -> [Name] {
+    ["w", "x", "y", "z"].filter { _ in Bool.random(using: &random) }.map(Name.init(trusted:))
+  }
+
+  private func rule(
+    _ kinds: [Subscription.Kind], zones: [Name]? = nil
+  ) -> SubscriptionFilter? {
     SubscriptionFilter(
-      kinds.enumerated().map { Subscription(id: Name(trusted: "s\($0)"), kind: $1) })
+      kinds.enumerated().map { Subscription(id: Name(trusted: "s\($0)"), kind: $1) },
+      zones: zones)
   }
 
   private func device(_ number: Int) -> DeviceID { DeviceID(rawValue: UInt64(number)) }
@@ -186,7 +203,7 @@ struct FilterTableTests {
   private func matches(_ kinds: [Subscription.Kind], _ records: [FilterRecord]) -> Bool {
     var table = FilterTable()
     table.setFilter(rule(kinds), of: device(1))
-    return table.unmatchedDevices(through: records.map(\.record), records.map(\.event)).isEmpty
+    return table.audience(of: records.map(\.record), records.map(\.event)).isEverybody
   }
 }
 

@@ -192,7 +192,7 @@ private struct Story {
       case .principal(let principal) = try relay.store.read(
         .authenticate(tokenHash: DeviceToken.hash(device.token))),
       case .page(let page) = try relay.store.read(
-        .changes(principal.account, since: cursor, zone: nil, limit: Limits.pageRecords))
+        .changes(principal.account, since: cursor, zones: .all, limit: Limits.pageRecords))
     else { return true }
     guard let rule = SubscriptionFilter(principal.subscriptions) else {
       return !page.changes.isEmpty
@@ -201,9 +201,9 @@ private struct Story {
     rules.setFilter(rule, of: principal.device)
     // An older version of a record may have matched the filter, but a device that heard of it has
     // got it.
-    return rules.unmatchedDevices(
-      through: page.changes, page.changes.map { $0.isDeleted ? .delete : .update }
-    ).isEmpty
+    return rules.audience(
+      of: page.changes, page.changes.map { $0.isDeleted ? .delete : .update }
+    ).isEverybody
   }
 
   private mutating func collect() throws {
@@ -269,7 +269,7 @@ private struct Story {
     var since: ChangeToken?
     while true {
       let result = try relay.store.read(
-        .changes(account, since: since, zone: nil, limit: Limits.pageRecords))
+        .changes(account, since: since, zones: .all, limit: Limits.pageRecords))
       guard case .page(let page) = result else { return [:] }
       for record in page.changes { records[record.key] = record }
       since = page.token

@@ -15,7 +15,7 @@ struct LimitTests {
     let client = HTTPClient(relay)
     client.sendRaw(
       "POST /v1/pairings HTTP/1.1\r\nHost: r\r\nAuthorization: Bearer \(device.token)\r\n"
-        + "Content-Length: \(Limits.smallBodyBytes + 1)\r\n\r\n", to: "POST")
+        + "Content-Length: \(Limits.pairingBodyBytes + 1)\r\n\r\n", to: "POST")
     let response = try #require(try client.next())
     #expect(response.status == 413)
     #expect(response.code == "bodyTooLarge")

@@ -108,7 +108,7 @@ struct OwnerTests {
       (.account(account), .account(account)), (.devices(account), .devices(account)),
       (
         .changes(account, FetchQuery(since: since, limit: 4)),
-        .changes(account, since: since, zone: nil, limit: 4)
+        .changes(account, since: since, zones: .all, limit: 4)
       ),
     ]
     for (call, request) in reads {
@@ -156,7 +156,7 @@ struct OwnerTests {
 
   @Test func anAnswerToAnotherQuestionIsOurFault() {
     #expect(throws: StoreHealth.mismatch) {
-      try AdminCommitResponse.removed(account).answer(to: .redeemed(account))
+      try AdminCommitResponse.removed(account).answer(to: .redeemed(account, .everything))
     }
     #expect(throws: StoreHealth.mismatch) {
       try AdminReadResponse.accounts.answer(to: .count(1)) { device, _ in device }

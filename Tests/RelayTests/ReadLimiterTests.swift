@@ -8,7 +8,7 @@ import Testing
 struct ReadLimiterTests {
   private func page(of account: UInt64) -> StoreReadJob {
     .page(
-      .changes(AccountID(rawValue: account), since: nil, zone: nil, limit: 1),
+      .changes(AccountID(rawValue: account), since: nil, zones: .all, limit: 1),
       as: PageForm(shape: .frame(request: nil)))
   }
 

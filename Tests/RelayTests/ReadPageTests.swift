@@ -51,7 +51,7 @@ struct ReadPageTests {
   @Test func thePageIsMadeWhereItIsRead() {
     let store = MemoryZoneStore()
     let request = ReadRequest.changes(
-      AccountID(rawValue: 1), since: nil, zone: nil, limit: 1)
+      AccountID(rawValue: 1), since: nil, zones: .all, limit: 1)
     // The reason for a missing page is reported as for any other read.
     #expect(
       StoreWork.read(.page(request, as: PageForm(shape: .frame(request: nil))), on: store)

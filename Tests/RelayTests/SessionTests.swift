@@ -56,7 +56,7 @@ struct SessionTests {
       }
       switch request {
       case .devices(let account), .record(let account, _), .changes(let account, _, _, _),
-        .zones(let account, _, _), .chunk(let account, _):
+        .zones(let account, _, _, _), .chunk(let account, _), .namedChunks(let account, _, _):
         #expect(account == session.account)
       case .authenticate, .newestToken, .accountCount, .accounts, .account, .fileUses,
         .accountVersions, .wakes, .sleepers, .wakeKeys:

@@ -205,7 +205,7 @@ struct StandingTests {
     #expect(greeting.closeCode == 4501)
     guard
       case .page(let page) = try relay.store.read(
-        .changes(first.credentials.account, since: nil, zone: nil, limit: 9))
+        .changes(first.credentials.account, since: nil, zones: .all, limit: 9))
     else { return }
     #expect(page.changes.isEmpty)
   }

@@ -61,7 +61,7 @@ struct StoreWorkWeightTests {
   @Test func aPageIsHeavyAndWhoAsksForEntranceIsNot() {
     let portions = StoreWork.portions
     let page = StoreReadJob.read(
-      .changes(account, since: nil, zone: nil, limit: Limits.pageRecords))
+      .changes(account, since: nil, zones: .all, limit: Limits.pageRecords))
     #expect(StoreWork.weight(of: page).cost > portions.cost, "it is a portion of its own")
     #expect(StoreWork.weight(of: page).owner == 7)
     for request in [ReadRequest.authenticate(tokenHash: [1]), .newestToken(account)] {

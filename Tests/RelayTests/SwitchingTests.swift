@@ -199,7 +199,7 @@ private struct Story {
     var records: [Record] = []
     while true {
       let result = try relay.store.read(
-        .changes(account, since: token, zone: nil, limit: Limits.pageRecords))
+        .changes(account, since: token, zones: .all, limit: Limits.pageRecords))
       guard case .page(let page) = result else { return records }
       records += page.changes
       token = page.token

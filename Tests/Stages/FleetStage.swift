@@ -66,7 +66,7 @@ package final class FleetStage<N: FleetNode & ~Copyable> where N.Order == Never 
   /// Overwrites the oldest record of the first account without using the fleet.
   package func overwriteOldest() throws {
     let (account, device) = (credentials[0].account, credentials[0].device)
-    let answer = try store.read(.changes(account, since: nil, zone: nil, limit: 1))
+    let answer = try store.read(.changes(account, since: nil, zones: .all, limit: 1))
     guard case .page(let page) = answer, let oldest = page.changes.first else {
       throw StorageError.failed(path: "memory", operation: "read", detail: "\(answer)")
     }

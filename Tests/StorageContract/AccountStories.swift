@@ -36,7 +36,7 @@ enum AccountStories {
       let nobody = AccountID(rawValue: 404)
       let reads: [ReadRequest] = [
         .devices(nobody), .newestToken(nobody),
-        .changes(nobody, since: nil, zone: nil, limit: 1),
+        .changes(nobody, since: nil, zones: .all, limit: 1),
         .record(nobody, RecordKey(zone: scene.zone, name: Name(trusted: "a"))),
       ]
       for read in reads { #expect(try scene.refusal(read) == .notFound) }

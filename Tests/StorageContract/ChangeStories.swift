@@ -7,7 +7,7 @@ enum ChangeStories {
   private static func refusal(
     _ scene: ZoneScene, since: ChangeToken, zone: Name? = nil
   ) throws -> RefusalCode? {
-    try scene.refusal(.changes(scene.account, since: since, zone: zone, limit: 10))
+    try scene.refusal(.changes(scene.account, since: since, zones: ZoneSelection(zone), limit: 10))
   }
 
   static let all = [

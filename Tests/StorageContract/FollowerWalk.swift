@@ -97,7 +97,8 @@ package struct FollowerWalk {
     _ index: Int, in store: any ZoneStore
   ) throws -> Bool {
     let read = ReadRequest.changes(
-      FollowerWalk.account, since: followers[index].cursor, zone: followers[index].zone,
+      FollowerWalk.account, since: followers[index].cursor,
+      zones: ZoneSelection(followers[index].zone),
       limit: Int(1 + number(3)))
     switch try store.read(read) {
     case .page(let page):
@@ -133,7 +134,7 @@ package struct FollowerWalk {
 
   private func compare(_ follower: Follower, with store: any ZoneStore) throws {
     let read = ReadRequest.changes(
-      FollowerWalk.account, since: nil, zone: follower.zone, limit: 1_000)
+      FollowerWalk.account, since: nil, zones: ZoneSelection(follower.zone), limit: 1_000)
     guard case .page(let page) = try store.read(read) else { throw Unexpected(what: "no page") }
     #expect(follower.held == page.changes.sorted { $0.key < $1.key })
   }

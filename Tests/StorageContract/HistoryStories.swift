@@ -9,7 +9,7 @@ enum HistoryStories {
   private static func refusal(
     _ scene: ZoneScene, since: ChangeToken, zone: Name? = nil
   ) throws -> RefusalCode? {
-    try scene.refusal(.changes(scene.account, since: since, zone: zone, limit: 10))
+    try scene.refusal(.changes(scene.account, since: since, zones: ZoneSelection(zone), limit: 10))
   }
 
   /// Makes a commit that only does the maintenance of every commit.

@@ -20,14 +20,16 @@ enum PairingStories {
       #expect(try scene.commit(create) == .done)
       #expect(try scene.devices().isEmpty)
       try scene.reopen()
-      #expect(try scene.commit(redeem(5, as: 3, in: scene)) == .redeemed(scene.account))
+      #expect(
+        try scene.commit(redeem(5, as: 3, in: scene)) == .redeemed(scene.account, .everything))
       #expect(try scene.devices().map(\.id.rawValue) == [3])
     },
     ZoneStory("a code lets one device in, once") { scene in
       try scene.makeAccount()
       let pairing = ZoneScene.pairing(5, until: scene.wall + 1)
       #expect(try scene.commit(.issuePairing(scene.account, pairing)) == .done)
-      #expect(try scene.commit(redeem(5, as: 3, in: scene)) == .redeemed(scene.account))
+      #expect(
+        try scene.commit(redeem(5, as: 3, in: scene)) == .redeemed(scene.account, .everything))
       #expect(try scene.refusal(redeem(5, as: 4, in: scene)) == .badPairingCode)
       #expect(try scene.devices().map(\.id.rawValue) == [1, 2, 3])
     },
@@ -43,7 +45,8 @@ enum PairingStories {
       #expect(try scene.refusal(redeem(as: 3, expecting: other)) == .otherAccount)
       #expect(try scene.devices().map(\.id.rawValue) == [1, 2])
       #expect(
-        try scene.commit(redeem(as: 3, expecting: scene.account)) == .redeemed(scene.account))
+        try scene.commit(redeem(as: 3, expecting: scene.account))
+          == .redeemed(scene.account, .everything))
     },
     ZoneStory("a code is good until the moment it expires") { scene in
       try scene.makeAccount()
@@ -52,7 +55,8 @@ enum PairingStories {
           .issuePairing(scene.account, ZoneScene.pairing(code, until: scene.wall + 100)))
       }
       scene.wall += 99
-      #expect(try scene.commit(redeem(5, as: 3, in: scene)) == .redeemed(scene.account))
+      #expect(
+        try scene.commit(redeem(5, as: 3, in: scene)) == .redeemed(scene.account, .everything))
       scene.wall += 1
       #expect(try scene.refusal(redeem(6, as: 4, in: scene)) == .badPairingCode)
     },
@@ -64,7 +68,8 @@ enum PairingStories {
           .issuePairing(scene.account, ZoneScene.pairing(code, until: scene.wall + 100)))
       }
       #expect(try scene.refusal(redeem(1, as: 3, in: scene)) == .badPairingCode)
-      #expect(try scene.commit(redeem(2, as: 3, in: scene)) == .redeemed(scene.account))
+      #expect(
+        try scene.commit(redeem(2, as: 3, in: scene)) == .redeemed(scene.account, .everything))
     },
     ZoneStory("a valid code is not issued again, an expired one may be") { scene in
       try scene.makeAccount()
@@ -76,7 +81,8 @@ enum PairingStories {
       scene.wall += 100
       let fresh = ZoneScene.pairing(5, until: scene.wall + 100)
       #expect(try scene.commit(.issuePairing(scene.account, fresh)) == .done)
-      #expect(try scene.commit(redeem(5, as: 3, in: scene)) == .redeemed(scene.account))
+      #expect(
+        try scene.commit(redeem(5, as: 3, in: scene)) == .redeemed(scene.account, .everything))
     },
     ZoneStory("a device whose id or token is taken does not spend the code") { scene in
       try scene.makeAccount()
@@ -87,7 +93,8 @@ enum PairingStories {
       thief.tokenHash = ZoneScene.device(scene.phone, of: scene.account).tokenHash
       let theft = CommitRequest.redeemPairing(codeHash: pairing.codeHash, device: thief)
       #expect(try scene.refusal(theft) == .internalError)
-      #expect(try scene.commit(redeem(5, as: 3, in: scene)) == .redeemed(scene.account))
+      #expect(
+        try scene.commit(redeem(5, as: 3, in: scene)) == .redeemed(scene.account, .everything))
     },
     ZoneStory("a revocation ends every code of the account, and no other account's") { scene in
       try scene.makeAccount()
@@ -105,11 +112,12 @@ enum PairingStories {
       #expect(try scene.devices().map(\.id) == [scene.phone])
       let stranger = ZoneScene.device(DeviceID(rawValue: 4), of: other)
       let join = CommitRequest.redeemPairing(codeHash: ZoneScene.hash(7), device: stranger)
-      #expect(try scene.commit(join) == .redeemed(other))
+      #expect(try scene.commit(join) == .redeemed(other, .everything))
       // A code made afterwards is valid, even with the same text.
       let fresh = ZoneScene.pairing(5, until: scene.wall + 100)
       #expect(try scene.commit(.issuePairing(scene.account, fresh)) == .done)
-      #expect(try scene.commit(redeem(5, as: 3, in: scene)) == .redeemed(scene.account))
+      #expect(
+        try scene.commit(redeem(5, as: 3, in: scene)) == .redeemed(scene.account, .everything))
     },
     ZoneStory("a revocation that is refused leaves the codes alone") { scene in
       try scene.makeAccount()
@@ -117,7 +125,8 @@ enum PairingStories {
       #expect(try scene.commit(.issuePairing(scene.account, pairing)) == .done)
       let nobody = DeviceID(rawValue: 99)
       #expect(try scene.refusal(.revokeDevice(scene.account, nobody)) == .notFound)
-      #expect(try scene.commit(redeem(5, as: 3, in: scene)) == .redeemed(scene.account))
+      #expect(
+        try scene.commit(redeem(5, as: 3, in: scene)) == .redeemed(scene.account, .everything))
     },
     ZoneStory(
       "a code, its device's revocation and its use in one commit admit no device"
@@ -145,7 +154,8 @@ enum PairingStories {
       #expect(try scene.refusal(redeem(6, as: 3, in: scene)) == .badPairingCode)
       pairing.issuer = nil
       #expect(try scene.commit(.issuePairing(scene.account, pairing)) == .done)
-      #expect(try scene.commit(redeem(6, as: 3, in: scene)) == .redeemed(scene.account))
+      #expect(
+        try scene.commit(redeem(6, as: 3, in: scene)) == .redeemed(scene.account, .everything))
     },
     ZoneStory("a full account takes a device only after one was revoked") { scene in
       try scene.makeAccount()
@@ -156,13 +166,13 @@ enum PairingStories {
         return try scene.commit(redeem(200, as: next, in: scene))
       }
       while next <= UInt64(Limits.devicesPerAccount) {
-        #expect(try join() == .redeemed(scene.account))
+        #expect(try join() == .redeemed(scene.account, .everything))
         next += 1
       }
       guard case .refused(let refusal) = try join() else { throw Unexpected(what: "let in") }
       #expect(refusal.code == .tooManyDevices)
       #expect(try scene.commit(.revokeDevice(scene.account, scene.tablet)) == .done)
-      #expect(try join() == .redeemed(scene.account))
+      #expect(try join() == .redeemed(scene.account, .everything))
     },
   ]
 }

@@ -7,7 +7,8 @@ enum RestoreStories {
   private static func refusal(
     _ scene: ZoneScene, since: ChangeToken, zone: Name? = nil
   ) throws -> Refusal? {
-    let read = ReadRequest.changes(scene.account, since: since, zone: zone, limit: 10)
+    let read = ReadRequest.changes(
+      scene.account, since: since, zones: ZoneSelection(zone), limit: 10)
     guard case .refused(let refusal) = try scene.store.read(read) else { return nil }
     return refusal
   }

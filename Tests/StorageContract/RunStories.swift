@@ -7,7 +7,7 @@ package enum RunStories {
   package static let all = tokens + saves
 
   private static func lostAfter(_ scene: ZoneScene, since: ChangeToken) throws -> ChangeTag? {
-    let read = ReadRequest.changes(scene.account, since: since, zone: nil, limit: 10)
+    let read = ReadRequest.changes(scene.account, since: since, zones: .all, limit: 10)
     guard case .refused(let refusal) = try scene.store.read(read) else { return nil }
     #expect(refusal.code == .storeRestored)
     return refusal.restoredThrough
@@ -102,7 +102,7 @@ package enum RunStories {
       #expect(try scene.page(since: next).lostTags.isEmpty)
       guard
         case .refused(let refusal) = try scene.store.read(
-          .changes(scene.account, since: lost, zone: nil, limit: 10))
+          .changes(scene.account, since: lost, zones: .all, limit: 10))
       else { throw Unexpected(what: "a lost token is followed") }
       #expect(refusal.lostThrough == told.through)
     },

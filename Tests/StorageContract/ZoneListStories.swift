@@ -32,7 +32,7 @@ enum ZoneListStories {
       for zone in ["a", "b", "c"] { try scene.save(ZoneScene.put("x"), zone: Name(trusted: zone)) }
       func list(_ after: String?, _ limit: Int) throws -> ReadResult {
         try scene.store.read(
-          .zones(scene.account, after: after.map(Name.init(trusted:)), limit: limit))
+          .zones(scene.account, after: after.map(Name.init(trusted:)), within: nil, limit: limit))
       }
       let names = ["a", "b", "c"].map(Name.init(trusted:))
       #expect(try list(nil, 2) == .zones(Array(names[..<2]), more: true))
@@ -41,7 +41,7 @@ enum ZoneListStories {
       #expect(try list(nil, 3) == .zones(names, more: false))
       #expect(try list(nil, -1) == .zones([names[0]], more: true))
       #expect(try list("c", 1) == .zones([], more: false))
-      let nobody = ReadRequest.zones(AccountID(rawValue: 404), after: nil, limit: 1)
+      let nobody = ReadRequest.zones(AccountID(rawValue: 404), after: nil, within: nil, limit: 1)
       #expect(try scene.refusal(nobody) == .notFound)
     },
   ]

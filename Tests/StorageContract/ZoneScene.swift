@@ -88,7 +88,7 @@ package final class ZoneScene {
     let redeem = CommitRequest.redeemPairing(
       codeHash: Self.hash(UInt8(truncatingIfNeeded: id.rawValue)),
       device: Self.device(tablet, of: id))
-    #expect(try commit(redeem) == .redeemed(id))
+    #expect(try commit(redeem) == .redeemed(id, .everything))
   }
 
   func batch(
@@ -120,7 +120,8 @@ package final class ZoneScene {
   func page(
     since: ChangeToken? = nil, zone: Name? = nil, limit: Int = 1_000, of id: AccountID? = nil
   ) throws -> ChangePage {
-    let result = try store.read(.changes(id ?? account, since: since, zone: zone, limit: limit))
+    let result = try store.read(
+      .changes(id ?? account, since: since, zones: ZoneSelection(zone), limit: limit))
     guard case .page(let page) = result else { throw Unexpected(what: "\(result)") }
     return page
   }
@@ -152,7 +153,7 @@ package final class ZoneScene {
   }
 
   func zones() throws -> [String] {
-    let result = try store.read(.zones(account, after: nil, limit: 1_000))
+    let result = try store.read(.zones(account, after: nil, within: nil, limit: 1_000))
     guard case .zones(let names, more: false) = result else {
       throw Unexpected(what: "\(result)")
     }

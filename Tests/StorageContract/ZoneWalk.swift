@@ -99,15 +99,21 @@ package struct ZoneWalk {
   private mutating func named(
     by account: AccountID, in subject: any ZoneStore
   ) throws -> Set<ChunkHash> {
-    let read = ReadRequest.changes(account, since: nil, zone: nil, limit: 1_000)
-    guard case .page(let page) = try subject.read(read) else { return [] }
-    try #require(!page.more)
+    var records: [Record] = []
+    var token: ChangeToken?
+    while true {
+      let read = ReadRequest.changes(account, since: token, zones: .all, limit: 1_000)
+      guard case .page(let page) = try subject.read(read) else { return [] }
+      records += page.changes
+      token = page.token
+      if !page.more { break }
+    }
     let device = ZoneScene.device(DeviceID(rawValue: 99), of: account)
     let code = NewPairing(codeHash: ZoneScene.hash(98), expiresAt: wall + 1)
     var requests: [CommitRequest] = [
       .issuePairing(account, code), .redeemPairing(codeHash: code.codeHash, device: device),
     ]
-    requests += page.changes.map { record in
+    requests += records.map { record in
       let deletion = Mutation(
         name: record.name, type: nil, fields: nil, modifiedAt: wall, baseTag: record.tag)
       let request = SaveRequest(
@@ -116,7 +122,7 @@ package struct ZoneWalk {
         SaveCommit(account: account, device: device.id, request: request, digest: []))
     }
     _ = try subject.commit(requests, wall: wall)
-    return Set(page.changes.flatMap(\.chunks))
+    return Set(records.flatMap(\.chunks))
   }
 
   private mutating func learn(from result: CommitResult) {
@@ -289,8 +295,17 @@ package struct ZoneWalk {
       chance(2)
         ? .accountCount : .accounts(after: chance(2) ? nil : account(), limit: Int(number(4)))
     case 6:
-      chance(2) ? .chunk(account(), pick(ZoneWalk.chunks)) : .fileUses([file(), file()])
-    case 5: chance(2) ? .account(account()) : .zones(account(), after: nil, limit: Int(number(4)))
+      switch Int.random(in: 0..<3, using: &random) {
+      case 0: .chunk(account(), pick(ZoneWalk.chunks))
+      case 1: .fileUses([file(), file()])
+      default:
+        .namedChunks(
+          account(), [pick(ZoneWalk.chunks), pick(ZoneWalk.chunks)], zones: [pick(ZoneWalk.zones)])
+      }
+    case 5:
+      chance(2)
+        ? .account(account())
+        : .zones(account(), after: nil, within: scope().zones, limit: Int(number(4)))
     default: changes()
     }
   }
@@ -308,6 +323,7 @@ package struct ZoneWalk {
     let zone = chance(2) ? nil : pick(ZoneWalk.zones)
     let limit = Int.random(in: -1...12, using: &random)
     var since = chance(5) || tokens.isEmpty ? nil : pick(tokens)
+    let scope = zone == nil && chance(2) ? scope().zones : nil
     // Usually with the zone that the token belongs to.
     if !chance(10) { since?.zoneDigest = zone.map(ChangeToken.digest) }
     if chance(20) { since?.sequence += number(50) }
@@ -315,7 +331,8 @@ package struct ZoneWalk {
     if let pinned = since?.pinned, let sequence = since?.sequence, pinned < sequence {
       since?.pinned = sequence
     }
-    return .changes(account(), since: since, zone: zone, limit: limit)
+    let zones = scope.map { ZoneSelection.scope($0) } ?? ZoneSelection(zone)
+    return .changes(account(), since: since, zones: zones, limit: limit)
   }
 
   // MARK: Values
@@ -355,7 +372,14 @@ package struct ZoneWalk {
   }
 
   private mutating func pairing() -> NewPairing {
-    NewPairing(codeHash: hash(20), expiresAt: wall + number(20_000))
+    NewPairing(codeHash: hash(20), expiresAt: wall + number(20_000), scope: scope())
+  }
+
+  private mutating func scope() -> DeviceScope {
+    if chance(2) { return .everything }
+    let zones =
+      chance(3) ? nil : Array(ZoneWalk.zones.shuffled(using: &random).prefix(1 + Int(number(2))))
+    return DeviceScope(zones: zones, isReadOnly: chance(2))
   }
 
   private mutating func plan() -> Plan {

@@ -38,7 +38,7 @@ struct CommitRunTests {
     #expect(try cost([.touchDevices(contacts)]) == 2)
     #expect(try cost(saves + [.touchDevices(sightings), .setPlan(accounts[0], .everything)]) == 2)
     let before = store.roundTrips
-    _ = try store.read(.changes(account, since: nil, zone: nil, limit: 9))
+    _ = try store.read(.changes(account, since: nil, zones: .all, limit: 9))
     #expect(store.roundTrips - before == 1)
   }
 

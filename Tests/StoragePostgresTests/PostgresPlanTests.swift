@@ -90,8 +90,8 @@ struct PostgresPlanTests {
     }
     let reads: [ReadRequest] = [
       .authenticate(tokenHash: [1] + [UInt8](repeating: 0, count: 31)), .account(account),
-      .changes(account, since: newest, zone: nil, limit: 10), .devices(account),
-      .zones(account, after: nil, limit: 10), .chunk(account, hash), .fileUses([file]),
+      .changes(account, since: newest, zones: .all, limit: 10), .devices(account),
+      .zones(account, after: nil, within: nil, limit: 10), .chunk(account, hash), .fileUses([file]),
       .accountVersions([account]), .wakes(account, TestRequests.device),
       .sleepers(.accounts([account])), .sleepers(.after(sleeper, limit: 3)),
     ]

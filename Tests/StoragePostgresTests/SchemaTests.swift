@@ -110,7 +110,7 @@ struct SchemaTests {
     _ = try store.commit([TestRequests.create(account)], wall: 0)
     for round in 0..<3 {
       _ = try store.commit([TestRequests.save("a", "b\(round)", in: account)], wall: 1)
-      _ = try store.read(.changes(account, since: nil, zone: nil, limit: 5))
+      _ = try store.read(.changes(account, since: nil, zones: .all, limit: 5))
     }
     store.close()
     // A session publishes its statistics when it ends. Creating an index takes one scan.

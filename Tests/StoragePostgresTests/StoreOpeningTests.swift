@@ -45,7 +45,7 @@ struct StoreOpeningTests {
     #expect(try token(store) == after)
     guard
       case .page(let page) = try store.read(
-        .changes(account, since: before, zone: nil, limit: 9))
+        .changes(account, since: before, zones: .all, limit: 9))
     else {
       Issue.record("the old token is not good any more")
       return

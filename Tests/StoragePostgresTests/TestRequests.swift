@@ -48,7 +48,7 @@ enum TestRequests {
 
   /// Returns an account's records, in the order of their tags.
   static func records(_ account: AccountID, in store: some ZoneReader) throws -> [Record] {
-    let request = ReadRequest.changes(account, since: nil, zone: nil, limit: Limits.pageRecords)
+    let request = ReadRequest.changes(account, since: nil, zones: .all, limit: Limits.pageRecords)
     guard case .page(let page) = try store.read(request) else { return [] }
     return page.changes
   }

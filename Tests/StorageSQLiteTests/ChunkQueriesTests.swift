@@ -14,7 +14,7 @@ struct ChunkQueriesTests {
     _ = try store.commit(
       [TestRequests.create(account), TestRequests.save("r", in: account)], wall: 0)
     let requests: [ReadRequest] = [
-      .changes(account, since: nil, zone: nil, limit: 1),
+      .changes(account, since: nil, zones: .all, limit: 1),
       .record(account, RecordKey(zone: Name(trusted: "Z"), name: Name(trusted: "r"))),
     ]
     try store.connection.execute("UPDATE records SET chunks = zeroblob(64)")

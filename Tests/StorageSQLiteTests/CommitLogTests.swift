@@ -579,7 +579,8 @@ struct CommitLogTests {
     _ = try store.commit([TestRequests.save("a", in: account)], wall: 0)
     _ = try store.commit([TestRequests.delete("a", in: account)], wall: 0)
     #expect(
-      try store.read(.zones(account, after: nil, limit: 10)) == .zones([], more: false))
+      try store.read(.zones(account, after: nil, within: nil, limit: 10)) == .zones([], more: false)
+    )
   }
 
   /// More saves than the file holds, in large commits.

@@ -66,7 +66,8 @@ struct QueryPlanTests {
         let plan = try connection.prepare("EXPLAIN QUERY PLAN " + statement.sql)
         let lines = try plan.all { $0.text(3) }
         if allowed.contains(where: { statement.sql.contains($0) }) { continue }
-        for line in lines {
+        // The list of a request's zones is no table.
+        for line in lines where !line.hasPrefix("SCAN json_each") {
           #expect(!line.hasPrefix("SCAN"), "\(line) in \(statement.sql)")
           // An account has few devices and codes; nothing else is sorted.
           let isFew = ["FROM devices", "FROM pairings"].contains { statement.sql.contains($0) }

@@ -58,7 +58,7 @@ struct SchemaTests {
     let account = AccountID(rawValue: 1)
     #expect(try TestRequests.names(account, in: store) == ["r"])
     #expect(
-      try store.read(.zones(account, after: nil, limit: 9))
+      try store.read(.zones(account, after: nil, within: nil, limit: 9))
         == .zones([Name(trusted: "Z")], more: false))
     guard case .token(let newest) = try store.read(.newestToken(account)) else {
       Issue.record("the account is not there")
@@ -96,7 +96,7 @@ struct SchemaTests {
     let account = AccountID(rawValue: 1)
     func refusal(since sequence: Int64) throws -> Refusal? {
       let token = ChangeToken(generation: 1, sequence: sequence)
-      let read = ReadRequest.changes(account, since: token, zone: nil, limit: 9)
+      let read = ReadRequest.changes(account, since: token, zones: .all, limit: 9)
       guard case .refused(let refusal) = try store.read(read) else { return nil }
       return refusal
     }
@@ -131,7 +131,7 @@ struct SchemaTests {
     #expect(try store.connection.firstInteger(of: "SELECT min(after_tag) FROM gaps") == 20)
     for (sequence, isGood) in [(12, true), (17, true), (22, false), (27, true), (10_010, true)] {
       let token = ChangeToken(generation: 1, sequence: Int64(sequence))
-      let read = ReadRequest.changes(account, since: token, zone: nil, limit: 9)
+      let read = ReadRequest.changes(account, since: token, zones: .all, limit: 9)
       guard case .page = try store.read(read) else {
         #expect(!isGood, "\(sequence)")
         continue

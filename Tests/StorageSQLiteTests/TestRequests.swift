@@ -54,7 +54,7 @@ enum TestRequests {
 
   /// Returns the names of an account's records, in the order of their tags.
   static func names(_ account: AccountID, in store: some ZoneReader) throws -> [String] {
-    let request = ReadRequest.changes(account, since: nil, zone: nil, limit: Limits.pageRecords)
+    let request = ReadRequest.changes(account, since: nil, zones: .all, limit: Limits.pageRecords)
     guard case .page(let page) = try store.read(request) else { return [] }
     return page.changes.map(\.name.text)
   }

@@ -59,13 +59,15 @@ struct UpgradeTests {
         "kept", "changed", "current",
       ])
     let zones = ["Habits", "Memos", "Notes", "Timer"].map { Name(trusted: $0) }
-    #expect(try store.read(.zones(account, after: nil, limit: 9)) == .zones(zones, more: false))
+    #expect(
+      try store.read(.zones(account, after: nil, within: nil, limit: 9))
+        == .zones(zones, more: false))
     // A device whose token precedes the deletion receives it; the token is from the old program.
     let generation = try store.connection.firstInteger(of: "SELECT generation FROM accounts")
     let token = ChangeToken(generation: UInt32(generation), sequence: 3)
     guard
       case .page(let page) = try store.read(
-        .changes(account, since: token, zone: nil, limit: Limits.pageRecords))
+        .changes(account, since: token, zones: .all, limit: Limits.pageRecords))
     else {
       Issue.record("the token is not known any more")
       return

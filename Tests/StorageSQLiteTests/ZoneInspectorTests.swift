@@ -67,7 +67,7 @@ struct ZoneInspectorTests {
       ("UPDATE accounts SET forgotten = 9", "forgottenBeyondNewest"),
       ("DELETE FROM accounts", "noAccount"),
       ("UPDATE devices SET token_hash = x'01'", "tokenHash"),
-      ("INSERT INTO pairings VALUES (1, 1, x'01', 0)", "codeHash"),
+      ("INSERT INTO pairings VALUES (1, 1, x'01', 0, NULL)", "codeHash"),
       ("UPDATE batches SET digest = x'01'", "batchDigest"),
       ("UPDATE zones SET live = 7", "liveCount"),
       ("DELETE FROM zones", "liveCount"),

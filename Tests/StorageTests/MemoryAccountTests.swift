@@ -9,10 +9,10 @@ struct MemoryAccountTests {
     var account = MemoryAccount(generation: 1, label: "", madeAt: 0)
     for tag in 1...1_000 { account.write([record(tag == 500 ? "other" : "same", Int64(tag))]) }
     let id = AccountID(rawValue: 1)
-    let page = try account.page(since: nil, zone: nil, limit: 10, of: id)
+    let page = try account.page(since: nil, zones: .all, limit: 10, of: id)
     #expect(page.changes.map(\.tag) == [500, 1_000])
     let after = ChangeToken(generation: 1, sequence: 500)
-    let next = try account.page(since: after, zone: nil, limit: 10, of: id)
+    let next = try account.page(since: after, zones: .all, limit: 10, of: id)
     #expect(next.changes.map(\.tag) == [1_000])
   }
 

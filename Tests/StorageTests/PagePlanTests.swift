@@ -6,7 +6,7 @@ struct PagePlanTests {
   private let head = AccountHead(generation: 1, newest: 9)
 
   @Test func aPageAtItsLimitReportsThatItIsFull() throws {
-    var plan = try PagePlan(since: nil, zone: nil, limit: 2, head: head)
+    var plan = try PagePlan(since: nil, zones: .all, limit: 2, head: head)
     #expect(addRecords([record(1), record(2), record(3)], into: &plan) == [true, true, false])
     let page = plan.page()
     #expect(page.changes.map(\.tag) == [1, 2])
@@ -15,7 +15,7 @@ struct PagePlanTests {
   }
 
   @Test func aPageThatEndsAtItsLimitIsTheLast() throws {
-    var plan = try PagePlan(since: nil, zone: nil, limit: 1, head: head)
+    var plan = try PagePlan(since: nil, zones: .all, limit: 1, head: head)
     #expect(addRecords([record(1)], into: &plan) == [true])
     let page = plan.page()
     #expect(!page.more)
@@ -23,10 +23,10 @@ struct PagePlanTests {
   }
 
   @Test func aPageHoldsNoMoreBytesThanItsLimitButOneRecord() throws {
-    var plan = try PagePlan(since: nil, zone: nil, limit: 10, head: head)
+    var plan = try PagePlan(since: nil, zones: .all, limit: 10, head: head)
     let large = record(1, bytes: Limits.pageBytes + 1)
     #expect(addRecords([large, record(2)], into: &plan) == [true, false])
-    var exact = try PagePlan(since: nil, zone: nil, limit: 10, head: head)
+    var exact = try PagePlan(since: nil, zones: .all, limit: 10, head: head)
     // Zone, name and type take a byte each.
     let most = record(1, bytes: Limits.pageBytes - 6)
     let rest = [record(2, bytes: 0), record(3, bytes: 0)]
@@ -35,11 +35,11 @@ struct PagePlanTests {
 
   @Test func theTokenOfAPageNamesItsRange() throws {
     let plain = ChangeToken(generation: 1, sequence: 4)
-    let changes = try PagePlan(since: plain, zone: nil, limit: 1, head: head)
+    let changes = try PagePlan(since: plain, zones: .all, limit: 1, head: head)
     #expect((changes.after, changes.through) == (4, 9))
     #expect(!changes.isSnapshot)
     let middle = ChangeToken(generation: 1, sequence: 4, pinned: 6)
-    let snapshot = try PagePlan(since: middle, zone: nil, limit: 1, head: head)
+    let snapshot = try PagePlan(since: middle, zones: .all, limit: 1, head: head)
     #expect((snapshot.after, snapshot.through) == (4, 6))
     #expect(snapshot.isSnapshot)
     #expect(snapshot.page().token == ChangeToken(generation: 1, sequence: 6, horizon: 9))
@@ -47,10 +47,10 @@ struct PagePlanTests {
 
   @Test func aPageInTheMiddleHasTheAccountsHorizon() throws {
     let since = ChangeToken(generation: 1, sequence: 4, horizon: 7)
-    var plan = try PagePlan(since: since, zone: nil, limit: 1, head: head)
+    var plan = try PagePlan(since: since, zones: .all, limit: 1, head: head)
     #expect(addRecords([record(5), record(6)], into: &plan) == [true, false])
     #expect(plan.page().token == ChangeToken(generation: 1, sequence: 5, horizon: 9))
-    var last = try PagePlan(since: since, zone: nil, limit: 1, head: head)
+    var last = try PagePlan(since: since, zones: .all, limit: 1, head: head)
     #expect(addRecords([record(5)], into: &last) == [true])
     #expect(last.page().token == head.token)
   }

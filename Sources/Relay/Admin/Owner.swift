@@ -50,7 +50,7 @@ struct Owner: Sendable {
     case .devices(let account): return .read(.devices(account), .owner(.devices(account)))
     case .changes(let account, let query):
       return .read(
-        .changes(account, since: query.since, zone: query.zone, limit: query.limit),
+        .changes(account, since: query.since, zones: ZoneSelection(query.zone), limit: query.limit),
         .owner(.changes))
     case .chunk(let account, let hash):
       return .read(

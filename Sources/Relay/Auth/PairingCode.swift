@@ -27,9 +27,13 @@ struct PairingCode: Hashable, Sendable {
   }
 
   /// Creates a code: the form for the store and the form for a person. `wall` is relay time.
-  static func issue(from secrets: SecretSource, wall: Int64) -> (NewPairing, PairingOffer) {
+  /// `seconds`: time for which it is valid, at most `Limits.pairingMilliseconds`; nil: that.
+  static func issue(
+    from secrets: SecretSource, wall: Int64, seconds: Int64? = nil
+  ) -> (NewPairing, PairingOffer) {
     let code = PairingCode(from: secrets)
-    let expiresAt = wall + Limits.pairingMilliseconds
+    let longest = Limits.pairingMilliseconds
+    let expiresAt = wall + (seconds.map { min($0, longest / 1_000) * 1_000 } ?? longest)
     return (
       NewPairing(codeHash: code.hash, expiresAt: expiresAt),
       PairingOffer(code: code.text, expiresAt: expiresAt)

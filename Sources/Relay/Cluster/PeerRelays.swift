@@ -68,7 +68,8 @@ struct PeerRelays: Sendable {
       return announcement(account, token, services.hub)
     }
     if isReading(account, upTo: token) { return nil }
-    let request = ReadRequest.changes(account, since: since, zone: nil, limit: Limits.batchRecords)
+    let request = ReadRequest.changes(
+      account, since: since, zones: .all, limit: Limits.batchRecords)
     // If there is no room, the next check finds it again.
     if services.admission.hasRoom(for: .anybody),
       services.submitRead(request, for: .remoteCommit(account, since: since))

@@ -378,11 +378,8 @@ struct Connection: Sendable {
 
   // MARK: commits
 
-  /// True if the device's filter matches none of a commit's records. `unmatchedDevices`: the
-  /// devices of which that is so.
-  mutating func isUnmatched(_ unmatchedDevices: Set<DeviceID>) -> Bool {
-    channel.isDevice(in: unmatchedDevices)
-  }
+  /// True if its device is one of these.
+  mutating func isDevice(in devices: Set<DeviceID>) -> Bool { channel.isDevice(in: devices) }
 
   /// Records that a commit up to `token` did not match the device's filter. `own`: the connection
   /// that requested it.
@@ -396,7 +393,8 @@ struct Connection: Sendable {
 
   /// Returns a socket's reaction to a commit, and whether the push is compressed. Only an
   /// uncompressed push is added to its queue here. `own`: the connection that requested the commit.
-  /// `frameBytes`: of the push, 0 if it is too large for one. `limit`: bytes that may wait.
+  /// `frameBytes`: of the push, 0 if its device cannot have it as one. `limit`: bytes that may
+  /// wait.
   mutating func handleCommit(
     _ change: borrowing AccountChange, own: ConnectionID?, frameBytes: Int, limit: Int,
     _ services: inout RelayServices
@@ -427,19 +425,23 @@ struct Connection: Sendable {
 
   /// Returns a stream's reaction to a commit. `limit`: bytes that may wait.
   mutating func handleStreamCommit(
-    _ change: borrowing AccountChange, limit: Int, at now: Instant
+    _ change: borrowing AccountChange, _ audience: borrowing ChangeAudience, limit: Int,
+    at now: Instant
   ) -> CursorChain.Push {
-    http?.value.handleStreamCommit(change, limit: limit, &channel, at: now) ?? .nothing
+    let isPartial = channel.isDevice(in: audience.partial)
+    return http?.value.handleStreamCommit(
+      change, isPartial: isPartial, limit: limit, &channel, at: now) ?? .nothing
   }
 
   /// Returns a long-poll's reaction to a commit. `lastPoll`: the last poll parked before the store
   /// was read for it.
   mutating func handlePollCommit(
-    _ change: borrowing AccountChange, _ unmatchedDevices: Set<DeviceID>, lastPoll: UInt64,
+    _ change: borrowing AccountChange, _ audience: borrowing ChangeAudience, lastPoll: UInt64,
     isRunning: Bool
   ) -> LongPoll.Reaction {
     http?.value.handlePollCommit(
-      change, isUnmatched: channel.isDevice(in: unmatchedDevices), lastPoll: lastPoll,
+      change, isUnmatched: channel.isDevice(in: audience.unmatched),
+      isPartial: channel.isDevice(in: audience.partial), lastPoll: lastPoll,
       isRunning: isRunning) ?? .nothing
   }
 

@@ -279,7 +279,8 @@ struct ConnectionChannel: Sendable {
 
   /// True if the device is one of these.
   mutating func isDevice(in devices: Set<DeviceID>) -> Bool {
-    session.map { devices.contains($0.device) } ?? false
+    // Usually there are none.
+    !devices.isEmpty && session.map { devices.contains($0.device) } ?? false
   }
 
   // MARK: rates

@@ -51,13 +51,14 @@ struct EventStreamConnection: Sendable {
 
   // MARK: commits
 
-  /// Returns the reaction to a commit. `limit`: bytes that may wait.
+  /// Returns the reaction to a commit. `isPartial`: the device may have some of the records only.
+  /// `limit`: bytes that may wait.
   mutating func handleCommit(
-    _ change: borrowing AccountChange, limit: Int, _ channel: inout ConnectionChannel,
-    at now: Instant
+    _ change: borrowing AccountChange, isPartial: Bool, limit: Int,
+    _ channel: inout ConnectionChannel, at now: Instant
   ) -> CursorChain.Push {
     chain.handleCommit(
-      since: change.since, token: change.token, isOwn: false, isLarge: change.isLarge,
+      since: change.since, token: change.token, isOwn: false, isLarge: change.isLarge || isPartial,
       isCrowded: channel.isCrowded(limit: limit, at: now),
       isClogged: channel.isClogged(limit: limit))
   }

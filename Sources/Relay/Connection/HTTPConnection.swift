@@ -331,7 +331,7 @@ struct HTTPConnection: Sendable {
     let refusal: Refusal?
     switch exchange?.value.call {
     case .signed(let call): refusal = session.refusal(of: call)
-    case .upload: refusal = session.plan.hasNoZone ? Session.needsPlan : nil
+    case .upload: refusal = session.refusalOfUpload
     case .unauthenticated, .owner, .health, .page, .ownPage, .socket, nil: refusal = nil
     }
     if let refusal { refuseRequest(Answer(refusal), &services) }
@@ -728,7 +728,9 @@ struct HTTPConnection: Sendable {
       case (.events, .token(let newest)): beginStream(at: newest, &channel, &services)
       case (.devices, .devices(let devices)):
         guard let session = channel.session else { throw RelayServices.notSignedIn }
-        let list = devices.map {
+        let isScoped = session.scope != .everything
+        let shown = devices.filter { !isScoped || $0.id == session.device }
+        let list = shown.map {
           services.presence.completed($0, of: session.account, wall: services.moment.wall)
         }
         answer(Answer(status: 200, json: DeviceList(list).encodedBody()), &channel, &services)
@@ -744,6 +746,9 @@ struct HTTPConnection: Sendable {
       case (.wakeKeys(let wake), .wakeKeys(let keys)):
         try put(wake, after: keys, &channel, &services)
       case (.chunk(let fetch), .chunk(let chunk)), (.owner(.chunk(let fetch)), .chunk(let chunk)):
+        try beginDownload(fetch, chunk, &channel, &services)
+      case (.chunk(let fetch), .namedChunks(let chunks)):
+        guard let chunk = chunks.first.flatMap(\.self) else { throw StoreRefusals.unknownChunk }
         try beginDownload(fetch, chunk, &channel, &services)
       case (.owner(let response), let result):
         let (presence, wall) = (services.presence, services.moment.wall)
@@ -948,7 +953,10 @@ struct HTTPConnection: Sendable {
     switch result {
     case .success(.chunkAdded), .success(.chunkReplaced(_, wasLacking: true)):
       answer(Answer(status: 201), &channel, &services)
-    case .success(.chunkReplaced): answer(Answer(status: 200), &channel, &services)
+    // A device that may read only a part of the account must not learn that the rest has the chunk.
+    case .success(.chunkReplaced):
+      let isScoped = channel.session?.scope.zones != nil
+      answer(Answer(status: isScoped ? 201 : 200), &channel, &services)
     case .success: answer(Answer(StoreHealth.mismatch), &channel, &services)
     case .failure(let refusal): answer(Answer(refusal), &channel, &services)
     }
@@ -1114,12 +1122,14 @@ struct HTTPConnection: Sendable {
       HTTPWriter.responseHead(status: 200, headers: headers, isChunked: isChunked), &services)
   }
 
-  /// Returns a stream's reaction to a commit. `limit`: bytes that may wait.
+  /// Returns a stream's reaction to a commit. `isPartial`: its device may have some of the records
+  /// only. `limit`: bytes that may wait.
   mutating func handleStreamCommit(
-    _ change: borrowing AccountChange, limit: Int, _ channel: inout ConnectionChannel,
-    at now: Instant
+    _ change: borrowing AccountChange, isPartial: Bool, limit: Int,
+    _ channel: inout ConnectionChannel, at now: Instant
   ) -> CursorChain.Push {
-    stream?.value.handleCommit(change, limit: limit, &channel, at: now) ?? .nothing
+    stream?.value.handleCommit(change, isPartial: isPartial, limit: limit, &channel, at: now)
+      ?? .nothing
   }
 
   /// Records that a commit up to `token` did not match the filter of the stream's device.
@@ -1214,13 +1224,15 @@ struct HTTPConnection: Sendable {
   }
 
   /// Returns a poll's reaction to a commit. `isUnmatched`: the device's filter matches none of its
-  /// records. `lastPoll`: the last poll parked before the store was read for it.
+  /// records. `isPartial`: the device may have some of them only. `lastPoll`: the last poll parked
+  /// before the store was read for it.
   mutating func handlePollCommit(
-    _ change: borrowing AccountChange, isUnmatched: Bool, lastPoll: UInt64, isRunning: Bool
+    _ change: borrowing AccountChange, isUnmatched: Bool, isPartial: Bool, lastPoll: UInt64,
+    isRunning: Bool
   ) -> LongPoll.Reaction {
     guard let stage = exchange?.value.stage else { return .nothing }
     // The usual case changes nothing: a change within the box would allocate here.
-    if stage == .parked, isRunning, !isUnmatched,
+    if stage == .parked, isRunning, !isUnmatched, !isPartial,
       exchange?.value.poll?.isAnswered(by: change, lastPoll: lastPoll) == true
     {
       return .answer

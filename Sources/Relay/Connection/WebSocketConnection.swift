@@ -244,6 +244,10 @@ struct WebSocketConnection: Sendable {
       sendRefusal(request, services.stoppingRefusal(), &channel, &services)
       return
     }
+    if let refusal = session.refusal(of: query) {
+      sendRefusal(request, refusal, &channel, &services)
+      return
+    }
     let ofWholeAccount = query.zone == nil
     let isSubmitted = services.submitPageRead(
       session, query,

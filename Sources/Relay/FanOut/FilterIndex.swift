@@ -32,6 +32,9 @@ struct FilterIndex: Sendable {
 
   func hasZone(_ zone: Name) -> Bool { zones[zone] != nil }
 
+  /// True if all records are of these zones, each named once.
+  func hasOnlyZones(_ names: [Name]) -> Bool { zones.count == names.count { hasZone($0) } }
+
   /// Parses the records for the conditions of these queries, before `matches` is called.
   mutating func parseFields(for queries: [FilterTable.Query], _ conditions: FilterConditions) {
     var readable = RecordSet(count: records.count)
@@ -167,7 +170,7 @@ struct FilterTable: Sendable {
     }
     guard let filter else { return }
     var follower = Follower(device: device, filter: filter)
-    for kind in filter.kinds {
+    for kind in filter.kinds ?? [] {
       switch kind {
       case .database: break
       case .zone(let zone): follower.zones.append(zone)
@@ -185,23 +188,32 @@ struct FilterTable: Sendable {
     followers.first { $0.device == device }?.filter
   }
 
-  /// Returns the devices whose filters do not match these changes. `events`: the events of each
+  /// Returns the devices that these changes do not reach as they are. `events`: the events of each
   /// record, in the same order.
-  func unmatchedDevices(through records: [Record], _ events: [ChangeEvents]) -> Set<DeviceID> {
+  func audience(of records: [Record], _ events: [ChangeEvents]) -> ChangeAudience {
     var index = FilterIndex(records, events)
     index.parseFields(for: followers.flatMap(\.queries), conditions)
-    return Set(followers.filter { !FilterTable.matches($0, index) }.map(\.device))
+    var audience = ChangeAudience()
+    for follower in followers {
+      if !FilterTable.matches(follower, index) {
+        audience.unmatched.insert(follower.device)
+      } else if let zones = follower.filter.zones, !index.hasOnlyZones(zones) {
+        audience.partial.insert(follower.device)
+      }
+    }
+    return audience
   }
 
   /// Returns the devices whose filters do not match the deletion of unknown records of the zone.
   func unmatchedDevices(throughDeletionsIn zone: Name) -> Set<DeviceID> {
-    let unmatched = followers.filter { follower in
-      !follower.zones.contains(zone)
+    let others = followers.filter { follower in
+      if follower.filter.zones?.contains(zone) == false { return true }
+      return follower.filter.kinds != nil && !follower.zones.contains(zone)
         && !follower.queries.contains {
           $0.events.contains(.delete) && ($0.zone ?? zone) == zone
         }
     }
-    return Set(unmatched.map(\.device))
+    return Set(others.map(\.device))
   }
 
   /// True if one of the records, as read from the store, matches the device's filter. The read does
@@ -215,16 +227,31 @@ struct FilterTable: Sendable {
   }
 
   private static func matches(_ follower: Follower, _ index: FilterIndex) -> Bool {
-    follower.zones.contains { index.hasZone($0) } || follower.queries.contains { index.matches($0) }
+    if let zones = follower.filter.zones, !zones.contains(where: { index.hasZone($0) }) {
+      return false
+    }
+    return follower.filter.kinds == nil || follower.zones.contains { index.hasZone($0) }
+      || follower.queries.contains { index.matches($0) }
   }
 }
 
+/// Devices of an account that a change does not reach as it is; all others get it.
+struct ChangeAudience: Sendable {
+  /// Their filters match nothing in it.
+  var unmatched: Set<DeviceID> = []
+  /// They may have some of its records, but not all: they read it from the store.
+  var partial: Set<DeviceID> = []
+
+  var isEverybody: Bool { unmatched.isEmpty && partial.isEmpty }
+}
+
 extension AccountChange {
-  /// Returns the devices whose filters do not match the change.
-  func unmatchedDevices(_ filters: FilterTable?) -> Set<DeviceID> {
-    guard let filters else { return [] }
-    guard let contents else { return zone.map(filters.unmatchedDevices(throughDeletionsIn:)) ?? [] }
-    return filters.unmatchedDevices(through: contents.records, contents.events)
+  func audience(_ filters: FilterTable?) -> ChangeAudience {
+    guard let filters else { return ChangeAudience() }
+    if let contents { return filters.audience(of: contents.records, contents.events) }
+    var audience = ChangeAudience()
+    if let zone { audience.unmatched = filters.unmatchedDevices(throughDeletionsIn: zone) }
+    return audience
   }
 }
 
@@ -275,16 +302,21 @@ struct FilterConditions: Sendable {
   func number(of member: JSONMember) -> Int? { numbers[member] }
 }
 
-/// The filter that a device's subscriptions form (docs/protocol.md, "Subscriptions").
+/// The filter that a device's subscriptions form (docs/protocol.md, "Subscriptions"), within the
+/// zones of its scope.
 struct SubscriptionFilter: Hashable, Sendable {
-  /// One matching kind suffices. None is `.database`, which would match everything.
-  let kinds: [Subscription.Kind]
+  /// One matching kind suffices. None is `.database`, which would match everything; nil: all match.
+  let kinds: [Subscription.Kind]?
+  /// The zones that the device may read; nil: all. What it reads is limited to them, whatever its
+  /// subscriptions are.
+  let zones: [Name]?
 
-  /// Returns nil if everything matches: the device has no subscription, or one to the whole
-  /// database.
-  init?(_ subscriptions: [Subscription]) {
+  /// Returns nil if everything matches: the device may read all zones, and has no subscription, or
+  /// one to the whole database.
+  init?(_ subscriptions: [Subscription], zones: [Name]? = nil) {
     let kinds = subscriptions.map(\.kind)
-    if kinds.isEmpty || kinds.contains(.database) { return nil }
-    self.kinds = kinds
+    self.kinds = kinds.isEmpty || kinds.contains(.database) ? nil : kinds
+    self.zones = zones
+    if self.kinds == nil, zones == nil { return nil }
   }
 }

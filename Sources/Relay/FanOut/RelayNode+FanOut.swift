@@ -53,13 +53,13 @@ extension RelayNode {
     services.hub.recordCommit(change.account, to: change.token)
     guard let watchers = services.hub.watchers(of: change.account) else { return }
     if hasReceivers(watchers, of: change) { change.encode() }
-    let unmatchedDevices = change.unmatchedDevices(watchers.filters)
+    let audience = change.audience(watchers.filters)
     let before = services.status.pushes
-    if !watchers.sockets.isEmpty, !deferPush(change, watchers, unmatchedDevices) {
-      pushToSockets(watchers.sockets, change, unmatchedDevices)
+    if !watchers.sockets.isEmpty, !deferPush(change, watchers, audience) {
+      pushToSockets(watchers.sockets, change, audience)
     }
-    if !watchers.polls.isEmpty { pushToPolls(watchers.polls, change, unmatchedDevices, lastPoll) }
-    if !watchers.streams.isEmpty { pushToStreams(watchers.streams, change, unmatchedDevices) }
+    if !watchers.polls.isEmpty { pushToPolls(watchers.polls, change, audience, lastPoll) }
+    if !watchers.streams.isEmpty { pushToStreams(watchers.streams, change, audience) }
     measureLag(of: change, receivers: services.status.pushes - before)
   }
 
@@ -82,7 +82,7 @@ extension RelayNode {
   // MARK: sockets
 
   mutating func pushToSockets(
-    _ sockets: [Hub.Slot], _ change: AccountChange, _ unmatchedDevices: Set<DeviceID>
+    _ sockets: [Hub.Slot], _ change: AccountChange, _ audience: ChangeAudience
   ) {
     let own = change.origin?.node == services.configuration.node ? change.origin?.connection : nil
     let frame = change.frame ?? []
@@ -93,13 +93,14 @@ extension RelayNode {
     var hinted: [ConnectionID] = []
     var behind: [Hub.Slot] = []
     for slot in sockets {
-      if !unmatchedDevices.isEmpty && connections[slot].isUnmatched(unmatchedDevices) {
+      if connections[slot].isDevice(in: audience.unmatched) {
         connections[slot].recordUnmatched(change.token, own: own)
         continue
       }
+      let isPartial = connections[slot].isDevice(in: audience.partial)
       // One access, because every delivery costs this.
       let (id, push, isDeflated) = connections[slot].handleCommit(
-        change, own: own, frameBytes: frame.count, limit: limit, &services)
+        change, own: own, frameBytes: isPartial ? 0 : frame.count, limit: limit, &services)
       switch push {
       case .nothing: break
       case .push where isDeflated: deflated.append(id)
@@ -138,18 +139,19 @@ extension RelayNode {
   // MARK: event streams
 
   mutating func pushToStreams(
-    _ streams: [Hub.Slot], _ change: AccountChange, _ unmatchedDevices: Set<DeviceID>
+    _ streams: [Hub.Slot], _ change: AccountChange, _ audience: ChangeAudience
   ) {
     var pushed: [Hub.Slot] = []
     var hinted: [Hub.Slot] = []
     var behind: [Hub.Slot] = []
     let limit = services.sendQueueLimit(for: .account(change.account))
     for slot in streams {
-      if !unmatchedDevices.isEmpty && connections[slot].isUnmatched(unmatchedDevices) {
+      if connections[slot].isDevice(in: audience.unmatched) {
         connections[slot].recordUnmatched(change.token, own: nil)
         continue
       }
-      switch connections[slot].handleStreamCommit(change, limit: limit, at: services.moment.instant)
+      switch connections[slot].handleStreamCommit(
+        change, audience, limit: limit, at: services.moment.instant)
       {
       case .nothing: break
       case .push: pushed.append(slot)
@@ -189,7 +191,7 @@ extension RelayNode {
   // MARK: long-polls
 
   mutating func pushToPolls(
-    _ polls: [Hub.Slot], _ change: AccountChange, _ unmatchedDevices: Set<DeviceID>,
+    _ polls: [Hub.Slot], _ change: AccountChange, _ audience: ChangeAudience,
     _ lastPoll: UInt64
   ) {
     var answered: [Hub.Slot] = []
@@ -197,7 +199,7 @@ extension RelayNode {
     let isRunning = services.stage == .running
     for slot in polls {
       switch connections[slot].handlePollCommit(
-        change, unmatchedDevices, lastPoll: lastPoll, isRunning: isRunning)
+        change, audience, lastPoll: lastPoll, isRunning: isRunning)
       {
       case .nothing: break
       case .answer: answered.append(slot)
@@ -291,7 +293,8 @@ extension RelayNode {
     _ account: AccountID, _ device: DeviceID, _ subscriptions: [Subscription]
   ) {
     services.membershipChanges.recordChange(account)
-    services.hub.setFilter(SubscriptionFilter(subscriptions), of: device, account)
+    let zones = services.hub.filter(of: device, account)?.zones
+    services.hub.setFilter(SubscriptionFilter(subscriptions, zones: zones), of: device, account)
     for slot in members(of: account) where connections[slot].isSession(of: device) {
       connections[slot].applyFilterChange(&services)
       removeIfClosed(slot)
@@ -309,17 +312,17 @@ extension RelayNode {
 extension RelayNode {
   /// Defers the change for the sockets of a crowd. Returns false if it must be sent at once.
   mutating func deferPush(
-    _ change: AccountChange, _ watchers: Hub.Watchers, _ unmatchedDevices: Set<DeviceID>
+    _ change: AccountChange, _ watchers: Hub.Watchers, _ audience: ChangeAudience
   ) -> Bool {
     guard services.stage == .running, watchers.sockets.count >= Limits.crowdConnections,
-      unmatchedDevices.isEmpty, let frame = change.frame
+      audience.isEverybody, let frame = change.frame
     else {
       sendCrowdPushes()
       return false
     }
     if !crowdPushes.accepts(change, bytes: frame.count) { sendCrowdPushes() }
     let served = crowdPushes.served.compactMap { connections.slot(of: $0) }
-    if !served.isEmpty { pushToSockets(served, change, []) }
+    if !served.isEmpty { pushToSockets(served, change, ChangeAudience()) }
     crowdPushes.append(
       change, bytes: frame.count, sockets: watchers.sockets.count, at: services.moment.instant)
     if change.origin?.node == services.configuration.node,
@@ -336,7 +339,7 @@ extension RelayNode {
     guard connections[slot].isSocket, connections[slot].session?.account == crowdPushes.account,
       !crowdPushes.isServed(connections[slot].id)
     else { return }
-    for change in crowdPushes.changes { pushToSockets([slot], change, []) }
+    for change in crowdPushes.changes { pushToSockets([slot], change, ChangeAudience()) }
     crowdPushes.addServed(connections[slot].id)
   }
 
@@ -374,7 +377,7 @@ extension RelayNode {
     if !joined.isEmpty { services.actions.append(.multicast(frames, joined)) }
     for change in pushes.changes {
       let before = services.status.pushes
-      if !others.isEmpty { pushToSockets(others, change, []) }
+      if !others.isEmpty { pushToSockets(others, change, ChangeAudience()) }
       measureLag(of: change, receivers: joined.count + services.status.pushes - before)
     }
   }

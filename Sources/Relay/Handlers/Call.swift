@@ -101,6 +101,7 @@ extension Call {
     case .signed(.putSubscription): Limits.subscriptionBytes
     case .signed(.putWake): Limits.wakeRegistrationBytes
     case .signed(.missingChunks): Limits.chunkHashesBytes
+    case .signed(.issuePairing): Limits.pairingBodyBytes
     // The error is reported whatever body follows.
     case .upload, .signed(.refused): Limits.chunkBytes
     case .owner(.setPlan): Limits.planBodyBytes
@@ -114,10 +115,10 @@ extension Call {
     switch self {
     case .unauthenticated(.createAccount), .unauthenticated(.join), .signed(.renameDevice),
       .signed(.save), .signed(.putRecord), .signed(.putSubscription), .signed(.missingChunks),
-      .signed(.putWake), .signed(.verifyWake), .owner(.createAccount),
+      .signed(.putWake), .signed(.verifyWake), .signed(.issuePairing), .owner(.createAccount),
       .owner(.setPlan):
       true
-    case .unauthenticated(.time), .unauthenticated(.limits), .signed(.issuePairing),
+    case .unauthenticated(.time), .unauthenticated(.limits),
       .signed(.listDevices), .signed(.revokeDevice), .signed(.record), .signed(.changes),
       .signed(.listRecords), .signed(.deleteRecord),
       .signed(.events), .signed(.listZones), .signed(.deleteZone), .signed(.listSubscriptions),

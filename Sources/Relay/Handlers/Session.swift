@@ -9,21 +9,35 @@ struct Session: Sendable {
   let device: DeviceID
   /// Hash of the token that it signed in with: the same token needs no second lookup.
   let tokenHash: TokenHash
-  /// nil for a plan that includes everything, as most do.
-  private var limitedPlan: CopyOnWriteBox<Plan>?
+  /// nil if neither the plan nor the scope limits anything, as for most devices.
+  private var rights: CopyOnWriteBox<Rights>?
+
+  private struct Rights: Sendable {
+    var plan: Plan
+    var scope: DeviceScope
+  }
 
   init(
-    account: AccountID, device: DeviceID, tokenHash: TokenHash, plan: Plan = .everything
+    account: AccountID, device: DeviceID, tokenHash: TokenHash, plan: Plan = .everything,
+    scope: DeviceScope = .everything
   ) {
     (self.account, self.device, self.tokenHash) = (account, device, tokenHash)
-    self.plan = plan
+    setRights(plan, scope)
+  }
+
+  private mutating func setRights(_ plan: Plan, _ scope: DeviceScope) {
+    let isLimited = plan != .everything || scope != .everything
+    rights = isLimited ? CopyOnWriteBox(Rights(plan: plan, scope: scope)) : nil
   }
 
   /// The account's plan, updated by news.
   var plan: Plan {
-    get { limitedPlan?.value ?? .everything }
-    set { limitedPlan = newValue == .everything ? nil : CopyOnWriteBox(newValue) }
+    get { rights?.value.plan ?? .everything }
+    set { setRights(newValue, scope) }
   }
+
+  /// The part of the account that the device may use.
+  var scope: DeviceScope { rights?.value.scope ?? .everything }
 
   var presenceKey: Presence.Key { Presence.Key(account: account, device: device) }
 
@@ -35,10 +49,7 @@ struct Session: Sendable {
     switch call {
     case .listWakes, .wake, .putWake, .removeWake, .verifyWake:
       return try performWake(call, body: body, in: context)
-    case .issuePairing:
-      var (pairing, offer) = PairingCode.issue(from: context.secrets, wall: context.wall)
-      pairing.issuer = device
-      return .commit(.issuePairing(account, pairing), .pairing(offer))
+    case .issuePairing: return try issuePairing(body, in: context)
     case .listDevices:
       return .read(.devices(account), .devices)
     case .renameDevice(let device):
@@ -64,29 +75,62 @@ struct Session: Sendable {
       }
       return .page(readRequest(for: FetchQuery(since: since)), .events)
     case .listZones(let after, let limit):
-      return .read(.zones(account, after: after, limit: limit), .zones)
+      return .read(.zones(account, after: after, within: scope.zones, limit: limit), .zones)
     case .deleteZone(let zone, let through):
       return .commit(.deleteZone(account, device, zone, through: through), .zoneDeleted)
     case .listSubscriptions:
       return .read(.authenticate(tokenHash: tokenHash.bytes), .subscriptions)
     case .subscription(let id):
       return .read(.authenticate(tokenHash: tokenHash.bytes), .subscription(id))
-    case .putSubscription(let id):
-      let subscription = try Subscription.decoded(body: body, id: id)
-      return .commit(.putSubscription(account, device, subscription), .subscribed(subscription))
+    case .putSubscription(let id): return try putSubscription(id, body)
     case .removeSubscription(let id):
       return .commit(.removeSubscription(account, device, id), .unsubscribed)
-    case .chunk(let hash):
-      return .read(.chunk(account, hash), .chunk(ChunkFetch(hash, headers: headers)))
-    case .renewChunk(let hash):
-      let fetch = ChunkFetch(hash, headers: headers)
-      return .commit(.renewChunks(account, [hash]), .renewedChunk(fetch))
+    case .chunk(let hash): return readChunk(ChunkFetch(hash, headers: headers))
+    case .renewChunk(let hash): return renewChunk(ChunkFetch(hash, headers: headers))
     case .missingChunks:
       let hashes = try MissingChunksRequest.decoded(body: body).hashes
-      return .commit(.renewChunks(account, hashes), .missingChunks(hashes))
+      return namedChunks(hashes, .missingChunks(hashes))
+        ?? .commit(.renewChunks(account, hashes), .missingChunks(hashes))
     case .refused(let refusal):
       throw refusal
     }
+  }
+
+  private func putSubscription(_ id: Name, _ body: [UInt8]) throws(Refusal) -> HandlerResult {
+    let subscription = try Subscription.decoded(body: body, id: id)
+    guard subscription.zone.map(scope.includes) ?? true else { throw Session.outOfScope }
+    return .commit(.putSubscription(account, device, subscription), .subscribed(subscription))
+  }
+
+  private func readChunk(_ fetch: ChunkFetch) -> HandlerResult {
+    namedChunks([fetch.hash], .chunk(fetch)) ?? .read(.chunk(account, fetch.hash), .chunk(fetch))
+  }
+
+  private func renewChunk(_ fetch: ChunkFetch) -> HandlerResult {
+    namedChunks([fetch.hash], .chunkHead(fetch))
+      ?? .commit(.renewChunks(account, [fetch.hash]), .renewedChunk(fetch))
+  }
+
+  /// Reads chunks for a device that may know only of those that records of its zones name. Returns
+  /// nil for a device that may read all zones.
+  private func namedChunks(
+    _ hashes: [ChunkHash], _ response: ReadResponse
+  ) -> HandlerResult? {
+    scope.zones.map { .read(.namedChunks(account, hashes, zones: $0), response) }
+  }
+
+  private func issuePairing(
+    _ body: [UInt8], in context: CallContext
+  ) throws(Refusal) -> HandlerResult {
+    let request = try PairingRequest.decoded(body: body)
+    let newScope = request.scope(within: scope)
+    guard scope.contains(newScope) else { throw Session.outOfScope }
+    var (pairing, offer) = PairingCode.issue(
+      from: context.secrets, wall: context.wall, seconds: request.expiresIn)
+    pairing.issuer = device
+    pairing.scope = newScope
+    offer.scope = newScope
+    return .commit(.issuePairing(account, pairing), .pairing(offer))
   }
 
   /// Performs a call about wakes.
@@ -135,7 +179,7 @@ struct Session: Sendable {
 
   private func list(_ query: RecordListQuery, _ headers: HTTPHeaders) -> HandlerResult {
     .page(
-      .changes(account, since: query.after, zone: query.zone, limit: query.limit),
+      .changes(account, since: query.after, zones: .zone(query.zone), limit: query.limit),
       .recordList(ifNoneMatch: headers.list("If-None-Match"), type: query.type))
   }
 
@@ -183,11 +227,46 @@ struct Session: Sendable {
   /// refused here: only the store knows if it was made before.
   func refusal(of call: SignedCall) -> Refusal? {
     if case .refused(let refusal) = call { return refusal }
+    if !includes(call) { return Session.outOfScope }
     return plan.hasNoZone && call.needsPlan ? Session.needsPlan : nil
   }
 
-  /// Returns the refusal of a save into a zone that the account's plan does not include.
+  /// True if the device's scope includes the call, as far as its path and query show. The body of a
+  /// save is judged with the save.
+  private func includes(_ call: SignedCall) -> Bool {
+    if rights == nil { return true }
+    switch call {
+    case .record(let key): return scope.includes(key.zone)
+    case .listRecords(let query): return scope.includes(query.zone)
+    case .changes(let query): return query.zone.map(scope.includes) ?? true
+    case .deleteZone(let zone, _): return scope.includesWrites(to: zone)
+    case .renameDevice(let device), .revokeDevice(let device):
+      return scope == .everything || device == self.device
+    // A batch that is sent again gets its answer whatever the plan is, and the scope never changes.
+    case .save, .putRecord, .deleteRecord: return true
+    // These are limited to the zones of the scope, or to the device itself.
+    case .issuePairing, .listDevices, .events, .listZones, .listSubscriptions, .subscription,
+      .putSubscription, .removeSubscription, .chunk, .renewChunk, .missingChunks, .listWakes, .wake,
+      .putWake, .removeWake, .verifyWake, .refused:
+      return true
+    }
+  }
+
+  /// Refusal of an upload of a chunk, before its body arrives.
+  var refusalOfUpload: Refusal? {
+    if scope.isReadOnly { return Session.outOfScope }
+    return plan.hasNoZone ? Session.needsPlan : nil
+  }
+
+  /// Refusal of a fetch over a socket.
+  func refusal(of query: FetchQuery) -> Refusal? {
+    query.zone.map(scope.includes) ?? true ? nil : Session.outOfScope
+  }
+
+  /// Returns the refusal of a save into a zone that the device's scope or the account's plan does
+  /// not include.
   private func refusal(ofSaveInto zone: Name) -> Refusal? {
+    if !scope.includesWrites(to: zone) { return Session.outOfScope }
     if plan.hasNoZone { return Session.needsPlan }
     if plan.includes(zone) { return nil }
     return Refusal(
@@ -199,8 +278,16 @@ struct Session: Sendable {
   static let needsPlan = Refusal(
     .planRequired, "The account's plan includes no zone; ask the owner of the relay.")
 
+  /// The same whether what is asked for exists or not.
+  static let outOfScope = Refusal(
+    .outOfScope,
+    "This device was paired for another part of the account; pair it again with a code for more.")
+
+  /// The query's zone must be within the scope.
   func readRequest(for query: FetchQuery) -> ReadRequest {
-    .changes(account, since: query.since, zone: query.zone, limit: query.limit)
+    let zones: ZoneSelection =
+      query.zone.map { .zone($0) } ?? scope.zones.map { .scope($0) } ?? .all
+    return .changes(account, since: query.since, zones: zones, limit: query.limit)
   }
 
   /// Returns the batch for the store: with its digest, and with the faults of single records that

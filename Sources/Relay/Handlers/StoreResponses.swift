@@ -31,8 +31,8 @@ enum CommitResponse: Sendable {
       throw refusal
     case (.account(let credentials), .done):
       return Answer(status: 201, json: credentials.encodedBody())
-    case (.joined(let device, let token, _), .redeemed(let account)):
-      let credentials = Credentials(account: account, device: device, token: token)
+    case (.joined(let device, let token, _), .redeemed(let account, let scope)):
+      let credentials = Credentials(account: account, device: device, token: token, scope: scope)
       return Answer(status: 201, json: credentials.encodedBody())
     case (.pairing(let offer), .done):
       return Answer(status: 201, json: offer.encodedBody())
@@ -77,6 +77,9 @@ enum ReadResponse: Sendable {
   case subscription(Name)
   case owner(AdminReadResponse)
   case chunk(ChunkFetch)
+  /// Header of the answer to a `GET` of a chunk.
+  case chunkHead(ChunkFetch)
+  case missingChunks([ChunkHash])
   case wakes
   case wake(Name)
   /// The relay's keys for push services: the registration names one that was not known.
@@ -97,6 +100,12 @@ enum ReadResponse: Sendable {
         throw StoreRefusals.unknownSubscription
       }
       return Answer(status: 200, json: subscription.encodedBody())
+    case (.chunkHead(let fetch), .namedChunks(let chunks)) where chunks.count == 1:
+      guard let size = chunks[0]?.bytes else { throw StoreRefusals.unknownChunk }
+      return fetch.isHeld ? .held(fetch) : .chunk(fetch, 0..<size, isPart: false, size: size)
+    case (.missingChunks(let hashes), .namedChunks(let chunks)) where chunks.count == hashes.count:
+      let missing = zip(hashes, chunks).filter { $0.1 == nil }.map(\.0)
+      return Answer(status: 200, json: MissingChunks(missing: missing).encodedBody())
     case (.wakes, .wakes(let wakes)):
       return Answer(status: 200, json: WakeList(wakes).encodedBody())
     case (.wake(let id), .wakes(let wakes)):

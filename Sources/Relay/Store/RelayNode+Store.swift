@@ -231,9 +231,9 @@ extension RelayNode {
       }
       let session = Session(
         account: principal.account, device: principal.device, tokenHash: TokenHash(tokenHash),
-        plan: principal.plan)
+        plan: principal.plan, scope: principal.scope)
       connections[slot].signIn(
-        session, SubscriptionFilter(principal.subscriptions),
+        session, SubscriptionFilter(principal.subscriptions, zones: principal.scope.zones),
         newest: isNewest ? principal.newest : nil, hasWakes: principal.hasWakes, &services)
       removeIfClosed(slot)
       beginVersionChecks(at: principal.account, membershipVersion: principal.membershipVersion)
@@ -311,7 +311,8 @@ extension RelayNode {
         !connections[$0].hasPlan(principal.plan)
       }
       if isOther { applyPlan(account, principal.plan) }
-      if services.hub.filter(of: device, account) != SubscriptionFilter(principal.subscriptions) {
+      let filter = SubscriptionFilter(principal.subscriptions, zones: principal.scope.zones)
+      if services.hub.filter(of: device, account) != filter {
         applySubscriptions(account, device, principal.subscriptions)
       }
       if principal.hasWakes {

@@ -272,7 +272,8 @@ extension StoreWork {
 
   private static func owner(of request: ReadRequest) -> UInt64 {
     switch request {
-    case .zones(let account, _, _), .chunk(let account, _), .account(let account),
+    case .zones(let account, _, _, _), .chunk(let account, _), .account(let account),
+      .namedChunks(let account, _, _),
       .changes(let account, _, _, _), .record(let account, _), .newestToken(let account),
       .devices(let account), .wakes(let account, _):
       account.rawValue
@@ -284,11 +285,13 @@ extension StoreWork {
   private static func cost(of request: ReadRequest) -> Int {
     switch request {
     // Skipped rows are read in the index alone.
-    case .changes(_, let since, let zone, let limit):
+    case .changes(_, let since, let zones, let limit):
       1 + max(0, min(limit, Limits.pageRecords))
-        + (zone != nil || since?.pinned != nil ? Limits.scannedRecords >> 5 : 0)
-    case .zones(_, _, let limit), .accounts(_, let limit): 1 + max(0, limit)
+        + (zones != .all || since?.pinned != nil ? Limits.scannedRecords >> 5 : 0)
+    case .zones(_, _, _, let limit), .accounts(_, let limit): 1 + max(0, limit)
     case .fileUses(let files): 1 + files.count
+    // The lists of chunks of these zones are read.
+    case .namedChunks(_, let hashes, _): Limits.portionCost + hashes.count
     case .accountVersions(let accounts): 1 + accounts.count
     // Of each, some changes may be read.
     case .sleepers: Limits.portionCost

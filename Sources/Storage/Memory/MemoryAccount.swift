@@ -54,11 +54,26 @@ struct MemoryAccount {
   }
 
   /// Returns names of zones with a live record, in order, after the given one.
-  func zones(after name: Name?, limit: Int) -> ReadResult {
+  func zones(after name: Name?, within zones: [Name]?, limit: Int) -> ReadResult {
     let live = Set(records.values.filter { !$0.isDeleted }.map(\.zone)).sorted()
-    let rest = live.filter { zone in name.map { $0 < zone } ?? true }
+    let rest = live.filter { zone in
+      (name.map { $0 < zone } ?? true) && zones?.contains(zone) ?? true
+    }
     let count = max(1, min(limit, Limits.listedZones))
     return .zones(Array(rest.prefix(count)), more: rest.count > count)
+  }
+
+  /// Returns the chunks as far as live records of these zones name them.
+  func namedChunks(_ hashes: [ChunkHash], in zones: [Name]) -> ReadResult {
+    let named = records.values.filter { !$0.isDeleted && zones.contains($0.zone) }
+      .reduce(into: Set<ChunkHash>()) { $0.formUnion($1.chunks) }
+    return .namedChunks(
+      hashes.map { hash in
+        guard named.contains(hash), let chunk = chunks[hash], !chunk.isUnverified else {
+          return nil
+        }
+        return chunk.stored
+      })
   }
 
   /// Returns the live records of a zone between two tags, in the order of their tags.
@@ -132,17 +147,17 @@ struct MemoryAccount {
   }
 
   func page(
-    since: ChangeToken?, zone: Name?, limit: Int, of id: AccountID, in run: UInt64 = 0
+    since: ChangeToken?, zones: ZoneSelection, limit: Int, of id: AccountID, in run: UInt64 = 0
   ) throws(Refusal) -> ChangePage {
     var plan = try PagePlan(
-      since: since, zone: zone, limit: limit, head: head,
+      since: since, zones: zones, limit: limit, head: head,
       endedAt: since.flatMap { end(of: $0.generation) },
       gap: since.flatMap { gap(of: $0, in: run) })
     if plan.isSparse { plan.endScan(at: scanEnd(after: plan.after, plan.scanned)) }
     for entry in log[firstEntry(after: plan.after)...] {
       guard entry.tag <= plan.last else { break }
       guard let record = records[entry.key], record.tag == entry.tag,
-        !(plan.isSnapshot && record.isDeleted), zone == nil || record.zone == zone
+        !(plan.isSnapshot && record.isDeleted), zones.includes(record.zone)
       else { continue }
       guard plan.addRecord(record) else { break }
     }

@@ -98,7 +98,8 @@ extension MemoryZoneStore {
       member.wakes.map {
         Sleeper(
           id: SleeperID(account: id, device: member.device.id), wakes: $0,
-          newest: account.head.mark, subscriptions: member.subscriptions)
+          newest: account.head.mark, scope: member.device.scope,
+          subscriptions: member.subscriptions)
       }
     }
     return sleepers.sorted { $0.id.sortKey < $1.id.sortKey }

@@ -63,6 +63,9 @@ package final class MemoryZoneStore: ZoneStore {
     case .accountCount: return .count(state.accounts.count)
     case .accounts(let after, let limit): return accounts(after: after, limit: limit)
     case .chunk(let id, let hash): return chunk(hash, of: id)
+    case .namedChunks(let id, let hashes, let zones):
+      return state.accounts[id]?.namedChunks(hashes, in: zones)
+        ?? .namedChunks(hashes.map { _ in nil })
     case .fileUses(let files): return .fileUses(files.map(fileUse))
     case .accountVersions(let ids): return .accountVersions(ids.compactMap(version))
     case .wakes(let id, let device):
@@ -74,8 +77,8 @@ package final class MemoryZoneStore: ZoneStore {
         return .refused(StoreRefusals.unknownRecord)
       }
       return .record(record)
-    case .zones(let id, _, _), .account(let id), .changes(let id, _, _, _), .newestToken(let id),
-      .devices(let id):
+    case .zones(let id, _, _, _), .account(let id), .changes(let id, _, _, _),
+      .newestToken(let id), .devices(let id):
       guard let account = state.accounts[id] else {
         return .refused(StoreRefusals.unknownAccount)
       }
@@ -87,19 +90,20 @@ package final class MemoryZoneStore: ZoneStore {
     _ request: ReadRequest, of account: MemoryAccount, _ id: AccountID
   ) -> ReadResult {
     switch request {
-    case .zones(_, let after, let limit): return account.zones(after: after, limit: limit)
+    case .zones(_, let after, let zones, let limit):
+      return account.zones(after: after, within: zones, limit: limit)
     case .account: return .account(account.summary(of: id))
     case .newestToken: return .token(account.head.token)
     case .devices: return .devices(account.members.map(\.device))
-    case .changes(_, let since, let zone, let limit):
+    case .changes(_, let since, let zones, let limit):
       do {
         return .page(
-          try account.page(since: since, zone: zone, limit: limit, of: id, in: state.run))
+          try account.page(since: since, zones: zones, limit: limit, of: id, in: state.run))
       } catch {
         return .refused(error)
       }
-    case .authenticate, .accountCount, .accounts, .record, .chunk, .fileUses, .accountVersions,
-      .wakes, .sleepers, .wakeKeys:
+    case .authenticate, .accountCount, .accounts, .record, .chunk, .namedChunks, .fileUses,
+      .accountVersions, .wakes, .sleepers, .wakeKeys:
       preconditionFailure("this request is not about one account")
     }
   }
@@ -287,7 +291,7 @@ extension MemoryZoneStore {
       return .refused(StoreRefusals.taken)
     }
     state.accounts[id] = account
-    if let device { addDevice(device, to: id, wall: wall) }
+    if let device { addDevice(device, .everything, to: id, wall: wall) }
     if let pairing { addPairing(pairing, by: id, wall: wall) }
     return .done
   }
@@ -331,7 +335,8 @@ extension MemoryZoneStore {
     else { return .refused(StoreRefusals.unknownToken) }
     return .principal(
       Principal(
-        account: owner.account, device: owner.device, newest: account.head.token,
+        account: owner.account, device: owner.device,
+        scope: account.members[position].device.scope, newest: account.head.token,
         plan: account.plan, subscriptions: account.members[position].subscriptions,
         membershipVersion: account.membershipVersion,
         hasWakes: account.members[position].wakes != nil))
@@ -358,7 +363,9 @@ extension MemoryZoneStore {
   }
 
   func redeemPairing(_ codeHash: [UInt8], for device: NewDevice, wall: Int64) -> CommitResult {
-    guard let id = pairingOwner(of: codeHash, wall: wall), let account = state.accounts[id] else {
+    guard let id = pairingOwner(of: codeHash, wall: wall), let account = state.accounts[id],
+      let scope = account.pairings.first(where: { $0.codeHash == codeHash })?.scope
+    else {
       return .refused(StoreRefusals.badPairingCode)
     }
     guard device.mayJoin(id) else { return .refused(StoreRefusals.otherAccount) }
@@ -370,13 +377,16 @@ extension MemoryZoneStore {
     }
     state.pairingOwners[codeHash] = nil
     state.accounts[id]?.pairings.removeAll { $0.codeHash == codeHash }
-    addDevice(device, to: id, wall: wall)
-    return .redeemed(id)
+    addDevice(device, scope, to: id, wall: wall)
+    return .redeemed(id, scope)
   }
 
-  private func addDevice(_ device: NewDevice, to id: AccountID, wall: Int64) {
+  private func addDevice(
+    _ device: NewDevice, _ scope: DeviceScope, to id: AccountID, wall: Int64
+  ) {
     let joined = Device(
-      id: device.id, description: device.description, lastSeen: wall, connected: false)
+      id: device.id, description: device.description, lastSeen: wall, connected: false,
+      scope: scope)
     state.accounts[id]?.members.append(.init(device: joined, tokenHash: device.tokenHash))
     state.accounts[id]?.membershipVersion += 1
     state.principals[device.tokenHash] = Owner(account: id, device: device.id)

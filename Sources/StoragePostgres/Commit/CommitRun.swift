@@ -321,7 +321,7 @@ extension CommitRun {
       AccountWriter.insert,
       PostgresParameters().bind(id.rawValue).bind(Int64(generation)).bind(label).bind(wall))
     accounts.add(id, generation: generation)
-    if let device { insertDevice(device, to: id) }
+    if let device { insertDevice(device, .everything, to: id) }
     if let pairing { insertPairing(pairing, by: id) }
     return .done
   }
@@ -378,8 +378,11 @@ extension CommitRun {
         PostgresParameters().bind(codeHash).bind(wall).bind(device.id.rawValue))
       pipeline.add(AccountWriter.token, PostgresParameters().bind(device.tokenHash))
     }
-    let found = rows[0].first { row in
-      (id: AccountID(rawValue: row.bits(0)), count: row.integer(1), isMember: row.bool(2))
+    let found = try rows[0].first { (row) throws(PostgresFault) in
+      (
+        id: AccountID(rawValue: row.bits(0)), count: row.integer(1), isMember: row.bool(2),
+        scope: try row.scope(3)
+      )
     }
     guard let found else { return .refused(StoreRefusals.badPairingCode) }
     guard accounts[found.id] != nil else {
@@ -393,9 +396,9 @@ extension CommitRun {
     }
     guard !found.isMember, rows[1].count == 0 else { return .refused(StoreRefusals.taken) }
     write(AccountWriter.deleteCode, PostgresParameters().bind(codeHash))
-    insertDevice(device, to: found.id)
+    insertDevice(device, found.scope, to: found.id)
     recordMembershipChange(of: found.id)
-    return .redeemed(found.id)
+    return .redeemed(found.id, found.scope)
   }
 
   func renameDevice(_ device: DeviceID, of id: AccountID, to name: String) -> CommitResult {
@@ -433,13 +436,13 @@ extension CommitRun {
     return .done
   }
 
-  private func insertDevice(_ device: NewDevice, to id: AccountID) {
+  private func insertDevice(_ device: NewDevice, _ scope: DeviceScope, to id: AccountID) {
     let description = device.description
     write(
       AccountWriter.insertDevice,
       PostgresParameters().bind(id.rawValue).bind(device.id.rawValue)
         .bind(description.deviceName).bind(description.platform).bind(description.appVersion)
-        .bind(device.tokenHash).bind(wall))
+        .bind(device.tokenHash).bind(wall).bind(scope.storedText))
     accounts.addMember(device.id, to: id)
   }
 
@@ -452,7 +455,8 @@ extension CommitRun {
       PostgresParameters().bind(id.rawValue).bind(Int64(Limits.pairingCodesPerAccount - 1)))
     write(
       AccountWriter.insertPairing,
-      PostgresParameters().bind(id.rawValue).bind(pairing.codeHash).bind(pairing.expiresAt))
+      PostgresParameters().bind(id.rawValue).bind(pairing.codeHash).bind(pairing.expiresAt)
+        .bind(pairing.scope.storedText))
   }
 
   private func isFree(_ device: NewDevice?) throws(PostgresFault) -> Bool {
@@ -513,15 +517,16 @@ private enum AccountWriter {
     """
     SELECT account, (SELECT count(*) FROM devices WHERE devices.account = pairings.account),
       EXISTS (SELECT 1 FROM devices
-        WHERE devices.account = pairings.account AND device = $3::bigint)
+        WHERE devices.account = pairings.account AND device = $3::bigint),
+      scope
     FROM pairings WHERE code_hash = $1::bytea AND expires_at > $2::bigint
     """)
   static let insertDevice = PostgresStatement(
     "insert device",
     """
     INSERT INTO devices
-      (account, device, device_name, platform, app_version, token_hash, last_seen)
-    VALUES ($1::bigint, $2::bigint, $3::text, $4::text, $5::text, $6::bytea, $7::bigint)
+      (account, device, device_name, platform, app_version, token_hash, last_seen, scope)
+    VALUES ($1::bigint, $2::bigint, $3::text, $4::text, $5::text, $6::bytea, $7::bigint, $8::text)
     """)
   static let renameDevice = PostgresStatement(
     "rename device",
@@ -561,8 +566,8 @@ private enum AccountWriter {
   static let insertPairing = PostgresStatement(
     "insert pairing",
     """
-    INSERT INTO pairings (account, code_hash, expires_at)
-    VALUES ($1::bigint, $2::bytea, $3::bigint)
+    INSERT INTO pairings (account, code_hash, expires_at, scope)
+    VALUES ($1::bigint, $2::bytea, $3::bigint, $4::text)
     """)
   static let deleteCode = PostgresStatement(
     "delete code", "DELETE FROM pairings WHERE code_hash = $1::bytea")

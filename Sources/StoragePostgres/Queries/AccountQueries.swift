@@ -14,7 +14,7 @@ enum AccountQueries {
     let found = try rows[0].first { (row) throws(PostgresFault) in
       Principal(
         account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1)),
-        newest: AccountHead(row, from: 5).token, plan: try row.plan(2),
+        scope: try row.scope(10), newest: AccountHead(row, from: 5).token, plan: try row.plan(2),
         membershipVersion: row.integer(8), hasWakes: row.bool(9))
     }
     guard var found else { return .refused(StoreRefusals.unknownToken) }
@@ -71,12 +71,12 @@ enum AccountQueries {
     }
     guard rows[0].count > 0 else { return .refused(StoreRefusals.unknownAccount) }
     return .devices(
-      rows[1].all { row in
+      try rows[1].all { (row) throws(PostgresFault) in
         Device(
           id: DeviceID(rawValue: row.bits(0)),
           description: DeviceDescription(
             deviceName: row.text(1), platform: row.text(2), appVersion: row.text(3)),
-          lastSeen: row.integer(4), connected: row.bool(5))
+          lastSeen: row.integer(4), connected: row.bool(5), scope: try row.scope(6))
       })
   }
 
@@ -103,7 +103,7 @@ enum AccountQueries {
     SELECT account, device, plan, quota_bytes, quota_records, generation, newest, forgotten,
       affairs, (
         SELECT count(*) FROM wakes
-        WHERE wakes.account = devices.account AND wakes.device = devices.device) > 0
+        WHERE wakes.account = devices.account AND wakes.device = devices.device) > 0, scope
     FROM devices JOIN accounts USING (account) WHERE token_hash = $1::bytea
     """)
   private static let subscriptionsOfToken = PostgresStatement(
@@ -132,7 +132,7 @@ enum AccountQueries {
     "devices",
     """
     SELECT device, device_name, platform, app_version, last_seen,
-      connected_by <> $2::bigint AND connected_until > clock_timestamp()
+      connected_by <> $2::bigint AND connected_until > clock_timestamp(), scope
     FROM devices WHERE account = $1::bigint ORDER BY number
     """)
   private static let versions = PostgresStatement(
@@ -159,6 +159,14 @@ extension PostgresRow {
     plan.bytes = isNull(column + 1) ? nil : integer(column + 1)
     plan.records = isNull(column + 2) ? nil : integer(column + 2)
     return plan
+  }
+
+  /// Reads the scope of a device, or of a pairing code.
+  func scope(_ column: Int32) throws(PostgresFault) -> DeviceScope {
+    guard let scope = DeviceScope(storedText: isNull(column) ? nil : text(column)) else {
+      throw PostgresFault(cause: .damaged, message: "a device's scope has an invalid format")
+    }
+    return scope
   }
 
   /// Reads the subscription from `id` and `content`.

@@ -15,6 +15,25 @@ enum ChunkQueries {
     return found.map { .chunk($0) } ?? .refused(StoreRefusals.unknownChunk)
   }
 
+  /// Returns the chunks as far as live records of these zones name them.
+  static func named(
+    _ hashes: [ChunkHash], in zones: [Name], of account: AccountID,
+    on connection: PostgresConnection
+  ) throws(PostgresFault) -> ReadResult {
+    let parameters = PostgresParameters().bind(account.rawValue).bind(hashes.map(\.bytes))
+      .bind(zones.map(\.text))
+    var chunks = [StoredChunk?](repeating: nil, count: hashes.count)
+    for (place, chunk) in try connection.run(named, parameters).all({ row in
+      (
+        Int(clamping: row.integer(0)) - 1,
+        StoredChunk(
+          file: ChunkFile(account: account, columnValue: row.integer(1)),
+          bytes: Int(clamping: row.integer(2)))
+      )
+    }) where chunks.indices.contains(place) { chunks[place] = chunk }
+    return .namedChunks(chunks)
+  }
+
   static func uses(
     of files: [ChunkFile], on connection: PostgresConnection
   ) throws(PostgresFault) -> ReadResult {
@@ -33,6 +52,19 @@ enum ChunkQueries {
   private static let chunk = PostgresStatement(
     "chunk",
     "SELECT file, bytes FROM chunks WHERE account = $1::bigint AND hash = $2::bytea")
+  /// A hash begins at a multiple of its length in a record's list.
+  private static let named = PostgresStatement(
+    "named chunks",
+    """
+    SELECT asked.place, chunks.file, chunks.bytes
+    FROM unnest($2::bytea[]) WITH ORDINALITY AS asked (hash, place)
+    JOIN chunks ON chunks.account = $1::bigint AND chunks.hash = asked.hash
+    WHERE NOT chunks.doubtful AND EXISTS (
+      SELECT 1 FROM records
+      WHERE records.account = $1::bigint AND records.zone = ANY ($3::text[])
+        AND records.chunks IS NOT NULL AND records.fields IS NOT NULL
+        AND position(asked.hash IN records.chunks) % 32 = 1)
+    """)
   private static let fileUses = PostgresStatement(
     "file uses",
     """

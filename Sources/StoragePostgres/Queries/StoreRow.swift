@@ -11,8 +11,9 @@ enum StoreRow {
         + "quota_records, record_bytes, record_count, batch_count, run, range_start"
     case .lineage: "account, generation, ended_at"
     case .gaps: "account, after_tag, through_tag"
-    case .devices: "account, device, device_name, platform, app_version, token_hash, last_seen"
-    case .pairings: "account, code_hash, expires_at"
+    case .devices:
+      "account, device, device_name, platform, app_version, token_hash, last_seen, scope"
+    case .pairings: "account, code_hash, expires_at, scope"
     case .subscriptions: "account, device, id, content"
     case .wakes: "account, device, content"
     case .wakeKeys: "made_at, private_key"
@@ -53,20 +54,21 @@ enum StoreRow {
       gap: TagGap(after: row.integer(1), through: row.integer(2)))
   }
 
-  static func device(_ row: PostgresRow) -> ExportedDevice {
+  static func device(_ row: PostgresRow) throws(PostgresFault) -> ExportedDevice {
     let description = DeviceDescription(
       deviceName: row.text(2), platform: row.text(3), appVersion: row.text(4))
     return ExportedDevice(
       account: AccountID(rawValue: row.bits(0)),
       device: NewDevice(
         id: DeviceID(rawValue: row.bits(1)), description: description, tokenHash: row.bytes(5)),
-      lastSeen: row.integer(6))
+      scope: try row.scope(7), lastSeen: row.integer(6))
   }
 
-  static func pairing(_ row: PostgresRow) -> ExportedPairing {
+  static func pairing(_ row: PostgresRow) throws(PostgresFault) -> ExportedPairing {
     ExportedPairing(
       account: AccountID(rawValue: row.bits(0)),
-      pairing: NewPairing(codeHash: row.bytes(1), expiresAt: row.integer(2)))
+      pairing: NewPairing(
+        codeHash: row.bytes(1), expiresAt: row.integer(2), scope: try row.scope(3)))
   }
 
   static func subscription(_ row: PostgresRow) throws(PostgresFault) -> ExportedSubscription {
@@ -122,8 +124,8 @@ enum StoreRow {
         "bigint bigint bigint bigint text text bigint bigint bigint bigint bigint bigint bigint "
           + "bigint bigint"
       case .lineage, .gaps: "bigint bigint bigint"
-      case .devices: "bigint bigint text text text bytea bigint"
-      case .pairings: "bigint bytea bigint"
+      case .devices: "bigint bigint text text text bytea bigint text"
+      case .pairings: "bigint bytea bigint text"
       case .subscriptions: "bigint bigint text text"
       case .wakes: "bigint bigint text"
       case .wakeKeys: "bigint bytea"
@@ -158,7 +160,7 @@ enum StoreRow {
     case .devices(let rows): parameters(rows)
     case .pairings(let rows):
       PostgresParameters().bind(rows.map(\.account.rawValue)).bind(rows.map(\.pairing.codeHash))
-        .bind(rows.map(\.pairing.expiresAt))
+        .bind(rows.map(\.pairing.expiresAt)).bind(rows.map(\.pairing.scope.storedText))
     case .subscriptions(let rows):
       PostgresParameters().bind(rows.map(\.account.rawValue)).bind(rows.map(\.device.rawValue))
         .bind(rows.map(\.subscription.id.text)).bind(rows.map(\.subscription.storedText))
@@ -190,7 +192,7 @@ enum StoreRow {
       .bind(rows.map(\.device.description.deviceName))
       .bind(rows.map(\.device.description.platform))
       .bind(rows.map(\.device.description.appVersion)).bind(rows.map(\.device.tokenHash))
-      .bind(rows.map(\.lastSeen))
+      .bind(rows.map(\.lastSeen)).bind(rows.map(\.scope.storedText))
   }
 
   private static func parameters(_ rows: [ExportedRecord]) -> PostgresParameters {

@@ -42,7 +42,7 @@ enum WakeQueries {
       // A relay of an older version has revoked the device.
       if row.isNull(3) { return nil }
       return Sleeper(
-        id: row.sleeperID, wakes: try row.wakes(2), newest: row.mark(3),
+        id: row.sleeperID, wakes: try row.wakes(2), newest: row.mark(3), scope: try row.scope(6),
         subscriptions: subscriptions[row.sleeperID] ?? [], isConnectedElsewhere: row.bool(5))
     }
     let isFull = rows[0].count > 0 && rows[0].count == query.limit
@@ -78,9 +78,9 @@ enum WakeQueries {
         "sleepers \(name)",
         """
         SELECT chosen.account, chosen.device, chosen.content, generation, newest,
-          connected_by <> \(relay)::bigint AND connected_until > clock_timestamp()
+          connected_by <> \(relay)::bigint AND connected_until > clock_timestamp(), scope
         FROM \(chosen) LEFT JOIN LATERAL (
-          SELECT generation, newest, connected_by, connected_until
+          SELECT generation, newest, connected_by, connected_until, scope
           FROM devices JOIN accounts USING (account)
           WHERE devices.account = chosen.account AND devices.device = chosen.device LIMIT 1
         ) AS held ON true

@@ -24,11 +24,13 @@ final class ZoneQueries {
       case .devices(let account):
         try AccountQueries.devices(of: account, for: relay, on: connection)
       case .newestToken(let account): try token(of: account)
-      case .zones(let account, let after, let limit):
-        try zones(of: account, after: after, limit: limit)
+      case .zones(let account, let after, let within, let limit):
+        try zones(of: account, after: after, within: within, limit: limit)
       case .record(let account, let key): try live(key, of: account)
-      case .changes(let account, let since, let zone, let limit):
-        try page(of: account, since: since, zone: zone, limit: limit)
+      case .changes(let account, let since, let zones, let limit):
+        try page(of: account, since: since, zones: zones, limit: limit)
+      case .namedChunks(let account, let hashes, let zones):
+        try ChunkQueries.named(hashes, in: zones, of: account, on: connection)
       case .chunk(let account, let hash): try ChunkQueries.chunk(hash, of: account, on: connection)
       case .fileUses(let files): try ChunkQueries.uses(of: files, on: connection)
       case .accountVersions(let accounts): try AccountQueries.versions(of: accounts, on: connection)
@@ -56,13 +58,18 @@ final class ZoneQueries {
   }
 
   private func zones(
-    of account: AccountID, after: Name?, limit: Int
+    of account: AccountID, after: Name?, within scope: [Name]?, limit: Int
   ) throws(PostgresFault) -> ReadResult {
     let count = max(1, min(limit, Limits.listedZones))
     let parameters = PostgresParameters().bind(account.rawValue)
     let rows = try connection.read { pipeline in
       pipeline.add(ZoneQueries.head, parameters)
-      pipeline.add(ZoneQueries.zones, parameters.bind(after?.text ?? "").bind(Int64(count + 1)))
+      let range = parameters.bind(after?.text ?? "").bind(Int64(count + 1))
+      if let scope {
+        pipeline.add(ZoneQueries.zonesWithin, range.bind(scope.map(\.text)))
+      } else {
+        pipeline.add(ZoneQueries.zones, range)
+      }
     }
     guard rows[0].count > 0 else { return .refused(StoreRefusals.unknownAccount) }
     let names = try rows[1].all { (row) throws(PostgresFault) in try row.name(0) }
@@ -72,20 +79,28 @@ final class ZoneQueries {
   /// Reads the rows together with the account's head: the request alone determines the rows, unless
   /// the head refuses it.
   private func page(
-    of account: AccountID, since: ChangeToken?, zone: Name?, limit: Int
+    of account: AccountID, since: ChangeToken?, zones: ZoneSelection, limit: Int
   ) throws(PostgresFault) -> ReadResult {
     let parameters = PostgresParameters().bind(account.rawValue)
     let count = max(1, min(limit, Limits.pageRecords))
     var range = parameters.bind(since?.sequence ?? 0).bind(since?.pinned ?? .max)
       .bind(Int64(count + 1))
-    if let zone { range = range.bind(zone.text) }
-    let pages = zone == nil ? ZoneQueries.pages.all : ZoneQueries.pages.zone
+    let pages: Pages
+    switch zones {
+    case .all: pages = ZoneQueries.pages.all
+    case .zone(let zone):
+      pages = ZoneQueries.pages.zone
+      range = range.bind(zone.text)
+    case .scope(let zones):
+      pages = ZoneQueries.pages.scope
+      range = range.bind(zones.map(\.text))
+    }
     let isSnapshot = since == nil || since?.pinned != nil
     let rows = try connection.read { pipeline in
       pipeline.add(ZoneQueries.head, parameters)
       pipeline.add(ZoneQueries.tokenRange, ZoneQueries.tokenRange(of: since, of: account))
       pipeline.add(isSnapshot ? pages.snapshot : pages.changes, range)
-      if isSnapshot || zone != nil {
+      if isSnapshot || zones != .all {
         pipeline.add(ZoneQueries.scanned, parameters.bind(since?.sequence ?? 0))
       }
       if since == nil { pipeline.add(ZoneQueries.gaps, parameters.bind(Int64(0))) }
@@ -97,7 +112,7 @@ final class ZoneQueries {
     var plan: PagePlan
     do throws(Refusal) {
       plan = try PagePlan(
-        since: since, zone: zone, limit: limit, head: head.head,
+        since: since, zones: zones, limit: limit, head: head.head,
         endedAt: since?.generation == head.head.generation ? nil : tokenRange.endedAt,
         gap: since.flatMap { head.head.gap(of: $0, in: head.run, find: tokenRange.gap) })
     } catch {
@@ -168,6 +183,13 @@ final class ZoneQueries {
     SELECT zone FROM zones WHERE account = $1::bigint AND zone > $2::text
     ORDER BY zone LIMIT $3::bigint
     """)
+  private static let zonesWithin = PostgresStatement(
+    "zones within",
+    """
+    SELECT zone FROM zones
+    WHERE account = $1::bigint AND zone > $2::text AND zone = ANY ($4::text[])
+    ORDER BY zone LIMIT $3::bigint
+    """)
 
   private struct Pages {
     let changes: PostgresStatement
@@ -201,7 +223,8 @@ final class ZoneQueries {
   }
 
   private static let pages = (
-    all: Pages("all", ""), zone: Pages("zone", "AND zone = $5::text")
+    all: Pages("all", ""), zone: Pages("zone", "AND zone = $5::text"),
+    scope: Pages("scope", "AND zone = ANY ($5::text[])")
   )
 }
 

@@ -106,18 +106,19 @@ extension Schema {
   /// The relay's tables. Each table and each key begins with the account, so that a distributed
   /// database can partition by it; `wake_keys` has only few rows, for all accounts. A request with
   /// a token or a pairing code does not name its account: an index finds it by the hash.
-  static let zones = Schema(steps: [version1, version2, version3, version4, version5], oldest: 1)
+  static let zones = Schema(
+    steps: [version1, version2, version3, version4, version5, version6], oldest: 6)
 
   ///     accounts        account · generation · newest (tag) · forgotten (tag) · affairs · label ·
   ///                     plan · made_at · chunk_bytes · run · range_start (tag)
   ///     lineage         account · generation · ended_at (tag)
   ///     gaps            account · through_tag · after_tag
   ///     devices         account · device · number · device_name · platform · app_version ·
-  ///                     token_hash · last_seen · connected_by · connected_until
+  ///                     token_hash · last_seen · connected_by · connected_until · scope
   ///     subscriptions   account · device · id · content
   ///     wakes           account · device · content
   ///     wake_keys       made_at · private_key
-  ///     pairings        account · number · code_hash · expires_at
+  ///     pairings        account · number · code_hash · expires_at · scope
   ///     zones           account · zone · live
   ///     records         account · zone · name · type · modified_at · device · tag · deleted_at ·
   ///                     chunks · fields · includes
@@ -364,5 +365,13 @@ extension Schema {
       private_key bytea NOT NULL
     )
     """,
+  ]
+
+  /// Adds the scopes of devices. A relay of a version before would give a device that was paired
+  /// for a part of its account all of it, so none may be started any more.
+  private static let version6 = [
+    "ALTER TABLE devices ADD COLUMN scope text",
+    "ALTER TABLE pairings ADD COLUMN scope text",
+    "CREATE INDEX records_with_chunks ON records (account, zone) WHERE chunks IS NOT NULL",
   ]
 }

@@ -48,8 +48,8 @@ final class AccountWriter {
     insertDevice = try connection.prepare(
       """
       INSERT INTO devices
-        (account, device, device_name, platform, app_version, token_hash, last_seen)
-      VALUES (?, ?, ?, ?, ?, ?, ?)
+        (account, device, device_name, platform, app_version, token_hash, last_seen, scope)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       """)
     renameDevice = try connection.prepare(
       "UPDATE devices SET device_name = ?3 WHERE account = ?1 AND device = ?2")
@@ -63,9 +63,9 @@ final class AccountWriter {
       WHERE account = ?1 AND device = ?2 AND last_seen < ?3
       """)
     code = try connection.prepare(
-      "SELECT account FROM pairings WHERE code_hash = ? AND expires_at > ?")
+      "SELECT account, scope FROM pairings WHERE code_hash = ? AND expires_at > ?")
     insertPairing = try connection.prepare(
-      "INSERT INTO pairings (account, code_hash, expires_at) VALUES (?, ?, ?)")
+      "INSERT INTO pairings (account, code_hash, expires_at, scope) VALUES (?, ?, ?, ?)")
     deleteCode = try connection.prepare("DELETE FROM pairings WHERE code_hash = ?")
     deleteCodes = try connection.prepare("DELETE FROM pairings WHERE account = ?")
     deleteExpiredOfAccount = try connection.prepare(
@@ -90,7 +90,7 @@ final class AccountWriter {
     }
     try insertAccount.bind(id.rawValue).bind(Int64(generation)).bind(label).bind(wall)
       .bind(run).run()
-    if let device { try addDevice(device, to: id, wall: wall) }
+    if let device { try addDevice(device, .everything, to: id, wall: wall) }
     if let pairing { try addPairing(pairing, by: id, wall: wall) }
     return .done
   }
@@ -117,7 +117,7 @@ final class AccountWriter {
   func redeemPairing(
     _ codeHash: [UInt8], for device: NewDevice, wall: Int64
   ) throws(StorageError) -> CommitResult {
-    guard let id = try owner(of: codeHash, wall: wall) else {
+    guard let (id, scope) = try owner(of: codeHash, wall: wall) else {
       return .refused(StoreRefusals.badPairingCode)
     }
     guard device.mayJoin(id) else { return .refused(StoreRefusals.otherAccount) }
@@ -129,8 +129,8 @@ final class AccountWriter {
       return .refused(StoreRefusals.taken)
     }
     try deleteCode.bind(codeHash).run()
-    try addDevice(device, to: id, wall: wall)
-    return .redeemed(id)
+    try addDevice(device, scope, to: id, wall: wall)
+    return .redeemed(id, scope)
   }
 
   func renameDevice(
@@ -167,12 +167,12 @@ final class AccountWriter {
   }
 
   private func addDevice(
-    _ device: NewDevice, to id: AccountID, wall: Int64
+    _ device: NewDevice, _ scope: DeviceScope, to id: AccountID, wall: Int64
   ) throws(StorageError) {
     let description = device.description
     try insertDevice.bind(id.rawValue).bind(device.id.rawValue).bind(description.deviceName)
       .bind(description.platform).bind(description.appVersion).bind(device.tokenHash).bind(wall)
-      .run()
+      .bind(scope.storedText).run()
   }
 
   private func addPairing(
@@ -182,7 +182,8 @@ final class AccountWriter {
     try deleteCode.bind(pairing.codeHash).run()
     try deleteExpiredOfAccount.bind(id.rawValue).bind(wall).run()
     try deleteOldest.bind(id.rawValue).bind(Int64(Limits.pairingCodesPerAccount - 1)).run()
-    try insertPairing.bind(id.rawValue).bind(pairing.codeHash).bind(pairing.expiresAt).run()
+    try insertPairing.bind(id.rawValue).bind(pairing.codeHash).bind(pairing.expiresAt)
+      .bind(pairing.scope.storedText).run()
   }
 
   private func exists(_ id: AccountID) throws(StorageError) -> Bool {
@@ -199,8 +200,13 @@ final class AccountWriter {
     return try owner(of: pairing.codeHash, wall: wall) == nil
   }
 
-  private func owner(of codeHash: [UInt8], wall: Int64) throws(StorageError) -> AccountID? {
-    try code.bind(codeHash).bind(wall).first { AccountID(rawValue: $0.bits(0)) }
+  /// Returns the account of a pairing code, and the scope of the device that joins with it.
+  private func owner(
+    of codeHash: [UInt8], wall: Int64
+  ) throws(StorageError) -> (id: AccountID, scope: DeviceScope)? {
+    try code.bind(codeHash).bind(wall).first { (row) throws(StorageError) in
+      (id: AccountID(rawValue: row.bits(0)), scope: try row.scope(1))
+    }
   }
 }
 

@@ -84,10 +84,10 @@ package final class SQLiteStoreSource: StoreSource {
       "SELECT account, after_tag, through_tag FROM gaps ORDER BY account, through_tag"
     case .devices:
       """
-      SELECT account, device, device_name, platform, app_version, token_hash, last_seen
+      SELECT account, device, device_name, platform, app_version, token_hash, last_seen, scope
       FROM devices ORDER BY number
       """
-    case .pairings: "SELECT account, code_hash, expires_at FROM pairings ORDER BY number"
+    case .pairings: "SELECT account, code_hash, expires_at, scope FROM pairings ORDER BY number"
     case .subscriptions:
       "SELECT account, device, id, content FROM subscriptions ORDER BY account, device, id"
     case .wakes: "SELECT account, device, content FROM wakes ORDER BY account, device"
@@ -177,20 +177,21 @@ package final class SQLiteStoreSource: StoreSource {
       gap: TagGap(after: row.integer(1), through: row.integer(2)))
   }
 
-  private static func device(_ row: SQLiteStatement) -> ExportedDevice {
+  private static func device(_ row: SQLiteStatement) throws(StorageError) -> ExportedDevice {
     let description = DeviceDescription(
       deviceName: row.text(2), platform: row.text(3), appVersion: row.text(4))
     return ExportedDevice(
       account: AccountID(rawValue: row.bits(0)),
       device: NewDevice(
         id: DeviceID(rawValue: row.bits(1)), description: description, tokenHash: row.bytes(5)),
-      lastSeen: row.integer(6))
+      scope: try row.scope(7), lastSeen: row.integer(6))
   }
 
-  private static func pairing(_ row: SQLiteStatement) -> ExportedPairing {
+  private static func pairing(_ row: SQLiteStatement) throws(StorageError) -> ExportedPairing {
     ExportedPairing(
       account: AccountID(rawValue: row.bits(0)),
-      pairing: NewPairing(codeHash: row.bytes(1), expiresAt: row.integer(2)))
+      pairing: NewPairing(
+        codeHash: row.bytes(1), expiresAt: row.integer(2), scope: try row.scope(3)))
   }
 
   private static func subscription(

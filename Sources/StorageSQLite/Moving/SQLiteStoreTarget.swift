@@ -57,7 +57,7 @@ package final class SQLiteStoreTarget: StoreTarget {
       case .pairings(let rows):
         for row in rows {
           try insert.bind(row.account.rawValue).bind(row.pairing.codeHash)
-            .bind(row.pairing.expiresAt).run()
+            .bind(row.pairing.expiresAt).bind(row.pairing.scope.storedText).run()
         }
       case .subscriptions(let rows):
         for row in rows {
@@ -94,8 +94,8 @@ package final class SQLiteStoreTarget: StoreTarget {
     case .lineage: "account, generation, ended_at"
     case .gaps: "account, after_tag, through_tag"
     case .devices:
-      "account, device, device_name, platform, app_version, token_hash, last_seen"
-    case .pairings: "account, code_hash, expires_at"
+      "account, device, device_name, platform, app_version, token_hash, last_seen, scope"
+    case .pairings: "account, code_hash, expires_at, scope"
     case .subscriptions: "account, device, id, content"
     case .wakes: "account, device, content"
     case .wakeKeys: "made_at, private_key"
@@ -118,7 +118,7 @@ package final class SQLiteStoreTarget: StoreTarget {
     let description = row.device.description
     insert.bind(row.account.rawValue).bind(row.device.id.rawValue).bind(description.deviceName)
     insert.bind(description.platform).bind(description.appVersion)
-    try insert.bind(row.device.tokenHash).bind(row.lastSeen).run()
+    try insert.bind(row.device.tokenHash).bind(row.lastSeen).bind(row.scope.storedText).run()
   }
 
   private func put(_ row: ExportedBatch, _ insert: SQLiteStatement) throws(StorageError) {

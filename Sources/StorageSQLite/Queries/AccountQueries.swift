@@ -1,3 +1,4 @@
+import LockstepJSON
 import LockstepModel
 import LockstepStorage
 
@@ -22,7 +23,8 @@ final class AccountQueries {
           SELECT 1 FROM subscriptions
           WHERE account = devices.account AND device = devices.device),
         EXISTS (
-          SELECT 1 FROM wakes WHERE account = devices.account AND device = devices.device)
+          SELECT 1 FROM wakes WHERE account = devices.account AND device = devices.device),
+        scope
       FROM devices JOIN accounts USING (account) WHERE token_hash = ?
       """)
     token = try connection.prepare("SELECT account FROM devices WHERE token_hash = ?")
@@ -40,7 +42,7 @@ final class AccountQueries {
     exists = try connection.prepare("SELECT 1 FROM accounts WHERE account = ?")
     devices = try connection.prepare(
       """
-      SELECT device, device_name, platform, app_version, last_seen FROM devices
+      SELECT device, device_name, platform, app_version, last_seen, scope FROM devices
       WHERE account = ? ORDER BY number
       """)
   }
@@ -51,7 +53,7 @@ final class AccountQueries {
       hasSubscriptions = row.integer(8) != 0
       return Principal(
         account: AccountID(rawValue: row.bits(0)), device: DeviceID(rawValue: row.bits(1)),
-        newest: AccountHead(row, from: 5).token, plan: try plan(row, 2),
+        scope: try row.scope(10), newest: AccountHead(row, from: 5).token, plan: try plan(row, 2),
         hasWakes: row.integer(9) != 0)
     }
     guard var found else { return .refused(StoreRefusals.unknownToken) }
@@ -116,12 +118,12 @@ final class AccountQueries {
       return .refused(StoreRefusals.unknownAccount)
     }
     return .devices(
-      try devices.bind(account.rawValue).all { row in
+      try devices.bind(account.rawValue).all { (row) throws(StorageError) in
         Device(
           id: DeviceID(rawValue: row.bits(0)),
           description: DeviceDescription(
             deviceName: row.text(1), platform: row.text(2), appVersion: row.text(3)),
-          lastSeen: row.integer(4), connected: false)
+          lastSeen: row.integer(4), connected: false, scope: try row.scope(5))
       })
   }
 
@@ -141,5 +143,20 @@ final class AccountQueries {
     plan.bytes = row.isNull(column + 1) ? nil : row.integer(column + 1)
     plan.records = row.isNull(column + 2) ? nil : row.integer(column + 2)
     return plan
+  }
+}
+
+extension SQLiteStatement {
+  /// Reads the scope of a device, or of a pairing code.
+  func scope(_ column: Int32) throws(StorageError) -> DeviceScope {
+    guard let scope = DeviceScope(storedText: isNull(column) ? nil : text(column)) else {
+      throw corruption("a device's scope has an invalid format")
+    }
+    return scope
+  }
+
+  /// Binds names of zones as a JSON array, for `json_each`.
+  @discardableResult func bind(_ zones: [Name]) -> SQLiteStatement {
+    bind(JSONValue.array(zones.map { .string($0.text) }).text)
   }
 }

@@ -6,12 +6,19 @@ final class ChunkQueries {
   private let connection: SQLiteConnection
   private let chunk: SQLiteStatement
   private let file: SQLiteStatement
+  private let lists: SQLiteStatement
 
   init(_ connection: SQLiteConnection) throws(StorageError) {
     self.connection = connection
     chunk = try connection.prepare(
       "SELECT file, bytes, doubtful FROM chunks WHERE account = ? AND hash = ?")
     file = try connection.prepare("SELECT doubtful FROM chunks WHERE account = ? AND file = ?")
+    lists = try connection.prepare(
+      """
+      SELECT chunks FROM records INDEXED BY records_with_chunks
+      WHERE account = ?1 AND zone IN (SELECT value FROM json_each(?2)) AND chunks IS NOT NULL
+        AND fields IS NOT NULL
+      """)
   }
 
   /// A chunk. It is doubtful if an older copy of the store was put back since the chunk arrived:
@@ -33,6 +40,29 @@ final class ChunkQueries {
 
   func chunk(_ hash: ChunkHash, of account: AccountID) throws(StorageError) -> ReadResult {
     try find(hash, of: account).map { .chunk($0.stored) } ?? .refused(StoreRefusals.unknownChunk)
+  }
+
+  /// Returns the chunks as far as live records of these zones name them.
+  func named(
+    _ hashes: [ChunkHash], in zones: [Name], of account: AccountID
+  ) throws(StorageError) -> ReadResult {
+    var known: [ChunkHash: StoredChunk] = [:]
+    for hash in hashes {
+      if let chunk = try find(hash, of: account), !chunk.isUnverified { known[hash] = chunk.stored }
+    }
+    // Most requests are for chunks that the account does not have.
+    var missing = Set(hashes.filter { known[$0] != nil })
+    var named: Set<ChunkHash> = []
+    if !missing.isEmpty {
+      lists.bind(account.rawValue).bind(zones)
+      defer { lists.reset() }
+      while !missing.isEmpty, try lists.step() {
+        for hash in try self.hashes(lists, 0) where missing.remove(hash) != nil {
+          named.insert(hash)
+        }
+      }
+    }
+    return .namedChunks(hashes.map { named.contains($0) ? known[$0] : nil })
   }
 
   func uses(of files: [ChunkFile]) throws(StorageError) -> ReadResult {

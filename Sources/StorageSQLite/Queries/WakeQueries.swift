@@ -17,7 +17,9 @@ final class WakeQueries {
     row = try connection.prepare("SELECT content FROM wakes WHERE account = ? AND device = ?")
     exists = try connection.prepare("SELECT 1 FROM wakes WHERE account = ? LIMIT 1")
     let sleepers = """
-      SELECT account, device, content, generation, newest
+      SELECT account, device, content, generation, newest, (
+          SELECT scope FROM devices
+          WHERE devices.account = wakes.account AND devices.device = wakes.device)
       FROM wakes CROSS JOIN accounts USING (account)
       """
     ofAccount = try connection.prepare("\(sleepers) WHERE account = ? ORDER BY device LIMIT ?")
@@ -77,7 +79,7 @@ final class WakeQueries {
         wakes: try row.wakes(2),
         newest: WakeMark(
           generation: UInt32(truncatingIfNeeded: row.integer(3)), sequence: row.integer(4)),
-        subscriptions: [])
+        scope: try row.scope(5), subscriptions: [])
     }
   }
 }

@@ -14,9 +14,10 @@ final class ZoneQueries {
   private let gap: SQLiteStatement
   private let gaps: SQLiteStatement
   private let zones: SQLiteStatement
+  private let zonesWithin: SQLiteStatement
   private let record: SQLiteStatement
   private let scanned: SQLiteStatement
-  private let pages: (all: PageQueries, zone: PageQueries)
+  private let pages: (all: PageQueries, zone: PageQueries, scope: PageQueries)
 
   private struct PageQueries {
     let changes: SQLiteStatement
@@ -55,6 +56,12 @@ final class ZoneQueries {
       """)
     zones = try connection.prepare(
       "SELECT zone FROM zones WHERE account = ? AND zone > ? ORDER BY zone LIMIT ?")
+    zonesWithin = try connection.prepare(
+      """
+      SELECT zone FROM zones
+      WHERE account = ? AND zone > ? AND zone IN (SELECT value FROM json_each(?))
+      ORDER BY zone LIMIT ?
+      """)
     record = try connection.prepare(
       """
       SELECT \(RecordRow.columns), chunks, includes FROM records
@@ -68,7 +75,9 @@ final class ZoneQueries {
       """)
     pages = (
       all: try PageQueries(connection, where: ""),
-      zone: try PageQueries(connection, where: "AND zone = ?4")
+      zone: try PageQueries(connection, where: "AND zone = ?4"),
+      scope: try PageQueries(
+        connection, where: "AND zone IN (SELECT value FROM json_each(?4))")
     )
   }
 
@@ -83,12 +92,14 @@ final class ZoneQueries {
       case .devices(let account): try accounts.devices(of: account)
       case .newestToken(let account):
         try head(of: account).map { .token($0.token) } ?? .refused(StoreRefusals.unknownAccount)
-      case .zones(let account, let after, let limit):
-        try zones(of: account, after: after, limit: limit)
+      case .zones(let account, let after, let within, let limit):
+        try zones(of: account, after: after, within: within, limit: limit)
       case .record(let account, let key): try live(key, of: account)
-      case .changes(let account, let since, let zone, let limit):
-        try page(of: account, since: since, zone: zone, limit: limit)
+      case .changes(let account, let since, let zones, let limit):
+        try page(of: account, since: since, zones: zones, limit: limit)
       case .chunk(let account, let hash): try chunks.chunk(hash, of: account)
+      case .namedChunks(let account, let hashes, let zones):
+        try chunks.named(hashes, in: zones, of: account)
       case .fileUses(let files): try chunks.uses(of: files)
       case .accountVersions(let accounts): try versions(of: accounts)
       case .wakes(let account, let device):
@@ -107,7 +118,7 @@ final class ZoneQueries {
       guard let account = try accounts.account(ofToken: tokenHash) else { return }
       try log.flush(for: account)
     case .changes(let account, _, _, _), .record(let account, _), .newestToken(let account),
-      .zones(let account, _, _), .account(let account):
+      .zones(let account, _, _, _), .account(let account), .namedChunks(let account, _, _):
       try log.flush(for: account)
     case .accountVersions(let accounts): for account in accounts { try log.flush(for: account) }
     case .accounts, .sleepers(.after): try log.flushAll()
@@ -198,17 +209,21 @@ final class ZoneQueries {
   }
 
   private func zones(
-    of account: AccountID, after: Name?, limit: Int
+    of account: AccountID, after: Name?, within scope: [Name]?, limit: Int
   ) throws(StorageError) -> ReadResult {
     guard try head(of: account) != nil else { return .refused(StoreRefusals.unknownAccount) }
     let count = max(1, min(limit, Limits.listedZones))
-    let names = try zones.bind(account.rawValue).bind(after?.text ?? "").bind(Int64(count + 1))
-      .all { (row) throws(StorageError) in try row.name(0) }
+    let query = (scope == nil ? zones : zonesWithin).bind(account.rawValue)
+      .bind(after?.text ?? "")
+    if let scope { query.bind(scope) }
+    let names = try query.bind(Int64(count + 1)).all { (row) throws(StorageError) in
+      try row.name(0)
+    }
     return .zones(Array(names.prefix(count)), more: names.count > count)
   }
 
   private func page(
-    of account: AccountID, since: ChangeToken?, zone: Name?, limit: Int
+    of account: AccountID, since: ChangeToken?, zones: ZoneSelection, limit: Int
   ) throws(StorageError) -> ReadResult {
     guard let head = try head(of: account) else { return .refused(StoreRefusals.unknownAccount) }
     let endedAt = try since.flatMap { (token) throws(StorageError) in
@@ -220,15 +235,24 @@ final class ZoneQueries {
     var plan: PagePlan
     do {
       plan = try PagePlan(
-        since: since, zone: zone, limit: limit, head: head, endedAt: endedAt, gap: passed)
+        since: since, zones: zones, limit: limit, head: head, endedAt: endedAt, gap: passed)
     } catch {
       return .refused(error)
     }
-    let queries = zone == nil ? pages.all : pages.zone
+    let queries =
+      switch zones {
+      case .all: pages.all
+      case .zone: pages.zone
+      case .scope: pages.scope
+      }
     let query = plan.isSnapshot ? queries.snapshot : queries.changes
     if plan.isSparse { plan.endScan(at: try scanEnd(of: account, after: plan.after)) }
     query.bind(account.rawValue).bind(plan.after).bind(plan.last)
-    if let zone { query.bind(zone) }
+    switch zones {
+    case .all: break
+    case .zone(let zone): query.bind(zone)
+    case .scope(let zones): query.bind(zones)
+    }
     defer { query.reset() }
     while try query.step(), plan.addRecord(try whole(query)) {}
     guard let first = plan.gapsAfter else { return .page(plan.page()) }

@@ -59,6 +59,7 @@ extension Schema {
     applicationID: 0x4C53_7A6F,
     steps: [
       zonesVersion1, zonesVersion2, zonesVersion3, zonesVersion4, zonesVersion5, zonesVersion6,
+      zonesVersion7,
     ])
 
   ///     accounts   account · generation · newest (tag) · label · made_at
@@ -284,6 +285,20 @@ extension Schema {
       made_at INTEGER PRIMARY KEY,
       private_key BLOB NOT NULL
     ) STRICT;
+    """
+
+  /// Version from which on devices may have a scope.
+  static let scopesVersion = 7
+
+  ///     devices    … · scope
+  ///     pairings   … · scope
+  ///
+  /// `scope` is the text of `DeviceScope.storedText`, NULL for the whole account. Few records name
+  /// chunks; the index finds those of a zone.
+  private static let zonesVersion7 = """
+    ALTER TABLE devices ADD COLUMN scope TEXT;
+    ALTER TABLE pairings ADD COLUMN scope TEXT;
+    CREATE INDEX records_with_chunks ON records (account, zone) WHERE chunks IS NOT NULL;
     """
 }
 

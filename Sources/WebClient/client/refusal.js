@@ -25,6 +25,7 @@ const codes = {
   badWakeCode: [403, "fixRequest"],
   wakeNotAllowed: [403, "fixRequest"],
   planRequired: [402, "askPerson", 4502],
+  outOfScope: [403, "askPerson"],
   hostNotAllowed: [421, "retry"],
   notFound: [404, "fixRequest"],
   methodNotAllowed: [405, "fixRequest"],

@@ -22,7 +22,7 @@ struct LoadNodeTests {
     let account = relay.credentials[0].account
     guard case .token(let newest) = try relay.store.read(.newestToken(account)),
       case .page(let page) = try relay.store.read(
-        .changes(account, since: nil, zone: nil, limit: 1))
+        .changes(account, since: nil, zones: .all, limit: 1))
     else {
       Issue.record("the account is gone")
       return

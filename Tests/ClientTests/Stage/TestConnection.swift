@@ -150,7 +150,7 @@ final class TestConnection {
       parkedUntil = nil
       guard
         case .page(let page)? = try? relay.store.read(
-          .changes(TestRelay.account, since: parked, zone: nil, limit: Limits.pageRecords))
+          .changes(TestRelay.account, since: parked, zones: .all, limit: Limits.pageRecords))
       else { return }
       return respond(200, page.encodedBody())
     }

@@ -100,7 +100,7 @@ final class TestRelay {
     if since != nil, let refusal = expiries.removeValue(forKey: device) {
       return .refused(refusal)
     }
-    return try store.read(.changes(TestRelay.account, since: since, zone: nil, limit: limit))
+    return try store.read(.changes(TestRelay.account, since: since, zones: .all, limit: limit))
   }
 
   /// Saves as a device that is not on the stage. `base` nil: over any version.

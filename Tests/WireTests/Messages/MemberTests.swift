@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test func memberStandsInASetOnce() {
-    #expect(Member.allCases.count <= 64)
+    #expect(Member.allCases.count <= 128)
     var set = MemberSet()
     for isFirst in [true, false] {
       for member in Member.allCases {
