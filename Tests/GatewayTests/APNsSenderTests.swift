@@ -181,6 +181,43 @@ struct APNsSenderTests {
     #expect(Set(stage.outcomes.map(\.id)) == [0, 1, 2])
   }
 
+  /// Each of them is ended while a push on it has no answer, which must not add up.
+  @Test func drainingConnectionsCountAsConnections() {
+    let stage = Stage()
+    for number in 0..<5 * GatewayLimits.connectionsPerEnvironment {
+      stage.push()
+      #expect(stage.opened.count == number + 1, "one connection takes the next push")
+      stage.establish(number)
+      stage.receive(HTTP2Peer.answer(200, stream: stage.requests(number).last ?? 0), on: number)
+      stage.push()
+      let last = stage.requests(number).last ?? 0
+      stage.receive(HTTP2Peer.goAway(last: last), on: number)
+      let open = Set(stage.opened.map(\.id)).subtracting(stage.closed)
+      #expect(open.count <= GatewayLimits.connectionsPerEnvironment, "after \(number + 1)")
+    }
+    stage.wait(GatewayLimits.pushMilliseconds)
+    #expect(stage.outcomes.count == 10 * GatewayLimits.connectionsPerEnvironment)
+  }
+
+  @Test func oldestDrainingConnectionMakesRoomAndItsPushGoesOn() {
+    let stage = Stage()
+    for number in 0..<GatewayLimits.connectionsPerEnvironment {
+      stage.push()
+      stage.establish(number)
+      stage.receive(HTTP2Peer.answer(200, stream: 1), on: number)
+      stage.push()
+      stage.receive(HTTP2Peer.goAway(last: 3), on: number)
+    }
+    #expect(stage.closed.isEmpty)
+    stage.push()
+    #expect(stage.closed == [stage.opened[0].id])
+    #expect(stage.opened.count == GatewayLimits.connectionsPerEnvironment + 1)
+    stage.establish(GatewayLimits.connectionsPerEnvironment)
+    #expect(
+      stage.requests(GatewayLimits.connectionsPerEnvironment) == [1, 3],
+      "the push of the connection that was given up, and the new one")
+  }
+
   /// Each of these connections is ended before it has carried an answer.
   @Test func peerThatEndsEachConnectionIsConnectedToLessAndLessOften() {
     let stage = Stage()

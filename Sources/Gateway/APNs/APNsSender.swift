@@ -389,8 +389,9 @@ struct APNsSender {
   private mutating func open(_ index: Int, at moment: Moment) {
     channels[index].isRefused = false
     channels[index].pausedUntil = nil
-    if channels[index].connections.count >= GatewayLimits.connectionsPerEnvironment {
-      lose(channels[index].connections[0].id, .silent, at: moment)
+    // All of them are draining. Nothing may advance here, or it would open a connection as well.
+    while channels[index].connections.count >= GatewayLimits.connectionsPerEnvironment {
+      removeConnection(0, index)
     }
     guard let http = HTTP2Client() else { return }
     let id = ConnectionID.outgoing(nextConnection)
@@ -424,14 +425,24 @@ struct APNsSender {
     }
   }
 
+  /// Removes a connection, and puts its pushes back into the queue. `isClosed`: its socket is
+  /// closed already.
+  @discardableResult
+  private mutating func removeConnection(
+    _ place: Int, _ index: Int, isClosed: Bool = false
+  ) -> APNsConnection {
+    var connection = channels[index].connections.remove(at: place)
+    if !isClosed { actions.append(.close(connection.id)) }
+    for attempt in connection.takeAttempts() { sendAgain(attempt, index) }
+    return connection
+  }
+
   /// Gives up a connection; its pushes are sent on the next one.
   private mutating func lose(
     _ id: ConnectionID, _ loss: APNsLoss, isClosed: Bool = false, at moment: Moment
   ) {
     guard let (index, place) = place(of: id) else { return }
-    var connection = channels[index].connections.remove(at: place)
-    if !isClosed { actions.append(.close(id)) }
-    for attempt in connection.takeAttempts() { sendAgain(attempt, index) }
+    let connection = removeConnection(place, index, isClosed: isClosed)
     if connection.stage != .draining {
       let pause = pauseConnecting(index, after: connection, at: moment)
       actions.append(
