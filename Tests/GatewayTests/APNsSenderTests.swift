@@ -279,6 +279,28 @@ struct APNsSenderTests {
     #expect(stage.sender.nextDeadline == nil)
   }
 
+  /// A relay has few connections to a gateway, so each push that waits in vain delays others.
+  @Test func pushThatCannotBeSentInTimeIsAnsweredAtOnce() {
+    let stage = Stage()
+    stage.push()
+    for length: Int64 in [500, 1_000, 2_000, 4_000] {
+      stage.lose(stage.opened.count - 1, .failed("refused"))
+      #expect(stage.outcomes.isEmpty, "the next connection is tried in time")
+      stage.wait(length)
+    }
+    stage.lose(stage.opened.count - 1, .failed("refused"))
+    #expect(stage.results == [.unavailable(milliseconds: 8_000)])
+    stage.push()
+    #expect(stage.results.count == 2)
+    stage.push(.development)
+    #expect(stage.results.count == 2, "the other environment is not concerned")
+    stage.wait(1_000)
+    stage.push()
+    #expect(stage.results.count == 2, "it can be sent in time")
+    stage.wait(7_000)
+    #expect(stage.opened.count { $0.host.host == "api.push.apple.com" } == 6)
+  }
+
   @Test func connectionThatNeverGetsReadyIsGivenUp() {
     let stage = Stage()
     stage.push()

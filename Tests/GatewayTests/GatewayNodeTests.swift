@@ -101,18 +101,14 @@ private final class Stage {
   }
 
   func endpoint(
-    _ token: [UInt8] = Samples.deviceToken, key: P256PublicKey = Samples.key(1).publicKey
+    _ token: [UInt8] = Samples.deviceToken, environment: String = "production",
+    key: P256PublicKey = Samples.key(1).publicKey, on client: ConnectionID? = nil
   ) throws -> String {
-    let answer = try #require(try post("/v1/endpoints", Stage.body(token, key: key)))
+    let body = Stage.body(token, environment: environment, key: key)
+    let answer = try #require(try post("/v1/endpoints", HTTPHeaders(), body, on: client))
     let text = try #require(JSONValue(ifJSON: answer.body)?["endpoint"]?.string)
     #expect(text.hasPrefix(Samples.origin + "/v1/push/"))
     return String(text.dropFirst(Samples.origin.count))
-  }
-
-  private func post(
-    _ path: String, _ body: [UInt8]
-  ) throws -> (status: Int, headers: HTTPHeaders, body: [UInt8])? {
-    try post(path, HTTPHeaders(), body)
   }
 
   static func body(
@@ -274,6 +270,70 @@ struct GatewayNodeTests {
     let relay = stage.connect(from: "198.51.100.1")
     _ = try stage.post(endpoint, stage.headers(), Samples.push, on: relay)
     #expect(stage.opened.count == 1)
+  }
+
+  /// Meaning of an answer for a relay. `.paused` would keep all its pushes from the gateway, of
+  /// every app and environment.
+  private func meaning(
+    of answer: (status: Int, headers: HTTPHeaders, body: [UInt8])?
+  ) throws -> PushAnswer {
+    let answer = try #require(answer)
+    return PushAnswer(
+      status: answer.status, retryAfter: answer.headers["Retry-After"], at: Samples.wall)
+  }
+
+  @Test(arguments: [500, 503])
+  func failureOfTheSandboxStopsNoPushToProduction(_ status: Int) throws {
+    let stage = try Stage()
+    let relay = stage.connect()
+    let sandbox = try stage.endpoint(environment: "development")
+    _ = try stage.post(sandbox, stage.headers(), Samples.push, on: relay)
+    try stage.apns(HTTP2Peer.settings())
+    try stage.apns(HTTP2Peer.answer(status, stream: 1, reason: "InternalServerError"))
+    let answer = try #require(try stage.answer(relay))
+    #expect(try meaning(of: answer) == .failed(status: 502))
+    #expect(code(answer.body) == "apnsUnavailable")
+    _ = try stage.post(try stage.endpoint(), stage.headers(), Samples.push, on: relay)
+    try stage.apns(HTTP2Peer.settings())
+    try stage.apns(HTTP2Peer.answer(200, stream: 1))
+    #expect(try stage.answer(relay)?.status == 201)
+  }
+
+  @Test func serverThatIsAwayConcernsThePushAlone() throws {
+    let stage = try Stage()
+    let relay = stage.connect()
+    _ = try stage.post(try stage.endpoint(), stage.headers(), Samples.push, on: relay)
+    stage.wait(GatewayLimits.pushMilliseconds)
+    #expect(try meaning(of: try stage.answer(relay)) == .failed(status: 502))
+  }
+
+  @Test func fullQueueOfTheSandboxConcernsItsPushesAlone() throws {
+    let stage = try Stage()
+    for number in 0..<GatewayLimits.waitingPushes {
+      let token = [UInt8(number >> 8), UInt8(number & 0xFF)]
+      let client = stage.connect(from: "192.0.2.\(number / 50)")
+      let endpoint = try stage.endpoint(token, environment: "development", on: client)
+      let answer = try stage.post(endpoint, stage.headers(), Samples.push, on: client)
+      try #require(answer == nil, "it waits")
+    }
+    let relay = stage.connect(from: "198.51.100.1")
+    let sandbox = try stage.endpoint(environment: "development", on: relay)
+    let answer = try stage.post(sandbox, stage.headers(), Samples.push, on: relay)
+    #expect(try meaning(of: answer) == .failed(status: 502))
+    let production = try stage.endpoint(on: relay)
+    #expect(try stage.post(production, stage.headers(), Samples.push, on: relay) == nil)
+  }
+
+  @Test func stoppingGatewayAsksRelaysToWait() throws {
+    let stage = try Stage()
+    let endpoint = try stage.endpoint()
+    let (busy, relay) = (stage.connect(), stage.connect())
+    _ = try stage.post(endpoint, stage.headers(), Samples.push, on: busy)
+    stage.receive(relay, Array("POST ".utf8))
+    stage.handle(.stopping)
+    let rest = "\(endpoint) HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
+    stage.receive(relay, Array(rest.utf8))
+    #expect(try meaning(of: try stage.answer(relay)) == .paused(milliseconds: 5_000))
   }
 
   @Test func slowClientIsClosed() throws {

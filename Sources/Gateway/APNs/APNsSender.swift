@@ -6,7 +6,7 @@ import LockstepRuntime
 /// events on, then performs `nextAction` and handles `nextOutcome` until there are none.
 ///
 /// - Each push has exactly one outcome, at the latest `GatewayLimits.pushMilliseconds` after it was
-///   accepted.
+///   accepted; at once if no connection will be opened until then.
 /// - A push whose stream was refused, or whose connection broke, is sent once more; so is one whose
 ///   token had expired. A background push that arrives twice does no harm.
 struct APNsSender {
@@ -225,6 +225,15 @@ struct APNsSender {
     }
   }
 
+  /// Ends the waiting pushes that are over before the next connection is opened: a relay has few
+  /// connections to the gateway, and its pushes to the other environment need them.
+  private mutating func expireHopeless(_ index: Int, at now: Instant) {
+    guard let end = channels[index].pausedUntil else { return }
+    for attempt in channels[index].removeOverdue(at: end) {
+      finish(attempt, .unavailable(milliseconds: pause(of: index, at: now)))
+    }
+  }
+
   /// Returns the time after which a relay should try again.
   private func pause(of index: Int, at now: Instant) -> Int64 {
     let rest = channels[index].pausedUntil.map { $0.milliseconds(since: now) } ?? 0
@@ -353,8 +362,8 @@ struct APNsSender {
     }
     guard channels[index].hasWaiting else { return }
     guard let place = channels[index].current else {
-      if !channels[index].isPaused(at: now) { open(index, at: moment) }
-      return
+      guard channels[index].isPaused(at: now) else { return open(index, at: moment) }
+      return expireHopeless(index, at: now)
     }
     var isSent = false
     while channels[index].connections[place].room > 0,

@@ -284,7 +284,7 @@ package struct GatewayNode: Node {
     }
     guard sender.send(notification, at: moment) else {
       throw GatewayProblem(
-        .overloaded, "Too many pushes wait for APNs; try again later.",
+        .apnsUnavailable, "Too many pushes wait for APNs; try this one again later.",
         retryAfterMilliseconds: GatewayLimits.pauseMilliseconds)
     }
     nextPush += 1
@@ -328,7 +328,7 @@ package struct GatewayNode: Node {
       metrics.countPush(.unavailable)
       reply = GatewayAnswer(
         GatewayProblem(
-          .apnsUnavailable, "APNs did not take the push; try again later.",
+          .apnsUnavailable, "APNs was not reached, or failed; try this push again later.",
           retryAfterMilliseconds: milliseconds))
     case .misconfigured:
       metrics.countPush(.misconfigured)

@@ -7,7 +7,7 @@ struct GatewayProblem: Error, Hashable {
   enum Code: String, CaseIterable {
     case badRequest, badJSON, bodyTooLarge, notFound, methodNotAllowed
     case badEndpoint, unauthorized, keyRefused, topicNotAllowed, gone
-    case tooManyRequests, overloaded, stopping, apnsUnavailable, apnsRefused
+    case tooManyRequests, stopping, apnsUnavailable, apnsRefused
 
     var status: Int {
       switch self {
@@ -19,8 +19,10 @@ struct GatewayProblem: Error, Hashable {
       case .gone: 410
       case .bodyTooLarge: 413
       case .tooManyRequests: 429
-      case .apnsRefused: 502
-      case .overloaded, .stopping, .apnsUnavailable: 503
+      // A relay sends nothing at all to a service that answers 503 for the time that it names. So
+      // a failure of APNs, which may be one environment's or one push's, has another status.
+      case .apnsUnavailable, .apnsRefused: 502
+      case .stopping: 503
       }
     }
 
@@ -37,9 +39,8 @@ struct GatewayProblem: Error, Hashable {
       case .topicNotAllowed: "The gateway does not push for this app"
       case .gone: "The app is not on the device any more"
       case .tooManyRequests: "Too many requests"
-      case .overloaded: "The gateway is overloaded"
       case .stopping: "The gateway is stopping"
-      case .apnsUnavailable: "APNs cannot be reached"
+      case .apnsUnavailable: "APNs did not take the push"
       case .apnsRefused: "APNs does not accept the gateway's requests"
       }
     }
@@ -103,8 +104,8 @@ struct GatewayAnswer: Hashable {
     // RFC 8292 section 4.2.
     case .unauthorized: headers.append("WWW-Authenticate", "vapid")
     case .badRequest, .badJSON, .bodyTooLarge, .notFound, .methodNotAllowed, .badEndpoint,
-      .keyRefused, .topicNotAllowed, .gone, .tooManyRequests, .overloaded, .stopping,
-      .apnsUnavailable, .apnsRefused:
+      .keyRefused, .topicNotAllowed, .gone, .tooManyRequests, .stopping, .apnsUnavailable,
+      .apnsRefused:
       break
     }
   }
