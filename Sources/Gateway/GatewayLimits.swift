@@ -33,14 +33,16 @@ package enum GatewayLimits {
   /// Endpoints for one network in `rateMilliseconds`, and at once: a device asks once at each start
   /// of its app, and many share an address.
   static let endpointsPerNetwork = 60
-  /// Refused pushes of one network in `rateMilliseconds`, and at once: a leaked or guessed URL must
-  /// not cost the gateway a signature check each time.
-  static let refusalsPerNetwork = 300
+  /// Tokens of one relay's key that were refused after a check of their signature, from one network
+  /// in `rateMilliseconds`, and at once: a leaked URL must not cost a check each time.
+  static let failedSignatures = 300
+  /// Accepted tokens that are remembered; a relay uses one for hours.
+  static let acceptedTokens = 65_536
   /// Pushes to one endpoint in `rateMilliseconds`, and at once: a relay sends one a half hour, and
   /// Apple delivers a few an hour.
   static let pushesPerEndpoint = 30
   static let rateMilliseconds: Int64 = 600_000
-  /// Networks and endpoints whose rate is remembered.
+  /// Networks, keys of relays, and devices whose rate is remembered.
   static let rateKeys = 65_536
 
   // Connections to APNs.

@@ -24,12 +24,13 @@ struct SealedEndpoint: Hashable {
       + GatewayLimits.deviceTokenBytes.upperBound + SIV.overhead + 2) / 3 * 4
 
   let target: APNsTarget
-  private let keyHash: [UInt8]
+  /// SHA-256 of the only key that may push.
+  let relayKeyHash: [UInt8]
 
   /// `relayKey`: the only key whose tokens are accepted (RFC 8292 section 4).
   init(target: APNsTarget, relayKey: P256PublicKey) {
     self.target = target
-    keyHash = SHA256.hash(relayKey.bytes)
+    relayKeyHash = SHA256.hash(relayKey.bytes)
   }
 
   /// Returns nil unless `text` was sealed with this key, character for character.
@@ -47,18 +48,18 @@ struct SealedEndpoint: Hashable {
         topic: String(decoding: topic, as: UTF8.self), environment: environment)
     else { return nil }
     self.target = target
-    keyHash = Array(bytes[2..<2 + SealedEndpoint.hashBytes])
+    relayKeyHash = Array(bytes[2..<2 + SealedEndpoint.hashBytes])
   }
 
   /// Returns the text for a URL.
   func sealed(with key: SIV) -> String {
     let topic = Array(target.topic.utf8)
     let bytes =
-      [SealedEndpoint.version, target.environment.rawValue] + keyHash
+      [SealedEndpoint.version, target.environment.rawValue] + relayKeyHash
       + [UInt8(truncatingIfNeeded: topic.count)] + topic + target.deviceToken
     return Base64.encodeURL(key.sealed(bytes, data: SealedEndpoint.purpose))
   }
 
   /// True if that is the key of the relay that the endpoint was made for.
-  func allows(_ relayKey: P256PublicKey) -> Bool { SHA256.hash(relayKey.bytes) == keyHash }
+  func allows(_ relayKey: P256PublicKey) -> Bool { SHA256.hash(relayKey.bytes) == relayKeyHash }
 }

@@ -50,11 +50,8 @@ package struct VAPIDToken: Hashable, Sendable {
   package init(
     checking authorization: String, audience: String, at wall: Int64
   ) throws(VAPIDFault) {
-    guard authorization.utf8.count <= Limits.vapidFieldBytes,
-      let parameters = VAPIDToken.parameters(of: authorization),
-      let key = Base64.decodeURL(parameters.key).flatMap({ P256PublicKey($0) })
-    else { throw .malformed }
-    let parts = parameters.token.split(separator: ".", omittingEmptySubsequences: false)
+    guard let (signed, key) = VAPIDToken.parameters(of: authorization) else { throw .malformed }
+    let parts = signed.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3, let header = VAPIDToken.object(parts[0]),
       let body = VAPIDToken.object(parts[1]), let signature = Base64.decodeURL(parts[2])
     else { throw .malformed }
@@ -76,12 +73,18 @@ package struct VAPIDToken: Hashable, Sendable {
     self.key = key
   }
 
-  /// Returns nil unless there is one `t` and one `k`. Other parameters are ignored (RFC 9110
+  /// Returns the key that a value of `Authorization` names, before its signature is checked; nil if
+  /// the field does not have its form.
+  package static func namedKey(in authorization: String) -> P256PublicKey? {
+    parameters(of: authorization)?.key
+  }
+
+  /// Returns nil unless there is one `t` and one `k`, a key. Other parameters are ignored (RFC 9110
   /// section 11.2).
-  private static func parameters(of text: String) -> (token: Substring, key: Substring)? {
-    guard let space = text.firstIndex(of: " "), text[..<space].lowercased() == "vapid" else {
-      return nil
-    }
+  private static func parameters(of text: String) -> (token: Substring, key: P256PublicKey)? {
+    guard text.utf8.count <= Limits.vapidFieldBytes, let space = text.firstIndex(of: " "),
+      text[..<space].lowercased() == "vapid"
+    else { return nil }
     var token: Substring?
     var key: Substring?
     for item in text[space...].split(separator: ",") {
@@ -95,7 +98,8 @@ package struct VAPIDToken: Hashable, Sendable {
       default: continue
       }
     }
-    guard let token, let key else { return nil }
+    guard let token, let key = key.flatMap({ Base64.decodeURL($0) }).flatMap({ P256PublicKey($0) })
+    else { return nil }
     return (token, key)
   }
 

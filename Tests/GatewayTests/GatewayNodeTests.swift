@@ -260,16 +260,78 @@ struct GatewayNodeTests {
     }
   }
 
-  @Test func refusedPushesOfOneAddressAreLimited() throws {
+  /// All accounts of a relay share its address. An account chooses its endpoints freely: those that
+  /// no gateway has made, and those that were made for another relay.
+  @Test func wrongEndpointsOfOneAccountStopNoOtherOfItsRelay() throws {
+    let stage = try Stage()
+    let good = try stage.endpoint()
+    let foreign = try stage.endpoint(key: Samples.key(2).publicKey)
+    let (relay, headers) = (stage.connect(), stage.headers())
+    for _ in 0..<1_000 {
+      #expect(try stage.post("/v1/push/AAAA", headers, Samples.push, on: relay)?.status == 404)
+      #expect(try stage.post(foreign, headers, Samples.push, on: relay)?.status == 403)
+    }
+    #expect(try stage.post(good, headers, Samples.push, on: relay) == nil, "it waits for APNs")
+  }
+
+  @Test func malformedPushesStopNoOther() throws {
     let stage = try Stage()
     let endpoint = try stage.endpoint()
-    for _ in 0..<GatewayLimits.refusalsPerNetwork {
-      #expect(try stage.post("/v1/push/AAAA", stage.headers(), Samples.push)?.status == 404)
+    let (relay, headers) = (stage.connect(), stage.headers())
+    for _ in 0..<1_000 {
+      #expect(try stage.post(endpoint, headers, [1], on: relay)?.status == 400)
     }
-    #expect(try stage.post(endpoint, stage.headers(), Samples.push)?.status == 429)
-    let relay = stage.connect(from: "198.51.100.1")
-    _ = try stage.post(endpoint, stage.headers(), Samples.push, on: relay)
-    #expect(stage.opened.count == 1)
+    #expect(try stage.post(endpoint, headers, Samples.push, on: relay) == nil)
+  }
+
+  /// Returns headers that name the relay's key, and are signed by another one.
+  private func forged(_ stage: Stage) throws -> HTTPHeaders {
+    let genuine = try #require(stage.headers()["Authorization"])
+    let signed = try #require(stage.headers(key: Samples.key(2))["Authorization"])
+    let (token, key) = (signed.split(separator: ",")[0], genuine.split(separator: ",")[1])
+    return ["TTL": "60", "Content-Encoding": "aes128gcm", "Authorization": "\(token),\(key)"]
+  }
+
+  @Test func forgedTokensStopNoRelayThatIsKnown() throws {
+    let stage = try Stage()
+    let endpoint = try stage.endpoint()
+    let (relay, busy, other) = (stage.connect(), stage.connect(), stage.connect())
+    let (headers, forged) = (stage.headers(), try forged(stage))
+    _ = try stage.post(endpoint, headers, Samples.push, on: busy)
+    for _ in 0..<GatewayLimits.failedSignatures {
+      #expect(try stage.post(endpoint, forged, Samples.push, on: relay)?.status == 403)
+    }
+    let answer = try #require(try stage.post(endpoint, forged, Samples.push, on: relay))
+    #expect(answer.status == 429 && answer.headers["Retry-After"] != nil)
+    #expect(
+      try stage.post(endpoint, headers, Samples.push, on: relay) == nil,
+      "its token was accepted before")
+    let third = try stage.endpoint(key: Samples.key(3).publicKey)
+    #expect(
+      try stage.post(third, stage.headers(key: Samples.key(3)), Samples.push, on: other) == nil,
+      "another relay at the same address")
+  }
+
+  @Test func forgedTokensOfOneAddressStopNoOther() throws {
+    let stage = try Stage()
+    let endpoint = try stage.endpoint()
+    let (attacker, forged) = (stage.connect(from: "198.51.100.1"), try forged(stage))
+    for _ in 0...GatewayLimits.failedSignatures {
+      _ = try stage.post(endpoint, forged, Samples.push, on: attacker)
+    }
+    #expect(try stage.post(endpoint, forged, Samples.push, on: attacker)?.status == 429)
+    #expect(try stage.post(endpoint, stage.headers(), Samples.push) == nil)
+  }
+
+  @Test func acceptedTokenExpiresAllTheSame() throws {
+    let stage = try Stage()
+    let (endpoint, headers) = (try stage.endpoint(), stage.headers())
+    _ = try stage.post(endpoint, headers, Samples.push)
+    stage.wait(3_599_000)
+    #expect(try stage.post(endpoint, headers, Samples.push) == nil)
+    stage.wait(1_000)
+    let answer = try #require(try stage.post(endpoint, headers, Samples.push))
+    #expect(answer.status == 403 && code(answer.body) == "keyRefused")
   }
 
   /// Meaning of an answer for a relay. `.paused` would keep all its pushes from the gateway, of

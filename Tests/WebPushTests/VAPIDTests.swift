@@ -85,6 +85,7 @@ struct VAPIDTests {
     for text in ["VAPID \(key),\(token)", "vapid   \(token) , x=1, \(key)"] {
       let checked = try VAPIDToken(checking: text, audience: Self.origin, at: Self.noon)
       #expect(checked.claims == claims)
+      #expect(VAPIDToken.namedKey(in: text) == self.key.publicKey)
     }
     for text in [
       "vapid \(token)", "vapid \(key)", "vapid \(token), \(token), \(key)",
@@ -95,6 +96,7 @@ struct VAPIDTests {
       #expect(throws: VAPIDFault.malformed, "\(text)") {
         try VAPIDToken(checking: text, audience: Self.origin, at: Self.noon)
       }
+      #expect(VAPIDToken.namedKey(in: text) == nil)
     }
   }
 

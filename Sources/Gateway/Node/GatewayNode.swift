@@ -21,12 +21,12 @@ package struct GatewayNode: Node {
   private let configuration: GatewayConfiguration
   private let key: SIV
   private let check: PushRequestCheck
+  private var authorizer: RelayAuthorizer
   private var sender: APNsSender
   private var clients: [ConnectionID: GatewayConnection] = [:]
   private var pending: [UInt64: Pending] = [:]
   private var nextPush: UInt64 = 0
   private var endpointRates: TokenBuckets<PeerNetwork>
-  private var refusalRates: TokenBuckets<PeerNetwork>
   private var pushRates: TokenBuckets<[UInt8]>
   private var metrics = GatewayMetrics()
   private var reports = ReportLimiter()
@@ -38,15 +38,13 @@ package struct GatewayNode: Node {
   package init(_ configuration: GatewayConfiguration) {
     self.configuration = configuration
     key = SIV(key: configuration.sealingKey)
-    check = PushRequestCheck(origin: configuration.origin, key: key)
+    check = PushRequestCheck(key: key)
+    authorizer = RelayAuthorizer(origin: configuration.origin)
     sender = APNsSender(configuration.team, host: configuration.host)
     let milliseconds = GatewayLimits.rateMilliseconds
     endpointRates = TokenBuckets(
       GatewayLimits.endpointsPerNetwork, inMilliseconds: milliseconds,
       burst: GatewayLimits.endpointsPerNetwork, keys: GatewayLimits.rateKeys)
-    refusalRates = TokenBuckets(
-      GatewayLimits.refusalsPerNetwork, inMilliseconds: milliseconds,
-      burst: GatewayLimits.refusalsPerNetwork, keys: GatewayLimits.rateKeys)
     pushRates = TokenBuckets(
       GatewayLimits.pushesPerEndpoint, inMilliseconds: milliseconds,
       burst: GatewayLimits.pushesPerEndpoint, keys: GatewayLimits.rateKeys)
@@ -259,23 +257,12 @@ package struct GatewayNode: Node {
     at moment: Moment
   ) throws(GatewayProblem) {
     try expect(["POST"], request.head)
-    let network = network(of: id, request.head)
-    let (headers, wall) = (request.head.headers, moment.wall)
-    guard refusalRates.hasToken(network, at: moment.instant) else {
-      throw GatewayProblem(
-        .tooManyRequests, "Too many pushes from this address were refused; correct them first.",
-        retryAfterMilliseconds: GatewayLimits.pauseMilliseconds)
-    }
-    let notification: APNsNotification
-    do throws(GatewayProblem) {
-      let endpoint = try check.endpoint(capability)
-      try check.authorize(headers, for: endpoint, at: wall)
-      notification = try check.notification(
-        nextPush, to: endpoint, headers, body: request.body, at: wall)
-    } catch {
-      _ = refusalRates.takeToken(network, at: moment.instant)
-      throw error
-    }
+    let headers = request.head.headers
+    let endpoint = try check.endpoint(capability)
+    try authorizer.authorize(
+      headers, for: endpoint, from: network(of: id, request.head), at: moment)
+    let notification = try check.notification(
+      nextPush, to: endpoint, headers, body: request.body, at: moment.wall)
     let name = Array(notification.target.tokenText.utf8) + notification.target.topic.utf8
     if let wait = pushRates.takeToken(name, at: moment.instant) {
       throw GatewayProblem(
@@ -288,7 +275,7 @@ package struct GatewayNode: Node {
         retryAfterMilliseconds: GatewayLimits.pauseMilliseconds)
     }
     nextPush += 1
-    let seconds = notification.expires == 0 ? 0 : notification.expires - max(0, wall) / 1_000
+    let seconds = notification.expires == 0 ? 0 : notification.expires - max(0, moment.wall) / 1_000
     pending[notification.id] = Pending(connection: id, seconds: seconds)
   }
 

@@ -3,11 +3,9 @@ import LockstepModel
 import LockstepWebPush
 import LockstepWire
 
-/// Checks of a Web Push request (RFC 8030 section 5, RFC 8292), and the notification that it
+/// Checks of the form of a Web Push request (RFC 8030 section 5), and the notification that it
 /// becomes.
 struct PushRequestCheck {
-  /// Origin of the gateway, for which the relay's token must be made.
-  let origin: String
   let key: SIV
 
   /// Returns the endpoint of a capability.
@@ -17,37 +15,6 @@ struct PushRequestCheck {
         .badEndpoint, "Drop this endpoint; the app asks for a new one at its next start.")
     }
     return endpoint
-  }
-
-  /// Checks that the request is from the relay that the endpoint was made for. `wall`: milliseconds
-  /// since the Unix epoch.
-  func authorize(
-    _ headers: HTTPHeaders, for endpoint: SealedEndpoint, at wall: Int64
-  ) throws(GatewayProblem) {
-    guard let field = headers["Authorization"] else {
-      throw GatewayProblem(.unauthorized, "Send `Authorization: vapid t=…, k=…` (RFC 8292).")
-    }
-    let token: VAPIDToken
-    do throws(VAPIDFault) {
-      token = try VAPIDToken(checking: field, audience: origin, at: wall)
-    } catch {
-      throw GatewayProblem(.keyRefused, explanation(of: error))
-    }
-    guard endpoint.allows(token.key) else {
-      throw GatewayProblem(
-        .keyRefused, "Sign with the key that the endpoint was made for; this is another one.")
-    }
-  }
-
-  private func explanation(of fault: VAPIDFault) -> String {
-    switch fault {
-    case .malformed: "Send a VAPID token of RFC 8292; this one does not have its form."
-    case .algorithm: "Sign the VAPID token with ES256."
-    case .signature: "Sign the VAPID token with the key that `k` names."
-    case .audience: "Make the VAPID token for the audience \(origin)."
-    case .expired: "The VAPID token has expired; check the clock, and make a new one."
-    case .tooLong: "Make a VAPID token that is valid for 24 hours at the most."
-    }
   }
 
   /// Returns the notification. `id`: chosen by the owner.
