@@ -38,10 +38,24 @@ package enum GatewayLimits {
   static let failedSignatures = 300
   /// Accepted tokens that are remembered; a relay uses one for hours.
   static let acceptedTokens = 65_536
-  /// Pushes to one endpoint in `rateMilliseconds`, and at once: a relay sends one a half hour, and
+  /// Pushes to one device in `rateMilliseconds`, and at once: a relay sends one a half hour, and
   /// Apple delivers a few an hour.
-  static let pushesPerEndpoint = 30
+  static let pushesPerDevice = 30
   static let rateMilliseconds: Int64 = 600_000
+  /// Pushes in `rateMilliseconds`, and at once, to tokens that APNs says it never gave: of one
+  /// network, and of all; from then on, only devices are pushed to of which APNs has accepted a
+  /// push. A few come from apps that are built for the other environment.
+  static let badTokensPerNetwork = 30
+  static let badTokens = 3_000
+  /// Devices that are remembered as gone, and the time for which APNs is not asked again.
+  static let goneDevices = 65_536
+  static let goneMilliseconds: Int64 = 3_600_000
+  /// New devices of which it is remembered who asked for the endpoint, and the time.
+  static let newDevices = 65_536
+  static let newMilliseconds: Int64 = 86_400_000
+  /// Devices of which it is remembered that APNs has accepted a push, and the time.
+  static let knownDevices = 262_144
+  static let knownMilliseconds: Int64 = 28 * 86_400_000
   /// Networks, keys of relays, and devices whose rate is remembered.
   static let rateKeys = 65_536
 

@@ -116,7 +116,7 @@ struct APNsAnswerTests {
       #expect(answer(410, reason) == .gone(reason: reason))
     }
     for reason in ["BadDeviceToken", "DeviceTokenNotForTopic"] {
-      #expect(answer(400, reason) == .gone(reason: reason))
+      #expect(answer(400, reason) == .badToken(reason: reason))
     }
     #expect(answer(403, "ExpiredProviderToken") == .tokenExpired)
     #expect(answer(403, "InvalidProviderToken") == .notAuthorized(reason: "InvalidProviderToken"))

@@ -137,6 +137,28 @@ private final class Stage {
   func apns(_ bytes: [UInt8]) throws {
     receive(try #require(opened.last), bytes)
   }
+
+  /// Streams of the pushes that have reached APNs on its last connection.
+  var pushes: [Int32] {
+    guard let id = opened.last, let bytes = sent[id] else { return [] }
+    var peer = HTTP2Peer()
+    return peer.frames(in: bytes).filter { $0.type == HTTP2Peer.headers }.map(\.stream)
+  }
+
+  /// Pushes, lets APNs give that answer if it gets the push, and returns the gateway's own.
+  func push(
+    to endpoint: String, key: P256PrivateKey = Samples.key(1), apns status: Int,
+    reason: String? = nil, on relay: ConnectionID
+  ) throws -> Int? {
+    let before = pushes.count
+    if let answer = try post(endpoint, headers(key: key), Samples.push, on: relay) {
+      return answer.status
+    }
+    if before == 0, pushes.isEmpty { try apns(HTTP2Peer.settings()) }
+    let stream = try #require(pushes.count > before ? pushes.last : nil)
+    try apns(HTTP2Peer.answer(status, stream: stream, reason: reason))
+    return try answer(relay)?.status
+  }
 }
 
 struct GatewayNodeTests {
@@ -332,6 +354,80 @@ struct GatewayNodeTests {
     stage.wait(1_000)
     let answer = try #require(try stage.post(endpoint, headers, Samples.push))
     #expect(answer.status == 403 && code(answer.body) == "keyRefused")
+  }
+
+  // MARK: tokens of no device
+
+  @Test(arguments: [(410, "Unregistered"), (400, "BadDeviceToken")])
+  func deviceThatIsGoneIsNotAskedForAgain(_ status: Int, _ reason: String) throws {
+    let stage = try Stage()
+    let relay = stage.connect()
+    let endpoint = try stage.endpoint()
+    #expect(try stage.push(to: endpoint, apns: status, reason: reason, on: relay) == 410)
+    #expect(try stage.push(to: endpoint, apns: 200, on: relay) == 410)
+    #expect(stage.pushes.count == 1, "APNs is not asked")
+    let other = try stage.endpoint(key: Samples.key(2).publicKey)
+    #expect(
+      try stage.push(to: other, key: Samples.key(2), apns: 200, on: relay) == 201,
+      "the app has just asked for an endpoint")
+    #expect(try stage.push(to: endpoint, apns: 200, on: relay) == 201)
+  }
+
+  @Test func deviceThatWasGoneIsAskedForLater() throws {
+    let stage = try Stage()
+    let endpoint = try stage.endpoint()
+    #expect(
+      try stage.push(to: endpoint, apns: 410, reason: "Unregistered", on: stage.connect()) == 410)
+    stage.wait(GatewayLimits.goneMilliseconds - 1)
+    #expect(try stage.push(to: endpoint, apns: 200, on: stage.connect()) == 410)
+    stage.wait(1)
+    // The silence was too long for the connection.
+    _ = try stage.post(endpoint, stage.headers(), Samples.push)
+    #expect(stage.opened.count == 2)
+  }
+
+  /// Returns tokens that no device has.
+  private func invented(_ numbers: Range<Int>) -> [[UInt8]] {
+    numbers.map { [0xBA, 0xD0, UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+  }
+
+  /// An attacker needs no relay: he makes a key, and pushes himself.
+  @Test func inventedTokensOfOneAddressReachAPNsRarely() throws {
+    let stage = try Stage()
+    let attacker = stage.connect(from: "198.51.100.1")
+    let limit = GatewayLimits.badTokensPerNetwork
+    for token in invented(0..<limit) {
+      let endpoint = try stage.endpoint(token, on: attacker)
+      let answer = try stage.push(to: endpoint, apns: 400, reason: "BadDeviceToken", on: attacker)
+      #expect(answer == 410)
+    }
+    let next = try stage.endpoint(invented(limit..<limit + 1)[0], on: attacker)
+    let answer = try #require(try stage.post(next, stage.headers(), Samples.push, on: attacker))
+    #expect(try meaning(of: answer) == .throttled(milliseconds: GatewayLimits.pauseMilliseconds))
+    #expect(stage.pushes.count == limit)
+    let relay = stage.connect()
+    #expect(try stage.push(to: next, apns: 200, on: relay) == 429, "from wherever it is pushed")
+    stage.wait(GatewayLimits.rateMilliseconds / Int64(limit))
+    _ = try stage.post(next, stage.headers(), Samples.push, on: stage.connect())
+    #expect(stage.pushes.count == limit + 1, "one more now and then")
+  }
+
+  /// The attacker's endpoints are those of an account of a relay, which pushes to them.
+  @Test func inventedTokensOfOneAccountStopNoOtherOfItsRelay() throws {
+    let stage = try Stage()
+    let (relay, attacker) = (stage.connect(), stage.connect(from: "198.51.100.1"))
+    let known = try stage.endpoint(on: attacker)
+    #expect(try stage.push(to: known, apns: 200, on: relay) == 201)
+    let limit = GatewayLimits.badTokensPerNetwork
+    let endpoints = try invented(0..<limit + 1).map { try stage.endpoint($0, on: attacker) }
+    for endpoint in endpoints.dropLast() {
+      #expect(
+        try stage.push(to: endpoint, apns: 400, reason: "BadDeviceToken", on: relay) == 410)
+    }
+    #expect(try stage.push(to: endpoints[limit], apns: 200, on: relay) == 429)
+    #expect(try stage.push(to: known, apns: 200, on: relay) == 201, "APNs knows the device")
+    let new = try stage.endpoint([1], on: stage.connect(from: "203.0.113.1"))
+    #expect(try stage.push(to: new, apns: 200, on: relay) == 201, "another address asked for it")
   }
 
   /// Meaning of an answer for a relay. `.paused` would keep all its pushes from the gateway, of

@@ -4,8 +4,10 @@ import LockstepModel
 /// Meaning of an answer of APNs.
 enum APNsAnswer: Hashable {
   case accepted(notification: String?)
-  /// The app is not on the device any more, or its token was never one of this app and environment.
+  /// The app is not on the device any more.
   case gone(reason: String)
+  /// The token was never one of this app in this environment.
+  case badToken(reason: String)
   /// Too many pushes to this device.
   case throttled(milliseconds: Int64)
   /// APNs itself fails, or is closing the connection.
@@ -24,8 +26,8 @@ enum APNsAnswer: Hashable {
     self =
       switch (answer.status, reason) {
       case (200, _): .accepted(notification: answer.notificationID.flatMap(APNsAnswer.name))
-      case (410, _), (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic"):
-        .gone(reason: reason)
+      case (410, _): .gone(reason: reason)
+      case (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic"): .badToken(reason: reason)
       case (403, "ExpiredProviderToken"): .tokenExpired
       case (429, "TooManyProviderTokenUpdates"): .tooManyTokens
       case (429, _): .throttled(milliseconds: pause)
@@ -71,7 +73,10 @@ enum APNsAnswer: Hashable {
 /// Result of a push, for the relay.
 enum APNsResult: Hashable {
   case accepted(notification: String?)
+  /// The app is not on the device any more.
   case gone
+  /// No device has that token.
+  case badToken
   case throttled(milliseconds: Int64)
   /// APNs was not reached in time, or failed.
   case unavailable(milliseconds: Int64)

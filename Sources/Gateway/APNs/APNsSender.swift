@@ -285,6 +285,7 @@ struct APNsSender {
       channels[index].tokenFailures = 0
       finish(attempt, .accepted(notification: notification))
     case .gone: finish(attempt, .gone)
+    case .badToken: finish(attempt, .badToken)
     case .throttled(let milliseconds): finish(attempt, .throttled(milliseconds: milliseconds))
     case .unavailable(let milliseconds):
       finish(attempt, .unavailable(milliseconds: milliseconds))

@@ -5,7 +5,8 @@ import LockstepRuntime
 import LockstepWire
 
 /// Gateway from Web Push to APNs: gives devices endpoints, and turns each push of a relay to one of
-/// them into a notification. Keeps nothing but counters: an endpoint holds all that is needed.
+/// them into a notification. Keeps nothing but counters and limits: an endpoint holds all that is
+/// needed.
 package struct GatewayNode: Node {
   package typealias Order = Never
   package typealias News = Never
@@ -14,6 +15,9 @@ package struct GatewayNode: Node {
   /// Push that waits for APNs.
   private struct Pending {
     var connection: ConnectionID
+    var target: APNsTarget
+    /// Network that answers for the device token.
+    var asker: PeerNetwork
     /// Validity in seconds, for the answer.
     var seconds: Int64
   }
@@ -27,7 +31,7 @@ package struct GatewayNode: Node {
   private var pending: [UInt64: Pending] = [:]
   private var nextPush: UInt64 = 0
   private var endpointRates: TokenBuckets<PeerNetwork>
-  private var pushRates: TokenBuckets<[UInt8]>
+  private var devices = DeviceLimiter()
   private var metrics = GatewayMetrics()
   private var reports = ReportLimiter()
   private var nextSweep: Instant?
@@ -41,13 +45,9 @@ package struct GatewayNode: Node {
     check = PushRequestCheck(key: key)
     authorizer = RelayAuthorizer(origin: configuration.origin)
     sender = APNsSender(configuration.team, host: configuration.host)
-    let milliseconds = GatewayLimits.rateMilliseconds
     endpointRates = TokenBuckets(
-      GatewayLimits.endpointsPerNetwork, inMilliseconds: milliseconds,
+      GatewayLimits.endpointsPerNetwork, inMilliseconds: GatewayLimits.rateMilliseconds,
       burst: GatewayLimits.endpointsPerNetwork, keys: GatewayLimits.rateKeys)
-    pushRates = TokenBuckets(
-      GatewayLimits.pushesPerEndpoint, inMilliseconds: milliseconds,
-      burst: GatewayLimits.pushesPerEndpoint, keys: GatewayLimits.rateKeys)
   }
 
   package mutating func nextAction() -> Action? { actions.popFirst() }
@@ -207,7 +207,7 @@ package struct GatewayNode: Node {
         try push(request, to: path[2], of: id, at: moment)
         return nil
       } catch {
-        metrics.countPush(.refused)
+        metrics.countPush(error.code == .gone ? .gone : .refused)
         throw error
       }
     default:
@@ -241,6 +241,7 @@ package struct GatewayNode: Node {
         .topicNotAllowed,
         "This gateway has no key for that app; check the bundle id and the gateway's URL.")
     }
+    devices.recordEndpoint(wanted.target, from: network, at: moment.instant)
     let sealed = SealedEndpoint(target: wanted.target, relayKey: wanted.relayKey).sealed(with: key)
     var writer = JSONWriter(capacity: sealed.utf8.count + 128)
     writer.beginObject()
@@ -257,18 +258,12 @@ package struct GatewayNode: Node {
     at moment: Moment
   ) throws(GatewayProblem) {
     try expect(["POST"], request.head)
-    let headers = request.head.headers
+    let (headers, network) = (request.head.headers, network(of: id, request.head))
     let endpoint = try check.endpoint(capability)
-    try authorizer.authorize(
-      headers, for: endpoint, from: network(of: id, request.head), at: moment)
+    try authorizer.authorize(headers, for: endpoint, from: network, at: moment)
     let notification = try check.notification(
       nextPush, to: endpoint, headers, body: request.body, at: moment.wall)
-    let name = Array(notification.target.tokenText.utf8) + notification.target.topic.utf8
-    if let wait = pushRates.takeToken(name, at: moment.instant) {
-      throw GatewayProblem(
-        .tooManyRequests, "Too many pushes to this device; Apple delivers a few an hour.",
-        retryAfterMilliseconds: wait)
-    }
+    let asker = try devices.admit(endpoint.target, from: network, at: moment.instant)
     guard sender.send(notification, at: moment) else {
       throw GatewayProblem(
         .apnsUnavailable, "Too many pushes wait for APNs; try this one again later.",
@@ -276,7 +271,8 @@ package struct GatewayNode: Node {
     }
     nextPush += 1
     let seconds = notification.expires == 0 ? 0 : notification.expires - max(0, moment.wall) / 1_000
-    pending[notification.id] = Pending(connection: id, seconds: seconds)
+    pending[notification.id] = Pending(
+      connection: id, target: endpoint.target, asker: asker, seconds: seconds)
   }
 
   private func network(of id: ConnectionID, _ head: HTTPRequestHead) -> PeerNetwork {
@@ -292,6 +288,8 @@ package struct GatewayNode: Node {
 
   private mutating func answer(_ outcome: APNsSender.Outcome, at moment: Moment) {
     guard let push = pending.removeValue(forKey: outcome.id) else { return }
+    devices.record(
+      outcome.result, of: push.target, asker: push.asker, at: moment.instant)
     let reply: GatewayAnswer
     switch outcome.result {
     case .accepted(let notification):
@@ -301,10 +299,9 @@ package struct GatewayNode: Node {
       reply = GatewayAnswer(
         status: 201,
         headers: ["Location": configuration.origin + name, "TTL": String(push.seconds)])
-    case .gone:
+    case .gone, .badToken:
       metrics.countPush(.gone)
-      reply = GatewayAnswer(
-        GatewayProblem(.gone, "Drop this endpoint; APNs knows no such app on the device."))
+      reply = GatewayAnswer(.gone)
     case .throttled(let milliseconds):
       metrics.countPush(.throttled)
       reply = GatewayAnswer(

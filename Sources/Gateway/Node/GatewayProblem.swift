@@ -57,6 +57,9 @@ struct GatewayProblem: Error, Hashable {
     self.retryAfterMilliseconds = retryAfterMilliseconds
   }
 
+  static let gone = GatewayProblem(
+    .gone, "Drop this endpoint; APNs knows no such app on the device.")
+
   /// Whole seconds for `Retry-After`, rounded up.
   var retryAfterSeconds: Int64? { retryAfterMilliseconds.map { ($0 + 999) / 1_000 } }
 
