@@ -37,9 +37,10 @@ struct APNsSender {
     var failures = 0
     /// Answers `TooManyProviderTokenUpdates` since the last accepted push.
     var tokenFailures = 0
-    /// True if the pause is APNs' own wish: pushes do not wait for its end.
-    var isRefused = false
+    /// Time up to which the pause is APNs' own wish: pushes do not wait for its end.
+    var refusedUntil: Instant?
 
+    func isRefused(at now: Instant) -> Bool { refusedUntil.map { $0 > now } ?? false }
     func isPaused(at now: Instant) -> Bool { pausedUntil.map { $0 > now } ?? false }
     var current: Int? { connections.lastIndex { $0.stage != .draining } }
     var hasWaiting: Bool { !waiting.isEmpty || !repeated.isEmpty }
@@ -310,7 +311,7 @@ struct APNsSender {
   private mutating func pauseTokens(
     _ index: Int, _ place: Int, _ attempt: APNsConnection.Attempt, at moment: Moment
   ) {
-    if channels[index].isRefused, channels[index].isPaused(at: moment.instant) {
+    if channels[index].isRefused(at: moment.instant) {
       // It was sent before the first such answer came.
       return finish(
         attempt, .unavailable(milliseconds: pause(of: index, at: moment.instant)))
@@ -321,7 +322,7 @@ struct APNsSender {
     channels[index].connections[place].stage = .draining
     let end = moment.instant.advanced(milliseconds: length)
     channels[index].pausedUntil = end
-    channels[index].isRefused = true
+    channels[index].refusedUntil = end
     token.hold(until: end)
     actions.append(.report(.tooManyTokens(APNsEnvironment.allCases[index], milliseconds: length)))
     finish(attempt, .unavailable(milliseconds: length))
@@ -355,7 +356,7 @@ struct APNsSender {
   private mutating func advance(_ index: Int, at moment: Moment) {
     let now = moment.instant
     closeEmpty(index, at: moment)
-    if channels[index].isRefused, channels[index].isPaused(at: now) {
+    if channels[index].isRefused(at: now) {
       while let attempt = channels[index].popWaiting() {
         finish(attempt, .unavailable(milliseconds: pause(of: index, at: now)))
       }
@@ -397,7 +398,7 @@ struct APNsSender {
   }
 
   private mutating func open(_ index: Int, at moment: Moment) {
-    channels[index].isRefused = false
+    channels[index].refusedUntil = nil
     channels[index].pausedUntil = nil
     // All of them are draining. Nothing may advance here, or it would open a connection as well.
     while channels[index].connections.count >= GatewayLimits.connectionsPerEnvironment {
