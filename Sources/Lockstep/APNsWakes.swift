@@ -66,8 +66,9 @@ extension Lockstep {
   /// - Parameters:
   ///   - app: This app at APNs, and the gateway.
   ///   - id: Name of the registration, one of at most four of this device.
-  /// - Throws: `refused` if the gateway does not know the app, if the relay wakes no devices, or if
-  ///   it does not send to the gateway; `unreachable` if one of them cannot be reached.
+  /// - Throws: `refused` if the gateway does not know the app, if the relay wakes no devices, if it
+  ///   does not send to the gateway, or if the device has too many registrations; `unreachable` if
+  ///   one of them cannot be reached. The keys of other registrations stay as they are.
   public func registerWake(_ app: APNsWake, id: String = "app") async throws {
     guard let name = Name(id) else { throw LockstepError.invalidID(id) }
     let gateway = try GatewayClient(app.gateway)
@@ -77,15 +78,22 @@ extension Lockstep {
         throw .refused(
           reason: "the relay at \(call.relay.url) wakes no devices; ask its owner to allow wakes")
       }
-      let pushKeys = try keys.keys(for: name)
       let endpoint = try gateway.endpoint(of: app, relayKey: relayKey)
-      _ = try call.putWake(
+      // Stored before the relay knows them: its first push may come at once.
+      let (pushKeys, isNew) = try keys.keys(for: name) { () throws(LockstepError) in
+        try call.wakes(token: token).map(\.id)
+      }
+      let answer = try call.offerWake(
         WakeRegistrationBody(
           WakeRegistration(
             id: name, endpoint: endpoint, p256dh: pushKeys.key.publicKey.bytes,
             auth: pushKeys.auth),
           wakeKey: relayKey),
         token: token)
+      guard case .failure(let refusal) = answer else { return }
+      // A proxy that asks for a retry may have passed the registration on.
+      if isNew, refusal.code.advice != .retry { try keys.remove(name) }
+      throw .refused(reason: refusal.detail)
     }
   }
 
@@ -128,20 +136,29 @@ struct AppWakeKeys: Sendable {
 
   init(in folder: HomeFolder) { path = folder.appWakeKeys }
 
-  /// Returns the keys of a registration, which are made if there are none.
-  func keys(for id: Name) throws(LockstepError) -> PushKeys {
-    try locked { () throws(LockstepError) in
+  /// Returns the keys of a registration, which are made and stored if there are none.
+  ///
+  /// - Parameter registered: Returns the ids that the relay has for this device. It is called if
+  ///   there are keys of as many registrations as a device can have: only those of other ids are
+  ///   dropped for new ones, for example after a registration without an answer. So the file has
+  ///   one pair more than that at most.
+  func keys(
+    for id: Name, registered: () throws(LockstepError) -> [Name]
+  ) throws(LockstepError) -> (keys: PushKeys, isNew: Bool) {
+    let stored = try read()
+    let isFull = stored.count >= Limits.wakesPerDevice && !stored.contains { $0.id == id }
+    let kept = isFull ? try registered() : nil
+    return try locked { () throws(LockstepError) in
       var entries = try read()
-      if let known = entries.first(where: { $0.id == id }) { return known.keys }
+      if let known = entries.first(where: { $0.id == id }) { return (known.keys, false) }
       let secrets = SecretSource { count in
         var random = SystemRandomNumberGenerator()
         return (0..<count).map { _ in random.next() }
       }
       let keys = PushKeys(from: secrets)
-      // As many as the relay keeps; the oldest one is replaced there, too.
-      entries = entries.suffix(Limits.wakesPerDevice - 1) + [Entry(id: id, keys: keys)]
-      try write(entries)
-      return keys
+      if let kept { entries.removeAll { !kept.contains($0.id) } }
+      try write(entries + [Entry(id: id, keys: keys)])
+      return (keys, true)
     }
   }
 

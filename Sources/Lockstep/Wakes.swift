@@ -138,19 +138,50 @@ extension RelayClient {
   package func putWake(
     _ request: WakeRegistrationBody, token: String
   ) throws(LockstepError) -> Bool {
-    let (status, body) = try answer(
+    switch try offerWake(request, token: token) {
+    case .success(let isVerified): return isVerified
+    case .failure(let refusal): throw .refused(reason: refusal.detail)
+    }
+  }
+
+  /// `putWake` for a caller that handles a refusal by its code.
+  package func offerWake(
+    _ request: WakeRegistrationBody, token: String
+  ) throws(LockstepError) -> Result<Bool, Refusal> {
+    let (status, refusal) = try statusOrRefusal(
       HTTPCallRequest(
         "PUT", path: ["v1", "wakes", request.registration.id.text], token: token,
         body: request.encodedBody()))
-    _ = try ownBody(body, status: status)
-    return status == 204
+    return refusal.map { .failure($0) } ?? .success(status == 204)
   }
 
   package func verifyWake(_ id: Name, code: String, token: String) throws(LockstepError) {
-    _ = try perform(
+    guard let refusal = try proveWake(id, code: code, token: token) else { return }
+    throw .refused(reason: refusal.detail)
+  }
+
+  /// `verifyWake` for a caller that handles a refusal by its code; nil: the relay has the code.
+  package func proveWake(
+    _ id: Name, code: String, token: String
+  ) throws(LockstepError) -> Refusal? {
+    try statusOrRefusal(
       HTTPCallRequest(
         "POST", path: ["v1", "wakes", id.text, "verification"], token: token,
-        body: WakeVerification.encodedBody(code: code)))
+        body: WakeVerification.encodedBody(code: code))
+    ).refusal
+  }
+
+  private func statusOrRefusal(
+    _ request: HTTPCallRequest
+  ) throws(LockstepError) -> (status: Int, refusal: Refusal?) {
+    let (status, body) = try answer(request)
+    do throws(LockstepError) {
+      _ = try ownBody(body, status: status)
+      return (status, nil)
+    } catch {
+      guard case .refused = error else { throw error }
+      return (status, Refusal.decoded(problem: body, status: status))
+    }
   }
 
   package func wakes(token: String) throws(LockstepError) -> [WakeStatus] {

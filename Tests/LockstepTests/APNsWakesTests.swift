@@ -2,6 +2,7 @@ import Foundation
 import LockstepCrypto
 import LockstepEventLoop
 import LockstepGateway
+import LockstepJSON
 import LockstepModel
 import LockstepRuntime
 import LockstepWebPush
@@ -64,7 +65,8 @@ struct APNsWakesTests {
 
   /// Encrypts a push as the relay does.
   private func push(_ content: String, for phone: Lockstep, id: String = "app") throws -> String {
-    let pair = try AppWakeKeys(in: phone.engine.folder).keys(for: try #require(Name(id)))
+    let keys = AppWakeKeys(in: phone.engine.folder)
+    let (pair, _) = try keys.keys(for: try #require(Name(id))) { [] }
     let recipient = try #require(
       PushRecipient(publicKey: pair.key.publicKey.bytes, auth: pair.auth))
     let body = try #require(
@@ -166,13 +168,57 @@ struct APNsWakesTests {
     }
   }
 
+  @Test func refusedFifthRegistrationLeavesTheKeysOfTheOthers() async throws {
+    try await withGateway { phone, gateway in
+      let app = APNsWake.apns(gateway: gateway.url, token: token, topic: "com.example.app")
+      let ids = ["a", "b", "c", "d"]
+      for id in ids { try await phone.registerWake(app, id: id) }
+      let path = phone.engine.folder.appWakeKeys
+      let before = try Data(contentsOf: URL(filePath: path))
+      for _ in 0..<2 {
+        await #expect {
+          try await phone.registerWake(app, id: "e")
+        } throws: { error in
+          "\(error)".contains("already has 4 registrations")
+        }
+        #expect(try Data(contentsOf: URL(filePath: path)) == before)
+      }
+      for id in ids {
+        let message = try push(#"{"v":1,"t":"x"}"#, for: phone, id: id)
+        #expect(try await phone.handleWake(apns: message) == .nothingNew)
+      }
+      // A known one is still replaced.
+      try await phone.registerWake(app, id: "a")
+      #expect(try Data(contentsOf: URL(filePath: path)) == before)
+    }
+  }
+
+  @Test func keysOfEndedRegistrationsMakePlaceForNewOnes() throws {
+    let folder = try TemporaryFolder()
+    let keys = AppWakeKeys(in: HomeFolder(path: folder.path("")))
+    let names = try "abcdefgh".map { try #require(Name(String($0))) }
+    var made: [PushKeys] = []
+    for name in names {
+      let (pair, isNew) = try keys.keys(for: name) { Array(names.prefix(2)) }
+      #expect(isNew)
+      made.append(pair)
+    }
+    // The relay knows the first two.
+    for (name, pair) in zip(names.prefix(2), made) {
+      let (found, isNew) = try keys.keys(for: name) { Array(names.prefix(2)) }
+      #expect(!isNew && found.auth == pair.auth)
+    }
+    let list = try JSONValue(parsing: folder.bytes("app-wakes.json"))
+    #expect(try #require(list["wakes"]?.array).count <= Limits.wakesPerDevice)
+  }
+
   @Test func damagedFileOfKeysIsNamed() throws {
     let folder = try TemporaryFolder()
     let keys = AppWakeKeys(in: HomeFolder(path: folder.path("")))
     let name = try #require(Name("app"))
     for content in ["", "[]", "{", #"{"wakes":1}"#] {
       try folder.write(content, to: "app-wakes.json")
-      #expect(throws: LockstepError.self) { try keys.keys(for: name) }
+      #expect(throws: LockstepError.self) { try keys.keys(for: name) { [] } }
     }
   }
 }
