@@ -11,7 +11,7 @@ package struct WakesFindings: Hashable, Sendable {
   package var fault = ""
   /// True if the home has keys for wakes: lockstep agent run --wake has made them.
   package var hasKeys = false
-  /// Reason for which the running agent cannot be woken.
+  /// Reason for which the running agent cannot be woken, or does not say.
   package var problem: WakeProblem?
   /// Current relay time as estimated from the home, milliseconds.
   package var relayTime: Int64
@@ -23,9 +23,13 @@ extension DoctorCheck {
   /// Checks that the device is woken by pushes, if it has registered for them.
   package static func wakes(_ findings: WakesFindings) -> DoctorCheck {
     guard let statuses = findings.statuses else {
-      return .skipped(
-        .home, "wakes", "the relay does not report this device's registrations: \(findings.fault)",
-        nextStep: "See the checks of the relay.")
+      let unknown = "the relay does not report this device's registrations: \(findings.fault)"
+      // What this machine knows is shown whatever the relay does.
+      if let problem = findings.problem {
+        return DoctorCheck(
+          .home, "wakes", .warning, "\(problem.reason); \(unknown)", nextStep: problem.nextStep)
+      }
+      return .skipped(.home, "wakes", unknown, nextStep: "See the checks of the relay.")
     }
     let proved = statuses.compactMap(\.provedAt).max()
     let figures = [

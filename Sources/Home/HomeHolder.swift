@@ -105,12 +105,17 @@ package final class HomeHolder {
 
     func handle(_ request: JSONValue, of client: ConnectionID, _ folder: HomeFolder) {
       if let wakes { return wakes.post(request, of: client) }
-      post?(
-        .answer(
-          client,
-          .failure(
-            "this home's device is not woken by pushes; start lockstep agent run --wake --home "
-              + folder.path)))
+      // Not woken: what a `WakeAgent` reads as `none`.
+      if request == WakeRequest.state { return answer(client, .success(.null)) }
+      answer(
+        client,
+        .failure(
+          "this home's device is not woken by pushes; start lockstep agent run --wake --home "
+            + folder.path))
+    }
+
+    private func answer(_ client: ConnectionID, _ reply: HomeReply) {
+      post?(.answer(client, reply))
     }
   }
 

@@ -268,6 +268,16 @@ struct DoctorCheckTests {
     expect(wakes(nil) { $0.fault = "it is away" }, .skipped, "it is away")
   }
 
+  @Test func whatTheAgentSaysIsShownWhileTheRelayIsAway() {
+    let check = wakes(nil) {
+      $0.fault = "it is away"
+      $0.problem = WakeProblem("no distributor", nextStep: "Start one.")
+    }
+    expect(check, .warning, "it is away")
+    expect(check, .warning, "no distributor")
+    expect(check, .warning, "Start one.")
+  }
+
   @Test func aDeviceThatCannotBeWokenIsNotWell() {
     expect(wakes([]) { $0.hasKeys = true }, .warning, "agent wake off")
     expect(

@@ -24,68 +24,89 @@ enum AgentWakeCommand {
 
   private static let status = Command(
     name: "status",
-    summary: "Shows this device's registrations for wakes, as the relay has them.",
+    summary: "Shows this device's registrations for wakes, as the relay and the agent report them.",
+    discussion: "The exit code is 1 if the relay or the agent does not answer.",
     options: AgentApp.options
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      let member = try HomeAccess(of: session)
       let home = HomeStatus(json: try session.send(.status))
-      let wakes = try CommandFailure.wrap { () throws(LockstepError) in
-        try member.call.client.wakes(token: member.token)
-      }
-      let state = runningState(session)
-      if arguments[AgentCommand.json] {
-        return try TerminalOutput.printed(json(wakes, state).text)
-      }
+      let wakes = try registrations(HomeAccess(of: session))
+      let agent = WakeAgent(of: session)
       let now = home.relayTime(atWall: SystemClock.moment().wall)
-      return try TerminalOutput.printed(text(wakes, state, at: now))
+      _ = try TerminalOutput.printed(
+        arguments[AgentCommand.json] ? json(wakes, agent).text : text(wakes, agent, at: now))
+      if case .silent = agent { return .failure }
+      if case .failure = wakes { return .failure }
+      return .success
     }
   }
 
-  /// Returns the state in the process that holds the home; nil if none runs with --wake.
-  private static func runningState(_ session: HomeSession) -> JSONValue? {
-    do throws(CommandFailure) {
-      return session.isHolder ? nil : try session.send(.wakes(WakeRequest.state))
+  private static func registrations(_ member: HomeAccess) -> Result<[WakeStatus], LockstepError> {
+    do throws(LockstepError) {
+      return .success(try member.call.client.wakes(token: member.token))
     } catch {
-      return nil
+      return .failure(error)
     }
   }
 
-  private static func json(_ wakes: [WakeStatus], _ state: JSONValue?) -> JSONValue {
-    let list = JSONValue(ifJSON: WakeList(wakes).encodedBody())
-    return .object([
-      JSONMember("wakes", list?["wakes"] ?? .array([])), JSONMember("agent", state ?? .null),
-    ])
+  private static func json(
+    _ wakes: Result<[WakeStatus], LockstepError>, _ agent: WakeAgent
+  ) -> JSONValue {
+    var members: [JSONMember] = []
+    switch wakes {
+    case .success(let wakes):
+      let list = JSONValue(ifJSON: WakeList(wakes).encodedBody())
+      members.append(JSONMember("wakes", list?["wakes"] ?? .array([])))
+    case .failure(let error):
+      members.append(JSONMember("wakes", .null))
+      members.append(JSONMember("relayProblem", .string("\(error)")))
+    }
+    return .object(members + [JSONMember("agent", agent.json)])
   }
 
-  static func text(_ wakes: [WakeStatus], _ state: JSONValue?, at now: Int64) -> String {
-    var lines: [String] = []
-    if wakes.isEmpty {
-      lines.append("the relay has no registration of this device")
-    } else {
-      var table = TextTable([
-        ("REGISTRATION", .left), ("STATE", .left), ("LAST SENT", .left), ("LAST ANSWERED", .left),
-      ])
-      func age(_ time: Int64?) -> String {
-        time.map { WakeSummary.age(of: $0, at: now) } ?? "never"
-      }
-      for wake in wakes {
-        table.add(
-          wake.id.text, WakeSummary(wake).text(at: now), age(wake.sentAt), age(wake.answeredAt))
-      }
-      lines.append(table.text)
+  static func text(
+    _ wakes: Result<[WakeStatus], LockstepError>, _ agent: WakeAgent, at now: Int64
+  ) -> String {
+    var lines = [text(of: wakes, at: now)]
+    if let problem = agent.problem {
+      lines.append(
+        agent.isSilent
+          ? "the agent does not say how it is woken: \(Log.oneLine(problem.reason))"
+          : "the agent cannot be woken: \(Log.oneLine(problem.reason))")
+      lines.append("→ " + Log.oneLine(problem.nextStep))
+      return lines.joined(separator: "\n")
     }
-    if let problem = state?["problem"], let reason = problem["reason"]?.string {
-      lines.append("the agent cannot be woken: \(Log.oneLine(reason))")
-      lines.append("→ " + Log.oneLine(problem["nextStep"]?.string ?? ""))
-    } else if let distributor = state?["distributor"]?.string, state?["isReady"]?.bool == true {
+    switch agent {
+    case .running(true, let distributor?, _):
       lines.append("the agent is woken through \(Log.oneLine(distributor))")
-    } else if state != nil {
-      lines.append("the agent is registering")
-    } else {
+    case .running: lines.append("the agent is registering")
+    case .none, .silent:
       lines.append("no agent runs with --wake; start one with lockstep agent run --wake")
     }
     return lines.joined(separator: "\n")
+  }
+
+  private static func text(
+    of wakes: Result<[WakeStatus], LockstepError>, at now: Int64
+  ) -> String {
+    let list: [WakeStatus]
+    switch wakes {
+    case .success(let wakes): list = wakes
+    case .failure(let error):
+      return "the registrations at the relay are not known: \(Log.oneLine("\(error)"))"
+    }
+    guard !list.isEmpty else { return "the relay has no registration of this device" }
+    var table = TextTable([
+      ("REGISTRATION", .left), ("STATE", .left), ("LAST SENT", .left), ("LAST ANSWERED", .left),
+    ])
+    func age(_ time: Int64?) -> String {
+      time.map { WakeSummary.age(of: $0, at: now) } ?? "never"
+    }
+    for wake in list {
+      table.add(
+        wake.id.text, WakeSummary(wake).text(at: now), age(wake.sentAt), age(wake.answeredAt))
+    }
+    return table.text
   }
 
   // MARK: test
@@ -127,22 +148,63 @@ enum AgentWakeCommand {
 
   private static let off = Command(
     name: "off",
-    summary: "Ends this device's registration for wakes, and removes its keys.",
-    discussion: "Stop lockstep agent run --wake first, or it registers again.",
+    summary: "Ends this device's registrations for wakes, and removes its keys.",
+    discussion: """
+      Stop lockstep agent run --wake first, or it registers again. The registration at the \
+      distributor ends, too, if the command runs in the desktop session.
+      """,
     options: AgentApp.options
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
-      guard runningState(session) == nil else {
-        throw CommandFailure(
-          "an agent of this home runs with --wake; stop it, then run it without, and try again")
-      }
+      try requireNoneRuns(WakeAgent(of: session))
       let member = try HomeAccess(of: session)
       try CommandFailure.wrap { () throws(LockstepError) in
-        try member.call.client.removeWake(WakeRequest.registration, token: member.token)
+        for id in [WakeRequest.registration, WakeRequest.testRegistration] {
+          try member.call.client.removeWake(id, token: member.token)
+        }
       }
+      let end = WakeRegistrationEnd(in: session.folder)
       try WakeKeys.remove(from: session.folder)
       return try TerminalOutput.printed(
-        arguments[AgentCommand.json] ? "{}" : "this device is not woken by pushes any more")
+        arguments[AgentCommand.json] ? json(of: end).text : text(of: end))
     }
+  }
+
+  /// Throws if the agent would register again, or may.
+  static func requireNoneRuns(_ agent: WakeAgent) throws(CommandFailure) {
+    switch agent {
+    case .none: return
+    case .running:
+      throw CommandFailure(
+        "an agent of this home runs with --wake; stop it, then run it without, and try again")
+    case .silent(let reason):
+      throw CommandFailure(
+        "it is not known if an agent of this home runs with --wake, so nothing was changed: "
+          + "\(reason); if it stays so, stop that process")
+    }
+  }
+
+  static func text(of end: WakeRegistrationEnd) -> String {
+    let first = "this device is not woken by pushes any more"
+    return switch end {
+    case .notRegistered, .ended: first
+    case .unknown(let problem):
+      first + "\nthe distributor may keep a registration: \(Log.oneLine(problem.reason))\n→ "
+        + Log.oneLine(problem.nextStep)
+    }
+  }
+
+  private static func json(of end: WakeRegistrationEnd) -> JSONValue {
+    var distributor: String?
+    var problem: WakeProblem?
+    switch end {
+    case .notRegistered: break
+    case .ended(let name): distributor = name
+    case .unknown(let found): problem = found
+    }
+    return .object([
+      JSONMember("distributor", distributor.map { .string($0) } ?? .null),
+      JSONMember("problem", problem?.json ?? .null),
+    ])
   }
 }

@@ -23,18 +23,10 @@ enum WakesProbe {
     } catch {
       findings.fault = "\(error)"
     }
-    findings.problem = problem(in: folder)
+    // Without keys, no agent of this home has run with --wake.
+    if findings.hasKeys {
+      findings.problem = WakeAgent(in: folder, milliseconds: timeoutMilliseconds).problem
+    }
     return .wakes(findings)
-  }
-
-  private static func problem(in folder: HomeFolder) -> WakeProblem? {
-    guard let connection = HomeConnection(socket: folder.socket),
-      connection.send(.wakes(WakeRequest.state)),
-      case .line(let line) = connection.next(milliseconds: timeoutMilliseconds),
-      case .success(let state) = HomeReply(line),
-      let reason = state["problem"]?["reason"]?.string,
-      let nextStep = state["problem"]?["nextStep"]?.string
-    else { return nil }
-    return WakeProblem(reason, nextStep: nextStep)
   }
 }

@@ -11,6 +11,7 @@ final class PushBus {
     case unregistered(token: String)
     case appeared(distributor: String)
     case left(distributor: String)
+    /// The connection to the bus has ended.
     case ended
   }
 
@@ -23,7 +24,9 @@ final class PushBus {
 
   private let bus: OpaquePointer
 
-  /// Connects to the session bus, and takes `name` there.
+  /// Connects to the session bus, and takes `name` there. Blocks for 30 seconds at most.
+  ///
+  /// - Parameter name: A valid one (`BusName`), like those of distributors below.
   init(name: String) throws(PushBusFault) {
     if let reason = lockstep_bus_load() {
       throw PushBusFault(
@@ -62,10 +65,19 @@ final class PushBus {
   /// Readable when `next` may have something.
   var descriptor: Int32 { lockstep_bus_descriptor(bus) }
 
-  /// Returns the distributors on the bus, the running ones first.
-  func distributors() -> [String] {
-    let names = Self.text(capacity: Self.namesBytes) { buffer, capacity in
-      if !lockstep_bus_distributors(bus, buffer, capacity) { buffer.pointee = 0 }
+  /// Returns the distributors on the bus, the running ones first. Blocks for 20 seconds at most.
+  func distributors() throws(PushBusFault) -> [String] {
+    var isKnown = false
+    var names = ""
+    let reason = Self.text(capacity: Self.reasonBytes) { reason, reasonCapacity in
+      names = Self.text(capacity: Self.namesBytes) { buffer, capacity in
+        isKnown = lockstep_bus_distributors(bus, buffer, capacity, reason, reasonCapacity)
+      }
+    }
+    guard isKnown else {
+      throw PushBusFault(
+        "the session bus does not list its programs: \(reason)",
+        nextStep: "Check that the session bus runs; it is tried again.")
     }
     return names.split(separator: "\n").map { String($0) }
   }
@@ -89,8 +101,17 @@ final class PushBus {
     }
   }
 
-  func unregister(_ token: String, at distributor: String) {
-    lockstep_bus_unregister(bus, distributor, token)
+  /// Ends a registration. Blocks for 10 seconds at most.
+  func unregister(_ token: String, at distributor: String) throws(PushBusFault) {
+    var isEnded = false
+    let reason = Self.text(capacity: Self.reasonBytes) { buffer, capacity in
+      isEnded = lockstep_bus_unregister(bus, distributor, token, buffer, capacity)
+    }
+    guard isEnded else {
+      throw PushBusFault(
+        "the distributor \(distributor) does not end the registration: \(reason)",
+        nextStep: "Start the distributor.")
+    }
   }
 
   /// Returns the next event without waiting; nil if there is none.

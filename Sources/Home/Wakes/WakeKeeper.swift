@@ -31,7 +31,7 @@ enum WakeMessage: Sendable {
 
 /// Request of a command to the process that is woken by pushes.
 package enum WakeRequest {
-  /// Answered with the stage and the problem.
+  /// Answered with the value of a `WakeAgent`.
   package static let state: JSONValue = ["do": "state"]
   /// Answered with a `WakeTestReport`, after up to `testMilliseconds`.
   package static let test: JSONValue = ["do": "test"]
@@ -101,6 +101,7 @@ final class WakeKeeper: Sendable {
 /// State of the thread.
 private final class WakeLoop {
   private static let description = "Lockstep"
+  private static let repeatTest = "Repeat the test in a minute."
   /// Passes, and events of the bus in one pass, before messages of the home are handled.
   private static let passesMax = 8
   private static let eventsMax = 64
@@ -207,9 +208,10 @@ private final class WakeLoop {
 
   private func register() {
     do throws(PushBusFault) {
-      let wakeKey = try askForKey()
+      // The relay comes last: its fault does not hide one of this machine.
       let bus = try openBus()
       let distributor = try choose(of: bus.distributors())
+      let wakeKey = try askForKey()
       let former = (distributor: keys.distributor, token: keys.token)
       do throws(CommandFailure) {
         try keys.use(distributor, wakeKey: wakeKey, secrets: Entropy.secrets)
@@ -219,13 +221,22 @@ private final class WakeLoop {
           nextStep: "Make room on the disk of the home, and check its permissions.")
       }
       if let place = former.distributor, former.token != keys.token {
-        bus.unregister(former.token, at: place)
+        end(former.token, at: place, on: bus)
       }
       try bus.register(
         keys.token, at: distributor, wakeKey: wakeKey, description: Self.description)
       handle(.registered)
     } catch {
       handle(.failed(error.problem))
+    }
+  }
+
+  /// Ends a former registration, which no one uses any more.
+  private func end(_ token: String, at distributor: String, on bus: PushBus) {
+    do throws(PushBusFault) {
+      try bus.unregister(token, at: distributor)
+    } catch {
+      log.debug("a former registration stays: \(error.problem.reason)")
     }
   }
 
@@ -236,7 +247,7 @@ private final class WakeLoop {
     } catch {
       throw PushBusFault("\(error)", nextStep: "It is tried again.")
     }
-    guard let key, Base64.decodeURL(key)?.count == 65 else {
+    guard let key, WakeKeys.isWakeKey(key) else {
       throw PushBusFault(
         "the relay \(relay.relay.url) wakes no devices",
         nextStep: "Its owner can change that: docs/wake.md.")
@@ -281,28 +292,23 @@ private final class WakeLoop {
 
   private func offer(_ endpoint: String) {
     do throws(LockstepError) {
-      let isVerified = try relay.putWake(
+      let answer = try relay.offerWake(
         registration(WakeRequest.registration, endpoint, auth: keys.push.auth), token: token)
-      handle(.offered(isVerified: isVerified))
+      switch answer {
+      case .success(let isVerified): handle(.offered(isVerified: isVerified))
+      case .failure(let refusal): handle(.failed(WakeProblem(refusedRegistration: refusal)))
+      }
     } catch {
-      handle(.failed(Self.refused(error)))
+      handle(.failed(WakeProblem(error)))
     }
-  }
-
-  private static func refused(_ error: LockstepError) -> WakeProblem {
-    WakeProblem(
-      "the relay does not take the registration: \(error)",
-      nextStep: "If it does not send to that push service, its owner can allow it: lockstep relay "
-        + "run --wake-allow.")
   }
 
   private func prove(_ code: String) {
     do throws(LockstepError) {
-      try relay.verifyWake(WakeRequest.registration, code: code, token: token)
-      handle(.proved)
+      let refusal = try relay.proveWake(WakeRequest.registration, code: code, token: token)
+      handle(WakeMachine.Event(proofAnswer: refusal))
     } catch {
-      if case .refused = error { return handle(.codeRefused) }
-      handle(.failed(WakeProblem("\(error)", nextStep: "It is tried again.")))
+      handle(WakeMachine.Event(proofFailure: error))
     }
   }
 
@@ -334,11 +340,7 @@ private final class WakeLoop {
       case .left: break
       case .ended:
         bus = nil
-        handle(
-          .lost(
-            WakeProblem(
-              "the session bus has ended",
-              nextStep: "Start the agent again in the new session.")))
+        handle(.lost(.busEnded))
       }
     }
     return hasRead
@@ -365,14 +367,9 @@ private final class WakeLoop {
   // MARK: requests of commands
 
   private var state: JSONValue {
-    let problem: JSONValue? = machine.problem.map { problem in
-      ["reason": .string(problem.reason), "nextStep": .string(problem.nextStep)]
-    }
-    return [
-      "isReady": .bool(machine.stage == .ready),
-      "distributor": keys.distributor.map { .string($0) } ?? .null,
-      "problem": problem ?? .null,
-    ]
+    WakeAgent.running(
+      isReady: machine.stage == .ready, distributor: keys.distributor, machine.problem
+    ).json
   }
 
   private func beginTest(_ client: ConnectionID) {
@@ -392,11 +389,15 @@ private final class WakeLoop {
     let auth = Entropy.secrets.bytes(PushRecipient.authBytes)
     test = (client, auth, WakeTest(distributor: place, at: SystemClock.instant()))
     do throws(LockstepError) {
-      _ = try relay.putWake(
+      let answer = try relay.offerWake(
         registration(WakeRequest.testRegistration, endpoint, auth: auth), token: token)
-      test?.run.accepted(at: SystemClock.instant())
+      switch answer {
+      case .success: test?.run.accepted(at: SystemClock.instant())
+      case .failure(let refusal):
+        endTest("relay", WakeProblem(refusedRegistration: refusal, retry: Self.repeatTest))
+      }
     } catch {
-      endTest("relay", Self.refused(error))
+      endTest("relay", WakeProblem(error, retry: Self.repeatTest))
     }
   }
 
@@ -407,7 +408,7 @@ private final class WakeLoop {
       test?.run.proved(at: SystemClock.instant())
       endTest()
     } catch {
-      endTest("proof", WakeProblem("\(error)", nextStep: "Repeat the test."))
+      endTest("proof", WakeProblem(error, retry: Self.repeatTest))
     }
   }
 

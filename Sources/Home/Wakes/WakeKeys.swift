@@ -15,6 +15,7 @@ package struct WakeKeys: Sendable {
   /// Maximum bytes to read of a file that should have 400.
   private static let bytesMax = 4_096
   private static let tokenBytes = 20
+  private static let tokenTextBytes = 20...100
   private static let nameBytes = 8
 
   /// Name of this device on the bus, which belongs to its home alone.
@@ -49,16 +50,27 @@ package struct WakeKeys: Sendable {
       try HomeFile.contents(of: home.wakeKeys, atMost: Self.bytesMax)
     }
     guard let content else { return nil }
-    guard let json = JSONValue(ifJSON: content), let name = json["name"]?.string,
-      let token = json["token"]?.string, let push = PushKeys(stored: json)
+    let json = JSONValue(ifJSON: content)
+    let (distributor, wakeKey) = (json?["distributor"], json?["wakeKey"])
+    guard let json, let name = json["name"]?.string, BusName.isValid(name),
+      let token = json["token"]?.string, Self.isToken(token), let push = PushKeys(stored: json),
+      distributor.map({ $0.string.map(BusName.isValid) ?? false }) ?? true,
+      wakeKey.map({ $0.string.map(Self.isWakeKey) ?? false }) ?? true
     else {
       throw CommandFailure(
         "\(home.wakeKeys) has another form; remove it, and the device registers for wakes anew")
     }
     (self.name, self.token, self.push) = (name, token, push)
-    distributor = json["distributor"]?.string
-    wakeKey = json["wakeKey"]?.string
+    self.distributor = distributor?.string
+    self.wakeKey = wakeKey?.string
   }
+
+  private static func isToken(_ text: String) -> Bool {
+    tokenTextBytes.contains(text.utf8.count) && Base64.decodeURL(text) != nil
+  }
+
+  /// Returns true for a public key on the curve P-256, uncompressed, as the relay gives it.
+  static func isWakeKey(_ text: String) -> Bool { Base64.decodeURL(text)?.count == 65 }
 
   /// Stores the distributor and the relay's key of a registration that is about to be made. For
   /// another key, the registration gets another token: the former one belongs to the former key.

@@ -1,26 +1,5 @@
 import LockstepModel
 
-/// Reason for which the device cannot be woken, and what a person can do.
-package struct WakeProblem: Hashable, Sendable {
-  /// Clause without a full stop.
-  package let reason: String
-  /// Sentence.
-  package let nextStep: String
-
-  package init(_ reason: String, nextStep: String) {
-    self.reason = reason
-    self.nextStep = nextStep
-  }
-
-  static let noEndpoint = WakeProblem(
-    "the distributor accepted the registration, and named no endpoint",
-    nextStep: "Check in the distributor's settings that it is connected to its push service.")
-  static let noPush = WakeProblem(
-    "the relay's first push did not arrive",
-    nextStep: "Check that the distributor is connected to its push service, and that the relay "
-      + "reaches that service: lockstep agent wake status shows its last error.")
-}
-
 /// Decides when a device registers for wakes, when it may end its connection, and when it connects
 /// again. Performs nothing itself.
 ///
@@ -34,6 +13,8 @@ struct WakeMachine {
   /// Time in which a distributor names the endpoint, and in which the relay's push arrives.
   static let endpointMilliseconds: Int64 = 60_000
   static let pushMilliseconds: Int64 = 90_000
+  /// Pauses between attempts to send the code back while the relay cannot handle it, milliseconds.
+  static let proofPauses: [Int64] = [1_000, 2_000, 4_000, 8_000, 16_000]
   /// Longest sleep, milliseconds: the delay of a change whose push was lost.
   static let sleepMilliseconds: Int64 = 3_600_000
 
@@ -49,10 +30,21 @@ struct WakeMachine {
     case offering
     /// The relay's first push brings a code. → proving, offering, pausing
     case awaitingPush(until: Instant)
-    /// The code is sent back. → ready, awaitingPush, offering, pausing
-    case proving(until: Instant)
+    /// The code is sent back. → ready, awaitingPush, awaitingProof, offering, pausing
+    case proving(Proof)
+    /// The code is sent once more then. → proving, offering, pausing
+    case awaitingProof(Proof, until: Instant)
     /// → registering, offering, pausing
     case ready
+  }
+
+  /// Code of the relay's first push.
+  struct Proof: Hashable, Sendable {
+    let code: String
+    /// Time at which it is given up to wait for another code.
+    let pushUntil: Instant
+    /// Attempts that the relay could not handle.
+    var attempts = 0
   }
 
   enum Event: Hashable, Sendable {
@@ -65,6 +57,8 @@ struct WakeMachine {
     case offered(isVerified: Bool)
     case proved
     case codeRefused
+    /// The relay could not handle the code for now.
+    case proofDelayed(WakeProblem)
     case failed(WakeProblem)
     /// From the distributor.
     case endpoint(String)
@@ -116,7 +110,9 @@ struct WakeMachine {
   var deadline: Instant? {
     let ofStage: Instant? =
       switch stage {
-      case .pausing(let until), .awaitingEndpoint(let until), .awaitingPush(let until): until
+      case .pausing(let until), .awaitingEndpoint(let until), .awaitingPush(let until),
+        .awaitingProof(_, let until):
+        until
       case .registering, .offering, .proving, .ready: nil
       }
     let ofSleep = checkAt ?? (stage == .ready && isSettled ? awakeUntil : nil)
@@ -140,12 +136,13 @@ struct WakeMachine {
       if isVerified { return succeed() }
       stage = .awaitingPush(until: now.advanced(milliseconds: Self.pushMilliseconds))
     case .code(let code):
-      guard case .awaitingPush(let until) = stage else { return }
-      stage = .proving(until: until)
-      actions.append(.prove(code: code))
+      prove(code)
     case .proved: if case .proving = stage { succeed() }
     // It was of an earlier push.
-    case .codeRefused: if case .proving(let until) = stage { stage = .awaitingPush(until: until) }
+    case .codeRefused:
+      guard case .proving(let proof) = stage else { return }
+      stage = .awaitingPush(until: proof.pushUntil)
+    case .proofDelayed(let problem): delayProof(problem, at: now)
     case .keyReplaced:
       guard stage == .ready else { return }
       stage = .registering
@@ -186,9 +183,13 @@ struct WakeMachine {
     case .pausing(let until) where until <= now:
       stage = .registering
       return .register
+    case .awaitingProof(let proof, let until) where until <= now:
+      stage = .proving(proof)
+      return .prove(code: proof.code)
     case .awaitingEndpoint(let until) where until <= now: fail(.noEndpoint, at: now)
     case .awaitingPush(let until) where until <= now: fail(.noPush, at: now)
-    case .pausing, .registering, .awaitingEndpoint, .offering, .awaitingPush, .proving, .ready:
+    case .pausing, .registering, .awaitingEndpoint, .offering, .awaitingPush, .proving,
+      .awaitingProof, .ready:
       return nil
     }
     return actions.isEmpty ? nil : actions.removeFirst()
@@ -204,13 +205,32 @@ struct WakeMachine {
   private mutating func offer(_ endpoint: String) {
     switch stage {
     // It comes unasked if it changes; an earlier attempt may also have caused it.
-    case .offering, .awaitingPush, .proving, .ready:
+    case .offering, .awaitingPush, .proving, .awaitingProof, .ready:
       guard endpoint != self.endpoint else { return }
     case .pausing, .registering, .awaitingEndpoint: break
     }
     self.endpoint = endpoint
     stage = .offering
     actions.append(.offer(endpoint: endpoint))
+  }
+
+  private mutating func prove(_ code: String) {
+    switch stage {
+    // A newer code replaces one that the relay could not handle.
+    case .awaitingPush(let until): stage = .proving(Proof(code: code, pushUntil: until))
+    case .awaitingProof(let former, _):
+      stage = .proving(Proof(code: code, pushUntil: former.pushUntil))
+    case .pausing, .registering, .awaitingEndpoint, .offering, .proving, .ready: return
+    }
+    actions.append(.prove(code: code))
+  }
+
+  private mutating func delayProof(_ problem: WakeProblem, at now: Instant) {
+    guard case .proving(var proof) = stage else { return }
+    guard proof.attempts < Self.proofPauses.count else { return fail(problem, at: now) }
+    let until = now.advanced(milliseconds: Self.proofPauses[proof.attempts])
+    proof.attempts += 1
+    stage = .awaitingProof(proof, until: until)
   }
 
   private mutating func succeed() {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "CDBus.h"
 
@@ -27,6 +28,8 @@ enum {
   NAME_REPLY_PRIMARY_OWNER = 1,
   NAME_REPLY_ALREADY_OWNER = 4,
   MESSAGE_METHOD_CALL = 1,
+  MESSAGE_METHOD_RETURN = 2,
+  MESSAGE_ERROR = 3,
   MESSAGE_SIGNAL = 4,
 };
 
@@ -37,7 +40,7 @@ enum {
   F(DBusConnection *, dbus_connection_open_private, (const char *, DBusError *)) \
   F(void, dbus_connection_close, (DBusConnection *)) \
   F(void, dbus_connection_unref, (DBusConnection *)) \
-  F(void, dbus_connection_flush, (DBusConnection *)) \
+  F(dbus_bool_t, dbus_connection_has_messages_to_send, (DBusConnection *)) \
   F(void, dbus_connection_set_exit_on_disconnect, (DBusConnection *, dbus_bool_t)) \
   F(void, dbus_connection_set_max_received_size, (DBusConnection *, long)) \
   F(void, dbus_connection_set_max_message_size, (DBusConnection *, long)) \
@@ -46,17 +49,14 @@ enum {
   F(dbus_bool_t, dbus_connection_read_write, (DBusConnection *, int)) \
   F(dbus_bool_t, dbus_connection_send, (DBusConnection *, DBusMessage *, uint32_t *)) \
   F(DBusMessage *, dbus_connection_pop_message, (DBusConnection *)) \
-  F(DBusMessage *, dbus_connection_send_with_reply_and_block, \
-    (DBusConnection *, DBusMessage *, int, DBusError *)) \
-  F(dbus_bool_t, dbus_bus_register, (DBusConnection *, DBusError *)) \
-  F(int, dbus_bus_request_name, (DBusConnection *, const char *, unsigned, DBusError *)) \
-  F(void, dbus_bus_add_match, (DBusConnection *, const char *, DBusError *)) \
   F(DBusMessage *, dbus_message_new_method_call, \
     (const char *, const char *, const char *, const char *)) \
   F(DBusMessage *, dbus_message_new_method_return, (DBusMessage *)) \
   F(DBusMessage *, dbus_message_new_error, (DBusMessage *, const char *, const char *)) \
   F(void, dbus_message_unref, (DBusMessage *)) \
   F(int, dbus_message_get_type, (DBusMessage *)) \
+  F(uint32_t, dbus_message_get_reply_serial, (DBusMessage *)) \
+  F(const char *, dbus_message_get_error_name, (DBusMessage *)) \
   F(dbus_bool_t, dbus_message_get_no_reply, (DBusMessage *)) \
   F(void, dbus_message_set_no_reply, (DBusMessage *, dbus_bool_t)) \
   F(dbus_bool_t, dbus_message_is_method_call, (DBusMessage *, const char *, const char *)) \
@@ -109,8 +109,18 @@ static const char *const distributor_path = "/org/unifiedpush/Distributor";
 static const char *const connector_path = "/org/unifiedpush/Connector";
 static const char *const distributors = "org.unifiedpush.Distributor";
 
-/// A push has at most 4,096 bytes; other messages are lists of the bus's names.
-enum { MESSAGE_BYTES = 1 << 20, BUS_MILLISECONDS = 10000, DISTRIBUTORS_MAX = 32 };
+enum {
+  /// A push has at most 4,096 bytes; other messages are lists of the bus's names. libdbus ends the
+  /// connection at a longer message: it does not read past one.
+  MESSAGE_BYTES = 1 << 20,
+  /// Time for an answer of the bus itself.
+  BUS_MILLISECONDS = 10000,
+  /// Time for sending what no answer is awaited for.
+  FLUSH_MILLISECONDS = 2000,
+  DISTRIBUTORS_MAX = 32,
+  /// Messages that may come before an awaited answer.
+  WAITING_MAX = 64,
+};
 
 struct lockstep_bus {
   DBusConnection *connection;
@@ -118,6 +128,9 @@ struct lockstep_bus {
   char *service;
   /// The message that the last event points into.
   DBusMessage *held;
+  /// Messages that came before an awaited answer; the next one is at `waiting_first`.
+  DBusMessage *waiting[WAITING_MAX];
+  size_t waiting_first, waiting_end;
 };
 
 static void copy(const char *text, char *target, size_t capacity) {
@@ -195,18 +208,127 @@ static const char *text_value(DBusMessage *message, const char *name) {
   return find_value(message, name, &value) ? text_at(&value) : NULL;
 }
 
+// Sending. libdbus's own calls that wait first wait for the message to be sent, without a limit: a
+// bus that has stopped, or does not authenticate, would hold the thread for ever.
+
+static int64_t milliseconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/// Sends what is queued. Returns false if the bus did not take it in time.
+static bool flush(lockstep_bus *bus) {
+  int64_t end = milliseconds_now() + FLUSH_MILLISECONDS;
+  while (dbus_connection_has_messages_to_send(bus->connection)) {
+    int64_t left = end - milliseconds_now();
+    if (left <= 0 || !dbus_connection_get_is_connected(bus->connection)) return false;
+    dbus_connection_read_write(bus->connection, (int)left);
+  }
+  return true;
+}
+
+/// Makes place for messages; returns true if there is some.
+static bool has_place(lockstep_bus *bus) {
+  size_t count = bus->waiting_end - bus->waiting_first;
+  memmove(bus->waiting, bus->waiting + bus->waiting_first, count * sizeof *bus->waiting);
+  bus->waiting_first = 0;
+  bus->waiting_end = count;
+  return count < WAITING_MAX;
+}
+
+/// The message that came first and was not returned yet; NULL if there is none.
+static DBusMessage *next_message(lockstep_bus *bus) {
+  return bus->waiting_first < bus->waiting_end
+      ? bus->waiting[bus->waiting_first++] : dbus_connection_pop_message(bus->connection);
+}
+
+static bool is_answer(DBusMessage *message, uint32_t serial) {
+  int type = dbus_message_get_type(message);
+  return (type == MESSAGE_METHOD_RETURN || type == MESSAGE_ERROR)
+      && dbus_message_get_reply_serial(message) == serial;
+}
+
+/// Sends a call, which it releases, and waits for the answer, which may be an error. Returns NULL
+/// after a failure, with the reason in `reason`.
+static DBusMessage *answer_to(
+    lockstep_bus *bus, DBusMessage *call, int milliseconds, char *reason, size_t capacity) {
+  uint32_t serial = 0;
+  bool is_queued = call && dbus_connection_send(bus->connection, call, &serial);
+  if (call) dbus_message_unref(call);
+  if (!is_queued) return copy(NULL, reason, capacity), NULL;
+  for (int64_t end = milliseconds_now() + milliseconds;;) {
+    DBusMessage *message;
+    while (has_place(bus) && (message = dbus_connection_pop_message(bus->connection))) {
+      if (is_answer(message, serial)) return message;
+      bus->waiting[bus->waiting_end++] = message;
+    }
+    int64_t left = end - milliseconds_now();
+    if (!has_place(bus))
+      return copy("too many other messages came before the answer", reason, capacity), NULL;
+    if (!dbus_connection_get_is_connected(bus->connection))
+      return copy("the connection to the bus has ended", reason, capacity), NULL;
+    if (left <= 0)
+      return snprintf(reason, capacity, "no answer came within %d s", milliseconds / 1000), NULL;
+    dbus_connection_read_write(bus->connection, (int)left);
+  }
+}
+
+/// Writes the text of an error. Returns false if the answer is none.
+static bool read_error(DBusMessage *answer, char *reason, size_t capacity) {
+  if (dbus_message_get_type(answer) != MESSAGE_ERROR) return false;
+  DBusMessageIter iter;
+  const char *text = dbus_message_iter_init(answer, &iter) ? text_at(&iter) : NULL;
+  const char *name = dbus_message_get_error_name(answer);
+  copy(text ? text : name ? name : "it answered with an error", reason, capacity);
+  return true;
+}
+
+/// Calls the bus itself, with a text unless it is NULL, and with `flags` unless they are 0. Returns
+/// NULL after a failure or an error, with the reason in `reason`.
+static DBusMessage *answer_of_bus(
+    lockstep_bus *bus, const char *method, const char *text, uint32_t flags, char *reason,
+    size_t capacity) {
+  DBusMessage *call = dbus_message_new_method_call(bus_name, bus_path, bus_name, method);
+  if (!call) return copy(NULL, reason, capacity), NULL;
+  DBusMessageIter iter;
+  dbus_message_iter_init_append(call, &iter);
+  if ((text && !append_text(&iter, text))
+      || (flags && !dbus_message_iter_append_basic(&iter, 'u', &flags))) {
+    dbus_message_unref(call);
+    return copy(NULL, reason, capacity), NULL;
+  }
+  DBusMessage *answer = answer_to(bus, call, BUS_MILLISECONDS, reason, capacity);
+  if (!answer || !read_error(answer, reason, capacity)) return answer;
+  dbus_message_unref(answer);
+  return NULL;
+}
+
 // Opening and closing.
 
-/// Closes what was opened, and returns NULL. `error`: its text is the reason.
-static lockstep_bus *give_up(
-    DBusConnection *connection, DBusError *error, char *reason, size_t capacity) {
-  copy(error->message, reason, capacity);
-  dbus_error_free(error);
-  if (connection) {
-    dbus_connection_close(connection);
-    dbus_connection_unref(connection);
-  }
-  return NULL;
+/// Introduces the connection to the bus, and takes its name.
+static bool introduce(lockstep_bus *bus, char *reason, size_t capacity) {
+  DBusMessage *answer = answer_of_bus(bus, "Hello", NULL, 0, reason, capacity);
+  if (!answer) return false;
+  dbus_message_unref(answer);
+  answer = answer_of_bus(
+      bus, "AddMatch",
+      "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
+      "member='NameOwnerChanged',arg0namespace='org.unifiedpush.Distributor'",
+      0, reason, capacity);
+  if (!answer) return false;
+  dbus_message_unref(answer);
+  answer = answer_of_bus(
+      bus, "RequestName", bus->service, NAME_FLAG_DO_NOT_QUEUE, reason, capacity);
+  if (!answer) return false;
+  uint32_t owner = 0;
+  DBusMessageIter iter;
+  if (dbus_message_has_signature(answer, "u") && dbus_message_iter_init(answer, &iter))
+    dbus_message_iter_get_basic(&iter, &owner);
+  dbus_message_unref(answer);
+  if (owner == NAME_REPLY_PRIMARY_OWNER || owner == NAME_REPLY_ALREADY_OWNER) return true;
+  copy("another process has this device's name there", reason, capacity);
+  return false;
 }
 
 lockstep_bus *lockstep_bus_open(
@@ -214,31 +336,27 @@ lockstep_bus *lockstep_bus_open(
   DBusError error;
   dbus_error_init(&error);
   DBusConnection *connection = dbus_connection_open_private(address, &error);
-  if (!connection) return give_up(NULL, &error, reason, capacity);
+  if (!connection) {
+    copy(error.message, reason, capacity);
+    dbus_error_free(&error);
+    return NULL;
+  }
   dbus_connection_set_exit_on_disconnect(connection, false);
   dbus_connection_set_max_message_size(connection, MESSAGE_BYTES);
   dbus_connection_set_max_received_size(connection, MESSAGE_BYTES);
-  if (!dbus_bus_register(connection, &error)) return give_up(connection, &error, reason, capacity);
-  dbus_bus_add_match(
-      connection,
-      "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
-      "member='NameOwnerChanged',arg0namespace='org.unifiedpush.Distributor'",
-      &error);
-  if (error.message) return give_up(connection, &error, reason, capacity);
-  int owner = dbus_bus_request_name(connection, name, NAME_FLAG_DO_NOT_QUEUE, &error);
-  if (error.message) return give_up(connection, &error, reason, capacity);
-  bool is_owner = owner == NAME_REPLY_PRIMARY_OWNER || owner == NAME_REPLY_ALREADY_OWNER;
-  lockstep_bus *bus = is_owner ? calloc(1, sizeof *bus) : NULL;
+  lockstep_bus *bus = calloc(1, sizeof *bus);
   char *service = bus ? strdup(name) : NULL;
   if (!service) {
     free(bus);
-    give_up(connection, &error, reason, capacity);
-    if (!is_owner) copy("another process has this device's name there", reason, capacity);
-    return NULL;
+    dbus_connection_close(connection);
+    dbus_connection_unref(connection);
+    return copy(NULL, reason, capacity), NULL;
   }
   bus->connection = connection;
   bus->service = service;
-  return bus;
+  if (introduce(bus, reason, capacity)) return bus;
+  lockstep_bus_close(bus);
+  return NULL;
 }
 
 static void release(lockstep_bus *bus) {
@@ -248,6 +366,8 @@ static void release(lockstep_bus *bus) {
 
 void lockstep_bus_close(lockstep_bus *bus) {
   release(bus);
+  while (bus->waiting_first < bus->waiting_end)
+    dbus_message_unref(bus->waiting[bus->waiting_first++]);
   dbus_connection_close(bus->connection);
   dbus_connection_unref(bus->connection);
   free(bus->service);
@@ -276,15 +396,9 @@ static bool has_line(const char *names, const char *name) {
 }
 
 static bool append_names(
-    lockstep_bus *bus, const char *method, char *names, size_t capacity, int *left) {
-  DBusMessage *call = dbus_message_new_method_call(bus_name, bus_path, bus_name, method);
-  if (!call) return false;
-  DBusError error;
-  dbus_error_init(&error);
-  DBusMessage *answer = dbus_connection_send_with_reply_and_block(
-      bus->connection, call, BUS_MILLISECONDS, &error);
-  dbus_message_unref(call);
-  dbus_error_free(&error);
+    lockstep_bus *bus, const char *method, char *names, size_t capacity, int *left, char *reason,
+    size_t reason_capacity) {
+  DBusMessage *answer = answer_of_bus(bus, method, NULL, 0, reason, reason_capacity);
   if (!answer) return false;
   DBusMessageIter iter, list;
   if (dbus_message_has_signature(answer, "as") && dbus_message_iter_init(answer, &iter)) {
@@ -301,11 +415,13 @@ static bool append_names(
   return true;
 }
 
-bool lockstep_bus_distributors(lockstep_bus *bus, char *names, size_t capacity) {
+bool lockstep_bus_distributors(
+    lockstep_bus *bus, char *names, size_t capacity, char *reason, size_t reason_capacity) {
   int left = DISTRIBUTORS_MAX;
   names[0] = 0;
-  return append_names(bus, "ListNames", names, capacity, &left)
-      && append_names(bus, "ListActivatableNames", names, capacity, &left);
+  return append_names(bus, "ListNames", names, capacity, &left, reason, reason_capacity)
+      && append_names(
+          bus, "ListActivatableNames", names, capacity, &left, reason, reason_capacity);
 }
 
 // Registrations.
@@ -353,10 +469,12 @@ static enum lockstep_bus_registration registration_result(
       ? LOCKSTEP_BUS_REGISTERED : LOCKSTEP_BUS_REFUSED;
 }
 
-static bool is_unknown(const DBusError *error) {
-  return error->name
-      && (strcmp(error->name, "org.freedesktop.DBus.Error.UnknownMethod") == 0
-          || strcmp(error->name, "org.freedesktop.DBus.Error.UnknownInterface") == 0);
+/// True if the answer says that there is no such method.
+static bool is_unknown(DBusMessage *answer) {
+  const char *name = dbus_message_get_error_name(answer);
+  return name
+      && (strcmp(name, "org.freedesktop.DBus.Error.UnknownMethod") == 0
+          || strcmp(name, "org.freedesktop.DBus.Error.UnknownInterface") == 0);
 }
 
 enum lockstep_bus_registration lockstep_bus_register(
@@ -365,40 +483,46 @@ enum lockstep_bus_registration lockstep_bus_register(
   for (int version = 2;; version--) {
     DBusMessage *call =
         registration_call(bus, distributor, version, token, description, vapid);
-    DBusError error;
-    dbus_error_init(&error);
-    DBusMessage *answer = call
-        ? dbus_connection_send_with_reply_and_block(bus->connection, call, milliseconds, &error)
-        : NULL;
-    if (call) dbus_message_unref(call);
-    if (answer) {
-      enum lockstep_bus_registration result = registration_result(answer, version, text, capacity);
-      dbus_message_unref(answer);
-      return result;
-    }
-    bool has_older = version == 2 && is_unknown(&error);
-    copy(error.message, text, capacity);
-    dbus_error_free(&error);
-    if (!has_older) return LOCKSTEP_BUS_FAILED;
+    DBusMessage *answer = answer_to(bus, call, milliseconds, text, capacity);
+    if (!answer) return LOCKSTEP_BUS_FAILED;
+    bool has_older = version == 2 && is_unknown(answer);
+    enum lockstep_bus_registration result = read_error(answer, text, capacity)
+        ? LOCKSTEP_BUS_FAILED : registration_result(answer, version, text, capacity);
+    dbus_message_unref(answer);
+    if (!has_older) return result;
   }
 }
 
-void lockstep_bus_unregister(lockstep_bus *bus, const char *distributor, const char *token) {
+static DBusMessage *unregistration_call(const char *distributor, int version, const char *token) {
+  DBusMessage *call = dbus_message_new_method_call(
+      distributor, distributor_path,
+      version == 2 ? "org.unifiedpush.Distributor2" : "org.unifiedpush.Distributor1",
+      "Unregister");
+  if (!call) return NULL;
+  DBusMessageIter iter;
+  dbus_message_iter_init_append(call, &iter);
   const char *const fields[] = {"token", token};
-  for (int version = 2; version >= 1; version--) {
-    DBusMessage *call = dbus_message_new_method_call(
-        distributor, distributor_path,
-        version == 2 ? "org.unifiedpush.Distributor2" : "org.unifiedpush.Distributor1",
-        "Unregister");
-    if (!call) return;
-    DBusMessageIter iter;
-    dbus_message_iter_init_append(call, &iter);
-    dbus_message_set_no_reply(call, true);
-    if (version == 2 ? append_dictionary(&iter, fields, 2) : append_text(&iter, token))
-      dbus_connection_send(bus->connection, call, NULL);
-    dbus_message_unref(call);
-  }
-  dbus_connection_flush(bus->connection);
+  if (version == 2 ? append_dictionary(&iter, fields, 2) : append_text(&iter, token)) return call;
+  dbus_message_unref(call);
+  return NULL;
+}
+
+bool lockstep_bus_unregister(
+    lockstep_bus *bus, const char *distributor, const char *token, char *reason, size_t capacity) {
+  DBusMessage *answer = answer_to(
+      bus, unregistration_call(distributor, 2, token), BUS_MILLISECONDS, reason, capacity);
+  if (!answer) return false;
+  bool has_older = is_unknown(answer), has_failed = read_error(answer, reason, capacity);
+  dbus_message_unref(answer);
+  if (!has_older) return !has_failed;
+  // Version 1 has no answer.
+  DBusMessage *call = unregistration_call(distributor, 1, token);
+  if (!call) return copy(NULL, reason, capacity), false;
+  dbus_message_set_no_reply(call, true);
+  bool is_sent = dbus_connection_send(bus->connection, call, NULL) && flush(bus);
+  dbus_message_unref(call);
+  if (!is_sent) copy("the bus does not take the message", reason, capacity);
+  return is_sent;
 }
 
 // Events.
@@ -471,7 +595,8 @@ static void answer_call(lockstep_bus *bus, DBusMessage *call, bool is_known, boo
   }
   if (is_complete) dbus_connection_send(bus->connection, answer, NULL);
   dbus_message_unref(answer);
-  dbus_connection_flush(bus->connection);
+  // What a bus that has stopped does not take now is sent when it is read from again.
+  flush(bus);
 }
 
 static struct lockstep_bus_event read_call(lockstep_bus *bus, DBusMessage *call) {
@@ -506,7 +631,7 @@ struct lockstep_bus_event lockstep_bus_next(lockstep_bus *bus) {
   struct lockstep_bus_event event = {.kind = LOCKSTEP_BUS_NOTHING};
   release(bus);
   dbus_connection_read_write(bus->connection, 0);
-  while ((bus->held = dbus_connection_pop_message(bus->connection))) {
+  while ((bus->held = next_message(bus))) {
     int type = dbus_message_get_type(bus->held);
     if (type == MESSAGE_METHOD_CALL) event = read_call(bus, bus->held);
     if (type == MESSAGE_SIGNAL) event = read_signal(bus->held);

@@ -207,6 +207,40 @@ struct WakeMachineTests {
     #expect(try scene.passToDeadline() == [.report(.noEndpoint)])
   }
 
+  @Test func aCodeThatTheRelayCannotHandleNowIsSentAgainForAWhile() throws {
+    var scene = Scene()
+    _ = scene.actions()
+    for event: WakeMachine.Event in [
+      .registered, .endpoint(Self.endpoint), .offered(isVerified: false), .code("c"),
+    ] {
+      _ = scene.after(event)
+    }
+    let problem = WakeProblem("it is busy", nextStep: "It is tried again.")
+    for pause in WakeMachine.proofPauses {
+      #expect(scene.after(.proofDelayed(problem)) == [])
+      #expect(scene.pass(pause - 1) == [])
+      #expect(try scene.passToDeadline() == [.prove(code: "c")])
+    }
+    // The reason is the relay's, not that no push arrived.
+    #expect(scene.after(.proofDelayed(problem)) == [.report(problem)])
+    #expect(scene.machine.problem == problem)
+    #expect(try scene.passToDeadline() == [.register])
+  }
+
+  @Test func aDelayedCodeIsReplacedByANewOne() throws {
+    var scene = Scene()
+    _ = scene.actions()
+    for event: WakeMachine.Event in [
+      .registered, .endpoint(Self.endpoint), .offered(isVerified: false), .code("old"),
+    ] {
+      _ = scene.after(event)
+    }
+    let problem = WakeProblem("it is busy", nextStep: "It is tried again.")
+    _ = scene.after(.proofDelayed(problem))
+    #expect(scene.after(.code("new")) == [.prove(code: "new")])
+    #expect(scene.after(.proved) == [.report(nil)])
+  }
+
   @Test func resultsThatComeTooLateChangeNothing() {
     var scene = Scene()
     _ = scene.actions()
@@ -215,6 +249,7 @@ struct WakeMachineTests {
     let stage = scene.machine.stage
     for event: WakeMachine.Event in [
       .registered, .offered(isVerified: true), .code("c"), .proved, .codeRefused, .lost(problem),
+      .proofDelayed(problem),
     ] {
       #expect(scene.after(event) == [])
       #expect(scene.machine.stage == stage)

@@ -14,7 +14,10 @@ const char *_Nullable lockstep_bus_load(void);
 typedef struct lockstep_bus lockstep_bus;
 
 /// Connects to the bus at `address`, and takes `name` there. Returns NULL after a failure, with the
-/// reason in `reason`.
+/// reason in `reason`. Waits for at most 10 seconds for each of the bus's three answers.
+///
+/// `name`, and each distributor's name below: a valid name on a bus; libdbus ends the process if it
+/// is none.
 lockstep_bus *_Nullable lockstep_bus_open(
     const char *_Nonnull address, const char *_Nonnull name, char *_Nonnull reason,
     size_t capacity);
@@ -25,9 +28,11 @@ void lockstep_bus_close(lockstep_bus *_Nonnull bus);
 int lockstep_bus_descriptor(lockstep_bus *_Nonnull bus);
 
 /// Writes the names of the distributors, each followed by a newline: the running ones first, then
-/// those that the bus can start. Returns false after a failure.
+/// those that the bus can start. Returns false after a failure, with the reason in `reason`. Waits
+/// for at most 10 seconds for each of the bus's two answers.
 bool lockstep_bus_distributors(
-    lockstep_bus *_Nonnull bus, char *_Nonnull names, size_t capacity);
+    lockstep_bus *_Nonnull bus, char *_Nonnull names, size_t capacity, char *_Nonnull reason,
+    size_t reason_capacity);
 
 enum lockstep_bus_registration {
   LOCKSTEP_BUS_REGISTERED,
@@ -45,9 +50,11 @@ enum lockstep_bus_registration lockstep_bus_register(
     const char *_Nonnull description, const char *_Nonnull vapid, int milliseconds,
     char *_Nonnull answer, size_t capacity);
 
-/// Ends a registration, without waiting for an answer.
-void lockstep_bus_unregister(
-    lockstep_bus *_Nonnull bus, const char *_Nonnull distributor, const char *_Nonnull token);
+/// Ends a registration. Returns false after a failure, with the reason in `reason`. Waits for at
+/// most 10 seconds for the answer; distributors of version 1 give none.
+bool lockstep_bus_unregister(
+    lockstep_bus *_Nonnull bus, const char *_Nonnull distributor, const char *_Nonnull token,
+    char *_Nonnull reason, size_t capacity);
 
 enum lockstep_bus_kind {
   /// There is nothing more for now.
@@ -61,7 +68,7 @@ enum lockstep_bus_kind {
   /// The distributor `text` has appeared on the bus, or has left it.
   LOCKSTEP_BUS_APPEARED,
   LOCKSTEP_BUS_LEFT,
-  /// The bus has ended.
+  /// The connection to the bus has ended: the bus has, or a message over 1 MiB came.
   LOCKSTEP_BUS_ENDED,
 };
 
