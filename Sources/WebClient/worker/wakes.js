@@ -21,9 +21,14 @@
 const wakeID = "page";
 /** Name of the page's store, and of the values in it that are read. */
 const home = { store: "lockstep", values: ["identity", "cursor", "clock.offset"] };
-/** Cache and path of the entry that holds what was told: `{deviceID, cursor, through, summary}`.
+/** Cache with the entries below. The page deletes it when the browser leaves the account. */
+const wakeCache = "lockstep wakes";
+/** Path of the entry that holds what was told: `{deviceID, cursor, through, summary}`.
  * `cursor`: the page's cursor at that time; once it moves, the page has shown the changes. */
-const toldEntry = { cache: "lockstep wakes", path: "/told" };
+const toldPath = "/told";
+/** Path of the mark that the person wants wakes, which outlives the subscription: the endpoint that
+ * the relay accepted last, or an empty text. The page has it too (`page/wakes/browserPush.js`). */
+const wantedPath = "/wanted";
 /** Pages of changes that are read for one notification, and the records of each. */
 const wakePages = { max: 5, records: 200 };
 /** Time for all requests of one push; browsers end the worker after about 30 seconds. */
@@ -45,7 +50,7 @@ self.addEventListener("notificationclick", (event) => {
 });
 
 self.addEventListener("pushsubscriptionchange", (event) =>
-  event.waitUntil(renewSubscription(event.newSubscription)));
+  event.waitUntil(keepRegistered(AbortSignal.timeout(wakeMilliseconds), event)));
 
 async function handlePush(event) {
   const { c: code, t: token, k: newKey } = readMessage(event);
@@ -56,7 +61,6 @@ async function handlePush(event) {
     for (const page of pages) page.postMessage({ kind: "wake" });
     return;
   }
-  if (typeof newKey === "string") await subscribeAgain(newKey, signal).catch(() => {});
   for (const page of pages) page.postMessage({ kind: "wake" });
   if (pages.some(({ visibilityState }) => visibilityState === "visible")) {
     await notifyBriefly();
@@ -64,6 +68,8 @@ async function handlePush(event) {
     const news = await newsOf(token, signal).catch(() => ({ text: "Something changed." }));
     await notify({ ...news, isDeclarative: Boolean(event.notification) });
   }
+  // At the end: a browser may take long to subscribe, and must have shown a notification.
+  if (typeof newKey === "string") await keepRegistered(signal).catch(() => {});
 }
 
 /** Returns an empty message for one of another version, and for text that is not the relay's. */
@@ -174,13 +180,22 @@ function openHome() {
 }
 
 async function readTold() {
-  const entry = await (await caches.open(toldEntry.cache)).match(toldEntry.path);
+  const entry = await (await caches.open(wakeCache)).match(toldPath);
   return entry ? entry.json() : null;
 }
 
 async function writeTold(told) {
-  const response = new Response(JSON.stringify(told));
-  await (await caches.open(toldEntry.cache)).put(toldEntry.path, response);
+  await (await caches.open(wakeCache)).put(toldPath, new Response(JSON.stringify(told)));
+}
+
+/** Returns the endpoint that the relay accepted last, "" if none, null if no wakes are wanted. */
+async function readWanted() {
+  const entry = await (await caches.open(wakeCache)).match(wantedPath);
+  return entry ? entry.text() : null;
+}
+
+async function writeWanted(endpoint) {
+  await (await caches.open(wakeCache)).put(wantedPath, new Response(endpoint));
 }
 
 /** Pages of Lockstep itself: the owner of the relay may have others below `/pages/`. */
@@ -215,22 +230,43 @@ async function openPage(view) {
   return page.focus();
 }
 
-/** Registers the subscription by which the browser has replaced the former one. If this fails, the
- * page does it when it is opened. */
-async function renewSubscription(renewed) {
-  const signal = AbortSignal.timeout(wakeMilliseconds);
+/**
+ * Subscribes and registers where the browser's subscription, the relay's key and the registration
+ * do not agree. If this fails at any step, the mark stays, and the page does it when it is opened.
+ *
+ * `newSubscription`, `oldSubscription`: of the event by which the browser replaced or ended one.
+ */
+async function keepRegistered(signal, { newSubscription, oldSubscription } = {}) {
+  const { pushManager } = self.registration;
+  if (await pushManager.permissionState({ userVisibleOnly: true }) !== "granted") {
+    await (await caches.open(wakeCache)).delete(wantedPath);
+    return;
+  }
   const { token } = (await readHome()).identity;
-  await register(renewed ?? await subscribe(await readKey(signal)), { token, signal });
+  const accepted = await readWanted();
+  const former = newSubscription ?? await pushManager.getSubscription();
+  // Earlier versions made no mark.
+  if (accepted === null && !former && !oldSubscription) return;
+  if (accepted === null) await writeWanted("");
+  // The former subscription stays if the relay gives no answer, and would accept no other.
+  const wakeKey = await readKey(signal);
+  if (typeof wakeKey !== "string") return;
+  const subscription = await subscriptionFor(wakeKey, former);
+  const { endpoint } = subscription.toJSON();
+  if (endpoint === accepted) return;
+  if (await readWanted() !== null) await register(subscription, { token, signal });
+  // The person may have turned wakes off in the meantime.
+  if (await readWanted() !== null) await writeWanted(endpoint);
+  else await subscription.unsubscribe();
 }
 
-/** Replaces the subscription by one for the relay's new key: a browser has one at a time. If this
- * fails, the page does it when it is opened. */
-async function subscribeAgain(key, signal) {
-  const { token } = (await readHome()).identity;
-  const former = await self.registration.pushManager.getSubscription();
-  if (former && subscribedKey(former) === key) return;
+/** Returns `former`, or in its place a subscription for another key: a browser has one at a time,
+ * and refuses another key while it has it. */
+async function subscriptionFor(wakeKey, former) {
+  if (former && [null, wakeKey].includes(subscribedKey(former))) return former;
   await former?.unsubscribe();
-  await register(await subscribe(key), { token, signal });
+  return self.registration.pushManager.subscribe(
+    { userVisibleOnly: true, applicationServerKey: wakeKey });
 }
 
 async function register(subscription, { token, signal }) {
@@ -244,11 +280,6 @@ async function register(subscription, { token, signal }) {
 
 async function readKey(signal) {
   return (await (await request("/v1/limits", { signal })).json()).wakeKey;
-}
-
-function subscribe(key) {
-  return self.registration.pushManager.subscribe(
-    { userVisibleOnly: true, applicationServerKey: key });
 }
 
 /** The relay's key for which the browser has subscribed, as the relay writes it; null if the

@@ -15,14 +15,20 @@ class Stage {
   permission = "default";
   answer = "granted";
   subscribed = null;
+  /** The mark that the person wants wakes: the endpoint that the relay accepted last. */
+  wanted = null;
   wake = null;
   key = "BKey";
   status = { accountID: "account", state: "syncing" };
-  /** Set by a test: an error of the relay's next calls. */
+  /** Set by a test: an error of the relay's next calls, and of the push service's. */
   fault = null;
+  pushFault = null;
   #listeners = [];
+  #subscriptions = 0;
 
-  constructor({ obstacle = null, subscribed = null } = {}) {
+  /** `subscribed`: key of the subscription that the browser has. `wanted`: the mark; if it is not
+   * given, the relay has accepted that subscription. */
+  constructor({ obstacle = null, subscribed = null, wanted } = {}) {
     const stage = this;
     this.push = {
       obstacle,
@@ -35,21 +41,35 @@ class Stage {
       subscription: async () => this.subscribed,
       subscribe: async (key) => {
         this.calls.push(`subscribe ${key}`);
-        this.subscribed = this.subscription(key);
+        if (this.pushFault) throw this.pushFault;
+        if (this.subscribed && this.subscribed.key !== key) throw new Error("InvalidStateError");
+        this.subscribed ??= this.subscription(key);
         return this.subscribed;
       },
-      forget: async () => this.calls.push("forget"),
+      wanted: async () => this.wanted,
+      want: async (endpoint) => { this.wanted = endpoint; },
+      unwant: async () => { this.wanted = null; },
+      forget: async () => {
+        this.calls.push("forget");
+        this.wanted = null;
+      },
     };
     this.lockstep = {
       wakeKey: () => this.#relay(null, () => this.key),
       wakes: () => this.#relay(null, () => (this.wake ? [this.wake] : [])),
-      registerWake: ({ key }, ...how) => this.#relay(`register ${key}`, () => {
+      registerWake: ({ key, endpoint }, ...how) => this.#relay(`register ${key}`, () => {
         this.registered = how;
+        this.accepted = endpoint;
         this.wake ??= { id: "page", state: "unverified" };
       }),
       removeWake: () => this.#relay("remove", () => { this.wake = null; }),
     };
-    if (subscribed) this.subscribed = this.subscription(subscribed);
+    if (subscribed) {
+      this.permission = "granted";
+      this.subscribed = this.subscription(subscribed);
+      this.wanted = this.subscribed.endpoint;
+    }
+    if (wanted !== undefined) this.wanted = wanted;
     this.wakes = new WakeSwitch({
       lockstep: this.lockstep, subscribe: (act) => this.#listeners.push(act),
       get status() { return stage.status; },
@@ -57,10 +77,25 @@ class Stage {
   }
 
   subscription(key) {
-    return { key, unsubscribe: async () => {
-      this.calls.push("unsubscribe");
-      this.subscribed = null;
-    } };
+    this.#subscriptions += 1;
+    return { key, endpoint: `https://push.example/${this.#subscriptions}`,
+      unsubscribe: async () => {
+        this.calls.push("unsubscribe");
+        this.subscribed = null;
+      } };
+  }
+
+  /** Plays the page's next opening in the same browser, with a new list of calls. */
+  async reopens() {
+    const next = new Stage();
+    for (const name of ["permission", "wanted", "wake", "key"]) next[name] = this[name];
+    next.#subscriptions = this.#subscriptions;
+    if (this.subscribed) {
+      const { key, endpoint } = this.subscribed;
+      next.subscribed = { ...next.subscription(key), endpoint };
+    }
+    await next.hasStatus({ state: "inSync" });
+    return next;
   }
 
   async hasStatus(changes) {
@@ -132,6 +167,7 @@ test("without the relay it can be turned off, and is not turned on", async () =>
   await other.wakes.turnOn();
   assert.deepEqual(other.calls, ["ask", "subscribe BKey", "register BKey", "unsubscribe"]);
   assert.deepEqual([other.model.isOn, other.model.text], [false, "The relay sends none there."]);
+  assert.equal(other.wanted, null, "nothing is tried again");
 });
 
 test("a relay that wakes no devices is said to, and nothing is asked of the person", async () => {
@@ -172,6 +208,94 @@ test("a new key of the relay gets a new subscription", async () => {
   assert.deepEqual([off.calls, off.model.isOn], [[], true], "the relay may wake devices again");
 });
 
+const unavailable = Object.assign(new Error("busy"), { name: "CallError" });
+
+test("a renewal that fails at any step is repaired when the page is opened again", async () => {
+  const faults = {
+    wakeKey: [], subscribe: ["unsubscribe", "subscribe BKey"],
+    registerWake: ["unsubscribe", "subscribe BKey", "register BKey"],
+  };
+  for (const [step, calls] of Object.entries(faults)) {
+    const stage = new Stage({ subscribed: "old" });
+    stage.wake = { id: "page", state: "verified", verifiedAt: now };
+    const side = step === "subscribe" ? stage.push : stage.lockstep;
+    const act = side[step];
+    side[step] = async (...words) => {
+      stage[step === "subscribe" ? "pushFault" : "fault"] = unavailable;
+      return act(...words);
+    };
+    await stage.hasStatus({ state: "inSync" });
+    assert.deepEqual(stage.calls, calls);
+    assert.equal(stage.subscribed === null, step === "subscribe", "a subscription is kept");
+    const next = await stage.reopens();
+    assert.equal(next.subscribed.key, "BKey", step);
+    assert.equal(next.accepted, next.subscribed.endpoint, "the relay has it");
+    assert.equal(next.model.isOn, true);
+    assert.deepEqual((await next.reopens()).calls, [], "once");
+  }
+});
+
+test("a renewal that failed is tried again at the next connection of the same page", async () => {
+  const stage = new Stage({ wanted: "https://push.example/0" });
+  stage.permission = "granted";
+  stage.wake = { id: "page", state: "verified", verifiedAt: now };
+  stage.fault = unavailable;
+  await stage.hasStatus({ state: "inSync" });
+  await stage.wakes.refresh();
+  assert.deepEqual([stage.calls, stage.model.isOn], [[], true], "it is still wanted");
+  stage.fault = null;
+  await stage.wakes.refresh();
+  assert.equal(stage.model.text, "The relay does not know of it. Turn it off and on again.",
+    "its registration is that of the former subscription");
+  await stage.hasStatus({ state: "offline" });
+  await stage.hasStatus({ state: "inSync" });
+  assert.deepEqual(stage.calls, ["subscribe BKey", "register BKey"]);
+  assert.match(stage.model.text, /^Works/u);
+});
+
+test("a subscription that the browser has lost is replaced, if notifications are allowed",
+  async () => {
+    for (const permission of ["granted", "denied", "default"]) {
+      const stage = new Stage({ wanted: "https://push.example/0" });
+      stage.permission = permission;
+      await stage.hasStatus({ state: "inSync" });
+      const isAllowed = permission === "granted";
+      assert.deepEqual(stage.calls, isAllowed ? ["subscribe BKey", "register BKey"] : []);
+      assert.equal(stage.wanted, isAllowed ? stage.subscribed.endpoint : null);
+      const next = await stage.reopens();
+      next.permission = "granted";
+      await next.hasStatus({ state: "offline" });
+      await next.hasStatus({ state: "inSync" });
+      assert.equal(next.model.isOn, isAllowed, "to allow them again is no choice of them");
+    }
+  });
+
+test("turned off, nothing is renewed, also where the relay or the browser did not answer",
+  async () => {
+    const stage = new Stage({ subscribed: "BKey" });
+    stage.fault = unavailable;
+    await stage.wakes.turnOff();
+    assert.equal(stage.wanted, null);
+    assert.deepEqual((await stage.reopens()).calls, []);
+    const other = new Stage({ subscribed: "old" });
+    const { subscribe } = other.push;
+    other.push.subscribe = async (key) => {
+      await other.wakes.turnOff();
+      return subscribe(key);
+    };
+    await other.hasStatus({ state: "inSync" });
+    assert.deepEqual(other.calls, ["unsubscribe", "remove", "subscribe BKey", "unsubscribe"]);
+    assert.deepEqual([other.subscribed, other.wanted, other.model.isOn], [null, null, false]);
+  });
+
+test("what an earlier version has turned on is registered, and marked as wanted", async () => {
+  const stage = new Stage({ subscribed: "BKey", wanted: null });
+  stage.wake = { id: "page", state: "verified", verifiedAt: now };
+  await stage.hasStatus({ state: "inSync" });
+  assert.deepEqual(stage.calls, ["register BKey"]);
+  assert.equal(stage.wanted, stage.subscribed.endpoint);
+});
+
 test("a browser that has left its account keeps no subscription", async () => {
   const stage = new Stage({ subscribed: "BKey" });
   await stage.hasStatus({ state: "inSync" });
@@ -180,7 +304,7 @@ test("a browser that has left its account keeps no subscription", async () => {
   assert.deepEqual(stage.calls, [], "a removed browser may join again");
   await stage.hasStatus({ accountID: null });
   await stage.hasStatus({ accountID: null });
-  assert.deepEqual([stage.calls, stage.model.isOn], [["unsubscribe", "forget"], false]);
+  assert.deepEqual([stage.calls, stage.model.isOn], [["forget", "unsubscribe"], false]);
   await stage.hasStatus({ accountID: "other", state: "inSync" });
   await stage.wakes.turnOn();
   assert.equal(stage.model.isOn, true);
@@ -211,11 +335,29 @@ test("why the last push failed stands beside the state", () => {
   assert.equal(textOf({ ...verified, error: "toString" }), "Works, last proved 1 min ago.");
 });
 
+/** The caches of a browser, of which one may be deleted. */
+function fakeCaches() {
+  const caches = new Map();
+  return {
+    open: async (name) => {
+      if (!caches.has(name)) caches.set(name, new Map());
+      const entries = caches.get(name);
+      return {
+        match: async (path) => entries.get(path)?.clone(),
+        put: async (path, response) => { entries.set(path, response); },
+        delete: async (path) => entries.delete(path),
+      };
+    },
+    delete: async (name) => caches.delete(name),
+  };
+}
+
 /** A browser's window, as far as notifications are concerned. */
 function fakeScope(changes = {}) {
   const closed = [];
   const shown = [{ tag: "lockstep changes", close: () => closed.push("changes") }];
-  const made = { options: { applicationServerKey: Uint8Array.of(251, 255, 0).buffer },
+  const made = { endpoint: "https://push.example/1",
+    options: { applicationServerKey: Uint8Array.of(251, 255, 0).buffer },
     toJSON: () => ({ endpoint: "https://push.example/1" }), unsubscribe: async () => true };
   const pushManager = { asked: [], held: null, getSubscription: async () => pushManager.held,
     subscribe: async (options) => {
@@ -226,6 +368,7 @@ function fakeScope(changes = {}) {
   const found = { active: {}, pushManager,
     getNotifications: async ({ tag }) => shown.filter((it) => it.tag === tag) };
   return { closed, pushManager, found, isSecureContext: true, PushManager: class {},
+    caches: fakeCaches(), Response,
     Notification: { permission: "granted", requestPermission: async () => "granted" },
     navigator: { serviceWorker: { getRegistration: async () => found } }, ...changes };
 }
@@ -238,10 +381,25 @@ test("a browser's subscription is read with the key that it was made for", async
   const made = await push.subscribe("BKey");
   assert.deepEqual(scope.pushManager.asked,
     [{ userVisibleOnly: true, applicationServerKey: "BKey" }]);
-  assert.deepEqual([made.key, (await push.subscription()).toJSON()],
-    ["-_8A", { endpoint: "https://push.example/1" }]);
+  assert.deepEqual([made.key, made.endpoint, (await push.subscription()).toJSON()],
+    ["-_8A", "https://push.example/1", { endpoint: "https://push.example/1" }]);
   await push.clear();
   assert.deepEqual(scope.closed, ["changes"]);
+});
+
+test("the mark that a person wants wakes lies where the service worker finds it", async () => {
+  const scope = fakeScope();
+  const push = systemPush(scope);
+  assert.equal(await push.wanted(), null);
+  for (const act of ["unwant", "forget"]) {
+    await push.want("");
+    assert.equal(await push.wanted(), "");
+    await push.want("https://push.example/1");
+    const entry = await (await scope.caches.open("lockstep wakes")).match("/wanted");
+    assert.equal(await entry.text(), "https://push.example/1");
+    await push[act]();
+    assert.equal(await push.wanted(), null);
+  }
 });
 
 test("only Safari is given a notification to show itself, and only over https", () => {
@@ -269,10 +427,11 @@ test("what a browser lacks is found out without a failure", async () => {
   assert.equal(obstacleOf({ PushManager: undefined }), "unsupported");
   assert.equal(obstacleOf({ navigator: { standalone: false } }), "homeScreen");
   assert.equal(obstacleOf({ navigator: {} }), "unsupported");
-  const without = systemPush(fakeScope({ navigator: {} }));
+  const without = systemPush(fakeScope({ navigator: {}, caches: undefined }));
   await without.clear();
   await without.forget();
-  assert.equal(await without.subscription(), null);
+  await without.unwant();
+  assert.deepEqual([await without.subscription(), await without.wanted()], [null, null]);
 });
 
 test("a browser that cannot subscribe says why, and does not wait without end", async () => {

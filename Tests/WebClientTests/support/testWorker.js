@@ -23,8 +23,13 @@ export class TestWorker {
   answer = () => new TypeError("the network is gone");
   indexedDB = new FakeIndexedDB();
   subscribed = [];
-  /** The browser's present subscription. */
+  /** Endpoints that the worker has unsubscribed. */
+  ended = [];
+  /** The browser's present subscription, and its permission for pushes. */
   subscription = null;
+  permission = "granted";
+  /** Set by a test: an error of the browser's push service. */
+  pushFault = null;
   #caches = new Map();
   #listeners = new Map();
 
@@ -104,8 +109,34 @@ export class TestWorker {
     return this.#dispatch("notificationclick", { notification });
   }
 
-  changeSubscription(newSubscription) {
-    return this.#dispatch("pushsubscriptionchange", { newSubscription });
+  /** The browser has ended a subscription, and may have replaced it. */
+  changeSubscription({ oldSubscription = null, newSubscription = null }) {
+    this.subscription = newSubscription;
+    return this.#dispatch("pushsubscriptionchange", { oldSubscription, newSubscription });
+  }
+
+  /** Returns a subscription that ends when the worker says so. `key`: as the relay writes it. */
+  subscribes(key, endpoint = `https://push.example/${key}`) {
+    this.subscription = {
+      endpoint, options: key ? { applicationServerKey: keyBytes(key) } : undefined,
+      toJSON: () => ({ endpoint, keys: { p256dh: "p", auth: "a" }, expirationTime: null }),
+      unsubscribe: async () => {
+        this.ended.push(endpoint);
+        this.subscription = null;
+      },
+    };
+    return this.subscription;
+  }
+
+  /** Returns the text of an entry of the worker's cache, null if there is none. */
+  async entry(path) {
+    return await (await this.#cache("lockstep wakes").match(path))?.text() ?? null;
+  }
+
+  /** Writes an entry of the worker's cache, as the page does; null removes it. */
+  async setEntry(path, text) {
+    const cache = this.#cache("lockstep wakes");
+    await (text === null ? cache.delete(path) : cache.put(path, new Response(text)));
   }
 
   /** Resolves with the text that is shown, once the worker has handled the event. */
@@ -129,11 +160,12 @@ export class TestWorker {
       getNotifications: async ({ tag }) => this.notifications.filter((it) => it.tag === tag),
       pushManager: {
         getSubscription: async () => this.subscription,
+        permissionState: async () => this.permission,
         subscribe: async (options) => {
           this.subscribed.push({ ...options });
-          return { toJSON: () => ({ endpoint: "https://push.example/new",
-            keys: { p256dh: "p", auth: "a" }, expirationTime: null }),
-          options: { applicationServerKey: keyBytes(options.applicationServerKey) } };
+          if (this.pushFault) throw this.pushFault;
+          if (this.subscription) throw new Error("InvalidStateError");
+          return this.subscribes(options.applicationServerKey);
         },
       },
     };
@@ -145,6 +177,7 @@ export class TestWorker {
     return {
       match: async (path) => entries.get(path)?.clone(),
       put: async (path, response) => { entries.set(path, response); },
+      delete: async (path) => entries.delete(path),
     };
   }
 

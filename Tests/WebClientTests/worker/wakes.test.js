@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { keyBytes, TestWorker, workerTime } from "../support/testWorker.js";
+import { TestWorker, workerTime } from "../support/testWorker.js";
 
 // What the service worker does when a push arrives.
 
@@ -14,8 +14,10 @@ async function paired({ changes = [], cursor = "a1.0", ...options } = {}) {
   const worker = new TestWorker(options);
   await worker.store({ identity, cursor });
   worker.changes = changes;
+  worker.wakeKey = "BKey";
   worker.answer = ({ method, path, query }) => {
     if (method !== "GET") return { status: 204 };
+    if (path === "/v1/limits") return { body: { wakeKey: worker.wakeKey } };
     if (path !== "/v1/changes") return { status: 404, body: {} };
     const since = Number(/^a1\.(\d+)$/u.exec(query.since)[1]);
     const end = Math.min(worker.changes.length, since + Number(query.limit));
@@ -243,47 +245,112 @@ test("a click opens the page at what changed, or shows the one that is open", as
   assert.equal(worker.opened.at(-1), "/");
 });
 
+/** Registrations that the relay was asked for. */
+const puts = (worker) => worker.requests.filter(({ method }) => method === "PUT");
+
 test("in Safari, the renewed registration has the notification that it may show", async () => {
   const worker = await paired({ userAgent: safari });
-  await worker.changeSubscription({ toJSON: () =>
-    ({ endpoint: "https://push.example/2", keys: { p256dh: "p", auth: "a" } }) });
+  await worker.changeSubscription({ newSubscription: worker.subscribes("BKey") });
   assert.deepEqual(worker.requests.at(-1).body.notification,
     { title: "Something changed in Lockstep.", navigate: "https://relay.example/" });
 });
 
-test("a subscription that the browser has replaced is registered", async () => {
+test("a subscription that the browser has replaced or ended is registered", async () => {
   const worker = await paired();
-  const keys = { p256dh: "p", auth: "a" };
-  await worker.changeSubscription({ toJSON: () =>
-    ({ endpoint: "https://push.example/2", keys, expirationTime: 7.5 }) });
-  const body = { kind: "webpush", endpoint: "https://push.example/2", ...keys, expiresAt: 7 };
+  const [endpoint, keys] = ["https://push.example/2", { p256dh: "p", auth: "a" }];
+  await worker.changeSubscription({ newSubscription: { ...worker.subscribes(null),
+    toJSON: () => ({ endpoint, keys, expirationTime: 7.5 }) } });
+  const body = { kind: "webpush", endpoint, ...keys, expiresAt: 7 };
   const asked = { method: "PUT", path: "/v1/wakes/page", query: {}, token: "Bearer secret" };
-  assert.deepEqual(worker.requests, [{ ...asked, body }]);
-  worker.answer = ({ path }) => (path === "/v1/limits" ? { body: { wakeKey: "BKey" } }
-    : { status: 201 });
-  await worker.changeSubscription(null);
+  assert.deepEqual(puts(worker), [{ ...asked, body }]);
+  assert.equal(await worker.entry("/wanted"), endpoint);
+  await worker.changeSubscription({});
   assert.deepEqual(worker.subscribed, [{ userVisibleOnly: true, applicationServerKey: "BKey" }]);
   assert.deepEqual(worker.requests.at(-1), { ...asked,
-    body: { kind: "webpush", endpoint: "https://push.example/new", ...keys, wakeKey: "BKey" } });
+    body: { kind: "webpush", endpoint: "https://push.example/BKey", ...keys, wakeKey: "BKey" } });
+  assert.equal(await worker.entry("/wanted"), "https://push.example/BKey");
+});
+
+test("a subscription that has ended is replaced only where the person wants wakes", async () => {
+  const cases = [[null, "granted", null, 0], [null, "granted", {}, 1], ["", "granted", null, 1],
+    ["", "denied", {}, 0], ["", "prompt", {}, 0]];
+  for (const [mark, permission, oldSubscription, count] of cases) {
+    const worker = await paired();
+    worker.permission = permission;
+    await worker.setEntry("/wanted", mark);
+    await worker.changeSubscription({ oldSubscription });
+    assert.equal(puts(worker).length, count);
+    assert.equal(await worker.entry("/wanted"), count ? "https://push.example/BKey" : null);
+  }
 });
 
 test("a wake that names a new key of the relay replaces the subscription", async () => {
   const worker = await paired({ changes: [record("Memos", "m1")] });
-  const ended = [];
-  worker.subscription = {
-    options: { applicationServerKey: keyBytes("BOld") },
-    unsubscribe: async () => { ended.push("BOld"); },
-  };
+  worker.subscribes("BOld");
+  worker.wakeKey = "BNew";
   assert.equal(await worker.push({ v: 1, t: "a1.1", k: "BNew" }), "1 memo changed.");
-  assert.deepEqual([ended, worker.subscribed.map((it) => it.applicationServerKey)],
-    [["BOld"], ["BNew"]]);
-  const [put] = worker.requests;
+  assert.deepEqual([worker.ended, worker.subscribed.map((it) => it.applicationServerKey)],
+    [["https://push.example/BOld"], ["BNew"]]);
+  const [put] = puts(worker);
   assert.deepEqual([put.method, put.path, put.body.wakeKey], ["PUT", "/v1/wakes/page", "BNew"]);
   // The same push once more, and one whose registration fails: the changes are shown all the same.
-  worker.subscription.options.applicationServerKey = keyBytes("BNew");
   await worker.push({ v: 1, t: "a1.1", k: "BNew" });
-  assert.equal(worker.subscribed.length, 1);
+  assert.deepEqual([worker.subscribed.length, puts(worker).length], [1, 1]);
   worker.subscription.unsubscribe = async () => { throw new Error("the browser cannot"); };
-  assert.equal(await worker.push({ v: 1, t: "a1.1", k: "BOth" }), "1 memo changed.");
+  worker.wakeKey = "BOther";
+  assert.equal(await worker.push({ v: 1, t: "a1.1", k: "BOther" }), "1 memo changed.");
   assert.equal(worker.subscribed.length, 1);
+});
+
+test("without the relay, the subscription for the former key stays", async () => {
+  for (const answer of [new TypeError("the network is gone"), { status: 503, body: {} },
+    { body: {} }]) {
+    const worker = await paired();
+    worker.subscribes("BOld");
+    worker.answer = () => answer;
+    assert.equal(await worker.push({ v: 1, t: "a1.1", k: "BNew" }), "Something changed.");
+    assert.deepEqual([worker.ended, await worker.entry("/wanted")], [[], ""]);
+  }
+});
+
+test("a renewal that fails leaves the mark, and the next push or change repairs it", async () => {
+  const worker = await paired();
+  worker.subscribes("BOld");
+  await worker.setEntry("/wanted", "https://push.example/BOld");
+  const { answer } = worker;
+  worker.wakeKey = "BNew";
+  worker.pushFault = new Error("the push service is gone");
+  await worker.push({ v: 1, t: "a1.1", k: "BNew" });
+  assert.deepEqual([worker.subscription, await worker.entry("/wanted")],
+    [null, "https://push.example/BOld"], "the page sees that it is wanted, and not there");
+  worker.pushFault = null;
+  worker.answer = (request) => (request.method === "PUT" ? { status: 503, body: {} }
+    : answer(request));
+  await worker.push({ v: 1, t: "a1.1", k: "BNew" });
+  assert.deepEqual([worker.subscription.endpoint, await worker.entry("/wanted")],
+    ["https://push.example/BNew", "https://push.example/BOld"], "not what the relay has");
+  worker.answer = answer;
+  await worker.changeSubscription({ newSubscription: worker.subscription });
+  assert.equal(await worker.entry("/wanted"), "https://push.example/BNew");
+  assert.equal(puts(worker).at(-1).body.wakeKey, "BNew");
+});
+
+test("what the person turns off during a renewal stays off", async () => {
+  for (const step of ["GET", "PUT"]) {
+    const worker = await paired();
+    worker.subscribes("BOld");
+    worker.wakeKey = "BNew";
+    const { answer } = worker;
+    worker.answer = async (request) => {
+      const isStep = request.method === step && request.path !== "/v1/changes";
+      if (isStep) await worker.setEntry("/wanted", null);
+      return answer(request);
+    };
+    await worker.push({ v: 1, t: "a1.1", k: "BNew" });
+    assert.equal(puts(worker).length, step === "PUT" ? 1 : 0);
+    assert.deepEqual([worker.subscription, await worker.entry("/wanted")], [null, null]);
+  }
+  const worker = await paired();
+  await worker.push({ v: 1, t: "a1.1", k: "BNew" });
+  assert.deepEqual([worker.subscribed, puts(worker)], [[], []], "a push that was on its way");
 });

@@ -1,5 +1,9 @@
 /** Tag of the notifications about changes, as in `worker/wakes.js`. */
 const tag = "lockstep changes";
+/** Cache of the service worker, and the path of the mark that the person wants wakes, as in
+ * `worker/wakes.js`. */
+const wakeCache = "lockstep wakes";
+const wantedPath = "/wanted";
 
 /**
  * The browser's push and notifications, in one value. Tests provide their own.
@@ -39,13 +43,25 @@ export function systemPush(scope = globalThis) {
         throw new Error(`the browser got no subscription from its push service (${message})`);
       }
     },
+    /** Returns the endpoint that the relay accepted last, "" if it has accepted none yet; null if
+     * the person wants no wakes. It outlives the subscription. */
+    async wanted() {
+      const entry = await (await scope.caches?.open(wakeCache))?.match(wantedPath);
+      return entry ? entry.text() : null;
+    },
+    /** @param {string} endpoint that the relay has accepted, or "" */
+    async want(endpoint) {
+      await (await scope.caches.open(wakeCache)).put(wantedPath, new scope.Response(endpoint));
+    },
+    /** Removes the mark that the person wants wakes. */
+    unwant: async () => { await (await scope.caches?.open(wakeCache))?.delete(wantedPath); },
     /** Removes the notification about changes, which the person sees in the page. */
     async clear() {
       const found = await container?.getRegistration();
       for (const shown of await found?.getNotifications?.({ tag }) ?? []) shown.close();
     },
-    /** Erases what the service worker remembers of an account. */
-    forget: async () => { await scope.caches?.delete("lockstep wakes"); },
+    /** Erases what the service worker remembers of an account, and the mark. */
+    forget: async () => { await scope.caches?.delete(wakeCache); },
   };
 }
 
@@ -69,7 +85,7 @@ function described(subscription) {
   const key = btoa(String.fromCharCode(...bytes))
     .replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
   return {
-    key, options: subscription.options, toJSON: () => subscription.toJSON(),
-    unsubscribe: () => subscription.unsubscribe(),
+    key, endpoint: subscription.endpoint, options: subscription.options,
+    toJSON: () => subscription.toJSON(), unsubscribe: () => subscription.unsubscribe(),
   };
 }
