@@ -9,8 +9,9 @@
  * far the worker has read is in a cache of its own.
  *
  * Browsers allow no silent push: each one that no visible page handles shows a notification, and it
- * replaces the last. No browser lets a worker set a time for a notification. So the end of a
- * countdown is told when a device that is connected writes it and the relay wakes this one.
+ * replaces the last. The push that proves a renewed subscription has no news, so it leaves those
+ * that are shown as they are. No browser lets a worker set a time for a notification. So the end of
+ * a countdown is told when a device that is connected writes it and the relay wakes this one.
  *
  * For Safari, wakes are declarative push messages: the event has the notification that Safari shows
  * if the worker shows none, and the wake as its `data`. Older versions of Safari, and other
@@ -29,6 +30,8 @@ const toldPath = "/told";
 /** Path of the mark that the person wants wakes, which outlives the subscription: the endpoint that
  * the relay accepted last, or an empty text. The page has it too (`page/wakes/browserPush.js`). */
 const wantedPath = "/wanted";
+/** Path of the entry that is there from the person's choice of wakes until their proof is shown. */
+const choicePath = "/choice";
 /** Pages of changes that are read for one notification, and the records of each. */
 const wakePages = { max: 5, records: 200 };
 /** Time for all requests of one push; browsers end the worker after about 30 seconds. */
@@ -37,6 +40,8 @@ const wakeMilliseconds = 15_000;
  * end the subscription at the third. */
 const mustNotify = /AppleWebKit\/(?!.*Chrome\/)/u.test(self.navigator.userAgent);
 const notificationTag = "lockstep changes";
+/** Tag of the notification for the proof of a renewed subscription. */
+const renewalTag = "lockstep renewal";
 /** What Safari shows if it did not run the worker, as in `page/wakes/browserPush.js`; null for
  * other browsers. */
 const fallback = mustNotify && /^https:\/\/.{1,151}$/u.test(self.location.origin)
@@ -57,13 +62,13 @@ async function handlePush(event) {
   const signal = AbortSignal.timeout(wakeMilliseconds);
   const pages = await openPages();
   if (typeof code === "string") {
-    await handleCode(code, signal);
+    await handleCode(code, signal, pages);
     for (const page of pages) page.postMessage({ kind: "wake" });
     return;
   }
   for (const page of pages) page.postMessage({ kind: "wake" });
-  if (pages.some(({ visibilityState }) => visibilityState === "visible")) {
-    await notifyBriefly();
+  if (areInView(pages)) {
+    await notifyBriefly("Changes arrived.");
   } else {
     const news = await newsOf(token, signal).catch(() => ({ text: "Something changed." }));
     await notify({ ...news, isDeclarative: Boolean(event.notification) });
@@ -83,17 +88,21 @@ function readMessage({ data, notification }) {
   }
 }
 
-/** Sends the code back, and shows the person that notifications arrive. */
-async function handleCode(code, signal) {
-  try {
-    const { token } = (await readHome()).identity;
-    const path = `/v1/wakes/${wakeID}/verification`;
-    await request(path, { token, method: "POST", body: { code }, signal });
-    await notify({ text: "Notifications work here.", view: "devices" });
-  } catch {
-    const text = "Notifications could not be turned on. Open the page to try again.";
-    await notify({ text, view: "devices" });
-  }
+/** Sends the code back. Shows a person who has turned wakes on that notifications arrive. */
+async function handleCode(code, signal, pages) {
+  const isProved = await sendBack(code, signal).then(() => true, () => false);
+  const cache = await caches.open(wakeCache);
+  if (!await cache.match(choicePath)) return notifyOfRenewal(isProved, pages);
+  if (isProved) await cache.delete(choicePath);
+  const text = isProved ? "Notifications work here."
+    : "Notifications could not be turned on. Open the page to try again.";
+  return notify({ text, view: "devices" });
+}
+
+async function sendBack(code, signal) {
+  const { token } = (await readHome()).identity;
+  const path = `/v1/wakes/${wakeID}/verification`;
+  await request(path, { token, method: "POST", body: { code }, signal });
 }
 
 /** Returns the text about all changes since the page last read them. `newest`: token of the
@@ -204,23 +213,41 @@ async function openPages() {
   return windows.filter(({ url }) => new URL(url).pathname === "/");
 }
 
+const areInView = (pages) => pages.some(({ visibilityState }) => visibilityState === "visible");
+
 /** `isDeclarative`: it takes the place of a declarative push's own, so it needs a URL too, which
  * the browser opens after a click, without the worker. */
-function notify({ text, view = "", isAlert = false, isDeclarative = false }) {
+async function notify({ text, view = "", isAlert = false, isDeclarative = false }) {
   const address = new URL(view ? `/#${view}` : "/", self.location.origin).href;
-  return self.registration.showNotification("Lockstep", {
+  await closeAll(renewalTag);
+  await self.registration.showNotification("Lockstep", {
     body: text, tag: notificationTag, renotify: isAlert, icon: "/page/icons/touch.png",
     data: { view }, ...(isDeclarative ? { navigate: address } : {}),
   });
 }
 
 /** Shows a notification and removes it at once, where a browser requires one for each push. */
-async function notifyBriefly() {
+async function notifyBriefly(text) {
   if (!mustNotify) return;
   const tag = "lockstep in view";
   await self.registration.showNotification("Lockstep",
-    { body: "Changes arrived.", tag, silent: true, navigate: `${self.location.origin}/` });
+    { body: text, tag, silent: true, navigate: `${self.location.origin}/` });
+  await closeAll(tag);
+}
+
+async function closeAll(tag) {
   for (const it of await self.registration.getNotifications({ tag })) it.close();
+}
+
+/** Shows as little as a browser allows for a push without news. Chrome and Firefox are content with
+ * a page in view, and with a notification that is already there; WebKit counts each push. */
+async function notifyOfRenewal(isProved, pages) {
+  const text = isProved ? "Notifications were renewed." : "Open the page to renew notifications.";
+  if (mustNotify) return notifyBriefly(text);
+  const shown = await self.registration.getNotifications();
+  if (areInView(pages) || shown.length > 0) return;
+  await self.registration.showNotification("Lockstep", { body: text, tag: renewalTag, silent: true,
+    icon: "/page/icons/touch.png", data: { view: "devices" } });
 }
 
 async function openPage(view) {
@@ -239,7 +266,8 @@ async function openPage(view) {
 async function keepRegistered(signal, { newSubscription, oldSubscription } = {}) {
   const { pushManager } = self.registration;
   if (await pushManager.permissionState({ userVisibleOnly: true }) !== "granted") {
-    await (await caches.open(wakeCache)).delete(wantedPath);
+    const cache = await caches.open(wakeCache);
+    for (const path of [wantedPath, choicePath]) await cache.delete(path);
     return;
   }
   const { token } = (await readHome()).identity;

@@ -48,6 +48,10 @@ class Stage {
       },
       wanted: async () => this.wanted,
       want: async (endpoint) => { this.wanted = endpoint; },
+      choose: async () => {
+        this.wanted = "";
+        this.isChosen = true;
+      },
       unwant: async () => { this.wanted = null; },
       forget: async () => {
         this.calls.push("forget");
@@ -121,6 +125,7 @@ test("notifications are off at first, and the person is asked only after a click
   assert.deepEqual(stage.model, { isOn: false, canSwitch: true, text: "" });
   await stage.wakes.turnOn();
   assert.deepEqual(stage.calls, ["ask", "subscribe BKey", "register BKey"]);
+  assert.equal(stage.isChosen, true, "the worker shows the proof");
   assert.match(stage.model.text, /^Waiting for the first push/u);
   stage.wake = { id: "page", state: "verified", verifiedAt: now - 300_000 };
   await stage.wakes.refresh();
@@ -230,7 +235,7 @@ test("a renewal that fails at any step is repaired when the page is opened again
     const next = await stage.reopens();
     assert.equal(next.subscribed.key, "BKey", step);
     assert.equal(next.accepted, next.subscribed.endpoint, "the relay has it");
-    assert.equal(next.model.isOn, true);
+    assert.deepEqual([next.model.isOn, next.isChosen], [true, undefined]);
     assert.deepEqual((await next.reopens()).calls, [], "once");
   }
 });
@@ -355,7 +360,8 @@ function fakeCaches() {
 /** A browser's window, as far as notifications are concerned. */
 function fakeScope(changes = {}) {
   const closed = [];
-  const shown = [{ tag: "lockstep changes", close: () => closed.push("changes") }];
+  const shown = ["changes", "renewal", "else"].map((word) =>
+    ({ tag: `lockstep ${word}`, close: () => closed.push(word) }));
   const made = { endpoint: "https://push.example/1",
     options: { applicationServerKey: Uint8Array.of(251, 255, 0).buffer },
     toJSON: () => ({ endpoint: "https://push.example/1" }), unsubscribe: async () => true };
@@ -384,7 +390,7 @@ test("a browser's subscription is read with the key that it was made for", async
   assert.deepEqual([made.key, made.endpoint, (await push.subscription()).toJSON()],
     ["-_8A", "https://push.example/1", { endpoint: "https://push.example/1" }]);
   await push.clear();
-  assert.deepEqual(scope.closed, ["changes"]);
+  assert.deepEqual(scope.closed, ["changes", "renewal"]);
 });
 
 test("the mark that a person wants wakes lies where the service worker finds it", async () => {
@@ -395,10 +401,14 @@ test("the mark that a person wants wakes lies where the service worker finds it"
     await push.want("");
     assert.equal(await push.wanted(), "");
     await push.want("https://push.example/1");
-    const entry = await (await scope.caches.open("lockstep wakes")).match("/wanted");
-    assert.equal(await entry.text(), "https://push.example/1");
+    const entry = async (path) =>
+      (await (await scope.caches.open("lockstep wakes")).match(path))?.text();
+    assert.equal(await entry("/wanted"), "https://push.example/1");
+    assert.equal(await entry("/choice"), undefined);
+    await push.choose();
+    assert.deepEqual([await entry("/wanted"), await entry("/choice")], ["", ""]);
     await push[act]();
-    assert.equal(await push.wanted(), null);
+    assert.deepEqual([await push.wanted(), await entry("/choice")], [null, undefined]);
   }
 });
 

@@ -157,7 +157,8 @@ export class TestWorker {
         } };
         this.notifications.push(notification);
       },
-      getNotifications: async ({ tag }) => this.notifications.filter((it) => it.tag === tag),
+      getNotifications: async ({ tag } = {}) =>
+        this.notifications.filter((it) => tag === undefined || it.tag === tag),
       pushManager: {
         getSubscription: async () => this.subscription,
         permissionState: async () => this.permission,

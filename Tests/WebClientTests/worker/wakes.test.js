@@ -32,6 +32,7 @@ const sinces = (worker) => worker.requests.map(({ query }) => query.since);
 
 test("a code is sent back with the device's token, and the person sees that it works", async () => {
   const worker = await paired();
+  await worker.setEntry("/choice", "");
   const page = worker.window();
   assert.equal(await worker.push({ v: 1, c: "the code" }), "Notifications work here.");
   assert.deepEqual(worker.requests, [{
@@ -39,15 +40,55 @@ test("a code is sent back with the device's token, and the person sees that it w
     token: "Bearer secret",
   }]);
   assert.deepEqual(page.heard, ["wake"], "the page shows it at once");
+  assert.equal(await worker.entry("/choice"), null);
+});
+
+const chrome = "Mozilla/5.0 (X11) AppleWebKit/537.36 Chrome/140.0.0.0 Safari/537.36";
+const safari = "Mozilla/5.0 (Macintosh) AppleWebKit/605.1.15 Version/18.4 Safari/605.1.15";
+const textsOf = ({ notifications }) => notifications.map(({ body }) => body);
+
+test("the code of a renewed subscription leaves the news as they are", async () => {
+  for (const [userAgent, count] of [["Firefox", 1], [chrome, 1], [safari, 2]]) {
+    const worker = await paired({ userAgent, changes: [record("Memos", "m1")] });
+    await worker.push(wake("a1.1"));
+    await worker.push({ v: 1, c: "the code" });
+    assert.deepEqual(textsOf(worker), ["1 memo changed."]);
+    assert.equal(worker.requests.at(-1).path, "/v1/wakes/page/verification");
+    assert.equal(worker.shown, count, "Safari ends a subscription after pushes without one");
+    worker.answer = () => new TypeError("the network is gone");
+    await worker.push({ v: 1, c: "another code" });
+    assert.deepEqual(textsOf(worker), ["1 memo changed."]);
+  }
+});
+
+test("the code of a renewed subscription shows one where a browser requires it", async () => {
+  for (const [userAgent, texts] of [["Firefox", ["Notifications were renewed."]],
+    [chrome, ["Notifications were renewed."]], [safari, []]]) {
+    const worker = await paired({ userAgent, changes: [record("Memos", "m1")] });
+    await worker.push({ v: 1, c: "the code" });
+    assert.deepEqual([textsOf(worker), worker.shown], [texts, 1]);
+    await worker.push(wake("a1.1"));
+    assert.deepEqual(textsOf(worker), ["1 memo changed."], "it goes when there is news");
+  }
+  const worker = await paired();
+  const { answer } = worker;
+  worker.answer = () => new TypeError("the network is gone");
+  assert.equal(await worker.push({ v: 1, c: "x" }), "Open the page to renew notifications.");
+  Object.assign(worker, { answer, notifications: [] });
+  worker.window();
+  assert.equal(await worker.push({ v: 1, c: "x" }), null, "a page in view is enough");
 });
 
 test("a code that the relay refuses, or of no account, is not said to work", async () => {
   const worker = await paired();
   for (const answer of [{ status: 403, body: {} }, new TypeError("the network is gone")]) {
     worker.answer = () => answer;
+    await worker.setEntry("/choice", "");
     assert.match(await worker.push({ v: 1, c: "x" }), /^Notifications could not be turned on/u);
+    assert.equal(await worker.entry("/choice"), "", "the next code may prove it");
   }
   const fresh = new TestWorker();
+  await fresh.setEntry("/choice", "");
   assert.match(await fresh.push({ v: 1, c: "x" }), /^Notifications could not be turned on/u);
   assert.deepEqual(fresh.requests, []);
 });
@@ -131,8 +172,6 @@ test("a page in the background syncs, and the person is told", async () => {
   assert.deepEqual([hidden.heard, owners.heard], [["wake"], []]);
 });
 
-const safari = "Mozilla/5.0 (Macintosh) AppleWebKit/605.1.15 Version/18.4 Safari/605.1.15";
-
 /** A wake as the relay sends it to a registration with a notification. */
 const declarative = (token) => ({ web_push: 8030, mutable: true, notification: {
   title: "Something changed in Lockstep.", navigate: "https://relay.example/",
@@ -163,7 +202,6 @@ test("a declarative push for a page in view is not left to the browser", async (
 
 test("where a browser counts silent pushes, one is shown and removed for a page in view",
   async () => {
-    const chrome = "Mozilla/5.0 (X11) AppleWebKit/537.36 Chrome/140.0.0.0 Safari/537.36";
     for (const [userAgent, count] of [[safari, 1], [chrome, 0]]) {
       const worker = await paired({ userAgent });
       worker.window();
@@ -278,9 +316,11 @@ test("a subscription that has ended is replaced only where the person wants wake
     const worker = await paired();
     worker.permission = permission;
     await worker.setEntry("/wanted", mark);
+    await worker.setEntry("/choice", "");
     await worker.changeSubscription({ oldSubscription });
     assert.equal(puts(worker).length, count);
     assert.equal(await worker.entry("/wanted"), count ? "https://push.example/BKey" : null);
+    if (permission !== "granted") assert.equal(await worker.entry("/choice"), null);
   }
 });
 

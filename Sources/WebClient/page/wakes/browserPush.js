@@ -1,9 +1,10 @@
-/** Tag of the notifications about changes, as in `worker/wakes.js`. */
-const tag = "lockstep changes";
-/** Cache of the service worker, and the path of the mark that the person wants wakes, as in
- * `worker/wakes.js`. */
+/** Tags of the notifications that the person sees in the page, as in `worker/wakes.js`. */
+const tags = ["lockstep changes", "lockstep renewal"];
+/** Cache of the service worker, the path of the mark that the person wants wakes, and that of the
+ * choice that is not proved yet, as in `worker/wakes.js`. */
 const wakeCache = "lockstep wakes";
 const wantedPath = "/wanted";
+const choicePath = "/choice";
 
 /**
  * The browser's push and notifications, in one value. Tests provide their own.
@@ -53,12 +54,22 @@ export function systemPush(scope = globalThis) {
     async want(endpoint) {
       await (await scope.caches.open(wakeCache)).put(wantedPath, new scope.Response(endpoint));
     },
-    /** Removes the mark that the person wants wakes. */
-    unwant: async () => { await (await scope.caches?.open(wakeCache))?.delete(wantedPath); },
-    /** Removes the notification about changes, which the person sees in the page. */
+    /** Notes that the person has turned wakes on: the worker shows that they are proved. */
+    async choose() {
+      const cache = await scope.caches.open(wakeCache);
+      for (const path of [wantedPath, choicePath]) await cache.put(path, new scope.Response(""));
+    },
+    /** Removes the mark that the person wants wakes, and the choice. */
+    async unwant() {
+      const cache = await scope.caches?.open(wakeCache);
+      for (const path of [wantedPath, choicePath]) await cache?.delete(path);
+    },
+    /** Removes the notifications that the person sees in the page. */
     async clear() {
       const found = await container?.getRegistration();
-      for (const shown of await found?.getNotifications?.({ tag }) ?? []) shown.close();
+      for (const tag of tags) {
+        for (const shown of await found?.getNotifications?.({ tag }) ?? []) shown.close();
+      }
     },
     /** Erases what the service worker remembers of an account, and the mark. */
     forget: async () => { await scope.caches?.delete(wakeCache); },

@@ -93,7 +93,7 @@ export class WakeSwitch {
   async #start() {
     const key = await this.#lockstep.wakeKey();
     if (key === null) return;
-    await this.#push.want("");
+    await this.#push.choose();
     try {
       await this.#register(await this.#push.subscribe(key));
     } catch (error) {
