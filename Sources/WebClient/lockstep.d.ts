@@ -310,7 +310,9 @@ export class Lockstep<Z extends ZonesOf<Z> = AnyZones> {
   wakeKey(): Promise<string | null>;
   /** Asks the relay to wake this device by the subscription. The first push contains a code. `id`:
    * `page` if it is missing. `notification`: what a browser with Declarative Web Push shows for a
-   * wake if it did not run the worker; `navigate` is the https URL that a click opens. */
+   * wake if it did not run the worker; `navigate` is the https URL that a click opens. The client
+   * renews no subscription by itself: register again when the browser has another one, or `wakeKey`
+   * has changed. */
   registerWake(
     subscription: WakeSubscription, id?: string,
     options?: { notification?: { title: string; navigate: string } | null },

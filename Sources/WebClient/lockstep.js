@@ -46,7 +46,8 @@
  *   `verifyWake(id, code)`. `options`: `notification`, `{title, navigate}`, what a browser with
  *   Declarative Web Push shows for a wake if it did not run the worker. `removeWake(id?)`,
  *   `wakes()`: the registrations, `{id, kind, state, verifiedAt?, sentAt?, answeredAt?, error?}`.
- *   Without an `id` it is `page`.
+ *   Without an `id` it is `page`. The client renews no subscription by itself: register again when
+ *   the browser has another one, or `wakeKey()` has changed.
  * - `unsent()`: changes that the relay does not have yet, `{zone, name, type, fields}` (`fields`
  *   null for a delete): for a person who is about to sign out.
  * - `close()`: closes this tab's client and ends its iterators; another tab continues. Resolves
