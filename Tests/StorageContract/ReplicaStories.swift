@@ -31,6 +31,24 @@ enum ReplicaStories {
       try scene.reopen()
       #expect(try scene.store.identity() == nil)
     },
+    ReplicaStory("a home keeps what its device was paired for") { scene in
+      var identity = HomeIdentity(
+        relay: "http://relay.example:5625",
+        credentials: Credentials(
+          account: AccountID(rawValue: 1), device: DeviceID(rawValue: 2), token: "secret"),
+        deviceName: "Phone")
+      let zones = [Name(trusted: "Todos"), Name(trusted: #"a "quoted" 🛋"#)]
+      let scopes = [
+        DeviceScope(zones: zones), DeviceScope(zones: zones, isReadOnly: true),
+        DeviceScope(zones: nil, isReadOnly: true), .everything,
+      ]
+      for scope in scopes {
+        identity.credentials.scope = scope
+        try scene.write(.setIdentity(identity))
+        try scene.reopen()
+        #expect(try scene.store.identity() == identity)
+      }
+    },
     ReplicaStory("a record is held as it was put, the last one wins") { scene in
       let first = scene.record("a", #"{"n":1}"#)
       let second = scene.record("a", #"{"n":2}"#, tag: 9, type: Name(trusted: "Other"))

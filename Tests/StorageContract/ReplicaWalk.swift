@@ -95,7 +95,8 @@ package struct ReplicaWalk {
   private mutating func identity() -> HomeIdentity {
     let credentials = Credentials(
       account: AccountID(rawValue: random.next()), device: DeviceID(rawValue: random.next()),
-      token: "t\(number(9))")
+      token: "t\(number(9))",
+      scope: DeviceScope(zones: chance(2) ? nil : [key().zone], isReadOnly: chance(4)))
     return HomeIdentity(relay: "r\(number(9))", credentials: credentials, deviceName: "")
   }
 

@@ -137,6 +137,23 @@ struct SQLiteReplicaStoreTests {
     }
   }
 
+  @Test func aScopeThatIsNotUnderstoodIsNotTakenForTheWholeAccount() throws {
+    let directory = try TemporaryFolder()
+    let store = try SQLiteReplicaStore(home: directory.path)
+    try store.write([
+      .setIdentity(
+        HomeIdentity(
+          relay: "http://relay",
+          credentials: Credentials(
+            account: AccountID(rawValue: 1), device: DeviceID(rawValue: 2), token: "secret"),
+          deviceName: "tv"))
+    ])
+    for scope in ["", "[]", #"{"zones":7}"#, #"{"access":"half"}"#, #"{"until":1}"#] {
+      try store.connection.execute("UPDATE identity SET scope = '\(scope)'")
+      #expect(throws: StorageError.self, "\(scope)") { try store.identity() }
+    }
+  }
+
   @Test func theRecordTableReportsDamage() throws {
     let directory = try TemporaryFolder()
     let connection = try SQLiteConnection(

@@ -179,6 +179,23 @@ struct SchemaTests {
     #expect(try store.unnamed(bySnapshot: 1).map(\.key.name.text) == ["gone"])
   }
 
+  @Test func aDevicesStoreOfVersion4IsThatOfADeviceWithTheWholeAccount() throws {
+    let directory = try TemporaryFolder()
+    let version4 = Schema(
+      applicationID: 0x4C53_7265, steps: Array(Schema.replica.steps.prefix(4)))
+    let connection = try SQLiteConnection(
+      path: directory.path("replica.sqlite"), role: .writer, schema: version4)
+    try connection.execute("INSERT INTO identity VALUES (1, 'http://relay', 1, 2, 'secret', 'tv');")
+    connection.close()
+    let store = try SQLiteReplicaStore(home: directory.path)
+    var identity = try #require(try store.identity())
+    #expect(identity.credentials.scope == .everything)
+    // It joins again, with a code for one zone.
+    identity.credentials.scope = DeviceScope(zones: [Name(trusted: "Z")], isReadOnly: true)
+    try store.write([.setIdentity(identity)])
+    #expect(try store.identity() == identity)
+  }
+
   @Test func aDevicesStoreOfVersion2CountsWhatItsRecordsName() throws {
     let directory = try TemporaryFolder()
     let version2 = Schema(

@@ -156,6 +156,7 @@ struct UpgradeTests {
     let identity = try #require(try store.identity())
     #expect(identity.deviceName == (version == 1 ? "phone" : "laptop"))
     #expect(identity.credentials.token.utf8.count == 43)
+    #expect(identity.credentials.scope == .everything, "no device had less at that time")
     #expect(try store.cursor()?.sequence == (version == 1 ? 8 : 11))
     #expect(try store.value("sync.last") != nil)
     let names = try store.allRecords().map(\.name.text)

@@ -39,9 +39,9 @@ package final class SQLiteReplicaStore: ReplicaStore {
     chunkTable = try ChunkTable(connection)
     recordTable = try HeldRecordTable(connection, chunkTable)
     selectIdentity = try connection.prepare(
-      "SELECT relay, account, device, token, device_name FROM identity")
+      "SELECT relay, account, device, token, device_name, scope FROM identity")
     putIdentity = try connection.prepare(
-      "INSERT OR REPLACE INTO identity VALUES (1, ?, ?, ?, ?, ?)")
+      "INSERT OR REPLACE INTO identity VALUES (1, ?, ?, ?, ?, ?, ?)")
     deleteIdentity = try connection.prepare("DELETE FROM identity")
     selectCursor = try connection.prepare("SELECT cursor FROM place")
     putCursor = try connection.prepare("INSERT OR REPLACE INTO place VALUES (1, ?)")
@@ -64,12 +64,17 @@ package final class SQLiteReplicaStore: ReplicaStore {
   }
 
   package func identity() throws(StorageError) -> HomeIdentity? {
-    try selectIdentity.first { row in
-      HomeIdentity(
+    try selectIdentity.first { (row) throws(StorageError) in
+      let scope = row.isNull(5) ? nil : row.text(5)
+      guard let scope = DeviceScope(storedText: scope) else {
+        // A device that took it for the whole account would show and send what it must not.
+        throw connection.corruption("the scope of the home's device has an invalid format")
+      }
+      return HomeIdentity(
         relay: row.text(0),
         credentials: Credentials(
           account: AccountID(rawValue: row.bits(1)), device: DeviceID(rawValue: row.bits(2)),
-          token: row.text(3)),
+          token: row.text(3), scope: scope),
         deviceName: row.text(4))
     }
   }
@@ -155,7 +160,8 @@ package final class SQLiteReplicaStore: ReplicaStore {
     case .setIdentity(let identity?):
       let credentials = identity.credentials
       try putIdentity.bind(identity.relay).bind(credentials.account.rawValue)
-        .bind(credentials.device.rawValue).bind(credentials.token).bind(identity.deviceName).run()
+        .bind(credentials.device.rawValue).bind(credentials.token).bind(identity.deviceName)
+        .bind(credentials.scope.storedText).run()
     case .putRecord(let record, let snapshot, let replaced):
       try recordTable.put(record, snapshot: snapshot, replacing: replaced)
     case .markInSnapshot(let key, let snapshot):

@@ -306,7 +306,7 @@ extension Schema {
   /// A device's tables.
   static let replica = Schema(
     applicationID: 0x4C53_7265,
-    steps: [replicaVersion1, replicaVersion2, replicaVersion3, replicaVersion4])
+    steps: [replicaVersion1, replicaVersion2, replicaVersion3, replicaVersion4, replicaVersion5])
 
   ///     identity   relay · account · device · token · device_name          one row, or none
   ///     place      cursor                                                  one row, or none
@@ -451,5 +451,12 @@ extension Schema {
   /// oldest first, or NULL. It is read only after a restore of the relay.
   private static let replicaVersion4 = """
     ALTER TABLE records ADD COLUMN ancestors BLOB;
+    """
+
+  ///     identity   … · scope
+  ///
+  /// `scope` is the text of `DeviceScope.storedText`, NULL for the whole account.
+  private static let replicaVersion5 = """
+    ALTER TABLE identity ADD COLUMN scope TEXT;
     """
 }
