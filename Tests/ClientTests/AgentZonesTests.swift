@@ -135,13 +135,49 @@ struct AgentZonesTests {
     #expect(phone.status.state == .inSync)
   }
 
-  @Test func whatNoAppKnowsCannotBeSwitched() throws {
+  /// Other programs of a home may have zones that this one has no app for.
+  @Test func aZoneThatNoAppKnowsIsSwitchedLikeAnyOther() throws {
+    let stage = try Stage()
+    let (phone, laptop) = (try stage.device(1), try stage.device(2))
+    try stage.run()
+    let zone = Name(trusted: "Elsewhere")
+    #expect(try set(phone, false, zone: zone)?.get() == true)
+    #expect(try set(phone, false, zone: zone)?.get() == false)
+    func edit(_ name: String) -> EditRequest {
+      EditRequest(
+        key: RecordKey(zone: zone, name: Name(trusted: name)), type: TestApp.note
+      ) { _ in ["text": "there"] }
+    }
+    try phone.edit(edit("mine"))
+    try laptop.edit(edit("theirs"))
+    try stage.run(60_000)
+    #expect(
+      phone.status.switchedOff == [AgentStatus.SwitchedOff(zone: zone, waiting: 1)])
+    #expect(try stage.relay.record("mine", zone: zone.text) == nil)
+    #expect(try phone.store.record(edit("theirs").key) == nil)
+    #expect(try set(phone, true, zone: zone)?.get() == true)
+    try stage.run(60_000)
+    #expect(try laptop.store.record(edit("mine").key) != nil)
+    #expect(try phone.store.record(edit("theirs").key) != nil)
+    #expect(phone.status.state == .inSync && phone.status.switchedOff.isEmpty)
+  }
+
+  @Test func noMoreZonesAreSwitchedOffThanAHomeMayRemember() throws {
     let stage = try Stage()
     let phone = try stage.device(1)
     try stage.run()
-    #expect(throws: EditFailure.self) {
-      try set(phone, false, zone: Name(trusted: "Elsewhere"))?.get()
+    for number in 0..<ReplicaState.zonesOffMax {
+      #expect(try set(phone, false, zone: Name(trusted: "Zone \(number)"))?.get() == true)
     }
+    #expect(throws: EditFailure.self) { try set(phone, false)?.get() }
+    #expect(try set(phone, true, zone: Name(trusted: "Zone 7"))?.get() == true)
+    #expect(try set(phone, false)?.get() == true)
+  }
+
+  @Test func aZoneIsNotSwitchedIfTheStoreFails() throws {
+    let stage = try Stage()
+    let phone = try stage.device(1)
+    try stage.run()
     phone.fail(.diskFull(path: "home"))
     #expect(throws: EditFailure.storage(.diskFull(path: "home"))) { try set(phone, false)?.get() }
     phone.fail(nil)

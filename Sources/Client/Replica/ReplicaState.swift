@@ -735,6 +735,9 @@ extension ReplicaState {
   }
 
   static let zonesOffKey = "zones.off"
+  /// Zones that may be switched off at a time: far more than a home has apps. They need not have
+  /// any records yet.
+  static let zonesOffMax = 256
 
   func isOff(_ zone: Name) -> Bool { zonesOff.contains { $0.zone == zone } }
 
@@ -744,9 +747,6 @@ extension ReplicaState {
     -> (Result<Bool, EditFailure>, movedTo: ChangePosition?)
   {
     guard identity != nil else { return (.failure(.notJoined), nil) }
-    guard apps.contains(where: { $0.zone == zone }) else {
-      return (.failure(.refused(EditRefusal("no app of this home has the zone \(zone)"))), nil)
-    }
     let index = zonesOff.firstIndex { $0.zone == zone }
     if isOn {
       guard let index else { return (.success(false), nil) }
@@ -755,6 +755,10 @@ extension ReplicaState {
       return (.success(true), movePositionBack(to: off.since))
     }
     guard index == nil else { return (.success(false), nil) }
+    guard zonesOff.count < ReplicaState.zonesOffMax else {
+      let reason = "\(zonesOff.count) zones are switched off already; switch one of them on first"
+      return (.failure(.refused(EditRefusal(reason))), nil)
+    }
     // The store's cursor does not cover records that are held back because of the batch in flight.
     zonesOff.append(ZoneOff(zone: zone, since: try transaction.store.cursor()))
     zonesOff.sort { $0.zone < $1.zone }
