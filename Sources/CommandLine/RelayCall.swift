@@ -79,8 +79,12 @@ extension RelayCall {
     }
   }
 
-  package func pairingOffer(token: String) throws(CommandFailure) -> PairingOffer {
-    try CommandFailure.wrap { () throws(LockstepError) in try client.pairingOffer(token: token) }
+  package func pairingOffer(
+    _ request: PairingRequest = PairingRequest(), token: String
+  ) throws(CommandFailure) -> PairingOffer {
+    try CommandFailure.wrap { () throws(LockstepError) in
+      try client.pairingOffer(request, token: token)
+    }
   }
 
   package func revoke(_ device: DeviceID, token: String) throws(CommandFailure) {

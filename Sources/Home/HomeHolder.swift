@@ -49,7 +49,8 @@ package final class HomeHolder {
       let group = try HomeGroup.make(
         folder, store: store, identity: identity, apps: apps + homeRules.apps,
         appZones: apps.map(\.zone), configuration: configuration, settings)
-      let mirror = VaultMirror(folder, mail, log: log) { group.post($0) }
+      let scope = identity.credentials.scope
+      let mirror = VaultMirror(folder, mail, scope: scope, log: log) { group.post($0) }
       let keeper = HomeNames(identity, trust, log: log) { group.post($0) }
       let wakeKeeper = try wakes.map { options throws(CommandFailure) in
         try WakeKeeper(folder, identity, trust, options, log: log) { group.post($0) }

@@ -3,6 +3,7 @@ import Lockstep
 import LockstepClient
 import LockstepCommandLine
 import LockstepJSON
+import LockstepModel
 
 /// A command's access to a home: through the process that holds it; if there is none, by holding it
 /// for as long as the command runs.
@@ -116,6 +117,23 @@ package final class HomeSession {
     CommandFailure(
       "the process that holds the home \(folder.path) did not answer; the command may still be "
         + "applied: check before you repeat it")
+  }
+
+  /// Returns the part of the account for which this device is paired.
+  package func scope() throws(CommandFailure) -> DeviceScope {
+    guard let scope = HomeStatus(json: try send(.status)).scope else {
+      throw CommandFailure("the process that holds the home has another version; stop it")
+    }
+    return scope
+  }
+
+  /// Throws, with the next step, unless this device is paired for the zone. For what a command does
+  /// at the relay itself; the home refuses other edits by itself.
+  package func requireScope(_ zone: Name, forChanges: Bool) throws(CommandFailure) {
+    let scope = try scope()
+    guard forChanges ? scope.includesWrites(to: zone) : scope.includes(zone) else {
+      throw CommandFailure(scope.explanation(ofEditIn: zone))
+    }
   }
 
   package func close() throws(CommandFailure) {

@@ -59,6 +59,7 @@ package enum RestorePrompt {
   package static func deleteRecords(_ session: HomeSession, _ app: String, _ zone: Name)
     throws(CommandFailure)
   {
+    try session.requireScope(zone, forChanges: true)
     let member = try HomeAccess(of: session)
     guard let cursor = member.cursor else {
       throw CommandFailure("this device has not read all records yet; sync first, then try again")

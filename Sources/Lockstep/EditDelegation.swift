@@ -112,6 +112,7 @@ private final class StoredRecords: EditTarget {
   private let store: SQLiteReplicaStore
   private let models: [any SyncedRecord.Type]
   private let device: String
+  private let scope: DeviceScope
   /// Fields of the records as the edits have seen them: what the holder changes meanwhile is no
   /// difference that the edits make.
   private var seen: [RecordKey: EditedRecord] = [:]
@@ -122,6 +123,7 @@ private final class StoredRecords: EditTarget {
     self.models = models
     let identity = try store.identity()
     device = (identity?.credentials.device ?? DeviceID(rawValue: 0)).text
+    scope = identity?.credentials.scope ?? .everything
   }
 
   deinit { store.close() }
@@ -138,6 +140,7 @@ private final class StoredRecords: EditTarget {
   }
 
   func write(_ key: RecordKey, type: Name, fields: JSONValue?) throws(EditFailure) {
+    guard scope.includesWrites(to: key.zone) else { throw .outOfScope(key.zone, scope) }
     let before: EditedRecord
     do throws(StorageError) {
       before = try record(key)

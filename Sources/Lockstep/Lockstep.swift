@@ -2,6 +2,7 @@ import LockstepClient
 import LockstepJSON
 import LockstepModel
 import LockstepStorage
+import LockstepWire
 import Synchronization
 
 #if os(Linux)
@@ -139,10 +140,29 @@ public final class Lockstep: Sendable {
     if case .failure(let error) = result { throw LockstepError(error) }
   }
 
-  /// Returns a new code with which another device joins the account, for ten minutes.
-  public func pairingCode() async throws -> String {
-    try await relayCall { call, token throws(LockstepError) in
-      try call.pairingOffer(token: token).code
+  /// Returns a new code with which another device joins the account. The other device gets at most
+  /// what this one has, and keeps that for as long as it is paired.
+  ///
+  /// - Parameters:
+  ///   - zones: Zones that the other device may know of, 1 to 16; nil: those of this device, with
+  ///     all future ones if this device has the whole account. A zone need not have records yet.
+  ///   - access: With `.read`, the other device can change nothing; with `.readWrite`, it can
+  ///     change what this device can change.
+  ///   - expiresIn: Time for which the code is valid, in whole seconds: 10 seconds to 10 minutes;
+  ///     nil: 10 minutes.
+  /// - Throws: `refused` if this device does not have one of the zones itself, or a parameter is out
+  ///   of its range; `invalidZone` if a zone cannot be a name.
+  public func pairingCode(
+    zones: [String]? = nil, access: Scope.Access = .readWrite, expiresIn: Duration? = nil
+  ) async throws -> String {
+    var request = PairingRequest(
+      isReadOnly: access == .read ? true : nil, expiresIn: expiresIn?.components.seconds)
+    request.zones = try zones?.map { zone in
+      guard let name = Name(zone) else { throw LockstepError.invalidZone(zone) }
+      return name
+    }
+    return try await relayCall { [request] call, token throws(LockstepError) in
+      try call.pairingOffer(request, token: token).code
     }
   }
 
@@ -154,21 +174,25 @@ public final class Lockstep: Sendable {
     public let isCurrent: Bool
     /// Relay time when the device was last connected, in milliseconds since the Unix epoch.
     public let lastSeen: Int64
+    /// Part of the account that the device may use.
+    public let scope: Scope
   }
 
-  /// Returns the devices of the account. Needs the relay.
+  /// Returns the devices of the account; a device whose scope is not the whole account gets itself
+  /// alone. Needs the relay.
   public func devices() async throws -> [Device] {
     let own = engine.identity?.credentials.device
     return try await relayCall { call, token throws(LockstepError) in
       try call.devices(token: token).devices.map { device in
         Device(
           id: device.id.text, name: device.description.deviceName, isCurrent: device.id == own,
-          lastSeen: device.lastSeen)
+          lastSeen: device.lastSeen, scope: Scope(device.scope))
       }
     }
   }
 
-  /// Revokes a device: it can no longer read or change anything of the account.
+  /// Revokes a device: it can no longer read or change anything of the account. A device whose scope
+  /// is not the whole account can revoke itself alone.
   public func revoke(_ device: Device) async throws {
     guard let id = DeviceID(text: device.id) else {
       throw LockstepError.refused(reason: "there is no device \(device.id); list the devices again")
@@ -414,6 +438,7 @@ extension LockstepError {
     case .tooLarge(let bytes): self = .recordTooLarge(bytes: bytes, limit: Limits.recordBytes)
     case .outboxFull: self = .outboxFull
     case .notJoined: self = .notJoined
+    case .outOfScope(let zone, let scope): self = .outOfScope(zone: zone.text, scope: .init(scope))
     case .nothingToDecide: self = .nothingToDecide(id: "")
     case .restoreFirst(let app, let count):
       self = .refused(reason: "\(app) first asks about \(count) records of other devices")

@@ -10,6 +10,8 @@ public enum LockstepError: Error, Hashable, Sendable {
   case unknownModel(type: String)
   /// The value's `id` cannot be a record's name.
   case invalidID(String)
+  /// The text cannot be the name of a zone.
+  case invalidZone(String)
   /// Another process holds the home.
   case homeInUse(path: String)
   /// The process that holds the home ended, or did not answer: an edit may have been made.
@@ -35,6 +37,8 @@ public enum LockstepError: Error, Hashable, Sendable {
   /// The account that the home's records are from has revoked this device, and the call was about
   /// another account. Records of one account are never sent to another.
   case otherAccount(account: String)
+  /// The device was paired for other zones than this one, or to change nothing. Nothing was changed.
+  case outOfScope(zone: String, scope: Lockstep.Scope)
   /// The record needs no decision.
   case nothingToDecide(id: String)
   /// The relay cannot be reached, or did not answer.
@@ -83,6 +87,8 @@ extension LockstepError: CustomStringConvertible {
       "\(type) is not in the list of records; add it to the call of Lockstep.open"
     case .invalidID(let id):
       "\u{201C}\(id)\u{201D} cannot be an id; use 1 to 255 bytes of UTF-8, no control characters"
+    case .invalidZone(let zone):
+      "\u{201C}\(zone)\u{201D} cannot be a zone; use 1 to 255 bytes of UTF-8, no control characters"
     case .homeInUse(let path):
       "another process holds the home \(path); close it there, or open another folder"
     case .holderGone(let path):
@@ -105,6 +111,7 @@ extension LockstepError: CustomStringConvertible {
     case .otherAccount(let account):
       "the account \(account) has revoked this device, which still has its records: call join with "
         + "a code of that account, open another folder, or call leave, which removes the records"
+    case .outOfScope(let zone, let scope): scope.explanation(ofEditIn: zone)
     case .nothingToDecide(let id): "the record \(id) needs no decision"
     case .homeTooNew(let path, let found, let known):
       "the home \(path) has schema \(found), and this library knows up to \(known); update the app"

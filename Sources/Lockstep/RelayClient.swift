@@ -152,10 +152,27 @@ extension RelayClient {
     return JoinRequest(code: code, account: account, description: description).encodedBody()
   }
 
-  package func pairingOffer(token: String) throws(LockstepError) -> PairingOffer {
-    try decoded(try perform(HTTPCallRequest("POST", path: ["v1", "pairings"], token: token))) {
-      body throws(Refusal) in try PairingOffer.decoded(body: body)
+  /// Asks for a code with which a device joins the account.
+  ///
+  /// - Throws: `refused`, also if the relay is too old to limit the new device as asked: its code
+  ///   would open the whole account, and is not returned.
+  package func pairingOffer(
+    _ request: PairingRequest = PairingRequest(), token: String
+  ) throws(LockstepError) -> PairingOffer {
+    // Relays of before take no body.
+    let body = request == PairingRequest() ? nil : request.encodedBody()
+    let answer = try perform(
+      HTTPCallRequest("POST", path: ["v1", "pairings"], token: token, body: body))
+    let offer = try decoded(answer) { body throws(Refusal) in
+      try PairingOffer.decoded(body: body)
     }
+    // A device with the whole account gives at least this; one with less gives less.
+    guard request.scope(within: .everything).contains(offer.scope) else {
+      throw .refused(
+        reason: "the relay made a code for more than was asked for, which is not shown here and "
+          + "expires by itself; update the relay, then try again")
+    }
+    return offer
   }
 
   package func revoke(_ device: DeviceID, token: String) throws(LockstepError) {

@@ -12,7 +12,8 @@ public struct SyncStatus: Hashable, Sendable {
     case syncing
     /// The device has everything from the relay, and the relay has everything from the device.
     case inSync
-    /// A person must decide a conflict, or the relay has refused a change for good.
+    /// A person must decide a conflict, or the relay has refused a change for good, or a change
+    /// waits that this device is not paired to make.
     case needsDecision
     /// The account's plan does not include a zone that has changes.
     case planEnded
@@ -69,6 +70,12 @@ public struct SyncStatus: Hashable, Sendable {
     }
     if let zone = status.blockedZones.first {
       return (.planEnded, "the account's plan does not include the zone \(zone)")
+    }
+    if let zone = status.zonesOutOfScope.first {
+      return (
+        .needsDecision,
+        "changes in the zone \(zone) wait: this device is not paired to make them; pair it again"
+      )
     }
     return (.needsDecision, "a person must decide")
   }

@@ -289,6 +289,31 @@ struct SyncEngineTests: EngineScene {
     #expect(engine.next() == .freezeBatch(BatchBounds(blockedZones: [TestApp.zone])))
   }
 
+  @Test func aZoneOutOfTheDevicesScopeIsHeldBackAlone() {
+    var engine = online()
+    _ = engine.beginOffer()
+    engine.finished(offered: true, applied: nil, batch: batch, outbox: frozen)
+    #expect(engine.next() == .save(batch))
+    let refusal = Refusal(.outOfScope, "not for this device")
+    engine.saveRefused(batch.id, refusal)
+    #expect(engine.next() == .refuseBatch(batch.id, refusal))
+    engine.finished(
+      offered: false, applied: applied(one, isAtEnd: false), batch: nil, outbox: waiting)
+    #expect(engine.next() == nil)
+    #expect(engine.zonesOutOfScope == [TestApp.zone] && engine.blockedZones.isEmpty)
+    engine.unblockZones()
+    #expect(engine.next() == .freezeBatch(BatchBounds()))
+  }
+
+  @Test func whatTheDeviceKnowsToBeOutOfItsScopeIsNotSent() {
+    var engine = online()
+    var outside = waiting
+    outside.outOfScope = [TestApp.zone]
+    engine.finished(offered: false, applied: nil, batch: nil, outbox: outside)
+    #expect(engine.next() == nil)
+    #expect(engine.isInSync && engine.zonesOutOfScope == [TestApp.zone])
+  }
+
   @Test func aBatchThatCannotBeTakenIsHalved() {
     var large = batch
     large.mutations = (0..<9).map { index in

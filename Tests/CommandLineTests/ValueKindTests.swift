@@ -1,6 +1,7 @@
 import LockstepClient
 import LockstepCommand
 import LockstepCommandLine
+import LockstepModel
 import LockstepWire
 import Testing
 
@@ -31,6 +32,17 @@ struct ValueKindTests {
   @Test func relaysAreURLs() {
     #expect(value(.relay, "http://h:7") == RelayAddress(host: "h", port: 7))
     #expect(value(.relay, "h:7") == nil)
+  }
+
+  @Test func zonesAreNamesWithCommasBetweenThem() {
+    #expect(value(.zones, "Todos")?.map(\.text) == ["Todos"])
+    #expect(value(.zones, "Todos, My notes")?.map(\.text) == ["Todos", "My notes"])
+    for text in ["", ",", "Todos,", "Todos,,Memos", " ", "a\tb"] {
+      #expect(value(.zones, text) == nil, "\(text)")
+    }
+    let most = (0..<Limits.scopeZones).map { "z\($0)" }
+    #expect(value(.zones, most.joined(separator: ","))?.count == Limits.scopeZones)
+    #expect(value(.zones, (most + ["one more"]).joined(separator: ",")) == nil)
   }
 
   @Test func numbersHaveBounds() {

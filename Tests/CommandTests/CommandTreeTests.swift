@@ -14,6 +14,18 @@ struct CommandTreeTests {
     }
   }
 
+  @Test func pairingNamesItsLimits() throws {
+    let pair = AgentPairCommand.command
+    let help = HelpText.text(for: [RootCommand.root, AgentCommand.command, pair])
+    for option in ["--zones ZONES", "--read-only", "--expires SECONDS", "--no-vault"] {
+      #expect(help.contains(option), "\(help)")
+    }
+    #expect(help.contains("Clipboard, Habits, Memos, Timer, Vault"))
+    #expect(throws: ValueFault.self) { try AgentPairCommand.expires.entry.check("9") }
+    #expect(throws: ValueFault.self) { try AgentPairCommand.expires.entry.check("601") }
+    #expect(throws: Never.self) { try AgentPairCommand.expires.entry.check("600") }
+  }
+
   @Test func everyDefaultIsAGoodValue() {
     var commands = [RootCommand.root]
     while let command = commands.popLast() {

@@ -14,7 +14,9 @@ struct HomeSessionTests {
   private let log = Log("test", level: .error, sink: Log.Sink { _ in })
 
   /// Returns a home that has joined a relay that does not run.
-  private func home(in folder: TemporaryFolder) throws -> HomeFolder {
+  private func home(
+    in folder: TemporaryFolder, scope: DeviceScope = .everything
+  ) throws -> HomeFolder {
     let home = HomeFolder(path: try folder.longFolder())
     let store = try SQLiteReplicaStore(home: home.path)
     try store.write([
@@ -22,7 +24,8 @@ struct HomeSessionTests {
         HomeIdentity(
           relay: "http://127.0.0.1:1",
           credentials: Credentials(
-            account: AccountID(rawValue: 1), device: DeviceID(rawValue: 2), token: "secret"),
+            account: AccountID(rawValue: 1), device: DeviceID(rawValue: 2), token: "secret",
+            scope: scope),
           deviceName: "phone"))
     ])
     return home
@@ -63,6 +66,28 @@ struct HomeSessionTests {
     let second = try HomeSession(home, log: log)
     #expect(try second.send(.screen)["view"]?["isPaused"]?.bool == true)
     try second.close()
+  }
+
+  @Test func anAppOfAnotherZoneIsRefusedWithTheNextStep() throws {
+    let folder = try TemporaryFolder()
+    let scope = DeviceScope(zones: [Name(trusted: "Memos")], isReadOnly: true)
+    let session = try HomeSession(try home(in: folder, scope: scope), log: log)
+    #expect(try session.scope() == scope)
+    let timer = CommandFailure(scope.explanation(ofEditIn: Name(trusted: "Timer")))
+    #expect(throws: timer) { try session.send(.timer(.start(length: 60_000))) }
+    #expect(throws: timer) { try session.send(.screen) }
+    #expect(throws: timer) {
+      try session.requireScope(Name(trusted: "Timer"), forChanges: false)
+    }
+    let memos = Name(trusted: "Memos")
+    #expect(throws: Never.self) { try session.requireScope(memos, forChanges: false) }
+    #expect(throws: CommandFailure(scope.explanation(ofEditIn: memos))) {
+      try session.requireScope(memos, forChanges: true)
+    }
+    // A zone that the device does not have can be switched off all the same.
+    let off = try session.send(.setSyncing(zone: Name(trusted: "Timer"), false))
+    #expect(off["changed"]?.bool == true)
+    try session.close()
   }
 
   @Test func aFolderThatIsNoHomeIsToldSo() throws {

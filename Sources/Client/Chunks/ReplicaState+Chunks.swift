@@ -233,13 +233,14 @@ extension ReplicaState {
   /// Begins an offer of all chunks, because the relay may have lost some.
   mutating func beginChunkOffer() {
     chunkDependencies.discardConfirmedChunks()
+    if scope.isReadOnly { return }
     offer = ChunkOffer()
     transaction.setValue(ReplicaState.offerKey, "")
   }
 
   /// Begins a check, because the relay may have found that a chunk's file is missing or incomplete.
   mutating func beginChunkCheck() {
-    if offer == nil { offer = ChunkOffer(isCheck: true) }
+    if offer == nil, !scope.isReadOnly { offer = ChunkOffer(isCheck: true) }
   }
 
   /// Offers the next portion, once the last one has a status.

@@ -141,7 +141,12 @@ extension ReplicaState {
     let before = device
     self.identity = identity
     transaction.setIdentity(identity)
-    guard isFirst else { return }
+    guard isFirst else {
+      try adoptScope()
+      // Edits may be due now that were left to other devices.
+      return try loadDueEdits()
+    }
+    try adoptScope()
     for var entry in transaction.outbox.entries {
       entry.fields = merging.renamed(before, to: device, in: entry)
       transaction.put(entry)

@@ -228,6 +228,8 @@ struct OutboxSummary: Hashable, Sendable {
   var waiting: [ZoneCount] = []
   /// Zones that are switched off: their waiting entries are not sent.
   var off: [Name] = []
+  /// Zones with waiting entries that the device's scope does not let it change.
+  var outOfScope: [Name] = []
   /// Questions that a user must answer before an app is used.
   var questions: [RestoreQuestion] = []
   /// Waiting entries whose chunks of files are not at the relay yet, or that are set aside.

@@ -45,7 +45,8 @@ extension ReplicaState {
     chunkDependencies.prune(transaction.outbox)
     for first in transaction.outbox.entries {
       guard first.state == .waiting, !bounds.blockedZones.contains(first.key.zone),
-        !isOff(first.key.zone), !chunkDependencies.isBlocked(first)
+        !isOff(first.key.zone), scope.includesWrites(to: first.key.zone),
+        !chunkDependencies.isBlocked(first)
       else { continue }
       let members =
         first.group.map { group in
@@ -417,7 +418,9 @@ extension ReplicaState {
     return try transaction.greatestTag()
   }
 
+  /// False in zones in which this device cannot save anything: it follows the relay there.
   func isLost(_ held: Record) throws(StorageError) -> Bool {
+    guard scope.includesWrites(to: held.zone) else { return false }
     if restore?.hasLost(held.tag) == true { return true }
     return try isMarkedAsLost(held.key)
   }
@@ -508,11 +511,12 @@ extension ReplicaState {
   private static let restoreConsentPrefix = "welcome."
 
   /// Loads the states. A home that was read completely before the question existed has nothing to
-  /// ask.
+  /// ask, except about zones for which its device is not paired yet.
   mutating func loadRestoreConsents() throws(StorageError) {
     restoreConsents = [:]
     let hasRead = try transaction.store.cursor() != nil
     for app in apps where !app.asksToRestore.isEmpty {
+      let hasRead = hasRead && scope.includes(app.zone)
       let text = try transaction.store.value(Self.restoreConsentPrefix + app.zone.text)
       restoreConsents[app.zone] =
         text.flatMap(RestoreConsent.init(rawValue:)) ?? (hasRead ? .answered : nil)
@@ -533,7 +537,7 @@ extension ReplicaState {
 
   /// Handles the end of a snapshot: zones without a question by then have none.
   mutating func endRestoreQuestions() {
-    for app in apps where !app.asksToRestore.isEmpty {
+    for app in apps where !app.asksToRestore.isEmpty && scope.includes(app.zone) {
       if restoreConsents[app.zone] == nil, !isOff(app.zone) {
         setRestoreConsent(app.zone, .answered)
       }

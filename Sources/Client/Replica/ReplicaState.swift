@@ -81,6 +81,10 @@ struct ReplicaState {
 
   var merging: Merging { Merging(apps: apps, device: device) }
 
+  /// Part of the account that this device may use. Before the home has joined, edits are made as if
+  /// it will have everything.
+  var scope: DeviceScope { identity?.credentials.scope ?? .everything }
+
   /// Id of this device; 0 until the home has joined.
   var device: DeviceID { identity?.credentials.device ?? DeviceID(rawValue: 0) }
 
@@ -209,7 +213,7 @@ struct ReplicaState {
       if !dropped.isDeleted { changed.append(dropped.tombstone) }
     }
     for (key, before, now) in outcome.written {
-      due.set(now.flatMap { merging.dueEdit(for: $0) }, for: key)
+      due.set(now.flatMap { dueEdit(for: $0) }, for: key)
       if let record = ReplicaState.shownChange(before: before, now: now) { changed.append(record) }
     }
     return changed
@@ -254,21 +258,27 @@ struct ReplicaState {
       position = .cursor(cursor.extendingHorizon(to: try transaction.greatestTag()))
     }
     try loadZonesOff()
+    try adoptScope()
     try loadRestoreConsents()
     try loadDueEdits()
     isLoaded = true
   }
 
-  private mutating func loadDueEdits() throws(StorageError) {
+  mutating func loadDueEdits() throws(StorageError) {
     due = DueIndex()
     for app in apps {
       for type in app.timedTypes {
         for record in try transaction.store.records(zone: app.zone, type: type) {
-          guard let edit = merging.dueEdit(for: record) else { continue }
+          guard let edit = dueEdit(for: record) else { continue }
           due.set(edit, for: record.key)
         }
       }
     }
+  }
+
+  /// Returns nil if no edit is due, or other devices have to make it.
+  private func dueEdit(for record: Record) -> DueEdit? {
+    scope.includesWrites(to: record.zone) ? merging.dueEdit(for: record) : nil
   }
 
   private func number(_ key: String) throws(StorageError) -> Int64? {
@@ -284,6 +294,7 @@ struct ReplicaState {
     outbox.setAsideCount = chunkDependencies.setAsideCount(in: transaction.outbox)
     outbox.mayBringBack = mayBringBack
     outbox.off = zonesOff.map(\.zone)
+    outbox.outOfScope = outbox.waiting.map(\.zone).filter { !scope.includesWrites(to: $0) }
     outbox.questions = lastQuestions
     return ReplicaOutcome(
       result: result, changed: changed, batch: batch, outbox: outbox,
@@ -307,6 +318,7 @@ extension ReplicaState {
   {
     guard identity != nil else { return .failure(.notJoined) }
     guard let app = app(name) else { return .failure(ReplicaState.noApp(name)) }
+    guard scope.includes(app.zone) else { return .failure(.outOfScope(app.zone, scope)) }
     if let question = try unansweredQuestion(of: app) { return .failure(question) }
     let state = try state(of: app, clock)
     let outcome: AppOutcome
@@ -336,6 +348,7 @@ extension ReplicaState {
     throws(StorageError) -> Result<AppView, EditFailure>
   {
     guard let app = app(name) else { return .failure(ReplicaState.noApp(name)) }
+    guard scope.includes(app.zone) else { return .failure(.outOfScope(app.zone, scope)) }
     if let question = try unansweredQuestion(of: app) { return .failure(question) }
     let state = try state(of: app, clock)
     do throws(EditRefusal) {
@@ -348,7 +361,10 @@ extension ReplicaState {
   /// Removes surplus records of types with a maximum count. Requires that the device is caught up,
   /// and holds nothing back.
   mutating func removeSurplus(_ clock: ClockReading) throws(StorageError) {
-    for app in apps where transaction.hasWritten(in: app.zone) && !isOff(app.zone) {
+    for app in apps
+    where transaction.hasWritten(in: app.zone) && !isOff(app.zone)
+      && scope.includesWrites(to: app.zone)
+    {
       for type in app.boundedTypes {
         let records = try transaction.records(zone: app.zone, type: type)
         for key in app.surplus(of: type, among: records) {
@@ -424,6 +440,7 @@ extension ReplicaState {
     throws(StorageError) -> Result<EditContext, EditFailure>
   {
     guard identity != nil || editsBeforeJoining else { return .failure(.notJoined) }
+    guard scope.includesWrites(to: key.zone) else { return .failure(.outOfScope(key.zone, scope)) }
     if let app = apps.first(where: { $0.zone == key.zone }),
       let question = try unansweredQuestion(of: app)
     {
@@ -484,6 +501,7 @@ extension ReplicaState {
       }
       return .success(server)
     }
+    guard scope.includesWrites(to: key.zone) else { return .failure(.outOfScope(key.zone, scope)) }
     // The decision is a new edit, made with knowledge of both versions.
     recordOffsetIfUntrusted(clock)
     let held = try transaction.record(key)
@@ -540,7 +558,7 @@ extension ReplicaState {
   private mutating func makeDueEdits(of key: RecordKey, _ clock: ClockReading) throws(StorageError)
   {
     for _ in 0..<Limits.dueEdits {
-      guard let held = try transaction.record(key), let edit = merging.dueEdit(for: held),
+      guard let held = try transaction.record(key), let edit = dueEdit(for: held),
         clock.isTrusted || edit.owner == device.text, edit.dueAt <= stamp(after: held, clock)
       else { return }
       let fields = edit.fields.serialized()
@@ -663,7 +681,7 @@ extension ReplicaState {
     for record in try transaction.unnamed(bySnapshot: snapshot) {
       if transaction.outbox.holds(record.key) {
         try reconcileAbsent(record.key, &applied)
-      } else if restore?.hasLost(record.tag) == true {
+      } else if restore?.hasLost(record.tag) == true, scope.includesWrites(to: record.key.zone) {
         transaction.markLost(record.key)
         hasLostRecords = true
       } else if restore != nil, record.isDeleted {
@@ -735,6 +753,8 @@ extension ReplicaState {
   }
 
   static let zonesOffKey = "zones.off"
+  /// Zones of the scope with which the cursor was reached; no value: all.
+  static let zonesReadKey = "scope.zones"
   /// Zones that may be switched off at a time: far more than a home has apps. They need not have
   /// any records yet.
   static let zonesOffMax = 256
@@ -808,6 +828,16 @@ extension ReplicaState {
   var unsentWhileOn: Int {
     let summary = transaction.outbox.summary
     return summary.waiting.reduce(summary.unsent) { isOff($1.zone) ? $0 - $1.count : $0 }
+  }
+
+  /// Reads the account from its beginning after the home has joined it again for other zones. The
+  /// cursor says nothing about zones that the relay has left out until now; records of zones that
+  /// it leaves out from now on are not in the snapshot, and go.
+  mutating func adoptScope() throws(StorageError) {
+    let zones = DeviceScope(zones: scope.zones).storedText
+    guard identity != nil, try transaction.store.value(Self.zonesReadKey) != zones else { return }
+    transaction.setValue(Self.zonesReadKey, zones)
+    _ = movePositionBack(to: nil)
   }
 
   // MARK: stored settings

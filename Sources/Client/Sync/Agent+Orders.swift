@@ -120,6 +120,7 @@ extension Agent {
       if case .joined(_, let found) = result {
         // A revoked device that joins again may be about to use its former token.
         if uplink != nil { disconnect(because: "the device joins again", at: moment) }
+        engine.unblockZones()
         homeLoaded(found, outcome.outbox, at: moment)
       }
       engine.finished(

@@ -62,7 +62,7 @@ extension Agent {
       engine.saved(id, answer)
     case .saveRefused(let id, let refusal):
       engine.saveRefused(id, refusal)
-      guard refusal.code == .planRequired else { return }
+      guard refusal.code == .planRequired || refusal.code == .outOfScope else { return }
       deadlines.set(
         .plan, moment.instant.advanced(milliseconds: Limits.planRetryMilliseconds))
     case .saveTooLarge(let id, let refusal):

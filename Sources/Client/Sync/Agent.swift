@@ -395,6 +395,7 @@ extension Agent {
     status.asking = engine.outbox.asking
     status.askingCount = engine.outbox.askingCount
     status.blockedZones = engine.blockedZones
+    status.zonesOutOfScope = engine.zonesOutOfScope
     status.setAsideCount = engine.outbox.setAsideCount
     status.chunksWaiting = chunks.transfer.waitingCount
     status.chunksRefused = chunks.transfer.refusal

@@ -131,6 +131,8 @@ package enum EditFailure: Error, Hashable, Sendable {
   case outboxFull
   /// The home has not joined an account.
   case notJoined
+  /// The device was paired for other zones than this one, or may change nothing.
+  case outOfScope(Name, DeviceScope)
   /// `decide` named a record that needs no decision.
   case nothingToDecide
   /// The app first asks the user about `count` records that other devices have made

@@ -18,6 +18,9 @@ package struct AgentStatus: Hashable, Sendable {
   package var asking: [RecordKey]
   /// Zones that the account's plan does not include: their changes wait.
   package var blockedZones: [Name]
+  /// Zones with local changes that the device's scope does not let it make: they wait until the
+  /// device is paired for those zones.
+  package var zonesOutOfScope: [Name]
   /// Zones that the user has switched off, by name. Their waiting changes are not counted in
   /// `waiting`.
   package var switchedOff: [SwitchedOff]
@@ -43,7 +46,8 @@ package struct AgentStatus: Hashable, Sendable {
     case syncing
     /// The device has everything from the relay, and the relay has everything from the device.
     case inSync
-    /// As `inSync`, except for parked or undecided records, or a blocked zone.
+    /// As `inSync`, except for parked or undecided records, or a zone that is blocked or out of
+    /// scope.
     case needsPerson
     /// No connection since this relay time (milliseconds), because nothing waits and the device is
     /// woken by changes (`AgentOrder.sleep`). It had everything, as `inSync` or `needsPerson`.
@@ -84,6 +88,7 @@ package struct AgentStatus: Hashable, Sendable {
     askingCount = 0
     asking = []
     blockedZones = []
+    zonesOutOfScope = []
     switchedOff = []
     questions = []
     setAsideCount = 0

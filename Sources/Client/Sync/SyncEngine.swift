@@ -21,6 +21,8 @@ struct SyncEngine {
   private(set) var isPaused = false
   /// Zones that the account's plan does not include.
   private(set) var blockedZones: [Name] = []
+  /// Zones in which the relay has refused a change because of the device's scope.
+  private(set) var zonesRefusedByScope: [Name] = []
 
   private var pending: [Action] = []
   private var batchRecords = Limits.batchRecords
@@ -67,7 +69,8 @@ struct SyncEngine {
   private var hasSendable: Bool {
     outbox.frozen != nil
       || outbox.waiting.contains { waiting in
-        !blockedZones.contains(waiting.zone) && !outbox.off.contains(waiting.zone)
+        !heldBackZones.contains(waiting.zone) && !outbox.off.contains(waiting.zone)
+          && !outbox.outOfScope.contains(waiting.zone)
           && waiting.count > (outbox.heldBack.first { $0.zone == waiting.zone }?.count ?? 0)
       }
   }
@@ -75,8 +78,13 @@ struct SyncEngine {
   private var isApplying: Bool { applications > 0 }
 
   private var bounds: BatchBounds {
-    BatchBounds(records: batchRecords, bytes: batchBytes, blockedZones: blockedZones)
+    BatchBounds(records: batchRecords, bytes: batchBytes, blockedZones: heldBackZones)
   }
+
+  private var heldBackZones: [Name] { blockedZones + zonesRefusedByScope }
+
+  /// Zones with changes that the device's scope does not include, by name, each once.
+  var zonesOutOfScope: [Name] { Set(outbox.outOfScope + zonesRefusedByScope).sorted() }
 
   private var isAtRest: Bool { arrivals.isEmpty && !isApplying && save == .idle }
 
@@ -165,8 +173,11 @@ struct SyncEngine {
     if transport != nil { fetch.check() }
   }
 
-  /// Unblocks all zones, because the account's plan may have changed.
-  mutating func unblockZones() { blockedZones = [] }
+  /// Unblocks all zones, because the account's plan, or the device's scope, may have changed.
+  mutating func unblockZones() {
+    blockedZones = []
+    zonesRefusedByScope = []
+  }
 
   // MARK: messages of the relay
 
@@ -214,6 +225,9 @@ struct SyncEngine {
     switch refusal.code {
     case .planRequired:
       if !blockedZones.contains(batch.zone) { blockedZones.append(batch.zone) }
+      refuseBatch(id, refusal)
+    case .outOfScope:
+      if !zonesRefusedByScope.contains(batch.zone) { zonesRefusedByScope.append(batch.zone) }
       refuseBatch(id, refusal)
     case .clockAhead:
       refuseBatch(id, refusal)

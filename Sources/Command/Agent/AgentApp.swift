@@ -106,7 +106,7 @@ enum AgentApp {
     try RestorePrompt.askIfNeeded(session, app, zone)
   }
 
-  private static func zone(of app: String) -> Name? {
+  static func zone(of app: String) -> Name? {
     AppCatalog.all.first { $0.name == app }?.zone
   }
 

@@ -12,7 +12,10 @@ import LockstepWire
 enum AgentDevicesCommand {
   static let command = Command(
     name: "devices",
-    summary: "Shows the account's devices, and when each was last connected.",
+    summary: "Shows the account's devices, what each may use, and when each was last connected.",
+    discussion: """
+      A device that was paired for some zones, or to read only, gets itself alone.
+      """,
     options: AgentApp.options
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
@@ -23,7 +26,7 @@ enum AgentDevicesCommand {
         return try TerminalOutput.printed(String(decoding: list.encodedBody(), as: UTF8.self))
       }
       var table = TextTable([
-        ("DEVICE", .left), ("NAME", .left), ("PLATFORM", .left), ("SEEN", .left),
+        ("DEVICE", .left), ("NAME", .left), ("PLATFORM", .left), ("SCOPE", .left), ("SEEN", .left),
       ])
       let now = status.relayTime(atWall: SystemClock.moment().wall)
       for device in list.devices {
@@ -32,10 +35,19 @@ enum AgentDevicesCommand {
         table.add(
           device.id.text, RowText.line(device.description.deviceName),
           RowText.line(device.description.platform),
+          RowText.line(device.scope.summary),
           device.id.text == status.device ? seen + " (this one)" : seen)
       }
-      return try TerminalOutput.printed(table.text + wakeNote(of: member, at: now))
+      return try TerminalOutput.printed(
+        table.text + othersNote(status.scope) + wakeNote(of: member, at: now))
     }
+  }
+
+  /// Returns a line for a device to which the relay shows no other one.
+  private static func othersNote(_ scope: DeviceScope?) -> String {
+    guard let scope, scope != .everything else { return "" }
+    return "\nthis device was paired for \(RowText.line(scope.summary)): "
+      + "the relay shows it no others"
   }
 
   /// Returns a line about the wakes of this device; empty if it has not registered for any, or the
@@ -93,6 +105,11 @@ enum AgentRevokeCommand {
       let member = try HomeAccess(of: session)
       let call = member.call
       let status = HomeStatus(json: try session.send(.status))
+      if let scope = status.scope, scope != .everything, arguments.operands[0] != status.device {
+        throw CommandFailure(
+          "this device was paired for \(RowText.line(scope.summary)), and cannot remove others: do "
+            + "it on a device with the whole account")
+      }
       let device = try device(
         arguments.operands[0], of: try call.devices(token: member.token).devices)
       if device.id.text == status.device {

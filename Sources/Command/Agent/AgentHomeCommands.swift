@@ -1,12 +1,16 @@
 import Glibc
 import Lockstep
+import LockstepApps
 import LockstepClient
 import LockstepCommandLine
 import LockstepEventLoop
 import LockstepHome
 import LockstepJSON
+import LockstepModel
 import LockstepStorage
 import LockstepStorageSQLite
+import LockstepTerminal
+import LockstepWire
 
 /// `lockstep agent pair`: issues a pairing code for another device.
 enum AgentPairCommand {
@@ -18,20 +22,44 @@ enum AgentPairCommand {
       a second half, which opens the vault there and is never sent to the relay; a device that \
       has joined already gets the key with lockstep agent vault unlock.
 
+      With --zones or --read-only, the relay limits the new device: it neither shows it the other \
+      zones nor takes changes of them. A device keeps what it was paired for; to change that, pair \
+      it again. The apps' zones are \(appZones). A device without the zone Vault does not get the \
+      vault's key.
+
       The link for browsers contains only the first half, because the relay serves that page.
       """,
-    options: AgentApp.options + [withoutVault.entry], action: run)
+    options: [zones.entry, isReadOnly.entry, expires.entry, withoutVault.entry]
+      + AgentApp.options,
+    action: run)
 
+  private static var appZones: String {
+    AppCatalog.all.map(\.zone.text).sorted().joined(separator: ", ")
+  }
+
+  static let zones = CommandOption.optional(
+    "zones", ValueKind.zones,
+    "Zones that the new device may use, such as Timer,Memos; those of this device if not given.")
+  static let isReadOnly = CommandOption.flag(
+    "read-only", "Let the new device change nothing.")
+  static let expires = CommandOption.optional(
+    "expires",
+    ValueKind.integer(
+      Int(Limits.pairingSecondsMin)...Int(Limits.pairingMilliseconds / 1_000), "SECONDS"),
+    "Time for which the code is valid; \(Limits.pairingMilliseconds / 1_000) if not given.")
   static let withoutVault = CommandOption.flag(
     "no-vault", "Make a code that does not include the vault's key.")
 
   @Sendable private static func run(_ arguments: Arguments) throws(CommandFailure) -> ExitCode {
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
       let member = try HomeAccess(of: session)
-      let offer = try member.call.pairingOffer(token: member.token)
-      let code =
-        arguments[withoutVault]
-        ? nil : try VaultKeys.code(for: offer, session, VaultRecords(member))
+      let own = try session.scope()
+      let offer = try member.call.pairingOffer(request(arguments, own), token: member.token)
+      // The wrapped key is a record of the vault, which this device saves.
+      let givesKey =
+        !arguments[withoutVault] && offer.scope.includes(VaultApp.zone)
+        && own.includesWrites(to: VaultApp.zone)
+      let code = givesKey ? try VaultKeys.code(for: offer, session, VaultRecords(member)) : nil
       let text = code?.text ?? offer.code
       let pageLink = TypedCode.pageLink(to: member.relay, offer.code)
       let deviceLink = TypedCode.deviceLink(to: member.relay, text)
@@ -39,19 +67,21 @@ enum AgentPairCommand {
         let json: JSONValue = [
           "code": .string(text), "expiresAt": .number(JSONNumber(offer.expiresAt)),
           "link": .string(pageLink), "deviceLink": .string(deviceLink),
-          "opensVault": .bool(code != nil),
+          "opensVault": .bool(code != nil), "scope": offer.scope.json,
         ]
         return try TerminalOutput.printed(json.text)
       }
       let ca = access(session.folder.authorities, F_OK) == 0 ? " --ca FILE" : ""
       let now = HomeStatus(json: try session.send(.status))
         .relayTime(atWall: SystemClock.moment().wall)
-      let minutes = max(0, (offer.expiresAt - now + 30_000) / 60_000)
+      let time = timeText(offer.expiresAt - now)
       return try TerminalOutput.printed(
         """
         \(text)
 
-        On the other device, within \(minutes) minutes:
+        The new device may \(RowText.line(offer.scope.abilities)).
+
+        On the other device, within \(time):
           lockstep agent join --relay \(member.relay.url)\(ca) --home DIR --code -
         and enter the code there, or this link, which contains relay and code:
           \(deviceLink)
@@ -59,6 +89,25 @@ enum AgentPairCommand {
           \(pageLink)
         """)
     }
+  }
+
+  private static func request(
+    _ arguments: Arguments, _ own: DeviceScope
+  ) throws(CommandFailure) -> PairingRequest {
+    let request = PairingRequest(
+      zones: arguments[zones], isReadOnly: arguments[isReadOnly] ? true : nil,
+      expiresIn: arguments[expires].map { Int64($0) })
+    guard own.contains(request.scope(within: own)) else {
+      throw CommandFailure(
+        "this device was paired for \(own.summary), and can give other devices no more than that; "
+          + "run lockstep agent pair on a device that has those zones")
+    }
+    return request
+  }
+
+  private static func timeText(_ milliseconds: Int64) -> String {
+    let seconds = max(0, (milliseconds + 500) / 1_000)
+    return seconds < 120 ? "\(seconds) seconds" : "\((seconds + 30) / 60) minutes"
   }
 }
 
@@ -238,7 +287,9 @@ enum AgentLeaveCommand {
     let call = RelayCall(relay: relay, trust: try HomeTrust.of(folder).trust)
     let token = identity.credentials.token
     do throws(CommandFailure) {
-      if !isForced, try VaultKeyFile(folder).key() != nil,
+      // To a device with a part of the account, the relay shows no other.
+      if !isForced, identity.credentials.scope == .everything,
+        try VaultKeyFile(folder).key() != nil,
         try call.devices(token: token).devices.count == 1
       {
         throw CommandFailure(

@@ -1,5 +1,6 @@
 import Glibc
 import Lockstep
+import LockstepApps
 import LockstepClient
 import LockstepCommandLine
 import LockstepHome
@@ -7,6 +8,7 @@ import LockstepJSON
 import LockstepModel
 import LockstepStorage
 import LockstepStorageSQLite
+import LockstepTerminal
 
 /// `lockstep agent join`: makes a home a device of an account.
 enum AgentJoinCommand {
@@ -83,8 +85,9 @@ enum AgentJoinCommand {
       throw CommandFailure(
         "the relay created a device, but its home cannot be written: \(error)")
     }
+    let scope = credentials.scope
     let keyFault = keyFault(
-      typed, folder,
+      typed, scope, folder,
       HomeAccess(relay: relay, token: credentials.token, trust: trust.trust))
     if arguments[AgentCommand.json] {
       _ = try TerminalOutput.printed(
@@ -93,12 +96,15 @@ enum AgentJoinCommand {
           JSONMember("deviceID", .string(credentials.device.text)),
           JSONMember("deviceName", .string(deviceName)),
           JSONMember("relay", .string(relay.url)),
+          JSONMember("scope", scope.json),
         ]).text)
     } else {
-      let hasKey = typed?.code.secret != nil && keyFault == nil
+      let hasKey =
+        typed?.code.secret != nil && keyFault == nil && scope.includes(VaultApp.zone)
+      let limit = scope == .everything ? "" : "\nIt may \(RowText.line(scope.abilities))."
       _ = try TerminalOutput.printed(
         "\(deviceName) is a device of account \(credentials.account.text) on \(relay.url)"
-          + (hasKey ? ", and has the key of its vault" : ""))
+          + (hasKey ? ", and has the key of its vault" : "") + limit)
     }
     if let keyFault { throw keyFault }
     return .success
@@ -118,9 +124,9 @@ enum AgentJoinCommand {
   /// Returns nil if the vault's key arrived, or if the code carries none. The device has joined in
   /// any case.
   private static func keyFault(
-    _ typed: TypedCode?, _ folder: HomeFolder, _ member: HomeAccess
+    _ typed: TypedCode?, _ scope: DeviceScope, _ folder: HomeFolder, _ member: HomeAccess
   ) -> CommandFailure? {
-    guard let typed, typed.code.secret != nil else { return nil }
+    guard let typed, typed.code.secret != nil, scope.includes(VaultApp.zone) else { return nil }
     do throws(CommandFailure) {
       _ = try VaultKeys.unlock(typed.code, folder, VaultRecords(member))
       return nil

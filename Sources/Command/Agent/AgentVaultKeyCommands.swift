@@ -24,6 +24,7 @@ enum AgentVaultKeyCommands {
   ) { arguments throws(CommandFailure) in
     let typed = try TypedCode.read(arguments[code])
     return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      try session.requireScope(VaultApp.zone, forChanges: false)
       let member = try HomeAccess(of: session)
       let key = try VaultKeys.unlock(typed.code, session.folder, VaultRecords(member))
       try resolveConflicts(session)
@@ -89,6 +90,7 @@ enum AgentVaultKeyCommands {
     }
     let key = try readPhrase()
     return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      try session.requireScope(VaultApp.zone, forChanges: false)
       let member = try HomeAccess(of: session)
       try VaultKeys.restore(key, session.folder, VaultRecords(member))
       try resolveConflicts(session)
@@ -111,6 +113,7 @@ enum AgentVaultKeyCommands {
     options: [replaced.entry, isForced.entry] + AgentApp.options
   ) { arguments throws(CommandFailure) in
     try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+      try session.requireScope(VaultApp.zone, forChanges: true)
       _ = try session.send(.sync(milliseconds: HomeSession.patienceMilliseconds))
       let count = try unreadable(session)
       guard count == 0 || arguments[isForced] else {

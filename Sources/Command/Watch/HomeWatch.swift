@@ -78,6 +78,9 @@ enum HomeWatch {
       let signals = try Interruption.signals([SIGTERM, SIGINT, SIGHUP, SIGQUIT])
       let resizes = try Interruption.signals([SIGWINCH])
       return try AgentCommand.inHome(arguments) { session throws(CommandFailure) in
+        if let zone = AgentApp.zone(of: app) {
+          try session.requireScope(zone, forChanges: false)
+        }
         try AgentApp.promptForRestore(session, app)
         var watch = LiveWatch(
           session: session, app: app,

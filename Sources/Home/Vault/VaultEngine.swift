@@ -20,6 +20,9 @@ import LockstepWire
 /// must not lose: agreed contents and pending replacements are written to the registry first.
 final class VaultEngine {
   let home: HomeFolder
+  /// Without the vault's zone, the engine neither reads nor watches any file; with read access
+  /// alone, it only downloads.
+  let scope: DeviceScope
   let log: Log
   let history: VaultHistory
   private let mail: Mailbox<VaultMessage>
@@ -46,10 +49,11 @@ final class VaultEngine {
   private var reportedAt = Instant(nanoseconds: 0)
 
   init(
-    _ home: HomeFolder, _ mail: Mailbox<VaultMessage>, log: Log,
+    _ home: HomeFolder, _ mail: Mailbox<VaultMessage>, scope: DeviceScope = .everything, log: Log,
     post: @escaping @Sendable (HomeOrder) -> Void
   ) {
     self.home = home
+    self.scope = scope
     self.log = log
     self.mail = mail
     self.post = post
@@ -65,6 +69,19 @@ final class VaultEngine {
 
   /// Runs until it is stopped.
   func run() {
+    if scope.includes(VaultApp.zone) { begin() }
+    reportState()
+    while !isStopping {
+      if let name = nextDue {
+        performStep(name)
+      } else {
+        handleEvents(milliseconds: untilDue)
+      }
+      reportState()
+    }
+  }
+
+  private func begin() {
     do throws(CommandFailure) {
       let registry = try VaultRegistry(home: home)
       self.registry = registry
@@ -76,15 +93,6 @@ final class VaultEngine {
     } catch {
       // The home's records are synced all the same; requests about files get an error.
       log.error("files are not synced: \(error.message ?? "")")
-    }
-    reportState()
-    while !isStopping {
-      if let name = nextDue {
-        performStep(name)
-      } else {
-        handleEvents(milliseconds: untilDue)
-      }
-      reportState()
     }
   }
 
@@ -552,6 +560,12 @@ extension VaultEngine {
         }, isCopied: file.map { isCopied($0.content, of: entry) } ?? false)
     if plan != .deleteRecord { tracks[name]?.goneSince = nil }
     tracks[name]?.size = file.map { Int($0.signature.bytes) }
+    if let reason = refusal(of: plan) {
+      // Without a retry: only a new version of the file or the record changes it.
+      tracks[name]?.state = .error
+      tracks[name]?.reason = reason
+      return
+    }
     switch plan {
     case .inSync: return try completeSync(of: entry, file)
     case .push: try push(entry, seal, over: record, contents)
@@ -565,6 +579,17 @@ extension VaultEngine {
     case .keepBoth(.file): try copyRecord(entry, seal, record, contents)
     }
     tracks[name]?.scheduleCheck(at: now)
+  }
+
+  /// Returns the reason that this device must not perform the plan; nil if it may.
+  private func refusal(of plan: VaultPlan) -> String? {
+    if scope.includesWrites(to: VaultApp.zone) { return nil }
+    switch plan {
+    case .inSync, .pull, .removeFile: return nil
+    case .push, .deleteRecord, .keepBoth, .keepEmptied:
+      return scope.explanation(ofEditIn: VaultApp.zone)
+        + "; or move the file away: the account's version then comes"
+    }
   }
 
   private func version(_ file: VaultFileState) -> VaultPlan.Version {
@@ -1210,6 +1235,9 @@ struct ChunkFetcher {
 extension VaultEngine {
   package func answer(_ request: JSONValue) -> HomeReply {
     do throws(VaultRefusal) {
+      guard scope.includes(VaultApp.zone) else {
+        throw VaultRefusal(scope.explanation(ofEditIn: VaultApp.zone))
+      }
       guard registry != nil else {
         throw VaultRefusal("\(home.vault) cannot be used; see the log of lockstep agent run")
       }
@@ -1366,6 +1394,9 @@ extension VaultEngine {
       throw VaultRefusal(
         "there is no file \(path), and the account has none called \(name); see lockstep agent "
           + "vault list")
+    }
+    guard scope.includesWrites(to: VaultApp.zone) else {
+      throw VaultRefusal(scope.explanation(ofEditIn: VaultApp.zone))
     }
     if !wanted && homeSeal == nil {
       throw VaultRefusal(

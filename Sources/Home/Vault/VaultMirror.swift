@@ -23,12 +23,14 @@ final class VaultMirror {
 
   /// `post`: sends an order to the home's node.
   init(
-    _ home: HomeFolder, _ mail: Mailbox<VaultMessage>, log: Log,
+    _ home: HomeFolder, _ mail: Mailbox<VaultMessage>, scope: DeviceScope, log: Log,
     post: @escaping @Sendable (HomeOrder) -> Void
   ) {
     self.mail = mail
     begin = { () throws(SystemFault) -> LoopThread in
-      try LoopThread("vault") { VaultEngine(home, mail, log: log, post: post).run() }
+      try LoopThread("vault") {
+        VaultEngine(home, mail, scope: scope, log: log, post: post).run()
+      }
     }
   }
 

@@ -24,6 +24,8 @@ package struct HomeStatus {
       JSONMember("clockOffset", number(status.clockOffset)),
       JSONMember("conflicts", number(Int64(status.traffic.conflicts))),
     ]
+    let scope = identity.credentials.scope
+    if scope != .everything { members.append(JSONMember("scope", scope.json)) }
     switch status.state {
     case .offline(let since, let reason):
       members += [JSONMember("since", number(since)), JSONMember("reason", .string(reason))]
@@ -42,6 +44,10 @@ package struct HomeStatus {
     if !status.blockedZones.isEmpty {
       let zones = status.blockedZones.map { JSONValue.string($0.text) }
       members.append(JSONMember("blockedZones", .array(zones)))
+    }
+    if !status.zonesOutOfScope.isEmpty {
+      let zones = status.zonesOutOfScope.map { JSONValue.string($0.text) }
+      members.append(JSONMember("zonesOutOfScope", .array(zones)))
     }
     if !status.switchedOff.isEmpty {
       let zones = status.switchedOff.map { off -> JSONValue in
@@ -85,6 +91,10 @@ package struct HomeStatus {
   package var isInReach: Bool { json["transport"]?.string != nil }
   package var needsPerson: Bool { text("state") == "needsPerson" }
   package var isFailed: Bool { text("state") == "failed" }
+
+  /// Part of the account that this device may use; nil if this program does not know the form in
+  /// which the process that holds the home says it.
+  package var scope: DeviceScope? { DeviceScope(json: json["scope"]) }
 
   package var device: String { text("device") }
   package var deviceName: String { text("deviceName") }
@@ -152,8 +162,11 @@ package struct HomeStatus {
         reasons.append(
           "decide about the account's \(app): lockstep agent \(app) restore yes|wipe")
       }
-      if let zones = blockedZones {
+      if let zones = list("blockedZones") {
         reasons.append("the account's plan does not include \(zones)" + left)
+      }
+      if let zones = list("zonesOutOfScope") {
+        reasons.append("this device is not paired to change \(zones), pair it again" + left)
       }
       if count("setAside") > 0 {
         reasons.append(
@@ -167,9 +180,9 @@ package struct HomeStatus {
     }
   }
 
-  /// Zones that the plan does not include; nil if there are none.
-  private var blockedZones: String? {
-    let zones = (json["blockedZones"]?.array ?? []).compactMap(\.string)
+  /// Returns the zones of a member; nil if there are none.
+  private func list(_ member: String) -> String? {
+    let zones = (json[member]?.array ?? []).compactMap(\.string)
     return zones.isEmpty ? nil : zones.joined(separator: ", ")
   }
 
@@ -178,9 +191,14 @@ package struct HomeStatus {
     """
     device    \(text("deviceName")) (\(text("device")))
     account   \(text("account"))
-    relay     \(text("relay"))\(json["transport"]?.string.map { " by " + $0 } ?? "")
+    relay     \(text("relay"))\(json["transport"]?.string.map { " by " + $0 } ?? "")\(scopeLine)
     sync      \(line(wall: wall))
     """ + parkedLines
+  }
+
+  private var scopeLine: String {
+    guard let scope else { return "\nscope     unknown to this version of the program" }
+    return scope == .everything ? "" : "\nscope     \(scope.summary)"
   }
 
   private var parkedLines: String {
@@ -227,6 +245,7 @@ extension EditFailure {
       "the record would have \(bytes) bytes; the limit is \(Limits.recordBytes)"
     case .outboxFull: "too many changes wait for the relay; sync first, then try again"
     case .notJoined: "this home has not joined an account; see lockstep agent join --help"
+    case .outOfScope(let zone, let scope): scope.explanation(ofEditIn: zone)
     case .nothingToDecide: "that record has no open conflict"
     case .restoreFirst(let app, let count): Self.restoreExplanation(app, Int64(count))
     // A change that reached a disk that failed to sync it reappears if the process ends before it

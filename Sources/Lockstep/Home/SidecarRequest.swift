@@ -186,6 +186,7 @@ package struct SidecarFault: Error, Hashable, Sendable {
       case .tooLarge: "tooLarge"
       case .outboxFull: "outboxFull"
       case .notJoined: "notJoined"
+      case .outOfScope: "outOfScope"
       case .nothingToDecide: "nothingToDecide"
       case .restoreFirst: "restoreFirst"
       case .storage: "storage"

@@ -222,7 +222,7 @@ package struct PeopleNode: FleetNode, ~Copyable {
     case .refused, .nothingToDecide: result.refused += 1
     // This device started without records; see `resolveConflict`.
     case .restoreFirst: result.refused += 1
-    case .tooLarge, .outboxFull, .notJoined, .storage, .stopping:
+    case .tooLarge, .outboxFull, .notJoined, .outOfScope, .storage, .stopping:
       result.faults.append("device \(index): \(failure)")
     }
   }

@@ -24,11 +24,11 @@ final class Stage {
   func device(
     _ number: UInt64, apps: [any App] = [TestApp()],
     transports: [Transport] = [.webSocket, .longPoll, .poll], clockError: Int64 = 0,
-    reportsMilestones: Bool = false
+    reportsMilestones: Bool = false, scope: DeviceScope = .everything
   ) throws -> TestDevice {
     let device = try TestDevice(
       number, self, apps: apps, transports: transports, clockError: clockError,
-      reportsMilestones: reportsMilestones)
+      reportsMilestones: reportsMilestones, scope: scope)
     devices.append(device)
     return device
   }

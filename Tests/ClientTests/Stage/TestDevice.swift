@@ -45,7 +45,7 @@ final class TestDevice {
 
   init(
     _ number: UInt64, _ stage: Stage, apps: [any App], transports: [Transport], clockError: Int64,
-    reportsMilestones: Bool
+    reportsMilestones: Bool, scope: DeviceScope = .everything
   ) throws {
     id = DeviceID(rawValue: number)
     self.stage = stage
@@ -54,19 +54,22 @@ final class TestDevice {
     seed = number
     bootedAt = stage.now - 5_000
     configuration = TestDevice.configuration(transports, reportsMilestones: reportsMilestones)
-    try store.write([
-      .setIdentity(
-        HomeIdentity(
-          relay: "http://relay:5625",
-          credentials: Credentials(account: TestRelay.account, device: id, token: "secret"),
-          deviceName: "device \(number)"))
-    ])
+    try store.write([.setIdentity(TestDevice.identity(id, scope))])
     failing = FailingStore(store)
     replica = Replica(store: failing, apps: apps)
     agent = Agent(
       configuration, random: SeededRandom(seed: number),
       at: Moment(
         instant: Instant(nanoseconds: 5_000_000_000), wall: stage.now + clockError))
+  }
+
+  /// Identity of a device that is paired for this part of the account.
+  static func identity(_ id: DeviceID, _ scope: DeviceScope) -> HomeIdentity {
+    HomeIdentity(
+      relay: "http://relay:5625",
+      credentials: Credentials(
+        account: TestRelay.account, device: id, token: "secret", scope: scope),
+      deviceName: "device \(id.rawValue)")
   }
 
   var moment: Moment {

@@ -78,6 +78,67 @@ struct VaultEngineRequestTests {
     #expect(engine.tracks["vault.db"]?.isUnsent == false)
   }
 
+  /// A device that may only read the vault has a file that the account lacks.
+  @Test func aFileIsNotSentByADeviceThatMayOnlyRead() throws {
+    let folder = try TemporaryFolder()
+    let home = HomeFolder(path: folder.path)
+    try folder.write(Array("mine".utf8), to: "vault.db")
+    var registry = try VaultRegistry(home: home)
+    var entry = VaultEntry(name: "vault.db", path: folder.path("vault.db"))
+    entry.isPlain = true
+    try registry.store(entry)
+    let mailbox = try Mailbox<VaultMessage>(isBlocking: true)
+    let reasons = Mutex<[String]>([])
+    let log = Log("test", level: .error, sink: Log.Sink { _ in })
+    let scope = DeviceScope(zones: nil, isReadOnly: true)
+    let engine = VaultEngine(home, mailbox, scope: scope, log: log) { order in
+      switch order {
+      case .agent(.readRecords(let id, _, _)):
+        mailbox.post(.agentReport(.read(id, .success([]))))
+      case .agent(let order): Issue.record("\(order)")
+      case .answer: break
+      case .mirrorState(let mirror):
+        guard let file = VaultFileStatus.all(mirror).first, file.state == .error else { return }
+        reasons.withLock { $0.append(file.reason ?? "") }
+        mailbox.post(.stop)
+      }
+    }
+    engine.run()
+    let reason = try #require(reasons.withLock { $0.last })
+    #expect(reason.contains("to read the zone Vault") && reason.contains("move the file away"))
+    #expect(engine.tracks["vault.db"]?.due == nil, "nothing is tried again by itself")
+  }
+
+  @Test func aDeviceWithoutTheVaultWatchesNoFile() throws {
+    let folder = try TemporaryFolder()
+    let home = HomeFolder(path: folder.path)
+    try folder.write(Array("mine".utf8), to: "vault.db")
+    var registry = try VaultRegistry(home: home)
+    try registry.store(VaultEntry(name: "vault.db", path: folder.path("vault.db")))
+    let mailbox = try Mailbox<VaultMessage>(isBlocking: true)
+    let replies = Mutex<[HomeReply]>([])
+    let log = Log("test", level: .error, sink: Log.Sink { _ in })
+    let scope = DeviceScope(zones: [Name(trusted: "Memos")])
+    let engine = VaultEngine(home, mailbox, scope: scope, log: log) { order in
+      switch order {
+      case .agent(let order): Issue.record("\(order)")
+      case .answer(_, let reply):
+        replies.withLock { $0.append(reply) }
+        mailbox.post(.stop)
+      case .mirrorState(let mirror): #expect(VaultFileStatus.all(mirror).isEmpty)
+      }
+    }
+    mailbox.post(.request(.outgoing(1), ["do": "add", "path": "/x", "plain": true]))
+    engine.run()
+    #expect(engine.watcher == nil && engine.tracks.isEmpty)
+    let reply = try #require(replies.withLock { $0.first })
+    guard case .failure(let reason) = reply else {
+      Issue.record("\(reply)")
+      return
+    }
+    #expect(reason.hasSuffix("--zones Memos,Vault"))
+  }
+
   private static let deletedRecord = Record(
     zone: VaultApp.zone, name: Name(trusted: "vault.db"), type: VaultApp.fileType, fields: nil,
     modifiedAt: 0, device: DeviceID(rawValue: 2), tag: ChangeTag(1))

@@ -36,12 +36,17 @@ struct HomeStage: ~Copyable {
   /// - Parameters:
   ///   - clockOffset: Offset of the relay's clock, as stored in the home.
   ///   - rules: Merge rules of a further zone.
-  init(isReading: Bool = true, clockOffset: Int64 = 0, rules: RuleTable? = nil) throws {
+  ///   - scope: Part of the account for which the device is paired.
+  init(
+    isReading: Bool = true, clockOffset: Int64 = 0, rules: RuleTable? = nil,
+    scope: DeviceScope = .everything
+  ) throws {
     self.isReading = isReading
     let identity = HomeIdentity(
       relay: "http://relay:5625",
       credentials: Credentials(
-        account: AccountID(rawValue: 1), device: DeviceID(rawValue: 2), token: "secret"),
+        account: AccountID(rawValue: 1), device: DeviceID(rawValue: 2), token: "secret",
+        scope: scope),
       deviceName: "phone")
     let store = MemoryReplicaStore()
     try store.write([

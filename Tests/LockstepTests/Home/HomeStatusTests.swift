@@ -152,7 +152,33 @@ struct HomeStatusTests {
     #expect(asked.restoreCount(of: "habits") == 3 && asked.restoreCount(of: "memo") == nil)
   }
 
+  @Test func aPersonIsToldWhatADeviceIsPairedFor() {
+    var limited = identity
+    let scope = DeviceScope(zones: [Name(trusted: "Todos"), Name(trusted: "Memos")])
+    limited.credentials.scope = scope
+    var agent = AgentStatus()
+    agent.state = .needsPerson
+    (agent.zonesOutOfScope, agent.waiting) = ([Name(trusted: "Timer")], 2)
+    let status = HomeStatus(identity: limited, status: agent)
+    #expect(status.scope == scope)
+    #expect(status.text(wall: 0).contains("\nscope     Memos, Todos\nsync "))
+    #expect(
+      status.line(wall: 0) == "in sync, but this device is not paired to change Timer, pair it "
+        + "again, 2 changes wait")
+    #expect(status.json["zonesOutOfScope"]?.array == ["Timer"])
+    let whole = self.status(.inSync)
+    #expect(whole.scope == .everything && !whole.text(wall: 0).contains("scope"))
+    // A later program may know other limits.
+    let later = HomeStatus(json: ["scope": ["access": "half"]])
+    #expect(later.scope == nil && later.text(wall: 0).contains("scope     unknown"))
+  }
+
   @Test func everyEditFailureHasASentence() {
+    let scope = DeviceScope(zones: [Name(trusted: "Todos")])
+    #expect(
+      EditFailure.outOfScope(Name(trusted: "Timer"), scope).explanation.hasSuffix(
+        "paired for Todos, without the zone Timer; pair this device again with a code of "
+          + "lockstep agent pair --zones Todos,Timer"))
     #expect(EditFailure.tooLarge(bytes: 7).explanation.contains("7 bytes"))
     #expect(EditFailure.refused(EditRefusal("nothing runs")).explanation == "nothing runs")
     let full = EditFailure.storage(.diskFull(path: "/x")).explanation

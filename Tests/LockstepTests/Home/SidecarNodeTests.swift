@@ -78,6 +78,20 @@ struct SidecarNodeTests {
     #expect(records(&stage) == [record])
   }
 
+  @Test func anEditOutOfTheDevicesScopeHasACodeOfItsOwn() throws {
+    let scope = DeviceScope(zones: [Name(trusted: "Memos")])
+    var stage = try HomeStage(scope: scope)
+    stage.connect(1)
+    stage.ask(
+      1, ["id": 1, "do": "save", "zone": "Todos", "name": "1", "type": "Todo", "fields": [:]])
+    let error = try #require(stage.lines(1).first?["error"])
+    #expect(error["code"] == "outOfScope")
+    #expect(error["message"]?.string?.hasSuffix("--zones Memos,Todos") == true)
+    #expect(try stage.outboxCount() == 0)
+    stage.ask(1, ["id": 2, "do": "status"])
+    #expect(stage.lines(1).first?["status"]?["scope"] == scope.json)
+  }
+
   @Test func aSaveOfAllFieldsLosesNoCount() throws {
     var stage = try stage()
     stage.ask(1, save("1", ["title": "milk"]))
