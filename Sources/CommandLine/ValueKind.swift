@@ -42,26 +42,6 @@ extension ValueKind where Value == String {
   package static var file: ValueKind { .text("FILE") }
 }
 
-extension ValueKind where Value == [Name] {
-  /// Names of zones, with commas between them, each once.
-  package static var zones: ValueKind {
-    ValueKind("ZONES") { text throws(ValueFault) in
-      var zones: [Name] = []
-      for part in text.split(separator: ",", omittingEmptySubsequences: false) {
-        guard let zone = Name(String(part.trimmingPrefix(while: { $0 == " " }))) else {
-          throw ValueFault(
-            "\"\(text)\" is no list of zones, such as Timer,Memos; upper and lower case differ")
-        }
-        zones.append(zone)
-      }
-      guard zones.count <= Limits.scopeZones else {
-        throw ValueFault("\(zones.count) zones are too many; the limit is \(Limits.scopeZones)")
-      }
-      return zones
-    }
-  }
-}
-
 extension ValueKind where Value == Int {
   package static func integer(_ range: ClosedRange<Int>, _ placeholder: String = "N") -> ValueKind {
     ValueKind(placeholder) { text throws(ValueFault) in

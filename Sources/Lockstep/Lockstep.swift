@@ -150,8 +150,8 @@ public final class Lockstep: Sendable {
   ///     change what this device can change.
   ///   - expiresIn: Time for which the code is valid, in whole seconds: 10 seconds to 10 minutes;
   ///     nil: 10 minutes.
-  /// - Throws: `refused` if this device does not have one of the zones itself, or a parameter is out
-  ///   of its range; `invalidZone` if a zone cannot be a name.
+  /// - Throws: `refused` if this device lacks one of the zones itself, or a parameter is out of its
+  ///   range; `invalidZone` if a zone cannot be a name.
   public func pairingCode(
     zones: [String]? = nil, access: Scope.Access = .readWrite, expiresIn: Duration? = nil
   ) async throws -> String {
@@ -191,8 +191,8 @@ public final class Lockstep: Sendable {
     }
   }
 
-  /// Revokes a device: it can no longer read or change anything of the account. A device whose scope
-  /// is not the whole account can revoke itself alone.
+  /// Revokes a device: it can no longer read or change anything of the account. A device whose
+  /// scope is not the whole account can revoke itself alone.
   public func revoke(_ device: Device) async throws {
     guard let id = DeviceID(text: device.id) else {
       throw LockstepError.refused(reason: "there is no device \(device.id); list the devices again")

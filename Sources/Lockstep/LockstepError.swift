@@ -37,7 +37,7 @@ public enum LockstepError: Error, Hashable, Sendable {
   /// The account that the home's records are from has revoked this device, and the call was about
   /// another account. Records of one account are never sent to another.
   case otherAccount(account: String)
-  /// The device was paired for other zones than this one, or to change nothing. Nothing was changed.
+  /// The device was paired for other zones than this one, or to read only: it changed nothing.
   case outOfScope(zone: String, scope: Lockstep.Scope)
   /// The record needs no decision.
   case nothingToDecide(id: String)
@@ -108,9 +108,7 @@ extension LockstepError: CustomStringConvertible {
     case .notJoined: "this device has not joined an account; call createAccount or join first"
     case .alreadyJoined(let account):
       "this device belongs to the account \(account); call leave first, or open another folder"
-    case .otherAccount(let account):
-      "the account \(account) has revoked this device, which still has its records: call join with "
-        + "a code of that account, open another folder, or call leave, which removes the records"
+    case .otherAccount(let account): LockstepError.textOfRevoked(account)
     case .outOfScope(let zone, let scope): scope.explanation(ofEditIn: zone)
     case .nothingToDecide(let id): "the record \(id) needs no decision"
     case .homeTooNew(let path, let found, let known):
@@ -124,9 +122,7 @@ extension LockstepError: CustomStringConvertible {
       "the content of \(name) is not available: \(reason); try again once the device that attached "
         + "it has synced"
     case .busy: "too many calls are in progress; await some of them first"
-    case .unsentChanges(let count):
-      (count == 1 ? "1 change was" : "\(count) changes were")
-        + " not sent and would be lost; sync first, or leave with discardingUnsent"
+    case .unsentChanges(let count): LockstepError.textOfUnsent(count)
     case .offline(let reason): "the relay cannot be reached: \(reason); try again later"
     case .unreachable(let relay, let reason):
       "the relay at \(relay) cannot be reached: \(reason); is it running, and is that its address?"
@@ -140,6 +136,16 @@ extension LockstepError: CustomStringConvertible {
     case .storage(let reason): "the device's store failed: \(reason)"
     case .closed: "this Lockstep is closed; open the home again"
     }
+  }
+
+  private static func textOfRevoked(_ account: String) -> String {
+    "the account \(account) has revoked this device, which still has its records: call join with a "
+      + "code of that account, open another folder, or call leave, which removes the records"
+  }
+
+  private static func textOfUnsent(_ count: Int) -> String {
+    (count == 1 ? "1 change was" : "\(count) changes were")
+      + " not sent and would be lost; sync first, or leave with discardingUnsent"
   }
 }
 

@@ -12,12 +12,14 @@ struct AgentRefusalTests {
     case parked
     case failed
     case blocked
+    case outOfScope
   }
 
   private static func fate(_ code: RefusalCode) -> Fate {
     switch code {
     case .badToken, .registrationClosed, .badPairingCode: .failed
     case .planRequired: .blocked
+    case .outOfScope: .outOfScope
     case .badName, .chunksMissing, .recordTooLarge, .badRequest, .badJSON, .badMessage,
       .bodyTooLarge, .tooManyRecords:
       .parked
@@ -77,9 +79,11 @@ struct AgentRefusalTests {
       let asked = stage.relay.requests.count
       try stage.run(600_000)
       #expect(stage.relay.requests.count == asked, "\(code)")
-    case .blocked:
+    case .blocked, .outOfScope:
+      let isBlocked = AgentRefusalTests.fate(code) == .blocked
       #expect(state == .needsPerson)
-      #expect(device.status.blockedZones == [TestApp.zone])
+      #expect(device.status.blockedZones == (isBlocked ? [TestApp.zone] : []))
+      #expect(device.status.zonesOutOfScope == (isBlocked ? [] : [TestApp.zone]))
       #expect(device.status.waiting == 1)
       // A user's sync order retries it.
       try device.order { .syncNow($0) }

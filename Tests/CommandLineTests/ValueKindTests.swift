@@ -34,17 +34,6 @@ struct ValueKindTests {
     #expect(value(.relay, "h:7") == nil)
   }
 
-  @Test func zonesAreNamesWithCommasBetweenThem() {
-    #expect(value(.zones, "Todos")?.map(\.text) == ["Todos"])
-    #expect(value(.zones, "Todos, My notes")?.map(\.text) == ["Todos", "My notes"])
-    for text in ["", ",", "Todos,", "Todos,,Memos", " ", "a\tb"] {
-      #expect(value(.zones, text) == nil, "\(text)")
-    }
-    let most = (0..<Limits.scopeZones).map { "z\($0)" }
-    #expect(value(.zones, most.joined(separator: ","))?.count == Limits.scopeZones)
-    #expect(value(.zones, (most + ["one more"]).joined(separator: ",")) == nil)
-  }
-
   @Test func numbersHaveBounds() {
     #expect(value(.integer(0...5), "5") == 5)
     for text in ["6", "-1", "1.0", "", " 1", "99999999999999999999"] {

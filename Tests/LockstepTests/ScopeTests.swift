@@ -40,8 +40,8 @@ struct ScopeTests {
     await #expect(throws: failure) { try await lockstep.save(Note(id: "1", text: "no")) }
     await #expect(throws: failure) {
       try await lockstep.transaction { edits in
-        try edits.save(Todo(id: "1", title: "milk"))
-        try edits.save(Note(id: "1", text: "no"))
+        edits.save(Todo(id: "1", title: "milk"))
+        edits.save(Note(id: "1", text: "no"))
       }
     }
     #expect(failure.description.contains(Note.zone))

@@ -7,6 +7,7 @@ import LockstepEventLoop
 import LockstepHome
 import LockstepJSON
 import LockstepModel
+import LockstepRelayService
 import LockstepStorage
 import LockstepStorageSQLite
 import LockstepTerminal
@@ -38,7 +39,7 @@ enum AgentPairCommand {
   }
 
   static let zones = CommandOption.optional(
-    "zones", ValueKind.zones,
+    "zones", ValueKind.zones(atMost: Limits.scopeZones),
     "Zones that the new device may use, such as Timer,Memos; those of this device if not given.")
   static let isReadOnly = CommandOption.flag(
     "read-only", "Let the new device change nothing.")

@@ -41,13 +41,11 @@ package struct HomeStatus {
         JSONMember("detail", .string(parked.refusal.detail)),
       ])
     }
-    if !status.blockedZones.isEmpty {
-      let zones = status.blockedZones.map { JSONValue.string($0.text) }
-      members.append(JSONMember("blockedZones", .array(zones)))
-    }
-    if !status.zonesOutOfScope.isEmpty {
-      let zones = status.zonesOutOfScope.map { JSONValue.string($0.text) }
-      members.append(JSONMember("zonesOutOfScope", .array(zones)))
+    let held = [
+      ("blockedZones", status.blockedZones), ("zonesOutOfScope", status.zonesOutOfScope),
+    ]
+    for (name, zones) in held where !zones.isEmpty {
+      members.append(JSONMember(name, .array(zones.map { .string($0.text) })))
     }
     if !status.switchedOff.isEmpty {
       let zones = status.switchedOff.map { off -> JSONValue in

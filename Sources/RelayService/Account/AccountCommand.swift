@@ -178,7 +178,7 @@ extension Plan {
 /// `lockstep account plan`: shows or changes the plan of an account.
 enum AccountPlanCommand {
   static let zones = CommandOption.optional(
-    "zones", ValueKind.zones,
+    "zones", ValueKind.zones(atMost: Limits.planZones),
     "The zones into which its devices may save; an app's name means its zone.")
   static let all = CommandOption.flag("all", "All zones, including those of future apps.")
   static let free = CommandOption.flag(
@@ -259,8 +259,8 @@ enum AccountPlanCommand {
 
 extension ValueKind where Value == [Name] {
   /// Zone names, sorted, without duplicates. An app's name, or its zone's name in another case,
-  /// means that zone.
-  package static var zones: ValueKind {
+  /// means that zone. `limit`: greatest number of zones.
+  package static func zones(atMost limit: Int) -> ValueKind {
     ValueKind("ZONE,…") { text throws(ValueFault) in
       var names: Set<Name> = []
       for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -272,8 +272,8 @@ extension ValueKind where Value == [Name] {
         }
         names.insert(app?.zone ?? name)
       }
-      guard names.count <= Limits.planZones else {
-        throw ValueFault("a plan names at most \(Limits.planZones) zones, not \(names.count)")
+      guard names.count <= limit else {
+        throw ValueFault("at most \(limit) zones can be named, not \(names.count)")
       }
       return names.sorted()
     }

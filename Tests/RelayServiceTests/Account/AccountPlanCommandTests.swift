@@ -6,7 +6,7 @@ import Testing
 
 struct AccountPlanCommandTests {
   private func zones(_ text: String) throws -> [String] {
-    try ValueKind<[Name]>.zones.parse(text).map(\.text)
+    try ValueKind<[Name]>.zones(atMost: 3).parse(text).map(\.text)
   }
 
   @Test func anAppsNameStandsForItsZone() throws {
@@ -18,6 +18,8 @@ struct AccountPlanCommandTests {
     #expect(try zones("Notes,notes") == ["Notes", "notes"])
     #expect(throws: ValueFault.self) { try zones("") }
     #expect(throws: ValueFault.self) { try zones("Timer,,Memos") }
+    #expect(try zones("a,b,c,a").count == 3)
+    #expect(throws: ValueFault.self) { try zones("a,b,c,d") }
   }
 
   @Test func aFreePlanHasAllAppsButHabits() {
