@@ -130,7 +130,10 @@ def requests(relay, person, stranger):
         "PUT", "/v1/wakes/w", {**wake, "endpoint": "https://192.168.0.1/"})
     expect(line.request("PUT", "/v1/wakes/w", {**wake, "endpoint": "https://push.invalid/"}), 201)
     yield "badWakeCode", line.request("POST", "/v1/wakes/w/verification", {"code": "x"})
-    for _ in range(99):
+    code = line.request("POST", "/v1/pairings", {"zones": ["Todos"]}).json["code"]
+    token = expect(line.request("POST", "/v1/devices", {"code": code, **DEVICE}), 201).json["token"]
+    yield "outOfScope", line.request("GET", f"{notes}/a", token=token)
+    for _ in range(98):
         code = line.request("POST", "/v1/pairings").json["code"]
         expect(line.request("POST", "/v1/devices", {"code": code, **DEVICE}), 201)
     code = line.request("POST", "/v1/pairings").json["code"]
