@@ -1,3 +1,5 @@
+import LockstepJSON
+
 /// The name of a zone, a record or a record type: 1 to 255 bytes of UTF-8 without control
 /// characters (docs/protocol.md, "Terms").
 ///
@@ -35,6 +37,18 @@ package struct Name: Sendable {
       }
       return true
     }
+  }
+}
+
+extension JSONValue {
+  /// Makes an array of the names.
+  package init(_ names: [Name]) { self = .array(names.map { .string($0.text) }) }
+
+  /// The names of an array of them; nil if the value is not one.
+  package var names: [Name]? {
+    guard let elements = array else { return nil }
+    let names = elements.compactMap { $0.string.flatMap(Name.init) }
+    return names.count == elements.count ? names : nil
   }
 }
 

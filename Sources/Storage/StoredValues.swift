@@ -4,7 +4,7 @@ import LockstepModel
 extension Plan {
   /// Stored form, the same in every store: the zones as a JSON array; nil for all zones.
   package var storedText: String? {
-    zones.map { JSONValue.array($0.map { .string($0.text) }).text }
+    zones.map { JSONValue($0).text }
   }
 
   /// Returns nil if the text was not made by `storedText`: the store is damaged.
@@ -13,14 +13,8 @@ extension Plan {
       self = .everything
       return
     }
-    do {
-      guard let elements = try JSONValue(parsing: storedText).array else { return nil }
-      let zones = elements.compactMap { $0.string.flatMap(Name.init) }
-      guard zones.count == elements.count else { return nil }
-      self.init(zones: zones)
-    } catch {
-      return nil
-    }
+    guard let zones = JSONValue(ifJSON: Array(storedText.utf8))?.names else { return nil }
+    self.init(zones: zones)
   }
 }
 
@@ -31,9 +25,7 @@ extension DeviceScope {
     if self == .everything { return nil }
     var members: [JSONMember] = []
     if isReadOnly { members.append(JSONMember("access", "read")) }
-    if let zones {
-      members.append(JSONMember("zones", .array(zones.map { .string($0.text) })))
-    }
+    if let zones { members.append(JSONMember("zones", JSONValue(zones))) }
     return JSONValue.object(members).text
   }
 
@@ -53,9 +45,7 @@ extension DeviceScope {
       switch member.name {
       case "access" where member.value == "read": isReadOnly = true
       case "zones":
-        guard let elements = member.value.array else { return nil }
-        let names = elements.compactMap { $0.string.flatMap(Name.init) }
-        guard names.count == elements.count else { return nil }
+        guard let names = member.value.names else { return nil }
         zones = names
       default: return nil
       }

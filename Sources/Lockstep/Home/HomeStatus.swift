@@ -45,7 +45,7 @@ package struct HomeStatus {
       ("blockedZones", status.blockedZones), ("zonesOutOfScope", status.zonesOutOfScope),
     ]
     for (name, zones) in held where !zones.isEmpty {
-      members.append(JSONMember(name, .array(zones.map { .string($0.text) })))
+      members.append(JSONMember(name, JSONValue(zones)))
     }
     if !status.switchedOff.isEmpty {
       let zones = status.switchedOff.map { off -> JSONValue in

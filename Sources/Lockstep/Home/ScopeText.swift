@@ -43,9 +43,7 @@ extension DeviceScope {
   /// Form in JSON for programs, as the relay gives it.
   package var json: JSONValue {
     var members: [JSONMember] = []
-    if let zones {
-      members.append(JSONMember("zones", .array(zones.map { .string($0.text) })))
-    }
+    if let zones { members.append(JSONMember("zones", JSONValue(zones))) }
     members.append(JSONMember("access", .string(isReadOnly ? "read" : "write")))
     return .object(members)
   }
@@ -62,8 +60,7 @@ extension DeviceScope {
     guard json.members != nil, ["read", "write"].contains(access) else { return nil }
     var zones: [Name]?
     if let listed = json["zones"] {
-      let names = (listed.array ?? []).compactMap { $0.string.flatMap { Name($0) } }
-      guard !names.isEmpty, names.count == listed.array?.count else { return nil }
+      guard let names = listed.names, !names.isEmpty else { return nil }
       zones = names
     }
     self.init(zones: zones, isReadOnly: access == "read")

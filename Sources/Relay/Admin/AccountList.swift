@@ -68,7 +68,7 @@ extension Plan {
   /// `{"zones":["timer",…]}`, or `{"zones":null}` for all zones; with `recordBytes` and `records`
   /// if the account has limits of its own.
   package var json: JSONValue {
-    var json: JSONValue = ["zones": zones.map { .array($0.map { .string($0.text) }) } ?? .null]
+    var json: JSONValue = ["zones": zones.map { JSONValue($0) } ?? .null]
     if let bytes { json = json.setting("recordBytes", to: JSONValue(integerLiteral: bytes)) }
     if let records { json = json.setting("records", to: JSONValue(integerLiteral: records)) }
     return json

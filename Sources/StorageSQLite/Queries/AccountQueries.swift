@@ -157,6 +157,6 @@ extension SQLiteStatement {
 
   /// Binds names of zones as a JSON array, for `json_each`.
   @discardableResult func bind(_ zones: [Name]) -> SQLiteStatement {
-    bind(JSONValue.array(zones.map { .string($0.text) }).text)
+    bind(JSONValue(zones).text)
   }
 }
