@@ -82,7 +82,7 @@ extension RelayNode {
   // MARK: sockets
 
   mutating func pushToSockets(
-    _ sockets: [Hub.Slot], _ change: AccountChange, _ audience: ChangeAudience
+    _ sockets: [Hub.Slot], _ change: AccountChange, _ audience: ChangeAudience = ChangeAudience()
   ) {
     let own = change.origin?.node == services.configuration.node ? change.origin?.connection : nil
     let frame = change.frame ?? []
@@ -92,12 +92,14 @@ extension RelayNode {
     var deflated: [ConnectionID] = []
     var hinted: [ConnectionID] = []
     var behind: [Hub.Slot] = []
+    // Usually all devices get it, and no connection is asked.
+    let isLimited = !audience.isEverybody
     for slot in sockets {
-      if connections[slot].isDevice(in: audience.unmatched) {
+      if isLimited, connections[slot].isDevice(in: audience.unmatched) {
         connections[slot].recordUnmatched(change.token, own: own)
         continue
       }
-      let isPartial = connections[slot].isDevice(in: audience.partial)
+      let isPartial = isLimited && connections[slot].isDevice(in: audience.partial)
       // One access, because every delivery costs this.
       let (id, push, isDeflated) = connections[slot].handleCommit(
         change, own: own, frameBytes: isPartial ? 0 : frame.count, limit: limit, &services)
@@ -145,8 +147,9 @@ extension RelayNode {
     var hinted: [Hub.Slot] = []
     var behind: [Hub.Slot] = []
     let limit = services.sendQueueLimit(for: .account(change.account))
+    let isLimited = !audience.isEverybody
     for slot in streams {
-      if connections[slot].isDevice(in: audience.unmatched) {
+      if isLimited, connections[slot].isDevice(in: audience.unmatched) {
         connections[slot].recordUnmatched(change.token, own: nil)
         continue
       }
@@ -322,7 +325,7 @@ extension RelayNode {
     }
     if !crowdPushes.accepts(change, bytes: frame.count) { sendCrowdPushes() }
     let served = crowdPushes.served.compactMap { connections.slot(of: $0) }
-    if !served.isEmpty { pushToSockets(served, change, ChangeAudience()) }
+    if !served.isEmpty { pushToSockets(served, change) }
     crowdPushes.append(
       change, bytes: frame.count, sockets: watchers.sockets.count, at: services.moment.instant)
     if change.origin?.node == services.configuration.node,
@@ -339,7 +342,7 @@ extension RelayNode {
     guard connections[slot].isSocket, connections[slot].session?.account == crowdPushes.account,
       !crowdPushes.isServed(connections[slot].id)
     else { return }
-    for change in crowdPushes.changes { pushToSockets([slot], change, ChangeAudience()) }
+    for change in crowdPushes.changes { pushToSockets([slot], change) }
     crowdPushes.addServed(connections[slot].id)
   }
 
@@ -377,7 +380,7 @@ extension RelayNode {
     if !joined.isEmpty { services.actions.append(.multicast(frames, joined)) }
     for change in pushes.changes {
       let before = services.status.pushes
-      if !others.isEmpty { pushToSockets(others, change, ChangeAudience()) }
+      if !others.isEmpty { pushToSockets(others, change) }
       measureLag(of: change, receivers: joined.count + services.status.pushes - before)
     }
   }
