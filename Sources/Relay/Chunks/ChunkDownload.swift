@@ -112,6 +112,18 @@ extension Answer {
     return answer
   }
 
+  /// Answer to `HEAD`. `size`: bytes of the chunk; nil: there is none for the device.
+  static func head(_ fetch: ChunkFetch, size: Int?) throws(Refusal) -> Answer {
+    guard let size else { throw StoreRefusals.unknownChunk }
+    return fetch.isHeld ? held(fetch) : chunk(fetch, 0..<size, isPart: false, size: size)
+  }
+
+  /// Answer that lists the chunks without a size.
+  init(missing hashes: [ChunkHash], sizes: [Int?]) {
+    let missing = zip(hashes, sizes).filter { $0.1 == nil }.map(\.0)
+    self.init(status: 200, json: MissingChunks(missing: missing).encodedBody())
+  }
+
   /// Answer if a chunk of `size` bytes has no such range.
   static func noSuchRange(of size: Int) -> Answer {
     var answer = Answer(

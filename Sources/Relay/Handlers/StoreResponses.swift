@@ -48,11 +48,9 @@ enum CommitResponse: Sendable {
     case (.subscribed(let subscription), .subscribed(_, let isNew)):
       return Answer(status: isNew ? 201 : 200, json: subscription.encodedBody())
     case (.renewedChunk(let fetch), .renewed(let sizes)) where sizes.count == 1:
-      guard let size = sizes[0] else { throw StoreRefusals.unknownChunk }
-      return fetch.isHeld ? .held(fetch) : .chunk(fetch, 0..<size, isPart: false, size: size)
+      return try .head(fetch, size: sizes[0])
     case (.missingChunks(let hashes), .renewed(let sizes)) where sizes.count == hashes.count:
-      let missing = zip(hashes, sizes).filter { $0.1 == nil }.map(\.0)
-      return Answer(status: 200, json: MissingChunks(missing: missing).encodedBody())
+      return Answer(missing: hashes, sizes: sizes)
     case (.wakePut, .wakePut(let isNew, let isVerified)):
       // A new registration, and one that has to be verified again, gets its code by a push.
       return Answer(status: isNew ? 201 : isVerified ? 204 : 202)
@@ -101,11 +99,9 @@ enum ReadResponse: Sendable {
       }
       return Answer(status: 200, json: subscription.encodedBody())
     case (.chunkHead(let fetch), .namedChunks(let chunks)) where chunks.count == 1:
-      guard let size = chunks[0]?.bytes else { throw StoreRefusals.unknownChunk }
-      return fetch.isHeld ? .held(fetch) : .chunk(fetch, 0..<size, isPart: false, size: size)
+      return try .head(fetch, size: chunks[0]?.bytes)
     case (.missingChunks(let hashes), .namedChunks(let chunks)) where chunks.count == hashes.count:
-      let missing = zip(hashes, chunks).filter { $0.1 == nil }.map(\.0)
-      return Answer(status: 200, json: MissingChunks(missing: missing).encodedBody())
+      return Answer(missing: hashes, sizes: chunks.map { $0?.bytes })
     case (.wakes, .wakes(let wakes)):
       return Answer(status: 200, json: WakeList(wakes).encodedBody())
     case (.wake(let id), .wakes(let wakes)):
