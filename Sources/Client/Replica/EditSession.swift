@@ -141,12 +141,9 @@ extension ReplicaState {
     let before = device
     self.identity = identity
     transaction.setIdentity(identity)
-    guard isFirst else {
-      try adoptScope()
-      // Edits may be due now that were left to other devices.
-      return try loadDueEdits()
-    }
     try adoptScope()
+    // Edits may be due now that were left to other devices.
+    guard isFirst else { return try loadDueEdits() }
     for var entry in transaction.outbox.entries {
       entry.fields = merging.renamed(before, to: device, in: entry)
       transaction.put(entry)
