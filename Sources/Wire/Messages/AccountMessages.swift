@@ -299,10 +299,7 @@ package struct PairingRequest: Hashable, Sendable {
     var writer = JSONWriter(capacity: 128)
     writer.beginObject()
     if let zones { writer.zones(zones) }
-    if let isReadOnly {
-      writer.member("access")
-      writer.string(isReadOnly ? "read" : "write")
-    }
+    if let isReadOnly { writer.access(isReadOnly: isReadOnly) }
     if let expiresIn {
       writer.member("expiresIn")
       writer.integer(expiresIn)
@@ -363,9 +360,13 @@ extension JSONWriter {
     member("scope")
     beginObject()
     if let zones = scope.zones { self.zones(zones) }
-    member("access")
-    string(scope.isReadOnly ? "read" : "write")
+    access(isReadOnly: scope.isReadOnly)
     endObject()
+  }
+
+  fileprivate mutating func access(isReadOnly: Bool) {
+    member("access")
+    string(isReadOnly ? "read" : "write")
   }
 
   fileprivate mutating func zones(_ zones: [Name]) {
