@@ -69,8 +69,8 @@ struct SyncEngine {
   private var hasSendable: Bool {
     outbox.frozen != nil
       || outbox.waiting.contains { waiting in
-        !heldBackZones.contains(waiting.zone) && !outbox.off.contains(waiting.zone)
-          && !outbox.outOfScope.contains(waiting.zone)
+        !blockedZones.contains(waiting.zone) && !zonesRefusedByScope.contains(waiting.zone)
+          && !outbox.off.contains(waiting.zone) && !outbox.outOfScope.contains(waiting.zone)
           && waiting.count > (outbox.heldBack.first { $0.zone == waiting.zone }?.count ?? 0)
       }
   }
@@ -78,10 +78,9 @@ struct SyncEngine {
   private var isApplying: Bool { applications > 0 }
 
   private var bounds: BatchBounds {
-    BatchBounds(records: batchRecords, bytes: batchBytes, blockedZones: heldBackZones)
+    BatchBounds(
+      records: batchRecords, bytes: batchBytes, blockedZones: blockedZones + zonesRefusedByScope)
   }
-
-  private var heldBackZones: [Name] { blockedZones + zonesRefusedByScope }
 
   /// Zones with changes that the device's scope does not include, by name, each once.
   var zonesOutOfScope: [Name] { Set(outbox.outOfScope + zonesRefusedByScope).sorted() }
