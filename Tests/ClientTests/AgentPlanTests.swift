@@ -9,49 +9,30 @@ import Testing
 struct AgentPlanTests {
   private let elsewhere = Name(trusted: "Elsewhere")
 
-  private func edit(_ zone: Name, _ text: String) -> EditRequest {
-    EditRequest(
-      key: RecordKey(zone: zone, name: Name(trusted: "a")), type: TestApp.note
-    ) { _ in ["text": .string(text)] }
-  }
-
   @Test(arguments: [Transport.webSocket, .longPoll, .poll])
   func aZoneThatThePlanDoesNotIncludeWaitsAndTheOthersGoOn(_ transport: Transport) throws {
     let stage = try Stage()
     let device = try stage.device(1, transports: [transport])
     try stage.run()
-    var refused = 0
-    var isIncluded = false
-    let elsewhere = elsewhere
-    stage.relay.onMessage = { message in
-      guard case .save(let request) = message, request.zone == elsewhere, !isIncluded else {
-        return nil
-      }
-      refused += 1
-      return .reply([.error(id: request.id.text, Refusal(.planRequired, "not in the plan"))])
-    }
-    stage.relay.onRequest = { head in
-      guard head.target.path.contains("Elsewhere"), !isIncluded else { return nil }
-      refused += 1
-      return .refuse(Refusal(.planRequired, "not in the plan"))
-    }
-    try device.edit(edit(elsewhere, "waits"))
+    let refusals = stage.relay.refuseSaves(
+      into: elsewhere, Refusal(.planRequired, "not in the plan"))
+    try device.edit(.text("waits", in: elsewhere))
     try device.edit(.note("b", "goes"))
     try stage.run(60_000)
-    #expect(refused == 1)
+    #expect(refusals.count == 1)
     #expect(try stage.relay.record("b")?.text == "goes")
     #expect(device.status.state == .needsPerson)
     #expect(device.status.blockedZones == [elsewhere])
     #expect(device.status.waiting == 1)
     // Neither further edits nor time cause repeated requests.
     for index in 0..<10 {
-      try device.edit(edit(elsewhere, "\(index)"))
+      try device.edit(.text("\(index)", in: elsewhere))
       try device.edit(.note("b", "\(index)"))
       try stage.run(120_000)
     }
     #expect(try stage.relay.record("b")?.text == "9")
-    #expect(refused == 1)
-    isIncluded = true
+    #expect(refusals.count == 1)
+    refusals.isRefusing = false
     try device.order { .syncNow($0) }
     try stage.run(5_000)
     #expect(device.status.state == .inSync)

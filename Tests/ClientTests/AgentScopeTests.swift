@@ -14,12 +14,6 @@ struct AgentScopeTests {
   private static let desk = DeviceScope(zones: [TestApp.zone])
   private static let reader = DeviceScope(zones: [TestApp.zone, elsewhere], isReadOnly: true)
 
-  private func edit(_ zone: Name, _ text: String) -> EditRequest {
-    EditRequest(
-      key: RecordKey(zone: zone, name: Name(trusted: "a")), type: TestApp.note
-    ) { _ in ["text": .string(text)] }
-  }
-
   @Test(arguments: [desk, reader, DeviceScope(zones: nil, isReadOnly: true)])
   func anEditOutOfTheScopeIsRefusedBeforeItEntersTheOutbox(_ scope: DeviceScope) throws {
     let stage = try Stage()
@@ -28,7 +22,7 @@ struct AgentScopeTests {
     device.isCutOff = true
     try stage.run()
     #expect(throws: EditFailure.outOfScope(elsewhere, scope)) {
-      try device.edit(edit(elsewhere, "no"))?.get()
+      try device.edit(.text("no", in: elsewhere))?.get()
     }
     #expect(try device.store.outbox().isEmpty && device.store.allRecords().isEmpty)
     device.isCutOff = false
@@ -99,7 +93,7 @@ struct AgentScopeTests {
     let device = try stage.device(1)
     device.isCutOff = true
     try stage.run()
-    try device.edit(edit(elsewhere, "waits"))
+    try device.edit(.text("waits", in: elsewhere))
     try device.edit(.note("b", "goes"))
     try device.store.write([.setIdentity(TestDevice.identity(device.id, Self.desk))])
     device.isCutOff = false
@@ -122,23 +116,12 @@ struct AgentScopeTests {
     let stage = try Stage()
     let device = try stage.device(1, transports: [transport])
     try stage.run()
-    var refused = 0
-    let refusal = Refusal(.outOfScope, "not for this device")
-    let elsewhere = elsewhere
-    stage.relay.onMessage = { message in
-      guard case .save(let request) = message, request.zone == elsewhere else { return nil }
-      refused += 1
-      return .reply([.error(id: request.id.text, refusal)])
-    }
-    stage.relay.onRequest = { head in
-      guard head.target.path.contains("Elsewhere") else { return nil }
-      refused += 1
-      return .refuse(refusal)
-    }
-    try device.edit(edit(elsewhere, "waits"))
+    let refusals = stage.relay.refuseSaves(
+      into: elsewhere, Refusal(.outOfScope, "not for this device"))
+    try device.edit(.text("waits", in: elsewhere))
     try device.edit(.note("b", "goes"))
     try stage.run(60_000)
-    #expect(refused == 1)
+    #expect(refusals.count == 1)
     #expect(try stage.relay.record("b")?.text == "goes")
     #expect(device.status.state == .needsPerson)
     #expect(device.status.zonesOutOfScope == [elsewhere])
@@ -148,7 +131,7 @@ struct AgentScopeTests {
       try stage.run(120_000)
     }
     #expect(try stage.relay.record("b")?.text == "9")
-    #expect(refused == 1)
+    #expect(refusals.count == 1)
   }
 }
 

@@ -152,6 +152,13 @@ extension EditRequest {
     }
   }
 
+  /// Edits the note `a` of a zone.
+  static func text(_ text: String, in zone: Name) -> EditRequest {
+    EditRequest(
+      key: RecordKey(zone: zone, name: Name(trusted: "a")), type: TestApp.note
+    ) { _ in ["text": .string(text)] }
+  }
+
   static func fields(_ name: String, _ type: Name, _ fields: JSONValue) -> EditRequest {
     EditRequest(key: .desk(name), type: type) { _ in fields }
   }

@@ -189,3 +189,29 @@ enum TestReaction {
       body: refusal.encodedProblem())
   }
 }
+
+/// The saves into a zone that a relay has refused.
+final class SaveRefusals {
+  var isRefusing = true
+  fileprivate(set) var count = 0
+}
+
+extension TestRelay {
+  /// Refuses the saves into the zone, over either transport, until the test ends that.
+  func refuseSaves(into zone: Name, _ refusal: Refusal) -> SaveRefusals {
+    let refusals = SaveRefusals()
+    onMessage = { message in
+      guard case .save(let request) = message, request.zone == zone, refusals.isRefusing else {
+        return nil
+      }
+      refusals.count += 1
+      return .reply([.error(id: request.id.text, refusal)])
+    }
+    onRequest = { head in
+      guard head.target.path.contains(zone.text), refusals.isRefusing else { return nil }
+      refusals.count += 1
+      return .refuse(refusal)
+    }
+    return refusals
+  }
+}
