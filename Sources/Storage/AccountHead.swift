@@ -110,22 +110,29 @@ package struct AccountHead: Hashable {
     while next == generation || earlier.contains(next) { next &+= 1 }
     return AccountHead(
       generation: next,
-      newest: raised(by: opening, milliseconds: 64, else: Limits.restoredTags, &mixed),
+      newest: raised(
+        by: opening, within: 0..<Self.restoreMilliseconds, else: Limits.restoredTags, &mixed),
       forgotten: forgotten, run: opening, rangeStart: rangeStart)
   }
 
-  /// Returns a tag above all that were given out. `milliseconds`: time within which openings that
-  /// are lost may have followed one another; a random offset covers it.
+  /// Time within which restores that are lost may have followed one another: a random offset covers
+  /// it.
+  private static let restoreMilliseconds: Int64 = 64
+
+  /// Returns a tag above all that were given out: that of the opening's time, plus a random offset
+  /// `within` these milliseconds.
   private func raised(
-    by opening: UInt64, milliseconds: Int64, else raises: ClosedRange<Int64>,
+    by opening: UInt64, within milliseconds: Range<Int64>, else raises: ClosedRange<Int64>,
     _ random: inout SeededRandom
   ) -> ChangeTag {
-    let timeBased = OpeningNumber.wall(of: opening) * Limits.tagsPerMillisecond
-    let jitter = Int64.random(in: 0..<milliseconds * Limits.tagsPerMillisecond, using: &random)
+    let perMillisecond = Limits.tagsPerMillisecond
+    let wall = OpeningNumber.wall(of: opening)
+    let timeBased = (wall + milliseconds.lowerBound) * perMillisecond
+    let jitter = Int64.random(in: 0..<Int64(milliseconds.count) * perMillisecond, using: &random)
     // Fallback for a clock that is wrong or does not advance: a random raise.
     let raise = Int64.random(in: raises, using: &random)
     let headroom = max(0, Limits.sequenceLimit - 1 - newest)
-    let isUsable = timeBased > newest && timeBased < Limits.sequenceLimit / 2
+    let isUsable = wall > 0 && timeBased > newest && timeBased < Limits.sequenceLimit / 2
     return isUsable ? timeBased + jitter : newest + min(raise, headroom / 2)
   }
 }
@@ -140,7 +147,10 @@ extension AccountHead {
     var next = self
     next.run = run
     // Tags of a later run are greater, so that the gap shows up to which tag a lost token is valid.
-    next.newest = raised(by: run, milliseconds: 1, else: Limits.runTags, &mixed)
+    // A run begins right after a restore: it continues after the restore's offset. A random raise
+    // there would be hours ahead of the clock, and a later restore would give smaller tags.
+    let after = Self.restoreMilliseconds
+    next.newest = raised(by: run, within: after..<after + 1, else: Limits.runTags, &mixed)
     next.rangeStart = next.newest
     return next
   }

@@ -302,6 +302,21 @@ struct ReplicaRestoreTests {
     #expect(harness.freezeBatch()?.mutations.map(\.baseTag) == [20])
   }
 
+  /// The relay has nothing of what gave the base its tag. Its tags may be smaller, so that another
+  /// device's new version must not be taken for an older one and be overwritten.
+  @Test func aSmallerTagOfARelayThatKnowsNothingOfTheBaseIsAConflict() throws {
+    var harness = try ReplicaHarness()
+    try harness.apply([harness.record("a", TestApp.counter, ["x": 5], at: 9, tag: 50)])
+    _ = harness.edit(.fields("a", TestApp.counter, ["x": 6]))
+    harness.reportRestore(through: 0)
+    var server = harness.record("a", TestApp.counter, ["y": 1], at: 12, tag: 40)
+    server.device = DeviceID(rawValue: 3)
+    harness.page([server], from: nil, to: 45)
+    #expect(harness.conflicts == 1)
+    #expect(try harness.store.record(.desk("a"))?.value == ["x": 6, "y": 1])
+    #expect(harness.freezeBatch()?.mutations.map(\.baseTag) == [40])
+  }
+
   /// Saves after other devices have saved in between: the cursor does not move.
   private func saveBeyondTheCursor(_ harness: inout ReplicaHarness) throws {
     _ = harness.edit(.note("a", "mine"))

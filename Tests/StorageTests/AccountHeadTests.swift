@@ -79,6 +79,25 @@ struct AccountHeadTests {
     #expect(first.generation != second.generation)
   }
 
+  /// The first save after a restore begins a run, milliseconds after the restore or much later.
+  @Test(arguments: [0, 1, 13, 63, 64, 1_000] as [Int64])
+  func aRunContinuesAfterTheRestoreWithoutLeavingTheClockBehind(later: Int64) {
+    let account = AccountID(rawValue: 3)
+    let wall: Int64 = 1_795_262_400_000
+    func opening(_ milliseconds: Int64, _ random: UInt64) -> UInt64 {
+      OpeningNumber.make(wall: wall + milliseconds, random: random)
+    }
+    for random in 0..<200 as Range<UInt64> {
+      let restored = head.restored(account, opening: opening(0, random), earlier: [])
+      let entered = restored.entering(opening(later, random &+ 1), account)
+      #expect(entered.newest > restored.newest)
+      #expect(entered.newest < (wall + later + 1_000) * Limits.tagsPerMillisecond)
+      // The copy is put back once more: its tags exceed those that are lost.
+      let again = head.restored(account, opening: opening(later + 10_000, random), earlier: [])
+      #expect(again.newest > entered.newest)
+    }
+  }
+
   @Test func aClockThatIsSetBackLeavesChance() {
     var far = head
     far.newest = 1_795_262_400_000 * Limits.tagsPerMillisecond + 1_000_000

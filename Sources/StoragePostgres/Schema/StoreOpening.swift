@@ -55,10 +55,19 @@ enum StoreOpening {
     }
   }
 
-  /// Begins another run, for the saves of all relays.
+  /// Begins another run, for the saves of all relays. The lock lets the numbers of relays that begin
+  /// at the same time be written in the order in which they were drawn.
   static func beginRun(_ connection: PostgresConnection) throws(PostgresFault) {
+    _ = try connection.run(.begin)
+    var locking = PostgresPipeline()
+    locking.add(PostgresSession.long)
+    locking.add(Schema.lock)
+    _ = try connection.run(locking, within: Limits.removalMilliseconds)
     let run = try drawNumber(connection).opening
-    _ = try connection.run(putRun, PostgresParameters().bind(run))
+    var last = PostgresPipeline()
+    last.add(putRun, PostgresParameters().bind(run))
+    let commit = last.add(.commit)
+    _ = try connection.run(last, commit: commit)
   }
 
   /// Returns true if an older copy was put back, or with `isDeclared`: the accounts are then in new

@@ -20,6 +20,12 @@ package final class CommitLedger {
     var mayPassOver = false
   }
 
+  /// Greatest tag that each account was ever given, also by a store that was put back since.
+  private var greatest: [AccountID: ChangeTag] = [:]
+  /// Virtual time at which the store was opened last.
+  private var openedAt: Int64?
+  /// True if an older copy was put back sooner after an opening than the tags tell apart.
+  private var hasCloseOpenings = false
   /// All versions that were ever saved, including those that a backup did not have.
   private var everSaved: [AccountID: [ChangeTag: Record]] = [:]
   /// Virtual time at which each version that a device made was first saved.
@@ -120,6 +126,9 @@ package final class CommitLedger {
   package func restore(_ snapshot: Snapshot) {
     environment.tally.note(.restore)
     restores += 1
+    if let openedAt, environment.timeline.now - openedAt < Span.milliseconds(130) {
+      hasCloseOpenings = true
+    }
     for (account, book) in accounts.sorted(by: { $0.key < $1.key }) {
       let kept = snapshot.accounts[account]?.sequence ?? 0
       guard kept < book.sequence else { continue }
@@ -135,6 +144,7 @@ package final class CommitLedger {
 
   /// Registers that the store was opened again: the next tag of an account is any greater one.
   package func recordOpen() {
+    openedAt = environment.timeline.now
     for account in accounts.keys.sorted() { accounts[account]?.mayPassOver = true }
   }
 
@@ -170,6 +180,7 @@ package final class CommitLedger {
       if !follows && !(book.mayPassOver && record.tag > book.sequence) {
         environment.fault("tag \(record.tag) follows \(book.sequence) in \(save.account.text)")
       }
+      checkGrowth(of: record.tag, in: save.account)
       // Devices do not keep the lost versions that a record includes.
       let held = record.plain
       if everSaved[save.account, default: [:]].updateValue(held, forKey: record.tag) != nil {
@@ -197,6 +208,16 @@ package final class CommitLedger {
       environment.fault("the answer's token \(outcome.answer.token.text) is behind what it saved")
     }
     accounts[save.account] = book
+  }
+
+  /// Checks that a tag exceeds all that the account was ever given: devices take a smaller one for
+  /// an older version. Only a clock that was set may break this.
+  private func checkGrowth(of tag: ChangeTag, in account: AccountID) {
+    let last = greatest[account] ?? 0
+    if tag < last, relayTime != nil, !hasCloseOpenings {
+      environment.fault("tag \(tag) of \(account.text) is below \(last), which it had before")
+    }
+    greatest[account] = max(last, tag)
   }
 
   /// Returns the mutations that the relay saved once and accepts as new now, after longer than

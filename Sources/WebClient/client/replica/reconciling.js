@@ -150,8 +150,11 @@ function isMadeOnTop(state, entry, server) {
   const wasLost = hasLostTag(restore, knownTag(entry));
   // Only a relay that has lost the base reports no record in its place.
   if (server.tag === 0) return wasLost;
-  // Tags grow. A version older than the base comes from a restored relay.
-  if (server.tag < (entry.base?.tag ?? 0)) return true;
+  // Tags grow. A version older than the base comes from a restored relay, unless that relay has
+  // nothing of what gave the base its tag: its tags may be smaller then.
+  const tag = entry.base?.tag ?? 0;
+  const isComparable = restore?.least !== 0 || !hasLostTag(restore, tag);
+  if (isComparable && server.tag < tag) return true;
   // This device saved it, but the answer was lost: the waiting change was made after that.
   if (isEarlierVersion(state, server, entry)) return true;
   if (restore && precedesLoss(restore, server.tag)) {
