@@ -84,6 +84,12 @@ class Relay:
         account = json.loads(run("account", "list", "--json", *store))["accountID"]
         run("account", "plan", account, *words, *store)
 
+    def replaces_wake_key(self):
+        """Gives the relay a new key for push services, and starts it again."""
+        self.stop()
+        run("relay", "wake-key", "rotate", "--store", self.folder / "store")
+        self.start()
+
     def agent(self, name, code):
         """Returns a terminal's device that has joined with a code."""
         agent = Agent(self.folder / name)

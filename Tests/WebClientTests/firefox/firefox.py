@@ -29,12 +29,15 @@ PREFERENCES = {
     "dom.push.retryBaseInterval": 200,
     "permissions.default.desktop-notification": 1,
 }
-# Collects the alerts that Firefox would show, by name: an alert replaces another of its name.
+# Collects the alerts that Firefox would show, by name: an alert replaces another of its name; and
+# the texts of all that it has shown, in their order.
 ALERTS = """
   const shown = new Map();
+  const texts = [];
   const service = {
     QueryInterface: ChromeUtils.generateQI(["nsIAlertsService"]),
     showAlert(alert, listener) {
+      texts.push(alert.text);
       shown.set(alert.name, { title: alert.title, text: alert.text, listener });
       listener?.observe(null, "alertshow", alert.cookie);
     },
@@ -51,6 +54,7 @@ ALERTS = """
     Services.uuid.generateUUID(), "", "@mozilla.org/alerts-service;1",
     { createInstance: (id) => service.QueryInterface(id) });
   Services.lockstepAlerts = shown;
+  Services.lockstepTexts = texts;
 """
 # Collects the requests to the relay that were answered, a line for each.
 CALLS = """
@@ -279,18 +283,23 @@ class Firefox:
         return self.in_browser(
             "return [...Services.lockstepAlerts.values()].map(({ text }) => text)")
 
+    def was_told(self):
+        """Returns the texts of all notifications since the start, also of those replaced."""
+        return self.in_browser("return Services.lockstepTexts")
+
     def is_told(self, pattern):
         """Waits until the notifications that are shown, a line for each, match a pattern."""
         wait_until(lambda: re.fullmatch(pattern, "\n".join(self.notifications())),
                    lambda: f"Firefox shows {self.notifications()}, not “{pattern}”")
 
-    def has_called(self, pattern):
-        """Waits until a request to the relay is answered: method, path, and status."""
+    def has_called(self, pattern, times=1):
+        """Waits until requests to the relay are answered so often since the start: method, path,
+        and status."""
         def calls():
             return self.in_browser("return Services.lockstepCalls")
 
-        wait_until(lambda: any(re.fullmatch(pattern, it) for it in calls()),
-                   lambda: f"no call matches “{pattern}”; there were {calls()}")
+        wait_until(lambda: sum(bool(re.fullmatch(pattern, it)) for it in calls()) >= times,
+                   lambda: f"not {times} calls match “{pattern}”; there were {calls()}")
 
     def clicks_notification(self):
         self.in_browser("""

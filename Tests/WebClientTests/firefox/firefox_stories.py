@@ -3,6 +3,7 @@ and the desktop: Firefox itself subscribes, decrypts, starts the worker, and sho
 
 import os
 import queue
+import re
 import signal
 import unittest
 
@@ -13,6 +14,8 @@ from relay import Relay
 
 # If set, the page's files come from this folder, not from the relay.
 PAGES = os.environ.get("LOCKSTEP_PAGES")
+# The person sees it once, and after that news alone.
+GREETING = "Notifications work here."
 SWITCH = "//input[@role='switch' and not(@disabled)]"
 PROVED = "Works, last proved just now."
 # A wake that is sent wrongly comes three seconds after the device's last contact.
@@ -55,7 +58,7 @@ class WakeStories(unittest.TestCase):
         person.has_its_files_kept()
         laptop = self.relay.agent("laptop", person.shows_code())
         person.clicks(SWITCH)
-        person.is_told(r"Notifications work here\.")
+        person.is_told(re.escape(GREETING))
         person.sees(PROVED)
         self.service.gets_push()
         self.service.has_delivered()
@@ -125,17 +128,63 @@ class WakeStories(unittest.TestCase):
         self.service.has_delivered()
         person.is_told(r"1 memo changed\.")
 
-    def test_a_subscription_that_the_push_service_has_lost_is_replaced(self):
-        person = self.person
+    def laptop_of_person_who_has_news(self):
+        """Turns notifications on, and closes the page. Returns another device, whose change the
+        person was told of."""
         laptop = self.laptop_of_person_who_is_told()
-        person.closes_the_page()
-        self.service.forgets_its_browsers()
-        self.service.gets_push()
-        self.service.has_delivered()
-        person.is_told(r"Notifications work here\.")
+        self.person.closes_the_page()
         self.changes(laptop, "memo", "add", "Milk")
         self.service.gets_push()
+        self.service.has_delivered()
+        self.person.is_told(r"1 memo changed\.")
+        return laptop
+
+    def has_renewed(self, former):
+        """Waits until a subscription in place of the former ones is registered and proved."""
+        self.person.has_called(r"POST /v1/wakes/page/verification 204", times=2)
+        self.assertEqual(len(self.service.subscriptions), 1)
+        self.assertTrue(former.isdisjoint(self.service.subscriptions))
+
+    def test_a_subscription_that_the_push_service_has_lost_is_replaced(self):
+        laptop = self.laptop_of_person_who_has_news()
+        former = set(self.service.subscriptions)
+        self.service.forgets_its_browsers()
+        self.has_renewed(former)
+        self.changes(laptop, "memo", "add", "Bread")
+        self.person.is_told(r"2 memos changed\.")
+        self.assertEqual(self.person.was_told(),
+                         [GREETING, "1 memo changed.", "2 memos changed."])
+
+    def test_a_new_key_of_the_relay_replaces_the_subscription_and_no_news(self):
+        laptop = self.laptop_of_person_who_has_news()
+        former = set(self.service.subscriptions)
+        self.relay.replaces_wake_key()
+        self.has_renewed(former)
+        self.changes(laptop, "memo", "add", "Bread")
+        self.person.is_told(r"2 memos changed\.")
+        self.assertEqual(self.person.was_told(),
+                         [GREETING, *["1 memo changed."] * 2, "2 memos changed."])
+
+    def test_a_new_key_of_a_relay_that_is_not_reachable_then_ends_no_wakes(self):
+        person, service = self.person, self.service
+        laptop = self.laptop_of_person_who_has_news()
+        former = set(service.subscriptions)
+        service.keeps_pushes_back()
+        self.relay.replaces_wake_key()
+        service.gets_push()
+        self.relay.stop()
+        service.delivers_again()
+        service.has_delivered()
+        person.is_told(r"Something changed\.")
+        self.assertEqual(set(service.subscriptions), former)
+        # The page makes up for it.
+        self.relay.start()
+        person.opens("/#memos")
+        self.has_renewed(former)
+        person.closes_the_page()
+        self.changes(laptop, "memo", "add", "Bread")
         person.is_told(r"1 memo changed\.")
+        self.assertEqual(person.was_told().count(GREETING), 1)
 
     def test_a_page_in_view_is_not_disturbed(self):
         person, service = self.person, self.service
