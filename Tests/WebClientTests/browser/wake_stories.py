@@ -92,6 +92,31 @@ class WakeStories(Story):
         self.has_no_barrier(person, "notifications")
         self.is_not_too_wide(person, "notifications")
 
+    def test_a_renewal_that_the_closed_page_could_not_finish_is_finished_by_the_open_one(self):
+        person = self.person_who_is_told()
+        laptop = self.relay.agent("laptop", person.show_code())
+        person.closes()
+        laptop.run("memo", "add", "Milk")
+        laptop.run("sync")
+        self.pushes.gets_push()
+        self.pushes.sees(r"1 memo changed\.")
+        self.relay.replaces_wake_key()
+        # The worker of this browser cannot subscribe: only pages have the push service of the test.
+        self.assertIn("k", json.loads(self.pushes.gets_push()))
+        self.pushes.sees(r"1 memo changed\.")
+        self.pushes.page.evaluate("() => localStorage.removeItem('push')")
+        person.opens_again("Devices")
+        self.assertIn("c", json.loads(self.pushes.gets_push()))
+        self.pushes.has_registrations("verified")
+        expect(person.page.get_by_role("switch", name=SWITCH)).to_be_checked()
+        expect(person.page.get_by_text("Works, last proved")).to_be_visible()
+        self.pushes.sees("")
+        person.closes()
+        laptop.run("memo", "add", "Bread")
+        laptop.run("sync")
+        self.pushes.gets_push()
+        self.pushes.sees(r"1 memo changed\.")
+
     def test_a_browser_that_blocks_them_says_so(self):
         person = self.person_with_account(allowed="geolocation")
         person.go("Devices")
