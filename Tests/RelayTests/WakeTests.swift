@@ -425,6 +425,20 @@ struct WakeTests {
     _ = try service.onlyPush()
   }
 
+  /// The last request of a page that is closed may arrive after a change, and nobody reads the
+  /// answer.
+  @Test func aRequestForTheHeadOfAnAnswerTellsADeviceNothing() throws {
+    try service.register(phone)
+    let token = try fetch(phone, since: nil)
+    try save(laptop, 1)
+    let client = HTTPClient(relay)
+    let head = try client.call("HEAD", "/v1/changes?since=\(token)&limit=1", token: phone.token)
+    #expect(head.status == 200)
+    relay.cut(client.id)
+    relay.advance(10_000)
+    _ = try service.onlyPush()
+  }
+
   @Test func anAnsweredPingProvesWhatWasSentBefore() throws {
     try service.register(phone)
     let token = try fetch(phone, since: nil)

@@ -1196,7 +1196,10 @@ struct HTTPConnection: Sendable {
     guard let poll = exchange?.value.poll, !page.more,
       page.isEmpty || !(poll.hasMatch || services.matchesFilter(of: channel.session, page.records))
     else {
-      if query.zone == nil { recordTold(page.token, &channel, &services) }
+      // The answer to HEAD carries no changes.
+      if query.zone == nil, exchange?.value.head.method != "HEAD" {
+        recordTold(page.token, &channel, &services)
+      }
       answer(services.answerWithReconnect(page.bytes), &channel, &services)
       return
     }

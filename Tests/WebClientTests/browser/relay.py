@@ -7,6 +7,8 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
+import urllib.request
 
 PROGRAM = os.environ.get("LOCKSTEP_BINARY", "lockstep")
 PATIENCE_SECONDS = 60
@@ -68,6 +70,19 @@ class Relay:
     def _ended(self):
         self.process.wait(PATIENCE_SECONDS)
         self.process.stderr.close()
+
+    def has_no_connected_device(self):
+        """Waits until all devices have ended their WebSockets."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while self._sockets() > 0:
+            if time.monotonic() > deadline:
+                raise AssertionError("a device stays connected")
+            time.sleep(0.05)
+
+    def _sockets(self):
+        with urllib.request.urlopen(f"{self.owners_url}/metrics", timeout=PATIENCE_SECONDS) as it:
+            text = it.read().decode()
+        return int(re.search(r'lockstep_connections\{transport="websocket"\} (\d+)', text)[1])
 
     @property
     def is_running(self):

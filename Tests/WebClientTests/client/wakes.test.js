@@ -150,10 +150,10 @@ test("a socket that the browser closes before it tells the page is replaced by a
     await device.welcome({ token: "a1.5" });
     device.socket.end(1001);
     device.agent.leave();
-    const [{ url, method = "GET", headers }, ...others] = lastRequests(device);
+    const [{ url, method, headers }, ...others] = lastRequests(device);
     assert.deepEqual(others, []);
     assert.equal(url, "http://relay.example/v1/changes?since=a1.5&limit=1");
-    assert.deepEqual([method, headers], ["GET", { Authorization: "Bearer secret" }]);
+    assert.deepEqual([method, headers], ["HEAD", { Authorization: "Bearer secret" }]);
     // The request fails, and nobody hears of it.
     await settled();
   });

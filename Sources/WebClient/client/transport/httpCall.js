@@ -56,7 +56,7 @@ export async function open(environment, request) {
  */
 export function sendLast(environment, { url, token }) {
   environment.fetch(url, {
-    headers: { Authorization: `Bearer ${token}` }, keepalive: true,
+    method: "HEAD", headers: { Authorization: `Bearer ${token}` }, keepalive: true,
     credentials: "omit", cache: "no-store", redirect: "error", referrerPolicy: "no-referrer",
   }).catch(() => {});
 }
