@@ -411,6 +411,18 @@ struct WakeTests {
     _ = try service.onlyPush()
   }
 
+  /// A browser has several connections, and does not use all of them after the page has registered.
+  @Test(arguments: [0, 1]) func connectionsFromBeforeTheRegistrationEndToo(node: Int) throws {
+    let client = HTTPClient(relay, node: node)
+    #expect(try client.call("GET", "/v1/devices", token: phone.token).status == 200)
+    relay.runUntilIdle()
+    try service.register(phone)
+    try save(laptop, 1)
+    relay.advance(8_000)
+    #expect(client.isClosed)
+    _ = try service.onlyPush()
+  }
+
   @Test func whatWasSentWithoutAProofIsAnnouncedLater() throws {
     try service.register(phone)
     let token = try fetch(phone, since: nil)

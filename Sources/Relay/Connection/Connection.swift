@@ -485,6 +485,11 @@ struct Connection: Sendable {
     http?.value.rereadChanges(&channel, &services)
   }
 
+  /// Handles a device that has registered for wakes: without a request, the connection ends soon.
+  mutating func limitIdleTime(_ services: inout RelayServices) {
+    http?.value.limitIdleTime(&channel, &services)
+  }
+
   // MARK: stopping
 
   /// Ends a connection's socket, stream or parked poll that has no request under way.

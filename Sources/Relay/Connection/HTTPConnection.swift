@@ -642,6 +642,15 @@ struct HTTPConnection: Sendable {
     return min(usual, Limits.wakeDelayMilliseconds)
   }
 
+  /// Sets the idle time of a connection anew, because its device has registered for wakes.
+  mutating func limitIdleTime(
+    _ channel: inout ConnectionChannel, _ services: inout RelayServices
+  ) {
+    guard deadline == .idle else { return }
+    deadline = .none
+    updateRequestTimer(&channel, &services)
+  }
+
   private mutating func setRequestTimer(
     _ channel: inout ConnectionChannel, _ services: inout RelayServices
   ) {

@@ -34,7 +34,7 @@ extension RelayNode {
       if services.otherStatuses.indices.contains(node) { services.otherStatuses[node] = status }
     case .wakePut(let offer, let isVerified):
       let key = Presence.Key(account: offer.id.account, device: offer.id.device)
-      if services.presence.isConnected(key) { services.followWakes(key) }
+      if services.presence.isConnected(key) { services.beginWakes(key) }
       services.sendWakeCode(offer, isVerified: isVerified)
     case .wakeKeys(let wakes): services.useWakes(wakes)
     case .remoteCommit(let account, let token):
@@ -301,6 +301,15 @@ extension RelayNode {
     for slot in members(of: account) where connections[slot].isSession(of: device) {
       connections[slot].applyFilterChange(&services)
       removeIfClosed(slot)
+    }
+  }
+
+  /// Lets the idle connections end soon of devices that have just registered for wakes.
+  mutating func endIdleConnectionsSoon() {
+    while let key = services.newSleepers.popLast() {
+      for slot in members(of: key.account) where connections[slot].isSession(of: key.device) {
+        connections[slot].limitIdleTime(&services)
+      }
     }
   }
 

@@ -69,11 +69,15 @@ package struct RelayNode: Node, ~Copyable {
     case .holding(let id, let bytes): recordMemory(id, bytes)
     case .closed(let id, let cause): handleClosed(id, cause)
     case .connectionRejected(let reason): countRejection(reason)
-    case .finished(let job, let outcome): handleOutcome(job, outcome)
+    case .finished(let job, let outcome):
+      handleOutcome(job, outcome)
+      endIdleConnectionsSoon()
     case .ordered(.reportStatus): services.actions.append(.report(.status(services.currentStatus)))
     case .ordered(.reportState): services.actions.append(.report(.state(currentState)))
     case .ordered(.allowHosts(let hosts)): services.allowHosts(hosts)
-    case .news(let news): handleNews(news)
+    case .news(let news):
+      handleNews(news)
+      endIdleConnectionsSoon()
     case .deadlineReached:
       sendDueCrowdPushes()
       expireTimers()

@@ -42,6 +42,8 @@ struct RelayServices: ~Copyable {
   private(set) var hasReportedProxy = false
   var presence: Presence
   var wakeContacts = WakeContacts()
+  /// Devices that have registered for wakes since their idle connections were last looked at.
+  var newSleepers: [Presence.Key] = []
   /// nil on other nodes than the first, and if no device is woken.
   var desk: WakeDesk?
   /// Number of long-polls parked so far, over all accounts.

@@ -316,7 +316,7 @@ extension RelayNode {
         applySubscriptions(account, device, principal.subscriptions)
       }
       if principal.hasWakes {
-        services.followWakes(Presence.Key(account: account, device: device))
+        services.beginWakes(Presence.Key(account: account, device: device))
       }
     case .failure(let refusal) where refusal.code == .badToken:
       handleRevocation(account, device, by: nil)

@@ -41,6 +41,14 @@ extension RelayServices {
     desk?.scheduler.follow(key.account)
   }
 
+  /// Records that a signed-in device has registered for wakes just now. Its idle connections end
+  /// soon (`RelayNode.endIdleConnectionsSoon`).
+  mutating func beginWakes(_ key: Presence.Key) {
+    guard configuration.wakes != nil else { return }
+    if !wakeContacts.follows(key) { newSleepers.append(key) }
+    followWakes(key)
+  }
+
   /// Handles the end of a device's last connection on this node. What it has shown is written at
   /// once: the device may be woken soon.
   mutating func recordLeaving(_ key: Presence.Key) {
@@ -71,7 +79,7 @@ extension RelayServices {
 
   /// Handles a stored registration: its device gets the code. `isVerified`: it needs none.
   mutating func handleWakePut(_ offer: WakeOffer, isVerified: Bool) {
-    followWakes(Presence.Key(account: offer.id.account, device: offer.id.device))
+    beginWakes(Presence.Key(account: offer.id.account, device: offer.id.device))
     actions.append(.broadcast(.wakePut(offer, isVerified: isVerified)))
     sendWakeCode(offer, isVerified: isVerified)
   }
