@@ -253,6 +253,9 @@ export interface Options<Z extends ZonesOf<Z> = AnyZones> {
   name?: string;
   /** Best first. */
   transports?: ("websocket" | "events" | "long-poll" | "poll")[];
+  /** Returns the answers to `GET /v1/changes` that a service worker has read for the device, as
+   * texts, oldest first. They are applied before the device is connected. */
+  readAhead?: (deviceID: string) => Promise<string[]>;
 }
 
 type Names<T> = keyof T & string;

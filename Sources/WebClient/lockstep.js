@@ -109,18 +109,22 @@ export class Lockstep {
    *   store?: {open: () => Promise<object>},
    *   name?: string,
    *   transports?: ("websocket" | "events" | "long-poll" | "poll")[],
+   *   readAhead?: (deviceID: string) => Promise<string[]>,
    *   browser?: object,
    * }} options `relay`: its address, `http(s)://host[:port]`. `rules`: tables of merge rules, one
    *   for each zone (`model/mergeRules.js`); without a table, all fields are `newest`-wins as a
    *   whole record. `apps`: rules as code. `store`: IndexedDB if it is missing. `name`: name of the
-   *   store in the browser; two names are two devices. `transports`: best first. `browser`: the
-   *   browser's interfaces, for tests.
+   *   store in the browser; two names are two devices. `transports`: best first. `readAhead`:
+   *   returns the answers to `GET /v1/changes` that a service worker has read for that device while
+   *   no page was open, as texts, oldest first; they are applied before the device is connected, if
+   *   they begin at its position. `browser`: the browser's interfaces, for tests.
    * @throws {TypeError} if an option is unknown, missing or wrong
    */
   static async open(options) {
     checkOptions(options);
     const { relay, rules = [], apps = [], store: from, name = "lockstep",
-      transports: names = ["websocket", "long-poll", "poll"], browser = systemBrowser() } = options;
+      transports: names = ["websocket", "long-poll", "poll"], readAhead,
+      browser = systemBrowser() } = options;
     const allApps = appsOf(rules, apps);
     const transports = checkedTransports(names);
     const origin = originOf(relay);
@@ -129,7 +133,7 @@ export class Lockstep {
     const lockstep = new Lockstep({
       environment, store, locks, name, apps: allApps, relay: origin, target,
       channel: store.isShared && openChannel ? openChannel(`lockstep ${name}`) : null,
-      transports,
+      transports, readAhead,
     });
     store.onOutdated = () => lockstep.#end("a newer version of this page is open; reload it");
     try {
@@ -398,7 +402,7 @@ export class Lockstep {
 }
 
 /** Options of `open`, as `lockstep.d.ts` has them. */
-const optionNames = ["relay", "rules", "apps", "store", "name", "transports"];
+const optionNames = ["relay", "rules", "apps", "store", "name", "transports", "readAhead"];
 
 function checkOptions(options) {
   if (!isObject(options)) {

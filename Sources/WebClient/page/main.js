@@ -6,13 +6,14 @@ import { Page } from "./page.js";
 import { registerServiceWorker, ShellUpdates } from "./shell/shellUpdates.js";
 import { browserName } from "./text/deviceText.js";
 import { errorText } from "./text/syncText.js";
+import { readAhead } from "./wakes/readAhead.js";
 
 const place = document.getElementById("page");
 // Before any wait: the shell may be updated while the store is being read.
 const updates = new ShellUpdates(navigator.serviceWorker);
 
 try {
-  const lockstep = await Lockstep.open({ relay: location.origin, apps });
+  const lockstep = await Lockstep.open({ relay: location.origin, apps, readAhead });
   const page = new Page(lockstep, {
     browser: systemBrowser(), place, deviceName: browserName(navigator.userAgent),
   });

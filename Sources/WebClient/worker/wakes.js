@@ -5,8 +5,9 @@
  * The worker reads the page's store and the relay, and never writes to the store. To apply changes
  * it would need the client's merge rules, whose modules a classic script cannot import (not all
  * browsers have modules in service workers), and the lead among the tabs, which a page in the
- * background may hold. So the cursor stays where it is: the page reads the same changes again. How
- * far the worker has read is in a cache of its own.
+ * background may hold. What it has read is in a cache of its own: the page applies it at its next
+ * start, before it has a connection (`page/wakes/readAhead.js`), and until then its cursor stays
+ * where it is.
  *
  * Browsers allow no silent push: each one that no visible page handles shows a notification, and it
  * replaces the last. The push that proves a renewed subscription has no news, so it leaves those
@@ -24,8 +25,9 @@ const wakeID = "page";
 const home = { store: "lockstep", values: ["identity", "cursor", "clock.offset"] };
 /** Cache with the entries below. The page deletes it when the browser leaves the account. */
 const wakeCache = "lockstep wakes";
-/** Path of the entry that holds what was told: `{deviceID, cursor, through, summary}`.
- * `cursor`: the page's cursor at that time; once it moves, the page has shown the changes. */
+/** Path of the entry that holds what was told: `{deviceID, cursor, through, summary, read,
+ * readThrough}`. `cursor`: the page's cursor at that time; once it moves, the page has shown the
+ * changes. `read`: the relay's answers from the cursor up to `readThrough`, as texts. */
 const toldPath = "/told";
 /** Path of the mark that the person wants wakes, which outlives the subscription: the endpoint that
  * the relay accepted last, or an empty text. The page has it too (`page/wakes/browserPush.js`). */
@@ -34,6 +36,8 @@ const wantedPath = "/wanted";
 const choicePath = "/choice";
 /** Pages of changes that are read for one notification, and the records of each. */
 const wakePages = { max: 5, records: 200 };
+/** Characters of all answers that are kept for the page; it reads the rest from the relay. */
+const readCharacters = 2 << 20;
 /** Time for all requests of one push; browsers end the worker after about 30 seconds. */
 const wakeMilliseconds = 15_000;
 /** Browsers with WebKit count each push without a notification, also while the page is visible, and
@@ -116,11 +120,19 @@ async function newsOf(newest, signal) {
     readChanges(`since=${encodeURIComponent(since)}&limit=${limit}`, { token, signal });
   const last = await readTold();
   const isContinued = last?.deviceID === deviceID && last.cursor === cursor;
-  let { through, summary } = isContinued ? last : { through: cursor, summary: wakeTexts.nothing };
+  let { through, summary, read: texts = [], readThrough = cursor } = isContinued ? last
+    : { through: cursor, summary: wakeTexts.nothing };
   const { timer } = summary;
   let page = { changes: [], more: true };
   for (let count = 0; page.more && count < wakePages.max; count += 1) {
-    page = await read(through, wakePages.records);
+    const answer = await read(through, wakePages.records);
+    page = answer.page;
+    const fits = texts.reduce((sum, { length }) => sum + length, answer.text.length)
+      <= readCharacters;
+    if (page.changes.length > 0 && through === readThrough && fits) {
+      texts = [...texts, answer.text];
+      readThrough = page.token;
+    }
     summary = wakeTexts.added(summary, page.changes, deviceID);
     through = page.token;
   }
@@ -128,7 +140,7 @@ async function newsOf(newest, signal) {
     summary = { ...summary, isMore: true };
     if (typeof newest === "string") through = newest;
   }
-  await writeTold({ deviceID, cursor, through, summary });
+  await writeTold({ deviceID, cursor, through, summary, read: texts, readThrough });
   // A request shows the relay what the device has. Without it, the relay repeats the wake.
   await read(through, 1).catch(() => {});
   const clock = { now: Date.now() + offset,
@@ -137,12 +149,14 @@ async function newsOf(newest, signal) {
   return { ...wakeTexts.told(summary, clock), isAlert: summary.timer !== timer };
 }
 
+/** Returns the relay's answer as its text and as the page that it contains. */
 async function readChanges(query, options) {
-  const page = await (await request(`/v1/changes?${query}`, options)).json();
+  const text = await (await request(`/v1/changes?${query}`, options)).text();
+  const page = JSON.parse(text);
   const isPage = typeof page?.token === "string" && Array.isArray(page.changes)
     && page.changes.every((it) => typeof it?.zone === "string" && typeof it.name === "string");
   if (!isPage) throw new Error("the answer is not from the relay");
-  return page;
+  return { text, page };
 }
 
 async function request(path, { token, method = "GET", body, signal }) {

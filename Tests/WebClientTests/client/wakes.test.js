@@ -203,3 +203,55 @@ test("a page that is left closes its socket, does nothing, and continues if it i
     target.dispatchEvent(Object.assign(new Event("pageshow"), { persisted: true }));
     assert.equal(environment.sockets.length, length + 1, "a closed client hears nothing");
   });
+
+/** Returns an answer of the relay with one record. */
+const readPage = (since, tag, items = ["milk"]) => JSON.stringify({
+  since: `a1.${since}`, token: `a1.${tag}`, more: false,
+  changes: [{ zone: "Model", name: "list", type: "Set", fields: { items }, tag, device: "phone",
+    modifiedAt: 5, deleted: false }],
+});
+
+/** Returns a device of a page that is opened again, without a connection yet. */
+async function reopened(read, edit = null) {
+  const first = await TestDevice.start();
+  await first.welcome({ token: "a1.4" });
+  first.socket.end(1006);
+  if (edit) await first.change(edit);
+  first.agent.stop();
+  const asked = [];
+  const readAhead = async (deviceID) => {
+    asked.push(deviceID);
+    if (read instanceof Error) throw read;
+    return read;
+  };
+  const device = await TestDevice.start({ store: first.store, readAhead });
+  assert.deepEqual(asked, ["page"]);
+  const { records } = await first.store.load();
+  const list = records.map(({ record }) => record).find(({ name }) => name === "list");
+  return { device, items: list?.fields.items };
+}
+
+test("what a service worker has read is there when the page is opened without a relay",
+  async () => {
+    const { device, items } = await reopened(
+      [readPage(4, 5), readPage(5, 7, ["bread", "milk"])]);
+    assert.deepEqual(items, ["bread", "milk"]);
+    assert.notEqual(device.status.state, "inSync", "the relay may have more");
+    const { socket } = device;
+    socket.open();
+    await settled();
+    assert.equal(socket.last("hello").since, "a1.7", "it is not read twice");
+  });
+
+test("what was read for another position, is broken, or could conflict is left to the relay",
+  async () => {
+    for (const read of [[], [readPage(3, 5)], ["{"], [readPage(4, 5), "{}"], new Error("no")]) {
+      const { device, items } = await reopened(read);
+      assert.equal(items, undefined);
+      device.socket.open();
+      await settled();
+      assert.equal(device.socket.last("hello").since, "a1.4");
+    }
+    const own = await reopened([readPage(4, 5)], { name: "list", fields: { items: ["salt"] } });
+    assert.deepEqual(own.items, ["salt"]);
+  });

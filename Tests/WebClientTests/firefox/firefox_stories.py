@@ -115,12 +115,15 @@ class WakeStories(unittest.TestCase):
         self.closes_the_page()
         self.changes(laptop, "memo", "add", "Bread")
         self.service.has_delivered()
+        person.is_told(r"1 memo changed\.")
         self.relay.stop()
         person.opens("/#memos")
         person.sees("Offline")
-        person.sees("Milk")
-        self.relay.start()
+        # The worker has read it before.
         person.sees("Bread")
+        self.relay.start()
+        self.changes(laptop, "memo", "add", "Salt")
+        person.sees("Salt")
         person.is_told("")
 
     def test_a_push_to_a_browser_that_is_closed_is_told_at_its_next_start(self):

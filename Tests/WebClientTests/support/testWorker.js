@@ -30,6 +30,8 @@ export class TestWorker {
   permission = "granted";
   /** Set by a test: an error of the browser's push service. */
   pushFault = null;
+  /** The browser's caches, as the page has them too. */
+  caches = { open: async (name) => this.#cache(name), keys: async () => [] };
   #caches = new Map();
   #listeners = new Map();
 
@@ -37,7 +39,7 @@ export class TestWorker {
     const context = {
       btoa, URL, Response, AbortSignal, TextEncoder, crypto, indexedDB: this.indexedDB,
       navigator: { userAgent }, location: { origin },
-      caches: { open: async (name) => this.#cache(name), keys: async () => [] },
+      caches: this.caches,
       fetch: (path, request) => this.#fetch(path, request),
       clients: {
         matchAll: async () => this.windows, claim: async () => {},

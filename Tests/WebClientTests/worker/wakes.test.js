@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { readAhead } from "../../../Sources/WebClient/page/wakes/readAhead.js";
 import { TestWorker, workerTime } from "../support/testWorker.js";
 
 // What the service worker does when a push arrives.
@@ -128,6 +129,30 @@ test("the next wake replaces the notification, and counts on from the last", asy
   assert.equal(await worker.push(wake("a1.3")), "2 memos changed.");
   assert.deepEqual(sinces(worker), ["a1.1", "a1.3"], "nothing is read twice");
   assert.equal(worker.notifications.length, 1);
+});
+
+test("what was read is kept for the page, up to a size, and for its position alone", async () => {
+  const changes = ["m1", "m2", "m3"].map((name) => record("Memos", name));
+  const worker = await paired({ changes: changes.slice(0, 1) });
+  const read = async () => readAhead("page", worker.caches);
+  assert.deepEqual(await read(), [], "there was no push yet");
+  await worker.push(wake("a1.1"));
+  worker.changes = changes;
+  await worker.push(wake("a1.3"));
+  const pages = (await read()).map((text) => JSON.parse(text));
+  assert.deepEqual(pages.map(({ since, token }) => [since, token]),
+    [["a1.0", "a1.1"], ["a1.1", "a1.3"]]);
+  assert.deepEqual(pages.flatMap((page) => page.changes), changes);
+  assert.deepEqual(await readAhead("another device", worker.caches), []);
+  await worker.store({ identity, cursor: "a1.3" });
+  const large = { text: "x".repeat(1.5 * 2 ** 20) };
+  worker.changes = [...changes, record("Memos", "m4", { fields: large })];
+  await worker.push(wake("a1.4"));
+  worker.changes.push(record("Memos", "m5", { fields: large }));
+  await worker.push(wake("a1.5"));
+  worker.changes.push(record("Memos", "m6"));
+  await worker.push(wake("a1.6"));
+  assert.deepEqual((await read()).map((text) => JSON.parse(text).token), ["a1.4"]);
 });
 
 test("what the page has shown since is not told again", async () => {

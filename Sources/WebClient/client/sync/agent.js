@@ -3,7 +3,9 @@ import { limits } from "../limits.js";
 import { EditError } from "../replica/editing.js";
 import { Replica } from "../replica/replica.js";
 import { Deadline } from "../transport/environment.js";
+import { readPage } from "../transport/messages.js";
 import { RelayClock } from "../transport/relayClock.js";
+import { readObject } from "../wireError.js";
 import { Connection } from "./connection.js";
 import { statusOf } from "./status.js";
 import { SyncEngine } from "./syncEngine.js";
@@ -21,6 +23,8 @@ export class Agent {
   #term;
   #apps;
   #report;
+  /** null once it was called. */
+  #readAhead;
   #engine = new SyncEngine();
   #clock = new RelayClock();
   #connection;
@@ -51,17 +55,19 @@ export class Agent {
   /**
    * @param {{environment: import("../transport/environment.js").Environment, store: object,
    *   term: number, apps: import("../replica/merging.js").App[], relay: string,
-   *   transports: string[], report: (news: object) => void}} options `report` receives
+   *   transports: string[], readAhead?: (deviceID: string) => Promise<string[]>,
+   *   report: (news: object) => void}} options `readAhead`: see `Lockstep.open`. `report` receives
    *   `{kind: "changed", previous, step, records, tagged}`, `{kind: "status", status}`,
    *   `{kind: "deposed"}`. `previous` is the step of the report before; `tagged` are records of
    *   which only the tag has changed, `{zone, name, tag}`.
    */
-  constructor({ environment, store, term, apps, relay, transports, report }) {
+  constructor({ environment, store, term, apps, relay, transports, readAhead = null, report }) {
     this.#environment = environment;
     this.#store = store;
     this.#term = term;
     this.#apps = apps;
     this.#report = report;
+    this.#readAhead = readAhead;
     this.#dueDeadline = new Deadline(environment);
     this.#retryDeadline = new Deadline(environment);
     this.#catchUp = new Deadline(environment);
@@ -228,7 +234,21 @@ export class Agent {
     this.#lastSync ??= this.#replica.lastSync;
     this.#engine.loaded(position, outbox);
     this.#awaitRemoteChanges();
-    if (this.#identity) this.#connection.join(this.#identity);
+    if (!this.#identity) return;
+    this.#applyReadAhead(this.#identity.deviceID).catch(() => {});
+    this.#connection.join(this.#identity);
+  }
+
+  /** Applies what was read ahead, unless the device is connected sooner: the relay then sends it. A
+   * failure costs nothing else. */
+  async #applyReadAhead(deviceID) {
+    const read = this.#readAhead;
+    this.#readAhead = null;
+    if (!read) return;
+    const pages = (await read(deviceID)).map((text) => readPage(readObject(text)));
+    if (this.#isStopped) return;
+    this.#engine.readAhead(pages);
+    this.#flush();
   }
 
   /** Reports an edit that could not be written; nothing has changed. Sync stops, and restarts from

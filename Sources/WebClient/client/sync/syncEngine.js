@@ -184,6 +184,19 @@ export class SyncEngine {
     else this.#arrivals.push({ kind: "page", page });
   }
 
+  /** Applies pages that were read before there is an uplink. They must begin at the device's
+   * position. Without relay time no conflict can be resolved, so none may be possible. */
+  readAhead(pages) {
+    if (this.transport !== null || !this.#isAtRest || this.outbox === null) return;
+    const { unsent, parkedCount, askingCount, setAsideCount } = this.outbox;
+    if (unsent + parkedCount + askingCount + setAsideCount > 0) return;
+    if (this.#cursor === null || !isSamePlace(this.#cursor, pages[0]?.since ?? null)) return;
+    // The relay may have more by now.
+    for (const page of pages.slice(0, limits.waitingArrivals)) {
+      this.#arrivals.push({ kind: "page", page: { ...page, more: true } });
+    }
+  }
+
   hint(token) {
     const last = this.#arrivals.at(-1);
     if (last?.kind === "page" && isSamePlace(last.page.token, token)) return;

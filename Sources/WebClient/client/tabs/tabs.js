@@ -148,8 +148,8 @@ export class Tabs {
   }
 
   #startAgent(term) {
-    const { environment, store, apps, relay, transports } = this.#options;
-    const agent = new Agent({ environment, store, term, apps, relay, transports,
+    const { environment, store, apps, relay, transports, readAhead } = this.#options;
+    const agent = new Agent({ environment, store, term, apps, relay, transports, readAhead,
       report: (event) => { if (agent === this.#agent) this.#handleReport(event); } });
     this.#agent = agent;
     agent.start().catch(() => {});

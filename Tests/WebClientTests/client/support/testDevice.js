@@ -11,13 +11,13 @@ export class TestDevice {
   news = [];
 
   static async start({ transports = ["websocket", "long-poll", "poll"], apps = [modelApp],
-    store = new MemoryStore() } = {}) {
+    store = new MemoryStore(), readAhead } = {}) {
     const device = new TestDevice();
     const { environment } = device;
     device.store = store;
-    const { term } = await store.claim({ holder: "tab", now: 0, milliseconds: 1e15 });
+    const { term } = await store.claim({ holder: "tab", now: 0, force: true, milliseconds: 1e15 });
     device.agent = new Agent({
-      environment, store, term, apps, transports, relay: "http://relay.example",
+      environment, store, term, apps, transports, relay: "http://relay.example", readAhead,
       report: (news) => device.news.push(news),
     });
     await device.agent.start();
