@@ -1,3 +1,4 @@
+import Foundation
 import LockstepJSON
 import LockstepModel
 import LockstepRuntime
@@ -13,49 +14,32 @@ struct ScopeTests {
   /// and about something in another zone.
   private struct Row {
     var method: String
-    /// `*` stands for a zone.
+    /// `*` stands for a zone, also in the body; `%` for the id of a batch.
     var path: String
     var body: String?
     var writer: Int
     var reader: Int
     var outside: Int
 
-    init(
-      _ method: String, _ path: String, _ body: String? = nil, writer: Int, reader: Int,
-      outside: Int
-    ) {
-      (self.method, self.path, self.body) = (method, path, body)
-      (self.writer, self.reader, self.outside) = (writer, reader, outside)
+    init(_ value: JSONValue) throws {
+      let call = try #require(value["call"]?.string?.split(separator: " "))
+      try #require(call.count == 2)
+      (method, path) = (String(call[0]), String(call[1]))
+      body = value["body"]?.text
+      func status(_ column: String) throws -> Int {
+        Int(try #require(value[column]?.int64))
+      }
+      (writer, reader, outside) = try (status("writer"), status("reader"), status("outside"))
     }
   }
 
-  private static let save =
-    #"{"id":"%","records":[{"name":"new","type":"t","fields":{},"#
-    + #""modifiedAt":1,"baseTag":"any"}]}"#
-  private static let record = #"{"type":"t","fields":{},"baseTag":"any"}"#
-
-  /// Every call that names a zone.
-  private static let rows = [
-    Row("GET", "/v1/zones/*/records/a", writer: 200, reader: 200, outside: 403),
-    Row("GET", "/v1/zones/*/records/missing", writer: 404, reader: 404, outside: 403),
-    Row("GET", "/v1/zones/*/records", writer: 200, reader: 200, outside: 403),
-    Row("GET", "/v1/changes?zone=*", writer: 200, reader: 200, outside: 403),
-    Row("POST", "/v1/zones/*/records", save, writer: 200, reader: 403, outside: 403),
-    Row("PUT", "/v1/zones/*/records/put", record, writer: 201, reader: 403, outside: 403),
-    Row("DELETE", "/v1/zones/*/records/put?baseTag=any", writer: 204, reader: 403, outside: 403),
-    Row(
-      "PUT", "/v1/subscriptions/s", #"{"kind":"zone","zone":"*"}"#, writer: 201, reader: 201,
-      outside: 403),
-    Row("DELETE", "/v1/subscriptions/s", writer: 204, reader: 204, outside: 404),
-    Row(
-      "POST", "/v1/pairings", #"{"zones":["*"],"access":"write"}"#, writer: 201, reader: 403,
-      outside: 403),
-    Row("POST", "/v1/pairings", #"{"zones":["*"]}"#, writer: 201, reader: 201, outside: 403),
-    Row(
-      "POST", "/v1/pairings", #"{"zones":["*"],"access":"read"}"#, writer: 201, reader: 201,
-      outside: 403),
-    Row("DELETE", "/v1/zones/*", writer: 204, reader: 403, outside: 403),
-  ]
+  /// Every call that names a zone. The end-to-end tests have the same table for the stores on disk.
+  private static func rows() throws -> [Row] {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+    let file = root.appending(path: "Tests/EndToEndTests/Stories/scope_calls.json")
+    let table = try JSONValue(parsing: Array(Data(contentsOf: file)))
+    return try #require(table.array).map { try Row($0) }
+  }
 
   private let relay: TestRelay
   private let laptop: TestDevice
@@ -119,7 +103,7 @@ struct ScopeTests {
   func eachCallAboutAZoneIsLimitedToTheScope(isReadOnly: Bool) throws {
     let access = isReadOnly ? "read" : "write"
     let device = try pair(#"{"zones":["Todos"],"access":"\#(access)"}"#)
-    for row in Self.rows {
+    for row in try Self.rows() {
       // Twice in another zone: once in one that exists, once in one that does not.
       var refused: [HTTPClient.Response] = []
       for zone in ["Todos", "Journal", "Missing"] {
@@ -139,9 +123,9 @@ struct ScopeTests {
   }
 
   /// A call that is added must be in the table, or limited to the device itself.
-  @Test func everyCallIsInTheTable() {
+  @Test func everyCallIsInTheTable() throws {
     let ofZones = Set(
-      Self.rows.map { row in
+      try Self.rows().map { row in
         let path = row.path.split(separator: "?")[0].split(separator: "/").map(String.init)
         let isRecord = path.count == 5
         let isNamed = path.count == 3 && path[1] == "subscriptions"

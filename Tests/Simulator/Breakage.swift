@@ -13,6 +13,7 @@ package enum Breakage: String, CaseIterable {
   case leaksAccounts = "leaks-accounts"
   case servesRevoked = "serves-revoked"
   case keepsCodesOfTheRevoked = "keeps-codes-of-the-revoked"
+  case widensScopes = "widens-scopes"
   // Bugs of a device.
   case losesOutbox = "loses-outbox"
   case forgetsLosses = "forgets-losses"
@@ -52,6 +53,7 @@ package enum Breakage: String, CaseIterable {
     case .servesRevoked: "the relay still serves a revoked device"
     case .keepsCodesOfTheRevoked:
       "a pairing code is accepted after the device that created it was revoked"
+    case .widensScopes: "a device that was paired for one zone is told of all"
     case .losesOutbox: "a device that crashes loses its outbox"
     case .forgetsLosses: "a device does not record what a restored relay lacks"
     case .movesCursorFirst: "a device stores the cursor before the records"
@@ -94,6 +96,11 @@ package enum Breakage: String, CaseIterable {
     case .hidesTombstones: .forgetful.with { $0.hasListeners = false }
     case .missesWakes: .forgetful
     case .leaksAccounts: .quiet.with { $0.accounts = 2...2 }
+    case .widensScopes:
+      .quiet.with { profile in
+        profile.accounts = 4...4
+        profile.hasListeners = true
+      }
     case .servesRevoked, .keepsCodesOfTheRevoked:
       .partitions.with { $0.kinds = [.revoke, .unplug] }
     case .losesOutbox: .crashes.with { $0.kinds = [.crashDevice, .unplug] }
@@ -125,6 +132,7 @@ package enum Breakage: String, CaseIterable {
     case .dropsTombstones, .hidesTombstones, .missesWakes, .forgetsLosses, .movesCursorFirst:
       ["not in step"]
     case .servesRevoked: ["was signed out"]
+    case .widensScopes: ["outside of its scope"]
     case .keepsCodesOfTheRevoked: ["by a code that was made before"]
     case .losesOutbox: ["the timer is", "the timer counts", "the settings: these"]
     case .trustsDeviceClock: ["was stamped"]

@@ -30,7 +30,10 @@ struct Participants {
     let count = random.count(in: profile.devicesPerAccount)
     let numbers = Array(devices.count..<(devices.count + count))
     let others = (profile.hasListeners ? 1 : 0) + (profile.hasSleepers ? 1 : 0)
-    var credentials = try join(account, devices: count + others, relay, &random)
+    // Every fourth listener has a scope.
+    let isScoped = profile.hasListeners && account.rawValue.isMultiple(of: 4)
+    var credentials = try join(
+      account, devices: count + others, scoped: isScoped ? count : nil, relay, &random)
     if profile.hasSleepers {
       sleepers.append(
         SleeperMachine(
@@ -38,10 +41,11 @@ struct Participants {
           ledger: ledger, clock: clock(&random), random: random.branch()))
     }
     if profile.hasListeners {
+      let subscribed = random.one(of: ListenerMachine.Watched.subscriptions)
       listeners.append(
         ListenerMachine(
           number: listeners.count, credentials: credentials.removeLast(),
-          watched: random.one(of: ListenerMachine.Watched.allCases), environment: environment,
+          watched: isScoped ? .scopeOfNotes : subscribed, environment: environment,
           ledger: ledger, clock: clock(&random)))
     }
     try prefill(account, credentials[0].device, relay, &random)
@@ -94,8 +98,10 @@ struct Participants {
   }
 
   /// Creates an account with its devices, as if they had joined before the simulation began.
+  /// `scoped`: index of the device that is paired for the listener's scope.
   private func join(
-    _ account: AccountID, devices: Int, _ relay: RelayMachine, _ random: inout SeededRandom
+    _ account: AccountID, devices: Int, scoped: Int?, _ relay: RelayMachine,
+    _ random: inout SeededRandom
   ) throws(StorageError) -> [Credentials] {
     let wall = relay.clock.moment(at: 0).wall
     var credentials: [Credentials] = []
@@ -119,7 +125,11 @@ struct Participants {
         let code = SHA256.hash(Array("code \(index)".utf8) + device.tokenHash)
         _ = try relay.store.commit(
           [
-            .issuePairing(account, NewPairing(codeHash: code, expiresAt: wall + 1_000)),
+            .issuePairing(
+              account,
+              NewPairing(
+                codeHash: code, expiresAt: wall + 1_000,
+                scope: index == scoped ? ListenerMachine.scope : .everything)),
             .redeemPairing(codeHash: code, device: device),
           ], wall: wall)
       }

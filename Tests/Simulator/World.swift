@@ -198,8 +198,9 @@ extension World {
     let timeline = environment.timeline
     timeline.after(0) { [unowned self] in startRelay() }
     for listener in listeners {
-      relay.administer(
-        .putSubscription(listener.account, listener.device, listener.subscription))
+      if let subscription = listener.subscription {
+        relay.administer(.putSubscription(listener.account, listener.device, subscription))
+      }
       timeline.after(Span.milliseconds(300)) { listener.start() }
     }
     for sleeper in sleepers { register(sleeper) }

@@ -3,8 +3,8 @@ import LockstepSimulation
 import LockstepStorage
 import LockstepWire
 
-/// A device with a subscription that checks its notifications: only changes that match may wake it,
-/// and each of them must.
+/// A device with a subscription, or one that was paired for some zones, that checks what it is told:
+/// only changes that match may wake it, and each of them must.
 package final class ListenerMachine {
   package let name: String
   package let account: AccountID
@@ -18,12 +18,22 @@ package final class ListenerMachine {
   /// Newest sequence of the account at the relay's welcome; changes up to it are sent as backlog.
   private var welcomedAt: Int64 = 0
   private var cursor: ChangeToken?
+  /// Records of a device that was paired for some zones, as it was told of them.
+  private var held: [RecordKey: Record] = [:]
 
-  /// Subscription of the listener.
+  /// Scope of a listener that was paired for one zone, which it may only read.
+  package static let scope = DeviceScope(zones: [NotesApp.zone], isReadOnly: true)
+
+  /// Subscription of the listener, or its scope.
   package enum Watched: CaseIterable {
     case zoneOfNotes
     case deletesOfNotes
     case statesOfTimers
+    /// Without a subscription: `ListenerMachine.scope`.
+    case scopeOfNotes
+
+    /// Those of devices that have the whole account.
+    package static let subscriptions: [Watched] = [.zoneOfNotes, .deletesOfNotes, .statesOfTimers]
   }
 
   /// Creates a listener. `number`: its index in the simulation.
@@ -61,11 +71,14 @@ package final class ListenerMachine {
     environment.network.removeNode(driver, isMachineGone: false)
     self.driver = nil
     cursor = nil
+    held = [:]
   }
 
-  package var subscription: Subscription {
-    let kind: Subscription.Kind =
+  /// nil: all that the device may see.
+  package var subscription: Subscription? {
+    let kind: Subscription.Kind? =
       switch watched {
+      case .scopeOfNotes: nil
       case .zoneOfNotes: .zone(NotesApp.zone)
       case .deletesOfNotes:
         .query(
@@ -74,7 +87,7 @@ package final class ListenerMachine {
         .query(
           .init(recordType: Name(trusted: "TimerState"), zone: nil, conditions: [], events: .all))
       }
-    return Subscription(id: Name(trusted: "simulated"), kind: kind)
+    return kind.map { Subscription(id: Name(trusted: "simulated"), kind: $0) }
   }
 
   private func handleReport(_ report: ListenerNode.Report) {
@@ -82,7 +95,7 @@ package final class ListenerMachine {
     case .welcomed(let newest): welcomedAt = newest.sequence
     case .pushed(let page):
       let isBacklog = page.since.map { $0.sequence < welcomedAt } ?? true
-      cursor = page.token
+      take(page)
       if !isBacklog && !page.more && !isWanted(page) {
         fault("was woken by what it did not subscribe to: \(page.changes.map(\.key.name))")
       }
@@ -90,10 +103,20 @@ package final class ListenerMachine {
     case .hinted(let token):
       environment.tally.note(.listenerHinted)
       if cursor != nil { checkHint(token) }
-    case .fetched(let page): cursor = page.token
+    case .fetched(let page): take(page)
     case .gap(let page):
       fault("was told what follows \(page.since?.text ?? "nothing") and stands elsewhere")
     case .invalid(let reason): fault("cannot understand the relay: \(reason)")
+    }
+  }
+
+  private func take(_ page: ChangePage) {
+    cursor = page.token
+    guard watched == .scopeOfNotes else { return }
+    if page.since == nil { held = [:] }
+    for record in page.changes {
+      if !matches(record) { fault("is told of \(record.key), which is outside of its scope") }
+      held[record.key] = record.isDeleted ? nil : record
     }
   }
 
@@ -114,7 +137,7 @@ package final class ListenerMachine {
 
   private func matches(_ record: Record) -> Bool {
     switch watched {
-    case .zoneOfNotes: record.zone == NotesApp.zone
+    case .zoneOfNotes, .scopeOfNotes: record.zone == NotesApp.zone
     case .deletesOfNotes: record.type == NotesApp.type && record.isDeleted
     case .statesOfTimers: record.type.text == "TimerState"
     }
@@ -122,9 +145,14 @@ package final class ListenerMachine {
 
   /// Description of what is missing; nil if the listener has received all that it watches.
   package var difference: String? {
-    let last = ledger.newest(account).filter(matches).map(\.tag).max() ?? 0
-    return (cursor?.sequence ?? 0) >= last
-      ? nil : "\(name) stands at \(cursor?.text ?? "nothing"), and \(last) is what it watches"
+    let wanted = ledger.newest(account).filter(matches)
+    let last = wanted.map(\.tag).max() ?? 0
+    guard (cursor?.sequence ?? 0) >= last else {
+      return "\(name) stands at \(cursor?.text ?? "nothing"), and \(last) is what it watches"
+    }
+    guard watched == .scopeOfNotes else { return nil }
+    let missing = wanted.first { !$0.isDeleted && held[$0.key]?.plain != $0.plain }
+    return missing.map { "\(name) was not told of \($0.key), saved with tag \($0.tag)" }
   }
 
   private func fault(_ description: String) { environment.fault("\(name): \(description)") }

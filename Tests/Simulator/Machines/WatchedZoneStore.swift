@@ -242,6 +242,10 @@ extension WatchedZoneStore {
   }
 
   private func broken(_ request: ReadRequest, _ result: ReadResult) -> ReadResult {
+    if breakage == .widensScopes, case .principal(var principal) = result {
+      principal.scope = .everything
+      return .principal(principal)
+    }
     guard let breakage, case .changes(let account, _, _, _) = request,
       case .page(var page) = result
     else { return result }
