@@ -255,3 +255,22 @@ test("what was read for another position, is broken, or could conflict is left t
     const own = await reopened([readPage(4, 5)], { name: "list", fields: { items: ["salt"] } });
     assert.deepEqual(own.items, ["salt"]);
   });
+
+test("an edit that is being written when the answers arrive meets them once relay time is known",
+  async () => {
+    const first = await TestDevice.start();
+    await first.welcome({ token: "a1.4" });
+    first.socket.end(1006);
+    first.agent.stop();
+    let give;
+    const readAhead = () => new Promise((resolve) => { give = resolve; });
+    const { agent } = await TestDevice.start({ store: first.store, readAhead });
+    give([readPage(4, 5)]);
+    const edit = { zone: "Model", type: "Set", name: "list", fields: { items: ["salt"] } };
+    await agent.change(() => [edit]);
+    await settled();
+    const { outbox, values } = await first.store.load();
+    assert.deepEqual(outbox.map(({ fields, isStampTrusted }) => [fields.items, isStampTrusted]),
+      [[["salt"], false]]);
+    assert.equal(Object.fromEntries(values).cursor, "a1.4");
+  });

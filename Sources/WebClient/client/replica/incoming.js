@@ -15,15 +15,17 @@ import { restampAll } from "./stamps.js";
  * Applies messages of the relay in the order of arrival: pages of changes, and answers to batches.
  * One transaction with the cursor that covers them. Idempotent.
  *
- * @param {({kind: "page", page: object} | {kind: "answer", id: string, answer: object,
- *   isLink: boolean})[]} arrivals
+ * @param {({kind: "page", page: object, isReadAhead?: boolean} | {kind: "answer", id: string,
+ *   answer: object, isLink: boolean})[]} arrivals `isReadAhead`: the page is left to the relay if
+ *   there are local changes, because relay time may not be known yet
  */
 export function applyArrivals(state, arrivals, clock) {
   restampAll(state, clock);
   const applied = state.newApplied();
   for (const arrival of arrivals) {
     if (arrival.kind === "page") {
-      const { page } = arrival;
+      const { page, isReadAhead = false } = arrival;
+      if (isReadAhead && state.transaction.outbox.size > 0) continue;
       if (isApplied(state, page.token)) continue;
       applyPage(state, page, applied);
       applied.isAtEnd = !page.more && isSamePlace(state.cursor, page.token);
