@@ -207,9 +207,20 @@ async function readTold() {
   return entry ? entry.json() : null;
 }
 
+/** Fails, and keeps nothing, if the browser has left the account meanwhile. */
 async function writeTold(told) {
   await (await caches.open(wakeCache)).put(toldPath, new Response(JSON.stringify(told)));
+  try {
+    // The page erases its store first, then this cache: one of the two sees the other.
+    const { identity } = await readHome();
+    if (identity.deviceID !== told.deviceID) throw new Error("this browser has another account");
+  } catch (error) {
+    await forgetTold();
+    throw error;
+  }
 }
+
+async function forgetTold() { await (await caches.open(wakeCache)).delete(toldPath); }
 
 /** Returns the endpoint that the relay accepted last, "" if none, null if no wakes are wanted. */
 async function readWanted() {

@@ -419,3 +419,16 @@ test("what the person turns off during a renewal stays off", async () => {
   await worker.push({ v: 1, t: "a1.1", k: "BNew" });
   assert.deepEqual([worker.subscribed, puts(worker)], [[], []], "a push that was on its way");
 });
+
+test("nothing of an account is kept that the browser leaves while the worker reads", async () => {
+  const worker = await paired({ changes: [record("Memos", "m1")] });
+  const { answer } = worker;
+  worker.answer = async (request) => {
+    // As the page signs out: its store first, then what the worker remembers.
+    await worker.store({ identity: undefined, cursor: undefined });
+    await worker.setEntry("/told", null);
+    return answer(request);
+  };
+  assert.equal(await worker.push(wake("a1.1")), "Something changed.");
+  assert.equal(await worker.entry("/told"), null);
+});
