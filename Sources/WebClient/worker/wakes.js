@@ -117,7 +117,12 @@ async function newsOf(newest, signal) {
   if (typeof cursor !== "string") throw new Error("the page has not read the account's records");
   const { deviceID, token } = identity;
   const read = (since, limit) =>
-    readChanges(`since=${encodeURIComponent(since)}&limit=${limit}`, { token, signal });
+    readChanges(`since=${encodeURIComponent(since)}&limit=${limit}`, { token, signal })
+      .catch(async (error) => {
+        // The relay does not know the position any more: the next wake begins at the page's.
+        if ([400, 410].includes(error.status)) await forgetTold();
+        throw error;
+      });
   const last = await readTold();
   const isContinued = last?.deviceID === deviceID && last.cursor === cursor;
   let { through, summary, read: texts = [], readThrough = cursor } = isContinued ? last
@@ -166,7 +171,10 @@ async function request(path, { token, method = "GET", body, signal }) {
     method, headers, body: body && JSON.stringify(body), signal, credentials: "omit",
     cache: "no-store", redirect: "error", referrerPolicy: "no-referrer",
   });
-  if (!response.ok) throw new Error(`${path} was answered with status ${response.status}`);
+  if (!response.ok) {
+    const { status } = response;
+    throw Object.assign(new Error(`${path} was answered with status ${status}`), { status });
+  }
   return response;
 }
 

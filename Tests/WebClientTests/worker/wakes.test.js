@@ -432,3 +432,22 @@ test("nothing of an account is kept that the browser leaves while the worker rea
   assert.equal(await worker.push(wake("a1.1")), "Something changed.");
   assert.equal(await worker.entry("/told"), null);
 });
+
+test("what was read of a history that the relay has lost is not continued", async () => {
+  const worker = await paired({ changes: [record("Memos", "m1")] });
+  const { answer } = worker;
+  await worker.push(wake("a1.1"));
+  // The relay was restored from a copy that has all that the page has.
+  const page = { since: "a1.0", token: "b2.1", more: false, changes: [record("Memos", "m2")] };
+  worker.answer = (request) => {
+    if (request.path !== "/v1/changes") return answer(request);
+    const { since } = request.query;
+    if (since === "a1.1") return { status: 410, body: { code: "storeRestored" } };
+    return { body: since === "b2.1" ? { ...page, since, changes: [] } : page };
+  };
+  await worker.push(wake("b2.1"));
+  assert.deepEqual(await readAhead("page", worker.caches), []);
+  assert.equal(await worker.push(wake("b2.1")), "1 memo changed.");
+  const pages = (await readAhead("page", worker.caches)).map((text) => JSON.parse(text));
+  assert.deepEqual(pages, [page]);
+});
