@@ -145,7 +145,9 @@ async function newsOf(newest, signal) {
     summary = { ...summary, isMore: true };
     if (typeof newest === "string") through = newest;
   }
-  await writeTold({ deviceID, cursor, through, summary, read: texts, readThrough });
+  const told = { deviceID, cursor, through, summary, read: texts, readThrough };
+  // A browser that has no room for what was read may have room for the rest.
+  await writeTold(told).catch(() => writeTold({ ...told, read: [], readThrough: cursor }));
   // A request shows the relay what the device has. Without it, the relay repeats the wake.
   await read(through, 1).catch(() => {});
   const clock = { now: Date.now() + offset,

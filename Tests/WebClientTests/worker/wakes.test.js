@@ -451,3 +451,22 @@ test("what was read of a history that the relay has lost is not continued", asyn
   const pages = (await readAhead("page", worker.caches)).map((text) => JSON.parse(text));
   assert.deepEqual(pages, [page]);
 });
+
+test("a browser without room for what was read still tells what changed, and proves it",
+  async () => {
+    const worker = await paired({ changes: [record("Memos", "m1")] });
+    const { open } = worker.caches;
+    worker.caches.open = async (name) => {
+      const cache = await open(name);
+      return { ...cache, put: async (path, response) => {
+        if ((await response.clone().text()).includes("modifiedAt")) throw new Error("full");
+        return cache.put(path, response);
+      } };
+    };
+    assert.equal(await worker.push(wake("a1.1")), "1 memo changed.");
+    assert.deepEqual(sinces(worker), ["a1.0", "a1.1"]);
+    assert.deepEqual(await readAhead("page", worker.caches), []);
+    worker.changes.push(record("Memos", "m2"));
+    assert.equal(await worker.push(wake("a1.2")), "2 memos changed.");
+    assert.deepEqual(await readAhead("page", worker.caches), []);
+  });
