@@ -185,6 +185,9 @@ package enum Limits {
   @usableFromInline package static let wakeSweepMilliseconds: Int64 = 30_000
   /// Wakes that a relay sends at a time.
   @usableFromInline package static let wakesAtOnce = 256
+  /// The same of one account, and milliseconds until it is looked at again if it has more.
+  @usableFromInline package static let wakesOfAccountAtOnce = 16
+  @usableFromInline package static let wakesOfAccountMilliseconds: Int64 = 1_000
   /// Registrations for wakes of one device.
   @usableFromInline package static let wakesPerDevice = 4
   /// Time without contact after which a device is woken.

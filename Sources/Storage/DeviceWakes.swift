@@ -276,16 +276,23 @@ package struct WakeContact: Hashable, Sendable {
   package var seen: WakeMark?
   /// Everything up to here was sent to it.
   package var told: WakeMark?
+  /// Times at which the connection showed the two, in relay time. It may be written long after
+  /// another connection has shown more.
+  package var seenAt: Int64
+  package var toldAt: Int64
 
-  package init(seen: WakeMark? = nil, told: WakeMark? = nil) {
+  /// `wall`: time of the contact; 0 if it is not known.
+  package init(seen: WakeMark? = nil, told: WakeMark? = nil, at wall: Int64 = 0) {
     self.seen = seen
     self.told = told
+    seenAt = seen == nil ? 0 : wall
+    toldAt = told == nil ? 0 : wall
   }
 
   /// Adds what a later contact shows.
   package mutating func merge(_ later: WakeContact) {
-    if let seen = later.seen { self.seen = seen }
-    if let told = later.told { self.told = told }
+    if let seen = later.seen { (self.seen, seenAt) = (seen, later.seenAt) }
+    if let told = later.told { (self.told, toldAt) = (told, later.toldAt) }
   }
 }
 
@@ -330,6 +337,9 @@ package struct WakeResult: Hashable, Sendable {
 package struct WakeProgress: Hashable, Sendable {
   package internal(set) var seen: WakeMark?
   package internal(set) var told: WakeMark?
+  /// Times at which the device showed them; 0 if they are not known.
+  package internal(set) var seenAt: Int64 = 0
+  package internal(set) var toldAt: Int64 = 0
   /// Position that the last wake announced, or the one that was begun; nil if the last one failed.
   package internal(set) var announced: WakeMark?
   /// Time at which the present wake was begun, until its end or a contact; nil if there is none.
@@ -363,8 +373,12 @@ package struct WakeProgress: Hashable, Sendable {
       isChanged = true
     }
     let known = (seen, told)
-    if let position = contact.seen { seen = position }
-    if let position = contact.told { told = position }
+    if let position = contact.seen, !isLater(seenAt, than: contact.seenAt, at: wall) {
+      (seen, seenAt) = (position, contact.seenAt)
+    }
+    if let position = contact.told, !isLater(toldAt, than: contact.toldAt, at: wall) {
+      (told, toldAt) = (position, contact.toldAt)
+    }
     if known != (seen, told) {
       wakes = 0
       isChanged = true
@@ -372,6 +386,12 @@ package struct WakeProgress: Hashable, Sendable {
     freshAt = wall + Limits.wakeDelayMilliseconds
     if isChanged { repeatAt = wall + WakeProgress.pause(after: wakes) }
     return isChanged
+  }
+
+  /// True if a position was shown after another one. A time in the future is that of a clock that
+  /// was set back since.
+  private func isLater(_ known: Int64, than other: Int64, at wall: Int64) -> Bool {
+    other < known && known <= wall
   }
 
   /// Time from which on a wake is due if the newest position stays; nil if none will be.
@@ -445,7 +465,7 @@ package struct WakeProgress: Hashable, Sendable {
 ///     "code":"…","verified":1,"sent":1,"fault":"…","ending":true,"toldKey":1,"noticeAt":1,
 ///     "noticeFailures":1,"title":"…","navigate":"…"}],"seen":[1,2],"told":[1,2],
 ///     "announced":[1,2],"claimed":1,"unanswered":1,"answered":1,"wakes":1,"failures":1,
-///     "fresh":1,"repeat":1,"held":1}
+///     "fresh":1,"repeat":1,"held":1,"seenAt":1,"toldAt":1}
 ///
 /// Bytes are in Base64 for URLs.
 extension DeviceWakes {
@@ -461,6 +481,7 @@ extension DeviceWakes {
       ("fresh", JSONValue.count(progress.freshAt)),
       ("repeat", JSONValue.count(progress.repeatAt)),
       ("held", JSONValue.count(progress.heldUntil)),
+      ("seenAt", JSONValue.count(progress.seenAt)), ("toldAt", JSONValue.count(progress.toldAt)),
     ]).text
   }
 
@@ -484,6 +505,8 @@ extension DeviceWakes {
     progress.freshAt = numbers.number("fresh") ?? 0
     progress.repeatAt = numbers.number("repeat") ?? 0
     progress.heldUntil = numbers.number("held") ?? 0
+    progress.seenAt = numbers.number("seenAt") ?? 0
+    progress.toldAt = numbers.number("toldAt") ?? 0
     guard numbers.areValid else { return nil }
     self.entries = entries
     self.progress = progress

@@ -76,6 +76,46 @@ struct WakeSchedulerTests {
     #expect(woken.count == 10_000)
   }
 
+  /// An account has many devices, whose push service takes its time.
+  @Test func noAccountTakesTheTurnsOfOthers() {
+    var scheduler = WakeScheduler(at: now)
+    let many = (1...100).map {
+      SleeperID(account: AccountID(rawValue: 1), device: DeviceID(rawValue: UInt64($0)))
+    }
+    let other = SleeperID(account: AccountID(rawValue: 2), device: DeviceID(rawValue: 1))
+    let query = SleeperQuery.accounts([many[0].account, other.account])
+    for account in [many[0].account, other.account] {
+      scheduler.follow(account)
+      scheduler.recordChange(account, at: now)
+    }
+    let soon = now.advanced(milliseconds: Limits.wakeGatherMilliseconds)
+    #expect(scheduler.next(at: soon) == .look(query))
+    let due = scheduler.handle(found(many + [other]), of: query, at: soon, wall: 0) { _ in false }
+    #expect(due == many.prefix(Limits.wakesOfAccountAtOnce) + [other])
+    scheduler.begin(
+      due.map { id in
+        ClaimedWake(
+          id: id, .change, newest: WakeMark(generation: 1, sequence: 1), entries: [entry])
+      })
+    // The rest follow as soon as there is room, and not before.
+    let later = soon.advanced(milliseconds: Limits.wakesOfAccountMilliseconds)
+    let rest = SleeperQuery.accounts([many[0].account])
+    for id in due {
+      let push = scheduler.addPush(id, entry.registration, for: .wake(toldKey: nil))
+      if id != due[0] { scheduler.finish(push, .sent, sentAt: 0) }
+    }
+    _ = scheduler.next(at: soon)
+    _ = scheduler.handle(
+      DueWakes(), of: .after(nil, limit: Limits.wakesPerRequest), at: soon, wall: 0
+    ) { _ in false }
+    #expect(scheduler.next(at: soon) == .wait(later))
+    #expect(scheduler.next(at: later) == .look(rest))
+    let next = scheduler.handle(
+      found(Array(many.dropFirst(16))), of: rest, at: later, wall: 0
+    ) { _ in false }
+    #expect(next.count == Limits.wakesOfAccountAtOnce - 1)
+  }
+
   /// As many devices are found as one request handles, none of them due: only accounts that may
   /// have more are asked again, and nothing is left after that.
   @Test(arguments: [(accounts: 256, devices: 1, looks: 2), (accounts: 3, devices: 100, looks: 2)])

@@ -437,6 +437,23 @@ struct WakeTests {
     _ = try service.onlyPush()
   }
 
+  /// Two connections on different threads; the one that has shown less ends last.
+  @Test func aConnectionThatEndsLateTakesNothingBack() throws {
+    try service.register(phone)
+    let token = try fetch(phone, since: nil)
+    let late = HTTPClient(relay, node: 1)
+    #expect(
+      try late.call("GET", "/v1/changes?since=\(token)", token: phone.token).status == 200)
+    late.send(
+      "GET", "/v1/changes?zone=elsewhere&wait=60", token: phone.token)
+    relay.advance(1_000)
+    try save(laptop, 1)
+    _ = try fetch(phone, since: token)
+    relay.cut(late.id)
+    relay.advance(20_000)
+    #expect(try service.pushes().isEmpty)
+  }
+
   /// The last request of a page that is closed may arrive after a change, and nobody reads the
   /// answer.
   @Test func aRequestForTheHeadOfAnAnswerTellsADeviceNothing() throws {

@@ -237,6 +237,22 @@ struct DeviceWakesTests {
       wakes.dueAt(newest: Self.mark(12), keys: keys(1), at: 50 * day) == 50 * day + 30 * 60_000)
   }
 
+  /// A connection that ends late writes what it has shown long ago.
+  @Test func anEarlierContactThatIsWrittenLaterChangesNoPosition() throws {
+    var wakes = try registered()
+    #expect(
+      wakes.contact(WakeContact(seen: Self.mark(12), told: Self.mark(13), at: 20), at: 20) == true)
+    #expect(wakes.contact(WakeContact(seen: Self.mark(11), at: 10), at: 30) == false)
+    #expect(wakes.progress.seen == Self.mark(12) && wakes.progress.told == Self.mark(13))
+    let stored = try #require(DeviceWakes(storedText: wakes.storedText))
+    #expect(stored == wakes)
+    // A device that was restored from a backup begins before what it had, and so does one after the
+    // relay's clock was set back.
+    #expect(wakes.contact(WakeContact(seen: Self.mark(11), at: 40), at: 40) == true)
+    #expect(wakes.contact(WakeContact(seen: Self.mark(14), at: 5), at: 6) == true)
+    #expect(wakes.progress.seen == Self.mark(14))
+  }
+
   @Test func aLaterContactOfTheSameTurnPrevails() {
     var contact = WakeContact(seen: Self.mark(1), told: Self.mark(5))
     contact.merge(WakeContact(seen: Self.mark(3)))

@@ -1326,9 +1326,11 @@ struct HTTPConnection: Sendable {
     switch call {
     case .changes(let query):
       guard query.zone == nil, let since = query.since else { return }
-      services.wakeContacts.recordSeen(session.presenceKey, since)
+      services.wakeContacts.recordSeen(session.presenceKey, since, at: services.moment.wall)
     case .events(let since):
-      if let since { services.wakeContacts.recordSeen(session.presenceKey, since) }
+      if let since {
+        services.wakeContacts.recordSeen(session.presenceKey, since, at: services.moment.wall)
+      }
     case .issuePairing, .listDevices, .renameDevice, .revokeDevice, .save, .record, .listRecords,
       .putRecord, .deleteRecord, .listZones, .deleteZone, .listSubscriptions, .subscription,
       .putSubscription, .removeSubscription, .chunk, .renewChunk, .missingChunks, .listWakes, .wake,
@@ -1349,7 +1351,7 @@ struct HTTPConnection: Sendable {
     _ token: ChangeToken, _ channel: inout ConnectionChannel, _ services: inout RelayServices
   ) {
     guard let session = channel.session else { return }
-    services.wakeContacts.recordTold(session.presenceKey, token)
+    services.wakeContacts.recordTold(session.presenceKey, token, at: services.moment.wall)
   }
 
   // MARK: repeated polls
@@ -1370,7 +1372,7 @@ struct HTTPConnection: Sendable {
       services.hub.removePoll(channel.slot, session.account)
       return false
     }
-    services.wakeContacts.recordSeen(session.presenceKey, since)
+    services.wakeContacts.recordSeen(session.presenceKey, since, at: services.moment.wall)
     services.status.requests += 1
     swap(&exchange, &lastPoll)
     exchange?.value.repeatPoll(

@@ -114,7 +114,8 @@ struct WebSocketConnection: Sendable {
       case .pong:
         unansweredPings = 0
         if let session = channel.session {
-          services.wakeContacts.recordPong(session.presenceKey, on: channel.id)
+          services.wakeContacts.recordPong(
+            session.presenceKey, on: channel.id, at: services.moment.wall)
         }
       case .close(let code, let reason):
         recordEnd(reason, &channel, &services)
@@ -365,7 +366,9 @@ struct WebSocketConnection: Sendable {
     _ channel: inout ConnectionChannel, _ services: inout RelayServices
   ) {
     stage = .open
-    if let since { services.wakeContacts.recordSeen(session.presenceKey, since) }
+    if let since {
+      services.wakeContacts.recordSeen(session.presenceKey, since, at: services.moment.wall)
+    }
     reader.maximumMessageBytes = Limits.messageBytes
     sendMessage(
       .welcome(
@@ -607,7 +610,7 @@ struct WebSocketConnection: Sendable {
     _ channel: inout ConnectionChannel, _ services: inout RelayServices
   ) {
     guard let session = channel.session, let cursor = chain.cursor else { return }
-    services.wakeContacts.recordTold(session.presenceKey, cursor)
+    services.wakeContacts.recordTold(session.presenceKey, cursor, at: services.moment.wall)
   }
 
   /// Records the position of a device that ends the connection: the token that it gives as the
@@ -620,7 +623,7 @@ struct WebSocketConnection: Sendable {
     }
     let sent = channel.unsentBytes == 0 ? chain.cursor : nil
     if let token = ChangeToken(text: reason) ?? sent {
-      services.wakeContacts.recordSeen(session.presenceKey, token)
+      services.wakeContacts.recordSeen(session.presenceKey, token, at: services.moment.wall)
     }
   }
 

@@ -229,7 +229,8 @@ extension RelayNode {
     if !services.wakeContacts.isEmpty {
       for slot in slots {
         guard let session = connections[slot].session else { continue }
-        services.wakeContacts.recordTold(session.presenceKey, change.token)
+        services.wakeContacts.recordTold(
+          session.presenceKey, change.token, at: services.moment.wall)
       }
     }
     // Pages of one origin get the same bytes, and so do all clients that are not pages.

@@ -310,6 +310,8 @@ extension WakeResult.Outcome {
       case .answered(.throttled(let wait)): .failed(.throttled, retryAfter: wait)
       case .answered(.paused(let wait)): .failed(.unavailable, retryAfter: wait)
       case .unreachable(.noKey): .failed(.keyRefused, retryAfter: nil)
+      // Too many pushes wait; that is no fault of the push service.
+      case .unreachable(.waited): .failed(.unavailable, retryAfter: Limits.wakePauses.lowerBound)
       case .answered(.failed), .unreachable: .failed(.unavailable, retryAfter: nil)
       case .refused: .failed(.notAllowed, retryAfter: nil)
       }

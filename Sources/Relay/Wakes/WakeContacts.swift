@@ -3,7 +3,7 @@ import LockstepRuntime
 import LockstepStorage
 
 /// Positions in their accounts' changes that the connections of a node show for the devices that
-/// have registered for wakes. Other devices cost nothing.
+/// have registered for wakes. Other devices cost nothing. `wall`: relay time.
 struct WakeContacts: Sendable {
   private struct Known: Sendable {
     var contact = WakeContact()
@@ -23,15 +23,15 @@ struct WakeContacts: Sendable {
   }
 
   /// Records that the device has everything up to its own `token`.
-  mutating func recordSeen(_ key: Presence.Key, _ token: ChangeToken) {
+  mutating func recordSeen(_ key: Presence.Key, _ token: ChangeToken, at wall: Int64) {
     guard follows(key), let position = WakeMark(token) else { return }
-    devices[key]?.contact.merge(WakeContact(seen: position, told: position))
+    devices[key]?.contact.merge(WakeContact(seen: position, told: position, at: wall))
   }
 
   /// Records that everything up to `token` was sent to the device.
-  mutating func recordTold(_ key: Presence.Key, _ token: ChangeToken) {
+  mutating func recordTold(_ key: Presence.Key, _ token: ChangeToken, at wall: Int64) {
     guard follows(key), let position = WakeMark(token) else { return }
-    devices[key]?.contact.merge(WakeContact(told: position))
+    devices[key]?.contact.merge(WakeContact(told: position, at: wall))
   }
 
   /// Records a ping after everything up to `token`.
@@ -41,10 +41,12 @@ struct WakeContacts: Sendable {
   }
 
   /// Records the answer to the last ping of a connection: what was sent before it has arrived.
-  mutating func recordPong(_ key: Presence.Key, on connection: ConnectionID) {
+  mutating func recordPong(
+    _ key: Presence.Key, on connection: ConnectionID, at wall: Int64
+  ) {
     guard follows(key), let ping = devices[key]?.ping, ping.connection == connection else { return }
     devices[key]?.ping = nil
-    devices[key]?.contact.merge(WakeContact(seen: ping.position))
+    devices[key]?.contact.merge(WakeContact(seen: ping.position, at: wall))
   }
 
   /// Returns what the device's contact has shown so far; nil if it has not registered. `isLast`: it

@@ -153,10 +153,29 @@ struct WakeScheduler: Sendable {
     let due = found.due.filter { id in
       wakes[id] == nil && left[id] == nil && !isConnected(id)
     }
+    let fair = shares(of: due, at: now)
     let room = Limits.wakesAtOnce - wakes.count
-    for id in due.dropFirst(room) { plan(id.account, at: now) }
-    stage = due.isEmpty ? .idle : .claiming
-    return Array(due.prefix(room))
+    for id in fair.dropFirst(room) { plan(id.account, at: now) }
+    stage = fair.isEmpty ? .idle : .claiming
+    return Array(fair.prefix(room))
+  }
+
+  /// Leaves out devices of accounts of which many wakes are sent already: slow push services of one
+  /// must not hold back the wakes of others. They are looked at again a little later.
+  private mutating func shares(of due: [SleeperID], at now: Instant) -> [SleeperID] {
+    var counts = wakes.reduce(into: [AccountID: Int]()) { counts, wake in
+      counts[wake.key.account, default: 0] += 1
+    }
+    let later = now.advanced(milliseconds: Limits.wakesOfAccountMilliseconds)
+    return due.filter { id in
+      let count = counts[id.account, default: 0]
+      guard count < Limits.wakesOfAccountAtOnce else {
+        plan(id.account, at: later)
+        return false
+      }
+      counts[id.account] = count + 1
+      return true
+    }
   }
 
   /// Handles a store that could not be asked: the pass that follows later finds what is due.
