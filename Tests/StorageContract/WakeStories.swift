@@ -194,6 +194,18 @@ enum WakeStories {
       scene.wall += Limits.wakeDelayMilliseconds
       #expect(try scene.claim([scene.sleeper()]).count == 1)
     },
+    ZoneStory("what a device has shown is not taken back by what is written later") { scene in
+      try scene.makeAccount()
+      try scene.registerForWakes()
+      try scene.save(ZoneScene.put("a"), by: scene.tablet)
+      let early = scene.wall
+      scene.wall += 1_000
+      try scene.sight(contact: WakeContact(seen: scene.mark(1), at: scene.wall))
+      try scene.reopen()
+      scene.wall += 1_000
+      try scene.sight(contact: WakeContact(seen: scene.mark(0), at: early))
+      #expect(try scene.sleepers().map(\.wakes.progress.seen) == [scene.mark(1)])
+    },
     ZoneStory("only a device with registrations has contacts") { scene in
       try scene.makeAccount()
       try scene.sight(contact: WakeContact(seen: scene.mark(9)))

@@ -204,7 +204,7 @@ package struct ZoneWalk {
           DeviceSighting(
             account: account(), device: device(), lastSeen: wall,
             contact: WakeContact(
-              seen: chance(2) ? nil : mark(), told: chance(2) ? nil : mark()))
+              seen: chance(2) ? nil : mark(), told: chance(2) ? nil : mark(), at: wall))
         })
     }
   }

@@ -64,6 +64,8 @@ struct WakeScheduler: Sendable {
   /// True if accounts were looked at last: a pass that is due goes first then.
   private var isPassNext = false
   private var wakes: [SleeperID: Wake] = [:]
+  /// Number of `wakes` of each account that has some.
+  private var wakeCounts: [AccountID: Int] = [:]
   private var pushes: [UInt64: Push] = [:]
   private var lastPush: UInt64 = 0
   private var reports: [WakeReport] = []
@@ -163,9 +165,7 @@ struct WakeScheduler: Sendable {
   /// Leaves out devices of accounts of which many wakes are sent already: slow push services of one
   /// must not hold back the wakes of others. They are looked at again a little later.
   private mutating func shares(of due: [SleeperID], at now: Instant) -> [SleeperID] {
-    var counts = wakes.reduce(into: [AccountID: Int]()) { counts, wake in
-      counts[wake.key.account, default: 0] += 1
-    }
+    var counts = wakeCounts
     let later = now.advanced(milliseconds: Limits.wakesOfAccountMilliseconds)
     return due.filter { id in
       let count = counts[id.account, default: 0]
@@ -191,7 +191,9 @@ struct WakeScheduler: Sendable {
   mutating func begin(_ begun: [ClaimedWake]) {
     stage = .idle
     for wake in begun {
-      wakes[wake.id] = Wake(purpose: wake.purpose, unfinished: wake.entries.count)
+      let began = Wake(purpose: wake.purpose, unfinished: wake.entries.count)
+      guard wakes.updateValue(began, forKey: wake.id) == nil else { continue }
+      wakeCounts[wake.id.account, default: 0] += 1
     }
   }
 
@@ -230,8 +232,14 @@ struct WakeScheduler: Sendable {
         return
       }
       wakes[push.id] = nil
+      countEnd(of: push.id.account)
       reports.append(WakeReport(id: push.id, event: .finished(wake.purpose, wake.results)))
     }
+  }
+
+  private mutating func countEnd(of account: AccountID) {
+    let count = wakeCounts[account, default: 1] - 1
+    wakeCounts[account] = count > 0 ? count : nil
   }
 
   /// Returns reports for the store, at most `Limits.wakesPerRequest`.

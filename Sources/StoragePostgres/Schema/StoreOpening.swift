@@ -55,8 +55,8 @@ enum StoreOpening {
     }
   }
 
-  /// Begins another run, for the saves of all relays. The lock lets the numbers of relays that begin
-  /// at the same time be written in the order in which they were drawn.
+  /// Begins another run, for the saves of all relays. The lock lets the numbers of relays that
+  /// begin at the same time be written in the order in which they were drawn.
   static func beginRun(_ connection: PostgresConnection) throws(PostgresFault) {
     _ = try connection.run(.begin)
     var locking = PostgresPipeline()

@@ -3,8 +3,8 @@ import LockstepSimulation
 import LockstepStorage
 import LockstepWire
 
-/// A device with a subscription, or one that was paired for some zones, that checks what it is told:
-/// only changes that match may wake it, and each of them must.
+/// A device with a subscription, or one that was paired for some zones, that checks what it is
+/// told: only changes that match may wake it, and each of them must.
 package final class ListenerMachine {
   package let name: String
   package let account: AccountID
