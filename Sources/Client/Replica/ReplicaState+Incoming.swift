@@ -262,8 +262,13 @@ extension ReplicaState {
     guard server.tag > 0 else { return isLost }
     // Tags grow. A version older than the base comes from a restored relay, unless that relay has
     // nothing of what gave the base its tag: its tags may be smaller then.
-    let isComparable = !(restore.map { $0.least == 0 && $0.hasLost(tag) } ?? false)
-    if isComparable, server.tag < tag { return true }
+    let isOlder =
+      if let restore, restore.hasLost(tag) {
+        restore.precedes(server.tag, tag)
+      } else {
+        server.tag < tag
+      }
+    if isOlder { return true }
     // This device saved it, but the answer was lost: the waiting change was made after that.
     if isEarlierVersion(server, of: entry) { return true }
     if let restore, restore.precedesLoss(server.tag) {

@@ -33,6 +33,12 @@ export const lostRanges = ({ lost, through, held }) => lost ?? [[through, held]]
 /** True if the relay's version of this tag was there before the backup was made. */
 export const precedesLoss = (restore, tag) => tag > 0 && tag <= restore.least;
 
+/** True if the same holds for the relay's version and `held`, a tag that the relay has lost. A
+ * device whose cursor was set back has read more than its cursor shows. A relay that does not know
+ * the cursor at all has a new sequence of tags. */
+export const precedes = (restore, tag, held) => precedesLoss(restore, tag)
+  || (restore.least > 0 && tag > 0 && tag < held);
+
 /** True if the relay may have lost the version that is held. */
 export function isLost(state, held) {
   return hasLostTag(state.restore, held.tag) || state.transaction.isLost(keyOf(held));

@@ -5,7 +5,7 @@ import { limits } from "../limits.js";
 import {
   fingerprint, isSameVersion, keyOf, nothingAt, plain, standsForLost,
 } from "../record.js";
-import { hasLostTag, isLost, precedesLoss } from "./lostTags.js";
+import { hasLostTag, isLost, precedes, precedesLoss } from "./lostTags.js";
 import { knownTag, recordOf, waiting } from "./outbox.js";
 
 /** Returns the relay's version with the stamps that it lacks, by comparison with the version that
@@ -153,8 +153,8 @@ function isMadeOnTop(state, entry, server) {
   // Tags grow. A version older than the base comes from a restored relay, unless that relay has
   // nothing of what gave the base its tag: its tags may be smaller then.
   const tag = entry.base?.tag ?? 0;
-  const isComparable = restore?.least !== 0 || !hasLostTag(restore, tag);
-  if (isComparable && server.tag < tag) return true;
+  const isOlder = hasLostTag(restore, tag) ? precedes(restore, server.tag, tag) : server.tag < tag;
+  if (isOlder) return true;
   // This device saved it, but the answer was lost: the waiting change was made after that.
   if (isEarlierVersion(state, server, entry)) return true;
   if (restore && precedesLoss(restore, server.tag)) {

@@ -1,7 +1,7 @@
 import { generationOf, reach, readToken } from "../changeToken.js";
 import { limits } from "../limits.js";
 import { keyOf, lostVersion } from "../record.js";
-import { lostRanges, precedesLoss } from "./lostTags.js";
+import { lostRanges, precedes } from "./lostTags.js";
 import { reconcile, rebase } from "./reconciling.js";
 import { waiting } from "./outbox.js";
 
@@ -157,11 +157,7 @@ export function bringBackOver(state, held, server, applied) {
   }
   const entry = entryFor(state, held);
   const { restore } = state;
-  // A device whose cursor was set back has read more than its cursor shows. A relay that does not
-  // know the cursor at all has a new sequence of tags.
-  const isOlder = restore && (precedesLoss(restore, server.tag)
-    || (restore.least > 0 && server.tag > 0 && server.tag < held.tag));
-  if (isOlder) rebase(state, entry, server);
+  if (restore && precedes(restore, server.tag, held.tag)) rebase(state, entry, server);
   else reconcile(state, entry, server, applied);
 }
 
