@@ -185,12 +185,9 @@ export class SyncEngine {
   }
 
   /** Applies pages that were read before there is an uplink. They must begin at the device's
-   * position. Without relay time no conflict can be resolved, so none may be possible; the replica
-   * examines this once more, because an edit may be on its way to the store. */
+   * position. The replica skips them if there are local changes. */
   readAhead(pages) {
-    if (this.transport !== null || !this.#isAtRest || this.outbox === null) return;
-    const { unsent, parkedCount, askingCount, setAsideCount } = this.outbox;
-    if (unsent + parkedCount + askingCount + setAsideCount > 0) return;
+    if (this.transport !== null || !this.#isAtRest) return;
     if (this.#cursor === null || !isSamePlace(this.#cursor, pages[0]?.since ?? null)) return;
     // The relay may have more by now.
     for (const page of pages.slice(0, limits.waitingArrivals)) {

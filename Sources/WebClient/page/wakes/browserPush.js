@@ -2,7 +2,7 @@
 const tags = ["lockstep changes", "lockstep renewal"];
 /** Cache of the service worker, the path of the mark that the person wants wakes, and that of the
  * choice that is not proved yet, as in `worker/wakes.js`. */
-const wakeCache = "lockstep wakes";
+export const wakeCache = "lockstep wakes";
 const wantedPath = "/wanted";
 const choicePath = "/choice";
 

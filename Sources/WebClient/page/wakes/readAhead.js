@@ -1,6 +1,6 @@
-/** Cache of the service worker, and the path of the entry with what it has read, as in
- * `worker/wakes.js`. */
-const wakeCache = "lockstep wakes";
+import { wakeCache } from "./browserPush.js";
+
+/** Path of the entry with what the service worker has read, as in `worker/wakes.js`. */
 const toldPath = "/told";
 
 /**
