@@ -33,11 +33,7 @@ struct Schema {
       try check(found)
       if found.version >= version { return false }
     }
-    _ = try connection.run(.begin)
-    var pipeline = PostgresPipeline()
-    pipeline.add(PostgresSession.long)
-    pipeline.add(Schema.lock)
-    _ = try connection.run(pipeline, within: Limits.removalMilliseconds)
+    try Schema.beginLocked(connection)
     let found = try find(connection)
     if let found { try check(found) }
     let from = found?.version ?? 0
@@ -77,6 +73,15 @@ struct Schema {
       throw PostgresFault(
         cause: .tooNew(found: found.version, known: version), message: "it is too new")
     }
+  }
+
+  /// Begins a transaction in which no other relay changes the tables or begins a run.
+  static func beginLocked(_ connection: PostgresConnection) throws(PostgresFault) {
+    _ = try connection.run(.begin)
+    var pipeline = PostgresPipeline()
+    pipeline.add(PostgresSession.long)
+    pipeline.add(lock)
+    _ = try connection.run(pipeline, within: Limits.removalMilliseconds)
   }
 
   /// Held until the end of the transaction; each schema of a database has a lock of its own.

@@ -58,11 +58,7 @@ enum StoreOpening {
   /// Begins another run, for the saves of all relays. The lock lets the numbers of relays that
   /// begin at the same time be written in the order in which they were drawn.
   static func beginRun(_ connection: PostgresConnection) throws(PostgresFault) {
-    _ = try connection.run(.begin)
-    var locking = PostgresPipeline()
-    locking.add(PostgresSession.long)
-    locking.add(Schema.lock)
-    _ = try connection.run(locking, within: Limits.removalMilliseconds)
+    try Schema.beginLocked(connection)
     let run = try drawNumber(connection).opening
     var last = PostgresPipeline()
     last.add(putRun, PostgresParameters().bind(run))
@@ -78,11 +74,7 @@ enum StoreOpening {
     let identity = try clusterIdentity(connection)
     let found = try storedIdentity(connection)
     if let found, found.agrees(with: identity), !isDeclared { return false }
-    _ = try connection.run(.begin)
-    var pipeline = PostgresPipeline()
-    pipeline.add(PostgresSession.long)
-    pipeline.add(Schema.lock)
-    _ = try connection.run(pipeline, within: Limits.removalMilliseconds)
+    try Schema.beginLocked(connection)
     // Another relay may have been faster.
     let previous = try storedIdentity(connection)
     let isRestored = isDeclared || previous.map { !$0.agrees(with: identity) } ?? false
