@@ -1,40 +1,14 @@
 """Calls of devices that were paired for a part of their account: every cell of the table
 scope_calls.json, on each kind of store. The unit tests of the relay have the same table."""
 
-import contextlib
 import json
 import os
 
-from database_stories import Database
-from story import (
-    Person, Relay, curl, expect, has_postgres, main, new_id, record, upload)
+from database_stories import relays
+from story import Person, Relay, expect, has_postgres, main, new_id, record, upload
 
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scope_calls.json")
 OWN, OTHER, MISSING = "Todos", "Journal", "Missing"
-
-
-@contextlib.contextmanager
-def relay_on_sqlite():
-    with Relay() as relay:
-        yield relay
-
-
-@contextlib.contextmanager
-def relay_on_postgres():
-    database = Database()
-    try:
-        with Relay(store=database.url) as relay:
-            yield relay
-    finally:
-        database.end()
-
-
-def pair(person, **scope):
-    code = expect(person.call("POST", "/v1/pairings", scope), 201).json["code"]
-    answer = curl(
-        person.relay, "POST", "/v1/devices",
-        {"code": code, "deviceName": "tablet", "platform": "test", "appVersion": "1"})
-    return Person(person.relay, expect(answer, 201).json)
 
 
 def call(device, row, zone):
@@ -67,7 +41,7 @@ def check_all_cells(relay):
         rows = json.load(file)
     outcomes = []
     for access, column in (("read", "reader"), ("write", "writer")):
-        device = pair(laptop, zones=[OWN], access=access)
+        device = laptop.pair(zones=[OWN], access=access)
         for row in rows:
             answers = {zone: call(device, row, zone) for zone in (OWN, OTHER, MISSING)}
             for zone, answer in answers.items():
@@ -93,7 +67,7 @@ def story_each_call_of_a_limited_device_has_the_outcome_of_the_table():
     """A laptop pairs one device that may change a zone, and one that only reads it. Every call about
     this zone has the outcome of the table; about another zone it is refused alike, whether or not
     there is such a zone."""
-    with relay_on_sqlite() as relay:
+    with Relay() as relay:
         assert check_all_cells(relay)
 
 
@@ -101,7 +75,7 @@ def story_a_database_gives_limited_devices_the_same_answers():
     """The same on PostgreSQL: each cell has the outcome that it has on SQLite."""
     if not has_postgres():
         return
-    with relay_on_sqlite() as here, relay_on_postgres() as there:
+    with Relay() as here, relays(count=1) as (_, (there,)):
         assert check_all_cells(here) == check_all_cells(there)
 
 

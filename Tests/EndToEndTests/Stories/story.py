@@ -199,8 +199,9 @@ class Person:
         answer = curl(relay, "POST", "/v1/accounts", {"deviceName": name, "platform": "test", "appVersion": "1"})
         return Person(relay, expect(answer, 201).json)
 
-    def pair(self, name="second"):
-        code = expect(self.call("POST", "/v1/pairings"), 201).json["code"]
+    def pair(self, name="second", **scope):
+        """Another device, with the whole account or with this scope."""
+        code = expect(self.call("POST", "/v1/pairings", scope or None), 201).json["code"]
         answer = curl(
             self.relay, "POST", "/v1/devices",
             {"code": code, "deviceName": name, "platform": "test", "appVersion": "1"})

@@ -26,6 +26,17 @@ def run(*words, said="", code=0):
     return done.stdout
 
 
+def wait_until(condition, expectation):
+    """Polls until `condition` returns a true value, and returns that. `expectation`: a function
+    that makes the text of a failure."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not (value := condition()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{expectation()} (within {PATIENCE_SECONDS} s)")
+        time.sleep(0.05)
+    return value
+
+
 class Relay:
     """An open relay, on a port that the system chooses; a restarted relay keeps its port."""
 
@@ -73,11 +84,7 @@ class Relay:
 
     def has_no_connected_device(self):
         """Waits until all devices have ended their WebSockets."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while self._sockets() > 0:
-            if time.monotonic() > deadline:
-                raise AssertionError("a device stays connected")
-            time.sleep(0.05)
+        wait_until(lambda: self._sockets() == 0, lambda: "a device stays connected")
 
     def _sockets(self):
         with urllib.request.urlopen(f"{self.owners_url}/metrics", timeout=PATIENCE_SECONDS) as it:

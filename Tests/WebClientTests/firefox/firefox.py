@@ -8,7 +8,8 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import time
+
+from relay import wait_until
 
 FIREFOX = os.environ.get("LOCKSTEP_FIREFOX", "/usr/bin/firefox-esr")
 # Time limit for anything to happen, also on a busy machine. It bounds a failure.
@@ -75,17 +76,6 @@ class Fault(Exception):
     def __init__(self, kind, text):
         super().__init__(f"{kind}: {text}")
         self.kind = kind
-
-
-def wait_until(condition, expectation):
-    """Polls until `condition` returns a true value, and returns that. `expectation`: a function
-    that makes the text of a failure."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not (value := condition()):
-        if time.monotonic() > deadline:
-            raise AssertionError(f"{expectation()} (within {PATIENCE_SECONDS} s)")
-        time.sleep(0.05)
-    return value
 
 
 class Marionette:
