@@ -82,12 +82,19 @@ package final class SleeperMachine {
     if !isWell, random.chance(1, of: 6) {
       driver.kill(afterActions: random.count(in: 1...4)) { [unowned self, unowned driver] in
         environment.tally.note(.sleeperDied)
-        environment.network.removeNode(driver, isMachineGone: random.chance(1, of: 2))
-        self.driver = nil
+        remove(driver, isMachineGone: random.chance(1, of: 2))
       }
     }
     self.driver = driver
     driver.begin()
+  }
+
+  /// Ends the device's connection. A wake that was accepted while the device was awake is answered
+  /// by that: the relay knows that the device had a connection since.
+  private func remove(_ ended: NodeDriver<SleeperNode>, isMachineGone: Bool) {
+    environment.network.removeNode(ended, isMachineGone: isMachineGone)
+    driver = nil
+    unanswered = nil
   }
 
   private func handle(_ report: SleeperNode.Report) {
@@ -101,8 +108,7 @@ package final class SleeperMachine {
       environment.timeline.after(0) { [unowned self] in
         guard driver === ended, let ended else { return }
         ended.kill()
-        environment.network.removeNode(ended, isMachineGone: false)
-        driver = nil
+        remove(ended, isMachineGone: false)
       }
     case .invalid(let reason):
       environment.fault("\(name) cannot understand the relay: \(reason)")
