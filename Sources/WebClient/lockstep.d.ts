@@ -115,12 +115,16 @@ export interface SyncStatus {
   readonly askingCount: number;
   readonly setAsideCount: number;
   readonly blockedZones: readonly string[];
+  /** Zones with changes that `scope` does not let this device make; they stay here. */
+  readonly zonesOutOfScope: readonly string[];
   readonly clockOffset: number | null;
   /** False if everything is lost when the page closes, for `storeReason`. */
   readonly isDurable: boolean;
   readonly storeReason: string | null;
   readonly accountID: string | null;
   readonly deviceID: string | null;
+  /** Part of the account that this device may use; null: everything, or no account yet. */
+  readonly scope: Scope | null;
 }
 
 /** Event of `Lockstep.subscribe`. A deleted record has no fields. */
@@ -135,12 +139,30 @@ export interface DeviceDescription {
   appVersion?: string;
 }
 
+/** Part of an account that a device may use, fixed by its pairing code. */
+export interface Scope {
+  /** All zones if it is missing. */
+  readonly zones?: readonly string[];
+  readonly access: "read" | "write";
+}
+
+/** Limits of a device that joins with a code; what is missing is that of the device that asks. */
+export interface PairingOptions {
+  /** 1 to 16 names. */
+  zones?: readonly string[];
+  access?: "read" | "write";
+  /** Seconds for which the code is valid, 10 to 600. Does not limit the device. */
+  expiresIn?: number;
+}
+
 /** A device of the account, as the relay has it. */
 export interface Device {
   deviceID: string;
   deviceName: string;
   platform: string;
   connected?: boolean;
+  /** Missing if the device may use the whole account. */
+  scope?: Scope;
   [member: string]: unknown;
 }
 
@@ -302,7 +324,8 @@ export class Lockstep<Z extends ZonesOf<Z> = AnyZones> {
 
   createAccount(device: DeviceDescription): Promise<void>;
   join(code: string, device: DeviceDescription): Promise<void>;
-  issueCode(): Promise<{ code: string; expiresAt: number }>;
+  /** A code for another device. `scope`: what that device may use; missing if it is everything. */
+  issueCode(options?: PairingOptions): Promise<{ code: string; expiresAt: number; scope?: Scope }>;
   devices(): Promise<Device[]>;
   knownDevices(): Promise<{ deviceID: string; deviceName: string; platform: string }[]>;
   rename(deviceID: string, deviceName: string): Promise<unknown>;

@@ -35,8 +35,13 @@
  * - `status`: the sync status; see `client/sync/status.js`. `now`: relay time.
  * - `syncNow()`: retries everything at once; resolves with the resulting status.
  * - `createAccount(device)`, `join(code, device)`: `device` is `{deviceName, platform?,
- *   appVersion?}`. What was edited before goes to the account. `issueCode()`: a code for another
- *   device, `{code, expiresAt}`. `devices()`, `rename(deviceID, deviceName)`, `revoke(deviceID)`,
+ *   appVersion?}`. What was edited before goes to the account. `issueCode({zones?, access?,
+ *   expiresIn?})`: a code for another device, `{code, expiresAt, scope?}`. `zones`, 1 to 16 names,
+ *   and `access`, "read" or "write", limit that device; what is missing is that of this device,
+ *   and more than it has is refused. `expiresIn`: seconds for which the code is valid, 10 to 600;
+ *   it does not limit the device. `devices()`: a limited device has a `scope`, `{zones?, access}`,
+ *   as `status.scope` of such a device; it gets itself alone, and its edits outside of the scope
+ *   are refused at once. `rename(deviceID, deviceName)`, `revoke(deviceID)`,
  *   `signOut({discardUnsent?, offline?})`. These reject with a `RefusedError` (the relay refused)
  *   or a `CallError` (no answer). `knownDevices()`: the last result of `devices()`, also after a
  *   reload, with names only: `{deviceID, deviceName, platform}`.
@@ -283,7 +288,9 @@ export class Lockstep {
     }, device);
   }
 
-  async issueCode() { return this.#accounts.issueCode(await this.#token()); }
+  async issueCode(options = {}) {
+    return this.#accounts.issueCode(await this.#token(), options);
+  }
 
   async devices() {
     const devices = await this.#accounts.devices(await this.#token());

@@ -1,6 +1,8 @@
 import { wellFormed } from "../json/utf8.js";
 import { limits } from "./limits.js";
+import { pairingRequest } from "./pairingRequest.js";
 import { interceptedBy, readProblem } from "./refusal.js";
+import { readScope } from "./scope.js";
 import { call } from "./transport/httpCall.js";
 import { checkedWakeID } from "./wakeRegistration.js";
 import { readObject, WireError } from "./wireError.js";
@@ -43,8 +45,16 @@ export class Accounts {
       { code: wellFormed(code), ...accountID === null ? {} : { accountID }, ...described(device) });
   }
 
-  /** @returns {Promise<{code: string, expiresAt: number}>} */
-  issueCode(token) { return this.#request("/v1/pairings", { method: "POST", token, body: {} }); }
+  /**
+   * @param {Parameters<typeof pairingRequest>[0]} options limits of the new device
+   * @returns {Promise<{code: string, expiresAt: number, scope?: import("./scope.js").Scope}>}
+   */
+  async issueCode(token, options) {
+    const body = pairingRequest(options);
+    const issued = await this.#request("/v1/pairings", { method: "POST", token, body });
+    readScope(issued.scope);
+    return issued;
+  }
 
   async devices(token) {
     const { devices } = await this.#request("/v1/devices", { token });
@@ -99,11 +109,13 @@ export class Accounts {
   }
 
   async #join(path, body) {
-    const { accountID, deviceID, token } = await this.#request(path, { method: "POST", body });
+    const answer = await this.#request(path, { method: "POST", body });
+    const { accountID, deviceID, token } = answer;
     if (![accountID, deviceID, token].every((it) => typeof it === "string" && it !== "")) {
       throw new WireError("invalid device credentials");
     }
-    return { accountID, deviceID, token, deviceName: body.deviceName };
+    const scope = readScope(answer.scope);
+    return { accountID, deviceID, token, deviceName: body.deviceName, ...scope && { scope } };
   }
 
   async #request(path, request) {

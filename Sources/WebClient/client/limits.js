@@ -19,6 +19,12 @@ export const limits = Object.freeze({
   outboxBytes: 32 << 20,
   /** Devices of the account whose names are stored for use without a connection. */
   knownDevices: 100,
+  /** Zones in a device's scope. */
+  scopeZones: 16,
+  /** Seconds for which a pairing code may be valid: from the time to type it, to the relay's own
+   * lifetime of a code. */
+  pairingSecondsMin: 10,
+  pairingSecondsMax: 600,
   /** Edits of one call of `change`. */
   editsOfOneChange: 400,
   /** Due edits in one transaction, if one leads to the next. */

@@ -4,6 +4,7 @@ import { limits } from "../limits.js";
 import { areChunks, chunksBeside, chunksNamed } from "../../model/fileReference.js";
 import { shown } from "../../model/stamps.js";
 import { keyOf, lostVersion, standsForLost } from "../record.js";
+import { explanationOfEdit } from "../scope.js";
 import { recordOf, waiting } from "./outbox.js";
 import { recordOffset, restampAll, stampAfter } from "./stamps.js";
 
@@ -120,6 +121,7 @@ function checkForms(state, edits) {
     checkNames(edit);
     const ownFault = state.merging.zoneFault(edit.zone);
     if (ownFault) throw new EditError("refused", ownFault);
+    checkScope(state, edit.zone);
     const key = keyOf(edit);
     if (keys.has(key)) throw new EditError("badEdit", "a change names a record twice");
     keys.add(key);
@@ -128,6 +130,11 @@ function checkForms(state, edits) {
     const fault = edit.fields === null ? null : state.merging.kindFault(edit, held);
     if (fault) throw new EditError("wrongKind", fault);
   }
+}
+
+function checkScope(state, zone) {
+  if (state.mayWrite(zone)) return;
+  throw new EditError("outOfScope", explanationOfEdit(state.scope, zone));
 }
 
 function checkRoom({ transaction }, changes) {
@@ -181,6 +188,7 @@ export function decide(state, decision, clock) {
   if (entry?.state.kind !== "asking") {
     throw new EditError("nothingToDecide", "nothing is asked about that record");
   }
+  checkScope(state, zone);
   const { server } = entry.state;
   // A version of tag 0 is one that the relay has lost, or means that the record is gone; the base
   // is then what the relay has.
@@ -229,7 +237,7 @@ export function makeDueEdits(state, isConnected, clock) {
     const first = due.first(state.device, { isConnected, isClockTrusted: clock.isTrusted });
     if (!first || first.time > clock.relayTime) return;
     const held = transaction.record(first.key);
-    const edit = state.merging.dueEdit(held);
+    const edit = state.dueEdit(held);
     if (edit && edit.dueAt !== due.dueAt(first.key)) {
       // The record was stamped again just now, and its due time has moved with it.
       due.set(first.key, edit);
@@ -240,7 +248,7 @@ export function makeDueEdits(state, isConnected, clock) {
       due.set(first.key, null);
       continue;
     }
-    const next = state.merging.dueEdit(makeDueEdit(state, held, edit, clock));
+    const next = state.dueEdit(makeDueEdit(state, held, edit, clock));
     // An edit that leads to itself would be repeated for ever.
     due.set(first.key, equal(next, edit) ? null : next);
   }
@@ -251,7 +259,7 @@ function makeDueEditsOfAll(state, clock) {
   for (const key of state.due.keys()) {
     for (let count = 0; count < limits.dueEdits; count += 1) {
       const held = state.transaction.record(key);
-      const edit = state.merging.dueEdit(held);
+      const edit = state.dueEdit(held);
       if (!edit || !(clock.isTrusted || edit.owner === state.device)) break;
       if (edit.dueAt > stampAfter(state, held, clock) || !hasRoomFor(state, edit.fields)) break;
       makeDueEdit(state, held, edit, clock);
@@ -278,7 +286,7 @@ function hasRoomFor(state, fields) {
 export function trim(state, clock) {
   const zones = state.transaction.writtenZones;
   for (const app of state.merging.apps) {
-    if (!zones.has(app.zone)) continue;
+    if (!zones.has(app.zone) || !state.mayWrite(app.zone)) continue;
     for (const type of app.boundedTypes ?? []) {
       const { zone } = app;
       for (const name of app.surplus(type, state.transaction.records(zone, type))) {

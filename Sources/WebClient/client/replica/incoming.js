@@ -185,7 +185,7 @@ function finishSnapshot(state, applied) {
     const key = keyOf(record);
     if (transaction.outbox.holds(key)) {
       reconcileAbsent(state, key, applied);
-    } else if (hasLostTag(state.restore, record.tag)) {
+    } else if (hasLostTag(state.restore, record.tag) && state.mayWrite(record.zone)) {
       transaction.markLost(key);
       state.hasLost = true;
     } else if (!state.restore || !record.deleted) {

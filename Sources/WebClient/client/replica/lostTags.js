@@ -39,7 +39,9 @@ export const precedesLoss = (restore, tag) => tag > 0 && tag <= restore.least;
 export const precedes = (restore, tag, held) => precedesLoss(restore, tag)
   || (restore.least > 0 && tag > 0 && tag < held);
 
-/** True if the relay may have lost the version that is held. */
+/** True if the relay may have lost the version that is held. False in zones in which this device
+ * may change nothing: it follows the relay there. */
 export function isLost(state, held) {
+  if (!state.mayWrite(held.zone)) return false;
   return hasLostTag(state.restore, held.tag) || state.transaction.isLost(keyOf(held));
 }

@@ -48,7 +48,7 @@ function choose(state, offer) {
   const entries = state.transaction.outbox.entries();
   const first = entries.find(
     (entry) => entry.state.kind === "waiting" && !offer.blockedZones.includes(entry.zone)
-      && !state.isSetAside(entry),
+      && state.mayWrite(entry.zone) && !state.isSetAside(entry),
   );
   if (!first) return [];
   if (!isGrouped(first)) return gather(state, entries, first, offer);

@@ -2,6 +2,7 @@ import { frozen } from "../../json/jsonValue.js";
 import { shown } from "../../model/stamps.js";
 import { knowing } from "../changeToken.js";
 import { keyOf, unjoinedDevice } from "../record.js";
+import { haveSameZones, includesWrites } from "../scope.js";
 import { refuseBatch, reopenParked, retryParked, setAside } from "./answers.js";
 import { DueIndex } from "./dueIndex.js";
 import { adoptEdits, changeRecords, decide, EditError, makeDueEdits } from "./editing.js";
@@ -55,8 +56,12 @@ export class Replica {
     this.setAside = new Map();
     this.due = new DueIndex();
     this.merging = new Merging(apps, this.device);
+    this.#indexDueEdits();
+  }
+
+  #indexDueEdits() {
     for (const record of this.transaction.records()) {
-      this.due.set(keyOf(record), this.merging.dueEdit(record));
+      this.due.set(keyOf(record), this.dueEdit(record));
     }
   }
 
@@ -151,7 +156,16 @@ export class Replica {
     this.transaction.setValue("identity", identity);
     this.merging = new Merging(this.apps, this.device);
     if (!known) adoptEdits(this, device);
+    else this.#adoptScope(known.scope);
     return identity;
+  }
+
+  /** Reads the account from its beginning after this device has joined it again for other zones.
+   * The cursor says nothing about zones that the relay has left out until now; records of zones
+   * that it leaves out from now on are not in the snapshot, and go. */
+  #adoptScope(known) {
+    if (!haveSameZones(known, this.scope)) forgetCursor(this, null, null);
+    this.#indexDueEdits();
   }
 
   #finish() {
@@ -161,7 +175,7 @@ export class Replica {
     for (const { before, now } of changed) {
       const record = now ?? before;
       if (!record) continue;
-      this.due.set(keyOf(record), now ? this.merging.dueEdit(now) : null);
+      this.due.set(keyOf(record), now ? this.dueEdit(now) : null);
       const difference = shownDifference(before, now);
       if (difference) visible.push(difference);
       else if (before && now && !now.deleted && before.tag !== now.tag) tagged.push(tagOf(now));
@@ -174,6 +188,8 @@ export class Replica {
 
   #summary() {
     const summary = this.transaction.outbox.summary;
+    summary.outOfScope = [...summary.waiting.keys()].filter((zone) => !this.mayWrite(zone));
+    for (const zone of summary.outOfScope) summary.waiting.delete(zone);
     for (const number of this.setAside.keys()) {
       const entry = this.transaction.outbox.entry(number);
       if (!entry || !this.isSetAside(entry)) {
@@ -181,6 +197,7 @@ export class Replica {
         continue;
       }
       summary.setAsideCount += 1;
+      if (!summary.waiting.has(entry.zone)) continue;
       const left = summary.waiting.get(entry.zone) - 1;
       if (left > 0) summary.waiting.set(entry.zone, left);
       else summary.waiting.delete(entry.zone);
@@ -198,6 +215,14 @@ export class Replica {
 
   /** Id of this device. */
   get device() { return this.identity?.deviceID ?? unjoinedDevice; }
+
+  /** Part of the account that this device may use; null: everything. */
+  get scope() { return this.identity?.scope ?? null; }
+
+  mayWrite(zone) { return includesWrites(this.scope, zone); }
+
+  /** Returns the edit that the record will get by time, if this device may make it. */
+  dueEdit(record) { return this.mayWrite(record.zone) ? this.merging.dueEdit(record) : null; }
 
   /** null before and during a snapshot. */
   get cursor() { return this.position.kind === "cursor" ? this.position.token : null; }

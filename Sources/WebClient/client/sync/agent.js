@@ -220,6 +220,7 @@ export class Agent {
     if (this.#isStopped) return;
     this.#due = outcome.due;
     if (job.task === "load") this.#handleLoaded(outcome);
+    if (job.task === "join" && !outcome.error) this.#engine.joined(outcome.position);
     const { applied } = outcome;
     this.#engine.finished({ offered: !!job.offer, ...outcome });
     // An answer that requires the same request again is not a success.

@@ -6,7 +6,8 @@
  * - `syncing`: changes are being sent or received.
  * - `inSync`: the device has everything from the relay, and the relay has everything from the
  *   device.
- * - `needsPerson`: as `inSync`, except for parked or undecided records, or a blocked zone.
+ * - `needsPerson`: as `inSync`, except for parked or undecided records, or a zone that is blocked
+ *   or out of the device's scope.
  * - `offline`: no connection since `since` (relay time), for the `reason`; the agent retries.
  * - `closed`: this tab's client was closed and does nothing any more.
  * - `plan`: the account's plan includes nothing.
@@ -15,9 +16,9 @@
  * @typedef {{state: string, reason: string | null, since: number | null, waiting: number,
  *   lastSync: number | null, transport: string | null, parked: object[], parkedCount: number,
  *   asking: object[], askingCount: number, setAsideCount: number, blockedZones: string[],
- *   clockOffset: number | null,
+ *   zonesOutOfScope: string[], clockOffset: number | null,
  *   isDurable: boolean, storeReason: string | null, accountID: string | null,
- *   deviceID: string | null}} Status
+ *   deviceID: string | null, scope: import("../scope.js").Scope | null}} Status
  */
 
 /**
@@ -28,7 +29,8 @@
  */
 export function storedStatus({ outbox, values, store }) {
   return statusOf({
-    engine: { outbox, transport: null, blockedZones: [], isPaused: false, isInSync: false },
+    engine: { outbox, transport: null, blockedZones: [], zonesRefusedByScope: [], isPaused: false,
+      isInSync: false },
     connection: { failure: null, outage: null, pause: null }, isLoaded: true, store, clock: null,
     identity: values.get("identity"), lastSync: values.get("sync.last") ?? null,
   });
@@ -48,11 +50,14 @@ export function statusOf({ engine, connection, isLoaded, identity, lastSync, sto
     askingCount: outbox?.askingCount ?? 0,
     setAsideCount: outbox?.setAsideCount ?? 0,
     blockedZones: [...engine.blockedZones],
+    zonesOutOfScope: [
+      ...new Set([...outbox?.outOfScope ?? [], ...engine.zonesRefusedByScope])].sort(),
     clockOffset: clock?.offset ?? null,
     isDurable: store.isDurable,
     storeReason: store.reason,
     accountID: identity?.accountID ?? null,
     deviceID: identity?.deviceID ?? null,
+    scope: identity?.scope ?? null,
   };
 }
 

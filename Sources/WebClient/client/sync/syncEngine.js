@@ -26,6 +26,8 @@ export class SyncEngine {
   isPaused = false;
   /** Zones that the account's plan does not include. */
   blockedZones = [];
+  /** Zones in which the relay has refused a change because of the device's scope. */
+  zonesRefusedByScope = [];
 
   #pending = [];
   #bounds = new BatchBounds();
@@ -68,8 +70,10 @@ export class SyncEngine {
 
   get #hasSendable() {
     if (this.outbox.frozen !== null) return true;
-    return [...this.outbox.waiting.keys()].some((zone) => !this.blockedZones.includes(zone));
+    return [...this.outbox.waiting.keys()].some((zone) => !this.#heldZones.includes(zone));
   }
+
+  get #heldZones() { return [...this.blockedZones, ...this.zonesRefusedByScope]; }
 
   get #isAtRest() {
     return this.#arrivals.length === 0 && this.#applications === 0 && this.#saving.isIdle;
@@ -87,6 +91,10 @@ export class SyncEngine {
     this.#arrivals = [];
     this.#pending = [];
   }
+
+  /** Follows a device that has joined its account again, and may have to read it from the
+   * beginning. */
+  joined(position) { this.position = position; }
 
   /** Returns the token to greet a socket with: the cursor, if pushed changes could be applied at
    * once. */
@@ -131,7 +139,11 @@ export class SyncEngine {
   /** Checks for new changes. */
   poll() { if (this.transport !== null) this.#fetching.check(); }
 
-  unblockZones() { this.blockedZones = []; }
+  /** Unblocks all zones: the account's plan, or the device's scope, may have changed. */
+  unblockZones() {
+    this.blockedZones = [];
+    this.zonesRefusedByScope = [];
+  }
 
   /** Retries everything at a person's request. */
   tryEverything() {
@@ -216,6 +228,9 @@ export class SyncEngine {
     if (refusal.code === "planRequired") {
       if (!this.blockedZones.includes(batch.zone)) this.blockedZones.push(batch.zone);
       this.#refuse(id, refusal);
+    } else if (refusal.code === "outOfScope") {
+      if (!this.zonesRefusedByScope.includes(batch.zone)) this.zonesRefusedByScope.push(batch.zone);
+      this.#refuse(id, refusal);
     } else if (refusal.code === "clockAhead") {
       this.#refuse(id, refusal);
       this.#handleClockAhead(refusal);
@@ -274,7 +289,7 @@ export class SyncEngine {
   beginOffer() {
     if (!this.#canOffer) return null;
     this.#saving.beginOffer();
-    return { ...this.#bounds, blockedZones: [...this.blockedZones] };
+    return { ...this.#bounds, blockedZones: this.#heldZones };
   }
 
   /** `offered`: true if the job carried an offer. `applied`: result of an application. */
