@@ -8,6 +8,8 @@ export const limits = Object.freeze({
   devicesMilliseconds: 5_000,
   /** Lifetime of the URL of the copy of unsent changes: the browser reads it at once. */
   copyMilliseconds: 60_000,
+  /** Zones that are offered for a limited device: as many as the relay accepts in a scope. */
+  zonesOfCode: 16,
   /** Length of a device's name, in UTF-16 units, as form fields count it. */
   deviceName: 100,
 });

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { browserName, codeToSend, linkTo }
   from "../../../Sources/WebClient/page/text/deviceText.js";
+import { abilities, hasZone, ownScopeText, readOnlyText, scopeText }
+  from "../../../Sources/WebClient/page/text/scopeText.js";
 import { planText, errorText, syncText }
   from "../../../Sources/WebClient/page/text/syncText.js";
 import { ago, clockTime, dayAt, duration, longDate, weekday }
@@ -47,7 +49,8 @@ test("how long ago something was is told in the person's own calendar", () => {
 const status = (changes) => ({
   state: "inSync", reason: null, since: null, waiting: 0, lastSync: noon, transport: "websocket",
   parked: [], parkedCount: 0, asking: [], askingCount: 0, setAsideCount: 0, blockedZones: [],
-  clockOffset: 0, isDurable: true, storeReason: null, accountID: "a", deviceID: "d", ...changes,
+  zonesOutOfScope: [], clockOffset: 0, isDurable: true, storeReason: null, accountID: "a",
+  deviceID: "d", scope: null, ...changes,
 });
 const told = (changes) => syncText(status(changes), noon, 0);
 
@@ -115,4 +118,34 @@ test("where the plan leaves a zone out, its view says so, and no other", () => {
   const part = status({ state: "needsPerson", blockedZones: ["Clipboard"], waiting: 1 });
   assert.match(planText(part, "Clipboard"), /^Clipboard is not in the account's plan: .+\.$/);
   assert.equal(planText(part, "Memos"), "");
+});
+
+test("what a device may do is told in plain words, and the whole account needs none", () => {
+  const memos = { zones: ["Memos"], access: "read" };
+  const several = { zones: ["Memos", "Timer", "Vault"], access: "write" };
+  assert.deepEqual([null, undefined, { access: "write" }, memos, several, { access: "read" }]
+    .map(scopeText), ["", "", "", "Only Memos, read-only", "Only Memos, Timer and Vault",
+    "Everything, read-only"]);
+  assert.deepEqual([undefined, memos, several, { access: "read" }].map(abilities), [
+    "The new device may use the whole account.",
+    "The new device may only read Memos, and sees nothing else of the account.",
+    "The new device may use Memos, Timer and Vault, and sees nothing else of the account.",
+    "The new device may only read the whole account.",
+  ]);
+});
+
+test("a browser for a part of the account says what it cannot do, and what helps", () => {
+  const memos = { zones: ["Memos"], access: "read" };
+  assert.match(ownScopeText(memos), /paired to only read Memos, .+ use a device with the whole/);
+  assert.match(ownScopeText({ access: "read" }), /paired to only read the account, /);
+  assert.equal(ownScopeText(null), "");
+  assert.match(readOnlyText(memos, "Memos"), /to read only\. .+ in Memos .+ use one of them/);
+  assert.deepEqual([readOnlyText({ ...memos, access: "write" }, "Memos"),
+    readOnlyText(null, "Memos"), readOnlyText(memos, undefined)], ["", "", ""]);
+  assert.deepEqual([hasZone(memos, "Memos"), hasZone(memos, "Timer"), hasZone(memos, undefined),
+    hasZone(null, "Timer"), hasZone({ access: "read" }, "Timer")], [true, false, true, true, true]);
+  const { lines } = told({ state: "needsPerson", waiting: 1, zonesOutOfScope: ["Timer"] });
+  assert.ok(lines.some((line) => /not paired to change Timer: .+ pair it again\.$/.test(line)));
+  assert.match(errorText({ code: "outOfScope", message: "x", name: "RefusedError" }),
+    /Use a device with the whole account/);
 });

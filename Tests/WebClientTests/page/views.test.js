@@ -5,7 +5,8 @@ import { habitsApp } from "../../../Sources/WebClient/apps/habits/habitsApp.js";
 import { memosApp } from "../../../Sources/WebClient/apps/memos/memosApp.js";
 import { timerApp } from "../../../Sources/WebClient/apps/timer/timerApp.js";
 import { clipboardRows } from "../../../Sources/WebClient/page/clipboard/clipboardModel.js";
-import { codeLifetime, deviceRows } from "../../../Sources/WebClient/page/devices/devicesModel.js";
+import { codeLifetime, codeOptions, codeZones, deviceRows }
+  from "../../../Sources/WebClient/page/devices/devicesModel.js";
 import { conflictCards, habitRows, weekDays }
   from "../../../Sources/WebClient/page/habits/habitsModel.js";
 import { memoNamed, memoRows } from "../../../Sources/WebClient/page/memos/memosModel.js";
@@ -147,6 +148,30 @@ test("of the devices this one stands first, then who is connected", () => {
     "For one device, within 11 minutes.", "For one device, within a minute.",
     "This code is too old. Show a new one.",
   ]);
+});
+
+test("a device for a part of the account has its part in its row, and others have none", () => {
+  const device = { deviceID: "a", deviceName: "tablet", platform: "web" };
+  const scope = { zones: ["Memos"], access: "read" };
+  const rows = deviceRows([device, { ...device, deviceID: "b", scope }], "a", 0, 0);
+  assert.deepEqual(rows.map((it) => it.scope), ["", "Only Memos, read-only"]);
+});
+
+test("a code may be for the apps, the vault and other zones, or for what this browser has", () => {
+  const apps = ["Timer", "Clipboard", "Memos", "Habits", "Vault"];
+  assert.deepEqual(codeZones(null, []), apps);
+  assert.deepEqual(codeZones({ access: "read" }, ["Todos", "Memos", "Books", "Todos"]),
+    [...apps, "Books", "Todos"]);
+  assert.deepEqual(codeZones({ zones: ["Memos"], access: "write" }, ["Memos"]), ["Memos"]);
+  assert.equal(codeZones(null, Array.from({ length: 40 }, (_, at) => `z${at}`)).length, 16);
+});
+
+test("what a person does not limit is not sent, and no app at all is no choice", () => {
+  const free = { zones: null, isReadOnly: false, seconds: 0 };
+  assert.deepEqual(codeOptions(free), {});
+  assert.deepEqual(codeOptions({ zones: ["Memos"], isReadOnly: true, seconds: 60 }),
+    { zones: ["Memos"], access: "read", expiresIn: 60 });
+  assert.equal(codeOptions({ ...free, zones: [] }), null);
 });
 
 test("a browser that was removed shows what it still holds, and can be signed out", () => {

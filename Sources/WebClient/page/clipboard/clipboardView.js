@@ -11,6 +11,7 @@ import { copyText } from "../browser.js";
 /** View of the clipboard history of all devices. */
 export class ClipboardView {
   title = "Clipboard";
+  zone = clipboardApp.zone;
   #controller;
   #notify;
   #words = "";
@@ -23,7 +24,8 @@ export class ClipboardView {
     this.#words = words;
     this.show();
   });
-  #clear = button("Delete all", () => this.#clearAll(), { kind: "quiet" });
+  #clear = button("Delete all", () => this.#clearAll(),
+    { kind: "quiet", "data-changes": true });
 
   constructor(controller, notify) {
     this.#controller = controller;
@@ -34,7 +36,7 @@ export class ClipboardView {
     this.node = element("section", { class: "view", "aria-labelledby": "clipboard-title" },
       element("div", { class: "view-head" },
         element("h1", { id: "clipboard-title" }, "Clipboard"), this.#clear),
-      form({ class: "card add-text" }, () => this.#add(),
+      form({ class: "card add-text", "data-changes": true }, () => this.#add(),
         field("New item", this.#text),
         element("button", { type: "submit", class: "button primary" }, "Add")),
       this.#search, this.#list, this.#empty, this.#none);
@@ -59,7 +61,8 @@ export class ClipboardView {
         element("p", { class: "muted small" }, from)),
       element("div", { class: "row-actions" },
         iconButton("copy", "Copy", () => this.#copy(key), { "data-name": "copy" }),
-        iconButton("remove", "Delete", () => this.#remove(key), { "data-name": "remove" })));
+        iconButton("remove", "Delete", () => this.#remove(key),
+          { "data-name": "remove", "data-changes": true })));
   }
 
   #content(name) {

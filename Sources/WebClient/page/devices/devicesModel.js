@@ -1,3 +1,6 @@
+import { apps } from "../../apps/appCatalog.js";
+import { limits } from "../limits.js";
+import { scopeText } from "../text/scopeText.js";
 import { ago } from "../text/time.js";
 
 /** Returns the account's devices as rows: this one first, then the connected ones, then by last
@@ -6,9 +9,10 @@ export function deviceRows(devices, ownID, now, minutesAhead) {
   const rank = ({ deviceID, connected }) => (deviceID === ownID ? 0 : connected ? 1 : 2);
   return [...devices]
     .sort((one, other) => rank(one) - rank(other) || (other.lastSeen ?? 0) - (one.lastSeen ?? 0))
-    .map(({ deviceID, deviceName, platform, connected = false, lastSeen }) => ({
+    .map(({ deviceID, deviceName, platform, connected = false, lastSeen, scope }) => ({
       key: deviceID, name: deviceName, isOwn: deviceID === ownID, isConnected: connected,
       about: [seen(connected, lastSeen, now, minutesAhead), platform].filter(Boolean).join(" · "),
+      scope: scopeText(scope),
     }));
 }
 
@@ -23,4 +27,39 @@ export function codeLifetime(expiresAt, now) {
   const minutes = Math.ceil((expiresAt - now) / 60_000);
   if (minutes <= 0) return "This code is too old. Show a new one.";
   return `For one device, within ${minutes === 1 ? "a minute" : `${minutes} minutes`}.`;
+}
+
+/** Lifetimes that a person may choose for a code; the first one is the relay's own. */
+export const codeLifetimes = Object.freeze([
+  { seconds: 0, words: "10 minutes" }, { seconds: 300, words: "5 minutes" },
+  { seconds: 60, words: "1 minute" },
+]);
+
+/**
+ * Returns the zones to which a code may be limited: at most those of this browser, and otherwise
+ * those of the apps, of the vault, and of the records of other programs.
+ *
+ * @param {object | null} scope this browser's scope
+ * @param {string[]} used zones of the account's records, in any order
+ */
+export function codeZones(scope, used) {
+  if (scope?.zones) return scope.zones;
+  const own = [...apps.map(({ zone }) => zone), "Vault"];
+  return [...own, ...[...new Set(used)].filter((zone) => !own.includes(zone)).sort()]
+    .slice(0, limits.zonesOfCode);
+}
+
+/**
+ * Returns the options of `issueCode` for a person's choice; null if no app is chosen. What the
+ * person does not limit is left out, so that it is as this browser's.
+ *
+ * @param {{zones: string[] | null, isReadOnly: boolean, seconds: number}} choice `zones`: null for
+ *   all; `seconds`: 0 for the relay's own lifetime of a code
+ */
+export function codeOptions({ zones, isReadOnly, seconds }) {
+  if (zones?.length === 0) return null;
+  return {
+    ...zones && { zones }, ...isReadOnly && { access: "read" },
+    ...seconds > 0 && { expiresIn: seconds },
+  };
 }

@@ -3,6 +3,7 @@ import { confirmAction, openDialog } from "../components/dialog.js";
 import { element, setText, show } from "../components/element.js";
 import { KeyedList } from "../components/keyedList.js";
 import { limits } from "../limits.js";
+import { ownScopeText } from "../text/scopeText.js";
 import { errorText } from "../text/syncText.js";
 import { WakesCard } from "../wakes/wakesCard.js";
 import { signOutQuestion } from "../welcome/welcomeModel.js";
@@ -19,6 +20,7 @@ export class DevicesView {
   #next = null;
   #list = element("ul", { class: "rows" });
   #rows = new KeyedList(this.#list, (row) => this.#row(row));
+  #ownScope = element("p", { class: "muted small own-scope", hidden: true });
   #problem = element("p", { class: "muted small", hidden: true });
 
   constructor(controller, notify, wakes) {
@@ -28,7 +30,7 @@ export class DevicesView {
     this.#wakes = new WakesCard(controller, wakes);
     this.node = element("section", { class: "view", "aria-labelledby": "devices-title" },
       element("div", { class: "view-head" }, element("h1", { id: "devices-title" }, "Devices")),
-      this.#list, this.#problem, this.#pair.node, this.#wakes.node,
+      this.#list, this.#ownScope, this.#problem, this.#pair.node, this.#wakes.node,
       element("div", { class: "sign-out" },
         button("Sign out of this browser", () => this.#signOut(), { kind: "danger" }),
         element("p", { class: "hint" },
@@ -57,6 +59,9 @@ export class DevicesView {
   show() {
     const { devices, status, now, minutesAhead } = this.#controller;
     this.#rows.show(deviceRows(devices, status.deviceID, now, minutesAhead));
+    const text = ownScopeText(status.scope);
+    setText(this.#ownScope, text);
+    show(this.#ownScope, text !== "");
     this.#pair.show();
     this.#wakes.show();
   }
@@ -72,12 +77,13 @@ export class DevicesView {
   }
 
   #row(row) {
-    const { key, name, isOwn, isConnected, about } = row;
+    const { key, name, isOwn, isConnected, about, scope } = row;
     return element("li", { class: "row" },
       element("span", { class: "presence", "data-connected": isConnected, "aria-hidden": "true" }),
       element("div", { class: "row-body" },
         element("p", { class: "device-name" }, name, " ",
           isOwn && element("span", { class: "badge" }, "This browser")),
+        scope !== "" && element("p", { class: "device-scope small" }, scope),
         element("p", { class: "muted small" }, about)),
       element("div", { class: "row-actions" },
         iconButton("edit", `Rename ${name}`, () => this.#rename(row), { "data-name": "rename" }),

@@ -3,7 +3,9 @@ import { button } from "../components/controls.js";
 import { svgElement, element, setText, show } from "../components/element.js";
 import { qrCode } from "../qr/qrCode.js";
 import { linkTo } from "../text/deviceText.js";
+import { abilities, scopeText } from "../text/scopeText.js";
 import { errorText } from "../text/syncText.js";
+import { CodeLimits } from "./codeLimits.js";
 import { codeLifetime } from "./devicesModel.js";
 
 /** Card with a pairing code for another device, as a QR code, as text and as a link. */
@@ -13,6 +15,7 @@ export class PairCard {
   #issued = null;
   #picture = element("div", { class: "qr" });
   #code = element("p", { class: "code" });
+  #may = element("p", { class: "pair-may", role: "status" });
   #life = element("p", { class: "muted small" });
   #shown = element("div", { class: "pair-shown", hidden: true }, this.#picture,
     element("div", { class: "pair-words" },
@@ -22,24 +25,40 @@ export class PairCard {
         button("Copy code", () => this.#copy(this.#issued.code), { kind: "primary" }),
         button("Copy link", () => this.#copy(this.#link)))));
   #ask = button("Show a pairing code", () => this.#issue(), { kind: "primary" });
-  node = element("section", { class: "card pair", "aria-labelledby": "pair-title" },
-    element("h2", { id: "pair-title" }, "Add a device"),
-    element("p", { class: "muted" },
-      "Who has the code gets into this account. Show it to your own devices alone."),
-    this.#shown, this.#ask);
+  #lead = element("p", { class: "muted" });
+  #problem = element("p", { class: "problem", role: "alert", hidden: true });
+  #limits;
 
   constructor(controller, notify) {
     this.#controller = controller;
     this.#notify = notify;
+    // A code that is shown keeps the limits with which it was made.
+    this.#limits = new CodeLimits(controller, () => this.#hideCode());
+    this.node = element("section", { class: "card pair", "aria-labelledby": "pair-title" },
+      element("h2", { id: "pair-title" }, "Add a device"),
+      this.#lead, this.#shown, this.#may, this.#limits.node, this.#problem, this.#ask);
   }
 
-  /** Hides the code, so that it is not on the screen longer than needed. */
+  /** Hides the code, so that it is not on the screen longer than needed, and limits the next one in
+   * nothing. */
   hide() {
+    this.#limits.reset();
+    this.#hideCode();
+  }
+
+  #hideCode() {
     this.#issued = null;
+    show(this.#problem, false);
     this.show();
   }
 
   show() {
+    const isLimited = scopeText(this.#controller.status.scope) !== "";
+    setText(this.#lead, isLimited
+      ? "Who has the code gets what this browser may use, and not more."
+      : "Who has the code gets into this account. Show it to your own devices alone.");
+    this.#limits.show();
+    setText(this.#may, this.#issued ? abilities(this.#issued.scope) : "");
     show(this.#shown, this.#issued !== null);
     setText(this.#ask, this.#issued ? "Show a new code" : "Show a pairing code");
     this.#ask.classList.toggle("primary", this.#issued === null);
@@ -50,9 +69,13 @@ export class PairCard {
   get #link() { return linkTo(location.origin, this.#issued.code); }
 
   async #issue() {
+    const { options } = this.#limits;
+    this.#problem.textContent = "Choose at least one app for the new device.";
+    show(this.#problem, options === null);
+    if (options === null) return this.#limits.focusZones();
     this.#ask.disabled = true;
     try {
-      this.#issued = await this.#controller.lockstep.issueCode();
+      this.#issued = await this.#controller.lockstep.issueCode(options);
       setText(this.#code, this.#issued.code);
       this.#picture.replaceChildren(qrDrawing(qrCode(this.#link), "Pairing link as a QR code"));
     } catch (error) {

@@ -4,14 +4,16 @@ import { confirmAction, openDialog } from "../components/dialog.js";
 import { element, icon, show } from "../components/element.js";
 import { errorText } from "../text/syncText.js";
 
-/** Returns the row of a habit, with the control for the chosen day and the week's marks. */
+/** Returns the row of a habit, with the control for the chosen day and the week's marks. `isFixed`:
+ * this device may not change it. */
 export function habitRow(row, { act, edit }) {
-  const { title, aim, marks, week, streak } = row;
+  const { title, aim, marks, week, streak, isFixed } = row;
   return element("li", { class: "card habit" },
     element("div", { class: "habit-body" },
-      element("button", { type: "button", class: "habit-title", "data-name": "edit",
-        "aria-label": `${title}, ${aim}. Edit`, on: { click: edit } },
-      element("span", {}, title)),
+      isFixed ? element("p", { class: "habit-title" }, title)
+        : element("button", { type: "button", class: "habit-title", "data-name": "edit",
+          "aria-label": `${title}, ${aim}. Edit`, on: { click: edit } },
+        element("span", {}, title)),
       element("p", { class: "muted small" }, [aim, streak].filter(Boolean).join(" · ")),
       element("p", { class: "marks" },
         ...marks.map(({ isDone, isBegun, isChosen }) => element("span", {
@@ -21,8 +23,8 @@ export function habitRow(row, { act, edit }) {
     row.kind === "checkbox" ? checkControl(row, act) : countControl(row, act));
 }
 
-function checkControl({ key, title, done, day }, act) {
-  return element("button", { type: "button", class: "check-in", role: "checkbox",
+function checkControl({ key, title, done, day, isFixed }, act) {
+  return element("button", { type: "button", class: "check-in", role: "checkbox", disabled: isFixed,
     "aria-checked": String(done), "aria-label": `${title}, done`, "data-name": "check",
     on: { click: () => act({ do: "check", habit: key, day, done: !done }) } }, icon("check"));
 }
@@ -31,10 +33,11 @@ function countControl({ key, title, total, target, done, day }, act) {
   const count = (by) => () => act({ do: "count", habit: key, day, by });
   return element("div", { class: "counter", role: "group", "aria-label": title },
     iconButton("minus", `One less, ${title}`, count(-1),
-      { "data-name": "less", disabled: total === 0 }),
+      { "data-name": "less", "data-changes": true, disabled: total === 0 }),
     element("p", { class: "counter-total", "data-done": done },
       element("strong", {}, String(total)), element("span", {}, ` of ${target}`)),
-    iconButton("plus", `One more, ${title}`, count(1), { "data-name": "more" }));
+    iconButton("plus", `One more, ${title}`, count(1),
+      { "data-name": "more", "data-changes": true }));
 }
 
 /** Card for a habit with a conflict, which only the person resolves. */

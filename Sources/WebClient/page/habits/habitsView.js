@@ -2,6 +2,7 @@ import { habitsApp } from "../../apps/habits/habitsApp.js";
 import { button, emptyNote } from "../components/controls.js";
 import { element, icon, setAttribute, show } from "../components/element.js";
 import { KeyedList } from "../components/keyedList.js";
+import { isReadOnly } from "../text/scopeText.js";
 import { errorText } from "../text/syncText.js";
 import { dayAt } from "../text/time.js";
 import { conflictCard, habitRow, openHabitForm } from "./habitElements.js";
@@ -11,6 +12,7 @@ import { conflictCards, habitRows, weekDays } from "./habitsModel.js";
  * day. */
 export class HabitsView {
   title = "Habits";
+  zone = habitsApp.zone;
   #controller;
   #notify;
   /** null: today, also after midnight. */
@@ -32,7 +34,8 @@ export class HabitsView {
     this.node = element("section", { class: "view habits", "aria-labelledby": "habits-title" },
       element("div", { class: "view-head" },
         element("h1", { id: "habits-title" }, "Habits"),
-        button([icon("plus"), "New habit"], () => this.#edit(null), { kind: "primary" })),
+        button([icon("plus"), "New habit"], () => this.#edit(null),
+          { kind: "primary", "data-changes": true })),
       this.#conflicts, this.#days, this.#list, this.#empty);
   }
 
@@ -48,7 +51,8 @@ export class HabitsView {
     const rows = habitRows(state, today, this.#day ?? today);
     this.#dayButtons.show(days.map((day) => ({ key: day.date, ...day })));
     this.#conflictCards.show(conflictCards(state, now, minutesAhead));
-    this.#rows.show(rows);
+    const isFixed = isReadOnly(this.#controller.status.scope);
+    this.#rows.show(rows.map((row) => ({ ...row, isFixed })));
     show(this.#conflicts, this.#conflicts.childElementCount > 0);
     show(this.#days, rows.length > 0);
     show(this.#empty, rows.length === 0 && this.#conflicts.childElementCount === 0);

@@ -4,6 +4,7 @@ import { iconButton } from "../components/controls.js";
 import { confirmAction } from "../components/dialog.js";
 import { element, setText, show } from "../components/element.js";
 import { limits } from "../limits.js";
+import { isReadOnly } from "../text/scopeText.js";
 import { errorText } from "../text/syncText.js";
 import { memoNamed } from "./memosModel.js";
 
@@ -30,7 +31,8 @@ export class MemoEditor {
     placeholder: "The first line is the title" });
   #saved = element("p", { class: "muted small memo-saved" });
   #copy = element("p", { class: "badge" });
-  #remove = iconButton("remove", "Delete this memo", () => this.#delete());
+  #remove = iconButton("remove", "Delete this memo", () => this.#delete(),
+    { "data-changes": true });
   node = element("div", { class: "memo-editor card", hidden: true },
     element("div", { class: "memo-bar" },
       iconButton("back", "Back to the list", () => this.close(),
@@ -92,6 +94,7 @@ export class MemoEditor {
   show() {
     show(this.node, this.#isOpen);
     if (!this.#isOpen) return;
+    this.#text.readOnly = isReadOnly(this.#controller.status.scope);
     const memo = this.#memo;
     show(this.#remove, memo !== null);
     show(this.#copy, Boolean(memo?.copy));

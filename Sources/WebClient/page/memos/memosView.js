@@ -2,12 +2,14 @@ import { memosApp } from "../../apps/memos/memosApp.js";
 import { button, emptyNote, searchField } from "../components/controls.js";
 import { element, icon, setAttribute, show } from "../components/element.js";
 import { KeyedList } from "../components/keyedList.js";
+import { isReadOnly } from "../text/scopeText.js";
 import { MemoEditor } from "./memoEditor.js";
 import { memoRows } from "./memosModel.js";
 
 /** View of the memos: the list and the open memo; a phone shows one of them at a time. */
 export class MemosView {
   title = "Memos";
+  zone = memosApp.zone;
   #controller;
   #words = "";
   #editor;
@@ -30,7 +32,7 @@ export class MemosView {
         element("div", { class: "view-head" },
           element("p", { class: "view-title", "aria-hidden": "true" }, "Memos"),
           button([icon("plus"), "New memo"], () => this.#editor.open(null),
-            { kind: "primary", "data-name": "new" })),
+            { kind: "primary", "data-name": "new", "data-changes": true })),
         this.#search, this.#list, this.#empty, this.#none),
       this.#editor.node);
   }
@@ -63,6 +65,8 @@ export class MemosView {
   /** @param {string | null} name the open memo; null if the list is shown again */
   #opened(name) {
     this.show();
-    if (name === null) this.node.querySelector('[data-name="new"]').focus();
+    if (name !== null) return;
+    const isFixed = isReadOnly(this.#controller.status.scope);
+    this.node.querySelector(`[data-name="${isFixed ? "open" : "new"}"]`)?.focus();
   }
 }

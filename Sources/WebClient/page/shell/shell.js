@@ -1,4 +1,5 @@
 import { element, icon, setAttribute, setText, show } from "../components/element.js";
+import { hasZone, isReadOnly, readOnlyText } from "../text/scopeText.js";
 import { planText } from "../text/syncText.js";
 import { SyncIndicator } from "./syncIndicator.js";
 
@@ -11,6 +12,7 @@ export class Shell {
   #nav = element("nav", { class: "nav", "aria-label": "Views" });
   #note = element("p", { class: "page-note", hidden: true });
   #plan = element("p", { class: "plan-note", role: "status" });
+  #scope = element("p", { class: "scope-note", role: "status" });
   #controller;
   #bar;
   #indicator;
@@ -34,7 +36,7 @@ export class Shell {
       this.#nav, this.#indicator.node, this.#indicator.announcement);
     show(this.#bar, false);
     place.replaceChildren(this.#bar, this.#main, this.#indicator.panel, notices.node);
-    this.#main.append(this.#plan, this.#note);
+    this.#main.append(this.#plan, this.#scope, this.#note);
   }
 
   focusMain() { this.#main.focus(); }
@@ -47,7 +49,7 @@ export class Shell {
     this.#current?.leave?.();
     this.#current?.node.remove();
     this.#current = view;
-    this.#plan.after(view.node);
+    this.#scope.after(view.node);
     const isWelcome = name === "welcome";
     document.body.classList.toggle("is-welcome", isWelcome);
     show(this.#bar, !isWelcome);
@@ -67,18 +69,28 @@ export class Shell {
 
   get title() { return this.#current?.title ?? ""; }
 
-  has(name) { return this.#links.has(name); }
+  /** True for a view of which this device may show something. */
+  has(name) {
+    const { zone } = this.#views.get(name) ?? {};
+    return this.#links.has(name) && hasZone(this.#controller.status.scope, zone);
+  }
 
-  get first() { return this.#links.keys().next().value; }
+  get first() { return [...this.#links.keys()].find((name) => this.has(name)); }
 
   show() {
+    for (const [name, link] of this.#links) show(link, this.has(name));
     this.#indicator.show();
     this.#showView();
   }
 
-  /** A view has the same name as its zone. */
+  /** A view of an app has its `zone`. A device that may only read is not offered what changes
+   * something (`data-changes`). */
   #showView() {
-    setText(this.#plan, planText(this.#controller.status, this.title));
+    const { status } = this.#controller;
+    const zone = this.#current?.zone;
+    setText(this.#plan, planText(status, zone));
+    setText(this.#scope, readOnlyText(status.scope, zone));
+    setAttribute(this.#main, "data-read-only", zone !== undefined && isReadOnly(status.scope));
     this.#current?.show();
   }
 

@@ -71,7 +71,8 @@ function needs({ askingCount, parkedCount, waiting }) {
 
 /** Returns further facts, in addition to the state. */
 function others(status, now, minutesAhead) {
-  const { askingCount, parked, parkedCount, setAsideCount, blockedZones, lastSync, state } = status;
+  const { askingCount, parked, parkedCount, setAsideCount, lastSync, state } = status;
+  const { blockedZones, zonesOutOfScope } = status;
   const lines = [];
   if (askingCount > 0) {
     lines.push(`${plural(askingCount, "habit")} changed in two places: choose under Habits.`);
@@ -86,6 +87,10 @@ function others(status, now, minutesAhead) {
   }
   if (blockedZones.length > 0) {
     lines.push(`The account's plan leaves out ${blockedZones.join(", ")}.`);
+  }
+  if (zonesOutOfScope.length > 0) {
+    lines.push(`This browser was not paired to change ${zonesOutOfScope.join(", ")}: what waits `
+      + "there is kept here. Remove this browser on another device, and pair it again.");
   }
   if (lastSync !== null && state !== "inSync") {
     lines.push(`Last in sync ${at(lastSync, now, minutesAhead)}.`);
@@ -137,5 +142,7 @@ const errorTexts = {
   registrationClosed:
     "This relay makes no accounts by itself. Ask its owner for a pairing code.",
   tooManyRequests: "The relay asks to wait a moment. Try again in a minute.",
+  outOfScope: "This browser was paired for a part of the account, and may not do that. Use a "
+    + "device with the whole account.",
   tooManyDevices: "The account has as many devices as it may have. Remove one first.",
 };

@@ -10,6 +10,7 @@ const length = 2 * Math.PI * radius;
 /** View of the timer: the countdown, as large as the screen allows, and its actions. */
 export class TimerView {
   title = "Timer";
+  zone = timerApp.zone;
   #controller;
   #notify;
   #spoken = null;
@@ -21,7 +22,7 @@ export class TimerView {
   #dots = element("span", { class: "dots", "aria-hidden": "true" });
   #count = element("span", {});
   #by = element("p", { class: "muted small timer-by" });
-  #buttons = element("div", { class: "timer-orders" });
+  #buttons = element("div", { class: "timer-orders", "data-changes": true });
   #announcement = element("p", { class: "visually-hidden", role: "status" });
   #settings;
 
@@ -110,7 +111,7 @@ class SettingsForm {
       this.#inputs.set(name, input);
       return field(`${label} (${unit})`, input);
     });
-    this.node = element("details", { class: "card settings" },
+    this.node = element("details", { class: "card settings", "data-changes": true },
       element("summary", {}, "Lengths and breaks"),
       form({ class: "settings-form" }, () => this.#save(),
         element("div", { class: "settings-fields" }, ...fields),
