@@ -74,6 +74,7 @@ let package = Package(
     module("JSON"),
     module("Model", ["JSON"]),
     module("Crypto", ["COpenSSL"]),
+    module("Sealing", ["JSON", "Model", "Crypto"]),
     module("Wire", ["JSON", "Model", "Crypto", "CZlib"]),
     module("Runtime", ["Model"]),
     module("WebPush", ["JSON", "Model", "Crypto", "Wire", "Runtime"]),
@@ -193,6 +194,7 @@ let package = Package(
     tests("JSON", ["JSON", "Model"]),
     tests("Model", ["JSON", "Model"], exclude: ["Vectors"]),
     tests("Crypto", ["Crypto", "COpenSSL"]),
+    tests("Sealing", ["JSON", "Model", "Crypto", "Sealing"]),
     tests("Wire", ["JSON", "Model", "Wire", "WireLaws", "CZlib"]),
     tests("WebPush", ["Model", "Crypto", "Runtime", "WebPush", "PushLaws"]),
     tests("Gateway", ["JSON", "Model", "Crypto", "Wire", "Runtime", "WebPush", "Gateway"]),
@@ -289,6 +291,10 @@ let package = Package(
     .executableTarget(
       name: "push-echo", dependencies: dependencies(["Model", "Crypto", "WebPush"]),
       path: "Tests/PushEcho", swiftSettings: strict),
+    // Sealed records for other implementations; scripts/sealing-check compares them.
+    .executableTarget(
+      name: "seal-echo", dependencies: dependencies(["Model", "Crypto", "Sealing"]),
+      path: "Tests/SealEcho", swiftSettings: strict),
     // Simulated worlds: relay, devices, people and faults in virtual time.
     testModule(
       "Simulator",

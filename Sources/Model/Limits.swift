@@ -272,6 +272,9 @@ package enum Limits {
   @usableFromInline package static let stampLeadMilliseconds: Int64 = 86_400_000
   /// Versions of a record that a device remembers as replaced by the one that it holds.
   @usableFromInline package static let ancestors = 8
+  /// Generations of an account's key that a device has: one for each revocation of a device, until
+  /// all records are sealed anew.
+  package static let keyGenerations = 64
   /// Lost versions that a record names as included.
   @usableFromInline package static let includes = 8
   /// Acts of the timer that one further act names as replaced.

@@ -6,23 +6,6 @@ import Testing
 struct VaultPhraseTests {
   private let phrase = "babad bamag bibaj bimal boban bomar bubat bumaz nihop"
 
-  /// Examples of the paper: 127.0.0.1, 63.84.220.193, 140.98.193.141. 255.255.255.255 is not among
-  /// them.
-  @Test(arguments: [
-    (0x7F00, "lusab"), (0x0001, "babad"), (0x3F54, "gutih"), (0xDCC1, "tugad"), (0x8C62, "mudof"),
-    (0xC18D, "sakat"), (0xFFFF, "zuzuz"),
-  ])
-  func wordsAreThoseOfThePaper(number: Int, word: String) {
-    #expect(VaultPhrase.word(UInt16(number)) == word)
-    #expect(VaultPhrase.number(Array(word.utf8)) == UInt16(number))
-  }
-
-  @Test func everyWordComesBack() {
-    for number in UInt16.min...UInt16.max {
-      #expect(VaultPhrase.number(Array(VaultPhrase.word(number).utf8)) == number)
-    }
-  }
-
   @Test func aPhraseStaysTheSame() throws {
     let key = try #require(VaultKey(bytes: Array(0..<16)))
     #expect(VaultPhrase.text(of: key) == phrase)

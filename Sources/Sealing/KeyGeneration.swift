@@ -1,0 +1,113 @@
+import LockstepCrypto
+import LockstepModel
+
+/// One generation of an account's key: a secret that the account's devices share and the relay
+/// never learns. A later generation does not follow from an earlier one, so that a device which was
+/// revoked in between does not know it.
+///
+///     HKDF-SHA-256(secret, salt "lockstep account", info)
+///       "id"                      8 bytes    identifies the generation; not secret
+///       "check words"             12 bytes   for two people to compare
+///       PURPOSE ‖ 00 ‖ ZONE                  keys of a zone, see `ZoneSeal`
+package struct KeyGeneration: Hashable, Sendable {
+  /// Number of bytes of a secret: 256 random bits.
+  package static let count = 32
+
+  package let secret: [UInt8]
+  /// Identifier, sixteen hexadecimal digits; not secret.
+  package let id: String
+
+  /// Returns nil if there are not exactly `count` bytes.
+  package init?(secret: [UInt8]) {
+    guard secret.count == KeyGeneration.count else { return nil }
+    self.secret = secret
+    id = HexText.text(of: derived(secret, Array("id".utf8), 8))
+  }
+
+  /// Six words that are the same on two devices if both have this generation, separated by spaces.
+  /// They do not reveal the secret.
+  package var checkWords: String {
+    Proquints.text(of: derived(secret, Array("check words".utf8), 12))
+  }
+
+  func zoneKey(_ purpose: String, _ zone: Name, _ count: Int) -> [UInt8] {
+    LockstepSealing.zoneKey(of: secret, purpose, zone, count)
+  }
+}
+
+extension KeyGeneration: CustomStringConvertible, CustomReflectable {
+  /// Hides the secret in logs.
+  package var description: String { "key generation \(id)" }
+
+  package var customMirror: Mirror { Mirror(self, children: ["id": id]) }
+}
+
+/// An account's keys: every generation that a device has, and the secret of the records' names.
+package struct AccountKeys: Hashable, Sendable {
+  /// Secret of the records' names, 32 random bytes. No rotation changes it: a record keeps its
+  /// name.
+  package let nameSecret: [UInt8]
+  /// Generations, oldest first; at least one, at most `Limits.keyGenerations`. The last one seals.
+  package let generations: [KeyGeneration]
+
+  /// Returns nil if the name secret does not have 32 bytes, or there are no generations, too many,
+  /// or one of them twice.
+  package init?(nameSecret: [UInt8], generations: [KeyGeneration]) {
+    guard nameSecret.count == 32, (1...Limits.keyGenerations).contains(generations.count),
+      Set(generations.map(\.id)).count == generations.count
+    else { return nil }
+    self.nameSecret = nameSecret
+    self.generations = generations
+  }
+}
+
+extension AccountKeys: CustomStringConvertible, CustomReflectable {
+  /// Hides the secrets in logs.
+  package var description: String { "account keys \(generations.map(\.id))" }
+
+  package var customMirror: Mirror { Mirror(self, children: ["generations": generations]) }
+}
+
+func derived(_ secret: [UInt8], _ info: [UInt8], _ count: Int) -> [UInt8] {
+  HKDF.derive(secret, salt: Array("lockstep account".utf8), info: info, count: count)
+}
+
+func zoneKey(of secret: [UInt8], _ purpose: String, _ zone: Name, _ count: Int) -> [UInt8] {
+  derived(secret, Array(purpose.utf8) + [0] + Array(zone.text.utf8), count)
+}
+
+/// A generation's secret in words that a person can write down: sixteen words (`Proquints`), and
+/// one as a checksum.
+package enum KeyPhrase {
+  package static let wordCount = 17
+
+  /// Returns seventeen words, separated by spaces.
+  package static func text(of generation: KeyGeneration) -> String {
+    Proquints.text(of: generation.secret + checksum(generation.secret))
+  }
+
+  /// Reason why some words are not a valid phrase.
+  package enum Fault: Error, Hashable, Sendable {
+    case words(Proquints.Fault)
+    /// Every word is valid, but one is wrong, or two are swapped.
+    case checksum
+  }
+
+  /// Returns the generation of these words. Upper and lower case and separators have no effect.
+  package static func generation(from text: String) throws(Fault) -> KeyGeneration {
+    let bytes: [UInt8]
+    do throws(Proquints.Fault) {
+      bytes = try Proquints.bytes(of: text, count: wordCount)
+    } catch {
+      throw .words(error)
+    }
+    let secret = Array(bytes.prefix(KeyGeneration.count))
+    guard let generation = KeyGeneration(secret: secret), Array(bytes.suffix(2)) == checksum(secret)
+    else { throw .checksum }
+    return generation
+  }
+
+  private static func checksum(_ secret: [UInt8]) -> [UInt8] {
+    Array(SHA256.hash(Array("lockstep account phrase".utf8) + secret).prefix(2))
+  }
+}

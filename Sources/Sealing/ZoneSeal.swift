@@ -1,0 +1,172 @@
+import LockstepCrypto
+import LockstepJSON
+import LockstepModel
+
+/// Encryption between a device's view of a zone and the records and chunks that the relay stores.
+/// The same content under the same key gives the same bytes on every device.
+///
+///     record key   64 bytes   HKDF of the generation, "record"
+///     chunk key    64 bytes   HKDF of the generation, "chunk"
+///     chunk seed   8 bytes    HKDF of the generation, "chunk seed"
+///     name key     32 bytes   HKDF of the account's name secret, "name"
+///
+/// At the relay a record's name is the HMAC-SHA-256 of its name, its type is `hiddenType`, and its
+/// fields are
+///
+///     {"key": identifier of the generation, "sealed": the sealed content, Base64 for URLs}
+///
+/// The seal is bound to the zone, the name, the type and the chunks that the relay sees, and to the
+/// author and the time of the version: whoever changes one of them makes it unreadable.
+package struct ZoneSeal: Sendable {
+  /// Type of a sealed record at the relay.
+  package static let hiddenType = Name(trusted: "Sealed")
+
+  package let zone: Name
+  private let nameKey: [UInt8]
+  /// Oldest first; the last one seals.
+  private let generations: [GenerationKeys]
+  private let shownTypes: Set<Name>
+
+  private struct GenerationKeys {
+    let id: String
+    let record: SIV
+    let chunk: SIV
+    let chunkSeed: UInt64
+
+    init(_ generation: KeyGeneration, zone: Name) {
+      id = generation.id
+      record = SIV(key: generation.zoneKey("record", zone, SIV.keyBytes))
+      chunk = SIV(key: generation.zoneKey("chunk", zone, SIV.keyBytes))
+      chunkSeed = generation.zoneKey("chunk seed", zone, 8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+  }
+
+  /// - Parameter shownTypes: Types that the relay sees, because a subscription filters by them.
+  package init(zone: Name, keys: AccountKeys, shownTypes: Set<Name> = []) {
+    self.zone = zone
+    self.shownTypes = shownTypes
+    nameKey = zoneKey(of: keys.nameSecret, "name", zone, 32)
+    generations = keys.generations.map { GenerationKeys($0, zone: zone) }
+  }
+
+  private var newest: GenerationKeys { generations[generations.count - 1] }
+
+  /// Identifier of the generation that seals.
+  package var keyID: String { newest.id }
+
+  /// Returns a record's name at the relay.
+  package func relayName(of name: Name) -> Name {
+    Name(trusted: HexText.text(of: HMACSHA256.code(of: Array(name.text.utf8), key: nameKey)))
+  }
+
+  /// Returns a record of this zone as the relay stores it. A deleted record becomes a live one
+  /// whose content says that it is deleted; it names no chunks.
+  package func sealed(_ record: Record) -> Record {
+    var sealed = record
+    sealed.name = relayName(of: record.name)
+    sealed.type = shownTypes.contains(record.type) ? record.type : ZoneSeal.hiddenType
+    sealed.includes = []
+    if record.isDeleted { sealed.chunks = [] }
+    let bytes = newest.record.sealed(
+      SealedContent(record).padded, data: ZoneSeal.associatedData(of: sealed))
+    sealed.fields = Array(
+      "{\"key\":\"\(newest.id)\",\"sealed\":\"\(Base64.encodeURL(bytes))\"}".utf8)
+    return sealed
+  }
+
+  /// Returns the number of bytes of the fields that the relay would store.
+  package func sealedFieldsCount(_ record: Record) -> Int {
+    let bytes = SIV.overhead + SealPadding.paddedCount(SealedContent(record).count)
+    return #"{"key":"","sealed":""}"#.utf8.count + newest.id.utf8.count + (bytes * 8 + 5) / 6
+  }
+
+  /// Returns the record as devices know it, with what is sealed in it. The rest is the relay's
+  /// (`tag`), or part of what the seal is bound to.
+  package func opened(_ record: Record) throws(SealFault) -> Record {
+    guard let envelope = SealedEnvelope(record.fields) else { throw .notSealed }
+    guard let keys = generations.last(where: { $0.id == envelope.key }) else {
+      throw .unknownKey(envelope.key)
+    }
+    guard record.zone == zone, let sealed = Base64.decodeURL(envelope.sealed),
+      let bytes = keys.record.opened(sealed, data: ZoneSeal.associatedData(of: record))
+    else { throw .altered }
+    guard let content = SealedContent(padded: bytes), relayName(of: content.name) == record.name,
+      record.type == ZoneSeal.hiddenType || record.type == content.type
+    else { throw .malformed }
+    var opened = record
+    opened.name = content.name
+    opened.type = content.type
+    opened.fields = content.fields
+    opened.includes = content.includes
+    return opened
+  }
+
+  /// Seed for the cut points of files. Secret, so that chunk sizes do not reveal a known file.
+  package var chunkSeed: UInt64 { newest.chunkSeed }
+
+  /// Returns a chunk as the relay stores it. `chunk`: at least one byte.
+  package func sealed(chunk: [UInt8]) -> [UInt8] {
+    newest.chunk.sealed(chunk, data: ZoneSeal.chunkAssociatedData)
+  }
+
+  /// Returns nil if these bytes were not made with a generation that this device has.
+  package func opened(chunk: [UInt8]) -> [UInt8]? {
+    for keys in generations.reversed() {
+      if let bytes = keys.chunk.opened(chunk, data: ZoneSeal.chunkAssociatedData) { return bytes }
+    }
+    return nil
+  }
+
+  private static let chunkAssociatedData = Array("lockstep chunk 1".utf8)
+
+  /// All that the relay sees of a record and must not change. Each text has its length before it,
+  /// so that two records have the same bytes only if all parts are the same.
+  static func associatedData(of record: Record) -> [UInt8] {
+    var bytes = Array("lockstep record 1".utf8)
+    for text in [record.zone.text, record.name.text, record.type.text, record.device.text] {
+      let count = UInt16(truncatingIfNeeded: text.utf8.count)
+      bytes += [UInt8(count >> 8), UInt8(count & 0xFF)]
+      bytes += text.utf8
+    }
+    let stamp = UInt64(bitPattern: record.modifiedAt)
+    bytes += (0..<8).map { UInt8(truncatingIfNeeded: stamp >> (56 - 8 * UInt64($0))) }
+    return bytes + SHA256.hash(record.chunks.flatMap(\.bytes))
+  }
+}
+
+/// Reason why a record of a sealed zone cannot be read. None of them is a reason to overwrite it.
+package enum SealFault: Error, Hashable, Sendable {
+  /// It is not sealed: whoever wrote it may not have a key.
+  case notSealed
+  /// Sealed with a generation that this device does not have.
+  case unknownKey(String)
+  /// Changed since it was sealed, or sealed as another record, author or time.
+  case altered
+  /// Sealed with the key, by a program that does not keep to the format.
+  case malformed
+}
+
+/// Fields of a sealed record.
+private struct SealedEnvelope {
+  let key: String
+  let sealed: String
+
+  /// Returns nil if the fields are not an object of exactly these two strings.
+  init?(_ fields: [UInt8]?) {
+    guard case .object(let members)? = fields.flatMap({ JSONValue(ifJSON: $0) }),
+      members.count == 2
+    else { return nil }
+    var key: String?
+    var sealed: String?
+    for member in members {
+      switch member.name {
+      case "key": key = member.value.string
+      case "sealed": sealed = member.value.string
+      default: return nil
+      }
+    }
+    guard let key, let sealed else { return nil }
+    self.key = key
+    self.sealed = sealed
+  }
+}
