@@ -6,6 +6,7 @@ import { systemEnvironment } from "../../../Sources/WebClient/client/transport/e
 import { RelayProcess } from "../support/relayProcess.js";
 import { needsProgram } from "../support/program.js";
 import { fieldsOf, modelApp, set } from "./support/modelApp.js";
+import { settled } from "./support/fakeEnvironment.js";
 import { add, Browser, inState, itemsOf, shows, until } from "./support/page.js";
 import { identity, TestDevice } from "./support/testDevice.js";
 
@@ -170,3 +171,30 @@ test("edits that are due by time are left to devices that may make them", () => 
   const outcome = made({ access: "read" });
   assert.deepEqual([outcome.outbox.unsent, outcome.due.whileConnected], [0, null]);
 });
+
+/** The relay ends the device, which joins its account again. */
+async function joinsAgain(page, changes) {
+  page.socket.end(4501, "revoked");
+  await settled();
+  assert.equal(page.status.state, "needsPairing");
+  await page.agent.join({ ...identity, ...changes });
+  await settled();
+}
+
+test("a change refused for the scope is sent once the page is paired for its zone again",
+  async () => {
+    const page = await TestDevice.start();
+    await page.welcome();
+    await page.change({ name: "list", fields: { items: ["a"] }, zone: "Elsewhere" });
+    // The relay revokes the device before it answers the batch.
+    await joinsAgain(page, { token: "second",
+      scope: { zones: ["Model"], access: "write" } });
+    await page.welcome();
+    const { id } = page.socket.last("save");
+    await page.receive({ op: "error", id, code: "outOfScope", detail: "not paired for it" });
+    assert.deepEqual([page.status.zonesOutOfScope, page.status.waiting], [["Elsewhere"], 1]);
+    await joinsAgain(page, { token: "third" });
+    await page.welcome();
+    assert.deepEqual(page.status.zonesOutOfScope, []);
+    assert.equal(page.socket.last("save")?.zone, "Elsewhere");
+  });

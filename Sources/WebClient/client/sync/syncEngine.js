@@ -92,9 +92,12 @@ export class SyncEngine {
     this.#pending = [];
   }
 
-  /** Follows a device that has joined its account again, and may have to read it from the
-   * beginning. */
-  joined(position) { this.position = position; }
+  /** Follows a device that has joined its account again: it may have to read it from the beginning,
+   * and other zones are in its scope. */
+  joined(position) {
+    this.position = position;
+    this.unblockZones();
+  }
 
   /** Returns the token to greet a socket with: the cursor, if pushed changes could be applied at
    * once. */
