@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Accounts } from "../../../Sources/WebClient/client/accounts.js";
+import { limits } from "../../../Sources/WebClient/client/limits.js";
 import { Replica } from "../../../Sources/WebClient/client/replica/replica.js";
 import { systemEnvironment } from "../../../Sources/WebClient/client/transport/environment.js";
 import { RelayProcess } from "../support/relayProcess.js";
@@ -198,3 +199,16 @@ test("a change refused for the scope is sent once the page is paired for its zon
     assert.deepEqual(page.status.zonesOutOfScope, []);
     assert.equal(page.socket.last("save")?.zone, "Elsewhere");
   });
+
+test("a zone that the relay has refused is tried again within the hour", async () => {
+  const page = await TestDevice.start();
+  await page.welcome();
+  await page.change({ name: "list", fields: { items: ["a"] }, zone: "Elsewhere" });
+  const { id } = page.socket.last("save");
+  await page.receive({ op: "error", id, code: "outOfScope", detail: "not paired for it" });
+  for (let waited = 0; waited < limits.planRetryMilliseconds; waited += 10_000) {
+    await page.environment.advance(10_000);
+    page.answerTimeRequests();
+  }
+  assert.notEqual(page.socket.last("save").id, id);
+});

@@ -211,7 +211,8 @@ export class Connection {
       case "saved": engine.saved(event.id, event.answer); break;
       case "saveRefused":
         engine.saveRefused(event.id, event.refusal);
-        if (event.refusal.code === "planRequired" || event.refusal.isTooLarge) {
+        if (["planRequired", "outOfScope"].includes(event.refusal.code)
+          || event.refusal.isTooLarge) {
           this.#schedulePlanRetry();
         }
         break;
