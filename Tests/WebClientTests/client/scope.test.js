@@ -212,3 +212,21 @@ test("a zone that the relay has refused is tried again within the hour", async (
   }
   assert.notEqual(page.socket.last("save").id, id);
 });
+
+test("a page that may only read settles a conflict by taking the relay's version", async () => {
+  const page = await TestDevice.start();
+  await page.welcome();
+  const mine = { zone: "Model", name: "poll", type: "Poll" };
+  await page.change({ ...mine, fields: { title: "mine" } });
+  const { id } = page.socket.last("save");
+  const server = { ...mine, fields: { title: "theirs" }, tag: 1, device: "other",
+    modifiedAt: page.relayTime, deleted: false };
+  await page.receive({ op: "saved", id, since: "a1.1", token: "a1.1",
+    results: [{ name: "poll", conflict: server }] });
+  assert.equal(page.status.askingCount, 1);
+  await joinsAgain(page, { token: "second", scope: { access: "read" } });
+  const decided = (keepLocal) => page.agent.decide({ zone: "Model", name: "poll", keepLocal });
+  await assert.rejects(decided(true), { name: "EditError", code: "outOfScope" });
+  assert.deepEqual((await decided(false)).fields, { title: "theirs" });
+  assert.deepEqual([page.status.askingCount, page.status.waiting], [0, 0]);
+});

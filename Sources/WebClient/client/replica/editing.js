@@ -188,7 +188,6 @@ export function decide(state, decision, clock) {
   if (entry?.state.kind !== "asking") {
     throw new EditError("nothingToDecide", "nothing is asked about that record");
   }
-  checkScope(state, zone);
   const { server } = entry.state;
   // A version of tag 0 is one that the relay has lost, or means that the record is gone; the base
   // is then what the relay has.
@@ -200,6 +199,7 @@ export function decide(state, decision, clock) {
     else transaction.removeRecord(key);
     return server;
   }
+  checkScope(state, zone);
   // The decision is a new edit, made with knowledge of both versions.
   if (!clock.isTrusted) recordOffset(state, clock);
   const held = transaction.record(key);
