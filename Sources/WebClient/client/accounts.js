@@ -59,6 +59,7 @@ export class Accounts {
   async devices(token) {
     const { devices } = await this.#request("/v1/devices", { token });
     if (!Array.isArray(devices)) throw new WireError("invalid list of devices");
+    for (const device of devices) readScope(device?.scope);
     return devices;
   }
 

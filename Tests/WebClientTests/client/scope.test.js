@@ -114,6 +114,19 @@ test("an answer whose scope is in another form is not taken for the whole accoun
   assert.equal("scope" in await answered(undefined), false);
 });
 
+test("a list of devices with a scope in another form is refused, and not shown", async () => {
+  const listed = (scope) => new Accounts({
+    ...systemEnvironment(), fetch: async () => new Response(
+      JSON.stringify({ devices: [{ deviceID: "d", deviceName: "n", platform: "p", scope }] })),
+  }, "http://relay").devices("token");
+  for (const scope of [null, 7, "all", { zones: 7 }, { zones: [] }, { access: "look" }]) {
+    await assert.rejects(listed(scope), { name: "WireError" }, JSON.stringify(scope));
+  }
+  const scope = { zones: ["Model"], access: "read" };
+  assert.deepEqual((await listed(scope))[0].scope, scope);
+  assert.equal("scope" in (await listed(undefined))[0], false);
+});
+
 test("an edit of before the join that is out of scope stays here, and holds nothing up", within,
   async (context) => {
     const wide = await owner(context);
