@@ -145,6 +145,34 @@ class ScopeStories(Story):
             self.is_not_too_wide(wall, view)
         wall.is_in_sync()
 
+    def test_a_memo_with_other_line_ends_is_read_and_left_on_a_phone(self):
+        person, phone = self.visitor(), self.visitor(viewport={"width": 320, "height": 640})
+        person.make_account()
+        laptop = self.relay.agent("laptop", person.show_code())
+        laptop.run("memo", "add", "Shopping\r\nbread")
+        laptop.run("sync")
+        phone.pair(self.limited_code(person, "Memos", reads=True))
+        page = phone.page
+        phone.press("Shopping")
+        memo = page.get_by_label("Memo", exact=True)
+        expect(memo).to_have_value("Shopping\nbread")
+        # A change of another device still comes.
+        laptop.run("memo", "edit", "1", said="Shopping\r\nbread\r\nmilk")
+        laptop.run("sync")
+        expect(memo).to_have_value("Shopping\nbread\nmilk")
+        phone.press("Back to the list")
+        expect(memo).to_be_hidden()
+        expect(page.get_by_role("button", name="Shopping")).to_be_visible()
+        # A browser that may change it leaves it as it is, too.
+        person.go("Memos")
+        person.press("Shopping")
+        expect(person.page.get_by_label("Memo", exact=True)).to_be_focused()
+        person.go("Timer")
+        person.is_in_sync()
+        laptop.run("sync")
+        self.assertEqual(
+            laptop.json("memo", "show", "1")[0]["content"], "Shopping\r\nbread\r\nmilk")
+
     def test_the_limits_are_chosen_with_a_keyboard(self):
         person = self.visitor()
         person.make_account()

@@ -9,7 +9,8 @@ import { codeLifetime, codeOptions, codeZones, deviceRows }
   from "../../../Sources/WebClient/page/devices/devicesModel.js";
 import { conflictCards, habitRows, weekDays }
   from "../../../Sources/WebClient/page/habits/habitsModel.js";
-import { memoNamed, memoRows } from "../../../Sources/WebClient/page/memos/memosModel.js";
+import { memoNamed, memoRows, typedText }
+  from "../../../Sources/WebClient/page/memos/memosModel.js";
 import { changedSettings, countingIcon, timerModel }
   from "../../../Sources/WebClient/page/timer/timerModel.js";
 import { copyOf, removedDevice, signOutQuestion }
@@ -128,6 +129,10 @@ test("a habit changed in two places is asked about, with both versions", () => {
     ["Swim", "2 times a day", "by phone, just now"]);
   page.state.asking = [{ ...cloud, fields: null, deleted: true }];
   assert.equal(conflictCards(page.state, page.now, 0)[0].cloud.title, "Deleted");
+});
+
+test("a memo's text is compared with a text field's as that field has it", () => {
+  assert.equal(typedText("one\r\ntwo\rthree\n\nfour"), "one\ntwo\nthree\n\nfour");
 });
 
 test("of the devices this one stands first, then who is connected", () => {

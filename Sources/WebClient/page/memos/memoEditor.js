@@ -6,7 +6,7 @@ import { element, setText, show } from "../components/element.js";
 import { limits } from "../limits.js";
 import { isReadOnly } from "../text/scopeText.js";
 import { errorText } from "../text/syncText.js";
-import { memoNamed } from "./memosModel.js";
+import { memoNamed, typedText } from "./memosModel.js";
 
 /**
  * Editor of one memo. Saves when typing pauses, and when the person leaves. If another device
@@ -59,7 +59,7 @@ export class MemoEditor {
 
   get #memo() { return memoNamed(this.#controller.state(memosApp), this.#name); }
 
-  get #isUnsaved() { return this.#text.value !== this.#was; }
+  get #isUnsaved() { return this.#text.value !== typedText(this.#was); }
 
   /** @param {string | null} name null for a new memo */
   async open(name) {
@@ -137,7 +137,7 @@ export class MemoEditor {
 
   async #saveNow() {
     const [name, content, was] = [this.#name, this.#text.value, this.#was];
-    if (!this.#isOpen || content === was) return true;
+    if (!this.#isOpen || !this.#isUnsaved) return true;
     if (isBlank(content)) {
       if (name !== null) setText(this.#saved, "A memo needs a word. Delete it instead.");
       return true;

@@ -15,6 +15,9 @@ export function memoNamed(state, name) {
   return memo ? { ...memo, copy: copyLabel(memo) } : null;
 }
 
+/** Returns a memo's text as a text field has it, where each line ends with a line feed alone. */
+export const typedText = (content) => content.replace(/\r\n?/g, "\n");
+
 /** Returns the author of a copy left by a conflict, as text; null if the memo is not a copy. */
 function copyLabel({ copyOf, copyFrom }) {
   if (copyOf === null) return null;
