@@ -145,6 +145,26 @@ class ScopeStories(Story):
             self.is_not_too_wide(wall, view)
         wall.is_in_sync()
 
+    def test_a_limit_chosen_while_a_code_is_made_is_not_passed_over(self):
+        person = self.visitor()
+        person.make_account()
+        person.go("Devices")
+        page = person.page
+        held = []
+        page.route("**/v1/pairings", lambda route: held.append(route))
+        person.press("Show a pairing code")
+        page.get_by_text("Limit what the new device may do").click()
+        page.get_by_label("It may only read").check()
+        self.assertEqual(len(held), 1)
+        with page.expect_response("**/v1/pairings"):
+            held.pop().continue_()
+        ask = page.get_by_role("button", name="Show a pairing code")
+        expect(ask).to_be_enabled()
+        expect(page.locator(".code")).to_be_hidden()
+        page.unroute("**/v1/pairings")
+        ask.click()
+        expect(page.get_by_text("The new device may only read the whole account.")).to_be_visible()
+
     def test_a_memo_with_other_line_ends_is_read_and_left_on_a_phone(self):
         person, phone = self.visitor(), self.visitor(viewport={"width": 320, "height": 640})
         person.make_account()

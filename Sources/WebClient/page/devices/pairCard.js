@@ -13,6 +13,8 @@ export class PairCard {
   #controller;
   #notify;
   #issued = null;
+  /** Changes each time when a code, also one that is being made, is not to be shown. */
+  #turn = 0;
   #picture = element("div", { class: "qr" });
   #code = element("p", { class: "code" });
   #may = element("p", { class: "pair-may", role: "status" });
@@ -48,6 +50,7 @@ export class PairCard {
 
   #hideCode() {
     this.#issued = null;
+    this.#turn += 1;
     show(this.#problem, false);
     this.show();
   }
@@ -74,15 +77,21 @@ export class PairCard {
     show(this.#problem, options === null);
     if (options === null) return this.#limits.focusZones();
     this.#ask.disabled = true;
+    const turn = this.#turn;
     try {
-      this.#issued = await this.#controller.lockstep.issueCode(options);
-      setText(this.#code, this.#issued.code);
-      this.#picture.replaceChildren(qrDrawing(qrCode(this.#link), "Pairing link as a QR code"));
+      const issued = await this.#controller.lockstep.issueCode(options);
+      if (turn === this.#turn) this.#display(issued);
     } catch (error) {
       this.#notify(errorText(error));
     }
     this.#ask.disabled = false;
     this.show();
+  }
+
+  #display(issued) {
+    this.#issued = issued;
+    setText(this.#code, issued.code);
+    this.#picture.replaceChildren(qrDrawing(qrCode(this.#link), "Pairing link as a QR code"));
   }
 
   async #copy(text) {
