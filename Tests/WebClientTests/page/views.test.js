@@ -129,6 +129,17 @@ test("a habit changed in two places is asked about, with both versions", () => {
     ["Swim", "2 times a day", "by phone, just now"]);
   page.state.asking = [{ ...cloud, fields: null, deleted: true }];
   assert.equal(conflictCards(page.state, page.now, 0)[0].cloud.title, "Deleted");
+  assert.deepEqual([card.local.canStay, card.cloud.canStay], [true, true]);
+});
+
+test("a browser that may only read can end a conflict with the others' version alone", () => {
+  const page = new TestPage(habitsApp);
+  const { name } = page.act({ do: "add", title: "Jog", kind: "checkbox", target: 1 }).changes[0];
+  page.state.asking = [{ zone: "Habits", name, type: "Habit", modifiedAt: page.now,
+    device: theirs, fields: { title: "Swim", kind: "count", target: 2 } }];
+  const [card] = conflictCards(page.state, page.now, 0, { access: "read" });
+  assert.deepEqual([card.local.canStay, card.cloud.canStay], [false, true]);
+  assert.match(card.words, /may only read/);
 });
 
 test("a memo's text is compared with a text field's as that field has it", () => {

@@ -2,6 +2,7 @@ import { habitConflicts, habitWeek } from "../../apps/habits/habitWeek.js";
 import { dateOf, dayOf } from "../../apps/universalTime.js";
 import { ago, longDate, plural, weekday } from "../text/time.js";
 import { deviceLabel } from "../text/deviceText.js";
+import { isReadOnly } from "../text/scopeText.js";
 
 /** Returns the seven days that end with today, for a person to choose one. */
 export function weekDays(today, chosen) {
@@ -37,13 +38,19 @@ export function habitRows(state, today, chosen) {
 const aimText = ({ kind, target }) =>
   kind === "checkbox" ? "Once a day" : `${plural(target, "time")} a day`;
 
-/** Returns the conflicts that a person must decide: both versions of each habit. */
-export function conflictCards(state, now, minutesAhead) {
+/** Returns the conflicts that a person must decide: both versions of each habit. `scope`: this
+ * browser's; where it may only read, its own version cannot go out. */
+export function conflictCards(state, now, minutesAhead, scope = null) {
+  const isFixed = isReadOnly(scope);
   return habitConflicts(state).map(({ name, local, cloud }) => ({
     key: name,
     title: (local.deleted ? cloud : local).title ?? "A habit",
-    local: versionText(local, "On this browser", now, minutesAhead),
-    cloud: versionText(cloud, "On the other devices", now, minutesAhead),
+    words: isFixed
+      ? "This browser may only read now, so its own version cannot go out. Take the other one, or "
+        + "pair this browser again."
+      : "Which version shall stay, on all devices?",
+    local: { ...versionText(local, "On this browser", now, minutesAhead), canStay: !isFixed },
+    cloud: { ...versionText(cloud, "On the other devices", now, minutesAhead), canStay: true },
   }));
 }
 

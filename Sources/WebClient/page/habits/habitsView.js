@@ -50,8 +50,9 @@ export class HabitsView {
     if (!days.some((it) => it.isChosen)) return this.#choose(null);
     const rows = habitRows(state, today, this.#day ?? today);
     this.#dayButtons.show(days.map((day) => ({ key: day.date, ...day })));
-    this.#conflictCards.show(conflictCards(state, now, minutesAhead));
-    const isFixed = isReadOnly(this.#controller.status.scope);
+    const { scope } = this.#controller.status;
+    this.#conflictCards.show(conflictCards(state, now, minutesAhead, scope));
+    const isFixed = isReadOnly(scope);
     this.#rows.show(rows.map((row) => ({ ...row, isFixed })));
     show(this.#conflicts, this.#conflicts.childElementCount > 0);
     show(this.#days, rows.length > 0);
