@@ -126,6 +126,10 @@ class ScopeStories(Story):
         self.pictured(wall, "timer")
         laptop.run("timer", "start")
         expect(page.get_by_text("Focus", exact=True)).to_be_visible()
+        # An empty list does not ask for what this browser may not do.
+        wall.go("Memos")
+        expect(page.get_by_text("No memos yet")).to_be_visible()
+        expect(page.get_by_text("Write one here")).to_be_hidden()
         wall.go("Clipboard")
         expect(page.get_by_text("from the terminal")).to_be_visible()
         expect(page.get_by_role("button", name="Copy")).to_be_visible()

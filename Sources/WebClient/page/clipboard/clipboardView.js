@@ -18,7 +18,8 @@ export class ClipboardView {
   #text = element("textarea", { rows: 2, placeholder: "Type or paste a text" });
   #list = element("ul", { class: "rows" });
   #rows = new KeyedList(this.#list, (item) => this.#row(item));
-  #empty = emptyNote("Nothing copied yet", "What you add here is on your other devices at once.");
+  #empty = emptyNote("Nothing copied yet", "What you add here is on your other devices at once.",
+    { "data-changes": true });
   #none = emptyNote("Nothing found", "No item has these words.");
   #search = searchField("Search the clipboard", (words) => {
     this.#words = words;

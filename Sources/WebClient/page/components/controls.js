@@ -43,8 +43,9 @@ export function searchField(label, act) {
   return element("div", { class: "search" }, icon("search"), input);
 }
 
-/** Returns the note for an empty list. */
-export function emptyNote(title, words) {
+/** Returns the note for an empty list. `properties`: of its words, such as `data-changes` for words
+ * that ask for a change. */
+export function emptyNote(title, words, properties = {}) {
   return element("div", { class: "empty" },
-    element("p", { class: "empty-title" }, title), element("p", {}, words));
+    element("p", { class: "empty-title" }, title), element("p", properties, words));
 }

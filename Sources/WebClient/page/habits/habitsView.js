@@ -26,7 +26,8 @@ export class HabitsView {
   #rows = new KeyedList(this.#list, (row) => habitRow(row, {
     act: (action) => this.#act(action), edit: () => this.#edit(row),
   }));
-  #empty = emptyNote("No habits yet", "Add one, and check in each day from whatever is at hand.");
+  #empty = emptyNote("No habits yet", "Add one, and check in each day from whatever is at hand.",
+    { "data-changes": true });
 
   constructor(controller, notify) {
     this.#controller = controller;

@@ -15,7 +15,8 @@ export class MemosView {
   #editor;
   #list = element("ul", { class: "rows memo-rows" });
   #rows = new KeyedList(this.#list, (item) => this.#row(item));
-  #empty = emptyNote("No memos yet", "Write one here, and read it on any of your devices.");
+  #empty = emptyNote("No memos yet", "Write one here, and read it on any of your devices.",
+    { "data-changes": true });
   #none = emptyNote("Nothing found", "No memo has all of these words.");
   #search = searchField("Search the memos", (words) => {
     this.#words = words;
