@@ -68,6 +68,10 @@ test("the sync is told as it is, in each state", () => {
     "3 changes kept here, and sent once there is a connection.",
   ]);
   assert.equal(told({ state: "offline", since: noon }).short, "Offline");
+  const readOnly = told({ state: "offline", since: noon, scope: { access: "read" } });
+  assert.ok(!readOnly.lines.join().includes("What you do"), readOnly.lines.join());
+  const held = told({ state: "offline", since: noon, waiting: 2, zonesOutOfScope: ["Memos"] });
+  assert.ok(!held.lines.join().includes("sent once there is a connection"), held.lines.join());
   assert.equal(told({ state: "syncing", waiting: 1 }).lines[0], "1 change on the way.");
   assert.equal(told({ state: "needsPerson", askingCount: 1 }).short, "Waits for you");
   const refusal = { code: "recordTooLarge", detail: "The record is too large" };

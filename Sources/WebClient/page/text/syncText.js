@@ -1,3 +1,4 @@
+import { isReadOnly } from "./scopeText.js";
 import { ago, plural } from "./time.js";
 
 const transportTexts = {
@@ -38,15 +39,12 @@ const statusTexts = {
 
   needsPerson: (status) => ({ tone: "bad", short: needs(status) }),
 
-  offline: ({ waiting, reason, since }, now, minutesAhead) => ({
-    tone: "away", short: waiting > 0 ? `Offline, ${waiting} waiting` : "Offline",
+  offline: (status, now, minutesAhead) => ({
+    tone: "away", short: status.waiting > 0 ? `Offline, ${status.waiting} waiting` : "Offline",
     lines: [
-      since === null
-        ? "No connection." : `The connection was lost ${at(since, now, minutesAhead)}.`,
-      ...sentences(reason),
-      waiting > 0
-        ? `${plural(waiting, "change")} kept here, and sent once there is a connection.`
-        : "What you do is kept here, and sent once there is a connection.",
+      status.since === null
+        ? "No connection." : `The connection was lost ${at(status.since, now, minutesAhead)}.`,
+      ...sentences(status.reason), kept(status),
     ],
   }),
 
@@ -62,6 +60,18 @@ const statusTexts = {
     lines: [...sentences(reason), "Reload the page to go on."],
   }),
 };
+
+/** Returns what becomes of changes without a connection. Those out of the scope are told of apart,
+ * and are not sent. */
+function kept({ waiting, scope, zonesOutOfScope }) {
+  if (waiting > 0) {
+    const words = `${plural(waiting, "change")} kept here`;
+    return zonesOutOfScope.length > 0 ? `${words}.`
+      : `${words}, and sent once there is a connection.`;
+  }
+  return isReadOnly(scope) ? "What your other devices do shows once there is a connection."
+    : "What you do is kept here, and sent once there is a connection.";
+}
 
 function needs({ askingCount, parkedCount, waiting }) {
   if (askingCount > 0) return "Waits for you";
