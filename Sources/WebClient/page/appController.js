@@ -100,16 +100,17 @@ export class AppController {
     }
   }
 
-  /** Asks the relay for names if a change comes from a device without a known name. */
+  /** Asks the relay for names if a change comes from a device without a known name. A device with a
+   * scope gets its own name alone. */
   #refreshNames({ kind, records = [] }) {
-    const { state, accountID } = this.status;
+    const { state, accountID, scope } = this.status;
     if (accountID !== null && accountID !== this.#devices.account) {
       this.#loadKnownDevices(accountID);
     }
     const isNew = accountID !== this.#lastRequest.account
       && ["inSync", "needsPerson"].includes(state);
     const names = this.#deviceNames;
-    const hasUnknownDevice = kind === "changed"
+    const hasUnknownDevice = kind === "changed" && scope === null
       && records.some(({ device }) => !Object.hasOwn(names, device));
     if (isNew) this.refreshDevices().catch(() => {});
     if (hasUnknownDevice) this.#scheduleNameRefresh();
