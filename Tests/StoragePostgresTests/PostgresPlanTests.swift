@@ -56,6 +56,33 @@ struct PostgresPlanTests {
     }
   }
 
+  /// Otherwise a device that knows a file's hash learns by the time of the answer if the account
+  /// has the file in a zone that is not the device's.
+  @Test func aChunkOfOtherZonesTakesTheSameReadsAsOneThatNobodyHas() throws {
+    let database = try TestDatabase(isNew: true)
+    try database.store().close()
+    try grow(database)
+    try database.runHere(
+      "UPDATE records SET chunks = decode(repeat('bb', 32), 'hex') WHERE tag < 1000040")
+    try database.runHere("ANALYZE records, chunks")
+    try database.run("PREPARE named_chunks AS \(ChunkQueries.named.sql)")
+    let zeros = String(repeating: "0", count: 61)
+    // The hashes of `grow`, of which no record names any, and others.
+    func steps(_ prefix: String) throws -> [String] {
+      let hash = "decode('\(prefix)' || lpad(to_hex(7), 62, '0'), 'hex')"
+      return try database.run(
+        """
+        EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
+        EXECUTE named_chunks(1, ARRAY[\(hash)], ARRAY['Z'])
+        """
+      ).all { $0.text(0) }.map { $0.replacing(prefix + zeros, with: "") }
+    }
+    let held = try steps("aa")
+    #expect(try held == steps("cc"), "\(held.joined(separator: "\n"))")
+    let reads = held.filter { $0.contains(" on records") }
+    #expect(!reads.isEmpty && !reads.contains { $0.contains("never executed") }, "\(held)")
+  }
+
   /// Runs the requests of one account's devices for a day, once each.
   private func liveADay(_ day: Int, on store: PostgresZoneStore) throws {
     let id = UInt64(day + 1)

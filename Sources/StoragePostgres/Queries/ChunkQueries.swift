@@ -52,18 +52,24 @@ enum ChunkQueries {
   private static let chunk = PostgresStatement(
     "chunk",
     "SELECT file, bytes FROM chunks WHERE account = $1::bigint AND hash = $2::bytea")
-  /// A hash begins at a multiple of its length in a record's list.
-  private static let named = PostgresStatement(
+  /// A record's list is a sequence of hashes of 32 bytes. The records are read before the chunks: a
+  /// device of these zones must not learn by the time of the answer whether the account has a chunk
+  /// for others.
+  static let named = PostgresStatement(
     "named chunks",
     """
-    SELECT asked.place, chunks.file, chunks.bytes
-    FROM unnest($2::bytea[]) WITH ORDINALITY AS asked (hash, place)
-    JOIN chunks ON chunks.account = $1::bigint AND chunks.hash = asked.hash
-    WHERE NOT chunks.doubtful AND EXISTS (
-      SELECT 1 FROM records
-      WHERE records.account = $1::bigint AND records.zone = ANY ($3::text[])
-        AND records.chunks IS NOT NULL AND records.fields IS NOT NULL
-        AND position(asked.hash IN records.chunks) % 32 = 1)
+    WITH named AS MATERIALIZED (
+      SELECT asked.hash, asked.place
+      FROM unnest($2::bytea[]) WITH ORDINALITY AS asked (hash, place)
+      WHERE asked.hash IN (
+        SELECT substring(records.chunks FROM 32 * number + 1 FOR 32)
+        FROM records CROSS JOIN LATERAL
+          generate_series(0, octet_length(records.chunks) / 32 - 1) AS number
+        WHERE records.account = $1::bigint AND records.zone = ANY ($3::text[])
+          AND records.chunks IS NOT NULL AND records.fields IS NOT NULL))
+    SELECT named.place, chunks.file, chunks.bytes
+    FROM named JOIN chunks ON chunks.account = $1::bigint AND chunks.hash = named.hash
+    WHERE NOT chunks.doubtful
     """)
   private static let fileUses = PostgresStatement(
     "file uses",

@@ -42,27 +42,23 @@ final class ChunkQueries {
     try find(hash, of: account).map { .chunk($0.stored) } ?? .refused(StoreRefusals.unknownChunk)
   }
 
-  /// Returns the chunks as far as live records of these zones name them.
+  /// Returns the chunks as far as live records of these zones name them. A device of these zones
+  /// must not learn by the time of the answer whether the account has a chunk for others, so the
+  /// records are read also if the account has none of the chunks.
   func named(
     _ hashes: [ChunkHash], in zones: [Name], of account: AccountID
   ) throws(StorageError) -> ReadResult {
-    var known: [ChunkHash: StoredChunk] = [:]
-    for hash in hashes {
-      if let chunk = try find(hash, of: account), !chunk.isUnverified { known[hash] = chunk.stored }
-    }
-    // Most requests are for chunks that the account does not have.
-    var missing = Set(hashes.filter { known[$0] != nil })
-    var named: Set<ChunkHash> = []
-    if !missing.isEmpty {
-      lists.bind(account.rawValue).bind(zones)
-      defer { lists.reset() }
-      while !missing.isEmpty, try lists.step() {
-        for hash in try self.hashes(lists, 0) where missing.remove(hash) != nil {
-          named.insert(hash)
-        }
+    var missing = Set(hashes)
+    var named: [ChunkHash: StoredChunk] = [:]
+    lists.bind(account.rawValue).bind(zones)
+    defer { lists.reset() }
+    while !missing.isEmpty, try lists.step() {
+      for hash in try self.hashes(lists, 0) where missing.remove(hash) != nil {
+        guard let chunk = try find(hash, of: account), !chunk.isUnverified else { continue }
+        named[hash] = chunk.stored
       }
     }
-    return .namedChunks(hashes.map { named.contains($0) ? known[$0] : nil })
+    return .namedChunks(hashes.map { named[$0] })
   }
 
   func uses(of files: [ChunkFile]) throws(StorageError) -> ReadResult {
