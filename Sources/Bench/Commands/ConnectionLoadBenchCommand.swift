@@ -20,6 +20,9 @@ enum ConnectionLoadBenchCommand {
   static let isHostile = CommandOption.flag(
     "hostile",
     "Measure the effect of hostile accounts on others: each attack alone, then all at once.")
+  static let isScoped = CommandOption.flag(
+    "scoped",
+    "Measure if the time of an answer tells a device for one zone what is in another zone.")
   static let json = CommandOption.flag("json", "Print one JSON object.")
 
   static let command = Command(
@@ -39,13 +42,26 @@ enum ConnectionLoadBenchCommand {
       while other devices are measured. The exit code is 1 if one attack raised a 99th \
       percentile by more than 20 ms, or if all together more than doubled it or used more of \
       the relay's memory than docs/operations.md allows.
+
+      --scoped asks, as a device that was paired for one zone, for a record, a chunk and the \
+      changes of another zone, and for those that nobody has, in turn. It compares the medians \
+      of both, and of two that nobody has. The exit code is 1 if they differ by more than 2 %, \
+      or than those of two that nobody has. Of the other options it heeds --runs and --json.
       """,
     options: [
       idle.entry, slow.entry, runs.entry, seconds.entry, rate.entry, isHostile.entry,
-      BenchOutput.report.entry,
+      isScoped.entry, BenchOutput.report.entry,
       BenchOutput.against.entry, json.entry,
     ]
   ) { arguments throws(CommandFailure) in
+    guard !(arguments[isHostile] && arguments[isScoped]) else {
+      throw CommandFailure("give either --hostile or --scoped", exitCode: .usage)
+    }
+    if arguments[isScoped] {
+      let table = try ScopeTimingBench(runs: arguments[runs], progress: Progress()).run()
+      _ = try TerminalOutput.printed(arguments[json] ? table.json.text : table.text)
+      return table.isMet ? .success : .failure
+    }
     if arguments[isHostile] {
       let table = try HostileBench(
         seconds: arguments[seconds], runs: arguments[runs], progress: Progress()
