@@ -515,6 +515,11 @@ package struct HomeFindings: Hashable, Sendable {
   package var waitingSince: Int64?
   /// Number of records that need a person's decision.
   package var undecided = 0
+  /// Part of the account that the device may use.
+  package var scope = DeviceScope.everything
+  /// Changes that wait and that the scope does not let the device make, and their zones, in order.
+  package var waitingOutside = 0
+  package var zonesOutside: [Name] = []
   /// Relay time of the last sync; nil: never.
   package var lastSync: Int64?
   /// Current relay time as estimated from the home, milliseconds.
@@ -546,7 +551,9 @@ extension DoctorCheck {
   }
 
   package static func checks(of home: HomeFindings) -> [DoctorCheck] {
-    let checks = [store(home), holder(home), waiting(home), sync(home), secrets(home)]
+    let checks =
+      [store(home), scope(home), holder(home), waiting(home), sync(home), secrets(home)]
+      .compactMap(\.self)
     guard let fault = home.rulesFault else { return checks }
     return checks + [
       DoctorCheck(
@@ -567,6 +574,30 @@ extension DoctorCheck {
       .home, "store", .problem, "its database is damaged: \(first)",
       nextStep: "Export what can be read (lockstep agent export --home \(home.folder) DIR), then "
         + "restore a backup, or join the account again with a new home.", figures: figures)
+  }
+
+  /// Reports the part of the account that the device may use; nil if that is all of it.
+  private static func scope(_ home: HomeFindings) -> DoctorCheck? {
+    if home.scope == .everything { return nil }
+    let abilities = "it may \(home.scope.abilities)"
+    let figures = [
+      JSONMember("scope", home.scope.json),
+      JSONMember("waitingOutside", .whole(Int64(home.waitingOutside))),
+    ]
+    guard home.waitingOutside > 0 else {
+      return DoctorCheck(.home, "scope", .ok, abilities, figures: figures)
+    }
+    let zones = home.zonesOutside.map(\.text).joined(separator: ", ")
+    let count = "\(home.waitingOutside) \(home.waitingOutside == 1 ? "change" : "changes") in"
+    let wanted = home.scope.zones.map { own in
+      " --zones " + Set(own + home.zonesOutside).sorted().map(\.text).joined(separator: ",")
+    }
+    return DoctorCheck(
+      .home, "scope", .warning, "\(count) \(zones) cannot be sent: \(abilities)",
+      nextStep: "They are safe in the home; lockstep agent export --home \(home.folder) DIR reads "
+        + "them. To send them, pair the device again: lockstep agent pair\(wanted ?? "") on a "
+        + "device that may do so, then lockstep agent join --home \(home.folder) here.",
+      figures: figures)
   }
 
   private static func holder(_ home: HomeFindings) -> DoctorCheck {

@@ -34,6 +34,8 @@ package struct HomeExport {
     package var files = 0
     /// Number of chunks that belong to none of these files.
     package var chunks = 0
+    /// Part of the account that the home's device may use, and the export can contain.
+    package var scope = DeviceScope.everything
   }
 
   /// Data read from the store, as of one moment.
@@ -55,7 +57,7 @@ package struct HomeExport {
       throw CommandFailure(
         "the home \(home.path) has not joined an account; there is nothing to export")
     }
-    var outcome = Outcome()
+    var outcome = Outcome(scope: identity.credentials.scope)
     let seal = VaultKeys.source(in: home)().map(VaultSeal.init)
     let live = snapshot.records.filter { !$0.isDeleted }
     let waiting = Set(snapshot.outbox.map(\.key))
@@ -218,7 +220,7 @@ package struct HomeExport {
   private func summary(
     of identity: HomeIdentity, _ snapshot: Snapshot, _ outcome: Outcome
   ) -> JSONValue {
-    [
+    let summary: JSONValue = [
       "account": .string(identity.credentials.account.text),
       "device": .string(identity.credentials.device.text),
       "deviceName": .string(identity.deviceName), "relay": .string(identity.relay),
@@ -226,6 +228,8 @@ package struct HomeExport {
       "records": JSONValue(integerLiteral: Int64(outcome.records)),
       "unsent": JSONValue(integerLiteral: Int64(snapshot.outbox.count)),
     ]
+    if outcome.scope == .everything { return summary }
+    return summary.setting("scope", to: outcome.scope.json)
   }
 }
 

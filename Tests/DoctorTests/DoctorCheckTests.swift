@@ -228,6 +228,28 @@ struct DoctorCheckTests {
     expect(try home("waiting") { $0.undecided = 1 }, .warning, "1 record waits for you")
   }
 
+  @Test func whatAHomeMayUseIsShownAndWhatItCannotSendIsAWarning() throws {
+    let reader = DeviceScope(zones: ["Memos", "Timer"].map { Name(trusted: $0) }, isReadOnly: true)
+    let fine = try home("scope") { $0.scope = reader }
+    expect(fine, .ok, "it may read Memos and Timer, and nothing else of the account")
+    #expect(fine.figures.first { $0.name == "scope" }?.value == reader.json)
+    let stuck = try home("scope") {
+      $0.scope = DeviceScope(zones: [Name(trusted: "Timer")])
+      $0.waitingOutside = 2
+      $0.zonesOutside = ["Habits", "Memos"].map { Name(trusted: $0) }
+    }
+    expect(stuck, .warning, "2 changes in Habits, Memos cannot be sent: it may read and change")
+    expect(stuck, .warning, "lockstep agent pair --zones Habits,Memos,Timer on")
+    expect(stuck, .warning, "lockstep agent join --home phone")
+    let still = try home("scope") {
+      $0.scope = DeviceScope(zones: nil, isReadOnly: true)
+      $0.waitingOutside = 1
+      $0.zonesOutside = [Name(trusted: "Memos")]
+    }
+    expect(still, .warning, "1 change in Memos cannot be sent: it may read everything")
+    expect(still, .warning, "lockstep agent pair on a device")
+  }
+
   @Test func whatKeepsAHomeFromSyncing() throws {
     expect(try home("holder") { $0.holder = .silent }, .problem, "does not answer")
     expect(try home("store") { $0.damages = ["page 3"] }, .problem, "page 3")

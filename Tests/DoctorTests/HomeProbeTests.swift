@@ -16,7 +16,9 @@ struct HomeProbeTests {
   private let log = Log("test", level: .error, sink: Log.Sink { _ in })
 
   /// Returns a home that has joined a relay that does not run.
-  private func home(in folder: TemporaryFolder) throws -> HomeFolder {
+  private func home(
+    in folder: TemporaryFolder, scope: DeviceScope = .everything
+  ) throws -> HomeFolder {
     let home = HomeFolder(path: try folder.longFolder())
     let store = try SQLiteReplicaStore(home: home.path)
     try store.write([
@@ -24,7 +26,8 @@ struct HomeProbeTests {
         HomeIdentity(
           relay: "http://127.0.0.1:1",
           credentials: Credentials(
-            account: AccountID(rawValue: 1), device: DeviceID(rawValue: 2), token: "secret"),
+            account: AccountID(rawValue: 1), device: DeviceID(rawValue: 2), token: "secret",
+            scope: scope),
           deviceName: "phone")),
       .setValue(key: "sync.last", "1000"),
     ])
@@ -63,8 +66,16 @@ struct HomeProbeTests {
     let folder = try TemporaryFolder()
     let home = try home(in: folder)
     let store = try SQLiteReplicaStore(home: home.path)
+    try putChanges(in: ["timer", "memo", "memo"], store)
+    #expect(try check("waiting", of: home).seen.hasPrefix("3 changes wait"))
+    try store.write([.setValue(key: "zones.off", #"[{"zone":"memo","since":null}]"#)])
+    #expect(try check("waiting", of: home).seen.hasPrefix("1 change waits"))
+    store.close()
+  }
+
+  private func putChanges(in zones: [String], _ store: SQLiteReplicaStore) throws {
     let type = try #require(Name("T"))
-    for (number, zone) in ["timer", "memo", "memo"].enumerated() {
+    for (number, zone) in zones.enumerated() {
       let key = RecordKey(
         zone: try #require(Name(zone)), name: try #require(Name("r\(number)")))
       try store.write([
@@ -74,9 +85,18 @@ struct HomeProbeTests {
             isStampTrusted: true, base: nil, state: .waiting))
       ])
     }
-    #expect(try check("waiting", of: home).seen.hasPrefix("3 changes wait"))
-    try store.write([.setValue(key: "zones.off", #"[{"zone":"memo","since":null}]"#)])
+  }
+
+  @Test func whatTheScopeKeepsBackIsApartFromWhatIsSent() throws {
+    let folder = try TemporaryFolder()
+    let home = try home(in: folder, scope: DeviceScope(zones: [try #require(Name("timer"))]))
+    #expect(try check("scope", of: home).verdict == .ok)
+    let store = try SQLiteReplicaStore(home: home.path)
+    try putChanges(in: ["timer", "memo", "memo"], store)
     #expect(try check("waiting", of: home).seen.hasPrefix("1 change waits"))
+    let scope = try check("scope", of: home)
+    #expect(scope.verdict == .warning && scope.seen.hasPrefix("2 changes in memo cannot be sent"))
+    #expect(scope.nextStep?.contains("--zones memo,timer ") == true)
     store.close()
   }
 

@@ -9,14 +9,14 @@ enum AgentExportCommand {
     name: "export",
     summary: "Writes all data of this home to a folder, as JSON and text files.",
     discussion: """
-      DIR must not exist, or be empty. The export consists of home.json (the device's identity), a \
-      JSON list of each app's records in the app's own form (timer.json, clipboard.json, \
-      memo.json, habits.json, vault.json), the memos as texts (memos/), open conflicts \
-      (conflicts.json), and the vault's files, decrypted (vault/; in a home with the vault's key, \
-      unsealed files of the account are in vault-unsealed/). Chunks of files that this home \
-      cannot decrypt, or does not have completely, are exported as stored (chunks/). The token \
-      and the vault's key are not exported. It works without a relay, and while the home is in \
-      use.
+      DIR must not exist, or be empty. The export consists of home.json (the device's identity, \
+      and as scope the part of the account that it may use, if not all of it), a JSON list of \
+      each app's records in the app's own form (timer.json, clipboard.json, memo.json, \
+      habits.json, vault.json), the memos as texts (memos/), open conflicts (conflicts.json), \
+      and the vault's files, decrypted (vault/; in a home with the vault's key, unsealed files \
+      of the account are in vault-unsealed/). Chunks of files that this home cannot decrypt, or \
+      does not have completely, are exported as stored (chunks/). The token and the vault's key \
+      are not exported. It works without a relay, and while the home is in use.
 
       Everything is written to DIR.partial first, which is renamed to DIR when it is complete.
       """,
@@ -45,19 +45,24 @@ enum AgentExportCommand {
     _ done: HomeExport.Outcome, _ arguments: Arguments, _ path: String
   ) throws(CommandFailure) -> ExitCode {
     if arguments[AgentCommand.json] {
-      let json: JSONValue = [
+      var json: JSONValue = [
         "path": .string(path), "records": JSONValue(integerLiteral: Int64(done.records)),
         "memos": JSONValue(integerLiteral: Int64(done.memos)),
         "conflicts": JSONValue(integerLiteral: Int64(done.conflicts)),
         "files": JSONValue(integerLiteral: Int64(done.files)),
         "chunks": JSONValue(integerLiteral: Int64(done.chunks)),
       ]
+      if done.scope != .everything { json = json.setting("scope", to: done.scope.json) }
       return try TerminalOutput.printed(json.text)
     }
     var parts = ["\(done.records) \(done.records == 1 ? "record" : "records")"]
     if done.files > 0 { parts.append("\(done.files) \(done.files == 1 ? "file" : "files")") }
     if done.chunks > 0 { parts.append("\(done.chunks) chunks of files") }
     if done.conflicts > 0 { parts.append("\(done.conflicts) waiting for you") }
-    return try TerminalOutput.printed("\(parts.joined(separator: ", ")) in \(path)")
+    // A device that may read everything has everything.
+    let part =
+      done.scope.zones == nil
+      ? "" : "; this device was paired for a part of the account: \(done.scope.summary)"
+    return try TerminalOutput.printed("\(parts.joined(separator: ", ")) in \(path)\(part)")
   }
 }

@@ -5,6 +5,7 @@ import LockstepCommandLine
 import LockstepEventLoop
 import LockstepHome
 import LockstepJSON
+import LockstepModel
 import LockstepStorage
 import LockstepStorageSQLite
 
@@ -85,11 +86,12 @@ struct HomeProbe {
       findings.damages = try store.integrityErrors(limit: Self.shownDamages)
       if !findings.damages.isEmpty { return }
       try store.onOneView { () throws(StorageError) in
-        try readView(of: store, &findings)
         guard let identity = try store.identity(), let relay = RelayAddress(url: identity.relay)
         else { return }
         findings.relay = identity.relay
         findings.deviceName = identity.deviceName
+        findings.scope = identity.credentials.scope
+        try readView(of: store, &findings)
         member = HomeAccess(
           relay: relay, token: identity.credentials.token, trust: trust,
           cursor: try store.cursor()?.text)
@@ -112,9 +114,16 @@ struct HomeProbe {
     findings.relayTime += try store.value("clock.offset").flatMap { Int64($0) } ?? 0
     findings.lastSync = try store.value("sync.last").flatMap { Int64($0) }
     let off = HomeProbe.zonesOff(try store.value("zones.off"))
+    var zonesOutside: Set<Name> = []
+    defer { findings.zonesOutside = zonesOutside.sorted() }
     for entry in try store.outbox() where !off.contains(entry.key.zone.text) {
       switch entry.state {
       case .waiting, .sent:
+        guard findings.scope.includesWrites(to: entry.key.zone) else {
+          findings.waitingOutside += 1
+          zonesOutside.insert(entry.key.zone)
+          continue
+        }
         findings.waiting += 1
         findings.waitingSince = min(findings.waitingSince ?? .max, entry.modifiedAt)
       case .parked, .asking: findings.undecided += 1

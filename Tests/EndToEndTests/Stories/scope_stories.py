@@ -1,6 +1,7 @@
 """Devices for a part of an account: docs/devices.md, "For a part of the account", and "Scopes" in
 docs/protocol.md."""
 
+import json
 import os
 
 from story import Home, Person, Relay, curl, expect, folder, main, record, refused, run, wait_until
@@ -146,6 +147,42 @@ def story_a_revoked_tablet_is_told_and_the_others_go_on():
         assert phone.timer("status")["stateType"] == "focus"
         phone.run("memo", "add", "Milk")
         assert "in sync" in phone.run("sync")
+
+
+def story_an_export_and_doctor_name_the_part_that_a_device_has():
+    """A tablet is paired for other zones while a change waits: the export has what the home has,
+    and says which part of the account that is; doctor says why the change is not sent and what to
+    do. Of a device with the whole account neither says anything."""
+    with folder() as directory, Relay() as relay:
+        phone = Home.new(relay, directory)
+        phone.run("memo", "add", "Milk")
+        phone.run("sync")
+        tablet, _, _ = joined(phone, relay, directory, "--zones", "Memos")
+        relay.stop()
+        tablet.run("memo", "add", "Bread")
+        relay.start()
+        offer = phone.json("pair", "--zones", "Timer")
+        run("agent", "join", "--relay", relay.address, "--code", "-", "--name", "tablet",
+            home=tablet.path, input=offer["code"] + "\n")
+        out = os.path.join(directory, "out")
+        told = tablet.run("export", out)
+        assert "paired for a part of the account: Timer\n" in told, told
+        with open(os.path.join(out, "home.json")) as file:
+            assert json.load(file)["scope"] == {"zones": ["Timer"], "access": "write"}
+        with open(os.path.join(out, "memo.json")) as file:
+            [memo] = json.load(file)
+        assert memo["fields"]["content"] == "Bread" and memo["unsent"], memo
+
+        def doctor(home):
+            checks = json.loads(run("doctor", "--home", home.path, "--json").stdout)["checks"]
+            return {each["name"]: each for each in checks if each["area"] == "home"}
+        found = doctor(tablet)
+        assert found["scope"]["verdict"] == "warning", found
+        assert "1 change in Memos cannot be sent" in found["scope"]["seen"], found
+        assert "--zones Memos,Timer on" in found["scope"]["nextStep"], found
+        assert found["waiting"]["verdict"] == "ok", found
+        assert "scope" not in doctor(phone)
+        assert "scope" not in phone.json("export", os.path.join(directory, "whole"))
 
 
 if __name__ == "__main__":
