@@ -146,6 +146,38 @@ struct UpgradeTests {
     #expect(account.recordBytes == rowBytes + Int64(record.1 + batch.1))
   }
 
+  @Test func devicesOfARelayOfVersion7HaveTheirScopes() throws {
+    try layRelay(7)
+    let store = try SQLiteZoneStore(directory: directory.path)
+    defer { store.close() }
+    let accounts = try rows(store.connection, "SELECT account, generation, X'' FROM accounts")
+    let account = AccountID(rawValue: try #require(accounts.first).0)
+    guard case .devices(let devices) = try store.read(.devices(account)) else {
+      Issue.record("the account is not there")
+      return
+    }
+    let (memos, timer) = (Name(trusted: "Memos"), Name(trusted: "Timer"))
+    #expect(
+      devices.map(\.scope) == [
+        .everything, DeviceScope(zones: [memos, timer]),
+        DeviceScope(zones: [memos], isReadOnly: true),
+      ])
+    // A code of the old program gives what it was made for.
+    let codes = try store.connection.prepare("SELECT code_hash FROM pairings")
+    let code = try #require(try codes.first { $0.bytes(0) })
+    let device = NewDevice(
+      id: DeviceID(rawValue: 9),
+      description: DeviceDescription(deviceName: "new", platform: "test", appVersion: "1"),
+      tokenHash: [UInt8](repeating: 9, count: 32))
+    let redeem = CommitRequest.redeemPairing(codeHash: code, device: device)
+    #expect(
+      try store.commit([redeem], wall: 1_795_941_199_999)
+        == [.redeemed(account, DeviceScope(zones: [memos], isReadOnly: true))])
+    let inspector = try ZoneInspector(directory: directory.path)
+    #expect(try inspector.faults { true } == [])
+    inspector.close()
+  }
+
   // MARK: a home
 
   @Test(arguments: [1, 2])
@@ -183,10 +215,29 @@ struct UpgradeTests {
     #expect(try store.namedChunks(file.chunks).isEmpty)
   }
 
+  @Test func aHomeOfVersion5HasItsScope() throws {
+    try layHome(5)
+    let store = try SQLiteReplicaStore(home: directory.path)
+    defer { store.close() }
+    let identity = try #require(try store.identity())
+    let zones = ["Memos", "Timer"].map { Name(trusted: $0) }
+    #expect(identity.deviceName == "tablet")
+    #expect(identity.credentials.scope == DeviceScope(zones: zones))
+    #expect(try store.cursor()?.sequence == 5)
+    let entry = try #require(try store.outbox().first)
+    #expect(entry.state == .waiting && entry.key.zone == zones[0])
+    #expect(try store.record(entry.key)?.fields == entry.fields, "it is what is shown")
+    let records = try store.allRecords()
+    #expect(records.count == 4 && records.allSatisfy { zones.contains($0.zone) })
+    let file = try #require(records.first { !$0.chunks.isEmpty })
+    #expect(try store.namedChunks(file.chunks) == file.chunks)
+  }
+
   // MARK: interrupted upgrades
 
   private static let ways: [(name: String, version: Int)] = [
-    ("zones.sqlite", 1), ("zones.sqlite", 2), ("replica.sqlite", 1), ("replica.sqlite", 2),
+    ("zones.sqlite", 1), ("zones.sqlite", 2), ("zones.sqlite", 7),
+    ("replica.sqlite", 1), ("replica.sqlite", 2), ("replica.sqlite", 5),
   ]
 
   @Test(arguments: ways)

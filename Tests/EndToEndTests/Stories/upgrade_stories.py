@@ -80,6 +80,28 @@ def story_an_old_relay_and_an_old_home_go_on():
         assert len(memos) == 2, memos
 
 
+def story_a_tablet_for_two_zones_keeps_them_after_an_upgrade():
+    """A relay and a tablet as the first program with scopes left them: the tablet sends the memo
+    that waited, and has its two zones and nothing else, as before."""
+    with folder() as directory, Relay() as relay:
+        relay.stop()
+        shutil.rmtree(relay.store)
+        restore_fixture("zones-7.sql", os.path.join(relay.store, "zones.sqlite"))
+        relay.start()
+        tablet = Home(os.path.join(directory, "tablet"))
+        restore_fixture("replica-5.sql", os.path.join(tablet.path, "replica.sqlite"), relay)
+        tablet.run("sync")
+        status = tablet.status()
+        assert (status["state"], status["waiting"]) == ("inSync", 0), status
+        assert status["scope"] == {"zones": ["Memos", "Timer"], "access": "write"}, status
+        assert tablet.memos() == ["Not sent yet", "Seen by all"]
+        tablet.refuses("clipboard", "list", says="without the zone Clipboard")
+        person = tablet.person(relay)
+        zones = expect(person.call("GET", "/v1/zones"), 200).json["zones"]
+        assert [each["zone"] for each in zones] == ["Memos", "Timer"], zones
+        expect(person.call("GET", "/v1/changes?zone=Clipboard"), 403, "outOfScope")
+
+
 def digest(path):
     with open(path, "rb") as file:
         return hashlib.sha256(file.read()).hexdigest()
