@@ -51,6 +51,8 @@ extension DeviceScope {
       }
     }
     self.init(zones: zones, isReadOnly: isReadOnly)
+    // `{}` would be the whole account, and of a member that occurs twice the last would count.
+    guard self.storedText == storedText else { return nil }
   }
 }
 

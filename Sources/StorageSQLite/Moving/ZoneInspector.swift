@@ -177,8 +177,8 @@ package final class ZoneInspector {
   }
 }
 
-/// Checks that SQL cannot do: names, fields, plans, subscriptions and registrations for wakes are
-/// readable, and the use count of each chunk is correct.
+/// Checks that SQL cannot do: names, fields, plans, subscriptions, registrations for wakes and
+/// scopes are readable, and the use count of each chunk is correct.
 extension ZoneInspector {
   func contentFaults() throws(StorageError) -> [StoreFault] {
     var faults = try recordFaults()
@@ -197,7 +197,30 @@ extension ZoneInspector {
         "subscription", AccountID(rawValue: row.bits(0)),
         "the subscription \(row.text(1)) cannot be read")
     }.compactMap(\.self)
-    return try faults + wakeFaults()
+    return try faults + wakeFaults() + scopeFaults()
+  }
+
+  /// A device whose scope cannot be read can do nothing, and neither can one that joins with such a
+  /// code.
+  private func scopeFaults() throws(StorageError) -> [StoreFault] {
+    guard schema >= Schema.scopesVersion else { return [] }
+    let devices = try connection.prepare(
+      "SELECT account, device_name, scope FROM devices WHERE scope IS NOT NULL")
+    let faults = try devices.all { row -> StoreFault? in
+      guard DeviceScope(storedText: row.text(2)) == nil else { return nil }
+      return StoreFault(
+        "scope", AccountID(rawValue: row.bits(0)),
+        "the scope of the device \(row.text(1)) cannot be read; revoke the device and pair it anew")
+    }.compactMap(\.self)
+    let codes = try connection.prepare(
+      "SELECT account, scope FROM pairings WHERE scope IS NOT NULL")
+    return try faults
+      + codes.all { row -> StoreFault? in
+        guard DeviceScope(storedText: row.text(1)) == nil else { return nil }
+        return StoreFault(
+          "scope", AccountID(rawValue: row.bits(0)),
+          "the scope of a pairing code cannot be read; make a new code")
+      }.compactMap(\.self)
   }
 
   private func wakeFaults() throws(StorageError) -> [StoreFault] {
