@@ -1,7 +1,9 @@
 import Foundation
+import LockstepClient
 import LockstepModel
 import LockstepStorage
 import LockstepStorageSQLite
+import Stages
 import TemporaryFolders
 import Testing
 
@@ -85,5 +87,75 @@ struct ScopeTests {
       try await lockstep.pairingCode(zones: [""])
     }
     await lockstep.close()
+  }
+
+  // MARK: with a relay
+
+  @Test func aDeviceThatIsPairedForOneZoneHasThatZoneAlone() async throws {
+    try await Devices.withFolders(3) { folders in
+      let relay = try ServingRelay(store: folders[0])
+      let phone = try await Devices.open(folders[1], relay)
+      try await phone.createAccount(deviceName: "phone")
+      try await phone.save(Todo(id: "1", title: "milk"))
+      try await phone.save(Note(id: "1", text: "secret"))
+      _ = try await phone.sync()
+      let app = try await Devices.open(folders[2], relay)
+      try await app.join(
+        code: try await phone.pairingCode(zones: [Todo.zone]), deviceName: "app")
+      #expect(app.scope.zones == [Todo.zone] && app.scope.access == .readWrite)
+      _ = try await app.sync()
+      #expect(try await app.records(Todo.self).map(\.title) == ["milk"])
+      #expect(try await app.records(Note.self) == [])
+      try await app.save(Todo(id: "2", title: "bread"))
+      _ = try await app.sync()
+      _ = try await phone.sync()
+      #expect(Set(try await phone.records(Todo.self).map(\.title)) == ["milk", "bread"])
+      let failure = LockstepError.outOfScope(zone: Note.zone, scope: app.scope)
+      await #expect(throws: failure) { try await app.save(Note(id: "1", text: "mine")) }
+      #expect(app.status.waiting == 0)
+      #expect(try await phone.records(Note.self).map(\.text) == ["secret"])
+      #expect(try await app.devices().map(\.scope) == [app.scope])
+      #expect(try await phone.devices().first { $0.name == "app" }?.scope == app.scope)
+      // The relay enforces it, whatever a program does.
+      for zone in [Note.zone, "Nothing"] {
+        let token = try #require(app.engine.identity).credentials.token
+        let request = HTTPCallRequest(
+          "GET", path: ["v1", "zones", zone, "records", "1"], token: token)
+        #expect(try RelayClient(relay: relay.address, trust: .system).answer(request).status == 403)
+      }
+      await phone.close()
+      await app.close()
+      try relay.stop()
+    }
+  }
+
+  @Test func aDeviceGivesOthersNoMoreThanItHas() async throws {
+    try await Devices.withFolders(4) { folders in
+      let relay = try ServingRelay(store: folders[0])
+      let phone = try await Devices.open(folders[1], relay)
+      try await phone.createAccount(deviceName: "phone")
+      let app = try await Devices.open(folders[2], relay)
+      try await app.join(
+        code: try await phone.pairingCode(zones: [Todo.zone], access: .read), deviceName: "app")
+      for zones in [[Note.zone], [Todo.zone, Note.zone]] {
+        let error = await #expect(throws: LockstepError.self) {
+          try await app.pairingCode(zones: zones)
+        }
+        guard case .refused(let reason) = error else {
+          Issue.record("\(String(describing: error))")
+          continue
+        }
+        #expect(!reason.isEmpty)
+      }
+      // Without limits of its own, a code has those of the device that gives it.
+      let screen = try await Devices.open(folders[3], relay)
+      try await screen.join(
+        code: try await app.pairingCode(access: .readWrite), deviceName: "screen")
+      #expect(screen.scope == app.scope && screen.scope.access == .read)
+      let failure = LockstepError.outOfScope(zone: Todo.zone, scope: screen.scope)
+      await #expect(throws: failure) { try await screen.save(Todo(id: "1", title: "milk")) }
+      for each in [phone, app, screen] { await each.close() }
+      try relay.stop()
+    }
   }
 }
