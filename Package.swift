@@ -79,7 +79,7 @@ let package = Package(
     module("Runtime", ["Model"]),
     module("WebPush", ["JSON", "Model", "Crypto", "Wire", "Runtime"]),
     module("Storage", ["JSON", "Model", "Crypto"]),
-    module("Client", ["JSON", "Model", "Crypto", "Wire", "Runtime", "Storage"]),
+    module("Client", ["JSON", "Model", "Crypto", "Sealing", "Wire", "Runtime", "Storage"]),
     module("Apps", ["JSON", "Model", "Crypto", "Terminal"]),
     module(
       "Relay",
@@ -201,7 +201,7 @@ let package = Package(
     tests("Runtime", ["Model", "Runtime"]),
     tests("Storage", ["JSON", "Model", "Storage", "StorageContract"]),
     tests(
-      "Client", ["JSON", "Model", "Crypto", "Wire", "Runtime", "Storage", "Client"]),
+      "Client", ["JSON", "Model", "Crypto", "Sealing", "Wire", "Runtime", "Storage", "Client"]),
     // Files that are read beside the tests: embedded in code, they would take a minute to compile.
     tests("Apps", ["JSON", "Model", "Crypto", "Apps", "AppLaws"], exclude: ["Vectors"]),
     tests(

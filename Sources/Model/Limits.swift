@@ -275,6 +275,9 @@ package enum Limits {
   /// Generations of an account's key that a device has: one for each revocation of a device, until
   /// all records are sealed anew.
   package static let keyGenerations = 64
+  /// Records of sealed zones that are listed as unreadable; of further ones only their presence is
+  /// known.
+  package static let unreadableRecords = 1_000
   /// Lost versions that a record names as included.
   @usableFromInline package static let includes = 8
   /// Acts of the timer that one further act names as replaced.

@@ -1,4 +1,5 @@
 import LockstepCrypto
+import LockstepJSON
 import LockstepModel
 
 /// One generation of an account's key: a secret that the account's devices share and the relay
@@ -58,6 +59,35 @@ package struct AccountKeys: Hashable, Sendable {
     else { return nil }
     self.nameSecret = nameSecret
     self.generations = generations
+  }
+
+  /// True if these keys open all that the others open.
+  package func contains(_ other: AccountKeys) -> Bool {
+    nameSecret == other.nameSecret && other.generations.allSatisfy(generations.contains)
+  }
+}
+
+/// The form in which a home keeps the keys.
+extension AccountKeys {
+  package var storedText: String {
+    let value: JSONValue = [
+      "names": .string(Base64.encodeURL(nameSecret)),
+      "generations": .array(generations.map { .string(Base64.encodeURL($0.secret)) }),
+    ]
+    return value.text
+  }
+
+  /// Returns nil if the text is not one of `storedText`.
+  package init?(stored text: String) {
+    guard let value = JSONValue(ifJSON: Array(text.utf8)),
+      let nameSecret = value["names"]?.string.flatMap({ Base64.decodeURL($0) }),
+      let list = value["generations"]?.array
+    else { return nil }
+    let generations = list.compactMap { each in
+      each.string.flatMap { Base64.decodeURL($0) }.flatMap { KeyGeneration(secret: $0) }
+    }
+    guard generations.count == list.count else { return nil }
+    self.init(nameSecret: nameSecret, generations: generations)
   }
 }
 

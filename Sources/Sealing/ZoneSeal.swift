@@ -146,6 +146,36 @@ package enum SealFault: Error, Hashable, Sendable {
   case malformed
 }
 
+/// The form in which a home keeps a fault.
+extension SealFault {
+  package var kind: String {
+    switch self {
+    case .notSealed: "notSealed"
+    case .unknownKey: "unknownKey"
+    case .altered: "altered"
+    case .malformed: "malformed"
+    }
+  }
+
+  /// Identifier of the generation that is missing; nil for another fault.
+  package var keyID: String? {
+    if case .unknownKey(let id) = self { id } else { nil }
+  }
+
+  /// Returns nil if there is no such fault.
+  package init?(kind: String?, keyID: String?) {
+    switch kind {
+    case "notSealed": self = .notSealed
+    case "unknownKey":
+      guard let keyID else { return nil }
+      self = .unknownKey(keyID)
+    case "altered": self = .altered
+    case "malformed": self = .malformed
+    default: return nil
+    }
+  }
+}
+
 /// Fields of a sealed record.
 private struct SealedEnvelope {
   let key: String

@@ -1,5 +1,6 @@
 import LockstepJSON
 import LockstepModel
+import LockstepSealing
 import LockstepStorage
 
 /// A job on a device's store, performed by a driver's worker with `Replica.perform`, in the order
@@ -31,8 +32,9 @@ package struct ReplicaJob: Sendable {
     switch task {
     case .edit, .transact, .decide, .freezeBatch: true
     case .apply(let arrivals): arrivals.reduce(0) { $0 + $1.recordCount } <= Self.shortRecords
-    case .load, .join, .perform, .show, .nameDevices, .setSyncing, .answerRestore, .makeDueEdits,
-      .readRecord, .readState, .readRecords, .readAll, .refuseBatch, .setAside, .retryRefused,
+    case .load, .join, .perform, .show, .nameDevices, .setSyncing, .seal, .answerRestore,
+      .makeDueEdits, .readRecord, .readState, .readRecords, .readAll, .refuseBatch, .setAside,
+      .retryRefused,
       .forgetCursor, .bringBack, .chunks:
       false
     }
@@ -62,6 +64,9 @@ enum ReplicaTask: Sendable {
   case show(OrderID, app: String, JSONValue)
   case nameDevices([DeviceID: String])
   case setSyncing(OrderID, zone: Name, Bool)
+  /// Seals these zones, and those that are sealed already, with these keys. The home has no records
+  /// in a zone that was not sealed.
+  case seal(OrderID, AccountKeys, zones: [Name])
   case answerRestore(OrderID, app: String)
   /// Makes the edits that are due. When connected, edits of other devices are left to them for a
   /// grace period.
@@ -95,7 +100,7 @@ extension ReplicaTask {
   var isApplication: Bool {
     switch self {
     case .apply, .refuseBatch, .setAside, .retryRefused, .forgetCursor, .bringBack: true
-    case .load, .edit, .transact, .join, .decide, .perform, .show, .nameDevices, .setSyncing,
+    case .load, .edit, .transact, .join, .decide, .perform, .show, .nameDevices, .setSyncing, .seal,
       .answerRestore, .makeDueEdits, .readRecord, .readState, .readRecords, .readAll, .freezeBatch,
       .chunks:
       false
@@ -230,6 +235,10 @@ struct OutboxSummary: Hashable, Sendable {
   var off: [Name] = []
   /// Zones with waiting entries that the device's scope does not let it change.
   var outOfScope: [Name] = []
+  /// Number of records at the relay that the device cannot read, and the first of them, by their
+  /// names at the relay.
+  var unreadableCount = 0
+  var unreadable: [AgentStatus.Unreadable] = []
   /// Questions that a user must answer before an app is used.
   var questions: [RestoreQuestion] = []
   /// Waiting entries whose chunks of files are not at the relay yet, or that are set aside.

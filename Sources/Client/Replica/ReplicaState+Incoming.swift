@@ -51,6 +51,7 @@ extension ReplicaState {
       beginSnapshot()
       try detectLosses(page.lostTags)
     }
+    let page = try opened(page, isSnapshot: isSnapshot)
     if isSnapshot { try recordRestoreQuestions(page) }
     for record in page.changes {
       try applyRecord(record, isSnapshot: isSnapshot, &applied)
@@ -154,7 +155,8 @@ extension ReplicaState {
       return try reconcile(entry, server, &applied)
     }
     let held = try transaction.record(key)
-    if let held, try isLost(held), !held.isSame(as: server) {
+    if let held, isFormer(server, of: held), !scope.includesWrites(to: key.zone) { return }
+    if let held, try isLost(held) || isFormer(server, of: held), !held.isSame(as: server) {
       return try bringBack(held, over: server, &applied)
     }
     let server = try completed(server, over: held)
@@ -269,6 +271,7 @@ extension ReplicaState {
         server.tag < tag
       }
     if isOlder { return true }
+    if let base = entry.base, isFormer(server, of: base) { return true }
     // This device saved it, but the answer was lost: the waiting change was made after that.
     if isEarlierVersion(server, of: entry) { return true }
     if let restore, restore.precedesLoss(server.tag) {
@@ -540,7 +543,8 @@ extension ReplicaState {
   /// Returns the lost versions that the entry includes, for the relay; empty unless the relay has
   /// lost some.
   func includes(_ entry: OutboxEntry) throws(StorageError) -> [VersionFingerprint] {
-    guard restore != nil else { return [] }
+    let wasRestored = restore != nil || (sealing.hasIncludes && sealing.isSealed(entry.key.zone))
+    guard wasRestored else { return [] }
     return (try transaction.ancestors(entry.key) + [fingerprint(of: entry)]).suffix(Limits.includes)
   }
 

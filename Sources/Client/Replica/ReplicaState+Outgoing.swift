@@ -22,7 +22,7 @@ extension ReplicaState {
     -> SaveRequest?
   {
     if let frozen = transaction.outbox.frozenBatch {
-      return ReplicaState.request(frozen.id, try outgoingEntries(frozen.entries))
+      return sealed(ReplicaState.request(frozen.id, try outgoingEntries(frozen.entries)))
     }
     try restamp(clock)
     guard clock.isTrusted else { return nil }
@@ -34,7 +34,7 @@ extension ReplicaState {
       chosen[index].entry.state = .sent(offer.id)
       transaction.put(chosen[index].entry)
     }
-    return ReplicaState.request(offer.id, chosen)
+    return sealed(ReplicaState.request(offer.id, chosen))
   }
 
   /// Returns the changes to send. Omits changes that name chunks of files which the relay may lack.
@@ -46,7 +46,7 @@ extension ReplicaState {
     for first in transaction.outbox.entries {
       guard first.state == .waiting, !bounds.blockedZones.contains(first.key.zone),
         !isOff(first.key.zone), scope.includesWrites(to: first.key.zone),
-        !chunkDependencies.isBlocked(first)
+        !chunkDependencies.isBlocked(first), !sealing.isUnreadable(first.key)
       else { continue }
       let members =
         first.group.map { group in
@@ -108,7 +108,8 @@ extension ReplicaState {
     var chunks = 0
     for entry in transaction.outbox.entries {
       guard entry.number >= first.number, entry.state == .waiting, entry.group == nil,
-        entry.key.zone == first.key.zone, !chunkDependencies.isBlocked(entry)
+        entry.key.zone == first.key.zone, !chunkDependencies.isBlocked(entry),
+        !sealing.isUnreadable(entry.key)
       else { continue }
       let outgoingEntry = try self.outgoingEntry(entry)
       guard admitIfComplete([outgoingEntry], clock) else { continue }
@@ -140,7 +141,8 @@ extension ReplicaState {
     let names = entry.key.name.text.utf8.count + entry.type.text.utf8.count
     return OutgoingEntry(
       entry: entry, mutation: mutation,
-      bytes: (entry.fields?.count ?? 0) + 2 * names + ReplicaState.overheadBytes
+      bytes: relayFieldsCount(entry.fields, type: entry.type, at: entry.key) + 2 * names
+        + ReplicaState.overheadBytes
         + mutation.chunks.count * ReplicaState.chunkBytes)
   }
 
@@ -161,21 +163,17 @@ extension ReplicaState {
     applied.hasAnswer = true
     let isRestored = try detectRestore(answer)
     if isRestored { applied.foundGap = true }
-    var unanswered = frozen.entries
-    for result in answer.results {
-      guard let index = unanswered.firstIndex(where: { $0.key.name == result.name }) else {
-        continue
-      }
-      let entry = unanswered.remove(at: index)
+    for (entry, result) in openedResults(answer.results, of: frozen.entries) {
       switch result {
-      case .saved(_, let tag): try acknowledge(entry, tag)
-      case .conflict(_, let server):
+      case .saved(let tag): try acknowledge(entry, tag)
+      case .conflict(let server):
         try handleConflict(entry, server, isRestored: isRestored, &applied)
-      case .refused(_, let refusal): try handleRefusal(entry, refusal, &applied)
+      case .refused(let refusal): try handleRefusal(entry, refusal, &applied)
+      // Entries that the answer omits are sent again; those whose record cannot be read, once it
+      // can.
+      case .unreadable, .missing: returnToWaiting(entry)
       }
     }
-    // Entries that the answer omits are sent again.
-    for entry in unanswered { returnToWaiting(entry) }
   }
 
   /// Handles the refusal of a whole batch.
@@ -246,6 +244,8 @@ extension ReplicaState {
     // A conflict with a tombstone that is no longer kept has no useful zone or type.
     if server.tag == 0 { server.type = entry.type }
     let open = returnToWaiting(entry)
+    // The relay has no record, which no device has deleted.
+    if server.tag == 0, sealing.isSealed(entry.key.zone) { return try rebase(open, on: server) }
     try reconcile(open, try completed(server, over: open.base), &applied)
   }
 

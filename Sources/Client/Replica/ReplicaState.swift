@@ -60,6 +60,8 @@ struct ReplicaState {
   var lastSync: Int64?
   /// Zones that are switched off, by name.
   var zonesOff: [ZoneOff] = []
+  /// Zones whose records are sealed, and the keys.
+  var sealing = SealedZones()
   /// State of each zone whose app asks; nil: the first snapshot is not complete yet.
   var restoreConsents: [Name: RestoreConsent] = [:]
   /// Questions after the last job that the store completed.
@@ -136,6 +138,9 @@ struct ReplicaState {
       return .done
     case .setSyncing(let order, let zone, let isOn):
       let (result, movedTo) = try setSyncing(zone, isOn)
+      return .switched(order, result, movedTo: movedTo)
+    case .seal(let order, let keys, let zones):
+      let (result, movedTo) = try adoptSeal(keys, zones: zones)
       return .switched(order, result, movedTo: movedTo)
     case .answerRestore(let order, let app):
       return .switched(order, try answerRestore(of: app), movedTo: nil)
@@ -258,6 +263,7 @@ struct ReplicaState {
       position = .cursor(cursor.extendingHorizon(to: try transaction.greatestTag()))
     }
     try loadZonesOff()
+    try loadSealing()
     try adoptScope()
     try loadRestoreConsents()
     try loadDueEdits()
@@ -281,6 +287,23 @@ struct ReplicaState {
     scope.includesWrites(to: record.zone) ? merging.dueEdit(for: record) : nil
   }
 
+  /// Number of waiting entries of each zone that are not sent: for chunks of files, or because the
+  /// relay's version cannot be read.
+  private var heldBack: [OutboxSummary.ZoneCount] {
+    var counts = chunkDependencies.counts(in: transaction.outbox)
+    guard !sealing.unreadable.isEmpty else { return counts }
+    for entry in transaction.outbox.entries where entry.state == .waiting {
+      let zone = entry.key.zone
+      guard sealing.isUnreadable(entry.key), !chunkDependencies.isBlocked(entry) else { continue }
+      if let index = counts.firstIndex(where: { $0.zone == zone }) {
+        counts[index].count += 1
+      } else {
+        counts.append(OutboxSummary.ZoneCount(zone: zone, count: 1))
+      }
+    }
+    return counts
+  }
+
   private func number(_ key: String) throws(StorageError) -> Int64? {
     try transaction.store.value(key).flatMap { Int64($0) }
   }
@@ -290,11 +313,13 @@ struct ReplicaState {
     needs: [ChunkNeed] = []
   ) -> ReplicaOutcome {
     var outbox = transaction.outbox.summary
-    outbox.heldBack = chunkDependencies.counts(in: transaction.outbox)
+    outbox.heldBack = heldBack
     outbox.setAsideCount = chunkDependencies.setAsideCount(in: transaction.outbox)
     outbox.mayBringBack = mayBringBack
     outbox.off = zonesOff.map(\.zone)
     outbox.outOfScope = outbox.waiting.map(\.zone).filter { !scope.includesWrites(to: $0) }
+    outbox.unreadableCount = sealing.unreadable.count
+    outbox.unreadable = sealing.firstUnreadable(Limits.statusRecords)
     outbox.questions = lastQuestions
     return ReplicaOutcome(
       result: result, changed: changed, batch: batch, outbox: outbox,
@@ -467,7 +492,7 @@ extension ReplicaState {
     let held = try transaction.record(key)
     let stamped = value.map { merging.stamped($0, of: type, over: held, in: key.zone, context) }
     let fields = stamped?.serialized()
-    if let failure = failure(of: fields, for: key) { return .failure(failure) }
+    if let failure = failure(of: fields, type: type, for: key) { return .failure(failure) }
     if let fields, let chunks = merging.chunks(in: fields, of: type, zone: key.zone),
       chunks.count > Limits.chunksPerRecord
     {
@@ -539,7 +564,7 @@ extension ReplicaState {
         continue
       }
       let fields = edit.fields.serialized()
-      guard failure(of: fields, for: mark.key) == nil else {
+      guard failure(of: fields, type: held.type, for: mark.key) == nil else {
         // There is no room: the edit is made when this record is next examined.
         due.set(nil, for: mark.key)
         continue
@@ -562,7 +587,7 @@ extension ReplicaState {
         clock.isTrusted || edit.owner == device.text, edit.dueAt <= stamp(after: held, clock)
       else { return }
       let fields = edit.fields.serialized()
-      guard failure(of: fields, for: key) == nil else { return }
+      guard failure(of: fields, type: held.type, for: key) == nil else { return }
       _ = try writeChange(
         key, type: held.type, fields: fields, stamp: stamp(after: held, clock), isMadeByTime: true,
         clock)
@@ -615,8 +640,8 @@ extension ReplicaState {
   }
 
   /// Returns the reason that a change to these fields cannot be kept; nil if it can.
-  private func failure(of fields: [UInt8]?, for key: RecordKey) -> EditFailure? {
-    let count = fields?.count ?? 0
+  private func failure(of fields: [UInt8]?, type: Name, for key: RecordKey) -> EditFailure? {
+    let count = relayFieldsCount(fields, type: type, at: key)
     if count > Limits.recordBytes { return .tooLarge(bytes: count) }
     if let fields, fields.first != UInt8(ascii: "{") {
       return .refused(EditRefusal("a record's fields must be a JSON object"))
@@ -651,6 +676,7 @@ extension ReplicaState {
 
   mutating func beginSnapshot() {
     snapshot += 1
+    forgetUnreadable()
     transaction.beginSnapshot()
     forgetPositionsOfZonesOff()
     transaction.setValue(ReplicaState.snapshotKey, String(snapshot))
@@ -681,7 +707,7 @@ extension ReplicaState {
     for record in try transaction.unnamed(bySnapshot: snapshot) {
       if transaction.outbox.holds(record.key) {
         try reconcileAbsent(record.key, &applied)
-      } else if restore?.hasLost(record.tag) == true, scope.includesWrites(to: record.key.zone) {
+      } else if scope.includesWrites(to: record.key.zone), isLost(unnamed: record) {
         transaction.markLost(record.key)
         hasLostRecords = true
       } else if restore != nil, record.isDeleted {
@@ -699,6 +725,12 @@ extension ReplicaState {
     setRestore(restore)
   }
 
+  /// True if the relay lacks the record although no device has deleted it.
+  private func isLost(unnamed record: UnnamedRecord) -> Bool {
+    if sealing.isSealed(record.key.zone) { return !isOff(record.key.zone) }
+    return restore?.hasLost(record.tag) == true
+  }
+
   /// Reconciles a local change to a record that the relay does not have.
   private mutating func reconcileAbsent(_ key: RecordKey, _ applied: inout Applied)
     throws(StorageError)
@@ -712,6 +744,7 @@ extension ReplicaState {
       return try rebase(entry, on: .lost(entry.base ?? nothing))
     }
     guard !isOff(key.zone) else { return }
+    if sealing.isSealed(key.zone) { return try rebase(entry, on: nothing) }
     // The record that the user was asked about was deleted since. Other changes meet the deletion
     // when they are sent.
     if case .asking(let asked) = entry.state, asked.tag > 0 {
@@ -787,7 +820,7 @@ extension ReplicaState {
   }
 
   /// Returns nil if the device need not go back.
-  private mutating func movePositionBack(to since: ChangeToken?) -> ChangePosition? {
+  mutating func movePositionBack(to since: ChangeToken?) -> ChangePosition? {
     guard position != .nothing else { return nil }
     overtaken = []
     guard let now = position.cursor, let since, now.covers(since) else {

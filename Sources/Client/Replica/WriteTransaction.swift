@@ -57,12 +57,13 @@ struct WriteTransaction {
   }
 
   /// Returns the live records of a type, by name.
-  func records(zone: Name, type: Name) throws(StorageError) -> [Record] {
+  func records(zone: Name, type: Name?) throws(StorageError) -> [Record] {
     var records = try store.records(zone: zone, type: type).filter {
       written[$0.key] == nil && !droppedKeys.contains($0.key)
     }
     for key in order where key.zone == zone {
-      if let now = written[key]?.now, now.type == type, !now.isDeleted { records.append(now) }
+      guard let now = written[key]?.now, !now.isDeleted else { continue }
+      if type == nil || now.type == type { records.append(now) }
     }
     return records.sorted { $0.name < $1.name }
   }

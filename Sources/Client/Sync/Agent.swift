@@ -394,6 +394,8 @@ extension Agent {
     status.parkedCount = engine.outbox.parkedCount
     status.asking = engine.outbox.asking
     status.askingCount = engine.outbox.askingCount
+    status.unreadable = engine.outbox.unreadable
+    status.unreadableCount = engine.outbox.unreadableCount
     status.blockedZones = engine.blockedZones
     status.zonesOutOfScope = engine.zonesOutOfScope
     status.setAsideCount = engine.outbox.setAsideCount
@@ -438,7 +440,8 @@ extension Agent {
     guard engine.isInSync else { return .syncing }
     let waitsForPerson =
       engine.outbox.parkedCount > 0 || engine.outbox.askingCount > 0
-      || engine.outbox.unsentWhileOn > 0 || !engine.outbox.questions.isEmpty
+      || engine.outbox.unreadableCount > 0 || engine.outbox.unsentWhileOn > 0
+      || !engine.outbox.questions.isEmpty
     return waitsForPerson ? .needsPerson : .inSync
   }
 

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepSealing
 
 /// Sync status of a device, for users. It is never "in sync" if the device is not.
 package struct AgentStatus: Hashable, Sendable {
@@ -16,6 +17,10 @@ package struct AgentStatus: Hashable, Sendable {
   /// Conflicts that a user must decide: their number, and the first of them.
   package var askingCount: Int
   package var asking: [RecordKey]
+  /// Records of sealed zones whose version at the relay this device cannot read: their number, and
+  /// the first of them, by their names at the relay. Local changes to them wait.
+  package var unreadableCount: Int
+  package var unreadable: [Unreadable]
   /// Zones that the account's plan does not include: their changes wait.
   package var blockedZones: [Name]
   /// Zones with local changes that the device's scope does not let it make: they wait until the
@@ -46,8 +51,8 @@ package struct AgentStatus: Hashable, Sendable {
     case syncing
     /// The device has everything from the relay, and the relay has everything from the device.
     case inSync
-    /// As `inSync`, except for parked or undecided records, or a zone that is blocked or out of
-    /// scope.
+    /// As `inSync`, except for parked, undecided or unreadable records, or a zone that is blocked
+    /// or out of scope.
     case needsPerson
     /// No connection since this relay time (milliseconds), because nothing waits and the device is
     /// woken by changes (`AgentOrder.sleep`). It had everything, as `inSync` or `needsPerson`.
@@ -80,6 +85,17 @@ package struct AgentStatus: Hashable, Sendable {
     }
   }
 
+  package struct Unreadable: Hashable, Sendable {
+    /// The zone, and the record's name at the relay.
+    package var key: RecordKey
+    package var fault: SealFault
+
+    package init(key: RecordKey, fault: SealFault) {
+      self.key = key
+      self.fault = fault
+    }
+  }
+
   package init() {
     state = .starting
     waiting = 0
@@ -87,6 +103,8 @@ package struct AgentStatus: Hashable, Sendable {
     parked = []
     askingCount = 0
     asking = []
+    unreadableCount = 0
+    unreadable = []
     blockedZones = []
     zonesOutOfScope = []
     switchedOff = []

@@ -7,7 +7,7 @@ import LockstepStorage
 /// A replica alone, driven job by job.
 struct ReplicaHarness {
   let store = MemoryReplicaStore()
-  let device = DeviceID(rawValue: 1)
+  let device: DeviceID
   private(set) var now: Int64 = 1_000_000
   var replica: Replica<MemoryReplicaStore>
   /// Outcome of the last job.
@@ -22,13 +22,14 @@ struct ReplicaHarness {
   var isTrusted = true
   var isMeasured = true
 
-  init() throws {
+  init(device: UInt64 = 1) throws {
+    self.device = DeviceID(rawValue: device)
     try store.write([
       .setIdentity(
         HomeIdentity(
           relay: "http://relay:1",
           credentials: Credentials(
-            account: AccountID(rawValue: 7), device: device, token: "secret"),
+            account: AccountID(rawValue: 7), device: self.device, token: "secret"),
           deviceName: "desk")),
       .setCursor(ChangeToken(generation: 1, sequence: 1)),
     ])
