@@ -1,5 +1,4 @@
 import LockstepCrypto
-import LockstepJSON
 import LockstepModel
 
 /// One generation of an account's key: a secret that the account's devices share and the relay
@@ -9,7 +8,7 @@ import LockstepModel
 ///     HKDF-SHA-256(secret, salt "lockstep account", info)
 ///       "id"                      8 bytes    identifies the generation; not secret
 ///       "check words"             12 bytes   for two people to compare
-///       PURPOSE ‖ 00 ‖ ZONE                  keys of a zone, see `ZoneSeal`
+///       "zone" ‖ 00 ‖ ZONE        32 bytes   the zone's key, see `ZoneKeys`
 package struct KeyGeneration: Hashable, Sendable {
   /// Number of bytes of a secret: 256 random bits.
   package static let count = 32
@@ -31,9 +30,7 @@ package struct KeyGeneration: Hashable, Sendable {
     Proquints.text(of: derived(secret, Array("check words".utf8), 12))
   }
 
-  func zoneKey(_ purpose: String, _ zone: Name, _ count: Int) -> [UInt8] {
-    LockstepSealing.zoneKey(of: secret, purpose, zone, count)
-  }
+  func zoneKey(_ zone: Name) -> [UInt8] { LockstepSealing.zoneKey(of: secret, zone) }
 }
 
 extension KeyGeneration: CustomStringConvertible, CustomReflectable {
@@ -61,33 +58,11 @@ package struct AccountKeys: Hashable, Sendable {
     self.generations = generations
   }
 
-  /// True if these keys open all that the others open.
-  package func contains(_ other: AccountKeys) -> Bool {
-    nameSecret == other.nameSecret && other.generations.allSatisfy(generations.contains)
-  }
-}
-
-/// The form in which a home keeps the keys.
-extension AccountKeys {
-  package var storedText: String {
-    let value: JSONValue = [
-      "names": .string(Base64.encodeURL(nameSecret)),
-      "generations": .array(generations.map { .string(Base64.encodeURL($0.secret)) }),
-    ]
-    return value.text
-  }
-
-  /// Returns nil if the text is not one of `storedText`.
-  package init?(stored text: String) {
-    guard let value = JSONValue(ifJSON: Array(text.utf8)),
-      let nameSecret = value["names"]?.string.flatMap({ Base64.decodeURL($0) }),
-      let list = value["generations"]?.array
-    else { return nil }
-    let generations = list.compactMap { each in
-      each.string.flatMap { Base64.decodeURL($0) }.flatMap { KeyGeneration(secret: $0) }
-    }
-    guard generations.count == list.count else { return nil }
-    self.init(nameSecret: nameSecret, generations: generations)
+  /// Returns the keys of one zone. They reveal nothing about other zones.
+  package func keys(of zone: Name) -> ZoneKeys {
+    ZoneKeys(
+      zone: zone, names: zoneKey(of: nameSecret, zone),
+      generations: generations.map { ZoneKeys.Generation(id: $0.id, key: $0.zoneKey(zone)) })
   }
 }
 
@@ -102,8 +77,8 @@ func derived(_ secret: [UInt8], _ info: [UInt8], _ count: Int) -> [UInt8] {
   HKDF.derive(secret, salt: Array("lockstep account".utf8), info: info, count: count)
 }
 
-func zoneKey(of secret: [UInt8], _ purpose: String, _ zone: Name, _ count: Int) -> [UInt8] {
-  derived(secret, Array(purpose.utf8) + [0] + Array(zone.text.utf8), count)
+private func zoneKey(of secret: [UInt8], _ zone: Name) -> [UInt8] {
+  derived(secret, Array("zone".utf8) + [0] + Array(zone.text.utf8), ZoneKeys.count)
 }
 
 /// A generation's secret in words that a person can write down: sixteen words (`Proquints`), and

@@ -5,11 +5,6 @@ import LockstepModel
 /// Encryption between a device's view of a zone and the records and chunks that the relay stores.
 /// The same content under the same key gives the same bytes on every device.
 ///
-///     record key   64 bytes   HKDF of the generation, "record"
-///     chunk key    64 bytes   HKDF of the generation, "chunk"
-///     chunk seed   8 bytes    HKDF of the generation, "chunk seed"
-///     name key     32 bytes   HKDF of the account's name secret, "name"
-///
 /// At the relay a record's name is the HMAC-SHA-256 of its name, its type is `hiddenType`, and its
 /// fields are
 ///
@@ -33,20 +28,21 @@ package struct ZoneSeal: Sendable {
     let chunk: SIV
     let chunkSeed: UInt64
 
-    init(_ generation: KeyGeneration, zone: Name) {
+    init(_ generation: ZoneKeys.Generation) {
       id = generation.id
-      record = SIV(key: generation.zoneKey("record", zone, SIV.keyBytes))
-      chunk = SIV(key: generation.zoneKey("chunk", zone, SIV.keyBytes))
-      chunkSeed = generation.zoneKey("chunk seed", zone, 8).reduce(0) { $0 << 8 | UInt64($1) }
+      record = SIV(key: derived(generation.key, Array("record".utf8), SIV.keyBytes))
+      chunk = SIV(key: derived(generation.key, Array("chunk".utf8), SIV.keyBytes))
+      chunkSeed = derived(generation.key, Array("chunk seed".utf8), 8)
+        .reduce(0) { $0 << 8 | UInt64($1) }
     }
   }
 
   /// - Parameter shownTypes: Types that the relay sees, because a subscription filters by them.
-  package init(zone: Name, keys: AccountKeys, shownTypes: Set<Name> = []) {
-    self.zone = zone
+  package init(_ keys: ZoneKeys, shownTypes: Set<Name> = []) {
+    zone = keys.zone
     self.shownTypes = shownTypes
-    nameKey = zoneKey(of: keys.nameSecret, "name", zone, 32)
-    generations = keys.generations.map { GenerationKeys($0, zone: zone) }
+    nameKey = derived(keys.names, Array("name".utf8), 32)
+    generations = keys.generations.map { GenerationKeys($0) }
   }
 
   private var newest: GenerationKeys { generations[generations.count - 1] }

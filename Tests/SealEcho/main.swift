@@ -51,7 +51,7 @@ func zoneSeal(_ words: [Substring], shown: Substring, type: Name) -> ZoneSeal? {
     let zone = readName(words[2]), shown == "shown" || shown == "hidden",
     let keys = AccountKeys(nameSecret: nameSecret, generations: [generation])
   else { return nil }
-  return ZoneSeal(zone: zone, keys: keys, shownTypes: shown == "shown" ? [type] : [])
+  return ZoneSeal(keys.keys(of: zone), shownTypes: shown == "shown" ? [type] : [])
 }
 
 /// Returns the record of a request's words from the fourth on.
@@ -99,7 +99,7 @@ func chunk(_ words: [Substring], isOpened: Bool) -> String? {
     let keys = AccountKeys(
       nameSecret: [UInt8](repeating: 0, count: 32), generations: [generation])
   else { return nil }
-  let seal = ZoneSeal(zone: zone, keys: keys)
+  let seal = ZoneSeal(keys.keys(of: zone))
   if !isOpened { return encoded(seal.sealed(chunk: bytes)) }
   return seal.opened(chunk: bytes).map { encoded($0) } ?? "fault altered"
 }
@@ -115,7 +115,7 @@ func answer(_ request: Substring, _ words: [Substring]) -> String? {
       let generation = KeyGeneration(secret: [UInt8](repeating: 0, count: KeyGeneration.count)),
       let keys = AccountKeys(nameSecret: nameSecret, generations: [generation])
     {
-      ZoneSeal(zone: zone, keys: keys).relayName(of: name).text
+      ZoneSeal(keys.keys(of: zone)).relayName(of: name).text
     } else {
       nil
     }

@@ -10,7 +10,7 @@ struct ZoneSealTests {
   private let memos = Name(trusted: "Memos")
   private let generation = secret(1)
   private let keys = accountKeys([secret(1)])
-  private var seal: ZoneSeal { ZoneSeal(zone: memos, keys: keys) }
+  private var seal: ZoneSeal { ZoneSeal(keys.keys(of: memos)) }
   private var memo: Record {
     Record(
       zone: memos, name: Name(trusted: "a memo"), type: Name(trusted: "Memo"),
@@ -110,7 +110,7 @@ struct ZoneSealTests {
   }
 
   @Test func aZonesSealOpensNothingOfAnother() {
-    let clipboard = ZoneSeal(zone: Name(trusted: "Clipboard"), keys: keys)
+    let clipboard = ZoneSeal(keys.keys(of: Name(trusted: "Clipboard")))
     var moved = seal.sealed(memo)
     #expect(clipboard.relayName(of: memo.name) != moved.name)
     moved.zone = clipboard.zone
@@ -125,7 +125,7 @@ struct ZoneSealTests {
   // MARK: generations
 
   @Test func afterARotationOldRecordsOpenAndKeepTheirNames() throws {
-    let rotated = ZoneSeal(zone: memos, keys: accountKeys([secret(1), secret(2)]))
+    let rotated = ZoneSeal(accountKeys([secret(1), secret(2)]).keys(of: memos))
     let old = seal.sealed(memo)
     #expect(try rotated.opened(old) == memo)
     #expect(rotated.relayName(of: memo.name) == old.name)
@@ -134,12 +134,12 @@ struct ZoneSealTests {
   }
 
   @Test func aRevokedDeviceReadsNothingThatIsWrittenAfterwards() {
-    let rotated = ZoneSeal(zone: memos, keys: accountKeys([secret(1), secret(2)]))
+    let rotated = ZoneSeal(accountKeys([secret(1), secret(2)]).keys(of: memos))
     #expect(fault(rotated.sealed(memo)) == .unknownKey(secret(2).id))
   }
 
   @Test func anotherKeyUnderTheSameIdentifierOpensNothing() throws {
-    let other = ZoneSeal(zone: memos, keys: accountKeys([secret(2)]))
+    let other = ZoneSeal(accountKeys([secret(2)]).keys(of: memos))
     var sealed = other.sealed(memo)
     let (_, bytes) = try parts(of: sealed)
     sealed = with(generation.id, bytes, in: sealed)
@@ -149,7 +149,7 @@ struct ZoneSealTests {
   // MARK: types that a subscription names
 
   @Test func aShownTypeIsTheRealOne() throws {
-    let showing = ZoneSeal(zone: memos, keys: keys, shownTypes: [memo.type])
+    let showing = ZoneSeal(keys.keys(of: memos), shownTypes: [memo.type])
     let sealed = showing.sealed(memo)
     #expect(sealed.type == memo.type)
     #expect(try seal.opened(sealed) == memo)
@@ -240,7 +240,7 @@ struct ZoneSealTests {
   // MARK: chunks
 
   @Test func chunksOpenWithAnyGenerationOfTheDevice() {
-    let rotated = ZoneSeal(zone: memos, keys: accountKeys([secret(1), secret(2)]))
+    let rotated = ZoneSeal(accountKeys([secret(1), secret(2)]).keys(of: memos))
     let chunk = Array("part of a file".utf8)
     #expect(rotated.opened(chunk: seal.sealed(chunk: chunk)) == chunk)
     #expect(rotated.opened(chunk: rotated.sealed(chunk: chunk)) == chunk)
@@ -278,7 +278,7 @@ struct ZoneSealTests {
     sealed.name = seal.relayName(of: record.name)
     sealed.type = shown ?? ZoneSeal.hiddenType
     sealed.includes = []
-    let key = SIV(key: generation.zoneKey("record", memos, SIV.keyBytes))
+    let key = SIV(key: derived(generation.zoneKey(memos), Array("record".utf8), SIV.keyBytes))
     let bytes = key.sealed(padded, data: ZoneSeal.associatedData(of: sealed))
     return with(generation.id, bytes, in: sealed)
   }
