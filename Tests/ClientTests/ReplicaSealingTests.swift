@@ -344,21 +344,21 @@ struct ReplicaSealingTests {
   }
 
   private func opened(_ record: Record) throws -> Record {
-    try ZoneSeal(zone: TestApp.zone, keys: keys([1])).opened(record)
+    try ZoneSeal(keys([1])).opened(record)
   }
 }
 
 extension ReplicaHarness {
   /// Returns false if the replica has refused the keys.
   @discardableResult
-  fileprivate mutating func seal(_ keys: AccountKeys) -> Bool {
-    perform(.seal(OrderID(rawValue: 1), keys, zones: [TestApp.zone]))
+  fileprivate mutating func seal(_ keys: ZoneKeys) -> Bool {
+    perform(.seal(OrderID(rawValue: 1), [keys]))
     guard case .success(.switched(_, .success, _)) = outcome.result else { return false }
     return true
   }
 }
 
-private func keys(_ numbers: [UInt8]) -> AccountKeys {
+private func keys(_ numbers: [UInt8]) -> ZoneKeys {
   let generations = numbers.compactMap {
     KeyGeneration(secret: [UInt8](repeating: $0, count: KeyGeneration.count))
   }
@@ -366,7 +366,7 @@ private func keys(_ numbers: [UInt8]) -> AccountKeys {
     let keys = AccountKeys(
       nameSecret: [UInt8](repeating: 9, count: 32), generations: generations)
   else { preconditionFailure("valid keys") }
-  return keys
+  return keys.keys(of: TestApp.zone)
 }
 
 /// A relay's records: it saves batches as the protocol demands, and may do anything else.

@@ -64,9 +64,8 @@ enum ReplicaTask: Sendable {
   case show(OrderID, app: String, JSONValue)
   case nameDevices([DeviceID: String])
   case setSyncing(OrderID, zone: Name, Bool)
-  /// Seals these zones, and those that are sealed already, with these keys. The home has no records
-  /// in a zone that was not sealed.
-  case seal(OrderID, AccountKeys, zones: [Name])
+  /// Seals the zones of these keys. The home has no records in a zone that was not sealed before.
+  case seal(OrderID, [ZoneKeys])
   case answerRestore(OrderID, app: String)
   /// Makes the edits that are due. When connected, edits of other devices are left to them for a
   /// grace period.

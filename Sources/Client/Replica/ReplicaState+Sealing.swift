@@ -14,9 +14,8 @@ import LockstepStorage
 ///   again. The times of a record's versions never decrease, because each change is later than the
 ///   version that it was made on, and a merge has the later time of its two sides.
 struct SealedZones {
-  private(set) var keys: AccountKeys?
-  /// Sealed zones. A zone that was sealed once is never taken for a plain one.
-  private(set) var zones: Set<Name> = []
+  /// Keys of the sealed zones. A zone that was sealed once is never taken for a plain one.
+  private(set) var keys: [Name: ZoneKeys] = [:]
   private var seals: [Name: ZoneSeal] = [:]
   /// Records at the relay that this device cannot read, by their names there, with the reason.
   private(set) var unreadable: [RecordKey: SealFault] = [:]
@@ -28,13 +27,13 @@ struct SealedZones {
 
   func seal(_ zone: Name) -> ZoneSeal? { seals[zone] }
 
-  func isSealed(_ zone: Name) -> Bool { zones.contains(zone) }
+  var isEmpty: Bool { seals.isEmpty }
 
-  mutating func adopt(_ keys: AccountKeys, zones: Set<Name>) {
-    self.keys = keys
-    self.zones = zones
-    seals = [:]
-    for zone in zones { seals[zone] = ZoneSeal(zone: zone, keys: keys) }
+  func isSealed(_ zone: Name) -> Bool { seals[zone] != nil }
+
+  mutating func adopt(_ keys: ZoneKeys) {
+    self.keys[keys.zone] = keys
+    seals[keys.zone] = ZoneSeal(keys)
   }
 
   mutating func setUnreadable(_ list: [RecordKey: SealFault], hasMore: Bool) {
@@ -69,43 +68,50 @@ struct SealedZones {
 
 extension ReplicaState {
   static let sealKeysKey = "seal.keys"
-  static let sealZonesKey = "seal.zones"
   static let sealUnreadableKey = "seal.unreadable"
   static let sealIncludesKey = "seal.includes"
 
   /// See `ReplicaTask.seal`. Returns the device's new position if it reads again from the
   /// beginning.
-  mutating func adoptSeal(_ keys: AccountKeys, zones new: [Name]) throws(StorageError)
+  mutating func adoptSeals(_ list: [ZoneKeys]) throws(StorageError)
     -> (Result<Bool, EditFailure>, movedTo: ChangePosition?)
   {
     guard identity != nil else { return (.failure(.notJoined), nil) }
-    if let held = sealing.keys, !keys.contains(held) {
-      let reason = "this home has a key of the account that is not among the new ones"
-      return (.failure(.refused(EditRefusal(reason))), nil)
+    for keys in list {
+      if let failure = try failure(ofAdopting: keys) { return (.failure(failure), nil) }
     }
-    for zone in new where !sealing.isSealed(zone) {
-      let isEmpty = try transaction.records(zone: zone, type: nil).isEmpty
-      guard isEmpty, !transaction.outbox.entries.contains(where: { $0.key.zone == zone }) else {
-        let reason = "zone \(zone.text) has records that are not sealed"
-        return (.failure(.refused(EditRefusal(reason))), nil)
-      }
-    }
-    let zones = sealing.zones.union(new)
-    guard keys != sealing.keys || zones != sealing.zones else { return (.success(false), nil) }
-    sealing.adopt(keys, zones: zones)
-    transaction.setValue(Self.sealKeysKey, keys.storedText)
-    transaction.setValue(Self.sealZonesKey, JSONValue(zones.sorted()).text)
+    let new = list.filter { sealing.keys[$0.zone] != $0 }
+    guard !new.isEmpty else { return (.success(false), nil) }
+    for keys in new { sealing.adopt(keys) }
+    let stored = sealing.keys.values.sorted { $0.zone < $1.zone }.map(\.storedValue)
+    transaction.setValue(Self.sealKeysKey, JSONValue.array(stored).text)
     return (.success(true), movePositionBack(to: nil))
+  }
+
+  /// Returns nil if the keys may be adopted.
+  private func failure(ofAdopting keys: ZoneKeys) throws(StorageError) -> EditFailure? {
+    if let held = sealing.keys[keys.zone] {
+      if keys.contains(held) { return nil }
+      let reason = "zone \(keys.zone.text) is sealed with a key that is not among the new ones"
+      return .refused(EditRefusal(reason))
+    }
+    let isEmpty = try transaction.records(zone: keys.zone, type: nil).isEmpty
+    if isEmpty, !transaction.outbox.entries.contains(where: { $0.key.zone == keys.zone }) {
+      return nil
+    }
+    return .refused(EditRefusal("zone \(keys.zone.text) has records that are not sealed"))
   }
 
   mutating func loadSealing() throws(StorageError) {
     sealing = SealedZones()
-    guard
-      let keys = try transaction.store.value(Self.sealKeysKey).flatMap(AccountKeys.init(stored:)),
-      let zones = try transaction.store.value(Self.sealZonesKey)
-        .flatMap({ JSONValue(ifJSON: Array($0.utf8))?.names })
-    else { return }
-    sealing.adopt(keys, zones: Set(zones))
+    guard let text = try transaction.store.value(Self.sealKeysKey) else { return }
+    let list = JSONValue(ifJSON: Array(text.utf8))?.array
+    for value in list ?? [] {
+      guard let keys = ZoneKeys(stored: value) else {
+        throw .corrupt(path: "home", detail: "the keys of its sealed zones are not readable")
+      }
+      sealing.adopt(keys)
+    }
     sealing.hasIncludes = try transaction.store.value(Self.sealIncludesKey) != nil
     if let text = try transaction.store.value(Self.sealUnreadableKey) {
       let (list, hasMore) = Self.unreadable(stored: text)
@@ -117,7 +123,7 @@ extension ReplicaState {
 
   /// Returns the page with its sealed records opened, and without those that must not be taken.
   mutating func opened(_ page: ChangePage, isSnapshot: Bool) throws(StorageError) -> ChangePage {
-    guard !sealing.zones.isEmpty,
+    guard !sealing.isEmpty,
       page.changes.contains(where: { sealing.isSealed($0.zone) })
     else { return page }
     var page = page

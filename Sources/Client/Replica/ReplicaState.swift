@@ -139,8 +139,8 @@ struct ReplicaState {
     case .setSyncing(let order, let zone, let isOn):
       let (result, movedTo) = try setSyncing(zone, isOn)
       return .switched(order, result, movedTo: movedTo)
-    case .seal(let order, let keys, let zones):
-      let (result, movedTo) = try adoptSeal(keys, zones: zones)
+    case .seal(let order, let keys):
+      let (result, movedTo) = try adoptSeals(keys)
       return .switched(order, result, movedTo: movedTo)
     case .answerRestore(let order, let app):
       return .switched(order, try answerRestore(of: app), movedTo: nil)
