@@ -59,10 +59,12 @@
       return isDone ? bytes : nil
     }
 
+    /// Fetched once: OpenSSL looks it up by name under a lock. It is never changed, so all threads
+    /// may use it.
+    private nonisolated(unsafe) static let cipher = EVP_CIPHER_fetch(nil, "AES-256-SIV", nil)
+
     private static func withCipher(_ body: (OpaquePointer, OpaquePointer) -> Bool) -> Bool {
-      guard let cipher = EVP_CIPHER_fetch(nil, "AES-256-SIV", nil) else { return false }
-      defer { EVP_CIPHER_free(cipher) }
-      guard let context = EVP_CIPHER_CTX_new() else { return false }
+      guard let cipher, let context = EVP_CIPHER_CTX_new() else { return false }
       defer { EVP_CIPHER_CTX_free(context) }
       return body(context, cipher)
     }
