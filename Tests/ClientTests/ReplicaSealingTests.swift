@@ -204,6 +204,41 @@ struct ReplicaSealingTests {
     #expect(try opened(relay.records[0]).isDeleted)
   }
 
+  /// A merge has the time of its newer side, so that the time alone does not show the order.
+  @Test mutating func aVersionThatAMergeHasReplacedIsNotTakenForANewOne() throws {
+    var (desk, phone) = try pair()
+    desk.edit(.count("c"))
+    phone.edit(.count("c"))
+    try send(&desk)
+    let former = relay.records[0]
+    try send(&phone)
+    try read(on: &desk)
+    #expect(relay.records[0].modifiedAt == former.modifiedAt)
+    let merged = try phone.store.record(.desk("c"))?.value
+    relay.put(former)
+    try read(on: &phone)
+    try send(&phone)
+    #expect(try phone.store.record(.desk("c"))?.value == merged)
+    #expect(try opened(relay.records[0]).value == merged)
+  }
+
+  @Test mutating func aDeviceThatMayOnlyReadKeepsWhatTheRelayWithholds() throws {
+    var (desk, phone) = try pair()
+    try write("diary", "first", on: &desk)
+    let former = relay.records[0]
+    desk.pass(milliseconds: 10)
+    try write("diary", "second", on: &desk)
+    try phone.limit(to: DeviceScope(zones: [TestApp.zone], isReadOnly: true))
+    phone.page(relay.live, from: nil, to: 1)
+    relay.put(former)
+    try read(on: &phone)
+    #expect(try phone.store.record(.desk("diary"))?.text == "second")
+    phone.perform(.forgetCursor(restoredThrough: nil))
+    phone.page([], from: nil, to: 9)
+    #expect(try phone.store.record(.desk("diary"))?.text == "second")
+    #expect(phone.freezeBatch() == nil)
+  }
+
   // MARK: records that do not open
 
   @Test(arguments: ["author", "time", "type", "name", "plain"])
@@ -247,7 +282,8 @@ struct ReplicaSealingTests {
     #expect(relay.record(of: good.key)?.content == "{}")
     #expect(phone.outbox.unsent == 1)
     #expect(phone.outbox.unreadableCount == 1)
-    // Another process of the home knows it as well.
+    // Another process of the home knows it as well, once the version was read.
+    try read(on: &phone)
     phone.reopen()
     #expect(phone.freezeBatch() == nil)
     #expect(phone.outbox.unreadableCount == 1)
@@ -261,6 +297,39 @@ struct ReplicaSealingTests {
     try send(&phone)
     #expect(phone.outbox.unsent == 0)
     #expect(try opened(#require(relay.record(of: good.key))).text == "mine")
+  }
+
+  /// The relay need not send that version with the changes, so the device has to try again.
+  @Test mutating func aConflictThatCannotBeReadIsTriedAgain() throws {
+    var (desk, _) = try pair()
+    try write("diary", "a secret", on: &desk)
+    let good = relay.records[0]
+    desk.pass(milliseconds: 10)
+    desk.edit(.note("diary", "more"))
+    var bad = good
+    bad.fields = Array("{}".utf8)
+    relay.put(bad)
+    try send(&desk)
+    #expect(desk.outbox.unsent == 1)
+    relay.put(good)
+    try send(&desk)
+    #expect(desk.outbox.unsent == 1)
+    desk.perform(.retryRefused(withParked: true))
+    desk.page(relay.live, from: nil, to: 9)
+    try send(&desk)
+    #expect(desk.outbox.unsent == 0)
+    #expect(desk.outbox.unreadableCount == 0)
+    #expect(try opened(relay.records[0]).text == "more")
+  }
+
+  @Test mutating func filesAreRefusedUntilTheyCanBeSealed() throws {
+    var (desk, _) = try pair()
+    let hash = String(repeating: "0", count: 64)
+    let album = EditRequest.fields("album", TestApp.album, ["pieces": [.string(hash)]])
+    guard case .failure(.refused) = desk.edit(album) else {
+      Issue.record("not refused")
+      return
+    }
   }
 
   @Test mutating func aNewGenerationMakesReadableWhatWasNot() throws {

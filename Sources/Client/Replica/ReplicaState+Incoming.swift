@@ -155,8 +155,8 @@ extension ReplicaState {
       return try reconcile(entry, server, &applied)
     }
     let held = try transaction.record(key)
-    if let held, isFormer(server, of: held), !scope.includesWrites(to: key.zone) { return }
-    if let held, try isLost(held) || isFormer(server, of: held), !held.isSame(as: server) {
+    if let held, try mustStay(held, over: server), !held.isSame(as: server) {
+      guard scope.includesWrites(to: key.zone) else { return }
       return try bringBack(held, over: server, &applied)
     }
     let server = try completed(server, over: held)
@@ -164,6 +164,12 @@ extension ReplicaState {
     let known = held?.tag ?? 0
     guard isSnapshot ? server.tag != known : server.tag > known else { return }
     try transaction.put(server, snapshot: isSnapshot ? snapshot : nil, replacing: [held])
+  }
+
+  /// True if the relay's version does not replace the held one: it may precede that.
+  private func mustStay(_ held: Record, over server: Record) throws(StorageError) -> Bool {
+    if try isLost(held) { return true }
+    return try isFormer(server, of: held)
   }
 
   /// Returns the relay's version with the stamps that it lacks. Not while the relay is being
@@ -205,7 +211,7 @@ extension ReplicaState {
       transaction.remove(entry)
       return try transaction.put(server)
     }
-    if isMade(entry, onTopOf: server) { return try rebase(entry, on: server) }
+    if try isMade(entry, onTopOf: server) { return try rebase(entry, on: server) }
     if try isMade(entry, onAncestor: server) { return try rebase(entry, on: server) }
     if isIncluded(entry, in: server) {
       transaction.remove(entry)
@@ -256,7 +262,7 @@ extension ReplicaState {
   }
 
   /// True if the relay's version precedes the change, or repeats its base: there is no conflict.
-  private func isMade(_ entry: OutboxEntry, onTopOf server: Record) -> Bool {
+  private func isMade(_ entry: OutboxEntry, onTopOf server: Record) throws(StorageError) -> Bool {
     if asksAboutOther(entry) { return false }
     let tag = entry.base?.tag ?? 0
     let isLost = restore?.hasLost(entry.knownTag) == true
@@ -271,7 +277,7 @@ extension ReplicaState {
         server.tag < tag
       }
     if isOlder { return true }
-    if let base = entry.base, isFormer(server, of: base) { return true }
+    if let base = entry.base, try isFormer(server, of: base) { return true }
     // This device saved it, but the answer was lost: the waiting change was made after that.
     if isEarlierVersion(server, of: entry) { return true }
     if let restore, restore.precedesLoss(server.tag) {

@@ -203,7 +203,9 @@ extension ReplicaState {
   /// See `ReplicaTask.retryRefused`.
   mutating func retryRefused(withParked: Bool) {
     chunkDependencies.retrySetAside()
-    if withParked { retryParked { !$0.lacksChunks } }
+    guard withParked else { return }
+    retryParked { !$0.lacksChunks }
+    retryUnreadable()
   }
 
   /// Retries parked changes.

@@ -10,15 +10,19 @@ import LockstepStorage
 ///   local changes to it wait;
 /// - a tombstone of the relay, or a record's absence from a snapshot, deletes nothing: what is held
 ///   is saved again. A deletion is a sealed record (`ZoneSeal`);
-/// - a version with an older time than the held one is a former version: the held one is saved
-///   again. The times of a record's versions never decrease, because each change is later than the
-///   version that it was made on, and a merge has the later time of its two sides.
+/// - a version with an older time than the held one, or one that the held one has replaced, is a
+///   former version: the held one is saved again. The times of a record's versions never decrease,
+///   because each change is later than the version that it was made on, and a merge has the later
+///   time of its two sides.
 struct SealedZones {
   /// Keys of the sealed zones. A zone that was sealed once is never taken for a plain one.
   private(set) var keys: [Name: ZoneKeys] = [:]
   private var seals: [Name: ZoneSeal] = [:]
-  /// Records at the relay that this device cannot read, by their names there, with the reason.
+  /// Records at the relay that this device cannot read, by their names there, with the reason: those
+  /// that it has read, and those that the relay has reported as conflicts with a change. The latter
+  /// are not stored: the change is tried again in the next process.
   private(set) var unreadable: [RecordKey: SealFault] = [:]
+  private var unreadableConflicts: [RecordKey: SealFault] = [:]
   /// True if more of them were found than are listed. Until all are read anew, no local change to
   /// an unlisted record can replace one: the relay refuses it as a conflict.
   private(set) var hasMoreUnreadable = false
@@ -41,8 +45,21 @@ struct SealedZones {
     hasMoreUnreadable = hasMore
   }
 
+  mutating func noteConflict(_ key: RecordKey, _ fault: SealFault) {
+    unreadableConflicts[key] = fault
+  }
+
+  mutating func retryConflicts() { unreadableConflicts = [:] }
+
+  /// All of both kinds.
+  var allUnreadable: [RecordKey: SealFault] {
+    if unreadableConflicts.isEmpty { return unreadable }
+    return unreadable.merging(unreadableConflicts) { first, _ in first }
+  }
+
   /// Returns true if that changed the list.
   mutating func note(_ key: RecordKey, _ fault: SealFault?) -> Bool {
+    unreadableConflicts[key] = nil
     guard unreadable[key] != fault else { return false }
     if fault != nil, unreadable[key] == nil, unreadable.count >= Limits.unreadableRecords {
       defer { hasMoreUnreadable = true }
@@ -52,17 +69,27 @@ struct SealedZones {
     return true
   }
 
+  /// Their number; one more stands for those that are not listed.
+  var unreadableCount: Int { allUnreadable.count + (hasMoreUnreadable ? 1 : 0) }
+
   func firstUnreadable(_ count: Int) -> [AgentStatus.Unreadable] {
-    if unreadable.isEmpty { return [] }
-    return unreadable.sorted { $0.key < $1.key }.prefix(count).map {
-      AgentStatus.Unreadable(key: $0.key, fault: $0.value)
-    }
+    let unreadable = allUnreadable
+    return unreadable.isEmpty
+      ? []
+      : unreadable.sorted { $0.key < $1.key }.prefix(count).map {
+        AgentStatus.Unreadable(key: $0.key, fault: $0.value)
+      }
   }
 
   /// True if the relay has a version of this record that the device cannot read.
   func isUnreadable(_ key: RecordKey) -> Bool {
-    guard !unreadable.isEmpty, let seal = seals[key.zone] else { return false }
-    return unreadable[RecordKey(zone: key.zone, name: seal.relayName(of: key.name))] != nil
+    guard hasUnreadable, let seal = seals[key.zone] else { return false }
+    let relayKey = RecordKey(zone: key.zone, name: seal.relayName(of: key.name))
+    return unreadable[relayKey] != nil || unreadableConflicts[relayKey] != nil
+  }
+
+  var hasUnreadable: Bool {
+    !unreadable.isEmpty || hasMoreUnreadable || !unreadableConflicts.isEmpty
   }
 }
 
@@ -246,14 +273,25 @@ extension ReplicaState {
       noteIncludes(of: record)
       return .conflict(record)
     case .failure(let fault):
-      note(key, fault)
+      sealing.noteConflict(key, fault)
       return .unreadable
     }
   }
 
-  /// True if the version precedes the held one, which was saved later: see `SealedZones`.
-  func isFormer(_ server: Record, of held: Record) -> Bool {
-    sealing.isSealed(held.zone) && server.tag > 0 && server.modifiedAt < held.modifiedAt
+  /// Reads anew what could not be read, at a user's request.
+  mutating func retryUnreadable() {
+    sealing.retryConflicts()
+    if sealing.hasUnreadable { _ = movePositionBack(to: nil) }
+  }
+
+  /// True if the version precedes the held one: see `SealedZones`.
+  func isFormer(_ server: Record, of held: Record) throws(StorageError) -> Bool {
+    guard sealing.isSealed(held.zone), server.tag > 0, server.modifiedAt <= held.modifiedAt else {
+      return false
+    }
+    if server.modifiedAt < held.modifiedAt { return true }
+    if held.isSame(as: server) { return false }
+    return try transaction.ancestors(held.key).contains(VersionFingerprint(of: server))
   }
 
   // MARK: to the relay
@@ -278,6 +316,14 @@ extension ReplicaState {
       zone: zone, name: mutation.name, type: mutation.type ?? ZoneSeal.hiddenType,
       fields: mutation.fields, modifiedAt: mutation.modifiedAt, device: device, tag: 0,
       chunks: mutation.chunks, includes: mutation.includes)
+  }
+
+  /// True if the fields refer to chunks of files.
+  func namesFiles(_ fields: [UInt8], type: Name, at key: RecordKey) -> Bool {
+    let chunks =
+      merging.chunks(in: fields, of: type, zone: key.zone)
+      ?? Merging.value(fields).map { FileReference.chunks(in: $0) } ?? []
+    return !chunks.isEmpty
   }
 
   /// Returns the number of bytes of the fields that the relay would store.

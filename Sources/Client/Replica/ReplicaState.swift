@@ -291,7 +291,7 @@ struct ReplicaState {
   /// relay's version cannot be read.
   private var heldBack: [OutboxSummary.ZoneCount] {
     var counts = chunkDependencies.counts(in: transaction.outbox)
-    guard !sealing.unreadable.isEmpty else { return counts }
+    guard sealing.hasUnreadable else { return counts }
     for entry in transaction.outbox.entries where entry.state == .waiting {
       let zone = entry.key.zone
       guard sealing.isUnreadable(entry.key), !chunkDependencies.isBlocked(entry) else { continue }
@@ -318,7 +318,7 @@ struct ReplicaState {
     outbox.mayBringBack = mayBringBack
     outbox.off = zonesOff.map(\.zone)
     outbox.outOfScope = outbox.waiting.map(\.zone).filter { !scope.includesWrites(to: $0) }
-    outbox.unreadableCount = sealing.unreadable.count
+    outbox.unreadableCount = sealing.unreadableCount
     outbox.unreadable = sealing.firstUnreadable(Limits.statusRecords)
     outbox.questions = lastQuestions
     return ReplicaOutcome(
@@ -493,6 +493,10 @@ extension ReplicaState {
     let stamped = value.map { merging.stamped($0, of: type, over: held, in: key.zone, context) }
     let fields = stamped?.serialized()
     if let failure = failure(of: fields, type: type, for: key) { return .failure(failure) }
+    if let fields, sealing.isSealed(key.zone), namesFiles(fields, type: type, at: key) {
+      return .failure(
+        .refused(EditRefusal("zone \(key.zone.text) is sealed, and files cannot be sealed yet")))
+    }
     if let fields, let chunks = merging.chunks(in: fields, of: type, zone: key.zone),
       chunks.count > Limits.chunksPerRecord
     {
@@ -707,7 +711,12 @@ extension ReplicaState {
     for record in try transaction.unnamed(bySnapshot: snapshot) {
       if transaction.outbox.holds(record.key) {
         try reconcileAbsent(record.key, &applied)
-      } else if scope.includesWrites(to: record.key.zone), isLost(unnamed: record) {
+      } else if sealing.isSealed(record.key.zone), scope.includes(record.key.zone) {
+        // No device has deleted it. A device that may change nothing keeps it.
+        guard scope.includesWrites(to: record.key.zone), !isOff(record.key.zone) else { continue }
+        transaction.markLost(record.key)
+        hasLostRecords = true
+      } else if restore?.hasLost(record.tag) == true, scope.includesWrites(to: record.key.zone) {
         transaction.markLost(record.key)
         hasLostRecords = true
       } else if restore != nil, record.isDeleted {
@@ -723,12 +732,6 @@ extension ReplicaState {
     guard var restore else { return }
     restore.isSnapshotDone = true
     setRestore(restore)
-  }
-
-  /// True if the relay lacks the record although no device has deleted it.
-  private func isLost(unnamed record: UnnamedRecord) -> Bool {
-    if sealing.isSealed(record.key.zone) { return !isOff(record.key.zone) }
-    return restore?.hasLost(record.tag) == true
   }
 
   /// Reconciles a local change to a record that the relay does not have.

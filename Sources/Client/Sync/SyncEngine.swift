@@ -418,7 +418,8 @@ struct SyncEngine {
     unblockZones()
     batchRecords = Limits.batchRecords
     batchBytes = Limits.batchBytes
-    if outbox.setAsideCount > 0 || outbox.parkedCount > 0 { retry(withParked: true) }
+    let isRefused = outbox.setAsideCount > 0 || outbox.parkedCount > 0
+    if isRefused || outbox.unreadableCount > 0 { retry(withParked: true) }
     fetchNow()
   }
 

@@ -125,6 +125,13 @@ struct ReplicaHarness {
     return applied
   }
 
+  /// Joins the account again, as the same device for a part of it.
+  mutating func limit(to scope: DeviceScope) throws {
+    guard var identity = try store.identity() else { throw TestFault("no identity") }
+    identity.credentials.scope = scope
+    perform(.join(OrderID(rawValue: 1), identity))
+  }
+
   /// Opens the same home in a new process.
   mutating func reopen() {
     replica = Replica(store: store, apps: [TestApp()])
