@@ -26,12 +26,6 @@ package struct ZoneKeys: Hashable, Sendable {
   /// Oldest first; at least one. The last one seals.
   package let generations: [Generation]
 
-  init(zone: Name, names: [UInt8], generations: [Generation]) {
-    self.zone = zone
-    self.names = names
-    self.generations = generations
-  }
-
   /// True if these keys open all that the others open.
   package func contains(_ other: ZoneKeys) -> Bool {
     zone == other.zone && names == other.names
