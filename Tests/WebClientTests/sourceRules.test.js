@@ -31,6 +31,7 @@ test("the sources are read", () => {
 test("folders import only the folders below them, and nothing from outside", () => {
   const allowed = {
     json: ["json"], model: ["model", "json"], apps: ["apps", "model", "json"],
+    sealing: ["sealing", "model", "json"],
     client: ["client", "model", "json"], "lockstep.js": ["client", "model", "json"],
     node: ["node", "client", "json"], "node.js": ["node", "lockstep.js"],
     testing: ["testing", "client", "model", "json"], "testing.js": ["testing", "client"],
@@ -56,7 +57,7 @@ test("time, randomness and the browser are passed in as parameters", () => {
     "setInterval(", "localStorage", "eval(", "new Function", "console.", "process.",
   ];
   const inRules = ["fetch(", "indexedDB", "document", "window", "await ", "navigator"];
-  const areRules = ({ path }) => /^(?:apps|json|model|client\/replica)\//.test(path);
+  const areRules = ({ path }) => /^(?:apps|json|model|sealing|client\/replica)\//.test(path);
   // Files that take time, randomness and the network from the browser, in one value each; the hash
   // that names the cache of a service worker, and the time of a push; and the id of the process
   // that has a file open.

@@ -1,0 +1,232 @@
+import { isObject, serialize } from "../json/jsonValue.js";
+import { JSONFault, parse } from "../json/jsonParser.js";
+import { byteCount } from "../json/utf8.js";
+import { areChunks } from "../model/fileReference.js";
+import { derived } from "./accountKeys.js";
+import { base64url, base64urlBytes, base64urlLength } from "./base64url.js";
+import { hex, hexBytes } from "./hex.js";
+import { contentLength, decodeContent, encodeContent, textOf } from "./recordContent.js";
+import { HMAC, sha256 } from "./sha256.js";
+import { SIV } from "./siv.js";
+
+const utf8 = new TextEncoder();
+const recordLabel = utf8.encode("lockstep record 1");
+const chunkLabel = utf8.encode("lockstep chunk 1");
+/** Type at the relay of records whose type is not shown. */
+export const sealedType = "Sealed";
+/** Bytes of a text whose length is written in two bytes. */
+const textBytesMax = 0xffff;
+const digestBytes = 32;
+/** Bytes of the fields at the relay around the sealed text. */
+const frameBytes = serialize({ key: "0".repeat(16), sealed: "" }).length;
+
+/**
+ * Reason why a record or chunk of the relay cannot be opened:
+ *
+ * - "notSealed": its fields do not have the form of sealed ones; a plain record, for example
+ * - "unknownKey": sealed with a generation of keys that this device does not have; `keyId` names it
+ * - "altered": not what was sealed for this place, or by another key; or changed since
+ * - "malformed": sealed with the right key, but not by these rules
+ */
+export class SealFault extends Error {
+  name = "SealFault";
+
+  /**
+   * @param {"notSealed" | "unknownKey" | "altered" | "malformed"} kind
+   * @param {string=} keyId
+   */
+  constructor(kind, keyId) {
+    super(sentences[kind]);
+    this.kind = kind;
+    this.keyId = keyId;
+  }
+}
+
+const sentences = {
+  notSealed: "the record is not sealed, but its zone is",
+  unknownKey: "the record is sealed with a key that this device does not have; pair it again",
+  altered: "the seal does not open: it was changed, or made for another place or with another key",
+  malformed: "the content of the seal is not that of a record; update this device",
+};
+
+const failed = (kind, keyId) => ({ fault: new SealFault(kind, keyId) });
+
+/**
+ * A record as `client/record.js` has it; other members are kept as they are.
+ *
+ * @typedef {{zone: string, name: string, type: string, fields: object | null, modifiedAt: number,
+ *   device: string, deleted: boolean, chunks?: string[], includes?: string[]}} SealableRecord
+ */
+
+/**
+ * Seals the records and chunks of one zone for a relay that must not read them, and opens them.
+ * Equal content has equal seals on all devices, so a save that is repeated is the same save.
+ */
+export class ZoneSeal {
+  #zone;
+  #names;
+  /** By id. */
+  #generations = new Map();
+  #keyId;
+  #shown;
+
+  /**
+   * @param {import("./accountKeys.js").ZoneKeys} keys
+   * @param {Iterable<string>=} shownTypes types that the relay may see
+   */
+  constructor({ zone, nameKey, generations }, shownTypes = []) {
+    if (generations.length === 0) throw new RangeError("a zone has a generation of keys");
+    this.#zone = zone;
+    this.#names = new HMAC(derived(nameKey, "name", digestBytes));
+    for (const { id, key } of generations) this.#generations.set(id, keysOf(key));
+    this.#keyId = generations[generations.length - 1].id;
+    this.#shown = new Set(shownTypes);
+  }
+
+  get zone() { return this.#zone; }
+
+  /** Id of the generation that seals. */
+  get keyId() { return this.#keyId; }
+
+  /** First value of the division of files into chunks: 64 bits, secret. @returns {bigint} */
+  get chunkSeed() { return this.#generations.get(this.#keyId).seed; }
+
+  /** Returns the name at the relay of the record of a name. @param {string} plain */
+  name(plain) { return hex(this.#names.code(utf8.encode(plain))); }
+
+  /**
+   * Returns the bytes of a sealed record's fields as JSON, which must fit into a record too.
+   *
+   * @param {{name: string, type: string, fields: object | null, includes?: string[]}} record
+   */
+  sealedLength({ name, type, fields, includes = [] }) {
+    const length = contentLength({
+      name: byteCount(name), type: byteCount(type), includes: includes.length,
+      fields: fields === null ? 0 : byteCount(serialize(fields)),
+    });
+    return frameBytes + base64urlLength(SIV.overhead + length);
+  }
+
+  /**
+   * Seals a record, or a tombstone; returns it as the relay stores it, which cannot tell one from
+   * the other. `device` must be the device that saves it.
+   *
+   * @param {SealableRecord} record
+   * @returns {SealableRecord} without `includes`, which are sealed
+   * @throws {TypeError} if it is not a record of this zone
+   */
+  seal(record) {
+    const { includes = [], ...rest } = record;
+    const fields = record.fields === null ? null : utf8.encode(serialize(record.fields));
+    const content = encodeContent({ name: record.name, type: record.type, includes, fields });
+    const type = this.#shown.has(record.type) ? record.type : sealedType;
+    const outer = { ...rest, name: this.name(record.name), type, deleted: false };
+    const data = this.#associatedData(outer);
+    if (data === null) throw new TypeError("only records of the zone can be sealed");
+    const sealed = this.#generations.get(this.#keyId).records.seal(content, data);
+    outer.fields = { key: this.#keyId, sealed: base64url(sealed) };
+    return outer;
+  }
+
+  /**
+   * Opens a record of the relay. Of versions that it includes, only those inside of the seal count.
+   *
+   * @param {SealableRecord} record
+   * @returns {{record: SealableRecord} | {fault: SealFault}}
+   */
+  open(record) {
+    if (!isSealed(record.fields)) return failed("notSealed");
+    const { key, sealed } = record.fields;
+    const keys = this.#generations.get(key);
+    if (!keys) return failed("unknownKey", key);
+    const bytes = base64urlBytes(sealed);
+    const data = this.#associatedData(record);
+    const plaintext = bytes && data && keys.records.open(bytes, data);
+    if (!plaintext) return failed("altered");
+    const content = decodeContent(plaintext);
+    if (!content || this.name(content.name) !== record.name) return failed("malformed");
+    if (record.type !== sealedType && record.type !== content.type) return failed("malformed");
+    const fields = content.fields && fieldsOf(content.fields);
+    if (fields === undefined) return failed("malformed");
+    const { includes, ...rest } = record;
+    const opened = {
+      ...rest, name: content.name, type: content.type, fields, deleted: fields === null,
+    };
+    if (content.includes.length > 0) opened.includes = content.includes;
+    return { record: opened };
+  }
+
+  /** Seals a chunk of a file, at least one byte. @param {Uint8Array} bytes */
+  sealChunk(bytes) { return this.#generations.get(this.#keyId).chunks.seal(bytes, chunkLabel); }
+
+  /**
+   * Opens a chunk of the relay. A record that was sealed again names chunks of an older generation,
+   * so all are tried, the newest first.
+   *
+   * @param {Uint8Array} sealed
+   * @returns {{bytes: Uint8Array} | {fault: SealFault}}
+   */
+  openChunk(sealed) {
+    for (const { chunks } of [...this.#generations.values()].reverse()) {
+      const bytes = chunks.open(sealed, chunkLabel);
+      if (bytes) return { bytes };
+    }
+    return failed("altered");
+  }
+
+  /**
+   * Returns the associated data of a record, by its fields at the relay; null if a part is not as
+   * records have it. Device and stamp are among them: the relay cannot change who wrote, and so
+   * which edit is newer.
+   */
+  #associatedData({ zone, name, type, device, modifiedAt, chunks = [] }) {
+    if (zone !== this.#zone || !Number.isSafeInteger(modifiedAt) || !areChunks(chunks)) return null;
+    const texts = [zone, name, type, device].map((text) => utf8.encode(text));
+    if (texts.some(({ length }) => length > textBytesMax)) return null;
+    const length = texts.reduce((sum, text) => sum + 2 + text.length, recordLabel.length);
+    const data = new Uint8Array(length + 8 + digestBytes);
+    const view = new DataView(data.buffer);
+    data.set(recordLabel);
+    let place = recordLabel.length;
+    for (const text of texts) {
+      view.setUint16(place, text.length);
+      data.set(text, place + 2);
+      place += 2 + text.length;
+    }
+    view.setInt32(place, Math.floor(modifiedAt / 2 ** 32));
+    view.setUint32(place + 4, modifiedAt >>> 0);
+    data.set(chunks.length === 0 ? noChunks : sha256(hexBytes(chunks.join(""))), place + 8);
+    return data;
+  }
+}
+
+const noChunks = sha256(new Uint8Array(0));
+
+function keysOf(zoneKey) {
+  const seed = derived(zoneKey, "chunk seed", 8);
+  return {
+    records: new SIV(derived(zoneKey, "record", SIV.keyBytes)),
+    chunks: new SIV(derived(zoneKey, "chunk", SIV.keyBytes)),
+    seed: new DataView(seed.buffer, seed.byteOffset).getBigUint64(0),
+  };
+}
+
+/** True for an object with the strings `key` and `sealed`, and no other member. */
+function isSealed(fields) {
+  return isObject(fields) && Object.keys(fields).length === 2
+    && ["key", "sealed"].every((name) =>
+      Object.hasOwn(fields, name) && typeof fields[name] === "string");
+}
+
+/** Returns the object of the fields; undefined if the bytes are not the JSON of one. */
+function fieldsOf(bytes) {
+  const text = textOf(bytes);
+  if (text === null) return undefined;
+  try {
+    const value = parse(text);
+    return isObject(value) ? value : undefined;
+  } catch (error) {
+    if (error instanceof JSONFault) return undefined;
+    throw error;
+  }
+}
