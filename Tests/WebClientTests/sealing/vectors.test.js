@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { createHash, scryptSync } from "node:crypto";
+import { readFileSync } from "node:fs";
+import test from "node:test";
+import { serialize } from "../../../Sources/WebClient/json/jsonValue.js";
+import { parse } from "../../../Sources/WebClient/json/jsonParser.js";
+import {
+  AccountKeys, derived, KeyGeneration,
+} from "../../../Sources/WebClient/sealing/accountKeys.js";
+import { hex, hexBytes } from "../../../Sources/WebClient/sealing/hex.js";
+import { SIV } from "../../../Sources/WebClient/sealing/siv.js";
+import { ZoneSeal } from "../../../Sources/WebClient/sealing/zoneSeal.js";
+
+// Cases of an independent implementation (seals.py beside them, run by scripts/sealing-check),
+// which every language must reproduce.
+
+const file = new URL("../../SealingTests/Vectors/Seals.jsonl", import.meta.url);
+const vectors = readFileSync(file, "utf8").split("\n").slice(0, -1).map((line) => parse(line));
+
+const utf8 = new TextEncoder();
+const hashOf = (bytes) => createHash("sha256").update(bytes).digest("hex");
+/** A text, or one that is given by a rule. */
+const textOf = (rule) => (typeof rule === "object" && rule !== null
+  ? rule.head + rule.unit.repeat(rule.count) + rule.tail : rule);
+
+function keysOf({ nameSecret, secret }) {
+  return new AccountKeys(hexBytes(nameSecret), [new KeyGeneration(hexBytes(secret))]);
+}
+
+const sealOf = (vector, shownTypes) =>
+  new ZoneSeal(keysOf(vector).zoneKeys(vector.zone), shownTypes);
+
+function recordOf({ zone, name, type, fields, modifiedAt, device, chunks, includes }) {
+  return {
+    zone, name, type, fields: fields === null ? null : parse(textOf(fields)), modifiedAt, device,
+    tag: 0, deleted: fields === null, chunks,
+    ...(includes?.length > 0 ? { includes } : {}),
+  };
+}
+
+const checks = {
+  keys(vector) {
+    const { zone } = vector;
+    const generation = new KeyGeneration(hexBytes(vector.secret));
+    const { nameKey, generations: [{ id, key }] } = keysOf(vector).zoneKeys(zone);
+    return {
+      id, checkWords: generation.checkWords(), phrase: generation.phrase(), zoneKey: hex(key),
+      recordKey: hex(derived(key, "record", 64)), chunkKey: hex(derived(key, "chunk", 64)),
+      chunkSeed: sealOf(vector).chunkSeed.toString(16).padStart(16, "0"),
+      nameZoneKey: hex(nameKey), nameKey: hex(derived(nameKey, "name", 32)),
+    };
+  },
+  phrase({ phrase }) {
+    const { generation, fault } = KeyGeneration.ofPhrase(phrase);
+    if (generation) return { secret: hex(generation.secret()) };
+    return fault.number === undefined ? { fault: fault.kind }
+      : { fault: fault.kind, number: fault.number };
+  },
+  // The library has no scrypt, so of these it is the seal that is checked.
+  wrap({ letters, salt, nameSecret, secret, recordName }) {
+    const key = scryptSync(letters, hexBytes(salt), 64, {
+      N: 65_536, r: 8, p: 1, maxmem: 80 << 20,
+    });
+    const data = utf8.encode(`lockstep account key ${recordName}`);
+    return { wrapped: hex(new SIV(key).seal(hexBytes(nameSecret + secret), data)) };
+  },
+  name: (vector) => ({
+    name: sealOf({ ...vector, secret: "00".repeat(32) }).name(vector.name),
+  }),
+  record(vector, expected) {
+    const record = recordOf(vector);
+    const seal = sealOf(vector, vector.shown ? [vector.type] : []);
+    const sealed = seal.seal(record);
+    assert.equal(sealed.deleted, false);
+    assert.equal("includes" in sealed, false);
+    const fields = serialize(sealed.fields);
+    assert.equal(seal.sealedLength(record), fields.length);
+    assert.deepEqual(seal.open(sealed), { record });
+    const { name, type } = sealed;
+    if (expected.fields) return { name, type, fields };
+    return { name, type, length: fields.length, fieldsHash: hashOf(fields) };
+  },
+  chunk(vector, expected) {
+    const seal = sealOf({ ...vector, nameSecret: "00".repeat(32) });
+    const bytes = utf8.encode(textOf(vector.bytes));
+    const sealed = seal.sealChunk(bytes);
+    const opened = seal.openChunk(sealed);
+    assert.ok(Buffer.from(opened.bytes).equals(bytes));
+    const hash = hashOf(sealed);
+    return expected.sealed ? { hash, sealed: hex(sealed) } : { hash };
+  },
+  open(vector) {
+    const { record, fault } = sealOf(vector).open(recordOf(vector));
+    if (fault) return { fault: fault.kind };
+    return { name: record.name, type: record.type, fields: serialize(record.fields) };
+  },
+};
+
+for (const [kind, count] of Object.entries(
+  { keys: 4, phrase: 12, wrap: 2, name: 10, record: 45, chunk: 9, open: 66 })) {
+  test(`${kind}: each case ends as the vectors say`, () => {
+    const cases = vectors.filter((vector) => vector.kind === kind);
+    assert.equal(cases.length, count);
+    for (const vector of cases) {
+      assert.deepEqual(checks[kind](vector.case, vector.expect), vector.expect,
+        vector.note ?? serialize(vector.case));
+    }
+  });
+}
+
+test("all kinds of cases are checked", () => {
+  assert.ok(vectors.every(({ kind }) => Object.hasOwn(checks, kind)));
+});
