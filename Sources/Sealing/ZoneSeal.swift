@@ -56,13 +56,12 @@ package struct ZoneSeal: Sendable {
   }
 
   /// Returns a record of this zone as the relay stores it. A deleted record becomes a live one
-  /// whose content says that it is deleted; it names no chunks.
+  /// whose content says that it is deleted.
   package func sealed(_ record: Record) -> Record {
     var sealed = record
     sealed.name = relayName(of: record.name)
     sealed.type = shownTypes.contains(record.type) ? record.type : ZoneSeal.hiddenType
     sealed.includes = []
-    if record.isDeleted { sealed.chunks = [] }
     let bytes = newest.record.sealed(
       SealedContent(record).padded, data: ZoneSeal.associatedData(of: sealed))
     sealed.fields = Array(

@@ -3,7 +3,8 @@ import LockstepModel
 import LockstepSealing
 
 // Answers requests of scripts/sealing-check, one a line; bytes are in Base64 for URLs, and `-`
-// stands for none. Texts (zones, names, types, device ids) are the Base64 of their UTF-8:
+// stands for none. Texts (zones, names, types, device ids) are the Base64 of their UTF-8, except
+// names at the relay:
 //
 //   id SECRET                        the generation's id
 //   words SECRET                     its check words, with hyphens
@@ -55,8 +56,10 @@ func zoneSeal(_ words: [Substring], shown: Substring, type: Name) -> ZoneSeal? {
 }
 
 /// Returns the record of a request's words from the fourth on.
-func record(_ words: [Substring], includes: [VersionFingerprint], fields: Substring) -> Record? {
-  guard let zone = readName(words[2]), let name = readName(words[3]), let type = readName(words[4]),
+func record(
+  _ words: [Substring], named name: Name?, includes: [VersionFingerprint], fields: Substring
+) -> Record? {
+  guard let zone = readName(words[2]), let name, let type = readName(words[4]),
     let device = text(words[6]).flatMap({ DeviceID(text: $0) }), let time = Int64(words[7]),
     let chunks = chunks(words[8]), let fields = decoded(fields)
   else { return nil }
@@ -68,7 +71,9 @@ func record(_ words: [Substring], includes: [VersionFingerprint], fields: Substr
 func sealRecord(_ words: [Substring]) -> String? {
   guard words.count == 11, let type = readName(words[4]), let includes = decoded(words[9]),
     let seal = zoneSeal(words, shown: words[5], type: type),
-    let record = record(words, includes: [VersionFingerprint](bytes: includes), fields: words[10])
+    let record = record(
+      words, named: readName(words[3]), includes: [VersionFingerprint](bytes: includes),
+      fields: words[10])
   else { return nil }
   let sealed = seal.sealed(record)
   return "\(sealed.name.text) \(encoded(sealed.type)) \(encoded(sealed.fields ?? []))"
@@ -77,7 +82,8 @@ func sealRecord(_ words: [Substring]) -> String? {
 func openRecord(_ words: [Substring]) -> String? {
   guard words.count == 10, let type = readName(words[4]),
     let seal = zoneSeal(words, shown: words[5], type: type),
-    let record = record(words, includes: [], fields: words[9])
+    let record = record(
+      words, named: Name(String(words[3])), includes: [], fields: words[9])
   else { return nil }
   do throws(SealFault) {
     let opened = try seal.opened(record)
@@ -95,7 +101,7 @@ func openRecord(_ words: [Substring]) -> String? {
 
 func chunk(_ words: [Substring], isOpened: Bool) -> String? {
   guard words.count == 3, let generation = generation(words[0]), let zone = readName(words[1]),
-    let bytes = decoded(words[2]), !bytes.isEmpty,
+    let bytes = decoded(words[2]), isOpened || !bytes.isEmpty,
     let keys = AccountKeys(
       nameSecret: [UInt8](repeating: 0, count: 32), generations: [generation])
   else { return nil }

@@ -40,7 +40,6 @@ struct ZoneSealTests {
     gone.fields = nil
     let sealed = seal.sealed(gone)
     #expect(!sealed.isDeleted)
-    #expect(sealed.chunks.isEmpty)
     let opened = try seal.opened(sealed)
     #expect(opened.isDeleted)
     #expect(opened.name == memo.name)

@@ -18,9 +18,9 @@ struct SealedZones {
   /// Keys of the sealed zones. A zone that was sealed once is never taken for a plain one.
   private(set) var keys: [Name: ZoneKeys] = [:]
   private var seals: [Name: ZoneSeal] = [:]
-  /// Records at the relay that this device cannot read, by their names there, with the reason: those
-  /// that it has read, and those that the relay has reported as conflicts with a change. The latter
-  /// are not stored: the change is tried again in the next process.
+  /// Records at the relay that this device cannot read, by their names there, with the reason:
+  /// those that came with the changes, and those that the relay has reported as conflicts with a
+  /// change. The latter are not stored: the change is tried again in the next process.
   private(set) var unreadable: [RecordKey: SealFault] = [:]
   private var unreadableConflicts: [RecordKey: SealFault] = [:]
   /// True if more of them were found than are listed. Until all are read anew, no local change to
@@ -40,8 +40,8 @@ struct SealedZones {
     seals[keys.zone] = ZoneSeal(keys)
   }
 
-  mutating func setUnreadable(_ list: [RecordKey: SealFault], hasMore: Bool) {
-    unreadable = list
+  mutating func setUnreadable(_ faults: [RecordKey: SealFault], hasMore: Bool) {
+    unreadable = faults
     hasMoreUnreadable = hasMore
   }
 
@@ -141,8 +141,8 @@ extension ReplicaState {
     }
     sealing.hasIncludes = try transaction.store.value(Self.sealIncludesKey) != nil
     if let text = try transaction.store.value(Self.sealUnreadableKey) {
-      let (list, hasMore) = Self.unreadable(stored: text)
-      sealing.setUnreadable(list, hasMore: hasMore)
+      let (faults, hasMore) = Self.unreadable(stored: text)
+      sealing.setUnreadable(faults, hasMore: hasMore)
     }
   }
 
@@ -361,14 +361,14 @@ extension ReplicaState {
 
   private static func unreadable(stored text: String) -> ([RecordKey: SealFault], hasMore: Bool) {
     let value = JSONValue(ifJSON: Array(text.utf8))
-    var list: [RecordKey: SealFault] = [:]
+    var faults: [RecordKey: SealFault] = [:]
     for each in value?["records"]?.array ?? [] {
       guard let zone = each["zone"]?.string.flatMap({ Name($0) }),
         let name = each["name"]?.string.flatMap({ Name($0) }),
         let fault = SealFault(kind: each["fault"]?.string, keyID: each["key"]?.string)
       else { continue }
-      list[RecordKey(zone: zone, name: name)] = fault
+      faults[RecordKey(zone: zone, name: name)] = fault
     }
-    return (list, value?["more"]?.bool ?? false)
+    return (faults, value?["more"]?.bool ?? false)
   }
 }
