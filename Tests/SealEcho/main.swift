@@ -90,12 +90,7 @@ func openRecord(_ words: [Substring]) -> String? {
     return "record \(encoded(opened.name)) \(encoded(opened.type)) "
       + "\(encoded(opened.includes.bytes)) \(encoded(opened.fields ?? []))"
   } catch {
-    switch error {
-    case .notSealed: return "fault notSealed"
-    case .unknownKey: return "fault unknownKey"
-    case .altered: return "fault altered"
-    case .malformed: return "fault malformed"
-    }
+    return "fault \(error.kind)"
   }
 }
 

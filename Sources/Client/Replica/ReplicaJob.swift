@@ -34,8 +34,7 @@ package struct ReplicaJob: Sendable {
     case .apply(let arrivals): arrivals.reduce(0) { $0 + $1.recordCount } <= Self.shortRecords
     case .load, .join, .perform, .show, .nameDevices, .setSyncing, .seal, .answerRestore,
       .makeDueEdits, .readRecord, .readState, .readRecords, .readAll, .refuseBatch, .setAside,
-      .retryRefused,
-      .forgetCursor, .bringBack, .chunks:
+      .retryRefused, .forgetCursor, .bringBack, .chunks:
       false
     }
   }

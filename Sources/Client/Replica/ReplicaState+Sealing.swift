@@ -73,12 +73,9 @@ struct SealedZones {
   var unreadableCount: Int { allUnreadable.count + (hasMoreUnreadable ? 1 : 0) }
 
   func firstUnreadable(_ count: Int) -> [AgentStatus.Unreadable] {
-    let unreadable = allUnreadable
-    return unreadable.isEmpty
-      ? []
-      : unreadable.sorted { $0.key < $1.key }.prefix(count).map {
-        AgentStatus.Unreadable(key: $0.key, fault: $0.value)
-      }
+    allUnreadable.sorted { $0.key < $1.key }.prefix(count).map {
+      AgentStatus.Unreadable(key: $0.key, fault: $0.value)
+    }
   }
 
   /// True if the relay has a version of this record that the device cannot read.
