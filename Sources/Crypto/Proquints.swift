@@ -38,27 +38,4 @@ package enum Proquints {
       word(UInt16(bytes[index]) << 8 | UInt16(bytes[index + 1]))
     }.joined(separator: " ")
   }
-
-  /// Reason why a text does not consist of a given number of words.
-  package enum Fault: Error, Hashable, Sendable {
-    /// Number of letters in all.
-    case letters(Int)
-    /// The word at this position, from 1, is not a valid word.
-    case word(Int)
-  }
-
-  /// Returns the bytes of `count` words. Upper and lower case and separators have no effect.
-  package static func bytes(of text: String, count: Int) throws(Fault) -> [UInt8] {
-    let letters = text.lowercased().utf8.filter { (UInt8(ascii: "a")...UInt8(ascii: "z")) ~= $0 }
-    guard letters.count == count * letterCount else { throw .letters(letters.count) }
-    var bytes: [UInt8] = []
-    for place in 0..<count {
-      let start = place * letterCount
-      guard let number = number(letters[start..<start + letterCount]) else {
-        throw .word(place + 1)
-      }
-      bytes += [UInt8(number >> 8), UInt8(number & 0xFF)]
-    }
-    return bytes
-  }
 }

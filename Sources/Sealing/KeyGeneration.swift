@@ -81,38 +81,26 @@ private func zoneKey(of secret: [UInt8], _ zone: Name) -> [UInt8] {
   derived(secret, Array("zone".utf8) + [0] + Array(zone.text.utf8), ZoneKeys.count)
 }
 
-/// A generation's secret in words that a person can write down: sixteen words (`Proquints`), and
-/// one as a checksum.
+/// A generation's secret in words that a person can write down: sixteen words, and one as a
+/// checksum.
 package enum KeyPhrase {
-  package static let wordCount = 17
+  private static let form = SecretPhrase(
+    secretCount: KeyGeneration.count, label: "lockstep account phrase")
+
+  package typealias Fault = SecretPhrase.Fault
+
+  package static var wordCount: Int { form.wordCount }
 
   /// Returns seventeen words, separated by spaces.
   package static func text(of generation: KeyGeneration) -> String {
-    Proquints.text(of: generation.secret + checksum(generation.secret))
-  }
-
-  /// Reason why some words are not a valid phrase.
-  package enum Fault: Error, Hashable, Sendable {
-    case words(Proquints.Fault)
-    /// Every word is valid, but one is wrong, or two are swapped.
-    case checksum
+    form.text(of: generation.secret)
   }
 
   /// Returns the generation of these words. Upper and lower case and separators have no effect.
   package static func generation(from text: String) throws(Fault) -> KeyGeneration {
-    let bytes: [UInt8]
-    do throws(Proquints.Fault) {
-      bytes = try Proquints.bytes(of: text, count: wordCount)
-    } catch {
-      throw .words(error)
+    guard let generation = KeyGeneration(secret: try form.secret(from: text)) else {
+      throw .checksum
     }
-    let secret = Array(bytes.prefix(KeyGeneration.count))
-    guard let generation = KeyGeneration(secret: secret), Array(bytes.suffix(2)) == checksum(secret)
-    else { throw .checksum }
     return generation
-  }
-
-  private static func checksum(_ secret: [UInt8]) -> [UInt8] {
-    Array(SHA256.hash(Array("lockstep account phrase".utf8) + secret).prefix(2))
   }
 }

@@ -46,9 +46,9 @@ struct AccountKeysTests {
 
   @Test func aSlipIsNamed() {
     let words = KeyPhrase.text(of: first).split(separator: " ").map(String.init)
-    #expect(fault([]) == .words(.letters(0)))
-    #expect(fault(words.dropLast()) == .words(.letters(80)))
-    #expect(fault(words[..<4] + ["bocan"] + words[5...]) == .words(.word(5)))
+    #expect(fault([]) == .letters(0))
+    #expect(fault(words.dropLast()) == .letters(80))
+    #expect(fault(words[..<4] + ["bocan"] + words[5...]) == .word(5))
     #expect(fault(["babab"] + words[1...]) == .checksum)
     #expect(fault(words) == nil)
   }

@@ -97,9 +97,9 @@ struct SealVectorTests {
       } catch {
         let number = vector.value["expect"]?["number"]?.int64
         switch error {
-        case .words(.letters(let count)):
+        case .letters(let count):
           #expect(vector.expect("fault") == "letters" && number == Int64(count))
-        case .words(.word(let place)):
+        case .word(let place):
           #expect(vector.expect("fault") == "word" && number == Int64(place))
         case .checksum: #expect(vector.expect("fault") == "checksum")
         }

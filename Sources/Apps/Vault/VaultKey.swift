@@ -121,44 +121,22 @@ package struct WrappedVaultKey: Hashable, Sendable {
   }
 }
 
-/// A vault's key in words that a person can write down and speak (`Proquints`): eight words for the
-/// key, and one as a checksum.
+/// A vault's key in words that a person can write down and speak: eight words for the key, and one
+/// as a checksum.
 package enum VaultPhrase {
-  package static let wordCount = 9
+  private static let form = SecretPhrase(
+    secretCount: VaultKey.count, label: "lockstep vault phrase")
+
+  package typealias Fault = SecretPhrase.Fault
+
+  package static var wordCount: Int { form.wordCount }
 
   /// Returns nine words, separated by spaces.
-  package static func text(of key: VaultKey) -> String {
-    Proquints.text(of: key.bytes + checksum(key))
-  }
-
-  /// Reason why some words are not a valid phrase.
-  package enum Fault: Error, Hashable, Sendable {
-    /// Number of letters in all; 45 are required.
-    case letters(Int)
-    /// The word at this position, from 1, is not a valid word.
-    case word(Int)
-    /// Every word is valid, but one is wrong, or two are swapped.
-    case checksum
-  }
+  package static func text(of key: VaultKey) -> String { form.text(of: key.bytes) }
 
   /// Returns the key of these words. Upper and lower case and separators have no effect.
   package static func key(from text: String) throws(Fault) -> VaultKey {
-    let bytes: [UInt8]
-    do throws(Proquints.Fault) {
-      bytes = try Proquints.bytes(of: text, count: wordCount)
-    } catch {
-      switch error {
-      case .letters(let count): throw .letters(count)
-      case .word(let place): throw .word(place)
-      }
-    }
-    guard let key = VaultKey(bytes: Array(bytes.prefix(VaultKey.count))),
-      Array(bytes.suffix(2)) == checksum(key)
-    else { throw .checksum }
+    guard let key = VaultKey(bytes: try form.secret(from: text)) else { throw .checksum }
     return key
-  }
-
-  private static func checksum(_ key: VaultKey) -> [UInt8] {
-    Array(SHA256.hash(Array("lockstep vault phrase".utf8) + key.bytes).prefix(2))
   }
 }
