@@ -8,6 +8,7 @@ import re
 import ssl
 import subprocess
 import threading
+import time
 
 PATIENCE_SECONDS = 60
 SCRIPTS = pathlib.Path(__file__).parents[3] / "scripts"
@@ -69,10 +70,19 @@ class PushBrowser:
         self.tools = person.context.new_cdp_session(self.page)
         self.tools.on("ServiceWorker.workerRegistrationUpdated", self._note)
         self.tools.send("ServiceWorker.enable")
+        self.handled = 0
+        self.tools.on("BackgroundService.backgroundServiceEventReceived", self._count)
+        pushes = {"service": "pushMessaging"}
+        self.tools.send("BackgroundService.startObserving", pushes)
+        self.tools.send("BackgroundService.setRecording", {"shouldRecord": True, **pushes})
 
     def _note(self, event):
         for it in event["registrations"]:
             self.registrations[it["scopeURL"]] = it["registrationId"]
+
+    def _count(self, event):
+        if event["backgroundServiceEvent"]["eventName"] == "Push event completed":
+            self.handled += 1
 
     def gets_push(self):
         """Waits for a push, and delivers it to the page's service worker. Returns what it says."""
@@ -83,9 +93,18 @@ class PushBrowser:
         return data
 
     def deliver(self, data):
+        """Delivers a push to the page's service worker, and waits until it has handled it. A page
+        that lists the notifications while the browser shows one makes Chromium forget that one."""
         registration = self.registrations[f"{self.origin}/"]
+        before = self.handled
         self.tools.send("ServiceWorker.deliverPushMessage",
                         {"origin": self.origin, "registrationId": registration, "data": data})
+        end = time.monotonic() + PATIENCE_SECONDS
+        while self.handled == before:
+            if time.monotonic() > end:
+                raise AssertionError(f"the service worker has not handled the push {data}")
+            # Events arrive only during calls.
+            self.page.wait_for_timeout(20)
 
     def sees(self, pattern):
         """Waits until the notifications that are shown, a line for each, match a pattern."""
