@@ -1,10 +1,11 @@
 import { isName } from "../model/name.js";
-import { hex, hexBytes } from "./hex.js";
+import { VersionVector } from "./versionVector.js";
 
 // Plaintext of a sealed record:
 //
 //     1 byte    1 for a live record, 2 for a deleted one
-//     1 byte    number of included versions, 0 to 8; then 8 bytes for each
+//     8 bytes   floor of the version vector
+//     1 byte    number of its entries, 1 to 64; then for each 8 bytes device, 8 bytes number
 //     1 byte    length of the name, 1 to 255; then the name
 //     1 byte    length of the type, 1 to 255; then the type
 //     rest      the bytes of the fields; nothing if the record is deleted
@@ -12,9 +13,9 @@ import { hex, hexBytes } from "./hex.js";
 
 const live = 1;
 const deleted = 2;
-const fixedBytes = 4;
-const includesMax = 8;
-const fingerprintBytes = 8;
+const fixedBytes = 12;
+const entriesPlace = 10;
+const entryBytes = 16;
 const evenStepMax = 1_024;
 const step = 32;
 
@@ -24,7 +25,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 /**
  * Content of a record, with its fields as bytes, null if it is deleted.
  *
- * @typedef {{name: string, type: string, includes: string[],
+ * @typedef {{name: string, type: string, vector: VersionVector,
  *   fields: Uint8Array | null}} RecordContent
  */
 
@@ -41,9 +42,12 @@ export function paddedLength(length) {
   return Math.ceil(length / unit) * unit;
 }
 
-/** Returns the bytes of the plaintext; the arguments are the lengths of its parts in bytes. */
-export const contentLength = ({ name, type, includes, fields }) => paddedLength(
-  fixedBytes + fingerprintBytes * includes + name + type + fields + 1);
+/**
+ * Returns the bytes of the plaintext; `entries` is the number of the vector's entries, the others
+ * are the lengths of parts in bytes.
+ */
+export const contentLength = ({ name, type, entries, fields }) => paddedLength(
+  fixedBytes + entryBytes * entries + name + type + fields + 1);
 
 /**
  * Returns the padded plaintext.
@@ -51,25 +55,23 @@ export const contentLength = ({ name, type, includes, fields }) => paddedLength(
  * @param {RecordContent} content
  * @throws {TypeError} if it is not that of a record
  */
-export function encodeContent({ name, type, includes, fields }) {
-  const versions = includes.map((text) => hexBytes(text));
-  const areVersions = versions.length <= includesMax
-    && versions.every((bytes) => bytes?.length === fingerprintBytes);
-  if (!areVersions) throw new TypeError("a record includes up to 8 versions");
+export function encodeContent({ name, type, vector, fields }) {
   if (!isName(name) || !isName(type)) throw new TypeError("a record has a name and a type");
   const names = [name, type].map((text) => encoder.encode(text));
   const bytes = new Uint8Array(contentLength({
-    name: names[0].length, type: names[1].length, includes: includes.length,
+    name: names[0].length, type: names[1].length, entries: vector.entries.length,
     fields: fields?.length ?? 0,
   }));
   bytes[0] = fields === null ? deleted : live;
-  bytes[1] = versions.length;
-  let length = 2;
+  let length = 1;
   const append = (part) => {
     bytes.set(part, length);
     length += part.length;
   };
-  versions.forEach(append);
+  const versions = vector.bytes();
+  append(versions.subarray(0, 8));
+  append([vector.entries.length]);
+  append(versions.subarray(8));
   for (const text of names) {
     append([text.length]);
     append(text);
@@ -88,17 +90,17 @@ export function encodeContent({ name, type, includes, fields }) {
 export function decodeContent(bytes) {
   const end = endOfContent(bytes);
   if (end < fixedBytes || (bytes[0] !== live && bytes[0] !== deleted)) return null;
-  if (bytes[1] > includesMax) return null;
-  let place = 2 + fingerprintBytes * bytes[1];
-  // The end is checked once: no part beyond it is read as a text.
+  let place = entriesPlace + entryBytes * bytes[entriesPlace - 1];
+  const vector = VersionVector.ofBytes(
+    Uint8Array.of(...bytes.subarray(1, 9), ...bytes.subarray(entriesPlace, place)));
+  if (vector === null) return null;
+  // The end is checked once: no part beyond it is read as a text, and there is a name.
   const read = (count) => bytes.subarray(place, place += count);
-  const includes = Array.from({ length: bytes[1] }, (_, index) =>
-    hex(bytes.subarray(2 + fingerprintBytes * index, 2 + fingerprintBytes * (index + 1))));
   const [name, type] = [0, 1].map(() => (place < end ? nameOf(read(read(1)[0])) : null));
   if (name === null || type === null || place > end) return null;
   const rest = bytes.subarray(place, end);
-  if (bytes[0] === deleted) return rest.length > 0 ? null : { name, type, includes, fields: null };
-  return { name, type, includes, fields: rest };
+  if (bytes[0] === deleted) return rest.length > 0 ? null : { name, type, vector, fields: null };
+  return { name, type, vector, fields: rest };
 }
 
 /** Returns the length without the padding; -1 if it is not padded as prescribed. */

@@ -8,6 +8,7 @@ import { hex, hexBytes } from "./hex.js";
 import { contentLength, decodeContent, encodeContent, textOf } from "./recordContent.js";
 import { HMAC, sha256 } from "./sha256.js";
 import { SIV } from "./siv.js";
+import { VersionVector } from "./versionVector.js";
 
 const utf8 = new TextEncoder();
 const recordLabel = utf8.encode("lockstep record 1");
@@ -52,11 +53,21 @@ const sentences = {
 const failed = (kind, keyId) => ({ fault: new SealFault(kind, keyId) });
 
 /**
- * A record as `client/record.js` has it; other members are kept as they are.
+ * A record as the relay stores it and `client/record.js` has it; other members are kept as they
+ * are.
  *
  * @typedef {{zone: string, name: string, type: string, fields: object | null, modifiedAt: number,
- *   device: string, deleted: boolean, chunks?: string[], includes?: string[]}} SealableRecord
+ *   device: string, deleted: boolean, chunks?: string[]}} RelayRecord
  */
+
+/**
+ * A record as the devices have it, with the versions that it was made on, and itself.
+ *
+ * @typedef {RelayRecord & {vector: VersionVector}} SealableRecord
+ */
+
+/** True if the vector includes a version of the record's own device, as every version does. */
+const isVersionOf = (vector, device) => vector.number(device) > vector.floor;
 
 /**
  * Seals the records and chunks of one zone for a relay that must not read them, and opens them.
@@ -97,11 +108,11 @@ export class ZoneSeal {
   /**
    * Returns the bytes of a sealed record's fields as JSON, which must fit into a record too.
    *
-   * @param {{name: string, type: string, fields: object | null, includes?: string[]}} record
+   * @param {{name: string, type: string, fields: object | null, vector: VersionVector}} record
    */
-  sealedLength({ name, type, fields, includes = [] }) {
+  sealedLength({ name, type, fields, vector }) {
     const length = contentLength({
-      name: byteCount(name), type: byteCount(type), includes: includes.length,
+      name: byteCount(name), type: byteCount(type), entries: vector.entries.length,
       fields: fields === null ? 0 : byteCount(serialize(fields)),
     });
     return frameBytes + base64urlLength(SIV.overhead + length);
@@ -112,13 +123,17 @@ export class ZoneSeal {
    * the other. `device` must be the device that saves it.
    *
    * @param {SealableRecord} record
-   * @returns {SealableRecord} without `includes`, which are sealed
+   * @returns {RelayRecord} without `vector`, which is sealed
    * @throws {TypeError} if it is not a record of this zone
+   * @throws {RangeError} if its vector is none, or has no entry for its device
    */
   seal(record) {
-    const { includes = [], ...rest } = record;
+    const { vector, includes, ...rest } = record;
+    if (!(vector instanceof VersionVector) || !isVersionOf(vector, record.device)) {
+      throw new RangeError("a record's version vector has an entry for the record's device");
+    }
     const fields = record.fields === null ? null : utf8.encode(serialize(record.fields));
-    const content = encodeContent({ name: record.name, type: record.type, includes, fields });
+    const content = encodeContent({ name: record.name, type: record.type, vector, fields });
     const type = this.#shown.has(record.type) ? record.type : sealedType;
     const outer = { ...rest, name: this.name(record.name), type, deleted: false };
     const data = this.#associatedData(outer);
@@ -131,7 +146,7 @@ export class ZoneSeal {
   /**
    * Opens a record of the relay. Of versions that it includes, only those inside of the seal count.
    *
-   * @param {SealableRecord} record
+   * @param {RelayRecord} record
    * @returns {{record: SealableRecord} | {fault: SealFault}}
    */
   open(record) {
@@ -146,14 +161,12 @@ export class ZoneSeal {
     const content = decodeContent(plaintext);
     if (!content || this.name(content.name) !== record.name) return failed("malformed");
     if (record.type !== sealedType && record.type !== content.type) return failed("malformed");
+    if (!isVersionOf(content.vector, record.device)) return failed("malformed");
     const fields = content.fields && fieldsOf(content.fields);
     if (fields === undefined) return failed("malformed");
     const { includes, ...rest } = record;
-    const opened = {
-      ...rest, name: content.name, type: content.type, fields, deleted: fields === null,
-    };
-    if (content.includes.length > 0) opened.includes = content.includes;
-    return { record: opened };
+    const { name, type, vector } = content;
+    return { record: { ...rest, name, type, fields, deleted: fields === null, vector } };
   }
 
   /** Seals a chunk of a file, at least one byte. @param {Uint8Array} bytes */

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
 CONSONANTS, VOWELS = "bdfghjklmnprstvz", "aiou"
 NAME_BYTES = 255
+NUMBER_MOST, ENTRIES_MOST = 2 ** 53 - 1, 64
 
 
 class Fault(Exception):
@@ -94,9 +95,31 @@ def padded_length(length):
     return -(-length // unit) * unit
 
 
-def content(name, kind, includes, fields):
-    """A record's plaintext without its padding; `includes` are the joined fingerprints."""
-    head = bytes([1 if fields is not None else 2, len(includes) // 8]) + includes
+def vector_of(entries, floor=0):
+    """The bytes of a version vector: its floor, then each device with its number. They stand in
+    a plaintext with the number of entries in between."""
+    return struct.pack(">q", floor) + b"".join(
+        bytes.fromhex(device) + struct.pack(">q", number) for device, number in entries)
+
+
+def entries_of(vector):
+    """Floor and entries of a version vector; None if it breaks a rule."""
+    if len(vector) < 24 or len(vector) % 16 != 8 or len(vector) > 8 + 16 * ENTRIES_MOST:
+        return None
+    floor, = struct.unpack_from(">q", vector)
+    entries = [(device.hex(), number)
+               for device, number in struct.iter_unpack(">8sq", vector[8:])]
+    devices = [device for device, _ in entries]
+    if (floor < 0 or devices != sorted(set(devices))
+            or not all(floor < number <= NUMBER_MOST for _, number in entries)):
+        return None
+    return floor, entries
+
+
+def content(name, kind, vector, fields):
+    """A record's plaintext without its padding; `vector` are the bytes of its version vector."""
+    head = bytes([1 if fields is not None else 2])
+    head += vector[:8] + bytes([(len(vector) - 8) // 16]) + vector[8:]
     for text in name, kind:
         head += bytes([len(text.encode())]) + text.encode()
     return head + (fields or b"")
@@ -175,15 +198,15 @@ class Zone:
         sealed = AESSIV(self.key(b"record", 64)).encrypt(plaintext, [data])
         return f'{{"key":"{self.key_id}","sealed":"{encoded(sealed)}"}}'.encode()
 
-    def seal(self, name, kind, shown, device, modified_at, chunks, includes, fields):
+    def seal(self, name, kind, shown, device, modified_at, chunks, vector, fields):
         """Name, type and fields at the relay."""
         relay_name, relay_type = self.name(name), kind if shown else "Sealed"
         data = associated_data(self.zone, relay_name, relay_type, device, modified_at, chunks)
-        plaintext = padded(content(name, kind, includes, fields))
+        plaintext = padded(content(name, kind, vector, fields))
         return relay_name, relay_type, self.seal_plaintext(plaintext, data)
 
     def open(self, name, kind, device, modified_at, chunks, fields):
-        """Name, type, included versions and fields of a record of the relay."""
+        """Name, type, version vector and fields of a record of the relay."""
         outer = json_object(fields or b"")
         if (outer is None or sorted(outer) != ["key", "sealed"]
                 or not all(isinstance(it, str) for it in outer.values())):
@@ -201,6 +224,8 @@ class Zone:
         inner = self.record(plaintext)
         if self.name(inner[0]) != name or kind not in ("Sealed", inner[1]):
             raise Fault("malformed")
+        if device not in dict(entries_of(inner[2])[1]):
+            raise Fault("malformed")
         return inner
 
     @staticmethod
@@ -209,19 +234,21 @@ class Zone:
         if not inside.endswith(b"\x80") or padded(inside[:-1]) != plaintext:
             raise Fault("malformed")
         rest = inside[:-1]
-        if len(rest) < 2 or rest[0] not in (1, 2) or rest[1] > 8:
+        if len(rest) < 10 or rest[0] not in (1, 2) or len(rest) < 10 + 16 * rest[9]:
             raise Fault("malformed")
-        is_live, count = rest[0] == 1, 8 * rest[1]
-        includes, rest = rest[2:2 + count], rest[2 + count:]
+        is_live, end = rest[0] == 1, 10 + 16 * rest[9]
+        vector, rest = rest[1:9] + rest[10:end], rest[end:]
+        if entries_of(vector) is None:
+            raise Fault("malformed")
         names = []
         for _ in range(2):
             if not rest or len(rest) <= rest[0] or not is_name(rest[1:1 + rest[0]]):
                 raise Fault("malformed")
             names.append(rest[1:1 + rest[0]].decode())
             rest = rest[1 + rest[0]:]
-        if len(includes) < count or (json_object(rest) is None if is_live else rest != b""):
+        if json_object(rest) is None if is_live else rest != b"":
             raise Fault("malformed")
-        return *names, includes, rest if is_live else None
+        return *names, vector, rest if is_live else None
 
     def seal_chunk(self, data):
         return AESSIV(self.key(b"chunk", 64)).encrypt(data, [b"lockstep chunk 1"])
@@ -320,13 +347,29 @@ def name_cases():
                 "name": Zone(zone, name_secret, secret_number(0)).name(name)}
 
 
+DEVICE, STAMP = "00a1b2c3d4e5f607", 1_790_000_000_000
+
+
+def vector_text(vector):
+    floor, entries = entries_of(vector)
+    return {"floor": floor, "entries": [
+        {"device": device, "number": number} for device, number in entries]}
+
+
+def many_entries(count, first=1):
+    """Entries of so many devices; the last one is `DEVICE`."""
+    return [*((f"{number:016x}", number + first) for number in range(count - 1)),
+            (DEVICE, STAMP)]
+
+
 def record_case(note=None, zone="Todos", name="018f7c2e-7a1b", kind="Todo", shown=False,
-                device="00a1b2c3d4e5f607", modified_at=1_790_000_000_000, chunks=(), includes=(),
+                device=DEVICE, modified_at=STAMP, chunks=(), entries=None, floor=0,
                 fields='{"done":false,"title":"milk"}', keys=0):
     name_secret, secret = secret_number(100 + keys), secret_number(keys)
+    vector = vector_of(entries or [(device, max(modified_at, 1))], floor)
     data = None if fields is None else text_of(fields).encode()
     relay_name, relay_type, sealed = Zone(zone, name_secret, secret).seal(
-        name, kind, shown, device, modified_at, b"".join(chunks), b"".join(includes), data)
+        name, kind, shown, device, modified_at, b"".join(chunks), vector, data)
     expect = {"name": relay_name, "type": relay_type}
     if len(sealed) > LONG:
         expect["length"] = len(sealed)
@@ -336,7 +379,7 @@ def record_case(note=None, zone="Todos", name="018f7c2e-7a1b", kind="Todo", show
     return "record", note, {
         "nameSecret": name_secret.hex(), "secret": secret.hex(), "zone": zone, "name": name,
         "type": kind, "shown": shown, "device": device, "modifiedAt": modified_at,
-        "chunks": [it.hex() for it in chunks], "includes": [it.hex() for it in includes],
+        "chunks": [it.hex() for it in chunks], "vector": vector_text(vector),
         "fields": fields}, expect
 
 
@@ -345,10 +388,10 @@ def record_cases():
     yield record_case("no field", fields="{}")
     yield record_case("a deleted record", fields=None)
     yield record_case("another generation and account", keys=1)
-    # Fixed parts, a name of one byte, a type of one and the 0x80 take 7 bytes.
-    for size in 31, 32, 33, 57, 58, 1_016, 1_017, 1_018, 1_081, 1_082, 1_023, 1_024, 1_025:
+    # Fixed parts, one entry, a name of one byte, a type of one and the 0x80 take 31 bytes.
+    for size in 31, 32, 33, 34, 57, 992, 993, 994, 1_057, 1_058, 1_024, 2_017, 2_018:
         yield record_case(f"fields of {size} bytes", name="n", kind="T", fields=sized_fields(size))
-    for size in 2_041, 2_042, 5_000, 70_000, 770_000:
+    for size in 5_000, 70_000, 770_000:
         yield record_case(f"fields of {size} bytes", fields=sized_fields(size))
     yield record_case("names that are no ASCII", zone="Gr\u00fc\u00dfe", name="\u2603 \U0001f600",
                       kind="Gru\u0308\u00df")
@@ -364,10 +407,15 @@ def record_cases():
     for count in 1, 2, 33:
         yield record_case(f"{count} chunks", zone="Vault", kind="File",
                           chunks=[hash_number(number) for number in range(count)])
-    yield record_case("one included version", includes=[bytes(range(8))])
-    yield record_case("eight included versions", includes=[bytes([n] * 8) for n in range(8)])
-    yield record_case("a deleted record with an included version", fields=None,
-                      includes=[b"\xff" * 8])
+    yield record_case("a version made on those of two other devices", entries=[
+        ("0000000000000000", 1), (DEVICE, STAMP + 1), ("ffffffffffffffff", STAMP)])
+    yield record_case("a vector of 64 entries", entries=many_entries(64))
+    yield record_case("a vector of 64 entries and a floor", entries=many_entries(64, 2 ** 32 + 1),
+                      floor=2 ** 32)
+    yield record_case("the greatest numbers of a vector", entries=[(DEVICE, NUMBER_MOST)],
+                      floor=NUMBER_MOST - 1)
+    yield record_case("a deleted record made on another device's version", fields=None, entries=[
+        (DEVICE, STAMP), ("8000000000000000", 2)])
     for stamp in 0, 1, -1, 2 ** 32 - 1, 2 ** 32, -2 ** 32, 2 ** 53 - 1, 1 - 2 ** 53:
         yield record_case(f"the stamp {stamp}", modified_at=stamp)
     for device in "0000000000000000", "ffffffffffffffff":
@@ -391,58 +439,105 @@ def chunk_cases():
             "secret": secret_number(0).hex(), "zone": "Vault", "bytes": rule}, expect
 
 
+VECTORS = [
+    ("a vector of 64 entries", many_entries(64), 0),
+    ("the greatest number of a vector", [(DEVICE, NUMBER_MOST)], 0),
+    ("the greatest floor of a vector", [(DEVICE, NUMBER_MOST)], NUMBER_MOST - 1),
+    ("the least number of a vector", [(DEVICE, 1)], 0),
+    ("devices in the order of unsigned numbers",
+     [(DEVICE, 1), ("7fffffffffffffff", 1), ("8000000000000000", 1), ("ffffffffffffffff", 1)], 0),
+]
+
+
+def vector_plaintexts():
+    """Plaintexts whose version vector breaks one rule, with notes."""
+    def of(entries, floor=0):
+        return padded(content("n", "T", vector_of(entries, floor), b"{}"))
+
+    yield "no version", of([])
+    yield "65 versions", of(many_entries(65))
+    yield "255 versions", of(many_entries(255))
+    yield "versions of other devices alone", of([("0000000000000000", 1), ("f" * 16, 1)])
+    yield "a floor of -1", of([(DEVICE, STAMP)], -1)
+    yield "the least floor", of([(DEVICE, STAMP)], -2 ** 63)
+    yield "a floor that is the number of an entry", of([(DEVICE, 7), ("f" * 16, 8)], 7)
+    yield "a floor above the number of an entry", of([(DEVICE, 9), ("f" * 16, 7)], 8)
+    yield "a floor above 2^53", of([(DEVICE, 2 ** 53 + 2)], 2 ** 53 + 1)
+    yield "the number 0", of([(DEVICE, 1), ("f" * 16, 0)])
+    yield "the number -1", of([(DEVICE, 1), ("f" * 16, -1)])
+    yield "the number 2^53", of([(DEVICE, 2 ** 53)])
+    yield "the number 2^53 + 1 of another device", of([(DEVICE, 1), ("f" * 16, 2 ** 53 + 1)])
+    yield "the number 2^63 - 1", of([(DEVICE, 2 ** 63 - 1)])
+    yield "a device twice", of([(DEVICE, 7), (DEVICE, 7)])
+    yield "a device twice, with two numbers", of([(DEVICE, 7), (DEVICE, 8)])
+    yield "devices in another order", of([("f" * 16, 8), (DEVICE, 7)])
+    yield "devices in the order of signed numbers", of([("8" + "0" * 15, 8), (DEVICE, 7)])
+    own = vector_of([(DEVICE, STAMP)])
+    yield "a byte alone", padded(b"\1")
+    yield "a floor alone", padded(b"\1" + own[:8])
+    yield "an entry beyond the end", padded(b"\1" + own[:8] + b"\2" + own[8:] + b"\1n\1T{}")
+    yield "an entry cut off", padded(b"\1" + own[:8] + b"\1" + own[8:-1])
+    yield "an entry alone", padded(b"\1" + own[:8] + b"\1" + own[8:])
+
+
 def plaintexts():
     """Plaintexts that are not those of a record named "n", with notes."""
-    def of(*parts):
-        return b"".join(parts)
+    own = vector_of([(DEVICE, STAMP)])
+    head = b"\1" + own[:8] + b"\1" + own[8:]
+    right = content("n", "T", own, b"{}")
 
-    right = content("n", "T", b"", b"{}")
+    def of(*parts):
+        """A live record with these bytes behind its vector."""
+        return padded(b"".join([head, *parts]))
+
     yield "no bytes inside of the padding", padded(b"")
     yield "zeros alone", bytes(32)
     yield "not padded", right
-    yield "another byte before the zeros", (right + b"\x81").ljust(32, b"\0")
+    yield "another byte before the zeros", (right + b"\x81").ljust(64, b"\0")
     yield "a byte after the zeros", padded(right)[:-1] + b"\1"
     yield "padded by 32 bytes more", padded(right) + bytes(32)
-    yield "padded to 16 bytes", (right + b"\x80").ljust(16, b"\0")
-    long = content("n", "T", b"", long_text({
+    yield "padded to 48 bytes", (right + b"\x80").ljust(48, b"\0")
+    long = content("n", "T", own, long_text({
         "head": '{"text":"', "unit": "x", "count": 1_200, "tail": '"}'}).encode())
     yield "padded to a multiple of 32 above 1,024", (long + b"\x80").ljust(1_248, b"\0")
     yield "first byte 0", padded(b"\0" + right[1:])
     yield "first byte 3", padded(b"\3" + right[1:])
-    yield "nine included versions", padded(content("n", "T", bytes(72), b"{}"))
-    yield "included versions beyond the end", padded(b"\1\4\1n")
-    yield "an empty name", padded(of(b"\1\0", b"\0", b"\1T", b"{}"))
-    yield "a name beyond the end", padded(of(b"\1\0", b"\xffn"))
-    yield "a name up to the end", padded(of(b"\1\0", b"\1n"))
-    yield "an empty type", padded(of(b"\1\0", b"\1n", b"\0", b"{}"))
-    yield "a type beyond the end", padded(of(b"\1\0", b"\1n", b"\2T"))
-    yield "a type that ends with a byte of the padding", padded(of(b"\2\0", b"\1n", b"\2\xc3"))
-    yield "a name that is not UTF-8", padded(of(b"\1\0", b"\1\xff", b"\1T", b"{}"))
-    yield "a name with a control character", padded(of(b"\1\0", b"\1\n", b"\1T", b"{}"))
-    yield "a name with U+0085", padded(of(b"\1\0", b"\2\xc2\x85", b"\1T", b"{}"))
-    yield "a type with a control character", padded(of(b"\1\0", b"\1n", b"\1\x7f", b"{}"))
-    yield "another name", padded(content("m", "T", b"", b"{}"))
-    yield "the name with a byte order mark", padded(content("\ufeffn", "T", b"", b"{}"))
-    yield "no fields", padded(content("n", "T", b"", b""))
+    yield from vector_plaintexts()
+    yield "an empty name", of(b"\0", b"\1T", b"{}")
+    yield "a name beyond the end", of(b"\xffn")
+    yield "a name up to the end", of(b"\1n")
+    yield "an empty type", of(b"\1n", b"\0", b"{}")
+    yield "a type beyond the end", of(b"\1n", b"\2T")
+    yield "a type that ends with a byte of the padding", padded(
+        b"\2" + head[1:] + b"\1n\2\xc3")
+    yield "a name that is not UTF-8", of(b"\1\xff", b"\1T", b"{}")
+    yield "a name with a control character", of(b"\1\n", b"\1T", b"{}")
+    yield "a name with U+0085", of(b"\2\xc2\x85", b"\1T", b"{}")
+    yield "a type with a control character", of(b"\1n", b"\1\x7f", b"{}")
+    yield "another name", padded(content("m", "T", own, b"{}"))
+    yield "the name with a byte order mark", padded(content("\ufeffn", "T", own, b"{}"))
+    yield "no fields", padded(content("n", "T", own, b""))
     yield "a deleted record with fields", padded(b"\2" + right[1:])
     for fields in (b"[]", b"null", b"{", b"{} x", b'{"a":}', b'{"a":"\xff"}', b'{"a":NaN}',
                    b'{"a":1,"a":2}', b'{"a":"\\ud800"}', b"\xef\xbb\xbf{}"):
-        yield f"fields {fields.decode(errors='replace')!a}", padded(content("n", "T", b"", fields))
+        yield f"fields {fields.decode(errors='replace')!a}", padded(content("n", "T", own, fields))
 
 
 def fault_cases():
     """Records of the relay that are refused. The first has no fault but is the others' origin."""
     name_secret, secret = secret_number(100), secret_number(0)
     zone = Zone("Todos", name_secret, secret)
-    device, stamp, chunks = "00a1b2c3d4e5f607", 1_790_000_000_000, hash_number(0) + hash_number(1)
+    device, stamp, chunks = DEVICE, STAMP, hash_number(0) + hash_number(1)
     inside = '{"done":false,"tags":[],"title":"milk"}'
-    name, kind, sealed = zone.seal("n", "T", False, device, stamp, chunks, b"", inside.encode())
+    own = vector_of([(device, stamp)])
+    name, kind, sealed = zone.seal("n", "T", False, device, stamp, chunks, own, inside.encode())
     outer = json.loads(sealed)
     right = {"zone": "Todos", "name": name, "type": kind, "device": device, "modifiedAt": stamp,
              "chunks": [chunks[:32].hex(), chunks[32:].hex()], "fields": sealed.decode()}
 
-    def case(note, fault, **changes):
-        expect = {"fault": fault} if fault else {"name": "n", "type": "T", "fields": inside}
+    def case(note, fault, vector=own, **changes):
+        expect = {"fault": fault} if fault else {
+            "name": "n", "type": "T", "vector": vector_text(vector), "fields": inside}
         return "open", note, {
             "nameSecret": name_secret.hex(), "secret": secret.hex(), **right, **changes}, expect
 
@@ -480,10 +575,14 @@ def fault_cases():
     yield case("a chunk less", "altered", chunks=right["chunks"][:1])
     yield case("no chunks", "altered", chunks=[])
     data = associated_data("Todos", name, kind, device, stamp, chunks)
+    for note, entries, floor in VECTORS:
+        vector = vector_of(entries, floor)
+        plaintext = padded(content("n", "T", vector, inside.encode()))
+        yield case(note, None, vector, fields=zone.seal_plaintext(plaintext, data).decode())
     for note, plaintext in plaintexts():
         yield case(note, "malformed", fields=zone.seal_plaintext(plaintext, data).decode())
     data = associated_data("Todos", name, "U", device, stamp, chunks)
-    fields = zone.seal_plaintext(padded(content("n", "T", b"", b"{}")), data).decode()
+    fields = zone.seal_plaintext(padded(content("n", "T", own, b"{}")), data).decode()
     yield case("a type at the relay that is not the one inside", "malformed", type="U",
                fields=fields)
 

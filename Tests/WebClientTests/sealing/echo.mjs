@@ -4,7 +4,8 @@ import { JSONFault, parse } from "../../../Sources/WebClient/json/jsonParser.js"
 import { isName } from "../../../Sources/WebClient/model/name.js";
 import { AccountKeys, KeyGeneration } from "../../../Sources/WebClient/sealing/accountKeys.js";
 import { base64url, base64urlBytes } from "../../../Sources/WebClient/sealing/base64url.js";
-import { hex, hexBytes } from "../../../Sources/WebClient/sealing/hex.js";
+import { hex } from "../../../Sources/WebClient/sealing/hex.js";
+import { VersionVector } from "../../../Sources/WebClient/sealing/versionVector.js";
 import { ZoneSeal } from "../../../Sources/WebClient/sealing/zoneSeal.js";
 
 // Answers the requests of scripts/sealing-check, which describes them, one a line.
@@ -63,6 +64,13 @@ function partsOf(word, count) {
     hex(bytes.subarray(count * index, count * (index + 1))));
 }
 
+/** The version vector of a record that the device wrote. */
+function vectorOf(word, device) {
+  const vector = VersionVector.ofBytes(bytesOf(word));
+  check(vector !== null && vector.number(device) > vector.floor);
+  return vector;
+}
+
 /** The object of the fields; null if there are none, or if it is not the JSON of an object. */
 function fieldsOf(word) {
   if (word === "-") return null;
@@ -105,14 +113,13 @@ const requests = {
   phrase: (secret) => new KeyGeneration(secretOf(secret)).phrase().replaceAll(" ", "-"),
   name: (nameSecret, zone, name) =>
     zoneSeal(nameSecret, base64url(new Uint8Array(32)), zone).name(nameOf(name)),
-  seal: (nameSecret, secret, zone, name, type, shown, device, modifiedAt, chunks, includes,
+  seal: (nameSecret, secret, zone, name, type, shown, device, modifiedAt, chunks, vector,
     fields) => {
     const plainType = nameOf(type);
     const seal = zoneSeal(nameSecret, secret, zone, shownTypes(shown, plainType));
     const record = recordOf(zone, nameOf(name), plainType, device, modifiedAt, chunks, fields);
     check(fields === "-" || record.fields !== null);
-    record.includes = partsOf(includes, 8);
-    check(record.includes.length <= 8);
+    record.vector = vectorOf(vector, record.device);
     const sealed = seal.seal(record);
     const text = writtenJSON(sealed.fields);
     check(base64urlBytes(text).length === seal.sealedLength(record));
@@ -125,9 +132,8 @@ const requests = {
     const { record, fault } =
       seal.open(recordOf(zone, name, plainType, device, modifiedAt, chunks, fields));
     if (fault) return `fault ${fault.kind}`;
-    const includes = written(hexBytes((record.includes ?? []).join("")));
-    return ["record", writtenText(record.name), writtenText(record.type), includes,
-      writtenJSON(record.fields)].join(" ");
+    return ["record", writtenText(record.name), writtenText(record.type),
+      written(record.vector.bytes()), writtenJSON(record.fields)].join(" ");
   },
   chunk: (secret, zone, bytes) => {
     check(bytes !== "-");

@@ -11,6 +11,7 @@ import {
 import { hex } from "../../../Sources/WebClient/sealing/hex.js";
 import { sha256 } from "../../../Sources/WebClient/sealing/sha256.js";
 import { SIV } from "../../../Sources/WebClient/sealing/siv.js";
+import { VersionVector } from "../../../Sources/WebClient/sealing/versionVector.js";
 import { SealFault, ZoneSeal } from "../../../Sources/WebClient/sealing/zoneSeal.js";
 import { SeededRandom } from "../support/seededRandom.js";
 
@@ -23,10 +24,14 @@ const sealOf = (keys = account, zone = "Todos", shown = []) =>
   new ZoneSeal(keys.zoneKeys(zone), shown);
 const todos = sealOf();
 
+const own = "00a1b2c3d4e5f607";
+const other = "ffffffffffffffff";
+const alone = new VersionVector().adding(own, 1_790_000_000_000);
+
 const milk = Object.freeze({
   zone: "Todos", name: "milk", type: "Todo", fields: { done: false, title: "milk" },
-  modifiedAt: 1_790_000_000_000, device: "00a1b2c3d4e5f607", tag: 7, deleted: false,
-  chunks: ["ab".repeat(32), "cd".repeat(32)],
+  modifiedAt: 1_790_000_000_000, device: own, tag: 7, deleted: false,
+  chunks: ["ab".repeat(32), "cd".repeat(32)], vector: alone,
 });
 
 function faultOf(seal, record) {
@@ -52,8 +57,8 @@ function withPlaintext(record, plaintext) {
   return { ...record, fields: { key: id, sealed: base64url(siv.seal(plaintext, data)) } };
 }
 
-const plaintextOf = ({ name, type, fields, includes = [] }) =>
-  encodeContent({ name, type, includes, fields: fields && utf8.encode(serialize(fields)) });
+const plaintextOf = ({ name, type, fields, vector }) =>
+  encodeContent({ name, type, vector, fields: fields && utf8.encode(serialize(fields)) });
 
 test("a record is sealed, and opens as it was; the relay sees no name, type or field", () => {
   const sealed = todos.seal(milk);
@@ -85,13 +90,23 @@ test("a deleted record looks like a live one, and opens as deleted", () => {
   assert.deepEqual(todos.open(sealed), { record: deleted });
 });
 
-test("included versions are sealed; those that the relay adds do not count", () => {
-  const includes = ["0123456789abcdef", "ffffffffffffffff"];
-  const sealed = todos.seal({ ...milk, includes });
-  assert.equal("includes" in sealed, false);
-  assert.deepEqual(todos.open(sealed).record.includes, includes);
-  const added = { ...todos.seal(milk), includes: ["1111111111111111"] };
-  assert.deepEqual(todos.open(added), { record: milk });
+test("the version vector is sealed; versions that the relay adds do not count", () => {
+  const vector = new VersionVector([{ device: other, number: 12 }], 5).adding(own, 9);
+  const sealed = todos.seal({ ...milk, vector, includes: ["0123456789abcdef"] });
+  assert.equal("vector" in sealed || "includes" in sealed, false);
+  assert.deepEqual(todos.open(sealed).record.vector, vector);
+  const added = { ...sealed, includes: ["1111111111111111"], vector: vector.adding(other, 99) };
+  assert.deepEqual(todos.open(added), { record: { ...milk, vector } });
+});
+
+test("a version whose vector has no entry for its device is malformed", () => {
+  const sealed = todos.seal(milk);
+  for (const vector of [
+    new VersionVector(), new VersionVector([{ device: other, number: 12 }], 11),
+  ]) {
+    assert.equal(faultOf(todos, withPlaintext(sealed, plaintextOf({ ...milk, vector }))),
+      "malformed");
+  }
 });
 
 test("a type that the zone shows stands in the clear; a relay cannot show or hide it", () => {
@@ -204,12 +219,12 @@ test("a plaintext is padded as prescribed, or it is malformed, even with the rig
   const right = plaintextOf(milk);
   assert.deepEqual(withPlaintext(sealed, right), sealed);
   const end = right.lastIndexOf(0x80);
-  assert.equal(right.length, 64);
+  assert.equal(right.length, 96);
   for (const plaintext of [
     Uint8Array.of(...right, ...new Uint8Array(32)), right.subarray(0, end + 1),
-    right.subarray(0, 63), right.subarray(0, end), new Uint8Array(64), Uint8Array.of(0x80),
+    right.subarray(0, 95), right.subarray(0, end), new Uint8Array(96), Uint8Array.of(0x80),
     right.with?.(end, 0x81) ?? right.map((byte, at) => (at === end ? 0x81 : byte)),
-    right.map((byte, at) => (at === 63 ? 1 : byte)),
+    right.map((byte, at) => (at === 95 ? 1 : byte)),
   ]) {
     assert.equal(faultOf(todos, withPlaintext(sealed, plaintext)), "malformed");
   }
@@ -231,7 +246,7 @@ test("a content that is not that of the record is malformed, even with the right
 
 test("any bytes, sealed with the right key, end as a record or as malformed", () => {
   const sealed = todos.seal(milk);
-  const right = plaintextOf({ ...milk, includes: ["0123456789abcdef"] });
+  const right = plaintextOf({ ...milk, vector: alone.adding(other, 1) });
   let opened = 0;
   for (let count = 0; count < 2_000; count += 1) {
     const plaintext = random.bool() ? randomBytes(1 + random.below(100)) : right.slice();
@@ -260,16 +275,16 @@ test("lengths are padded in steps of 32, then so that they waste at most an eigh
 test("contents of every size around the steps have one form", () => {
   for (let count = 0; count < 2_300; count += 1) {
     const fields = utf8.encode("x".repeat(count));
-    const content = { name: "n", type: "T", includes: [], fields };
+    const content = { name: "n", type: "T", vector: alone, fields };
     const bytes = encodeContent(content);
-    assert.equal(bytes.length, paddedLength(7 + count));
+    assert.equal(bytes.length, paddedLength(31 + count));
     assert.deepEqual(decodeContent(bytes), content);
   }
 });
 
 test("the length of a sealed record is known before it is sealed", () => {
   for (const record of [
-    milk, { ...milk, fields: null }, { ...milk, includes: ["0123456789abcdef"] },
+    milk, { ...milk, fields: null }, { ...milk, vector: alone.adding(other, 1) },
     { ...milk, name: "Grüße \u{1f600}", fields: { text: "☃".repeat(5_000) } },
     { ...milk, fields: { text: "x".repeat(770_000) } },
   ]) {
@@ -288,11 +303,16 @@ test("numbers keep their digits, and names like __proto__ are names", () => {
 test("a record that cannot be sealed is refused at once", () => {
   for (const change of [
     { zone: "Habits" }, { name: "" }, { name: "a\n" }, { name: "n".repeat(256) }, { type: "" },
-    { modifiedAt: 0.5 }, { chunks: ["ab"] }, { includes: ["0"] },
-    { includes: new Array(9).fill("0123456789abcdef") }, { fields: { a: undefined } },
-    { device: "x".repeat(70_000) },
+    { modifiedAt: 0.5 }, { chunks: ["ab"] }, { fields: { a: undefined } },
   ]) {
     assert.throws(() => todos.seal({ ...milk, ...change }), TypeError, Object.keys(change)[0]);
+  }
+  for (const change of [
+    { vector: undefined }, { vector: null }, { vector: new VersionVector() }, { device: other },
+    { vector: new VersionVector().adding(other, 1) }, { vector: { ...alone } },
+    { device: "x".repeat(70_000) },
+  ]) {
+    assert.throws(() => todos.seal({ ...milk, ...change }), RangeError, Object.keys(change)[0]);
   }
   const [{ id }] = account.generations;
   assert.throws(() => new ZoneSeal({ zone: "Todos", nameKey: randomBytes(32), generations: [] }),
