@@ -57,7 +57,7 @@ const failed = (kind, keyId) => ({ fault: new SealFault(kind, keyId) });
  * are.
  *
  * @typedef {{zone: string, name: string, type: string, fields: object | null, modifiedAt: number,
- *   device: string, deleted: boolean, chunks?: string[]}} RelayRecord
+ *   device: string, tag: number, deleted: boolean, chunks?: string[]}} RelayRecord
  */
 
 /**
@@ -145,6 +145,7 @@ export class ZoneSeal {
 
   /**
    * Opens a record of the relay. Of versions that it includes, only those inside of the seal count.
+   * Every record that a relay has stored has a tag above 0.
    *
    * @param {RelayRecord} record
    * @returns {{record: SealableRecord} | {fault: SealFault}}
@@ -156,7 +157,7 @@ export class ZoneSeal {
     if (!keys) return failed("unknownKey", key);
     const bytes = base64urlBytes(sealed);
     const data = this.#associatedData(record);
-    const plaintext = bytes && data && keys.records.open(bytes, data);
+    const plaintext = record.tag > 0 && bytes && data && keys.records.open(bytes, data);
     if (!plaintext) return failed("altered");
     const content = decodeContent(plaintext);
     if (!content || this.name(content.name) !== record.name) return failed("malformed");
@@ -224,11 +225,15 @@ function keysOf(zoneKey) {
   };
 }
 
-/** True for an object with the strings `key` and `sealed`, and no other member. */
+/**
+ * True for an object with the strings `key`, of 16 hexadecimal digits, and `sealed`, and no other
+ * member.
+ */
 function isSealed(fields) {
   return isObject(fields) && Object.keys(fields).length === 2
     && ["key", "sealed"].every((name) =>
-      Object.hasOwn(fields, name) && typeof fields[name] === "string");
+      Object.hasOwn(fields, name) && typeof fields[name] === "string")
+    && /^[0-9a-f]{16}$/.test(fields.key);
 }
 
 /** Returns the object of the fields; undefined if the bytes are not the JSON of one. */

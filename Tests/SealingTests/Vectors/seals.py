@@ -205,18 +205,19 @@ class Zone:
         plaintext = padded(content(name, kind, vector, fields))
         return relay_name, relay_type, self.seal_plaintext(plaintext, data)
 
-    def open(self, name, kind, device, modified_at, chunks, fields):
+    def open(self, name, kind, device, modified_at, chunks, fields, tag=1):
         """Name, type, version vector and fields of a record of the relay."""
         outer = json_object(fields or b"")
         if (outer is None or sorted(outer) != ["key", "sealed"]
-                or not all(isinstance(it, str) for it in outer.values())):
+                or not all(isinstance(it, str) for it in outer.values())
+                or not re.fullmatch("[0-9a-f]{16}", outer["key"])):
             raise Fault("notSealed")
         if outer["key"] not in self.zone_keys:
             raise Fault("unknownKey")
         sealed = decoded(outer["sealed"])
         data = associated_data(self.zone, name, kind, device, modified_at, chunks)
         try:
-            if sealed is None or len(sealed) <= 16:
+            if tag <= 0 or sealed is None or len(sealed) <= 16:
                 raise Fault("altered")
             plaintext = AESSIV(self.key(b"record", 64, outer["key"])).decrypt(sealed, [data])
         except InvalidTag:
@@ -533,7 +534,7 @@ def fault_cases():
     name, kind, sealed = zone.seal("n", "T", False, device, stamp, chunks, own, inside.encode())
     outer = json.loads(sealed)
     right = {"zone": "Todos", "name": name, "type": kind, "device": device, "modifiedAt": stamp,
-             "chunks": [chunks[:32].hex(), chunks[32:].hex()], "fields": sealed.decode()}
+             "tag": 1, "chunks": [chunks[:32].hex(), chunks[32:].hex()], "fields": sealed.decode()}
 
     def case(note, fault, vector=own, **changes):
         expect = {"fault": fault} if fault else {
@@ -553,11 +554,15 @@ def fault_cases():
         ("no key", json.dumps({"sealed": outer["sealed"]})),
         ("a key that is a number", json.dumps({**outer, "key": 1})),
         ("a seal that is null", json.dumps({**outer, "sealed": None})),
+        ("a key in capitals", with_seal(key="ABCDEFABCDEFABCD")),
+        ("an empty key", with_seal(key="")),
+        ("a key of 15 digits", with_seal(key=outer["key"][1:])),
+        ("a key of 17 digits", with_seal(key=outer["key"] + "0")),
+        ("a key with a line feed", with_seal(key=outer["key"] + "\\n")),
+        ("a key of another letter", with_seal(key="g" + outer["key"][1:])),
     ]:
         yield case(note, "notSealed", fields=fields)
     yield case("another generation", "unknownKey", fields=with_seal(key=key_id(secret_number(1))))
-    yield case("a key in capitals", "unknownKey", fields=with_seal(key="ABCDEFABCDEFABCD"))
-    yield case("an empty key", "unknownKey", fields=with_seal(key=""))
     text = outer["sealed"]
     for note, changed in [
         ("an empty seal", ""), ("a seal of a tag alone", text[:22]), ("padding", text + "="),
@@ -574,6 +579,12 @@ def fault_cases():
     yield case("chunks in another order", "altered", chunks=right["chunks"][::-1])
     yield case("a chunk less", "altered", chunks=right["chunks"][:1])
     yield case("no chunks", "altered", chunks=[])
+    yield case("the greatest tag", None, tag=2 ** 53 - 1)
+    yield case("the tag 0, which no stored record has", "altered", tag=0)
+    yield case("a tag below 0", "altered", tag=-1)
+    yield case("the tag 0 of a record of another generation", "unknownKey", tag=0,
+               fields=with_seal(key=key_id(secret_number(1))))
+    yield case("the tag 0 of a record that is not sealed", "notSealed", tag=0, fields="{}")
     data = associated_data("Todos", name, kind, device, stamp, chunks)
     for note, entries, floor in VECTORS:
         vector = vector_of(entries, floor)

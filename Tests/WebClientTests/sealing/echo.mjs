@@ -103,7 +103,7 @@ function shownTypes(shown, type) {
 function recordOf(zone, name, type, device, modifiedAt, chunks, fields) {
   return {
     zone: nameOf(zone), name, type, fields: fieldsOf(fields), modifiedAt: stampOf(modifiedAt),
-    device: deviceOf(device), tag: 0, deleted: fields === "-", chunks: partsOf(chunks, 32),
+    device: deviceOf(device), tag: 1, deleted: fields === "-", chunks: partsOf(chunks, 32),
   };
 }
 
