@@ -4,7 +4,8 @@ import LockstepModel
 /// Content of a sealed record, as it is encrypted:
 ///
 ///     1 byte    1: live; 2: deleted
-///     1 byte    number of included versions, then 8 bytes for each
+///     8 bytes   floor of the version vector
+///     1 byte    number of its entries, then 16 bytes for each: the device, and its number
 ///     1 byte    length of the name, then the name
 ///     1 byte    length of the type, then the type
 ///     rest      of a live record, its fields: a JSON object
@@ -16,31 +17,38 @@ struct SealedContent: Hashable {
   var type: Name
   /// nil: deleted.
   var fields: [UInt8]?
-  var includes: [VersionFingerprint]
+  var vector: VersionVector
 
   private enum Kind {
     static let live: UInt8 = 1
     static let deleted: UInt8 = 2
   }
 
-  init(_ record: Record) {
+  init(_ record: Record, _ vector: VersionVector) {
     name = record.name
     type = record.type
     fields = record.fields
-    includes = Array(record.includes.suffix(Limits.includes))
+    self.vector = vector
   }
+
+  /// Number of bytes of so many entries of a version vector.
+  static func bytes(_ vectorEntries: Int) -> Int { 16 * vectorEntries }
 
   /// Number of bytes before the padding.
   var count: Int {
-    4 + 8 * includes.count + name.text.utf8.count + type.text.utf8.count + (fields?.count ?? 0)
+    12 + SealedContent.bytes(vector.entries.count) + name.text.utf8.count + type.text.utf8.count
+      + (fields?.count ?? 0)
   }
 
   var padded: [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(SealPadding.paddedCount(count))
     bytes.append(fields == nil ? Kind.deleted : Kind.live)
-    bytes.append(UInt8(truncatingIfNeeded: includes.count))
-    bytes += includes.bytes
+    let list = vector.bytes
+    bytes += list.prefix(8)
+    // There are at most 64 entries.
+    bytes.append(UInt8(truncatingIfNeeded: vector.entries.count))
+    bytes += list.dropFirst(8)
     for text in [name.text, type.text] {
       // A `Name` has at most 255 bytes.
       bytes.append(UInt8(truncatingIfNeeded: text.utf8.count))
@@ -65,9 +73,9 @@ struct SealedContent: Hashable {
       guard let count = byte(), let bytes = part(Int(count)) else { return nil }
       return String(validating: bytes, as: UTF8.self).flatMap { Name($0) }
     }
-    guard let kind = byte(), let included = byte(), included <= Limits.includes,
-      let fingerprints = part(8 * Int(included)), let name = readName(),
-      let type = readName()
+    guard let kind = byte(), let floor = part(8), let entries = byte(),
+      let list = part(16 * Int(entries)), let name = readName(), let type = readName(),
+      let vector = VersionVector(bytes: floor + list)
     else { return nil }
     switch kind {
     case Kind.live:
@@ -81,6 +89,6 @@ struct SealedContent: Hashable {
     }
     self.name = name
     self.type = type
-    includes = [VersionFingerprint](bytes: Array(fingerprints))
+    self.vector = vector
   }
 }

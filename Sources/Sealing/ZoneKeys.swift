@@ -71,7 +71,9 @@ extension ZoneKeys {
     else { return nil }
     var generations: [Generation] = []
     for each in list {
-      guard let id = each["id"]?.string, let key = key(each["key"]) else { return nil }
+      guard let id = each["id"]?.string, !generations.contains(where: { $0.id == id }),
+        let key = key(each["key"])
+      else { return nil }
       generations.append(Generation(id: id, key: key))
     }
     self.init(zone: zone, names: names, generations: generations)

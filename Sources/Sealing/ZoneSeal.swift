@@ -57,43 +57,50 @@ package struct ZoneSeal: Sendable {
 
   /// Returns a record of this zone as the relay stores it. A deleted record becomes a live one
   /// whose content says that it is deleted.
-  package func sealed(_ record: Record) -> Record {
+  ///
+  /// - Parameter vector: The versions that this one was made on, and itself: it has an entry for
+  ///   the record's device. Without one, no device takes the record.
+  package func sealed(_ record: Record, vector: VersionVector) -> Record {
     var sealed = record
     sealed.name = relayName(of: record.name)
     sealed.type = shownTypes.contains(record.type) ? record.type : ZoneSeal.hiddenType
     sealed.includes = []
     let bytes = newest.record.sealed(
-      SealedContent(record).padded, data: ZoneSeal.associatedData(of: sealed))
+      SealedContent(record, vector).padded, data: ZoneSeal.associatedData(of: sealed))
     sealed.fields = Array(
       "{\"key\":\"\(newest.id)\",\"sealed\":\"\(Base64.encodeURL(bytes))\"}".utf8)
     return sealed
   }
 
   /// Returns the number of bytes of the fields that the relay would store.
-  package func sealedFieldsCount(_ record: Record) -> Int {
-    let bytes = SIV.overhead + SealPadding.paddedCount(SealedContent(record).count)
+  ///
+  /// - Parameter vectorEntries: The number of entries of the record's version vector.
+  package func sealedFieldsCount(_ record: Record, vectorEntries: Int) -> Int {
+    let count = SealedContent(record, VersionVector()).count + SealedContent.bytes(vectorEntries)
+    let bytes = SIV.overhead + SealPadding.paddedCount(count)
     return #"{"key":"","sealed":""}"#.utf8.count + newest.id.utf8.count + (bytes * 8 + 5) / 6
   }
 
   /// Returns the record as devices know it, with what is sealed in it. The rest is the relay's
   /// (`tag`), or part of what the seal is bound to.
-  package func opened(_ record: Record) throws(SealFault) -> Record {
+  package func opened(_ record: Record) throws(SealFault) -> OpenedRecord {
     guard let envelope = SealedEnvelope(record.fields) else { throw .notSealed }
     guard let keys = generations.last(where: { $0.id == envelope.key }) else {
       throw .unknownKey(envelope.key)
     }
-    guard record.zone == zone, let sealed = Base64.decodeURL(envelope.sealed),
+    guard record.tag > 0, record.zone == zone, let sealed = Base64.decodeURL(envelope.sealed),
       let bytes = keys.record.opened(sealed, data: ZoneSeal.associatedData(of: record))
     else { throw .altered }
     guard let content = SealedContent(padded: bytes), relayName(of: content.name) == record.name,
-      record.type == ZoneSeal.hiddenType || record.type == content.type
+      record.type == ZoneSeal.hiddenType || record.type == content.type,
+      content.vector[record.device] > content.vector.floor
     else { throw .malformed }
     var opened = record
     opened.name = content.name
     opened.type = content.type
     opened.fields = content.fields
-    opened.includes = content.includes
-    return opened
+    opened.includes = []
+    return OpenedRecord(record: opened, vector: content.vector)
   }
 
   /// Seed for the cut points of files. Secret, so that chunk sizes do not reveal a known file.
@@ -127,6 +134,13 @@ package struct ZoneSeal: Sendable {
     bytes += (0..<8).map { UInt8(truncatingIfNeeded: stamp >> (56 - 8 * UInt64($0))) }
     return bytes + SHA256.hash(record.chunks.flatMap(\.bytes))
   }
+}
+
+/// A record of a sealed zone, as devices know it.
+package struct OpenedRecord: Hashable, Sendable {
+  package let record: Record
+  /// The versions that it was made on, and itself.
+  package let vector: VersionVector
 }
 
 /// Reason why a record of a sealed zone cannot be read. None of them is a reason to overwrite it.
@@ -190,8 +204,16 @@ private struct SealedEnvelope {
       default: return nil
       }
     }
-    guard let key, let sealed else { return nil }
+    guard let key, let sealed, key.utf8.count == 16, key.utf8.allSatisfy(isLowercaseHexadecimal)
+    else { return nil }
     self.key = key
     self.sealed = sealed
+  }
+}
+
+private func isLowercaseHexadecimal(_ digit: UInt8) -> Bool {
+  switch digit {
+  case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
+  default: false
   }
 }

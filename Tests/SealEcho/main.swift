@@ -10,15 +10,16 @@ import LockstepSealing
 //   words SECRET                     its check words, with hyphens
 //   phrase SECRET                    its phrase, with hyphens
 //   name NAMESECRET ZONE NAME        the record's name at the relay
-//   seal NAMESECRET SECRET ZONE NAME TYPE SHOWN DEVICE TIME CHUNKS INCLUDES FIELDS
+//   seal NAMESECRET SECRET ZONE NAME TYPE SHOWN DEVICE TIME CHUNKS VECTOR FIELDS
 //                                    name, type and fields at the relay
 //   open NAMESECRET SECRET ZONE NAME TYPE SHOWN DEVICE TIME CHUNKS FIELDS
-//                                    record NAME TYPE INCLUDES FIELDS, or fault KIND
+//                                    record NAME TYPE VECTOR FIELDS, or fault KIND
 //   chunk SECRET ZONE BYTES          the sealed chunk
 //   openchunk SECRET ZONE BYTES      the chunk, or fault altered
 //
-// SHOWN is `shown` if the relay sees the record's type, else `hidden`. An answer is one line as
-// well: `error` if the request is not valid.
+// VECTOR are the bytes of a version vector (`VersionVector.bytes`). SHOWN is `shown` if the relay
+// sees the record's type, else `hidden`. An answer is one line as well: `error` if the request is
+// not valid.
 
 func decoded(_ word: Substring) -> [UInt8]? { word == "-" ? [] : Base64.decodeURL(word) }
 
@@ -57,7 +58,7 @@ func zoneSeal(_ words: [Substring], shown: Substring, type: Name) -> ZoneSeal? {
 
 /// Returns the record of a request's words from the fourth on.
 func record(
-  _ words: [Substring], named name: Name?, includes: [VersionFingerprint], fields: Substring
+  _ words: [Substring], named name: Name?, fields: Substring
 ) -> Record? {
   guard let zone = readName(words[2]), let name, let type = readName(words[4]),
     let device = text(words[6]).flatMap({ DeviceID(text: $0) }), let time = Int64(words[7]),
@@ -65,30 +66,29 @@ func record(
   else { return nil }
   return Record(
     zone: zone, name: name, type: type, fields: fields.isEmpty ? nil : fields, modifiedAt: time,
-    device: device, tag: 1, chunks: chunks, includes: includes)
+    device: device, tag: 1, chunks: chunks)
 }
 
 func sealRecord(_ words: [Substring]) -> String? {
-  guard words.count == 11, let type = readName(words[4]), let includes = decoded(words[9]),
+  guard words.count == 11, let type = readName(words[4]),
+    let vector = decoded(words[9]).flatMap({ VersionVector(bytes: $0) }),
     let seal = zoneSeal(words, shown: words[5], type: type),
-    let record = record(
-      words, named: readName(words[3]), includes: [VersionFingerprint](bytes: includes),
-      fields: words[10])
+    let record = record(words, named: readName(words[3]), fields: words[10]),
+    vector[record.device] > vector.floor
   else { return nil }
-  let sealed = seal.sealed(record)
+  let sealed = seal.sealed(record, vector: vector)
   return "\(sealed.name.text) \(encoded(sealed.type)) \(encoded(sealed.fields ?? []))"
 }
 
 func openRecord(_ words: [Substring]) -> String? {
   guard words.count == 10, let type = readName(words[4]),
     let seal = zoneSeal(words, shown: words[5], type: type),
-    let record = record(
-      words, named: Name(String(words[3])), includes: [], fields: words[9])
+    let record = record(words, named: Name(String(words[3])), fields: words[9])
   else { return nil }
   do throws(SealFault) {
     let opened = try seal.opened(record)
-    return "record \(encoded(opened.name)) \(encoded(opened.type)) "
-      + "\(encoded(opened.includes.bytes)) \(encoded(opened.fields ?? []))"
+    return "record \(encoded(opened.record.name)) \(encoded(opened.record.type)) "
+      + "\(encoded(opened.vector.bytes)) \(encoded(opened.record.fields ?? []))"
   } catch {
     return "fault \(error.kind)"
   }

@@ -42,7 +42,9 @@ struct SealVectorTests {
       let shown: Set<Name> = vector["shown"]?.bool == true ? [record.type] : []
       let seal = ZoneSeal(
         try keys(vector).keys(of: record.zone), shownTypes: shown)
-      let sealed = seal.sealed(record)
+      let version = try vector.version("case")
+      var sealed = seal.sealed(record, vector: version)
+      sealed.tag = 1
       let fields = try #require(sealed.fields)
       #expect(sealed.name.text == vector.expect("name"), "\(vector.note)")
       #expect(sealed.type.text == vector.expect("type"), "\(vector.note)")
@@ -53,20 +55,24 @@ struct SealVectorTests {
         #expect(
           String(decoding: fields, as: UTF8.self) == vector.expect("fields"), "\(vector.note)")
       }
-      #expect(try seal.opened(sealed).fields == record.fields)
+      let opened = try seal.opened(sealed)
+      #expect(opened.record.fields == record.fields)
+      #expect(opened.vector == version)
     }
   }
 
   @Test func whatOpensAndWhatDoesNotIsTheSame() throws {
-    for vector in try vectors("open", count: 66) {
+    for vector in try vectors("open", count: 101) {
       let record = try record(vector, fields: vector["fields"]?.string)
       let seal = ZoneSeal(try keys(vector).keys(of: record.zone))
       do throws(SealFault) {
         let opened = try seal.opened(record)
         #expect(vector.expect("fault") == nil, "\(vector.note)")
-        #expect(opened.name.text == vector.expect("name"), "\(vector.note)")
-        #expect(opened.type.text == vector.expect("type"), "\(vector.note)")
-        let fields = opened.fields.map { String(decoding: $0, as: UTF8.self) }
+        #expect(opened.record.name.text == vector.expect("name"), "\(vector.note)")
+        #expect(opened.record.type.text == vector.expect("type"), "\(vector.note)")
+        let expected = try? vector.version("expect")
+        #expect(opened.vector == expected, "\(vector.note)")
+        let fields = opened.record.fields.map { String(decoding: $0, as: UTF8.self) }
         #expect(fields == vector.expect("fields"), "\(vector.note)")
       } catch {
         #expect(error.kind == vector.expect("fault"), "\(vector.note)")
@@ -117,6 +123,17 @@ struct SealVectorTests {
     var note: String { value["note"]?.string ?? "" }
 
     func expect(_ member: String) -> String? { value["expect"]?[member]?.string }
+
+    func version(_ member: String) throws -> VersionVector {
+      let vector = try #require(value[member]?["vector"])
+      let entries = try #require(vector["entries"]?.array).map { entry in
+        VersionVector.Entry(
+          device: try #require(entry["device"]?.string.flatMap { DeviceID(text: $0) }),
+          number: try #require(entry["number"]?.int64))
+      }
+      let floor = try #require(vector["floor"]?.int64)
+      return try #require(VersionVector(entries: entries, floor: floor))
+    }
   }
 
   private func vectors(_ kind: String, count: Int) throws -> [Vector] {
@@ -140,15 +157,12 @@ struct SealVectorTests {
     let chunks = try #require(vector["chunks"]?.array).compactMap {
       $0.string.flatMap { ChunkHash(text: $0) }
     }
-    let includes = (vector["includes"]?.array ?? []).compactMap {
-      $0.string.flatMap { VersionFingerprint(text: $0) }
-    }
     return Record(
       zone: try name(vector["zone"]), name: try name(vector["name"]),
       type: try name(vector["type"]), fields: fields.map { Array($0.utf8) },
       modifiedAt: try #require(vector["modifiedAt"]?.int64),
-      device: try #require(vector["device"]?.string.flatMap { DeviceID(text: $0) }), tag: 1,
-      chunks: chunks, includes: includes)
+      device: try #require(vector["device"]?.string.flatMap { DeviceID(text: $0) }),
+      tag: vector["tag"]?.int64 ?? 0, chunks: chunks)
   }
 
   /// Returns a text that is given as such, or by a repeated part; nil for null.

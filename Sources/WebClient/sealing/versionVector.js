@@ -80,15 +80,18 @@ export class VersionVector {
   }
 
   /**
-   * Returns the vector of a version that a device makes on those that this vector includes.
+   * Returns the vector of a version that a device makes on those that this vector includes; null if
+   * there is no number left for it.
    *
    * @param {string} device
    * @param {number} time milliseconds
+   * @returns {VersionVector | null}
    * @throws {RangeError} if this is no device, or no whole number
    */
   adding(device, time) {
     const greatest = Math.max(this.floor, ...this.#numbers.values());
-    const number = Math.min(Math.max(time, greatest + 1), numberMax);
+    const number = Math.max(time, greatest + 1);
+    if (number > numberMax) return null;
     return this.joined(new VersionVector([{ device, number }]));
   }
 

@@ -154,9 +154,11 @@ test("entries of the number at which the floor ends are dropped together", () =>
   assert.deepEqual(joined.entries, [entry(deviceOf(70), 6), entry(deviceOf(71), 7)]);
 });
 
-test("numbers stop at the greatest that JavaScript has", () => {
-  const vector = new VersionVector([entry(first, most)]).adding(second, 0);
-  assert.deepEqual(vector.entries, [entry(first, most), entry(second, most)]);
+test("there is no version after the greatest number that JavaScript has", () => {
+  assert.equal(new VersionVector([entry(first, most)]).adding(second, 0), null);
+  assert.equal(new VersionVector().adding(second, most + 1), null);
+  const vector = new VersionVector().adding(second, most - 1);
+  assert.deepEqual(vector.adding(first, 0).entries, [entry(first, most), entry(second, most - 1)]);
   assert.throws(() => vector.adding(second, NaN), RangeError);
   assert.throws(() => vector.adding("x", 1), RangeError);
 });
