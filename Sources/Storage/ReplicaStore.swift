@@ -28,6 +28,8 @@ package protocol ReplicaStore: AnyObject {
   /// Returns the fingerprints of versions that the held record has replaced, oldest first: the
   /// newest `Limits.ancestors` of those that `putRecord` named.
   func ancestors(_ key: RecordKey) throws(StorageError) -> [VersionFingerprint]
+  /// Returns the vector of the held version, as the last `putRecord` named it.
+  func vector(_ key: RecordKey) throws(StorageError) -> VersionVector?
   /// Returns the greatest tag of all records; 0 if there are none.
   func greatestTag() throws(StorageError) -> ChangeTag
   /// Returns the tags above `tag` of all records and tombstones, in no order.
@@ -65,8 +67,12 @@ package enum ReplicaChange: Hashable, Sendable {
   /// Stores the record as the user sees it: with a local edit that is not acknowledged yet, the
   /// edited one, whose `tag` stays that of the version it is based on (0: none). With `snapshot`,
   /// the snapshot of that number names the record. A stored record is not lost. `replacing`: the
-  /// fingerprints of versions that the record was made on (see `ancestors`).
-  case putRecord(Record, snapshot: Int64? = nil, replacing: [VersionFingerprint] = [])
+  /// fingerprints of versions that the record was made on (see `ancestors`). `vector`: that of a
+  /// version of a sealed zone; nil in other zones, and for a version that the relay has not
+  /// acknowledged (see `OutboxEntry.lineage`).
+  case putRecord(
+    Record, snapshot: Int64? = nil, replacing: [VersionFingerprint] = [],
+    vector: VersionVector? = nil)
   /// Marks the record as named by the snapshot of this number, without changing it. Numbers are
   /// positive and increase from snapshot to snapshot.
   case markInSnapshot(RecordKey, snapshot: Int64)
@@ -158,6 +164,8 @@ package struct OutboxEntry: Hashable, Sendable {
   @usableFromInline package var firstSent: Int64?
   /// See `Mutation.includes`: set when the entry is frozen, so that it is sent alike each time.
   @usableFromInline package var includes: [VersionFingerprint]
+  /// Versions that a change in a sealed zone was made on; nil in other zones.
+  @usableFromInline package var lineage: Lineage?
 
   @usableFromInline
   package enum State: Hashable, Sendable {
@@ -176,9 +184,10 @@ package struct OutboxEntry: Hashable, Sendable {
     number: Int64, key: RecordKey, type: Name, fields: [UInt8]?, modifiedAt: Int64,
     isStampTrusted: Bool, base: Record?, state: State, group: Int64? = nil,
     timeMade: Record? = nil, firstSent: Int64? = nil,
-    includes: [VersionFingerprint] = []
+    includes: [VersionFingerprint] = [], lineage: Lineage? = nil
   ) {
     self.includes = includes
+    self.lineage = lineage
     self.number = number
     self.key = key
     self.type = type
@@ -190,5 +199,67 @@ package struct OutboxEntry: Hashable, Sendable {
     self.group = group
     self.timeMade = timeMade
     self.firstSent = firstSent
+  }
+}
+
+extension OutboxEntry {
+  /// Versions that a change was made on, as vectors. They decide in a sealed zone if it and the
+  /// relay's version are in conflict: tags and times there are the relay's word.
+  @usableFromInline
+  package struct Lineage: Hashable, Sendable {
+    /// Vector of the version whose content is in `base`.
+    @usableFromInline package var base: VersionVector
+    /// All versions that the change includes, without itself.
+    @usableFromInline package var made: VersionVector
+    /// Number of the change as a version, once it was frozen; nil again if it was changed since.
+    @usableFromInline package var number: Int64?
+    /// Vector of the version that a person is asked about.
+    @usableFromInline package var asked: VersionVector?
+
+    @usableFromInline
+    package init(
+      base: VersionVector, made: VersionVector, number: Int64? = nil,
+      asked: VersionVector? = nil
+    ) {
+      self.base = base
+      self.made = made
+      self.number = number
+      self.asked = asked
+    }
+  }
+}
+
+extension OutboxEntry.Lineage {
+  /// The number in 8 bytes (0: none), then three vectors, each behind its length in 2 bytes; one of
+  /// no bytes stands for no `asked`.
+  package var bytes: [UInt8] {
+    var bytes = (0..<8).map { UInt8(truncatingIfNeeded: (number ?? 0) >> (56 - 8 * Int64($0))) }
+    for vector in [base.bytes, made.bytes, asked?.bytes ?? []] {
+      bytes.append(UInt8(truncatingIfNeeded: vector.count >> 8))
+      bytes.append(UInt8(truncatingIfNeeded: vector.count))
+      bytes += vector
+    }
+    return bytes
+  }
+
+  /// Returns nil if these are not the `bytes` of a lineage.
+  package init?(bytes: [UInt8]) {
+    var rest = bytes[...]
+    func part(_ count: Int) -> ArraySlice<UInt8>? {
+      guard rest.count >= count else { return nil }
+      defer { rest = rest.dropFirst(count) }
+      return rest.prefix(count)
+    }
+    func nextVector() -> ArraySlice<UInt8>? {
+      part(2).flatMap { part($0.reduce(0) { $0 << 8 | Int($1) }) }
+    }
+    guard let number = part(8)?.reduce(Int64(0), { $0 << 8 | Int64($1) }),
+      let base = nextVector().flatMap({ VersionVector(bytes: $0) }),
+      let made = nextVector().flatMap({ VersionVector(bytes: $0) }), let asked = nextVector(),
+      rest.isEmpty
+    else { return nil }
+    let askedVector = VersionVector(bytes: asked)
+    guard asked.isEmpty || askedVector != nil else { return nil }
+    self.init(base: base, made: made, number: number == 0 ? nil : number, asked: askedVector)
   }
 }

@@ -84,6 +84,39 @@ enum ReplicaStories {
       try scene.write(.removeRecord(record.key), .putRecord(record))
       #expect(try scene.store.ancestors(record.key) == [])
     },
+    ReplicaStory("a record has the vector of its last version") { scene in
+      let record = scene.record("a")
+      let vector = VersionVector().adding(DeviceID(rawValue: .max), Limits.sequenceLimit - 1)
+        .adding(DeviceID(rawValue: 1), 5)
+      try scene.write(.putRecord(record, vector: vector))
+      try scene.reopen()
+      #expect(try scene.store.vector(record.key) == vector)
+      #expect(try scene.store.vector(scene.record("b").key) == nil)
+      try scene.write(.markLost(record.key), .markInSnapshot(record.key, snapshot: 1))
+      #expect(try scene.store.vector(record.key) == vector)
+      try scene.write(.putRecord(record))
+      #expect(try scene.store.vector(record.key) == nil)
+      try scene.write(
+        .putRecord(record, vector: vector), .removeRecord(record.key), .putRecord(record))
+      try scene.reopen()
+      #expect(try scene.store.vector(record.key) == nil)
+    },
+    ReplicaStory("a change has the versions that it was made on") { scene in
+      let made = VersionVector().adding(DeviceID(rawValue: 1), 5)
+      let lineages: [OutboxEntry.Lineage?] = [
+        nil, OutboxEntry.Lineage(base: VersionVector(), made: VersionVector()),
+        OutboxEntry.Lineage(base: VersionVector(), made: made, number: Limits.sequenceLimit - 1),
+        OutboxEntry.Lineage(
+          base: made, made: made.adding(DeviceID(rawValue: 9), 8), asked: VersionVector()),
+      ]
+      for lineage in lineages {
+        var entry = scene.entry(1, base: scene.record("a"))
+        entry.lineage = lineage
+        try scene.write(.putEntry(entry))
+        try scene.reopen()
+        #expect(try scene.store.outbox() == [entry])
+      }
+    },
     ReplicaStory("records of a type come by name, tombstones left out") { scene in
       let other = Name(trusted: "Other")
       let records = [

@@ -39,6 +39,7 @@ package struct ReplicaWalk {
     var lost: [[Record]]
     var isLost: [Bool]
     var ancestors: [[VersionFingerprint]]
+    var vectors: [VersionVector?]
     var greatestTag: ChangeTag
     var chunks: [HeldChunk]
     var namedChunks: [ChunkHash]
@@ -67,7 +68,8 @@ package struct ReplicaWalk {
       unnamed: try snapshots.map { try store.unnamed(bySnapshot: $0) },
       lost: try [1, 9].map { try store.lostRecords(limit: $0, bytes: 20) },
       isLost: try places.map { try store.isLost($0) },
-      ancestors: try places.map { try store.ancestors($0) }, greatestTag: try store.greatestTag(),
+      ancestors: try places.map { try store.ancestors($0) },
+      vectors: try places.map { try store.vector($0) }, greatestTag: try store.greatestTag(),
       chunks: try store.chunks(after: hashes[0], limit: 2) + store.chunks(hashes),
       namedChunks: try store.namedChunks(hashes))
   }
@@ -79,7 +81,8 @@ package struct ReplicaWalk {
     case 2...4:
       .putRecord(
         record(), snapshot: chance(2) ? nil : snapshot(),
-        replacing: (0..<number(4)).map { _ in VersionFingerprint(rawValue: random.next()) })
+        replacing: (0..<number(4)).map { _ in VersionFingerprint(rawValue: random.next()) },
+        vector: chance(2) ? nil : vector())
     case 5: .removeRecord(key())
     case 6...8: .putEntry(entry())
     case 9: .removeEntry(number: number(8))
@@ -108,6 +111,17 @@ package struct ReplicaWalk {
       chunks: chance(2) ? [] : [pick(ReplicaWalk.hashes), pick(ReplicaWalk.hashes)])
   }
 
+  private mutating func vector() -> VersionVector {
+    let devices = (0..<number(4)).map { _ in DeviceID(rawValue: random.next()) }
+    return devices.reduce(VersionVector()) { $0.adding($1, 1 + number(1_000)) }
+  }
+
+  private mutating func lineage() -> OutboxEntry.Lineage {
+    OutboxEntry.Lineage(
+      base: vector(), made: vector(), number: chance(2) ? nil : 1 + number(1_000),
+      asked: chance(2) ? nil : vector())
+  }
+
   private mutating func chunk() -> HeldChunk {
     HeldChunk(
       hash: pick(ReplicaWalk.hashes), file: random.next(), bytes: Int(number(9)),
@@ -128,7 +142,8 @@ package struct ReplicaWalk {
       modifiedAt: number(1_000), isStampTrusted: chance(2), base: chance(2) ? nil : record(),
       state: pick(states), group: chance(2) ? nil : number(4),
       timeMade: chance(2) ? nil : record(), firstSent: chance(2) ? nil : number(1_000),
-      includes: (0..<number(3)).map { _ in VersionFingerprint(rawValue: random.next()) })
+      includes: (0..<number(3)).map { _ in VersionFingerprint(rawValue: random.next()) },
+      lineage: chance(2) ? nil : lineage())
   }
 
   private mutating func fields() -> [UInt8]? {

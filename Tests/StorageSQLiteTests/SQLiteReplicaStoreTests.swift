@@ -154,6 +154,23 @@ struct SQLiteReplicaStoreTests {
     }
   }
 
+  @Test func aDamagedLineageIsReported() throws {
+    let directory = try TemporaryFolder()
+    let store = try SQLiteReplicaStore(home: directory.path)
+    var entry = OutboxEntry(
+      number: 1, key: RecordKey(zone: Name(trusted: "Z"), name: Name(trusted: "n")),
+      type: Name(trusted: "T"), fields: nil, modifiedAt: 1, isStampTrusted: true, base: nil,
+      state: .waiting)
+    entry.lineage = OutboxEntry.Lineage(base: VersionVector(), made: VersionVector())
+    try store.write([.putEntry(entry)])
+    for bytes in [
+      "x''", "zeroblob(13)", "zeroblob(29)", "x'\(String(repeating: "ff", count: 30))'",
+    ] {
+      try store.connection.execute("UPDATE versions SET fields = \(bytes) WHERE role = 5")
+      #expect(throws: StorageError.self) { try store.outbox() }
+    }
+  }
+
   @Test func theRecordTableReportsDamage() throws {
     let directory = try TemporaryFolder()
     let connection = try SQLiteConnection(
@@ -162,7 +179,9 @@ struct SQLiteReplicaStoreTests {
     let record = Record(
       zone: Name(trusted: "Z"), name: Name(trusted: "n"), type: Name(trusted: "T"), fields: [],
       modifiedAt: 1, device: DeviceID(rawValue: 1), tag: 1)
-    try table.put(record, snapshot: nil, replacing: [])
+    try table.put(record, snapshot: nil, replacing: [], nil)
+    try connection.execute("UPDATE records SET vector = zeroblob(9)")
+    #expect(throws: StorageError.self) { try table.vector(record.key) }
     try connection.execute("UPDATE records SET chunks = zeroblob(33)")
     #expect(throws: StorageError.self) { try table.record(record.key) }
     #expect(throws: StorageError.self) { try table.all() }

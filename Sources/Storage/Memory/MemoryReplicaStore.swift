@@ -13,6 +13,8 @@ package final class MemoryReplicaStore: ReplicaStore {
     var marks: [RecordKey: Int64] = [:]
     /// Fingerprints of the versions that a record has replaced, oldest first.
     var ancestors: [RecordKey: [VersionFingerprint]] = [:]
+    /// Vectors of held versions of sealed zones.
+    var vectors: [RecordKey: VersionVector] = [:]
     var cursor: ChangeToken?
     /// Sorted by number.
     var outbox: [OutboxEntry] = []
@@ -88,6 +90,10 @@ package final class MemoryReplicaStore: ReplicaStore {
     state.ancestors[key] ?? []
   }
 
+  package func vector(_ key: RecordKey) throws(StorageError) -> VersionVector? {
+    state.vectors[key]
+  }
+
   package func greatestTag() throws(StorageError) -> ChangeTag {
     state.order.reduce(0) { max($0, state.records[$1]?.tag ?? 0) }
   }
@@ -100,8 +106,9 @@ package final class MemoryReplicaStore: ReplicaStore {
     for change in changes {
       switch change {
       case .setIdentity(let identity): state.identity = identity
-      case .putRecord(let record, let snapshot, let replaced):
+      case .putRecord(let record, let snapshot, let replaced, let vector):
         put(record, snapshot)
+        state.vectors[record.key] = vector
         guard !replaced.isEmpty else { break }
         let all = state.ancestors[record.key, default: []] + replaced
         state.ancestors[record.key] = all.suffix(Limits.ancestors)
@@ -146,6 +153,7 @@ package final class MemoryReplicaStore: ReplicaStore {
   private func remove(_ key: RecordKey) {
     state.marks[key] = nil
     state.ancestors[key] = nil
+    state.vectors[key] = nil
     guard let gone = state.records.removeValue(forKey: key) else { return }
     state.replace(gone.chunks, by: [])
     state.order.remove(at: position(of: key))

@@ -22,6 +22,7 @@ final class HeldRecordTable {
   private let delete: SQLiteStatement
   private let selectChunks: SQLiteStatement
   private let selectAncestors: SQLiteStatement
+  private let selectVector: SQLiteStatement
   private let chunks: ChunkTable
 
   /// `chunks` counts the chunks that the records name.
@@ -52,17 +53,20 @@ final class HeldRecordTable {
     insert = try connection.prepare(
       """
       INSERT INTO records
-        (zone, name, type, modified_at, device, tag, mark, chunks, ancestors, fields)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        (zone, name, type, modified_at, device, tag, mark, chunks, ancestors, vector, fields)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (zone, name) DO UPDATE SET type = excluded.type,
         modified_at = excluded.modified_at, device = excluded.device, tag = excluded.tag,
         mark = max(mark, excluded.mark), chunks = excluded.chunks, fields = excluded.fields,
+        vector = excluded.vector,
         ancestors = CASE WHEN excluded.ancestors IS NULL THEN ancestors ELSE
           substr(CAST(coalesce(ancestors, x'') || excluded.ancestors AS BLOB),
             -\(8 * Limits.ancestors)) END
       """)
     selectAncestors = try connection.prepare(
       "SELECT ancestors FROM records WHERE zone = ? AND name = ?")
+    selectVector = try connection.prepare(
+      "SELECT vector FROM records WHERE zone = ? AND name = ? AND vector IS NOT NULL")
     mark = try connection.prepare("UPDATE records SET mark = ? WHERE zone = ? AND name = ?")
     delete = try connection.prepare("DELETE FROM records WHERE zone = ? AND name = ?")
     selectChunks = try connection.prepare(
@@ -125,16 +129,27 @@ final class HeldRecordTable {
   }
 
   func put(
-    _ record: Record, snapshot: Int64?, replacing replaced: [VersionFingerprint]
+    _ record: Record, snapshot: Int64?, replacing replaced: [VersionFingerprint],
+    _ vector: VersionVector?
   ) throws(StorageError) {
     try chunks.replace(try chunksNamed(by: record.key), by: record.chunks)
     insert.bind(record).bind(snapshot ?? 0).bind(chunks: record.chunks)
     insert.bind(Array(replaced.suffix(Limits.ancestors)))
+    if let vector { insert.bind(vector.bytes) } else { insert.bind(Int64?.none) }
     try insert.run(last: record.fields)
   }
 
   func ancestors(_ key: RecordKey) throws(StorageError) -> [VersionFingerprint] {
     try selectAncestors.bind(key.zone).bind(key.name).first { $0.fingerprints(0) } ?? []
+  }
+
+  func vector(_ key: RecordKey) throws(StorageError) -> VersionVector? {
+    try selectVector.bind(key.zone).bind(key.name).first { (row) throws(StorageError) in
+      guard let vector = VersionVector(bytes: row.bytes(0)) else {
+        throw row.corruption("the vector of a record's version has an invalid format")
+      }
+      return vector
+    }
   }
 
   func markInSnapshot(_ key: RecordKey, snapshot: Int64) throws(StorageError) {

@@ -17,6 +17,8 @@ final class OutboxTable {
     case firstSent = 3
     /// Holds only the fingerprints of `OutboxEntry.includes`, as its fields.
     case includes = 4
+    /// Holds only the bytes of `OutboxEntry.lineage`, as its fields.
+    case lineage = 5
   }
 
   private let connection: SQLiteConnection
@@ -89,6 +91,11 @@ final class OutboxTable {
       included.fields = entry.includes.bytes
       try insert(included, as: .includes, of: entry)
     }
+    if let lineage = entry.lineage {
+      var made = Record.nothing(at: entry.key)
+      made.fields = lineage.bytes
+      try insert(made, as: .lineage, of: entry)
+    }
   }
 
   func remove(_ number: Int64) throws(StorageError) {
@@ -113,7 +120,16 @@ final class OutboxTable {
       group: row.isNull(6) ? nil : row.integer(6),
       timeMade: try record(.timeMade, of: number),
       firstSent: try record(.firstSent, of: number)?.modifiedAt,
-      includes: [VersionFingerprint](bytes: try record(.includes, of: number)?.fields ?? []))
+      includes: [VersionFingerprint](bytes: try record(.includes, of: number)?.fields ?? []),
+      lineage: try lineage(of: number))
+  }
+
+  private func lineage(of number: Int64) throws(StorageError) -> OutboxEntry.Lineage? {
+    guard let bytes = try record(.lineage, of: number)?.fields else { return nil }
+    guard let lineage = OutboxEntry.Lineage(bytes: bytes) else {
+      throw connection.corruption("the lineage of an entry of the outbox has an invalid format")
+    }
+    return lineage
   }
 
   private func state(

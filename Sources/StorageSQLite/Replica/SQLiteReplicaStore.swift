@@ -91,6 +91,10 @@ package final class SQLiteReplicaStore: ReplicaStore {
     try recordTable.ancestors(key)
   }
 
+  package func vector(_ key: RecordKey) throws(StorageError) -> VersionVector? {
+    try recordTable.vector(key)
+  }
+
   package func allRecords() throws(StorageError) -> [Record] { try recordTable.all() }
 
   package func unnamed(bySnapshot number: Int64) throws(StorageError) -> [UnnamedRecord] {
@@ -162,8 +166,8 @@ package final class SQLiteReplicaStore: ReplicaStore {
       try putIdentity.bind(identity.relay).bind(credentials.account.rawValue)
         .bind(credentials.device.rawValue).bind(credentials.token).bind(identity.deviceName)
         .bind(credentials.scope.storedText).run()
-    case .putRecord(let record, let snapshot, let replaced):
-      try recordTable.put(record, snapshot: snapshot, replacing: replaced)
+    case .putRecord(let record, let snapshot, let replaced, let vector):
+      try recordTable.put(record, snapshot: snapshot, replacing: replaced, vector)
     case .markInSnapshot(let key, let snapshot):
       try recordTable.markInSnapshot(key, snapshot: snapshot)
     case .markLost(let key): try recordTable.markLost(key)

@@ -306,7 +306,10 @@ extension Schema {
   /// A device's tables.
   static let replica = Schema(
     applicationID: 0x4C53_7265,
-    steps: [replicaVersion1, replicaVersion2, replicaVersion3, replicaVersion4, replicaVersion5])
+    steps: [
+      replicaVersion1, replicaVersion2, replicaVersion3, replicaVersion4, replicaVersion5,
+      replicaVersion6,
+    ])
 
   ///     identity   relay · account · device · token · device_name          one row, or none
   ///     place      cursor                                                  one row, or none
@@ -458,5 +461,13 @@ extension Schema {
   /// `scope` is the text of `DeviceScope.storedText`, NULL for the whole account.
   private static let replicaVersion5 = """
     ALTER TABLE identity ADD COLUMN scope TEXT;
+    """
+
+  ///     records    … · vector
+  ///
+  /// `vector` holds the bytes of a `VersionVector`: that of a version of a sealed zone, NULL in
+  /// other zones, and for a version that the relay has not acknowledged.
+  private static let replicaVersion6 = """
+    ALTER TABLE records ADD COLUMN vector BLOB;
     """
 }

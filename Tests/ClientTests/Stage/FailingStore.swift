@@ -26,6 +26,7 @@ final class FailingStore: ReplicaStore {
   func ancestors(_ key: RecordKey) throws(StorageError) -> [VersionFingerprint] {
     try store.ancestors(key)
   }
+  func vector(_ key: RecordKey) throws(StorageError) -> VersionVector? { try store.vector(key) }
   func isLost(_ key: RecordKey) throws(StorageError) -> Bool { try store.isLost(key) }
   func greatestTag() throws(StorageError) -> ChangeTag { try store.greatestTag() }
   func tags(after tag: ChangeTag) throws(StorageError) -> [ChangeTag] {
@@ -80,6 +81,7 @@ final class CountingStore: ReplicaStore {
   func ancestors(_ key: RecordKey) throws(StorageError) -> [VersionFingerprint] {
     try store.ancestors(key)
   }
+  func vector(_ key: RecordKey) throws(StorageError) -> VersionVector? { try store.vector(key) }
   func isLost(_ key: RecordKey) throws(StorageError) -> Bool { try store.isLost(key) }
   func greatestTag() throws(StorageError) -> ChangeTag { try store.greatestTag() }
   func tags(after tag: ChangeTag) throws(StorageError) -> [ChangeTag] {

@@ -63,7 +63,7 @@ package final class ReplicaWatch {
       var keys: [RecordKey] = []
       for change in changes {
         switch change {
-        case .putRecord(let record, _, _): keys.append(record.key)
+        case .putRecord(let record, _, _, _): keys.append(record.key)
         case .removeRecord(let key): keys.append(key)
         case .removeRecords(let gone): keys += gone
         case .putEntry(let entry): keys.append(entry.key)
@@ -257,7 +257,7 @@ package final class ReplicaWatch {
     guard view.record(entry.key) != nil else { return entry.base == nil }
     // A version from the relay may have followed in the same transaction.
     return changes.contains { change in
-      guard case .putRecord(let record, _, _) = change, record.key == entry.key else {
+      guard case .putRecord(let record, _, _, _) = change, record.key == entry.key else {
         return false
       }
       return record.tag == entry.base?.tag && record.fields == entry.base?.fields

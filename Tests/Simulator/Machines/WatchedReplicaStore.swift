@@ -76,6 +76,10 @@ package final class WatchedReplicaStore: ReplicaStore {
     try backing.ancestors(key)
   }
 
+  package func vector(_ key: RecordKey) throws(StorageError) -> VersionVector? {
+    try backing.vector(key)
+  }
+
   package func cursor() throws(StorageError) -> ChangeToken? { try backing.cursor() }
 
   package func outbox() throws(StorageError) -> [OutboxEntry] { try backing.outbox() }
