@@ -11,11 +11,13 @@ extension WireLaw {
     do throws(JSONFault) {
       value = try JSONValue(parsing: bytes)
     } catch {
-      // Passed over, names are compared only once the whole is known to be JSON.
+      // Passed over, names are compared only once the value is known to be JSON; what follows it
+      // may be a fault as well.
+      let isRepeated = error.reason == .duplicateName && checked == error
       let agrees =
-        skipped == nil
-        ? error.reason == .duplicateName && checked == error
-        : checked == skipped && (error == skipped || error.reason == .duplicateName)
+        isRepeated
+        || skipped != nil && checked == skipped
+          && (error == skipped || error.reason == .duplicateName)
       return try expect(
         agrees,
         "read, it is refused as \(error); passed over, as \(skipped as Any), or \(checked as Any)")
