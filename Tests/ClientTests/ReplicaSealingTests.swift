@@ -239,6 +239,299 @@ struct ReplicaSealingTests {
     #expect(phone.freezeBatch() == nil)
   }
 
+  // MARK: a relay that lies about the order of versions
+
+  @Test mutating func aVersionMadeWithoutTheHeldOneIsMerged() throws {
+    var (desk, phone) = try pair()
+    desk.edit(.count("c"))
+    try send(&desk)
+    try read(on: &phone)
+    desk.edit(.count("c"))
+    try send(&desk)
+    // The relay withholds that version from the phone, and shows the phone's in its place.
+    phone.pass(milliseconds: 10)
+    phone.edit(.count("c"))
+    let batch = try phone.freezeOneBatch()
+    try phone.answer(batch, relay.take(batch, by: phone.device))
+    try read(on: &desk)
+    try send(&desk)
+    let value = try desk.store.record(.desk("c"))?.value
+    #expect(value?[desk.device.text]?.int64 == 2)
+    #expect(value?[phone.device.text]?.int64 == 1)
+    try read(on: &phone)
+    #expect(try phone.store.record(.desk("c"))?.value == value)
+    #expect(phone.freezeBatch() == nil)
+  }
+
+  @Test mutating func aRestoredRelayLosesNoConcurrentEdit() throws {
+    var (desk, phone) = try pair()
+    desk.edit(.count("c"))
+    try send(&desk)
+    let backup = relay
+    try read(on: &phone)
+    phone.pass(milliseconds: 1_000)
+    phone.edit(.count("c"))
+    try send(&phone)
+    relay = backup
+    desk.edit(.count("c"))
+    let batch = try desk.freezeOneBatch()
+    try desk.answer(batch, relay.take(batch, by: desk.device))
+    phone.reportRestore(through: 2)
+    phone.page(relay.live, from: nil, to: 9)
+    phone.bringBack()
+    try send(&phone)
+    let value = try opened(relay.records[0]).value
+    #expect(value?[desk.device.text]?.int64 == 2)
+    #expect(value?[phone.device.text]?.int64 == 1)
+  }
+
+  @Test(arguments: [0, 1]) mutating func aSmallTagMakesNoOlderVersion(tag: ChangeTag) throws {
+    var (desk, phone) = try pair()
+    desk.edit(.count("c"))
+    try send(&desk)
+    try read(on: &phone)
+    desk.edit(.count("c"))
+    try send(&desk)
+    phone.pass(milliseconds: 10)
+    phone.edit(.count("c"))
+    let batch = try phone.freezeOneBatch()
+    var server = relay.records[0]
+    server.tag = tag
+    try phone.answer(batch, [.conflict(name: server.name, record: server)])
+    if tag == 0 {
+      #expect(phone.outbox.unreadableCount == 1)
+    } else {
+      #expect(try phone.store.record(.desk("c"))?.value?[desk.device.text]?.int64 == 2)
+    }
+  }
+
+  @Test mutating func aClaimedRestoreDoesNotBringBackAnOlderVersion() throws {
+    var (desk, phone) = try pair()
+    desk.edit(.count("c"))
+    try send(&desk)
+    try read(on: &phone)
+    desk.edit(.count("c"))
+    try send(&desk)
+    phone.reportRestore(through: 1)
+    var server = relay.records[0]
+    server.tag = 1
+    phone.page([server], from: nil, to: 9)
+    phone.bringBack()
+    #expect(try phone.store.record(.desk("c"))?.value?[desk.device.text]?.int64 == 2)
+    #expect(phone.freezeBatch() == nil)
+  }
+
+  @Test mutating func aLiveRecordWithoutATagRemovesNothing() throws {
+    var (desk, phone) = try pair()
+    try write("diary", "first", on: &desk)
+    try read(on: &phone)
+    phone.edit(.note("diary", "mine"))
+    desk.pass(milliseconds: 100)
+    try write("diary", "second", on: &desk)
+    phone.perform(.forgetCursor(restoredThrough: nil))
+    var server = relay.records[0]
+    server.tag = 0
+    phone.page([server], from: nil, to: 9)
+    #expect(try phone.store.record(.desk("diary"))?.text == "mine")
+    #expect(phone.outbox.unreadableCount == 1)
+  }
+
+  @Test mutating func aReplacedVersionIsNotTakenByADeviceThatNeverHeldIt() throws {
+    var (desk, phone) = try pair()
+    var laptop = try ReplicaHarness(device: 3)
+    #expect(laptop.seal(sealKeys([1])) == true)
+    laptop.page([], from: nil, to: 1)
+    desk.edit(.count("c"))
+    phone.edit(.count("c"))
+    try send(&desk)
+    let former = relay.records[0]
+    try send(&phone)
+    try read(on: &laptop)
+    relay.put(former)
+    try read(on: &laptop)
+    try send(&laptop)
+    #expect(try laptop.store.record(.desk("c"))?.value?[phone.device.text]?.int64 == 1)
+    #expect(try opened(relay.records[0]).value?[phone.device.text]?.int64 == 1)
+  }
+
+  @Test mutating func theOrderSurvivesARestartOfTheDevice() throws {
+    var (desk, phone) = try pair()
+    try write("diary", "first", on: &desk)
+    let former = relay.records[0]
+    desk.pass(milliseconds: 10)
+    try write("diary", "second", on: &desk)
+    try read(on: &phone)
+    phone.reopen()
+    relay.put(former)
+    try read(on: &phone)
+    phone.reopen()
+    try send(&phone)
+    #expect(try phone.store.record(.desk("diary"))?.text == "second")
+    #expect(try opened(relay.records[0]).text == "second")
+  }
+
+  @Test mutating func aSaveWhoseAnswerIsLostIsNoConflict() throws {
+    var (desk, phone) = try pair()
+    try write("diary", "first", on: &desk)
+    desk.pass(milliseconds: 10)
+    desk.edit(.note("diary", "second"))
+    let batch = try desk.freezeOneBatch()
+    _ = relay.take(batch, by: desk.device)
+    desk.pass(milliseconds: 10)
+    desk.edit(.note("diary", "third"))
+    // The relay does not know the batch any more when it is sent again.
+    try desk.answer(batch, relay.save(batch, by: desk.device))
+    try send(&desk)
+    #expect(desk.conflicts == 0)
+    try read(on: &phone)
+    #expect(try phone.store.record(.desk("diary"))?.text == "third")
+    #expect(phone.conflicts == 0)
+  }
+
+  @Test mutating func aSaveThatIsNotAnsweredAndEditedAgainIsNoConflict() throws {
+    var (desk, _) = try pair()
+    desk.edit(.count("c"))
+    let batch = try desk.freezeOneBatch()
+    _ = relay.take(batch, by: desk.device)
+    desk.perform(.setAside(batch.id))
+    desk.pass(milliseconds: 10)
+    desk.edit(.count("c"))
+    try read(on: &desk)
+    desk.perform(.retryRefused(withParked: false))
+    try send(&desk)
+    #expect(desk.conflicts == 0)
+    #expect(try opened(relay.records[0]).value?[desk.device.text]?.int64 == 2)
+  }
+
+  /// Otherwise the desk would merge its version once more, with one more copy.
+  @Test mutating func aDeviceThatMergesTwoBranchesSavesAVersionThatIncludesBoth() throws {
+    var (desk, phone) = try pair()
+    var laptop = try ReplicaHarness(device: 3)
+    #expect(laptop.seal(sealKeys([1])) == true)
+    laptop.page([], from: nil, to: 1)
+    func draft(_ text: String) -> EditRequest {
+      .fields("d", TestApp.draft, ["text": .string(text)])
+    }
+    desk.edit(draft("first"))
+    try send(&desk)
+    try read(on: &phone)
+    try read(on: &laptop)
+    desk.pass(milliseconds: 10)
+    desk.edit(draft("desk"))
+    try send(&desk)
+    try read(on: &phone)
+    phone.pass(milliseconds: 20)
+    phone.edit(draft("phone, on the desk's"))
+    // The relay saves what the laptop has made without the desk's version.
+    laptop.pass(milliseconds: 100)
+    laptop.edit(draft("laptop"))
+    let batch = try laptop.freezeOneBatch()
+    try laptop.answer(batch, relay.take(batch, by: laptop.device))
+    try read(on: &phone)
+    try send(&phone)
+    try read(on: &desk)
+    try send(&desk)
+    let texts = try desk.store.allRecords().compactMap(\.text).sorted()
+    #expect(texts == ["laptop", "phone, on the desk's"])
+    #expect(desk.conflicts == 0)
+  }
+
+  @Test mutating func threeDevicesThatBringBackTheSameVersionAgree() throws {
+    var (desk, phone) = try pair()
+    var laptop = try ReplicaHarness(device: 3)
+    #expect(laptop.seal(sealKeys([1])) == true)
+    laptop.page([], from: nil, to: 1)
+    try write("diary", "first", on: &desk)
+    let former = relay.records[0]
+    desk.pass(milliseconds: 10)
+    try write("diary", "second", on: &desk)
+    try read(on: &phone)
+    try read(on: &laptop)
+    relay.put(former)
+    for _ in 0..<3 {
+      try read(on: &desk)
+      try read(on: &phone)
+      try read(on: &laptop)
+      try send(&desk)
+      try send(&phone)
+      try send(&laptop)
+    }
+    let tag = relay.records[0].tag
+    for device in [desk, phone, laptop] {
+      #expect(try device.store.record(.desk("diary"))?.text == "second")
+      #expect(try device.store.record(.desk("diary"))?.tag == tag)
+      #expect(device.outbox.unsent == 0)
+      #expect(device.conflicts == 0)
+    }
+  }
+
+  @Test mutating func aTombstoneThatOvertakesTheAnswerIsNotForgotten() throws {
+    var (desk, _) = try pair()
+    try write("diary", "a", on: &desk)
+    desk.edit(.note("diary", "b"))
+    let batch = try desk.freezeOneBatch()
+    let results = relay.take(batch, by: desk.device)
+    relay.delete(relay.records[0].key)
+    try read(on: &desk)
+    try desk.answer(batch, results)
+    desk.bringBack()
+    try send(&desk)
+    #expect(relay.live.count == 1)
+    #expect(try opened(relay.records[0]).text == "b")
+  }
+
+  @Test mutating func aTombstoneFromBeforeTheSaveIsNothing() throws {
+    var (desk, _) = try pair()
+    try write("diary", "a", on: &desk)
+    relay.delete(relay.records[0].key)
+    let tombstone = relay.records[0]
+    desk.edit(.note("diary", "b"))
+    try send(&desk)
+    try desk.apply([tombstone])
+    desk.bringBack()
+    #expect(desk.freezeBatch() == nil)
+    #expect(try desk.store.record(.desk("diary"))?.text == "b")
+  }
+
+  @Test mutating func aPageFromBeforeTheSaveIsPassedOver() throws {
+    var (desk, _) = try pair()
+    try write("diary", "a", on: &desk)
+    let former = relay.records[0]
+    relay.delete(former.key)
+    let tombstone = relay.records[0]
+    desk.edit(.note("diary", "b"))
+    try send(&desk)
+    desk.edit(.note("diary", "c"))
+    try desk.apply([former])
+    try desk.apply([tombstone])
+    let batch = try desk.freezeOneBatch()
+    #expect(batch.mutations.map(\.baseTag) == [relay.records[0].tag])
+  }
+
+  @Test mutating func aRelayThatRefusesTheVersionItHasIsAskedLater() throws {
+    var (desk, _) = try pair()
+    try write("diary", "a", on: &desk)
+    desk.edit(.note("diary", "b"))
+    let batch = try desk.freezeOneBatch()
+    try desk.answer(batch, [.conflict(name: relay.records[0].name, record: relay.records[0])])
+    guard case .success(.applied(let applied)) = desk.outcome.result else {
+      Issue.record("no answer")
+      return
+    }
+    #expect(applied.retryLater != nil)
+    try send(&desk)
+    #expect(try opened(relay.records[0]).text == "b")
+  }
+
+  @Test mutating func aScopeThatLeavesTheZoneOutDeletesNothing() throws {
+    var (desk, phone) = try pair()
+    try write("diary", "a secret", on: &desk)
+    try read(on: &phone)
+    try phone.limit(to: DeviceScope(zones: [Name(trusted: "Other")]))
+    phone.page([], from: nil, to: 9)
+    #expect(try phone.store.record(.desk("diary"))?.text == "a secret")
+  }
+
   // MARK: records that do not open
 
   @Test(arguments: ["author", "time", "type", "name", "plain"])
@@ -336,14 +629,14 @@ struct ReplicaSealingTests {
     var (desk, phone) = try pair()
     try write("diary", "old", on: &desk)
     try read(on: &phone)
-    desk.seal(keys([1, 2]))
+    desk.seal(sealKeys([1, 2]))
     desk.page(relay.live, from: nil, to: 1)
     desk.pass(milliseconds: 10)
     try write("diary", "new", on: &desk)
     try read(on: &phone)
     #expect(try phone.store.record(.desk("diary"))?.text == "old")
     #expect(phone.outbox.unreadableCount == 1)
-    phone.seal(keys([1, 2]))
+    phone.seal(sealKeys([1, 2]))
     phone.page(relay.live, from: nil, to: 9)
     #expect(try phone.store.record(.desk("diary"))?.text == "new")
     #expect(phone.outbox.unreadableCount == 0)
@@ -363,19 +656,89 @@ struct ReplicaSealingTests {
     #expect(phone.freezeBatch() == nil)
   }
 
+  @Test mutating func aGroupWaitsForItsUnreadableMember() throws {
+    var (desk, phone) = try pair()
+    try write("a", "1", on: &desk)
+    try read(on: &phone)
+    var bad = relay.records[0]
+    bad.fields = Array("{}".utf8)
+    relay.put(bad)
+    try read(on: &phone)
+    phone.perform(
+      .transact(OrderID(rawValue: 1)) { session throws(EditFailure) in
+        for name in ["a", "b"] {
+          try session.write(.desk(name), type: TestApp.note, fields: ["text": "x"])
+        }
+      })
+    #expect(phone.freezeBatch() == nil)
+    #expect(phone.outbox.heldBack.map(\.count) == [2])
+  }
+
+  @Test mutating func theRelayCannotFillTheListOfUnreadableRecords() throws {
+    var (desk, phone) = try pair()
+    try write("diary", "x", on: &desk)
+    var bad = relay.records[0]
+    let id = String(repeating: "k", count: 900_000)
+    bad.fields = Array(#"{"key":"\#(id)","sealed":"AAAA"}"#.utf8)
+    relay.put(bad)
+    try read(on: &phone)
+    let list = try #require(try phone.store.value(ReplicaState.sealUnreadableKey))
+    #expect(list.utf8.count < 1_000)
+    #expect(phone.outbox.unreadableCount == 1)
+  }
+
   // MARK: keys
+
+  @Test mutating func keysMayComeAfterTheFirstPage() throws {
+    var (desk, _) = try pair()
+    try write("diary", "a secret", on: &desk)
+    var phone = try ReplicaHarness(device: 2)
+    phone.page(relay.live, from: 1, to: 2)
+    #expect(phone.seal(sealKeys([2])) == false)
+    #expect(phone.seal(sealKeys([1])) == true)
+    phone.page(relay.live, from: nil, to: 9)
+    #expect(try phone.store.record(.desk("diary"))?.text == "a secret")
+    #expect(try phone.store.allRecords().count == 1)
+  }
+
+  @Test mutating func whatNoRelayHasSeenIsSealedWhenItIsSent() throws {
+    var desk = try ReplicaHarness()
+    desk.edit(.note("diary", "before the keys"))
+    #expect(desk.seal(sealKeys([1])) == true)
+    desk.page([], from: nil, to: 1)
+    try send(&desk)
+    #expect(try opened(relay.records[0]).text == "before the keys")
+    #expect(relay.records.allSatisfy { !$0.content.contains("before") })
+  }
+
+  @Test mutating func keysThatTheHomeHasLostAreNoReasonToSendPlainText() throws {
+    var (desk, _) = try pair()
+    desk.edit(.note("diary", "a secret"))
+    for text in ["[]", "{", "[1]", "null"] {
+      try desk.store.write([.setValue(key: ReplicaState.sealKeysKey, text)])
+      desk.reopen()
+      guard case .failure(.corrupt) = desk.outcome.result else {
+        Issue.record("opened with \(text)")
+        return
+      }
+      #expect(desk.freezeBatch() == nil)
+    }
+  }
 
   @Test mutating func aZoneWithPlainRecordsIsNotSealed() throws {
     var desk = try ReplicaHarness()
     desk.edit(.note("diary", "plain"))
-    #expect(desk.seal(keys([1])) == false)
-    #expect(desk.freezeBatch()?.mutations.map(\.name.text) == ["diary"])
+    let batch = try desk.freezeOneBatch()
+    #expect(desk.seal(sealKeys([1])) == false)
+    try desk.answer(batch, relay.take(batch, by: desk.device))
+    #expect(desk.seal(sealKeys([1])) == false)
+    #expect(relay.records.map(\.name.text) == ["diary"])
   }
 
   @Test mutating func keysAreNeverReplacedByOthers() throws {
     var (desk, _) = try pair()
-    #expect(desk.seal(keys([2])) == false)
-    #expect(desk.seal(keys([1])) == true)
+    #expect(desk.seal(sealKeys([2])) == false)
+    #expect(desk.seal(sealKeys([1])) == true)
     try write("diary", "x", on: &desk)
     #expect(try opened(relay.records[0]).text == "x")
   }
@@ -385,7 +748,7 @@ struct ReplicaSealingTests {
   private func pair() throws -> (ReplicaHarness, ReplicaHarness) {
     var devices = [try ReplicaHarness(device: 1), try ReplicaHarness(device: 2)]
     for index in devices.indices {
-      #expect(devices[index].seal(keys([1])) == true)
+      #expect(devices[index].seal(sealKeys([1])) == true)
       devices[index].page([], from: nil, to: 1)
     }
     return (devices[0], devices[1])
@@ -413,82 +776,7 @@ struct ReplicaSealingTests {
   }
 
   private func opened(_ record: Record) throws -> Record {
-    try ZoneSeal(keys([1])).opened(record)
-  }
-}
-
-extension ReplicaHarness {
-  /// Returns false if the replica has refused the keys.
-  @discardableResult
-  fileprivate mutating func seal(_ keys: ZoneKeys) -> Bool {
-    perform(.seal(OrderID(rawValue: 1), [keys]))
-    guard case .success(.switched(_, .success, _)) = outcome.result else { return false }
-    return true
-  }
-}
-
-private func keys(_ numbers: [UInt8]) -> ZoneKeys {
-  let generations = numbers.compactMap {
-    KeyGeneration(secret: [UInt8](repeating: $0, count: KeyGeneration.count))
-  }
-  guard
-    let keys = AccountKeys(
-      nameSecret: [UInt8](repeating: 9, count: 32), generations: generations)
-  else { preconditionFailure("valid keys") }
-  return keys.keys(of: TestApp.zone)
-}
-
-/// A relay's records: it saves batches as the protocol demands, and may do anything else.
-private struct KeylessRelay {
-  /// The newest version of each record, oldest first.
-  private(set) var records: [Record] = []
-  private var tag: ChangeTag = 1
-  private var read: [DeviceID: ChangeTag] = [:]
-
-  var live: [Record] { records.filter { !$0.isDeleted } }
-
-  func record(of key: RecordKey) -> Record? { records.first { $0.key == key } }
-
-  func record(at index: Int) -> Record { records[index] }
-
-  mutating func put(_ record: Record) {
-    tag += 1
-    var record = record
-    record.tag = tag
-    records.removeAll { $0.key == record.key }
-    records.append(record)
-  }
-
-  mutating func delete(_ key: RecordKey) {
-    guard var record = record(of: key) else { return }
-    record.fields = nil
-    put(record)
-  }
-
-  mutating func forget(_ key: RecordKey) { records.removeAll { $0.key == key } }
-
-  mutating func save(_ request: SaveRequest, by device: DeviceID) -> [MutationResult] {
-    request.mutations.map { mutation in
-      let key = RecordKey(zone: request.zone, name: mutation.name)
-      let held = record(of: key)
-      let isTaken = held.map { !$0.isDeleted || mutation.unlessDeleted } ?? false
-      let isBase = mutation.baseTag == 0 ? !isTaken : mutation.baseTag == held?.tag
-      guard isBase else {
-        return .conflict(name: mutation.name, record: held ?? .nothing(at: key))
-      }
-      put(
-        Record(
-          zone: request.zone, name: mutation.name, type: mutation.type ?? TestApp.note,
-          fields: mutation.fields, modifiedAt: mutation.modifiedAt, device: device, tag: 0,
-          chunks: mutation.chunks, includes: mutation.includes))
-      return .saved(name: mutation.name, tag: tag)
-    }
-  }
-
-  /// Returns what the device has not read yet.
-  mutating func changes(for device: DeviceID) -> [Record] {
-    defer { read[device] = tag }
-    return records.filter { $0.tag > read[device] ?? 0 }
+    try ZoneSeal(sealKeys([1])).opened(record).record
   }
 }
 

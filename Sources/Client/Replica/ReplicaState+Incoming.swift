@@ -51,11 +51,11 @@ extension ReplicaState {
       beginSnapshot()
       try detectLosses(page.lostTags)
     }
-    let page = try opened(page, isSnapshot: isSnapshot)
-    if isSnapshot { try recordRestoreQuestions(page) }
-    for record in page.changes {
-      try applyRecord(record, isSnapshot: isSnapshot, &applied)
-      if isSnapshot { transaction.markNamed(record.key, snapshot: snapshot) }
+    let arrived = try opened(page, isSnapshot: isSnapshot)
+    if isSnapshot { try recordRestoreQuestions(arrived.compactMap(\.record)) }
+    for each in arrived {
+      try apply(each, isSnapshot: isSnapshot, &applied)
+      if isSnapshot, each.record != nil { transaction.markNamed(each.key, snapshot: snapshot) }
     }
     guard isSnapshot else { return moveCursor(to: page.token) }
     guard !page.more else {
@@ -126,23 +126,34 @@ extension ReplicaState {
   /// Applies the records that were held back, once the batch in flight is answered.
   mutating func applyOvertaken(_ applied: inout Applied) throws(StorageError) {
     guard !overtaken.isEmpty, transaction.outbox.frozenBatch == nil else { return }
-    let records = overtaken
+    let arrived = overtaken
     overtaken = []
-    for record in records { try applyRecord(record, isSnapshot: false, &applied) }
+    for each in arrived { try apply(each, isSnapshot: false, &applied) }
     if let token = position.cursor { storePosition(token) }
+  }
+
+  private mutating func apply(
+    _ arrived: ArrivedRecord, isSnapshot: Bool, _ applied: inout Applied
+  ) throws(StorageError) {
+    let key = arrived.key
+    // The change in flight is frozen, and its answer comes first: only the answer shows if this
+    // version was made on top of it or independently.
+    guard transaction.outbox.sent(key) == nil else {
+      overtaken.removeAll { $0.key == key && $0.tag < arrived.tag }
+      if !overtaken.contains(where: { $0.key == key }) { overtaken.append(arrived) }
+      return
+    }
+    switch arrived {
+    case .plain(let record): try applyRecord(record, isSnapshot: isSnapshot, &applied)
+    case .opened(let opened): try applyOpened(opened, isSnapshot: isSnapshot, &applied)
+    case .missing(let key, let tag): try restoreAtRelay(key, deletedAt: tag)
+    }
   }
 
   private mutating func applyRecord(_ server: Record, isSnapshot: Bool, _ applied: inout Applied)
     throws(StorageError)
   {
     let key = server.key
-    // The change in flight is frozen, and its answer comes first: only the answer shows if this
-    // version was made on top of it or independently.
-    guard transaction.outbox.sent(key) == nil else {
-      overtaken.removeAll { $0.key == key && $0.tag < server.tag }
-      if !overtaken.contains(where: { $0.key == key }) { overtaken.append(server) }
-      return
-    }
     guard !isOff(key.zone) else { return try skipRecord(server) }
     if let entry = transaction.outbox.open(key) {
       let server = try completed(server, over: entry.base)
@@ -155,7 +166,7 @@ extension ReplicaState {
       return try reconcile(entry, server, &applied)
     }
     let held = try transaction.record(key)
-    if let held, try mustStay(held, over: server), !held.isSame(as: server) {
+    if let held, try isLost(held), !held.isSame(as: server) {
       guard scope.includesWrites(to: key.zone) else { return }
       return try bringBack(held, over: server, &applied)
     }
@@ -164,12 +175,6 @@ extension ReplicaState {
     let known = held?.tag ?? 0
     guard isSnapshot ? server.tag != known : server.tag > known else { return }
     try transaction.put(server, snapshot: isSnapshot ? snapshot : nil, replacing: [held])
-  }
-
-  /// True if the relay's version does not replace the held one: it may precede that.
-  private func mustStay(_ held: Record, over server: Record) throws(StorageError) -> Bool {
-    if try isLost(held) { return true }
-    return try isFormer(server, of: held)
   }
 
   /// Returns the relay's version with the stamps that it lacks. Not while the relay is being
@@ -228,6 +233,19 @@ extension ReplicaState {
     } else {
       resolution = merging.resolve(entry, server)
     }
+    try resolve(entry, server, by: resolution, &applied)
+  }
+
+  /// Applies the resolution of a conflict.
+  ///
+  /// - Parameters:
+  ///   - entry: The local change; in a sealed zone, with the relay's version as `lineage.asked`.
+  ///   - replaces: True if the relay's version must be replaced, also by the same content: it does
+  ///     not include all that the change does.
+  mutating func resolve(
+    _ entry: OutboxEntry, _ server: Record, by resolution: Resolution, replaces: Bool = false,
+    _ applied: inout Applied
+  ) throws(StorageError) {
     applied.conflicts += 1
     switch resolution {
     case .ask:
@@ -240,13 +258,15 @@ extension ReplicaState {
       transaction.remove(entry)
       let bytes = fields?.serialized()
       let isServerVersion =
-        Merging.equal(bytes, server.fields) && !merging.isLaterSame(entry, server)
+        !replaces && Merging.equal(bytes, server.fields) && !merging.isLaterSame(entry, server)
       var wanted: [NewCopy] = []
       for copy in copies { try collectCopy(copy, of: entry, server, into: &wanted) }
       let group = isServerVersion || wanted.isEmpty ? nil : transaction.outbox.nextNumber
       // Copies first: they have the smaller numbers (see `ungroup`).
       for copy in wanted { try putCopy(copy, group: group) }
-      guard !isServerVersion else { return try acceptServerVersion(server, for: entry.key) }
+      guard !isServerVersion else {
+        return try acceptServerVersion(server, entry.lineage?.asked, for: entry.key)
+      }
       try putMerged(bytes, of: entry, server, group: group)
     }
   }
@@ -277,7 +297,6 @@ extension ReplicaState {
         server.tag < tag
       }
     if isOlder { return true }
-    if let base = entry.base, try isFormer(server, of: base) { return true }
     // This device saved it, but the answer was lost: the waiting change was made after that.
     if isEarlierVersion(server, of: entry) { return true }
     if let restore, restore.precedesLoss(server.tag) {
@@ -310,12 +329,12 @@ extension ReplicaState {
     try transaction.put(held, replacing: isKnown ? [] : [server])
   }
 
-  /// Accepts the relay's version.
-  private mutating func acceptServerVersion(_ server: Record, for key: RecordKey)
-    throws(StorageError)
-  {
+  /// Accepts the relay's version. `vector`: that of a version in a sealed zone.
+  mutating func acceptServerVersion(
+    _ server: Record, _ vector: VersionVector? = nil, for key: RecordKey
+  ) throws(StorageError) {
     guard server.tag > 0 else { return try transaction.removeRecord(key) }
-    try transaction.put(server, replacing: [try transaction.record(key)])
+    try transaction.put(server, replacing: [try transaction.record(key)], vector: vector)
   }
 
   private mutating func putMerged(
@@ -327,7 +346,8 @@ extension ReplicaState {
       number: transaction.allocateNumber(), key: entry.key,
       type: entry.fields == nil ? server.type : entry.type, fields: fields,
       modifiedAt: max(entry.modifiedAt, server.modifiedAt), isStampTrusted: true,
-      base: server.plain, state: .waiting, group: group)
+      base: server.plain, state: .waiting, group: group,
+      lineage: entry.lineage?.resolved)
     transaction.put(merged)
     try transaction.put(
       try record(of: merged, tag: server.tag),
@@ -377,6 +397,7 @@ extension ReplicaState {
   private mutating func putCopy(_ copy: NewCopy, group: Int64?) throws(StorageError) {
     var change = copy.change
     change.group = group
+    change.lineage = try newLineage(change.key)
     if let open = transaction.outbox.open(change.key) {
       change.base = open.base
       transaction.remove(open)
@@ -476,10 +497,11 @@ extension ReplicaState {
       transaction.remove(old)
       var held = base
       held.tag = tag
-      try transaction.put(held)
+      try transaction.put(held, vector: old.lineage?.base)
       return nil
     }
     var entry = old
+    entry.lineage = old.lineage?.changed(by: device)
     entry.fields = inTime.fields
     entry.timeMade = entry.record(by: device, tag: 0)
     transaction.put(entry)
@@ -498,6 +520,7 @@ extension ReplicaState {
     var entry = old
     entry.isStampTrusted = true
     if stamp != old.modifiedAt {
+      entry.lineage = old.lineage?.changed(by: device)
       entry.fields = merging.restamped(old, to: stamp)
       entry.modifiedAt = stamp
       entry.timeMade = restamped(old, by: stamp - old.modifiedAt)
@@ -547,10 +570,9 @@ extension ReplicaState {
   }
 
   /// Returns the lost versions that the entry includes, for the relay; empty unless the relay has
-  /// lost some.
+  /// lost some, and in sealed zones, whose records name all that they include (`VersionVector`).
   func includes(_ entry: OutboxEntry) throws(StorageError) -> [VersionFingerprint] {
-    let wasRestored = restore != nil || (sealing.hasIncludes && sealing.isSealed(entry.key.zone))
-    guard wasRestored else { return [] }
+    guard restore != nil, !sealing.isSealed(entry.key.zone) else { return [] }
     return (try transaction.ancestors(entry.key) + [fingerprint(of: entry)]).suffix(Limits.includes)
   }
 

@@ -29,12 +29,22 @@ extension ReplicaState {
     var chosen = try chooseEntries(offer.bounds, clock)
     guard !chosen.isEmpty else { return nil }
     for index in chosen.indices {
+      guard number(&chosen[index].entry) else { return parkUnnumbered(chosen.map(\.entry)) }
       chosen[index].mutation.includes = try includes(chosen[index].entry)
       chosen[index].entry.includes = chosen[index].mutation.includes
       chosen[index].entry.state = .sent(offer.id)
       transaction.put(chosen[index].entry)
     }
     return sealed(ReplicaState.request(offer.id, chosen))
+  }
+
+  /// Parks changes to records that have no numbers left for further versions. Only a program that
+  /// gives the greatest number at once leads to that.
+  private mutating func parkUnnumbered(_ entries: [OutboxEntry]) -> SaveRequest? {
+    for var entry in entries where !number(&entry) {
+      park(entry, Refusal(.badRequest, "The record can have no further versions. Copy it."))
+    }
+    return nil
   }
 
   /// Returns the changes to send. Omits changes that name chunks of files which the relay may lack.
@@ -46,12 +56,13 @@ extension ReplicaState {
     for first in transaction.outbox.entries {
       guard first.state == .waiting, !bounds.blockedZones.contains(first.key.zone),
         !isOff(first.key.zone), scope.includesWrites(to: first.key.zone),
-        !chunkDependencies.isBlocked(first), !sealing.isUnreadable(first.key)
+        !chunkDependencies.isBlocked(first)
       else { continue }
       let members =
         first.group.map { group in
           transaction.outbox.entries.filter { $0.group == group && $0.state == .waiting }
         } ?? [first]
+      guard !members.contains(where: { sealing.isUnreadable($0.key) }) else { continue }
       let together = try outgoingEntries(members)
       guard admitIfComplete(together, clock) else { continue }
       if first.group == nil {
@@ -135,7 +146,8 @@ extension ReplicaState {
     let mutation = Mutation(
       name: entry.key.name, type: entry.type, fields: entry.fields,
       modifiedAt: entry.modifiedAt, baseTag: entry.base?.tag ?? 0,
-      unlessDeleted: entry.base?.isLost == true, includes: entry.includes,
+      unlessDeleted: entry.base?.isLost == true && !sealing.isSealed(entry.key.zone),
+      includes: entry.includes,
       chunks: try chunks(of: entry))
     // A name may need an escape for every byte.
     let names = entry.key.name.text.utf8.count + entry.type.text.utf8.count
@@ -168,6 +180,8 @@ extension ReplicaState {
       case .saved(let tag): try acknowledge(entry, tag)
       case .conflict(let server):
         try handleConflict(entry, server, isRestored: isRestored, &applied)
+      case .opened(let server): try handleConflict(entry, server, &applied)
+      case .absent: try handleAbsence(entry, &applied)
       case .refused(let refusal): try handleRefusal(entry, refusal, &applied)
       // Entries that the answer omits are sent again; those whose record cannot be read, once it
       // can.
@@ -216,12 +230,16 @@ extension ReplicaState {
     }
   }
 
-  private mutating func acknowledge(_ entry: OutboxEntry, _ tag: ChangeTag) throws(StorageError) {
+  mutating func acknowledge(_ entry: OutboxEntry, _ tag: ChangeTag) throws(StorageError) {
     transaction.remove(entry)
     chunkDependencies.forget(entry.number)
     let saved = try record(of: entry, tag: tag)
-    guard var later = transaction.outbox.open(entry.key) else { return try transaction.put(saved) }
+    let vector = entry.lineage?.version(by: device)
+    guard var later = transaction.outbox.open(entry.key) else {
+      return try transaction.put(saved, vector: vector)
+    }
     later.base = saved
+    if let vector { later.lineage?.base = vector }
     // The version that the user is asked about has been replaced.
     if case .asking(let asked) = later.state, asked.tag < tag { later.state = .asking(saved) }
     transaction.put(later)
@@ -246,8 +264,6 @@ extension ReplicaState {
     // A conflict with a tombstone that is no longer kept has no useful zone or type.
     if server.tag == 0 { server.type = entry.type }
     let open = returnToWaiting(entry)
-    // The relay has no record, which no device has deleted.
-    if server.tag == 0, sealing.isSealed(entry.key.zone) { return try rebase(open, on: server) }
     try reconcile(open, try completed(server, over: open.base), &applied)
   }
 
@@ -291,6 +307,7 @@ extension ReplicaState {
       let (base, firstSent) = (open.base, open.firstSent)
       open = later
       open.base = base
+      if let made = entry.lineage?.base { open.lineage?.base = made }
       open.firstSent = firstSent
       open.timeMade = later.timeMade ?? entry.timeMade
       open.group = entry.group
@@ -434,9 +451,9 @@ extension ReplicaState {
 
   /// True if more of what is marked as lost fits into the outbox. Half of the outbox is left to the
   /// user.
-  var mayBringBack: Bool { hasLostRecords && hasRoom }
+  var mayBringBack: Bool { hasLostRecords && hasRoomToBringBack }
 
-  private var hasRoom: Bool {
+  var hasRoomToBringBack: Bool {
     transaction.outbox.entries.count < Limits.outboxRecords / 2
       && transaction.outbox.bytes < Limits.outboxBytes / 2
   }
@@ -446,7 +463,11 @@ extension ReplicaState {
     guard mayBringBack else { return }
     let lost = try transaction.store.lostRecords(limit: Limits.pageRecords, bytes: Limits.pageBytes)
     hasLostRecords = !lost.isEmpty
-    for held in lost where hasRoom {
+    for held in lost where hasRoomToBringBack {
+      if sealing.isSealed(held.zone) {
+        try bringBackSealed(held)
+        continue
+      }
       try rebase(entry(bringingBack: held), on: .lost(held))
     }
   }
@@ -456,7 +477,7 @@ extension ReplicaState {
   mutating func bringBack(_ held: Record, over server: Record, _ applied: inout Applied)
     throws(StorageError)
   {
-    guard hasRoom else {
+    guard hasRoomToBringBack else {
       hasLostRecords = true
       return transaction.markLost(held.key)
     }
@@ -526,13 +547,14 @@ extension ReplicaState {
   }
 
   /// Records the questions that a page of a snapshot raises, before it is applied.
-  mutating func recordRestoreQuestions(_ page: ChangePage) throws(StorageError) {
+  mutating func recordRestoreQuestions(_ records: [Record]) throws(StorageError) {
+    var found: [Name: Set<Name>] = [:]
+    for record in records where !record.isDeleted {
+      found[record.zone, default: []].insert(record.type)
+    }
     for app in apps where restoreConsents[app.zone] == nil && !isOff(app.zone) {
-      let types = app.asksToRestore
-      let isFound = page.changes.contains {
-        $0.zone == app.zone && types.contains($0.type) && !$0.isDeleted
-      }
-      guard isFound else { continue }
+      guard app.asksToRestore.contains(where: { found[app.zone]?.contains($0) == true })
+      else { continue }
       setRestoreConsent(app.zone, try hasContent(of: app) ? .answered : .asked)
     }
   }

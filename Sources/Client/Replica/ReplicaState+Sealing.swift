@@ -3,97 +3,11 @@ import LockstepModel
 import LockstepSealing
 import LockstepStorage
 
-/// Sealed zones: the replica works on opened records, and only sealed ones leave it. A relay cannot
-/// make a valid record, but it can withhold, delete and repeat. So in a sealed zone
-///
-/// - a record that does not open is neither taken nor overwritten: it is listed as unreadable, and
-///   local changes to it wait;
-/// - a tombstone of the relay, or a record's absence from a snapshot, deletes nothing: what is held
-///   is saved again. A deletion is a sealed record (`ZoneSeal`);
-/// - a version with an older time than the held one, or one that the held one has replaced, is a
-///   former version: the held one is saved again. The times of a record's versions never decrease,
-///   because each change is later than the version that it was made on, and a merge has the later
-///   time of its two sides.
-struct SealedZones {
-  /// Keys of the sealed zones. A zone that was sealed once is never taken for a plain one.
-  private(set) var keys: [Name: ZoneKeys] = [:]
-  private var seals: [Name: ZoneSeal] = [:]
-  /// Records at the relay that this device cannot read, by their names there, with the reason:
-  /// those that came with the changes, and those that the relay has reported as conflicts with a
-  /// change. The latter are not stored: the change is tried again in the next process.
-  private(set) var unreadable: [RecordKey: SealFault] = [:]
-  private var unreadableConflicts: [RecordKey: SealFault] = [:]
-  /// True if more of them were found than are listed. Until all are read anew, no local change to
-  /// an unlisted record can replace one: the relay refuses it as a conflict.
-  private(set) var hasMoreUnreadable = false
-  /// True if a version has named others that a restored relay has lost.
-  var hasIncludes = false
-
-  func seal(_ zone: Name) -> ZoneSeal? { seals[zone] }
-
-  var isEmpty: Bool { seals.isEmpty }
-
-  func isSealed(_ zone: Name) -> Bool { seals[zone] != nil }
-
-  mutating func adopt(_ keys: ZoneKeys) {
-    self.keys[keys.zone] = keys
-    seals[keys.zone] = ZoneSeal(keys)
-  }
-
-  mutating func setUnreadable(_ faults: [RecordKey: SealFault], hasMore: Bool) {
-    unreadable = faults
-    hasMoreUnreadable = hasMore
-  }
-
-  mutating func noteConflict(_ key: RecordKey, _ fault: SealFault) {
-    unreadableConflicts[key] = fault
-  }
-
-  mutating func retryConflicts() { unreadableConflicts = [:] }
-
-  /// All of both kinds.
-  var allUnreadable: [RecordKey: SealFault] {
-    if unreadableConflicts.isEmpty { return unreadable }
-    return unreadable.merging(unreadableConflicts) { first, _ in first }
-  }
-
-  /// Returns true if that changed the list.
-  mutating func note(_ key: RecordKey, _ fault: SealFault?) -> Bool {
-    unreadableConflicts[key] = nil
-    guard unreadable[key] != fault else { return false }
-    if fault != nil, unreadable[key] == nil, unreadable.count >= Limits.unreadableRecords {
-      defer { hasMoreUnreadable = true }
-      return !hasMoreUnreadable
-    }
-    unreadable[key] = fault
-    return true
-  }
-
-  /// Their number; one more stands for those that are not listed.
-  var unreadableCount: Int { allUnreadable.count + (hasMoreUnreadable ? 1 : 0) }
-
-  func firstUnreadable(_ count: Int) -> [AgentStatus.Unreadable] {
-    allUnreadable.sorted { $0.key < $1.key }.prefix(count).map {
-      AgentStatus.Unreadable(key: $0.key, fault: $0.value)
-    }
-  }
-
-  /// True if the relay has a version of this record that the device cannot read.
-  func isUnreadable(_ key: RecordKey) -> Bool {
-    guard hasUnreadable, let seal = seals[key.zone] else { return false }
-    let relayKey = RecordKey(zone: key.zone, name: seal.relayName(of: key.name))
-    return unreadable[relayKey] != nil || unreadableConflicts[relayKey] != nil
-  }
-
-  var hasUnreadable: Bool {
-    !unreadable.isEmpty || hasMoreUnreadable || !unreadableConflicts.isEmpty
-  }
-}
-
+/// Sealed zones: the replica works on opened records, and only sealed ones leave it
+/// (`SealedZones`).
 extension ReplicaState {
   static let sealKeysKey = "seal.keys"
   static let sealUnreadableKey = "seal.unreadable"
-  static let sealIncludesKey = "seal.includes"
 
   /// See `ReplicaTask.seal`. Returns the device's new position if it reads again from the
   /// beginning.
@@ -101,12 +15,19 @@ extension ReplicaState {
     -> (Result<Bool, EditFailure>, movedTo: ChangePosition?)
   {
     guard identity != nil else { return (.failure(.notJoined), nil) }
+    guard Set(list.map(\.zone)).count == list.count else {
+      return (.failure(.refused(EditRefusal("the keys of a zone are given twice"))), nil)
+    }
     for keys in list {
       if let failure = try failure(ofAdopting: keys) { return (.failure(failure), nil) }
     }
     let new = list.filter { sealing.keys[$0.zone] != $0 }
     guard !new.isEmpty else { return (.success(false), nil) }
-    for keys in new { sealing.adopt(keys) }
+    for keys in new {
+      if sealing.keys[keys.zone] == nil { try sealHeldRecords(with: keys) }
+      sealing.adopt(keys)
+    }
+    sealing.retryConflicts()
     let stored = sealing.keys.values.sorted { $0.zone < $1.zone }.map(\.storedValue)
     transaction.setValue(Self.sealKeysKey, JSONValue.array(stored).text)
     return (.success(true), movePositionBack(to: nil))
@@ -119,24 +40,51 @@ extension ReplicaState {
       let reason = "zone \(keys.zone.text) is sealed with a key that is not among the new ones"
       return .refused(EditRefusal(reason))
     }
-    let isEmpty = try transaction.records(zone: keys.zone, type: nil).isEmpty
-    if isEmpty, !transaction.outbox.entries.contains(where: { $0.key.zone == keys.zone }) {
-      return nil
+    let zone = keys.zone.text
+    let entries = transaction.outbox.entries.filter { $0.key.zone == keys.zone }
+    let haveLeft = entries.contains { entry in
+      entry.isSent || entry.firstSent != nil || (entry.base?.tag ?? 0) > 0
     }
-    return .refused(EditRefusal("zone \(keys.zone.text) has records that are not sealed"))
+    let seal = ZoneSeal(keys)
+    let areSealed = try transaction.allRecords(zone: keys.zone).allSatisfy { record in
+      if transaction.outbox.open(record.key) != nil { return true }
+      if case .success = ReplicaState.open(record, seal) { return true }
+      return false
+    }
+    guard !haveLeft, areSealed else {
+      return .refused(EditRefusal("zone \(zone) has records that are not sealed"))
+    }
+    let nameFiles = entries.contains { entry in
+      entry.fields.map { namesFiles($0, type: entry.type, at: entry.key) } ?? false
+    }
+    guard !nameFiles else {
+      return .refused(EditRefusal("zone \(zone) has files, which cannot be sealed yet"))
+    }
+    return nil
+  }
+
+  /// Removes records that arrived sealed before the keys: the snapshot that follows brings them.
+  /// Changes that no relay has seen stay, and are sealed when they are sent.
+  private mutating func sealHeldRecords(with keys: ZoneKeys) throws(StorageError) {
+    for record in try transaction.allRecords(zone: keys.zone) {
+      if transaction.outbox.open(record.key) == nil { try transaction.removeRecord(record.key) }
+    }
   }
 
   mutating func loadSealing() throws(StorageError) {
     sealing = SealedZones()
     guard let text = try transaction.store.value(Self.sealKeysKey) else { return }
-    let list = JSONValue(ifJSON: Array(text.utf8))?.array
-    for value in list ?? [] {
-      guard let keys = ZoneKeys(stored: value) else {
+    // Without its keys, a device would send the records of a sealed zone as they are.
+    let list = JSONValue(ifJSON: Array(text.utf8))?.array ?? []
+    for value in list {
+      guard let keys = ZoneKeys(stored: value), !sealing.isSealed(keys.zone) else {
         throw .corrupt(path: "home", detail: "the keys of its sealed zones are not readable")
       }
       sealing.adopt(keys)
     }
-    sealing.hasIncludes = try transaction.store.value(Self.sealIncludesKey) != nil
+    guard !sealing.isEmpty else {
+      throw .corrupt(path: "home", detail: "the keys of its sealed zones are missing")
+    }
     if let text = try transaction.store.value(Self.sealUnreadableKey) {
       let (faults, hasMore) = Self.unreadable(stored: text)
       sealing.setUnreadable(faults, hasMore: hasMore)
@@ -145,39 +93,39 @@ extension ReplicaState {
 
   // MARK: from the relay
 
-  /// Returns the page with its sealed records opened, and without those that must not be taken.
-  mutating func opened(_ page: ChangePage, isSnapshot: Bool) throws(StorageError) -> ChangePage {
-    guard !sealing.isEmpty,
-      page.changes.contains(where: { sealing.isSealed($0.zone) })
-    else { return page }
-    var page = page
-    var changes: [Record] = []
+  /// Returns the records of a page, those of sealed zones opened, and without those that must not
+  /// be taken.
+  mutating func opened(_ page: ChangePage, isSnapshot: Bool) throws(StorageError)
+    -> [ArrivedRecord]
+  {
+    guard !sealing.isEmpty else { return page.changes.map { .plain($0) } }
+    var arrived: [ArrivedRecord] = []
     var withheld: [Record] = []
+    var hasNoted = false
     for record in page.changes {
       guard let seal = sealing.seal(record.zone) else {
-        changes.append(record)
+        arrived.append(.plain(record))
         continue
       }
       switch ReplicaState.open(record, seal) {
       case .success(let opened):
-        note(record.key, nil)
-        noteIncludes(of: opened)
-        changes.append(opened)
+        hasNoted = sealing.note(record.key, nil) || hasNoted
+        arrived.append(.opened(opened))
       case .failure(let fault):
         withheld.append(record)
         // A tombstone hides nothing that could be read.
-        note(record.key, record.isDeleted ? nil : fault)
+        hasNoted = sealing.note(record.key, record.isDeleted ? nil : fault) || hasNoted
       }
     }
+    if hasNoted { storeUnreadable() }
     for (key, record) in try held(withheld) {
       if record.isDeleted {
-        try restoreAtRelay(key)
+        arrived.append(.missing(key, record.tag))
       } else if isSnapshot {
         transaction.markNamed(key, snapshot: snapshot)
       }
     }
-    page.changes = changes
-    return page
+    return arrived
   }
 
   /// Forgets what could not be read, at the beginning of a snapshot: it brings all of it again.
@@ -187,20 +135,7 @@ extension ReplicaState {
     storeUnreadable()
   }
 
-  /// The relay has deleted a held record, which no device did: it is saved again.
-  private mutating func restoreAtRelay(_ key: RecordKey) throws(StorageError) {
-    guard scope.includesWrites(to: key.zone) else { return }
-    // The answer decides about a change in flight.
-    if transaction.outbox.sent(key) != nil { return }
-    if let entry = transaction.outbox.open(key) {
-      return try rebase(entry, on: .nothing(at: key, type: entry.type))
-    }
-    guard try transaction.record(key) != nil else { return }
-    transaction.markLost(key)
-    hasLostRecords = true
-  }
-
-  private static func open(_ record: Record, _ seal: ZoneSeal) -> Result<Record, SealFault> {
+  private static func open(_ record: Record, _ seal: ZoneSeal) -> Result<OpenedRecord, SealFault> {
     do throws(SealFault) {
       return .success(try seal.opened(record))
     } catch {
@@ -213,10 +148,12 @@ extension ReplicaState {
     var found: [(RecordKey, Record)] = []
     for zone in Set(records.map(\.zone)).sorted() {
       guard let seal = sealing.seal(zone) else { continue }
-      var names = Set(try transaction.records(zone: zone, type: nil).map(\.name))
+      var names = Set(try transaction.allRecords(zone: zone).map(\.name))
       names.formUnion(transaction.outbox.entries.filter { $0.key.zone == zone }.map(\.key.name))
       var keys: [Name: Name] = [:]
-      for name in names { keys[seal.relayName(of: name)] = name }
+      for name in names {
+        keys[sealing.relayName(of: RecordKey(zone: zone, name: name), seal)] = name
+      }
       for record in records where record.zone == zone {
         if let name = keys[record.name] {
           found.append((RecordKey(zone: zone, name: name), record))
@@ -230,6 +167,10 @@ extension ReplicaState {
   enum EntryResult {
     case saved(ChangeTag)
     case conflict(Record)
+    /// The relay has another version, in a sealed zone.
+    case opened(OpenedRecord)
+    /// The relay has no record, in a sealed zone.
+    case absent
     case refused(Refusal)
     /// The relay has another version, and this device cannot read it.
     case unreadable
@@ -248,7 +189,7 @@ extension ReplicaState {
       let relayName = seal?.relayName(of: entry.key.name) ?? entry.key.name
       switch byName[relayName] {
       case nil: return (entry, .missing)
-      case .saved(_, let tag): return (entry, .saved(tag))
+      case .saved(_, let tag): return (entry, tag > 0 ? .saved(tag) : .missing)
       case .refused(_, let refusal): return (entry, .refused(refusal))
       case .conflict(_, let server):
         guard let seal else { return (entry, .conflict(server)) }
@@ -260,15 +201,14 @@ extension ReplicaState {
   private mutating func openedConflict(
     with server: Record, over entry: OutboxEntry, _ relayName: Name, _ seal: ZoneSeal
   ) -> EntryResult {
-    if server.isDeleted { return .conflict(.nothing(at: entry.key, type: entry.type)) }
+    if server.isDeleted { return .absent }
     let key = RecordKey(zone: entry.key.zone, name: relayName)
-    let opened: Result<Record, SealFault> =
+    let opened: Result<OpenedRecord, SealFault> =
       server.key == key ? ReplicaState.open(server, seal) : .failure(.altered)
     switch opened {
     case .success(let record):
-      note(key, nil)
-      noteIncludes(of: record)
-      return .conflict(record)
+      if sealing.note(key, nil) { storeUnreadable() }
+      return .opened(record)
     case .failure(let fault):
       sealing.noteConflict(key, fault)
       return .unreadable
@@ -281,16 +221,6 @@ extension ReplicaState {
     if sealing.hasUnreadable { _ = movePositionBack(to: nil) }
   }
 
-  /// True if the version precedes the held one: see `SealedZones`.
-  func isFormer(_ server: Record, of held: Record) throws(StorageError) -> Bool {
-    guard sealing.isSealed(held.zone), server.tag > 0, server.modifiedAt <= held.modifiedAt else {
-      return false
-    }
-    if server.modifiedAt < held.modifiedAt { return true }
-    if held.isSame(as: server) { return false }
-    return try transaction.ancestors(held.key).contains(VersionFingerprint(of: server))
-  }
-
   // MARK: to the relay
 
   /// Returns the request as it is sent: in a sealed zone, with sealed records.
@@ -298,7 +228,10 @@ extension ReplicaState {
     guard var request, let seal = sealing.seal(request.zone) else { return request }
     for index in request.mutations.indices {
       let mutation = request.mutations[index]
-      let sealed = seal.sealed(record(of: mutation, in: request.zone))
+      let key = RecordKey(zone: request.zone, name: mutation.name)
+      let version = transaction.outbox.sent(key)?.lineage?.version(by: device)
+      let sealed = seal.sealed(
+        record(of: mutation, in: request.zone), vector: version ?? VersionVector())
       request.mutations[index].name = sealed.name
       request.mutations[index].type = sealed.type
       request.mutations[index].fields = sealed.fields
@@ -312,7 +245,7 @@ extension ReplicaState {
     Record(
       zone: zone, name: mutation.name, type: mutation.type ?? ZoneSeal.hiddenType,
       fields: mutation.fields, modifiedAt: mutation.modifiedAt, device: device, tag: 0,
-      chunks: mutation.chunks, includes: mutation.includes)
+      chunks: mutation.chunks)
   }
 
   /// True if the fields refer to chunks of files.
@@ -329,21 +262,10 @@ extension ReplicaState {
     return seal.sealedFieldsCount(
       Record(
         zone: key.zone, name: key.name, type: type, fields: fields, modifiedAt: 0, device: device,
-        tag: 0, includes: Array(repeating: VersionFingerprint(rawValue: 0), count: Limits.includes))
-    )
+        tag: 0), vectorEntries: Limits.vectorEntries)
   }
 
   // MARK: stored values
-
-  private mutating func note(_ key: RecordKey, _ fault: SealFault?) {
-    if sealing.note(key, fault) { storeUnreadable() }
-  }
-
-  private mutating func noteIncludes(of record: Record) {
-    guard !record.includes.isEmpty, !sealing.hasIncludes else { return }
-    sealing.hasIncludes = true
-    transaction.setValue(Self.sealIncludesKey, "yes")
-  }
 
   private mutating func storeUnreadable() {
     let list = sealing.unreadable.sorted { $0.key < $1.key }.map { key, fault -> JSONValue in

@@ -49,7 +49,7 @@ struct ReplicaState {
   var offer: ChunkOffer?
   /// Records that arrived while a local change to them was in flight, and wait for its answer. Each
   /// record once, and not more than a batch has.
-  var overtaken: [Record] = []
+  var overtaken: [ArrivedRecord] = []
   /// Token of the newest answer that no cursor covers yet. The relay may lose what it answered
   /// before the device has read that far.
   var answeredToken: ChangeToken?
@@ -292,9 +292,15 @@ struct ReplicaState {
   private var heldBack: [OutboxSummary.ZoneCount] {
     var counts = chunkDependencies.counts(in: transaction.outbox)
     guard sealing.hasUnreadable else { return counts }
-    for entry in transaction.outbox.entries where entry.state == .waiting {
+    let waiting = transaction.outbox.entries.filter { $0.state == .waiting }
+    let blocked = waiting.filter { sealing.isUnreadable($0.key) }
+    let numbers = Set(blocked.map(\.number))
+    let groups = Set(blocked.compactMap(\.group))
+    for entry in waiting {
       let zone = entry.key.zone
-      guard sealing.isUnreadable(entry.key), !chunkDependencies.isBlocked(entry) else { continue }
+      let waitsForGroup = entry.group.map { groups.contains($0) } ?? false
+      guard numbers.contains(entry.number) || waitsForGroup, !chunkDependencies.isBlocked(entry)
+      else { continue }
       if let index = counts.firstIndex(where: { $0.zone == zone }) {
         counts[index].count += 1
       } else {
@@ -524,7 +530,13 @@ extension ReplicaState {
     if !keepLocal, isThere || hasNothing {
       transaction.remove(entry)
       if isThere {
-        try transaction.put(server, replacing: [try transaction.record(key)])
+        try transaction.put(
+          server, replacing: [try transaction.record(key)], vector: entry.lineage?.asked)
+        // Meanwhile the relay has deleted that version, which no device did.
+        if sealing.isSealed(key.zone), (entry.base?.tag ?? 0) == 0 {
+          transaction.markLost(key)
+          hasLostRecords = true
+        }
       } else {
         try transaction.removeRecord(key)
       }
@@ -537,6 +549,7 @@ extension ReplicaState {
     entry.modifiedAt = max(
       entry.modifiedAt + 1, max(stamp(after: held, clock), stamp(after: server, clock)))
     entry.isStampTrusted = clock.isTrusted
+    entry.lineage = entry.lineage?.changed(by: device).resolved
     if isThere { entry.base = server }
     if !keepLocal { (entry.type, entry.fields) = (server.type, server.fields) }
     entry.fields = merging.chosen(entry, over: server)
@@ -614,13 +627,17 @@ extension ReplicaState {
       // Other devices may hold the version in the entry: the relay had it, or has it unanswered.
       if restore != nil || open.base?.isLost == true || open.firstSent != nil { replaced = held }
       if case .parked = open.state { entry.state = .waiting }
+      entry.lineage = open.lineage?.changed(by: device)
     } else {
       replaced = held
       entry = OutboxEntry(
         number: transaction.allocateNumber(), key: key, type: type, fields: nil, modifiedAt: stamp,
         isStampTrusted: clock.isTrusted,
-        base: isLost ? held.map { .lost($0) } : sent?.record(by: device, tag: 0) ?? held,
-        state: .waiting)
+        base: sent?.record(by: device, tag: 0) ?? held, state: .waiting,
+        lineage: try newLineage(key))
+      if isLost, let held {
+        if sealing.isSealed(key.zone) { entry.base?.tag = 0 } else { entry.base = .lost(held) }
+      }
     }
     entry.type = type
     entry.fields = fields
@@ -711,8 +728,9 @@ extension ReplicaState {
     for record in try transaction.unnamed(bySnapshot: snapshot) {
       if transaction.outbox.holds(record.key) {
         try reconcileAbsent(record.key, &applied)
-      } else if sealing.isSealed(record.key.zone), scope.includes(record.key.zone) {
-        // No device has deleted it. A device that may change nothing keeps it.
+      } else if sealing.isSealed(record.key.zone) {
+        // No device has deleted it. A device that may change nothing keeps it, and so does one for
+        // which the relay says that it may no longer read the zone.
         guard scope.includesWrites(to: record.key.zone), !isOff(record.key.zone) else { continue }
         transaction.markLost(record.key)
         hasLostRecords = true
@@ -742,12 +760,12 @@ extension ReplicaState {
     guard let entry = transaction.outbox.open(key), transaction.outbox.sent(key) == nil else {
       return
     }
+    if sealing.isSealed(key.zone) { return isOff(key.zone) ? () : try rebase(entry, onTag: 0) }
     let nothing = Record.nothing(at: key, type: entry.type)
     if restore?.hasLost(entry.knownTag) == true {
       return try rebase(entry, on: .lost(entry.base ?? nothing))
     }
     guard !isOff(key.zone) else { return }
-    if sealing.isSealed(key.zone) { return try rebase(entry, on: nothing) }
     // The record that the user was asked about was deleted since. Other changes meet the deletion
     // when they are sent.
     if case .asking(let asked) = entry.state, asked.tag > 0 {

@@ -25,6 +25,8 @@ struct WriteTransaction {
   private struct Written {
     var before: Record?
     var now: Record?
+    /// Vector of the present version; nil: it has none.
+    var vector: VersionVector?
   }
 
   /// Changes of a transaction.
@@ -72,12 +74,14 @@ struct WriteTransaction {
   func hasWritten(in zone: Name) -> Bool { order.contains { $0.zone == zone } }
 
   /// `snapshot`: number of the snapshot that names the record. `replaced`: versions on which the
-  /// record was made.
+  /// record was made. `vector`: that of a version of a sealed zone without a local change.
   mutating func put(
-    _ record: Record, snapshot: Int64? = nil, replacing replaced: [Record?] = []
+    _ record: Record, snapshot: Int64? = nil, replacing replaced: [Record?] = [],
+    vector: VersionVector? = nil
   ) throws(StorageError) {
     let stored = record.plain
     try recordWrite(record.key, stored)
+    written[record.key]?.vector = vector
     if snapshot != nil { named.insert(record.key) }
     // A tombstone without a tag stands for no record, or for one that the relay has lost.
     let versions = replaced.compactMap { $0 }.filter { version in
@@ -91,7 +95,22 @@ struct WriteTransaction {
       prints = included.filter { !known.contains($0) && !prints.contains($0) } + prints
     }
     if !prints.isEmpty { ancestorsPut[record.key, default: []] += prints }
-    changes.append(.putRecord(stored, snapshot: snapshot, replacing: prints))
+    changes.append(.putRecord(stored, snapshot: snapshot, replacing: prints, vector: vector))
+  }
+
+  /// Returns the vector of the held version; nil if there is none, or it has a local change.
+  func vector(_ key: RecordKey) throws(StorageError) -> VersionVector? {
+    if let written = written[key] { return written.vector }
+    return droppedKeys.contains(key) ? nil : try store.vector(key)
+  }
+
+  /// Returns all records of the zone, deleted ones included, by name.
+  func allRecords(zone: Name) throws(StorageError) -> [Record] {
+    var records = try store.allRecords().filter {
+      $0.zone == zone && written[$0.key] == nil && !droppedKeys.contains($0.key)
+    }
+    records += order.filter { $0.zone == zone }.compactMap { written[$0]?.now }
+    return records.sorted { $0.name < $1.name }
   }
 
   /// Returns the fingerprints of versions that the record has replaced.
@@ -113,6 +132,7 @@ struct WriteTransaction {
       order.append(key)
     } else {
       written[key]?.now = record
+      written[key]?.vector = nil
     }
   }
 

@@ -1,0 +1,105 @@
+import LockstepModel
+import LockstepSealing
+
+/// Sealed zones: the replica works on opened records, and only sealed ones leave it. A relay cannot
+/// make a valid record, but it can withhold, delete and repeat. So in a sealed zone
+///
+/// - a record that does not open is neither taken nor overwritten: it is listed as unreadable, and
+///   local changes to it wait;
+/// - a tombstone of the relay, or a record's absence from a snapshot, deletes nothing: what is held
+///   is saved again. A deletion is a sealed record (`ZoneSeal`);
+/// - the version vectors that are sealed in the records decide which of two versions includes the
+///   other, and not their tags and times: a version that the held one includes is a former version,
+///   and the held one is saved again; versions that do not include each other are merged.
+struct SealedZones {
+  /// Keys of the sealed zones. A zone that was sealed once is never taken for a plain one.
+  private(set) var keys: [Name: ZoneKeys] = [:]
+  private var seals: [Name: ZoneSeal] = [:]
+  /// Records at the relay that this device cannot read, by their names there, with the reason:
+  /// those that came with the changes, and those that the relay has reported as conflicts with a
+  /// change. The latter are not stored: the change is tried again in the next process.
+  private(set) var unreadable: [RecordKey: SealFault] = [:]
+  private var unreadableConflicts: [RecordKey: SealFault] = [:]
+  /// True if more of them were found than are listed. Until all are read anew, no local change to
+  /// an unlisted record can replace one: the relay refuses it as a conflict.
+  private(set) var hasMoreUnreadable = false
+  private let relayNames = RelayNames()
+
+  func seal(_ zone: Name) -> ZoneSeal? { seals[zone] }
+
+  var isEmpty: Bool { seals.isEmpty }
+
+  func isSealed(_ zone: Name) -> Bool { seals[zone] != nil }
+
+  /// True if the relay is known to have records that the device cannot read.
+  var hasUnreadable: Bool {
+    !unreadable.isEmpty || hasMoreUnreadable || !unreadableConflicts.isEmpty
+  }
+
+  mutating func adopt(_ keys: ZoneKeys) {
+    self.keys[keys.zone] = keys
+    seals[keys.zone] = ZoneSeal(keys)
+  }
+
+  mutating func setUnreadable(_ faults: [RecordKey: SealFault], hasMore: Bool) {
+    unreadable = faults
+    hasMoreUnreadable = hasMore
+  }
+
+  mutating func noteConflict(_ key: RecordKey, _ fault: SealFault) {
+    unreadableConflicts[key] = fault
+  }
+
+  mutating func retryConflicts() { unreadableConflicts = [:] }
+
+  /// All of both kinds.
+  var allUnreadable: [RecordKey: SealFault] {
+    if unreadableConflicts.isEmpty { return unreadable }
+    return unreadable.merging(unreadableConflicts) { first, _ in first }
+  }
+
+  /// Returns true if that changed the list.
+  mutating func note(_ key: RecordKey, _ fault: SealFault?) -> Bool {
+    unreadableConflicts[key] = nil
+    guard unreadable[key] != fault else { return false }
+    if fault != nil, unreadable[key] == nil, unreadable.count >= Limits.unreadableRecords {
+      defer { hasMoreUnreadable = true }
+      return !hasMoreUnreadable
+    }
+    unreadable[key] = fault
+    return true
+  }
+
+  /// Their number; one more stands for those that are not listed.
+  var unreadableCount: Int { allUnreadable.count + (hasMoreUnreadable ? 1 : 0) }
+
+  /// Returns the record's name at the relay.
+  func relayName(of key: RecordKey, _ seal: ZoneSeal) -> Name { relayNames.name(of: key, seal) }
+
+  func firstUnreadable(_ count: Int) -> [AgentStatus.Unreadable] {
+    allUnreadable.sorted { $0.key < $1.key }.prefix(count).map {
+      AgentStatus.Unreadable(key: $0.key, fault: $0.value)
+    }
+  }
+
+  /// True if the relay has a version of this record that the device cannot read.
+  func isUnreadable(_ key: RecordKey) -> Bool {
+    guard hasUnreadable, let seal = seals[key.zone] else { return false }
+    let relayKey = RecordKey(zone: key.zone, name: relayNames.name(of: key, seal))
+    return unreadable[relayKey] != nil || unreadableConflicts[relayKey] != nil
+  }
+}
+
+/// Names of records at the relay, computed once each: a change in the outbox is looked up with each
+/// job.
+private final class RelayNames {
+  private var names: [RecordKey: Name] = [:]
+
+  func name(of key: RecordKey, _ seal: ZoneSeal) -> Name {
+    if let name = names[key] { return name }
+    let name = seal.relayName(of: key.name)
+    if names.count >= Limits.relayNamesKept { names = [:] }
+    names[key] = name
+    return name
+  }
+}
